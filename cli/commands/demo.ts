@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import path from 'node:path'
+import type { Command } from 'commander'
+import { ApiClient, tablePath } from '../api-client.ts'
+import type { CliContext } from '../context.ts'
+import { DEMO_SPLIT_KEYS, DEMO_TABLE, showTour } from '../demo/demo-tour.ts'
+import { portOrAny } from '../demo/free-port.ts'
+import { CliError, EXIT } from '../exit.ts'
+import { loadDocuments } from '../load/load-documents.ts'
+import { openNpmSource } from '../load/npm-source.ts'
+import { plural } from '../render/quantity.ts'
+import { memberOf, parseAnswer, parseTable } from '../service-answers.ts'
+import { paint, writeLine } from '../terminal.ts'
+import { createIfAbsent, describeResult, LOAD_DEFAULTS } from './load.ts'
+import { startSwarm } from './swarm.ts'
+
+const NODE_MODULES = path.resolve(import.meta.dirname, '../../node_modules')
+const API_PORT = 8080
+const HEALTH_PORT = 4200
+/** Small, so that the few documents of the demo are seen coming in. */
+const DEMO_BATCH_SIZE = 25
+
+interface DemoOptions {
+  readonly dataDir: string
+  readonly exit?: boolean
+}
+
+export function addDemoCommand(program: Command, context: CliContext): void {
+  program
+    .command('demo')
+    .summary('see it work, with data that is already here')
+    .description('Start a store, load the installed npm packages, and show what can be asked.')
+    .option('--data-dir <dir>', 'where the data lives', path.join('data', 'demo'))
+    .option('--exit', 'end after the tour, instead of serving on')
+    .action((options: DemoOptions) => runDemo(options, context))
+}
+
+async function runDemo(options: DemoOptions, context: CliContext): Promise<void> {
+  const screen = context.terminal.out
+  const stop = context.stopSignal()
+  const apiPort = await portOrAny(API_PORT)
+  const healthPort = await portOrAny(HEALTH_PORT)
+  const node = await startSwarm(
+    { dataDir: options.dataDir, apiPort, healthPort, host: '127.0.0.1', logLevel: 'warn' },
+    context,
+  )
+  try {
+    await writeLine(screen, `${paint(screen, 'bold', 'Quarry')} in swarm mode at ${node.apiUrl}`)
+    await writeLine(screen, paint(screen, 'dim', `data in ${path.resolve(options.dataDir)}`))
+    const client = new ApiClient(node.apiUrl)
+    await fillTable(client, context)
+    if (!stop.aborted) await showTour({ client, screen }, await sampleKey(client))
+    if (options.exit === true || stop.aborted) return
+    await showWhere(node.apiUrl, node.healthUrl, context)
+    await once(stop, 'abort')
+  } finally {
+    await node.close()
+  }
+}
+
+async function fillTable(client: ApiClient, context: CliContext): Promise<void> {
+  const screen = context.terminal.out
+  await createIfAbsent(client, DEMO_TABLE, {
+    description: 'the npm packages of this project',
+    split_keys: DEMO_SPLIT_KEYS,
+  })
+  const answer = await client.request({ method: 'GET', path: tablePath(DEMO_TABLE) })
+  const shards = plural(parseTable(answer.text).shards.length, 'shard')
+  await writeLine(screen)
+  await writeLine(screen, `table ${paint(screen, 'bold', DEMO_TABLE)} with ${shards}`)
+  const result = await loadDocuments(
+    await openNpmSource(NODE_MODULES),
+    {
+      client,
+      table: DEMO_TABLE,
+      batchSize: DEMO_BATCH_SIZE,
+      concurrency: LOAD_DEFAULTS.concurrency,
+      errorsPath: `${DEMO_TABLE}.errors.ndjson`,
+    },
+    context,
+  )
+  if (result.stopped !== undefined) throw result.stopped.cause
+  await writeLine(screen, describeResult(result, DEMO_TABLE, screen))
+}
+
+/** A package that everybody knows, and that this program itself uses. */
+async function sampleKey(client: ApiClient): Promise<string> {
+  const body = JSON.stringify({ from: 'express@', to: 'express@~', limit: 1 })
+  const scan = { method: 'POST', path: `${tablePath(DEMO_TABLE)}/lookup`, body } as const
+  const { text } = await client.request(scan)
+  const key = text === '' ? undefined : memberOf(parseAnswer(text), 'key')
+  if (typeof key === 'string') return key
+  throw new CliError(
+    EXIT.refused,
+    'NOT_FOUND',
+    'the package express is not loaded: run npm ci first',
+  )
+}
+
+async function showWhere(api: string, health: string, context: CliContext): Promise<void> {
+  const screen = context.terminal.out
+  const places = [
+    ['API', `${api}/api/v1`],
+    ['docs', `${api}/api/v1/docs`],
+    ['health', `${health}/readyz`],
+    ['metrics', `${health}/metrics`],
+  ] as const
+  await writeLine(screen)
+  await writeLine(screen, paint(screen, 'bold', 'Serving on. Ctrl-C ends it.'))
+  for (const [name, url] of places) {
+    await writeLine(
+      screen,
+      `  ${paint(screen, 'dim', name.padEnd(8))}${paint(screen, 'cyan', url)}`,
+    )
+  }
+}

@@ -1,0 +1,56 @@
+// lookup and delete: single documents by key.
+
+import type { Command } from 'commander'
+import { lookupPath, newIdempotencyKey, tablePath } from '../api-client.ts'
+import type { CliContext } from '../context.ts'
+import { prettyJson } from '../render/json-text.ts'
+import { plural } from '../render/quantity.ts'
+import { paint, writeLine } from '../terminal.ts'
+import { clientCommand, examples, openClient } from './client-command.ts'
+import type { ClientOptions } from './client-command.ts'
+
+export function addLookupCommand(program: Command, context: CliContext): void {
+  clientCommand(program.command('lookup <table> <key>'), context)
+    .summary('print one document')
+    .description('Print one document. Its version goes to standard error.')
+    .option('--fields <list>', 'only these fields, comma separated: title,author.name,-body')
+    .addHelpText(
+      'after',
+      examples(
+        ['the whole document', 'quarry lookup books book/1'],
+        ['two fields', 'quarry lookup books book/1 --fields title,author.name'],
+        ['with its version, for a program', 'quarry lookup books book/1 --json'],
+      ),
+    )
+    .action(
+      async (table: string, key: string, options: ClientOptions & { readonly fields?: string }) => {
+        const { out, err } = context.terminal
+        const path = lookupPath(table, key, options.fields)
+        const { text, version } = await openClient(options).request({ method: 'GET', path })
+        if (options.json === true) {
+          const head = JSON.stringify({ key, version: version ?? null }).slice(0, -1)
+          return writeLine(out, `${head},"document":${text.trim()}}`)
+        }
+        await writeLine(out, out.isTty ? prettyJson(text, out) : text.trim())
+        return writeLine(err, paint(err, 'dim', `version ${version ?? 'unknown'}`))
+      },
+    )
+}
+
+export function addDeleteCommand(program: Command, context: CliContext): void {
+  clientCommand(program.command('delete <table> <keys...>'), context)
+    .summary('delete documents')
+    .description('Delete documents, all of them or none. A missing one is fine.')
+    .addHelpText('after', examples(['two documents at once', 'quarry delete books book/1 book/2']))
+    .action(async (table: string, keys: readonly string[], options: ClientOptions) => {
+      const answer = await openClient(options).request({
+        method: 'POST',
+        path: `${tablePath(table)}/batch`,
+        body: JSON.stringify({ deletes: keys }),
+        idempotencyKey: newIdempotencyKey(),
+      })
+      const { out } = context.terminal
+      const sentence = `deleted ${plural(keys.length, 'key')} from ${table}`
+      await writeLine(out, options.json === true ? answer.text.trim() : sentence)
+    })
+}

@@ -1,0 +1,150 @@
+import type { Command } from 'commander'
+import { ServiceRefusal, tablePath } from '../api-client.ts'
+import type { CliContext } from '../context.ts'
+import { usageError } from '../exit.ts'
+import { compareKeys, endOfPrefix } from '../key-prefix.ts'
+import { ScanView } from '../render/scan-view.ts'
+import { memberOf, parseAnswer } from '../service-answers.ts'
+import { write, writeLine } from '../terminal.ts'
+import type { Output } from '../terminal.ts'
+import { clientCommand, examples, integerOption, openClient } from './client-command.ts'
+import type { ClientOptions } from './client-command.ts'
+
+const LINE_FEED = 0x0a
+/** The last line of a scan that broke off; every other line begins with `{"key":`. */
+const ERROR_LINE = Buffer.from('{"error":')
+
+interface ScanOptions extends ClientOptions {
+  readonly from?: string
+  readonly to?: string
+  readonly prefix?: string
+  readonly fields?: string
+  readonly limit?: number
+  readonly filter?: string
+}
+
+export function addScanCommand(program: Command, context: CliContext): void {
+  clientCommand(program.command('scan <table>'), context)
+    .summary('print a range of documents')
+    .description('Print a range of documents in key order, as the table was at one moment.')
+    .option('--from <key>', 'first key (inclusive)')
+    .option('--to <key>', 'key to stop before (exclusive)')
+    .option('--prefix <text>', 'only keys that begin so')
+    .option('--fields <list>', 'fields beside the key, comma separated: title,author.name')
+    .option('--limit <n>', 'at most so many', integerOption(1, Number.MAX_SAFE_INTEGER))
+    .option('--filter <json>', `only documents that fit, like '{"term":"MIT","field":"license"}'`)
+    .addHelpText(
+      'after',
+      `
+On a terminal the documents are shown as a table; into a pipe or file, or with
+--json, they are lines of JSON. Without --fields the lines hold the keys alone.
+${examples(
+  ['all keys', 'quarry scan books'],
+  ['titles of a part of the table', 'quarry scan books --prefix book/ --fields title --limit 20'],
+  ['copy a table', "quarry scan books --fields '*' | quarry load copies - --key key --create"],
+)}`,
+    )
+    .action(async (table: string, options: ScanOptions) => {
+      const body = JSON.stringify(buildScanRequest(options))
+      const path = `${tablePath(table)}/lookup`
+      const pages = wholeLines(openClient(options).stream({ method: 'POST', path, body }))
+      const { out } = context.terminal
+      if (options.json === true || !out.isTty) return copyPages(pages, out)
+      return showPages(pages, new ScanView(splitList(options.fields), out), out)
+    })
+}
+
+export interface ScanBody {
+  readonly from?: string
+  readonly to?: string
+  readonly inclusive_from?: true
+  readonly exclusive_to?: true
+  readonly fields?: readonly string[]
+  readonly limit?: number
+  readonly filter_query?: unknown
+}
+
+export function buildScanRequest(options: Omit<ScanOptions, 'url' | 'json'>): ScanBody {
+  const { from, to } = keyRange(options)
+  const fields = splitList(options.fields)
+  return {
+    ...(from === undefined ? {} : { from, inclusive_from: true }),
+    ...(to === undefined ? {} : { to, exclusive_to: true }),
+    ...(fields === undefined ? {} : { fields }),
+    ...(options.limit === undefined ? {} : { limit: options.limit }),
+    ...(options.filter === undefined ? {} : { filter_query: parseFilter(options.filter) }),
+  }
+}
+
+/** What lies in the prefix and between the ends. An empty text is no bound. */
+function keyRange({ from, to, prefix }: Omit<ScanOptions, 'url'>): { from?: string; to?: string } {
+  const start = [from, prefix].filter(isBound).toSorted(compareKeys).at(-1)
+  const end = [to, endOfPrefix(prefix ?? '')].filter(isBound).toSorted(compareKeys).at(0)
+  return {
+    ...(start === undefined ? {} : { from: start }),
+    ...(end === undefined ? {} : { to: end }),
+  }
+}
+
+function isBound(key: string | undefined): key is string {
+  return key !== undefined && key !== ''
+}
+
+function splitList(text: string | undefined): string[] | undefined {
+  return text
+    ?.split(',')
+    .map((part) => part.trim())
+    .filter((part) => part.length > 0)
+}
+
+function parseFilter(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw usageError(`--filter: not JSON; write it like '{"term":"MIT","field":"license"}'`)
+  }
+}
+
+/** Cuts a stream after its last line feed, and turns the service's error line into an error. */
+async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    const bytes = Buffer.concat([rest, chunk])
+    const end = bytes.lastIndexOf(LINE_FEED) + 1
+    rest = bytes.subarray(end)
+    if (end > 0) yield* untilErrorLine(bytes.subarray(0, end))
+  }
+  if (rest.length > 0) yield* untilErrorLine(rest)
+}
+
+function* untilErrorLine(page: Buffer): Generator<Buffer> {
+  const start = page.lastIndexOf(LINE_FEED, page.length - 2) + 1
+  const last = page.subarray(start)
+  if (!last.subarray(0, ERROR_LINE.length).equals(ERROR_LINE)) return yield page
+  if (start > 0) yield page.subarray(0, start)
+  throw brokenScan(last.toString('utf8'))
+}
+
+function brokenScan(line: string): ServiceRefusal {
+  const body = parseAnswer(line)
+  return new ServiceRefusal({
+    status: 200,
+    code: String(memberOf(body, 'code')),
+    message: `the scan broke off: ${String(memberOf(body, 'error'))}`,
+    body: line,
+  })
+}
+
+async function copyPages(pages: AsyncIterable<Buffer>, out: Output): Promise<void> {
+  for await (const page of pages) await write(out, page)
+}
+
+async function showPages(pages: AsyncIterable<Buffer>, view: ScanView, out: Output): Promise<void> {
+  for await (const page of pages) {
+    for (const line of page.toString('utf8').split('\n')) {
+      const text = line === '' ? '' : view.add(line)
+      if (text !== '') await writeLine(out, text)
+    }
+  }
+  await writeLine(out, view.end())
+}

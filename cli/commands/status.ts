@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import type { CliContext } from '../context.ts'
+import { plural } from '../render/quantity.ts'
+import { formatTable } from '../render/text-table.ts'
+import { printable } from '../render/text-width.ts'
+import { parseStatus } from '../service-answers.ts'
+import type { StatusAnswer } from '../service-answers.ts'
+import { paint, writeLine } from '../terminal.ts'
+import type { Output, Style } from '../terminal.ts'
+import { clientCommand, openClient } from './client-command.ts'
+import type { ClientOptions } from './client-command.ts'
+
+const HEALTH_STYLES = new Map<string, Style>([
+  ['healthy', 'green'],
+  ['degraded', 'yellow'],
+  ['unhealthy', 'red'],
+  ['error', 'red'],
+])
+
+export function addStatusCommand(program: Command, context: CliContext): void {
+  clientCommand(program.command('status'), context)
+    .summary('show the health of the service')
+    .description('Show the health of the service and of every shard.')
+    .action(async (options: ClientOptions) => {
+      const client = openClient(options)
+      const answer = await client.request({ method: 'GET', path: '/status' })
+      const { out } = context.terminal
+      if (options.json === true) return writeLine(out, answer.text.trim())
+      return writeLine(out, describeStatus(parseStatus(answer.text), client.url, out))
+    })
+}
+
+function describeStatus(status: StatusAnswer, url: string, screen: Output): string {
+  const style = HEALTH_STYLES.get(status.health) ?? 'yellow'
+  const mode = status.swarmMode ? 'swarm mode' : 'cluster'
+  const lines = [
+    `${paint(screen, style, '●')} ${paint(screen, 'bold', status.health)}  ${printable(status.message)}`,
+    paint(
+      screen,
+      'dim',
+      `  ${url} · version ${printable(status.version)} · ${mode} · ${plural(status.tables, 'table')}`,
+    ),
+  ]
+  if (status.shards.length === 0) return lines.join('\n')
+  const shards = status.shards.toSorted(
+    (a, b) => a.table.localeCompare(b.table) || a.id.localeCompare(b.id),
+  )
+  const columns = [
+    { title: 'TABLE' },
+    { title: 'SHARD' },
+    { title: 'STATE' },
+    { title: 'INTENTS', align: 'right' },
+    { title: 'MESSAGE' },
+  ] as const
+  const rows = shards.map(({ table, id, state, pendingIntents, message }) => [
+    table,
+    id,
+    state.replace('_', ' '),
+    String(pendingIntents),
+    message,
+  ])
+  return [...lines, '', formatTable(columns, rows, screen)].join('\n')
+}

@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { isServiceError } from '../../lib/errors.ts'
+import type { RunningNode } from '../../node/main.ts'
+import type { CliContext } from '../context.ts'
+import { CliError, EXIT } from '../exit.ts'
+import { writeLine } from '../terminal.ts'
+import { examples } from './client-command.ts'
+
+/** As they were given: node/config.ts knows the rules, and reports all that breaks them at once. */
+export interface SwarmOptions {
+  readonly dataDir?: string
+  readonly apiPort?: string
+  readonly healthPort?: string
+  readonly host?: string
+  readonly config?: string
+  readonly insecure?: boolean
+  readonly logLevel?: string
+}
+
+export function addSwarmCommand(program: Command, context: CliContext): void {
+  program
+    .command('swarm')
+    .summary('run the store, all in this one process')
+    .description('Run the whole store in this one process.')
+    .option('--data-dir <dir>', 'where the data lives')
+    .option('--api-port <port>', 'port of the API (default: 8080; 0 takes a free one)')
+    .option(
+      '--health-port <port>',
+      'port of health and metrics (default: 4200; 0 takes a free one)',
+    )
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--config <file>', 'configuration file, YAML or JSON; options and environment win')
+    .option('--insecure', 'listen beyond this machine although nobody is asked who they are')
+    .option('--log-level <level>', 'debug, info, warn or error (default: info)')
+    .addHelpText('after', HELP)
+    .action((options: SwarmOptions) => runSwarm(options, context))
+}
+
+const HELP = `
+When the service is ready, one line of JSON on standard output says where; the
+log goes to standard error, as JSON lines. Ctrl-C ends it in order, a second
+Ctrl-C at once. Either way, every acknowledged write is on disk.
+${examples(
+  ['keep the data in ./data', 'quarry swarm --data-dir ./data'],
+  ['on any free ports, for a test', 'quarry swarm --data-dir /tmp/q --api-port 0 --health-port 0'],
+)}`
+
+async function runSwarm(options: SwarmOptions, context: CliContext): Promise<void> {
+  const stop = context.stopSignal()
+  const node = await startSwarm(options, context)
+  try {
+    const ready = { event: 'ready', api: node.apiUrl, health: node.healthUrl }
+    await writeLine(context.terminal.out, JSON.stringify(ready))
+    if (!stop.aborted) await once(stop, 'abort')
+  } finally {
+    await node.close()
+  }
+}
+
+/** Loaded on demand: client commands start without the store's code. */
+export async function startSwarm(options: SwarmOptions, { env }: CliContext): Promise<RunningNode> {
+  const { parseNodeConfig } = await import('../../node/config.ts')
+  const { startNode } = await import('../../node/main.ts')
+  const { config: file, ...flags } = options
+  const text = file === undefined ? undefined : await readConfigFile(file)
+  try {
+    return await startNode(parseNodeConfig(env, flags, text))
+  } catch (error) {
+    throw explainStart(error)
+  }
+}
+
+async function readConfigFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    const message = `--config ${path}: the file cannot be read; check the path`
+    throw new CliError(EXIT.configuration, 'CONFIGURATION', message, { cause })
+  }
+}
+
+function explainStart(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  if (error.message.startsWith('invalid configuration')) return configurationError(error.message)
+  if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') {
+    return configurationError(error.message)
+  }
+  if (!('code' in error && error.code === 'EADDRINUSE')) return error
+  const port = 'port' in error ? ` ${String(error.port)}` : ''
+  const remedy = 'stop what uses it, or choose others with --api-port and --health-port'
+  return configurationError(`port${port} is taken: ${remedy}`)
+}
+
+function configurationError(message: string): CliError {
+  return new CliError(EXIT.configuration, 'CONFIGURATION', message)
+}

@@ -1,0 +1,190 @@
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { tablePath } from '../api-client.ts'
+import type { CliContext } from '../context.ts'
+import { CliError, EXIT, usageError } from '../exit.ts'
+import { formatBytes, plural } from '../render/quantity.ts'
+import { formatTable } from '../render/text-table.ts'
+import { printable } from '../render/text-width.ts'
+import { parseTable, parseTables } from '../service-answers.ts'
+import type { ShardAnswer, TableAnswer } from '../service-answers.ts'
+import { paint, writeLine } from '../terminal.ts'
+import type { Output } from '../terminal.ts'
+import {
+  clientCommand,
+  collectOption,
+  examples,
+  integerOption,
+  openClient,
+} from './client-command.ts'
+import type { ClientOptions } from './client-command.ts'
+
+const SHARDS_MAX = 64
+
+export function addTableCommand(program: Command, context: CliContext): void {
+  const table = program
+    .command('table')
+    .description('Create, list, inspect and drop tables.')
+    .summary('create, list, inspect and drop tables')
+  addCreate(table, context)
+  addList(table, context)
+  addGet(table, context)
+  addDrop(table, context)
+}
+
+interface CreateOptions extends ClientOptions {
+  readonly shards?: number
+  readonly splitKey?: readonly string[]
+  readonly schema?: string
+  readonly description?: string
+}
+
+function addCreate(table: Command, context: CliContext): void {
+  clientCommand(table.command('create <name>'), context)
+    .description('Create a table.')
+    .summary('create a table')
+    .option('--shards <n>', 'how many shards', integerOption(1, SHARDS_MAX))
+    .option(
+      '--split-key <key>',
+      'first key of a further shard, ascending; may repeat',
+      collectOption,
+    )
+    .option('--schema <file>', 'table schema, as a JSON file')
+    .option('--description <text>', 'what the table is for')
+    .addHelpText(
+      'after',
+      examples(
+        ['one shard, any JSON object', 'quarry table create books'],
+        [
+          'three shards, cut where the keys are',
+          'quarry table create books --split-key h --split-key q',
+        ],
+        ['documents must fit a schema', 'quarry table create books --schema books.schema.json'],
+      ),
+    )
+    .action(async (name: string, options: CreateOptions) => {
+      const body = {
+        num_shards: options.shards,
+        split_keys: options.splitKey,
+        description: options.description,
+        schema: options.schema === undefined ? undefined : await readJsonFile(options.schema),
+      }
+      const answer = await openClient(options).request({
+        method: 'POST',
+        path: tablePath(name),
+        body: JSON.stringify(body),
+      })
+      const { out } = context.terminal
+      if (options.json === true) return writeLine(out, answer.text)
+      const created = parseTable(answer.text)
+      return writeLine(out, `created table ${name} with ${plural(created.shards.length, 'shard')}`)
+    })
+}
+
+async function readJsonFile(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'))
+  } catch (cause) {
+    const why = cause instanceof SyntaxError ? 'it is not JSON' : 'it cannot be read'
+    throw new CliError(EXIT.usage, 'FILE', `--schema ${path}: ${why}`, { cause })
+  }
+}
+
+function addList(table: Command, context: CliContext): void {
+  clientCommand(table.command('list'), context)
+    .description('List the tables.')
+    .summary('list the tables')
+    .option('--prefix <text>', 'only tables whose names begin so')
+    .action(async (options: ClientOptions & { readonly prefix?: string }) => {
+      const query =
+        options.prefix === undefined ? '' : `?prefix=${encodeURIComponent(options.prefix)}`
+      const answer = await openClient(options).request({ method: 'GET', path: `/tables${query}` })
+      const { out } = context.terminal
+      if (options.json === true) return writeLine(out, answer.text)
+      return writeLine(out, describeTables(parseTables(answer.text), out))
+    })
+}
+
+function describeTables(tables: readonly TableAnswer[], screen: Output): string {
+  if (tables.length === 0) return 'no tables yet; create one with: quarry table create NAME'
+  const columns = [
+    { title: 'TABLE' },
+    { title: 'SHARDS', align: 'right' },
+    { title: 'ON DISK', align: 'right' },
+    { title: 'SCHEMA' },
+    { title: 'DESCRIPTION' },
+  ] as const
+  const rows = tables.map((table) => [
+    table.name,
+    String(table.shards.length),
+    table.empty ? 'empty' : formatBytes(table.diskUsage),
+    table.schemaVersion === undefined ? '-' : `v${table.schemaVersion}`,
+    table.description,
+  ])
+  return formatTable(columns, rows, screen)
+}
+
+function addGet(table: Command, context: CliContext): void {
+  clientCommand(table.command('get <name>'), context)
+    .description('Show a table and its shards.')
+    .summary('show a table and its shards')
+    .action(async (name: string, options: ClientOptions) => {
+      const answer = await openClient(options).request({ method: 'GET', path: tablePath(name) })
+      const { out } = context.terminal
+      if (options.json === true) return writeLine(out, answer.text)
+      return writeLine(out, describeTable(parseTable(answer.text), out))
+    })
+}
+
+function describeTable(table: TableAnswer, screen: Output): string {
+  const facts = [
+    ['description', table.description || '-'],
+    ['on disk', table.empty ? 'empty' : formatBytes(table.diskUsage)],
+    ['schema', table.schemaVersion === undefined ? '-' : `version ${table.schemaVersion}`],
+  ] as const
+  const shards = formatTable(
+    [{ title: 'SHARD' }, { title: 'FROM KEY' }, { title: 'TO KEY (EXCLUSIVE)' }],
+    table.shards.map((shard) => [shard.id, ...describeRange(shard)]),
+    screen,
+  )
+  const lines = facts.map(
+    ([name, value]) => `${paint(screen, 'dim', name.padEnd(12))}${printable(value)}`,
+  )
+  return [paint(screen, 'bold', table.name), ...lines, '', shards].join('\n')
+}
+
+function describeRange({ from, to }: ShardAnswer): [string, string] {
+  return [from?.toString('utf8') ?? '(first)', to?.toString('utf8') ?? '(last)']
+}
+
+function addDrop(table: Command, context: CliContext): void {
+  clientCommand(table.command('drop <name>'), context)
+    .description('Remove a table with all its documents.')
+    .summary('remove a table with all its documents')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', examples(['in a script', 'quarry table drop books --yes']))
+    .action(async (name: string, options: ClientOptions & { readonly yes?: boolean }) => {
+      if (options.yes !== true) await confirmDrop(name, context)
+      await openClient(options).request({ method: 'DELETE', path: tablePath(name) })
+      const { out } = context.terminal
+      await writeLine(
+        out,
+        options.json === true ? JSON.stringify({ dropped: name }) : `dropped table ${name}`,
+      )
+    })
+}
+
+async function confirmDrop(name: string, { terminal }: CliContext): Promise<void> {
+  if (!terminal.stdinIsTty || !terminal.err.isTty) {
+    throw usageError(`dropping ${name} cannot be undone: add --yes to do it without a question`)
+  }
+  const prompt = createInterface({ input: terminal.stdin, output: terminal.err.stream })
+  try {
+    const question = `Drop table ${printable(name)} with all its documents? Type its name to confirm: `
+    if ((await prompt.question(question)) === name) return
+  } finally {
+    prompt.close()
+  }
+  throw new CliError(EXIT.refused, 'CANCELLED', 'nothing was dropped')
+}

@@ -1,0 +1,21 @@
+import type { Env } from '../lib/env.ts'
+
+export const DEFAULT_URL = 'http://127.0.0.1:8080'
+
+/** What the environment decides for client commands. */
+export interface CliSettings {
+  readonly url: string
+  /** NO_COLOR is set: https://no-color.org */
+  readonly noColor: boolean
+  /** The descriptor of a pipe that closes when the wrapping process dies; see bin/quarry. */
+  readonly parentPipe: number | undefined
+}
+
+export function parseCliSettings(env: Env): CliSettings {
+  const pipe = env['QUARRY_PARENT_PIPE']
+  return {
+    url: env['QUARRY_URL'] ?? DEFAULT_URL,
+    noColor: (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb',
+    parentPipe: pipe === undefined || !/^\d+$/.test(pipe) ? undefined : Number(pipe),
+  }
+}

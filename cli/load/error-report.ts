@@ -1,0 +1,101 @@
+// The report of documents that were not loaded, which is itself something to load.
+//
+// Each line is `{"line":3,"key":"a","error":"…","code":"…","document":<the bytes as they came>}`,
+// in this order and without white space: so a reader finds the document by rebuilding what stands
+// before it, and takes its bytes without parsing them. A line that is no JSON is kept as
+// `"text":"…"` instead of `document`, for a person to repair.
+
+import { createWriteStream } from 'node:fs'
+import { rename } from 'node:fs/promises'
+import { once } from 'node:events'
+import { finished } from 'node:stream/promises'
+import type { WriteStream } from 'node:fs'
+
+export interface Rejection {
+  readonly line: number
+  readonly key: string | undefined
+  readonly error: string
+  readonly code: string
+  readonly bytes: Buffer
+  readonly isJson: boolean
+}
+
+/** What a line of a report says: the document to try again, and the key it had. */
+export interface ReportedDocument {
+  readonly key: string | undefined
+  readonly json: Buffer
+}
+
+const MEMBERS = 'line,key,error,code,document'
+const MARK = '{"line":'
+
+export function formatRejection(rejection: Rejection): Buffer {
+  const { bytes, isJson } = rejection
+  const payload = isJson ? bytes : Buffer.from(JSON.stringify(bytes.toString('utf8')))
+  const head = `${headText(rejection)},"${isJson ? 'document' : 'text'}":`
+  return Buffer.concat([Buffer.from(head), payload, Buffer.from('}\n')])
+}
+
+function headText({ line, key, error, code }: Omit<Rejection, 'bytes' | 'isJson'>): string {
+  return JSON.stringify({ line, key: key ?? null, error, code }).slice(0, -1)
+}
+
+/** The document in a line of a report; undefined for any other line. */
+export function parseReportLine(value: object, bytes: Buffer): ReportedDocument | undefined {
+  if (!bytes.subarray(0, MARK.length).equals(Buffer.from(MARK))) return undefined
+  if (Object.keys(value).join(',') !== MEMBERS || !isReportEntry(value)) return undefined
+  const key = value.key ?? undefined
+  const head = Buffer.from(`${headText({ ...value, key })},"document":`)
+  if (!bytes.subarray(0, head.length).equals(head)) return undefined
+  return { key, json: bytes.subarray(head.length, bytes.length - 1) }
+}
+
+interface ReportEntry {
+  readonly line: number
+  readonly key: string | null
+  readonly error: string
+  readonly code: string
+}
+
+function isReportEntry(value: object): value is ReportEntry {
+  if (!('line' in value && 'key' in value && 'error' in value && 'code' in value)) return false
+  const keyIsText = value.key === null || typeof value.key === 'string'
+  const restIsText = typeof value.error === 'string' && typeof value.code === 'string'
+  return Number.isInteger(value.line) && keyIsText && restIsText
+}
+
+/**
+ * Writes a report. The file appears under its name only when it is whole: it may be the very file
+ * that is being loaded.
+ */
+export class ErrorReportWriter {
+  readonly path: string
+  #stream: WriteStream | undefined
+  #count = 0
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  async add(rejection: Rejection): Promise<void> {
+    this.#stream ??= createWriteStream(this.#partialPath)
+    this.#count += 1
+    if (!this.#stream.write(formatRejection(rejection))) await once(this.#stream, 'drain')
+  }
+
+  /** Leaves no file when nothing was rejected. */
+  async close(): Promise<void> {
+    if (this.#stream === undefined) return
+    this.#stream.end()
+    await finished(this.#stream)
+    await rename(this.#partialPath, this.path)
+  }
+
+  get #partialPath(): string {
+    return `${this.path}.partial`
+  }
+}

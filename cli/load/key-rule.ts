@@ -1,0 +1,74 @@
+// Finds a document's key in its fields.
+
+import { usageError } from '../exit.ts'
+
+/** Where the key comes from: one field, or a template such as `{country}/{city}`. */
+export interface KeyRule {
+  /** Literal text and field paths, in turn: the odd places are paths. */
+  readonly parts: readonly string[]
+}
+
+export const DEFAULT_KEY_FIELD = 'id'
+
+export type KeyResult =
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'problem'; readonly problem: string }
+
+export function parseKeyRule(options: { key?: string; template?: string }): KeyRule {
+  if (options.template === undefined) return { parts: ['', options.key ?? DEFAULT_KEY_FIELD, ''] }
+  if (options.key !== undefined) throw usageError('give --key or --key-template, not both')
+  const parts = options.template.split(/\{([^{}]+)\}/)
+  if (parts.length === 1 || parts.some((part, at) => at % 2 === 0 && /[{}]/.test(part))) {
+    const remedy = "name fields in braces, like --key-template '{country}/{city}'"
+    throw usageError(`--key-template: "${options.template}" has no field: ${remedy}`)
+  }
+  return { parts }
+}
+
+/** The key of a document; `text` is its JSON, needed for numbers that a double cannot hold. */
+export function keyOf(rule: KeyRule, document: object, text: string): KeyResult {
+  let key = ''
+  for (const [at, part] of rule.parts.entries()) {
+    if (at % 2 === 0) {
+      key += part
+      continue
+    }
+    const value = keyText(document, part, text)
+    if (value === undefined) {
+      const remedy = 'name the field of the key with --key FIELD'
+      return { kind: 'problem', problem: `no text or integer in field "${part}": ${remedy}` }
+    }
+    key += value
+  }
+  if (key.length > 0) return { kind: 'key', key }
+  return { kind: 'problem', problem: 'the key is empty: every document needs one' }
+}
+
+function keyText(document: object, path: string, text: string): string | undefined {
+  const value = valueAt(document, path)
+  if (typeof value === 'string') return value
+  if (typeof value !== 'number') return undefined
+  if (Number.isSafeInteger(value)) return String(value)
+  // Beyond 2^53 two numbers read as one: only the digits that were written tell them apart.
+  const source = valueAt(parseNumbersAsText(text), path)
+  return typeof source === 'string' && /^-?\d+$/.test(source) ? source : undefined
+}
+
+function valueAt(document: unknown, path: string): unknown {
+  const whole = member(document, path)
+  if (whole !== undefined || !path.includes('.')) return whole
+  let value = document
+  for (const name of path.split('.')) value = member(value, name)
+  return value
+}
+
+function member(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  return Reflect.get(value, name)
+}
+
+function parseNumbersAsText(text: string): unknown {
+  return JSON.parse(text, (_name, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' ? context?.source : value,
+  )
+}

@@ -1,0 +1,90 @@
+// Moves every document of a source into a table, and tells what became of them.
+
+import type { ApiClient, ServiceRefusal } from '../api-client.ts'
+import type { CliContext } from '../context.ts'
+import { BatchWriter } from './batch-writer.ts'
+import { ErrorReportWriter } from './error-report.ts'
+import { LoadProgress } from './load-progress.ts'
+import type { LoadCounts } from './load-progress.ts'
+import type { DocumentSource, SourceDocument, UnreadableDocument } from './document-source.ts'
+
+export interface LoadOptions {
+  readonly client: ApiClient
+  readonly table: string
+  readonly batchSize: number
+  readonly concurrency: number
+  readonly errorsPath: string
+}
+
+export interface LoadResult {
+  readonly loaded: number
+  readonly rejected: number
+  /** Bytes of the documents that were loaded. */
+  readonly bytes: number
+  readonly tookMs: number
+  /** Where the rejected ones are; undefined when there are none. */
+  readonly errorsPath: string | undefined
+  /** What ended the load before the source did: the service is gone, or refuses everything. */
+  readonly stopped: { readonly afterLine: number; readonly cause: unknown } | undefined
+}
+
+export async function loadDocuments(
+  source: DocumentSource,
+  options: LoadOptions,
+  context: CliContext,
+): Promise<LoadResult> {
+  const { clock, random, terminal } = context
+  const startedMs = clock.monotonicMs()
+  const counts: LoadCounts = { loaded: 0, rejected: 0, bytes: 0 }
+  const report = new ErrorReportWriter(options.errorsPath)
+  const progress = new LoadProgress({ source, counts }, { output: terminal.err, clock })
+  const writer = new BatchWriter({
+    client: options.client,
+    table: options.table,
+    batchSize: options.batchSize,
+    concurrency: options.concurrency,
+    clock,
+    random,
+    onLoaded: (documents, bytes) => {
+      counts.loaded += documents
+      counts.bytes += bytes
+      progress.update()
+    },
+    onRejected: async (document, refusal) => {
+      counts.rejected += 1
+      await report.add(refusedDocument(document, refusal))
+    },
+  })
+
+  let stopped: LoadResult['stopped']
+  let line = 0
+  try {
+    for await (const item of source.items()) {
+      if (item.kind === 'document') {
+        line = item.document.line
+        await writer.add(item.document)
+      } else {
+        line = item.unreadable.line
+        counts.rejected += 1
+        await report.add(unreadableDocument(item.unreadable))
+      }
+    }
+    await writer.finish()
+  } catch (cause) {
+    stopped = { afterLine: line, cause }
+    await writer.settle()
+  } finally {
+    progress.stop()
+    await report.close()
+  }
+  const errorsPath = report.count > 0 ? report.path : undefined
+  return { ...counts, tookMs: clock.monotonicMs() - startedMs, errorsPath, stopped }
+}
+
+function refusedDocument({ line, key, json }: SourceDocument, refusal: ServiceRefusal) {
+  return { line, key, error: refusal.message, code: refusal.code, bytes: json, isJson: true }
+}
+
+function unreadableDocument({ line, key, text, isJson, problem }: UnreadableDocument) {
+  return { line, key, error: problem, code: 'INVALID_ARGUMENT', bytes: text, isJson }
+}

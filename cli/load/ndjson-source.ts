@@ -1,0 +1,156 @@
+// Documents from lines of JSON: a file, a compressed file, or standard input.
+
+import { isUtf8 } from 'node:buffer'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createZstdDecompress } from 'node:zlib'
+import type { Readable, Transform } from 'node:stream'
+import { CliError, EXIT } from '../exit.ts'
+import { parseReportLine } from './error-report.ts'
+import { keyOf } from './key-rule.ts'
+import { readLines } from './line-reader.ts'
+import type { DocumentSource, SourceItem, SourceProgress } from './document-source.ts'
+import type { ReportedDocument } from './error-report.ts'
+import type { KeyResult, KeyRule } from './key-rule.ts'
+import type { Line } from './line-reader.ts'
+
+const READ_BYTES = 256 * 1024
+const TOO_LONG = 'the line is longer than 64 MiB, the most that one request may hold'
+const NOT_UTF8 = 'the line is not UTF-8: convert the file first, for instance with iconv'
+const NOT_JSON = 'the line is not JSON: each line must hold one whole JSON object'
+const NOT_OBJECT = 'the line is not a JSON object: each line must be one document, like {"id": 1}'
+
+const DECOMPRESSORS = { '.gz': createGunzip, '.zst': createZstdDecompress }
+
+export class NdjsonSource implements DocumentSource {
+  readonly #input: Readable
+  readonly #decoded: AsyncIterable<Uint8Array>
+  readonly #bytesTotal: number | undefined
+  readonly #keyRule: KeyRule
+  #bytesRead = 0
+
+  constructor(
+    input: { readonly stream: Readable; readonly path?: string; readonly bytes?: number },
+    keyRule: KeyRule,
+  ) {
+    this.#input = input.stream
+    this.#bytesTotal = input.bytes
+    this.#keyRule = keyRule
+    this.#decoded = decode(this.#counted(), input.path ?? '')
+  }
+
+  async *items(): AsyncIterable<SourceItem> {
+    for await (const line of readLines(this.#decoded)) {
+      const item = readItem(line, this.#keyRule)
+      if (item !== undefined) yield item
+    }
+  }
+
+  progress(): SourceProgress {
+    return { done: this.#bytesRead, total: this.#bytesTotal }
+  }
+
+  async *#counted(): AsyncGenerator<Buffer> {
+    for await (const chunk of this.#input) {
+      const bytes = Buffer.from(chunk)
+      this.#bytesRead += bytes.length
+      yield bytes
+    }
+  }
+}
+
+export async function openNdjsonFile(path: string, keyRule: KeyRule): Promise<NdjsonSource> {
+  try {
+    const { size } = await stat(path)
+    const stream = createReadStream(path, { highWaterMark: READ_BYTES })
+    return new NdjsonSource({ stream, path, bytes: size }, keyRule)
+  } catch (cause) {
+    const remedy = 'check the path, or use - to read standard input'
+    throw new CliError(EXIT.usage, 'FILE', `cannot read ${path}: ${remedy}`, { cause })
+  }
+}
+
+function decode(chunks: AsyncIterable<Buffer>, path: string): AsyncIterable<Uint8Array> {
+  const found = Object.entries(DECOMPRESSORS).find(([extension]) => path.endsWith(extension))
+  if (found === undefined) return chunks
+  const [, createDecompressor] = found
+  return decompress(chunks, createDecompressor(), path)
+}
+
+async function* decompress(
+  chunks: AsyncIterable<Buffer>,
+  decompressor: Transform,
+  path: string,
+): AsyncGenerator<Buffer> {
+  // The error reaches the reader through the iteration below; pipeline's own promise repeats it.
+  const feeding = pipeline(chunks, decompressor).catch(() => {})
+  try {
+    yield* decompressor
+  } catch (cause) {
+    const remedy = 'is it whole, and what its name says it is?'
+    throw new CliError(EXIT.refused, 'FILE', `cannot decompress ${path}: ${remedy}`, { cause })
+  } finally {
+    decompressor.destroy()
+    await feeding
+  }
+}
+
+/** What a line holds; undefined for a blank line. */
+function readItem(line: Line, keyRule: KeyRule): SourceItem | undefined {
+  if (line.tooLong) return unreadable(line, { problem: TOO_LONG, isJson: false })
+  if (!isUtf8(line.bytes)) return unreadable(line, { problem: NOT_UTF8, isJson: false })
+  const text = line.bytes.toString('utf8')
+  if (text.trim().length === 0) return undefined
+  const value = parseJson(text)
+  if (value === undefined) return unreadable(line, { problem: NOT_JSON, isJson: false })
+  if (!isPlainObject(value)) return unreadable(line, { problem: NOT_OBJECT, isJson: true })
+
+  const reported = parseReportLine(value, line.bytes)
+  if (reported !== undefined) return readReported(line, reported, keyRule)
+  return withKey({ number: line.number, bytes: line.bytes }, keyOf(keyRule, value, text))
+}
+
+/** A line of an error report: its document, under the key that it had. */
+function readReported(line: Line, reported: ReportedDocument, keyRule: KeyRule): SourceItem {
+  const inner = { number: line.number, bytes: reported.json }
+  if (reported.key !== undefined) return withKey(inner, { kind: 'key', key: reported.key })
+  const text = reported.json.toString('utf8')
+  const value = parseJson(text)
+  if (!isPlainObject(value)) return unreadable(inner, { problem: NOT_OBJECT, isJson: true })
+  return withKey(inner, keyOf(keyRule, value, text))
+}
+
+interface NumberedBytes {
+  readonly number: number
+  readonly bytes: Buffer
+}
+
+function withKey({ number, bytes }: NumberedBytes, found: KeyResult): SourceItem {
+  if (found.kind === 'problem') {
+    return unreadable({ number, bytes }, { problem: found.problem, isJson: true })
+  }
+  return { kind: 'document', document: { line: number, key: found.key, json: bytes } }
+}
+
+function unreadable(
+  { number, bytes }: NumberedBytes,
+  { problem, isJson }: { problem: string; isJson: boolean },
+): SourceItem {
+  return {
+    kind: 'unreadable',
+    unreadable: { line: number, key: undefined, text: bytes, isJson, problem },
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // JSON has no undefined, so this is free to say "not JSON"
+  }
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

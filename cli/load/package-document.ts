@@ -1,0 +1,86 @@
+// A package manifest as a document. Manifests are written by people: every field may have any shape.
+
+export const README_BYTES_MAX = 64 * 1024
+
+export interface PackageSize {
+  readonly files: number
+  readonly bytes: number
+}
+
+type Fields = Record<string, unknown>
+
+export function buildPackageDocument(
+  manifest: object,
+  { readme, size }: { readonly readme: string | undefined; readonly size: PackageSize },
+): Fields {
+  const fields: Fields = { ...manifest }
+  const document: Fields = {
+    name: fields['name'],
+    version: fields['version'],
+    description: text(fields['description']),
+    keywords: texts(fields['keywords']),
+    license: text(fields['license']) ?? text(member(fields['license'], 'type')),
+    author: personName(fields['author']),
+    homepage: text(fields['homepage']),
+    repository: text(fields['repository']) ?? text(member(fields['repository'], 'url')),
+    dependencies: names(fields['dependencies']),
+    dev_dependencies: names(fields['devDependencies']).length,
+    peer_dependencies: names(fields['peerDependencies']).length,
+    engines: engines(fields['engines']),
+    bin: binNames(fields),
+    files: size.files,
+    bytes: size.bytes,
+    readme: readme === undefined ? undefined : cutUtf8(readme, README_BYTES_MAX),
+  }
+  return Object.fromEntries(Object.entries(document).filter(([, value]) => value !== undefined))
+}
+
+/** At most `bytesMax` bytes of UTF-8, cut between characters. */
+export function cutUtf8(value: string, bytesMax: number): string {
+  const bytes = Buffer.from(value)
+  if (bytes.length <= bytesMax) return value
+  // Continuation bytes are 10xxxxxx: step back to where a character begins.
+  let end = bytesMax
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
+  return bytes.toString('utf8', 0, end)
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}
+
+function names(value: unknown): string[] {
+  return isFields(value) ? Object.keys(value) : []
+}
+
+function member(value: unknown, name: string): unknown {
+  return isFields(value) ? value[name] : undefined
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** `Ann <ann@example.org> (https://example.org)` or an object: the name alone, no address. */
+function personName(value: unknown): string | undefined {
+  const name = text(value) ?? text(member(value, 'name'))
+  return name?.replace(/\s*[<(].*$/s, '')
+}
+
+function engines(value: unknown): Record<string, string> | undefined {
+  if (!isFields(value)) return undefined
+  const entries = Object.entries(value).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
+  return Object.fromEntries(entries)
+}
+
+/** A `bin` that is a plain path is a program named like the package, without its scope. */
+function binNames(fields: Fields): string[] {
+  if (typeof fields['bin'] === 'string') return [(text(fields['name']) ?? '').replace(/^.*\//, '')]
+  return names(fields['bin'])
+}

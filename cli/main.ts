@@ -1,0 +1,93 @@
+// The command line program: collects what it may touch of the world, and hands it to runCli.
+// Started by bin/quarry, which makes sure that this is Node 24.
+
+import { randomInt } from 'node:crypto'
+import { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
+import { WriteStream } from 'node:tty'
+import { systemClock } from '../lib/clock.ts'
+import { seededRandom } from '../lib/random.ts'
+import { parseCliSettings } from './config.ts'
+import type { CliContext } from './context.ts'
+import { runCli } from './run-cli.ts'
+import type { Output, Terminal } from './terminal.ts'
+
+const COLUMNS_WITHOUT_TTY = 100
+/** What a shell reports for a program that SIGINT ended. */
+const EXIT_INTERRUPTED = 130
+/** Ctrl-C reaches us from the terminal and once more from the wrapping process: one wish, not two. */
+const SIGNAL_ECHO_MS = 300
+
+const settings = parseCliSettings(process.env)
+if (settings.parentPipe !== undefined) dieWithParent(settings.parentPipe)
+quietBrokenPipe(process.stdout)
+quietBrokenPipe(process.stderr)
+
+const context: CliContext = {
+  terminal: openTerminal(),
+  settings,
+  env: process.env,
+  clock: systemClock,
+  random: seededRandom(randomInt(2 ** 32)),
+  stopSignal,
+}
+process.exitCode = await runCli(process.argv.slice(2), context)
+
+function openTerminal(): Terminal {
+  return {
+    stdin: process.stdin,
+    stdinIsTty: process.stdin.isTTY,
+    out: openOutput(process.stdout),
+    err: openOutput(process.stderr),
+  }
+}
+
+function openOutput(stream: Writable): Output {
+  const tty = stream instanceof WriteStream ? stream : undefined
+  return {
+    stream,
+    isTty: tty !== undefined,
+    color: tty !== undefined && !settings.noColor,
+    get columns() {
+      return tty?.columns ?? COLUMNS_WITHOUT_TTY
+    },
+  }
+}
+
+/**
+ * Ends this process when the one that started it is gone: the pipe's other end closes, whatever
+ * that process died of. SIGKILL, because the person who killed the parent meant this program.
+ */
+function dieWithParent(descriptor: number): void {
+  const pipe = new Socket({ fd: descriptor, readable: true, writable: false })
+  pipe.once('close', endAtOnce)
+  pipe.once('error', endAtOnce)
+  pipe.resume()
+  pipe.unref()
+}
+
+function endAtOnce(): void {
+  process.kill(process.pid, 'SIGKILL')
+}
+
+/** `quarry scan … | head` closes our output early: that is no failure. */
+function quietBrokenPipe(stream: Writable): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
+}
+
+/** Aborts on SIGINT or SIGTERM. A second one does not wait for the orderly end. */
+function stopSignal(): AbortSignal {
+  const stop = new AbortController()
+  let firstMs: number | undefined
+  const onSignal = (): void => {
+    firstMs ??= systemClock.monotonicMs()
+    stop.abort()
+    if (systemClock.monotonicMs() - firstMs > SIGNAL_ECHO_MS) process.exit(EXIT_INTERRUPTED)
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  return stop.signal
+}

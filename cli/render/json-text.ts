@@ -1,0 +1,116 @@
+// JSON for people, made from the text itself: a number keeps every digit it was stored with.
+//
+// A value that fits into the rest of its line stays on it. One that does not is broken after its
+// opening bracket: members get a line each, and the plain values of an array fill lines.
+
+import { paint } from '../terminal.ts'
+import { textWidth } from './text-width.ts'
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
+const INDENT = '  '
+/** The empty text stands behind the last token. */
+const CLOSING = new Set(['}', ']', ''])
+
+interface Screen {
+  readonly columns: number
+  readonly color: boolean
+}
+
+/** A value of the document: plain, or the values in it. */
+interface Value {
+  /** The member's name, quotes included; empty for an element and for the whole. */
+  readonly name: string
+  /** Of a plain value, as it was written; otherwise empty. */
+  readonly text: string
+  readonly opening: '' | '{' | '['
+  readonly children: readonly Value[]
+  /** Columns that the value takes on one line, with its name. */
+  readonly width: number
+}
+
+/** The same JSON value, laid out for the screen. The text must be valid JSON. */
+export function prettyJson(text: string, screen: Screen): string {
+  const tokens = text.match(TOKEN) ?? []
+  return layOut(readValue(tokens.values()), 0, screen)
+}
+
+function readValue(tokens: Iterator<string>, name = '', first?: string): Value {
+  const token = first ?? next(tokens)
+  const nameWidth = name === '' ? 0 : textWidth(name) + 2
+  if (token !== '{' && token !== '[') {
+    const shown = escapeControls(token)
+    return { name, text: shown, opening: '', children: [], width: nameWidth + textWidth(shown) }
+  }
+  const children = [...readChildren(tokens, token)]
+  const inner = children.reduce((sum, { width }) => sum + width + 2, 0)
+  // Braces stand apart from what they hold, brackets do not; a comma and a space part the values.
+  const around = token === '{' && children.length > 0 ? 2 : 0
+  return { name, text: '', opening: token, children, width: nameWidth + inner + around + 2 }
+}
+
+function* readChildren(tokens: Iterator<string>, opening: '{' | '['): Generator<Value> {
+  for (let at = next(tokens); !CLOSING.has(at); at = next(tokens)) {
+    if (at === ',') continue
+    yield opening === '{' ? readMember(tokens, at) : readValue(tokens, '', at)
+  }
+}
+
+function readMember(tokens: Iterator<string>, name: string): Value {
+  next(tokens) // the colon
+  return readValue(tokens, escapeControls(name))
+}
+
+function next(tokens: Iterator<string>): string {
+  const { done, value } = tokens.next()
+  return done === true ? '' : value
+}
+
+function layOut(value: Value, depth: number, screen: Screen): string {
+  const label = value.name === '' ? '' : `${paint(screen, 'cyan', value.name)}: `
+  if (value.opening === '') return label + paintPlain(value.text, screen)
+  const closing = value.opening === '{' ? '}' : ']'
+  const room = screen.columns - INDENT.length * depth - 1
+  if (value.width <= room) return label + onOneLine(value, depth, screen)
+
+  const indent = INDENT.repeat(depth + 1)
+  const isPlainList = value.opening === '[' && value.children.every(({ opening }) => opening === '')
+  const lines = isPlainList
+    ? fillLines(value.children, room - INDENT.length, screen)
+    : value.children.map((child) => layOut(child, depth + 1, screen))
+  const body = lines.map((line) => indent + line).join(',\n')
+  return `${label}${value.opening}\n${body}\n${INDENT.repeat(depth)}${closing}`
+}
+
+function onOneLine({ opening, children }: Value, depth: number, screen: Screen): string {
+  const body = children.map((child) => layOut(child, depth, { ...screen, columns: Infinity }))
+  if (opening === '[') return `[${body.join(', ')}]`
+  return body.length === 0 ? '{}' : `{ ${body.join(', ')} }`
+}
+
+function fillLines(values: readonly Value[], room: number, screen: Screen): string[] {
+  const lines: string[] = []
+  let line: string[] = []
+  let used = 0
+  for (const { text, width } of values) {
+    if (line.length > 0 && used + width + 1 > room) {
+      lines.push(line.join(', '))
+      line = []
+      used = 0
+    }
+    line.push(paintPlain(text, screen))
+    used += width + 2
+  }
+  return line.length === 0 ? lines : [...lines, line.join(', ')]
+}
+
+function paintPlain(text: string, screen: Screen): string {
+  return paint(screen, text.startsWith('"') ? 'green' : 'yellow', text)
+}
+
+// JSON escapes the C0 controls already; C1, delete and the reordering marks may stand unescaped.
+function escapeControls(token: string): string {
+  return token.replaceAll(
+    /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

@@ -1,0 +1,72 @@
+// Readable tables: two spaces between columns, a dim header, no frames, cut to the terminal.
+
+import { paint } from '../terminal.ts'
+import { cutText, padEnd, padStart, printable, textWidth } from './text-width.ts'
+
+const GAP = 2
+const SHRUNK_WIDTH_MIN = 8
+
+export interface Column {
+  readonly title: string
+  readonly align?: 'right'
+}
+
+/** The layout of a table, found from its first rows and kept for those that follow. */
+export class TextTable {
+  readonly #columns: readonly Column[]
+  readonly #widths: readonly number[]
+  readonly #color: boolean
+
+  constructor(
+    columns: readonly Column[],
+    sample: readonly (readonly string[])[],
+    screen: { readonly columns: number; readonly color: boolean },
+  ) {
+    this.#columns = columns
+    this.#color = screen.color
+    const natural = columns.map(({ title }, at) =>
+      Math.max(textWidth(title), ...sample.map((row) => textWidth(printable(row[at] ?? '')))),
+    )
+    this.#widths = fitWidths(natural, screen.columns - GAP * (columns.length - 1))
+  }
+
+  header(): string {
+    const cells = this.#columns.map(({ title }) => title)
+    return paint({ color: this.#color }, 'dim', this.#line(cells))
+  }
+
+  row(cells: readonly string[]): string {
+    return this.#line(cells)
+  }
+
+  #line(cells: readonly string[]): string {
+    const shown = this.#columns.map(({ align }, at) => {
+      const width = this.#widths[at] ?? 0
+      const cell = cutText(printable(cells[at] ?? ''), width)
+      return align === 'right' ? padStart(cell, width) : padEnd(cell, width)
+    })
+    return shown.join(' '.repeat(GAP)).trimEnd()
+  }
+}
+
+/** Takes columns from the widest first, so that short ones (numbers, flags) stay whole. */
+function fitWidths(natural: readonly number[], available: number): number[] {
+  const widths = [...natural]
+  let excess = widths.reduce((sum, width) => sum + width, 0) - available
+  while (excess > 0) {
+    const widest = Math.max(...widths)
+    if (widest <= SHRUNK_WIDTH_MIN) break
+    widths[widths.indexOf(widest)] = widest - 1
+    excess -= 1
+  }
+  return widths
+}
+
+export function formatTable(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  screen: { readonly columns: number; readonly color: boolean },
+): string {
+  const table = new TextTable(columns, rows, screen)
+  return [table.header(), ...rows.map((row) => table.row(row))].join('\n')
+}

@@ -1,0 +1,59 @@
+// Runs one command line and turns whatever happens into an exit code and one friendly sentence.
+
+import { CommanderError } from 'commander'
+import { isServiceError } from '../lib/errors.ts'
+import type { ServiceError } from '../lib/errors.ts'
+import type { CliContext } from './context.ts'
+import { CliError, EXIT } from './exit.ts'
+import { buildProgram } from './program.ts'
+import { printable } from './render/text-width.ts'
+import { paint, writeLine } from './terminal.ts'
+
+interface Explanation {
+  readonly exitCode: number
+  readonly code: string
+  readonly message: string
+}
+
+/** `args` are what stands behind the program's name. The result is the exit code. */
+export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+  try {
+    await buildProgram(context).parseAsync([...args], { from: 'user' })
+    return EXIT.ok
+  } catch (error) {
+    const explanation = explain(error)
+    if (explanation.message !== '') await say(explanation, args.includes('--json'), context)
+    return explanation.exitCode
+  }
+}
+
+/** Throws again what is nobody's refusal: a mistake of ours deserves its stack trace. */
+function explain(error: unknown): Explanation {
+  if (error instanceof CliError) return error
+  if (error instanceof CommanderError) return explainUsage(error)
+  if (isServiceError(error)) return { exitCode: EXIT.refused, ...describe(error) }
+  throw error
+}
+
+function describe({ code, message }: ServiceError): { code: string; message: string } {
+  return { code, message }
+}
+
+function explainUsage(error: CommanderError): Explanation {
+  if (error.exitCode === 0) return { exitCode: EXIT.ok, code: 'OK', message: '' }
+  const isHelp = error.code === 'commander.help' // shown instead of a missing command
+  const sentence = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
+  const message = isHelp ? '' : `${sentence} (add --help to see how it goes)`
+  return { exitCode: EXIT.usage, code: 'USAGE', message }
+}
+
+async function say(
+  { code, message }: Explanation,
+  asJson: boolean,
+  { terminal: { err } }: CliContext,
+): Promise<void> {
+  if (asJson) return writeLine(err, JSON.stringify({ error: message, code }))
+  const [first = '', ...others] = message.split('\n').map(printable)
+  await writeLine(err, `${paint(err, 'red', 'error:')} ${first}`)
+  for (const line of others) await writeLine(err, `       ${line}`)
+}

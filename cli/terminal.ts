@@ -1,0 +1,35 @@
+// The terminal as a dependency: commands write here and nowhere else, so tests can read it.
+
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+
+export interface Output {
+  readonly stream: Writable
+  readonly isTty: boolean
+  readonly color: boolean
+  readonly columns: number
+}
+
+export interface Terminal {
+  readonly stdin: Readable
+  readonly stdinIsTty: boolean
+  readonly out: Output
+  readonly err: Output
+}
+
+/** Writes with back-pressure: resolves when the stream can take more. */
+export async function write(output: Output, text: string | Uint8Array): Promise<void> {
+  if (!output.stream.write(text)) await once(output.stream, 'drain')
+}
+
+export async function writeLine(output: Output, line = ''): Promise<void> {
+  await write(output, `${line}\n`)
+}
+
+const SGR = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 }
+export type Style = keyof typeof SGR
+
+/** The text in colour, or untouched when this output shows none. */
+export function paint(output: { readonly color: boolean }, style: Style, text: string): string {
+  return output.color && text.length > 0 ? `\u001b[${SGR[style]}m${text}\u001b[0m` : text
+}

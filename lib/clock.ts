@@ -1,0 +1,132 @@
+// The only file that reads the time of day or sets a timer. Everything else is given a Clock.
+
+/**
+ * Time as a dependency. Contract:
+ * - `nowMs` is wall-clock time and may step backwards; `monotonicMs` never does.
+ * - `sleep` resolves after `ms`, or rejects with the signal's reason as soon as it aborts.
+ * - `every` calls `task` again `periodMs` after the previous call has *finished*, never twice at
+ *   once; the returned function stops it and resolves when a running call has ended.
+ */
+export interface Clock {
+  nowMs(): number
+  monotonicMs(): number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  every(periodMs: number, task: () => Promise<void>): () => Promise<void>
+}
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep: (ms, signal) => sleepReal(ms, signal),
+  every: (periodMs, task) => everyReal(periodMs, task),
+}
+
+function sleepReal(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason)
+    const onAbort = (): void => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+function everyReal(periodMs: number, task: () => Promise<void>): () => Promise<void> {
+  const stop = new AbortController()
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      try {
+        await sleepReal(periodMs, stop.signal)
+      } catch {
+        return // stopped while asleep: the normal way out
+      }
+      await task()
+    }
+  }
+  const running = run()
+  return () => {
+    stop.abort()
+    return running
+  }
+}
+
+interface Sleeper {
+  readonly wakeAtMs: number
+  wake(): void
+}
+
+/** A clock that stands still until a test moves it. */
+export class ManualClock implements Clock {
+  #nowMs: number
+  #monotonicMs = 0
+  readonly #sleepers = new Set<Sleeper>()
+
+  constructor(startMs = 1_700_000_000_000) {
+    this.#nowMs = startMs
+  }
+
+  nowMs(): number {
+    return this.#nowMs
+  }
+
+  monotonicMs(): number {
+    return this.#monotonicMs
+  }
+
+  /** Moves both clocks forward and wakes who is due, earliest first. */
+  advance(ms: number): void {
+    this.#nowMs += ms
+    this.#monotonicMs += ms
+    const due = [...this.#sleepers].filter(({ wakeAtMs }) => wakeAtMs <= this.#monotonicMs)
+    for (const sleeper of due.toSorted((a, b) => a.wakeAtMs - b.wakeAtMs)) sleeper.wake()
+  }
+
+  /** Steps the wall clock alone, as an administrator or NTP would. */
+  stepWall(ms: number): void {
+    this.#nowMs += ms
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted === true) return reject(signal.reason)
+      const onAbort = (): void => {
+        this.#sleepers.delete(sleeper)
+        reject(signal?.reason)
+      }
+      const sleeper: Sleeper = {
+        wakeAtMs: this.#monotonicMs + ms,
+        wake: () => {
+          this.#sleepers.delete(sleeper)
+          signal?.removeEventListener('abort', onAbort)
+          resolve()
+        },
+      }
+      this.#sleepers.add(sleeper)
+      signal?.addEventListener('abort', onAbort, { once: true })
+    })
+  }
+
+  every(periodMs: number, task: () => Promise<void>): () => Promise<void> {
+    const stop = new AbortController()
+    const run = async (): Promise<void> => {
+      while (!stop.signal.aborted) {
+        try {
+          await this.sleep(periodMs, stop.signal)
+        } catch {
+          return // stopped while asleep: the normal way out
+        }
+        await task()
+      }
+    }
+    const running = run()
+    return () => {
+      stop.abort()
+      return running
+    }
+  }
+}

@@ -1,0 +1,56 @@
+export type Env = Readonly<Record<string, string | undefined>>
+
+export interface IntegerRule {
+  readonly default: number
+  readonly min: number
+  readonly max: number
+}
+
+/** Reads typed values and collects every problem, so that an operator sees all mistakes at once. */
+export class EnvReader {
+  readonly #env: Env
+  readonly #problems: string[] = []
+
+  constructor(env: Env) {
+    this.#env = env
+  }
+
+  integer(name: string, rule: IntegerRule): number {
+    const text = this.#env[name]
+    if (text === undefined) return rule.default
+    const value = /^-?\d+$/.test(text) ? Number(text) : NaN
+    if (value >= rule.min && value <= rule.max) return value
+    this.#problems.push(`${name}: "${text}" is not an integer from ${rule.min} to ${rule.max}`)
+    return rule.default
+  }
+
+  text(name: string, fallback: string): string {
+    const text = this.#env[name] ?? fallback
+    if (text.length === 0) this.#problems.push(`${name}: must not be empty`)
+    return text
+  }
+
+  choice<Choice extends string>(
+    name: string,
+    choices: readonly Choice[],
+    fallback: Choice,
+  ): Choice {
+    const text = this.#env[name]
+    if (text === undefined) return fallback
+    const chosen = choices.find((choice) => choice === text)
+    if (chosen !== undefined) return chosen
+    this.#problems.push(`${name}: "${text}" is not one of ${choices.join(', ')}`)
+    return fallback
+  }
+
+  check(holds: boolean, problem: string): void {
+    if (!holds) this.#problems.push(problem)
+  }
+
+  done<Config extends object>(config: Config): Readonly<Config> {
+    if (this.#problems.length > 0) {
+      throw new Error(`invalid configuration:\n- ${this.#problems.join('\n- ')}`)
+    }
+    return Object.freeze(config)
+  }
+}

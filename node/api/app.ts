@@ -1,0 +1,121 @@
+// The front door: every operation of the contract, checked and answered.
+
+import express from 'express'
+import type { Express, Request, Response } from 'express'
+import { must } from '../../lib/assert.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import type { Operation } from './contract.ts'
+import { docsAssetReply } from './docs-page.ts'
+import { errorReply } from './error-status.ts'
+import { answer } from './exchange.ts'
+import type { ExchangeOptions } from './exchange.ts'
+import { handlerByOperation } from './handler-table.ts'
+import { NO_OPERATION } from './metrics.ts'
+import type { ApiMetrics } from './metrics.ts'
+import type { ApiContext } from './operation.ts'
+import type { Reply } from './reply.ts'
+import { readBody } from './request-body.ts'
+import { BYTE_PARSED_OPERATIONS, buildRequestValidator } from './request-validator.ts'
+import type { RequestValidator } from './request-validator.ts'
+import { RouteTable, decodeParams } from './route-table.ts'
+import type { RouteMatch } from './route-table.ts'
+import { checkTableName } from './table-name.ts'
+
+export interface AppOptions extends ExchangeOptions {
+  readonly context: ApiContext
+  readonly metrics: ApiMetrics
+  readonly bodyBytesMax: number
+}
+
+type Found = Extract<RouteMatch, { kind: 'found' }>
+type Astray = Exclude<RouteMatch, Found>
+
+export function buildApp(options: AppOptions): Express {
+  const frontDoor = new FrontDoor(options)
+  const app = express()
+  app.disable('x-powered-by')
+  app.use((request, response) => frontDoor.answer(request, response))
+  return app
+}
+
+class FrontDoor {
+  readonly #options: AppOptions
+  readonly #routes: RouteTable
+  readonly #validate: RequestValidator
+
+  constructor(options: AppOptions) {
+    const { contract } = options.context
+    this.#options = options
+    this.#routes = new RouteTable(contract.operations)
+    this.#validate = buildRequestValidator(contract)
+  }
+
+  async answer(request: Request, response: Response): Promise<void> {
+    // node:http has noted already that an answer to HEAD has no body; from here on it is a GET.
+    if (request.method === 'HEAD') request.method = 'GET'
+    const route = this.#routes.match(request.method, request.path)
+    const operationId = route.kind === 'found' ? route.operation.operationId : NO_OPERATION
+    const metrics = this.#options.metrics.of(operationId)
+    await answer({ response, metrics }, this.#options, (signal) =>
+      route.kind === 'found'
+        ? this.#perform(route, request, response, signal)
+        : answerAstray(route, request),
+    )
+  }
+
+  async #perform(
+    { operation, rawParams }: Found,
+    request: Request,
+    response: Response,
+    signal: AbortSignal,
+  ): Promise<Reply> {
+    const { operationId } = operation
+    const params = decodeParams(rawParams)
+    if (params['tableName'] !== undefined) checkTableName(params['tableName'], 'tableName')
+    const body = await this.#readBody(operation, request)
+    const json = BYTE_PARSED_OPERATIONS.has(operationId) ? undefined : parseJson(body)
+    await this.#validate({ request, response, json })
+    const handler = must(handlerByOperation.get(operationId), `handler of ${operationId}`)
+    const { query } = request
+    const idempotencyKey = request.get('idempotency-key')
+    const asked = { operationId, params, query, idempotencyKey, body, json, signal }
+    return handler(asked, this.#options.context)
+  }
+
+  async #readBody(operation: Operation, request: Request): Promise<Buffer> {
+    if (operation.body === 'none') return Buffer.alloc(0)
+    const body = await readBody(request, this.#options.bodyBytesMax)
+    if (body.length === 0 && operation.body === 'required') throw bodyMissing()
+    return body
+  }
+}
+
+export function bodyMissing(): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', 'the body is empty; send a JSON object')
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  try {
+    return JSON.parse(body.toString())
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause)
+    throw new ServiceError('INVALID_ARGUMENT', `the body is not JSON: ${problem}`, { cause })
+  }
+}
+
+async function answerAstray(route: Astray, { method, path }: Request): Promise<Reply> {
+  const asset = method === 'GET' ? await docsAssetReply(path) : undefined
+  if (asset !== undefined) return asset
+  const shown = `${method} ${path.slice(0, SHOWN_PATH_LENGTH_MAX)}`
+  if (route.kind === 'wrong_method') {
+    const allow = route.allow.join(', ')
+    const error = `${shown} is not possible; this route allows ${allow}`
+    return errorReply({ error, code: 'METHOD_NOT_ALLOWED' }, ['Allow', allow])
+  }
+  const { nearest } = route
+  const advice = nearest === undefined ? 'see /api/v1/docs' : `did you mean ${nearest}?`
+  return errorReply({ error: `no such route ${shown}; ${advice}`, code: 'NOT_FOUND' })
+}
+
+const SHOWN_PATH_LENGTH_MAX = 256

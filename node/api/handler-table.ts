@@ -1,0 +1,38 @@
+// Every operation of the contract and who handles it; test/contract compares both with the files.
+
+import { batchWrite } from './handlers/batch-write.ts'
+import { commitTransaction } from './handlers/commit-transaction.ts'
+import { createTable } from './handlers/create-table.ts'
+import { crossTableBatch } from './handlers/cross-table-batch.ts'
+import { dropTable } from './handlers/drop-table.ts'
+import { getContract } from './handlers/get-contract.ts'
+import { getDocs } from './handlers/get-docs.ts'
+import { getHealth } from './handlers/get-health.ts'
+import { getStatus } from './handlers/get-status.ts'
+import { getTable } from './handlers/get-table.ts'
+import { listTables } from './handlers/list-tables.ts'
+import { lookupDocument } from './handlers/lookup-document.ts'
+import { mergeTable } from './handlers/merge-table.ts'
+import { scanTable } from './handlers/scan-table.ts'
+import { updateTableSchema } from './handlers/update-table-schema.ts'
+import type { Handler } from './operation.ts'
+
+export const handlerByOperation: ReadonlyMap<string, Handler> = new Map(
+  Object.entries({
+    batchWrite,
+    commitTransaction,
+    createTable,
+    crossTableBatch,
+    dropTable,
+    getContract,
+    getDocs,
+    getHealth,
+    getStatus,
+    getTable,
+    listTables,
+    lookupDocument,
+    mergeTable,
+    scanTable,
+    updateTableSchema,
+  }),
+)

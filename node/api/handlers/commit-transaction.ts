@@ -1,0 +1,26 @@
+import { parseCommit } from '../../document/batch-body.ts'
+import { shownKey } from '../../document/document-limits.ts'
+import type { CommitConflict } from '../../coordinator/store-service.ts'
+import { statusByErrorCode } from '../error-status.ts'
+import type { ErrorBody } from '../error-status.ts'
+import { writeOptionsOf } from '../operation.ts'
+import type { Handler } from '../operation.ts'
+import { jsonReply } from '../reply.ts'
+import { checkTableName } from '../table-name.ts'
+
+export const commitTransaction: Handler = async (request, { service }) => {
+  const { readSet, writes, syncLevel } = parseCommit(request.body)
+  for (const [i, { table }] of readSet.entries()) checkTableName(table, `read_set[${i}].table`)
+  for (const { table } of writes) checkTableName(table, 'tables:')
+
+  const result = await service.commit(readSet, writes, writeOptionsOf(request, syncLevel))
+
+  if (result.status === 'committed') return jsonReply(200, result)
+  const body = { ...result, ...errorBodyOf(result.conflict) }
+  return jsonReply(statusByErrorCode[body.code], body)
+}
+
+/** So that a client which knows only the common shape of errors understands a conflict as well. */
+function errorBodyOf({ table, key, message }: CommitConflict): ErrorBody {
+  return { error: `${message}: key ${shownKey(key)} of table ${table}`, code: 'CONFLICT' }
+}

@@ -1,0 +1,9 @@
+import type { CreateTableRequest } from '../../coordinator/store-service.ts'
+import { tableOf, validatedBody } from '../operation.ts'
+import type { Handler } from '../operation.ts'
+import { jsonReply } from '../reply.ts'
+
+export const createTable: Handler = async (request, { service }) => {
+  const asked = validatedBody<CreateTableRequest>(request)
+  return jsonReply(200, await service.createTable(tableOf(request), asked))
+}

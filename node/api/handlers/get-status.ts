@@ -1,0 +1,5 @@
+import { jsonReply } from '../reply.ts'
+import type { Handler } from '../operation.ts'
+
+export const getStatus: Handler = async (_request, { service }) =>
+  jsonReply(200, await service.status())

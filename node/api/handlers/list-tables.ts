@@ -1,0 +1,17 @@
+import { parseNamePattern } from '../name-pattern.ts'
+import { textParameter } from '../operation.ts'
+import { jsonReply } from '../reply.ts'
+import type { Handler } from '../operation.ts'
+
+export const listTables: Handler = async ({ query }, { service }) => {
+  const prefix = textParameter(query, 'prefix')
+  const pattern = textParameter(query, 'pattern')
+  const matches = pattern === undefined ? () => true : parseNamePattern(pattern)
+
+  const tables = await service.listTables(prefix === undefined ? {} : { prefix })
+
+  return jsonReply(
+    200,
+    tables.filter(({ name }) => matches(name)),
+  )
+}

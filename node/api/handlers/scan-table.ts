@@ -1,0 +1,50 @@
+import { at, parseDocumentKey } from '../../document/document-limits.ts'
+import { parseExact } from '../../document/exact-json.ts'
+import { isJsonObject, memberOf } from '../../document/json-object.ts'
+import { parseProjection } from '../../document/projection.ts'
+import type { DocumentFilter } from '../../query/document-filter.ts'
+import { parseDocumentFilter } from '../../query/parse-document-filter.ts'
+import type { ScanRequest } from '../../coordinator/store-service.ts'
+import { tableOf, validatedBody } from '../operation.ts'
+import type { Handler, OperationRequest } from '../operation.ts'
+
+interface ScanBody {
+  readonly from: string
+  readonly to: string
+  readonly inclusive_from: boolean
+  readonly exclusive_to: boolean
+  readonly fields: readonly string[]
+  readonly limit: number
+}
+
+export const scanTable: Handler = async (request, { service }) => {
+  const pages = await service.scan(tableOf(request), parseScan(request), request.signal)
+  return { kind: 'pages', pages }
+}
+
+function parseScan(request: OperationRequest): ScanRequest {
+  const body = validatedBody<ScanBody>(request)
+  return {
+    from: parseBound(body.from, 'from'),
+    to: parseBound(body.to, 'to'),
+    inclusiveFrom: body.inclusive_from ?? false,
+    exclusiveTo: body.exclusive_to ?? false,
+    projection: body.fields === undefined ? undefined : parseProjection(body.fields),
+    filter: parseFilter(request.body),
+    limit: body.limit,
+  }
+}
+
+/** An empty bound is no bound, since no key is empty. */
+function parseBound(text: string | undefined, name: string): Buffer | undefined {
+  if (text === undefined || text === '') return undefined
+  return at(name, () => parseDocumentKey(text))
+}
+
+/** Read again from the bytes, so that a number of many digits is compared by all of them. */
+function parseFilter(bytes: Buffer): DocumentFilter | undefined {
+  if (bytes.length === 0) return undefined
+  const body = parseExact(bytes)
+  const filter = isJsonObject(body) ? memberOf(body, 'filter_query') : undefined
+  return filter === undefined ? undefined : parseDocumentFilter(filter, 'filter_query')
+}

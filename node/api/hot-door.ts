@@ -1,0 +1,117 @@
+// The short way for the two busiest operations, ahead of express: one document's lookup and one
+// table's batch.
+//
+// Invariants:
+//   D1  What this door cannot vouch for at a glance (a query, an odd path, an odd name) it declines,
+//       and the front door answers. So only requests that fit the contract are answered here.
+//   D2  Both doors answer alike; test/contract/both-doors.test.ts compares them.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { StoredDocument } from '../coordinator/store-service.ts'
+import { parseDocumentKey } from '../document/document-limits.ts'
+import { bodyMissing } from './app.ts'
+import type { AppOptions } from './app.ts'
+import { answer } from './exchange.ts'
+import { batchWrite } from './handlers/batch-write.ts'
+import { documentFound, documentMissing } from './handlers/lookup-document.ts'
+import type { OperationMetrics } from './metrics.ts'
+import { sendBytes } from './reply.ts'
+import type { BytesReply } from './reply.ts'
+import { readBody } from './request-body.ts'
+import { isAscii } from './route-table.ts'
+import { isTableName } from './table-name.ts'
+
+const TABLES = '/api/v1/tables/'
+const LOOKUP = '/lookup/'
+const BATCH = '/batch'
+const NO_QUERY = Object.freeze({})
+
+/** True if the request was taken; otherwise nothing was done to it. */
+export type HotDoor = (request: IncomingMessage, response: ServerResponse) => boolean
+
+export function buildHotDoor(options: AppOptions): HotDoor {
+  const door = new Door(options)
+  return (request, response) => {
+    const { method, url = '' } = request
+    if (!url.startsWith(TABLES)) return false
+    const tableEnd = url.indexOf('/', TABLES.length)
+    if (tableEnd === -1) return false
+    const table = url.slice(TABLES.length, tableEnd)
+    if (!isTableName(table)) return false
+    if (method === 'GET') return door.lookup(table, url.slice(tableEnd), response)
+    if (method === 'POST' && url.length === tableEnd + BATCH.length && url.endsWith(BATCH)) {
+      return door.batch(table, request, response)
+    }
+    return false
+  }
+}
+
+class Door {
+  readonly #options: AppOptions
+  readonly #lookupMetrics: OperationMetrics
+  readonly #batchMetrics: OperationMetrics
+
+  constructor(options: AppOptions) {
+    this.#options = options
+    this.#lookupMetrics = options.metrics.of('lookupDocument')
+    this.#batchMetrics = options.metrics.of('batchWrite')
+  }
+
+  lookup(table: string, rest: string, response: ServerResponse): boolean {
+    const keyText = parseLookupKey(rest)
+    if (keyText === undefined) return false
+    const startMs = this.#options.clock.monotonicMs()
+    const finish = (reply: BytesReply): void => {
+      sendBytes(response, reply)
+      this.#lookupMetrics.record(reply.status, this.#options.clock.monotonicMs() - startMs)
+    }
+    const fail = (error: unknown): void => finish(this.#options.translator.replyOf(error))
+    const deliver = (found: StoredDocument | undefined): void =>
+      finish(found === undefined ? documentMissing(table, keyText) : documentFound(found))
+    try {
+      const found = this.#options.context.service.lookup(table, parseDocumentKey(keyText))
+      if (found instanceof Promise) found.then(deliver).catch(fail)
+      else deliver(found)
+    } catch (error) {
+      fail(error)
+    }
+    return true
+  }
+
+  batch(table: string, request: IncomingMessage, response: ServerResponse): boolean {
+    // The front door knows the rules of this header, and a write that carries it is not in a hurry.
+    if (request.headers['idempotency-key'] !== undefined) return false
+    const { context, bodyBytesMax } = this.#options
+    void answer({ response, metrics: this.#batchMetrics }, this.#options, async (signal) => {
+      const body = await readBody(request, bodyBytesMax)
+      if (body.length === 0) throw bodyMissing()
+      return batchWrite(
+        {
+          operationId: 'batchWrite',
+          params: { tableName: table },
+          query: NO_QUERY,
+          idempotencyKey: undefined,
+          body,
+          json: undefined,
+          signal,
+        },
+        context,
+      )
+    })
+    return true
+  }
+}
+
+/** The key of `/lookup/{key}`; undefined for everything that is not exactly that. */
+function parseLookupKey(rest: string): string | undefined {
+  if (!rest.startsWith(LOOKUP) || rest.length === LOOKUP.length) return undefined
+  const encoded = rest.slice(LOOKUP.length)
+  if (encoded.includes('?') || encoded.includes('/') || encoded.includes('#')) return undefined
+  if (!encoded.includes('%')) return isAscii(encoded) ? encoded : undefined
+  if (!isAscii(encoded)) return undefined
+  try {
+    return decodeURIComponent(encoded)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,59 @@
+// Sends NDJSON pages at the speed of the client.
+//
+// Invariants:
+//   P1  At most one page waits in memory: the next is asked for when the last has left.
+//   P2  A stream that ends properly (with the last chunk) is complete. After an error the last line
+//       is an error body, and the connection breaks off without its proper end.
+//   P3  A client that takes nothing for the write timeout is disconnected.
+
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { NOSNIFF } from './reply.ts'
+import type { ErrorBody } from './error-status.ts'
+
+const HEADERS = ['Content-Type', 'application/x-ndjson', ...NOSNIFF]
+
+export interface PageStreamOptions {
+  readonly writeTimeoutMs: number
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal
+  readonly errorBodyOf: (error: unknown) => ErrorBody
+}
+
+/** Rejects if the first page fails: then nothing was sent, and a normal error reply is possible. */
+export async function sendPages(
+  response: ServerResponse,
+  pages: AsyncIterable<Buffer>,
+  options: PageStreamOptions,
+): Promise<void> {
+  const iterator = pages[Symbol.asyncIterator]()
+  let next = await iterator.next()
+  watchReader(response, options.writeTimeoutMs)
+  try {
+    response.writeHead(200, HEADERS)
+    while (next.done !== true) {
+      if (!response.write(next.value)) await once(response, 'drain', { signal: options.signal })
+      next = await iterator.next()
+    }
+    response.end()
+  } catch (error) {
+    breakOff(response, options.signal.aborted ? undefined : options.errorBodyOf(error))
+  } finally {
+    await iterator.return?.()
+  }
+}
+
+/**
+ * The socket's own timer begins again whenever bytes leave, so slow is not the same as stuck. Time
+ * spent waiting for the next page is not the client's fault. A proper end resets the timer.
+ */
+function watchReader(response: ServerResponse, writeTimeoutMs: number): void {
+  response.setTimeout(writeTimeoutMs, () => {
+    if (response.writableLength > 0) response.destroy()
+  })
+}
+
+function breakOff(response: ServerResponse, body: ErrorBody | undefined): void {
+  if (body === undefined) return void response.destroy()
+  response.write(`${JSON.stringify(body)}\n`, () => response.destroy())
+}

@@ -1,0 +1,57 @@
+// What a handler answers, before anybody knows which door the request came through.
+
+import type { ServerResponse } from 'node:http'
+
+/** A whole answer. Headers are flat, name after value, the form `writeHead` takes without a copy. */
+export interface BytesReply {
+  readonly kind: 'bytes'
+  readonly status: number
+  readonly headers: readonly string[]
+  readonly body: Buffer
+}
+
+/** NDJSON in pages of whole lines, sent as the client reads them. Always status 200. */
+export interface PagesReply {
+  readonly kind: 'pages'
+  readonly pages: AsyncIterable<Buffer>
+}
+
+export type Reply = BytesReply | PagesReply
+
+const EMPTY = Buffer.alloc(0)
+/** Browsers must not guess that a stored document is a page or a script. */
+export const NOSNIFF = ['X-Content-Type-Options', 'nosniff'] as const
+
+export function jsonReply(
+  status: number,
+  value: unknown,
+  headers: readonly string[] = [],
+): BytesReply {
+  return jsonBytesReply(status, Buffer.from(JSON.stringify(value)), headers)
+}
+
+/** `json` is sent as it is: the fast way for stored documents, and the exact one for big integers. */
+export function jsonBytesReply(
+  status: number,
+  json: Buffer,
+  headers: readonly string[] = [],
+): BytesReply {
+  return bytesReply(status, json, ['Content-Type', 'application/json', ...headers])
+}
+
+export function bytesReply(status: number, body: Buffer, headers: readonly string[]): BytesReply {
+  return { kind: 'bytes', status, headers, body }
+}
+
+export function emptyReply(status: number, headers: readonly string[] = []): BytesReply {
+  return bytesReply(status, EMPTY, headers)
+}
+
+/** Sends a whole answer. Does nothing when the client has gone, or an answer is already on its way. */
+export function sendBytes(response: ServerResponse, reply: BytesReply): void {
+  if (response.destroyed || response.headersSent) return
+  const headers = [...reply.headers, ...NOSNIFF]
+  if (reply.status !== 204) headers.push('Content-Length', String(reply.body.length))
+  response.writeHead(reply.status, headers)
+  response.end(reply.body)
+}

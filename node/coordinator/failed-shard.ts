@@ -1,0 +1,53 @@
+import { ServiceError } from '../../lib/errors.ts'
+import type { KeyRange } from '../shard/key-range.ts'
+import type { Shard, ShardState, ShardStats } from '../shard/shard.ts'
+import type { ShardId } from '../shard/shard-id.ts'
+
+/**
+ * Stands in for a shard whose store could not be opened, so that the rest of the node serves and
+ * says what is wrong. Everything it is asked to do is refused with the reason.
+ */
+export class FailedShard implements Shard {
+  readonly id: ShardId
+  readonly range: KeyRange
+  readonly #reason: string
+
+  constructor(id: ShardId, range: KeyRange, reason: string) {
+    this.id = id
+    this.range = range
+    this.#reason = reason
+  }
+
+  read = (): Promise<never> => this.#refuse()
+  scan = (): Promise<never> => this.#refuse()
+  write = (): Promise<never> => this.#refuse()
+  prepare = (): Promise<never> => this.#refuse()
+  decide = (): Promise<never> => this.#refuse()
+  resolve = (): Promise<never> => this.#refuse()
+  forget = (): Promise<never> => this.#refuse()
+  push = (): Promise<never> => this.#refuse()
+  waitForRelease = (): Promise<never> => this.#refuse()
+
+  heartbeat(): void {}
+
+  unfinishedTransactions(): readonly [] {
+    return []
+  }
+
+  oldHolders(): readonly [] {
+    return []
+  }
+
+  async stats(): Promise<ShardStats> {
+    return { diskBytes: 0, empty: false }
+  }
+
+  state(): ShardState {
+    return { kind: 'failed', reason: this.#reason }
+  }
+
+  #refuse(): Promise<never> {
+    const message = `shard ${this.id} is not available: ${this.#reason}`
+    return Promise.reject(new ServiceError('UNAVAILABLE', message))
+  }
+}

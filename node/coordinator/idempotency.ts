@@ -1,0 +1,105 @@
+// One effect for one Idempotency-Key, across crashes (INV-T12): the answer is a document of a table
+// of our own, written in the same transaction as the effect, and expires after an hour.
+
+import type { Clock } from '../../lib/clock.ts'
+import { assert } from '../../lib/assert.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import { TIMESTAMP_ZERO } from '../clock/hybrid-clock.ts'
+import { jsonOf } from '../shard/document-record.ts'
+import type { OpenTable } from './open-table.ts'
+import type { TableAdmin } from './table-admin.ts'
+import type { TableRegistry } from './table-registry.ts'
+import type { PartCollector } from './transaction-part.ts'
+import type { RunOutcome } from './transaction-runner.ts'
+
+export const IDEMPOTENCY_TABLE = '_idempotency'
+const RETENTION = '1h'
+const DUPLICATE_WAIT_MS = 10
+const DUPLICATE_ATTEMPTS_MAX = 1000
+
+export interface IdempotencyRequest<Answer> {
+  readonly key: string
+  /** Tells requests apart, so that a key used for another request is refused. */
+  readonly digest: string
+  readonly collector: PartCollector
+  /** What the request answers when it takes effect; known before, because counts are of entries. */
+  readonly answer: Answer
+  readonly run: () => Promise<RunOutcome>
+}
+
+export type IdempotentOutcome<Answer> =
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  | Extract<RunOutcome, { kind: 'conflict' }>
+
+export interface IdempotencyOptions {
+  readonly clock: Clock
+  readonly admin: TableAdmin
+  readonly registry: TableRegistry
+}
+
+export class Idempotency {
+  readonly #with: IdempotencyOptions
+
+  constructor(options: IdempotencyOptions) {
+    this.#with = options
+  }
+
+  /**
+   * Runs the request once, or answers what it answered the first time. Throws IDEMPOTENCY_MISMATCH
+   * when the key was used for a different request.
+   */
+  async once<Answer>(request: IdempotencyRequest<Answer>): Promise<IdempotentOutcome<Answer>> {
+    const { digest, collector, answer } = request
+    const table = await this.#table()
+    const key = Buffer.from(request.key)
+    collector.addCheck(table, key, TIMESTAMP_ZERO)
+    const json = Buffer.from(JSON.stringify({ digest, answer }))
+    collector.addOp(table, { kind: 'put', key, ...table.rules.check(key, json) })
+    for (let attempt = 0; attempt < DUPLICATE_ATTEMPTS_MAX; attempt++) {
+      const earlier = await this.#earlierAnswer<Answer>(table, key, digest)
+      if (earlier !== undefined) return { kind: 'answer', answer: earlier.answer }
+      const outcome = await request.run()
+      if (outcome.kind === 'committed') return { kind: 'answer', answer }
+      if (outcome.table !== IDEMPOTENCY_TABLE) return outcome
+      await this.#with.clock.sleep(DUPLICATE_WAIT_MS) // the same request is on its way elsewhere
+    }
+    throw new ServiceError('CONFLICT', 'the same Idempotency-Key is in use; try again')
+  }
+
+  async #earlierAnswer<Answer>(
+    table: OpenTable,
+    key: Buffer,
+    digest: string,
+  ): Promise<{ readonly answer: Answer } | undefined> {
+    const record = await table.shardOf(key).read(key)
+    if (record === undefined) return undefined
+    // We wrote this document ourselves, for a request of the same digest, hence of the same kind.
+    const stored = JSON.parse(jsonOf(record).toString()) as { digest: string; answer: Answer }
+    if (stored.digest === digest) return stored
+    throw new ServiceError(
+      'IDEMPOTENCY_MISMATCH',
+      'this Idempotency-Key was used for a different request within the last hour; use a new one',
+    )
+  }
+
+  async #table(): Promise<OpenTable> {
+    const { registry, admin } = this.#with
+    const known = registry.find(IDEMPOTENCY_TABLE)
+    if (known !== undefined) return known
+    try {
+      return await admin.createUnchecked(IDEMPOTENCY_TABLE, { schema: { ttl_duration: RETENTION } })
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'ALREADY_EXISTS') throw error
+      return this.#createdElsewhere()
+    }
+  }
+
+  async #createdElsewhere(): Promise<OpenTable> {
+    for (let attempt = 0; attempt < DUPLICATE_ATTEMPTS_MAX; attempt++) {
+      const table = this.#with.registry.find(IDEMPOTENCY_TABLE)
+      if (table !== undefined) return table
+      await this.#with.clock.sleep(DUPLICATE_WAIT_MS)
+    }
+    assert(false, 'a table that is being created is ready soon')
+  }
+}

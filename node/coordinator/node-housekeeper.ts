@@ -1,0 +1,103 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/log.ts'
+import { millisOf, timestampAtMs, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
+import {
+  collectHistory,
+  EXPIRY_PERIOD_MS,
+  expireDue,
+  HISTORY_RETENTION_MS,
+  retimeDocuments,
+} from '../shard/housekeeping.ts'
+import type { LocalShard } from '../shard/local-shard.ts'
+import type { ReadPins } from './read-pins.ts'
+import type { TableRegistry } from './table-registry.ts'
+import { RECOVERY_PERIOD_MS, type TransactionRecovery } from './transaction-recovery.ts'
+
+const COLLECTION_PERIOD_MS = 60_000
+
+export interface NodeHousekeeperOptions {
+  readonly clock: Clock
+  readonly hybridClock: HybridClock
+  readonly registry: TableRegistry
+  readonly recovery: TransactionRecovery
+  readonly pins: ReadPins
+  readonly log: Log
+}
+
+/** The periodic work of this node for the shards it leads. */
+export class NodeHousekeeper {
+  readonly #with: NodeHousekeeperOptions
+  readonly #stop = new AbortController()
+  readonly #stops: (() => Promise<void>)[] = []
+  readonly #retiming = new Set<Promise<void>>()
+
+  constructor(options: NodeHousekeeperOptions) {
+    this.#with = options
+  }
+
+  start(): void {
+    const { clock, recovery } = this.#with
+    this.#stops.push(
+      clock.every(RECOVERY_PERIOD_MS, () => recovery.run()),
+      clock.every(EXPIRY_PERIOD_MS, () => this.expire()),
+      clock.every(COLLECTION_PERIOD_MS, () => this.collect()),
+    )
+    for (const { shard } of this.#with.registry.localShards()) this.retime([shard])
+  }
+
+  async expire(): Promise<void> {
+    const nowMs = millisOf(this.#with.hybridClock.now())
+    await this.#forEachShard('expiry', async (shard) => {
+      const deleted = await expireDue(shard, nowMs)
+      if (deleted > 0) this.#with.log.info('expired documents deleted', { deleted })
+    })
+  }
+
+  async collect(): Promise<void> {
+    const horizon = this.#horizon()
+    await this.#forEachShard('collection', (shard) => collectHistory(shard, horizon))
+  }
+
+  /** Gives the documents the expiry of a changed policy, in the background. */
+  retime(shards: readonly LocalShard[]): void {
+    const running = (async () => {
+      for (const shard of shards) await this.#retimeOne(shard)
+    })()
+    this.#retiming.add(running)
+    void running.finally(() => this.#retiming.delete(running))
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await Promise.all(this.#stops.map((stop) => stop()))
+    await Promise.all(this.#retiming)
+  }
+
+  async #retimeOne(shard: LocalShard): Promise<void> {
+    try {
+      const changed = await retimeDocuments(shard, this.#stop.signal)
+      if (changed > 0) this.#with.log.info('documents retimed', { shardId: shard.id, changed })
+    } catch (error) {
+      // Reads compute the expiry themselves until a later pass succeeds.
+      this.#with.log.warn('retiming failed', { shardId: shard.id, error: String(error) })
+    }
+  }
+
+  #horizon(): Timestamp {
+    const { hybridClock, pins } = this.#with
+    const aged = timestampAtMs(millisOf(hybridClock.now()) - HISTORY_RETENTION_MS)
+    const pinned = pins.oldest()
+    return pinned !== undefined && pinned < aged ? pinned : aged
+  }
+
+  async #forEachShard(what: string, work: (shard: LocalShard) => Promise<void>): Promise<void> {
+    for (const { shard } of this.#with.registry.localShards()) {
+      try {
+        await work(shard)
+      } catch (error) {
+        const fields = { what, shardId: shard.id, error: String(error) }
+        this.#with.log.warn('housekeeping failed', fields)
+      }
+    }
+  }
+}

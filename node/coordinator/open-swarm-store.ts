@@ -1,0 +1,74 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Lifecycle } from '../../lib/lifecycle.ts'
+import type { Log } from '../../lib/log.ts'
+import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import type { KvStoreFactory } from '../storage/kv-store.ts'
+import { Catalog } from './catalog.ts'
+import { Idempotency } from './idempotency.ts'
+import { NodeHousekeeper } from './node-housekeeper.ts'
+import { ReadPins } from './read-pins.ts'
+import { ShardHost } from './shard-host.ts'
+import { SwarmStore } from './swarm-store.ts'
+import { TableAdmin } from './table-admin.ts'
+import { TableRegistry } from './table-registry.ts'
+import { TransactionFinisher } from './transaction-finisher.ts'
+import { TransactionRecovery } from './transaction-recovery.ts'
+import { TransactionRunner } from './transaction-runner.ts'
+
+export interface SwarmParts {
+  readonly coordination: Coordination
+  readonly stores: KvStoreFactory
+  readonly hybridClock: HybridClock
+  readonly clock: Clock
+  readonly log: Log
+  readonly version: string
+  /** 64 random bits as 16 hexadecimal digits. */
+  readonly randomBits: () => string
+}
+
+export interface OpenedSwarm {
+  readonly store: SwarmStore
+  readonly housekeeper: NodeHousekeeper
+  /** Ends what the last life left unfinished, then declares the store ready. */
+  finishStart(): Promise<void>
+}
+
+/** Builds the store of one process and opens its tables; `life` closes them. */
+export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promise<OpenedSwarm> {
+  const { hybridClock, clock, log, randomBits } = parts
+  const registry = new TableRegistry()
+  const router = registry
+  const finisher = new TransactionFinisher(router, log)
+  const shards = () => registry.localShards()
+  const recovery = new TransactionRecovery({ router, finisher, hybridClock, log, shards })
+  const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
+  const host = new ShardHost({ stores: parts.stores, hybridClock, clock, router, log })
+  const catalog = new Catalog(parts.coordination)
+  const admin = new TableAdmin({ catalog, registry, host, recovery, randomBits })
+  const pins = new ReadPins()
+  const housekeeper = new NodeHousekeeper({ clock, hybridClock, registry, recovery, pins, log })
+  const store = new SwarmStore({
+    registry,
+    admin,
+    runner,
+    idempotency: new Idempotency({ clock, admin, registry }),
+    housekeeper,
+    scan: { hybridClock, pins },
+    merge: { clock, runner },
+    version: parts.version,
+  })
+
+  life.onClose(() => admin.closeAll())
+  await admin.openAll()
+  life.onClose(() => finisher.idle())
+
+  const finishStart = async (): Promise<void> => {
+    await recovery.recoverAll()
+    await admin.finishDrops()
+    housekeeper.start()
+    life.onClose(() => housekeeper.stop())
+    store.setReady()
+  }
+  return { store, housekeeper, finishStart }
+}

@@ -1,0 +1,67 @@
+import type { Clock } from '../../lib/clock.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { TtlPolicy } from '../schema/document-rules.ts'
+import { LocalShard } from '../shard/local-shard.ts'
+import type { Shard, ShardRouter } from '../shard/shard.ts'
+import type { KvStoreFactory } from '../storage/kv-store.ts'
+import { FailedShard } from './failed-shard.ts'
+import type { ShardRecord } from './table-record.ts'
+
+export interface ShardHostOptions {
+  readonly stores: KvStoreFactory
+  readonly hybridClock: HybridClock
+  readonly clock: Clock
+  readonly router: ShardRouter
+  readonly log: Log
+}
+
+/** Opens, closes and removes the shards that live in this process. */
+export class ShardHost {
+  readonly #with: ShardHostOptions
+
+  constructor(options: ShardHostOptions) {
+    this.#with = options
+  }
+
+  /** Fails when a store cannot be made; for tables that do not exist yet. */
+  create(record: ShardRecord, ttl: TtlPolicy | undefined): Promise<LocalShard> {
+    return this.#open(record, ttl)
+  }
+
+  /** Never fails: a damaged or missing store becomes a shard that refuses and says why. */
+  async open(record: ShardRecord, ttl: TtlPolicy | undefined): Promise<Shard> {
+    try {
+      const stores = await this.#with.stores.list()
+      if (!stores.includes(record.id)) {
+        throw new ServiceError('CORRUPTION', `its store "${record.id}" is missing on disk`)
+      }
+      return await this.#open(record, ttl)
+    } catch (error) {
+      this.#with.log.error('shard failed to open', { shardId: record.id, error: String(error) })
+      const reason = error instanceof ServiceError ? error.message : 'see the log'
+      return new FailedShard(record.id, record.range, reason)
+    }
+  }
+
+  async #open({ id, range }: ShardRecord, ttl: TtlPolicy | undefined): Promise<LocalShard> {
+    const store = await this.#with.stores.open(id)
+    const { hybridClock, clock, router } = this.#with
+    try {
+      return await LocalShard.open({ id, range, store, hybridClock, clock, router, ttl })
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+  }
+
+  async destroy(shard: Shard): Promise<void> {
+    await this.close(shard)
+    await this.#with.stores.destroy(shard.id)
+  }
+
+  async close(shard: Shard): Promise<void> {
+    if (shard instanceof LocalShard) await shard.close()
+  }
+}

@@ -1,0 +1,168 @@
+// What the HTTP API may ask of the store. The API parses and serialises; everything else happens
+// behind this interface, whether shards are in this process or on other machines.
+
+import type { Timestamp } from '../clock/hybrid-clock.ts'
+import type { Projection } from '../document/projection.ts'
+import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writes.ts'
+import type { DocumentFilter } from '../query/document-filter.ts'
+import type { TableSchema } from '../schema/table-schema.ts'
+
+export interface WriteOptions {
+  readonly syncLevel: SyncLevel
+  /** The Idempotency-Key header; `digest` is a hash of the whole request, to detect misuse. */
+  readonly idempotency?: { readonly key: string; readonly digest: string }
+  readonly signal?: AbortSignal
+}
+
+/** Counts of request entries, not of effective changes. */
+export interface WriteCounts {
+  readonly inserted: number
+  readonly deleted: number
+  readonly transformed: number
+}
+
+export interface CommitConflict {
+  readonly table: string
+  readonly key: string
+  readonly message: string
+}
+
+export type CommitResult =
+  | { readonly status: 'committed'; readonly tables: Readonly<Record<string, WriteCounts>> }
+  | { readonly status: 'aborted'; readonly conflict: CommitConflict }
+
+export interface MergeRequest {
+  /** Sorted by key bytes, without duplicates. */
+  readonly records: readonly Insert[]
+  readonly lastMergedId: Buffer | undefined
+  readonly dryRun: boolean
+  readonly options: WriteOptions
+}
+
+export interface MergeFailure {
+  readonly id: string
+  readonly operation: 'upsert' | 'delete'
+  readonly error: string
+}
+
+export interface MergeResult {
+  readonly status: 'success' | 'partial'
+  readonly upserted: number
+  readonly skipped: number
+  readonly deleted: number
+  /** Only in a dry run. */
+  readonly deleted_ids?: readonly string[]
+  readonly failed: readonly MergeFailure[]
+  readonly next_cursor: string
+  readonly key_range: { readonly from: string; readonly to: string }
+  readonly keys_scanned: number
+  readonly message: string
+  /** Milliseconds. */
+  readonly took: number
+}
+
+export interface ScanRequest {
+  readonly from: Buffer | undefined
+  readonly to: Buffer | undefined
+  /** Default false: `from` itself is left out. */
+  readonly inclusiveFrom: boolean
+  /** Default false: `to` itself is part of the range. */
+  readonly exclusiveTo: boolean
+  /** Absent: lines hold the key alone. */
+  readonly projection: Projection | undefined
+  readonly filter: DocumentFilter | undefined
+  readonly limit: number | undefined
+}
+
+export interface StoredDocument {
+  readonly version: Timestamp
+  /** The JSON text as stored. */
+  readonly json: Buffer
+}
+
+export interface ShardInfo {
+  /** Base64 of the first key and of the key after the last; "" and "/w==" (0xFF) at the ends. */
+  readonly byte_range: readonly [start: string, end: string]
+}
+
+export interface TableInfo {
+  readonly name: string
+  readonly description?: string
+  readonly indexes: Readonly<Record<string, never>>
+  /** By shard id in hexadecimal. */
+  readonly shards: Readonly<Record<string, ShardInfo>>
+  readonly schema?: TableSchema
+}
+
+export interface TableStatus extends TableInfo {
+  readonly storage_status: { readonly disk_usage: number; readonly empty: boolean }
+}
+
+export interface CreateTableRequest {
+  readonly num_shards?: number
+  readonly split_keys?: readonly string[]
+  readonly description?: string
+  readonly schema?: unknown
+}
+
+export interface ClusterStatus {
+  readonly health: 'healthy' | 'degraded' | 'unhealthy' | 'error'
+  readonly message: string
+  readonly auth_enabled: boolean
+  readonly swarm_mode: boolean
+  readonly version: string
+  readonly tables: number
+  readonly shards: Readonly<Record<string, ShardHealth>>
+}
+
+export interface ShardHealth {
+  readonly table: string
+  readonly state: 'serving' | 'read_only' | 'failed'
+  readonly message: string
+  readonly pending_intents: number
+}
+
+/**
+ * The document store as one thing.
+ *
+ * Contract:
+ * - Every write is atomic over all its tables and shards, and durable when the promise resolves.
+ * - A refusal is a ServiceError that names the field or the key, and nothing has changed: NOT_FOUND
+ *   (unknown table), INVALID_ARGUMENT (schema, limits), CONFLICT (a contended key, retry later),
+ *   DISK_FULL, UNAVAILABLE. An OCC conflict is a value, not an error.
+ * - `lookup` sees every write acknowledged before the call. It returns a value instead of a
+ *   promise when it can answer at once, because this is the hottest path of the product.
+ * - `scan` yields NDJSON pages (whole lines, each with its line feed) in byte order of the keys, all
+ *   at one timestamp, and does no work ahead of the consumer beyond one page. It refuses (unknown
+ *   table, bad range) before the first page.
+ */
+export interface StoreService {
+  createTable(name: string, request: CreateTableRequest): Promise<TableInfo>
+  listTables(filter: { readonly prefix?: string }): Promise<readonly TableStatus[]>
+  getTable(name: string): Promise<TableStatus>
+  dropTable(name: string): Promise<void>
+  /** Replaces the schema; the version goes up when anything but dynamic templates changed. */
+  updateSchema(name: string, schema: unknown): Promise<TableInfo>
+
+  batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts>
+  crossBatch(
+    writes: readonly TableWrites[],
+    options: WriteOptions,
+  ): Promise<Readonly<Record<string, WriteCounts>>>
+  commit(
+    readSet: readonly ReadClaim[],
+    writes: readonly TableWrites[],
+    options: WriteOptions,
+  ): Promise<CommitResult>
+  merge(table: string, request: MergeRequest): Promise<MergeResult>
+
+  lookup(
+    table: string,
+    key: Buffer,
+  ): StoredDocument | undefined | Promise<StoredDocument | undefined>
+  scan(table: string, request: ScanRequest, signal: AbortSignal): Promise<AsyncIterable<Buffer>>
+
+  status(): Promise<ClusterStatus>
+  /** True once every table is open and recovery has looked at every shard. */
+  ready(): boolean
+}

@@ -1,0 +1,218 @@
+// The store in one process. See store-service.ts for the contract.
+
+import type { ReadClaim, TableWrites } from '../document/writes.ts'
+import { jsonOf, versionOf, type DocumentRecord } from '../shard/document-record.ts'
+import { LocalShard } from '../shard/local-shard.ts'
+import { clusterStatusOf } from './cluster-status.ts'
+import type { Idempotency } from './idempotency.ts'
+import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
+import type { NodeHousekeeper } from './node-housekeeper.ts'
+import type { OpenTable } from './open-table.ts'
+import { scanLines } from './scan-lines.ts'
+import type {
+  ClusterStatus,
+  CommitResult,
+  CreateTableRequest,
+  MergeRequest,
+  MergeResult,
+  ScanRequest,
+  StoredDocument,
+  StoreService,
+  TableInfo,
+  TableStatus,
+  WriteCounts,
+  WriteOptions,
+} from './store-service.ts'
+import { INTERNAL_PREFIX, type TableAdmin } from './table-admin.ts'
+import { tableInfoOf } from './table-info.ts'
+import { unknownTable, type TableRegistry } from './table-registry.ts'
+import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
+import { PartCollector } from './transaction-part.ts'
+import type { RunOptions, RunOutcome, TransactionRunner } from './transaction-runner.ts'
+
+export interface SwarmStoreOptions {
+  readonly registry: TableRegistry
+  readonly admin: TableAdmin
+  readonly runner: TransactionRunner
+  readonly idempotency: Idempotency
+  readonly housekeeper: NodeHousekeeper
+  readonly scan: TableScanOptions
+  readonly merge: Omit<LinearMergeOptions, 'scan'>
+  readonly version: string
+}
+
+export class SwarmStore implements StoreService {
+  readonly #with: SwarmStoreOptions
+  #ready = false
+
+  constructor(options: SwarmStoreOptions) {
+    this.#with = options
+  }
+
+  setReady(): void {
+    this.#ready = true
+  }
+
+  ready(): boolean {
+    return this.#ready
+  }
+
+  async createTable(name: string, request: CreateTableRequest): Promise<TableInfo> {
+    return tableInfoOf(await this.#with.admin.create(name, request))
+  }
+
+  listTables({ prefix = '' }: { readonly prefix?: string }): Promise<readonly TableStatus[]> {
+    const wanted = this.#userTables().filter(({ record }) => record.name.startsWith(prefix))
+    return Promise.all(wanted.map(statusOf))
+  }
+
+  async getTable(name: string): Promise<TableStatus> {
+    return statusOf(this.#table(name))
+  }
+
+  async dropTable(name: string): Promise<void> {
+    await this.#with.admin.drop(this.#table(name).record.name)
+  }
+
+  async updateSchema(name: string, schema: unknown): Promise<TableInfo> {
+    const before = this.#table(name)
+    const after = await this.#with.admin.updateSchema(name, schema)
+    if (before.record.ttlGeneration !== after.record.ttlGeneration) {
+      this.#with.housekeeper.retime(after.shards.filter((shard) => shard instanceof LocalShard))
+    }
+    return tableInfoOf(after)
+  }
+
+  async batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts> {
+    const collector = new PartCollector()
+    collector.addWrites(this.#table(writes.table), writes)
+    return this.#writeAll(collector, countsOf(writes), options)
+  }
+
+  async crossBatch(
+    writes: readonly TableWrites[],
+    options: WriteOptions,
+  ): Promise<Readonly<Record<string, WriteCounts>>> {
+    const collector = new PartCollector()
+    this.#addAll(collector, writes)
+    return this.#writeAll(collector, countsByTable(writes), options)
+  }
+
+  async commit(
+    readSet: readonly ReadClaim[],
+    writes: readonly TableWrites[],
+    options: WriteOptions,
+  ): Promise<CommitResult> {
+    const collector = new PartCollector()
+    for (const claim of readSet) collector.addClaim(this.#table(claim.table), claim)
+    this.#addAll(collector, writes)
+    const answer: CommitResult = { status: 'committed', tables: countsByTable(writes) }
+    const runOptions = runOptionsOf(options, 'refuse')
+    const run = (): Promise<RunOutcome> => this.#with.runner.run(collector.parts, runOptions)
+    const outcome =
+      options.idempotency === undefined
+        ? await run()
+        : await this.#with.idempotency.once({ ...options.idempotency, collector, answer, run })
+    if (outcome.kind === 'answer') return outcome.answer
+    if (outcome.kind === 'committed') return answer
+    const { table, key, message } = outcome
+    return { status: 'aborted', conflict: { table, key: key.toString(), message } }
+  }
+
+  merge(name: string, request: MergeRequest): Promise<MergeResult> {
+    const { signal = new AbortController().signal } = request.options
+    const scan: LinearMergeOptions['scan'] = (table, range) =>
+      scanTable(this.#with.scan, { table, range, signal })
+    return mergePage({ ...this.#with.merge, scan }, this.#table(name), request)
+  }
+
+  lookup(
+    name: string,
+    key: Buffer,
+  ): StoredDocument | undefined | Promise<StoredDocument | undefined> {
+    const found = this.#table(name).shardOf(key).read(key)
+    return found instanceof Promise ? found.then(storedOf) : storedOf(found)
+  }
+
+  async scan(
+    name: string,
+    request: ScanRequest,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Buffer>> {
+    const table = this.#table(name)
+    const range = keyRangeOf(request)
+    return scanLines(scanTable(this.#with.scan, { table, range, signal }), request)
+  }
+
+  async status(): Promise<ClusterStatus> {
+    const { registry, version } = this.#with
+    return clusterStatusOf({ tables: registry.tables(), version, ready: this.#ready })
+  }
+
+  async #writeAll<Answer>(
+    collector: PartCollector,
+    answer: Answer,
+    options: WriteOptions,
+  ): Promise<Answer> {
+    const runOptions = runOptionsOf(options, 'wait')
+    if (options.idempotency === undefined) {
+      await this.#with.runner.run(collector.parts, runOptions)
+      return answer
+    }
+    const run = (): Promise<RunOutcome> => this.#with.runner.run(collector.parts, runOptions)
+    const request = { ...options.idempotency, collector, answer, run }
+    const outcome = await this.#with.idempotency.once(request)
+    // Without a read set there is nothing that could conflict but the idempotency record itself.
+    return outcome.kind === 'answer' ? outcome.answer : answer
+  }
+
+  #addAll(collector: PartCollector, writes: readonly TableWrites[]): void {
+    const tables = writes.map(({ table }) => this.#table(table)) // unknown ones before any work
+    for (const [i, one] of writes.entries()) {
+      const table = tables[i]
+      if (table !== undefined) collector.addWrites(table, one)
+    }
+  }
+
+  #table(name: string): OpenTable {
+    if (name.startsWith(INTERNAL_PREFIX)) throw unknownTable(name)
+    return this.#with.registry.get(name)
+  }
+
+  #userTables(): readonly OpenTable[] {
+    return this.#with.registry
+      .tables()
+      .filter(({ record }) => !record.name.startsWith(INTERNAL_PREFIX))
+  }
+}
+
+function storedOf(record: DocumentRecord | undefined): StoredDocument | undefined {
+  return record === undefined ? undefined : { version: versionOf(record), json: jsonOf(record) }
+}
+
+async function statusOf(table: OpenTable): Promise<TableStatus> {
+  const stats = await Promise.all(table.shards.map((shard) => shard.stats()))
+  return {
+    ...tableInfoOf(table),
+    storage_status: {
+      disk_usage: stats.reduce((sum, { diskBytes }) => sum + diskBytes, 0),
+      empty: stats.every(({ empty }) => empty),
+    },
+  }
+}
+
+function countsOf({ inserts, deletes, transforms }: TableWrites): WriteCounts {
+  return { inserted: inserts.length, deleted: deletes.length, transformed: transforms.length }
+}
+
+function countsByTable(writes: readonly TableWrites[]): Readonly<Record<string, WriteCounts>> {
+  return Object.fromEntries(writes.map((one) => [one.table, countsOf(one)]))
+}
+
+function runOptionsOf(
+  { syncLevel, signal }: WriteOptions,
+  onContention: RunOptions['onContention'],
+): RunOptions {
+  const awaitResolution = syncLevel !== 'propose'
+  return { onContention, awaitResolution, ...(signal === undefined ? {} : { signal }) }
+}

@@ -1,0 +1,19 @@
+import type { OpenTable } from './open-table.ts'
+import type { TableInfo } from './store-service.ts'
+
+const LAST_RANGE_END = Buffer.from([0xff]).toString('base64')
+
+export function tableInfoOf({ record }: OpenTable): TableInfo {
+  const shards = record.shards.map(({ id, range }) => {
+    const start = range.start.toString('base64')
+    const end = range.end?.toString('base64') ?? LAST_RANGE_END
+    return [id, { byte_range: [start, end] }] as const
+  })
+  return {
+    name: record.name,
+    ...(record.description === undefined ? {} : { description: record.description }),
+    indexes: {},
+    shards: Object.fromEntries(shards),
+    ...(record.schema === undefined ? {} : { schema: record.schema }),
+  }
+}

@@ -1,0 +1,89 @@
+// What the coordination store holds for a table. Described in docs/formats/catalog.md.
+
+import { ServiceError } from '../../lib/errors.ts'
+import type { TableSchema } from '../schema/table-schema.ts'
+import type { KeyRange } from '../shard/key-range.ts'
+import { parseShardId, type ShardId } from '../shard/shard-id.ts'
+
+const FORMAT = 1
+export const TABLE_PREFIX = '/tables/'
+
+/**
+ *   creating ──stores exist──► ready ──drop──► dropping ──transactions ended──► (gone)
+ *
+ * `dropping` is a state of its own, because a table may anchor transactions that other tables still
+ * have to learn the outcome of.
+ */
+export type TableState = 'creating' | 'ready' | 'dropping'
+
+export interface ShardRecord {
+  readonly id: ShardId
+  readonly range: KeyRange
+}
+
+export interface TableRecord {
+  readonly name: string
+  /** Never used again, not even by a later table of the same name. */
+  readonly tableId: string
+  readonly state: TableState
+  readonly description: string | undefined
+  readonly schema: TableSchema | undefined
+  /** Goes up when ttl_duration or ttl_field change; 0 is never used by a policy. */
+  readonly ttlGeneration: number
+  readonly shards: readonly ShardRecord[]
+}
+
+interface StoredTable {
+  readonly format: number
+  readonly name: string
+  readonly tableId: string
+  readonly state: TableState
+  readonly description?: string
+  readonly schema?: TableSchema
+  readonly ttlGeneration: number
+  readonly shards: readonly { id: string; start: string; end: string | null }[]
+}
+
+export function tableKey(name: string): string {
+  return TABLE_PREFIX + name
+}
+
+export function encodeTable(table: TableRecord): Buffer {
+  const stored: StoredTable = {
+    format: FORMAT,
+    name: table.name,
+    tableId: table.tableId,
+    state: table.state,
+    ...(table.description === undefined ? {} : { description: table.description }),
+    ...(table.schema === undefined ? {} : { schema: table.schema }),
+    ttlGeneration: table.ttlGeneration,
+    shards: table.shards.map(({ id, range }) => ({
+      id,
+      start: range.start.toString('base64'),
+      end: range.end?.toString('base64') ?? null,
+    })),
+  }
+  return Buffer.from(JSON.stringify(stored))
+}
+
+export function decodeTable(bytes: Buffer): TableRecord {
+  const stored = JSON.parse(bytes.toString()) as StoredTable
+  if (stored.format !== FORMAT) {
+    throw new ServiceError('CORRUPTION', `table record: unknown format ${stored.format}`)
+  }
+  return {
+    name: stored.name,
+    tableId: stored.tableId,
+    state: stored.state,
+    description: stored.description,
+    schema: stored.schema,
+    ttlGeneration: stored.ttlGeneration,
+    shards: stored.shards.map(({ id, start, end }) => ({
+      id: parseShardId(id),
+      range: {
+        start: Buffer.from(start, 'base64'),
+        end: end === null ? undefined : Buffer.from(end, 'base64'),
+      },
+    })),
+  }
+}

@@ -1,0 +1,49 @@
+// A range of one table at one timestamp, over as many shards as it takes.
+
+import { ServiceError } from '../../lib/errors.ts'
+import type { HybridClock } from '../clock/hybrid-clock.ts'
+import { intersectRanges, keyAfter, type KeyRange } from '../shard/key-range.ts'
+import type { ScanRow } from '../shard/shard.ts'
+import type { OpenTable } from './open-table.ts'
+import type { ReadPins } from './read-pins.ts'
+
+export interface TableScanOptions {
+  readonly hybridClock: HybridClock
+  readonly pins: ReadPins
+}
+
+/** A range as clients give it. */
+export interface ClientRange {
+  readonly from: Buffer | undefined
+  readonly to: Buffer | undefined
+  readonly inclusiveFrom: boolean
+  readonly exclusiveTo: boolean
+}
+
+/** Throws INVALID_ARGUMENT when the range is upside down. */
+export function keyRangeOf({ from, to, inclusiveFrom, exclusiveTo }: ClientRange): KeyRange {
+  if (from !== undefined && to !== undefined && from.compare(to) > 0) {
+    throw new ServiceError('INVALID_ARGUMENT', 'from must not be after to; exchange them')
+  }
+  const start = from === undefined ? Buffer.alloc(0) : inclusiveFrom ? from : keyAfter(from)
+  const end = to === undefined || exclusiveTo ? to : keyAfter(to)
+  return { start, end }
+}
+
+/**
+ * Walks the shards one after the other, each at the same timestamp; the pin keeps the history that
+ * the later ones will need.
+ */
+export async function* scanTable(
+  { hybridClock, pins }: TableScanOptions,
+  { table, range, signal }: { table: OpenTable; range: KeyRange; signal: AbortSignal },
+): AsyncGenerator<readonly ScanRow[]> {
+  if (range.end !== undefined && range.start.compare(range.end) >= 0) return
+  const at = hybridClock.now()
+  using _pin = pins.pin(at)
+  for (const shard of table.shards) {
+    const part = intersectRanges(range, shard.range)
+    if (part === undefined) continue
+    yield* await shard.scan({ range: part, at, signal })
+  }
+}

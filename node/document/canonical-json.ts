@@ -1,0 +1,54 @@
+// Equality of JSON by meaning: the order of members does not matter, neither does how a number is
+// written.
+
+import { isRawNumber, parseExact } from './exact-json.ts'
+import { isJsonArray, isJsonObject, memberOf, withoutMember } from './json-object.ts'
+import { compareNumbers, isJsonNumber } from './json-number.ts'
+import type { JsonNumber } from './json-number.ts'
+import type { JsonArray, JsonObject, JsonValue } from './exact-json.ts'
+
+const TIMESTAMP_FIELD = '_timestamp'
+
+/** Whether two stored documents say the same, their own `_timestamp` aside. */
+export function sameContent(left: Buffer, right: Buffer): boolean {
+  return left.equals(right) || sameValue(contentOf(left), contentOf(right))
+}
+
+export function sameValue(left: JsonValue, right: JsonValue): boolean {
+  if (left === right) return true
+  if (isJsonNumber(left)) return isJsonNumber(right) && sameNumber(left, right)
+  if (isJsonArray(left)) return isJsonArray(right) && sameElements(left, right)
+  return isJsonObject(left) && isJsonObject(right) && sameMembers(left, right)
+}
+
+function contentOf(json: Buffer): JsonValue {
+  const document = parseExact(json)
+  return isJsonObject(document) ? withoutMember(document, TIMESTAMP_FIELD) : document
+}
+
+function sameNumber(left: JsonNumber, right: JsonNumber): boolean {
+  if (isRawNumber(left) && isRawNumber(right) && left.rawJSON === right.rawJSON) return true
+  return isExact(left) && isExact(right) && compareNumbers(left, right) === 0
+}
+
+/** A raw fraction has more digits than a double, so only its own text equals it. */
+function isExact(value: JsonNumber): boolean {
+  return !isRawNumber(value) || /^-?\d+$/.test(value.rawJSON)
+}
+
+function sameElements(left: JsonArray, right: JsonArray): boolean {
+  if (left.length !== right.length) return false
+  return left.every((element, index) => {
+    const other = right[index]
+    return other !== undefined && sameValue(element, other)
+  })
+}
+
+function sameMembers(left: JsonObject, right: JsonObject): boolean {
+  const members = Object.entries(left)
+  if (members.length !== Object.keys(right).length) return false
+  return members.every(([name, value]) => {
+    const other = memberOf(right, name)
+    return other !== undefined && sameValue(value, other)
+  })
+}

@@ -1,0 +1,61 @@
+// What a key and a document may be. Everything larger is refused before it reaches a shard.
+
+import { ServiceError } from '../../lib/errors.ts'
+import { JsonScanner } from './json-scanner.ts'
+
+export const KEY_BYTES_MAX = 1024
+export const DOCUMENT_BYTES_MAX = 10 * 1024 * 1024
+
+const SHOWN_KEY_LENGTH_MAX = 64
+
+/** The key's bytes. The caller puts the place of the key in front of a refusal. */
+export function parseDocumentKey(text: string): Buffer {
+  if (!text.isWellFormed()) refuse('key is not valid Unicode')
+  const key = Buffer.from(text, 'utf8')
+  assertKeySize(key.length)
+  return key
+}
+
+export function assertKeySize(keyBytes: number): void {
+  if (keyBytes === 0) refuse('key must not be empty')
+  if (keyBytes > KEY_BYTES_MAX) {
+    refuse(`key has ${keyBytes} bytes of UTF-8; the maximum is ${KEY_BYTES_MAX}`)
+  }
+}
+
+/** For documents computed here; those of a request body are checked while the body is walked. */
+export function assertDocumentLimits(json: Buffer): void {
+  assertDocumentSize(json.length)
+  new JsonScanner(json).scanValue()
+}
+
+export function assertDocumentSize(jsonBytes: number): void {
+  if (jsonBytes <= DOCUMENT_BYTES_MAX) return
+  refuse(`document has ${jsonBytes} bytes; the maximum is ${DOCUMENT_BYTES_MAX}`)
+}
+
+/** A key for messages: quoted and cut. */
+export function shownKey(key: string): string {
+  return JSON.stringify(
+    key.length <= SHOWN_KEY_LENGTH_MAX ? key : `${key.slice(0, SHOWN_KEY_LENGTH_MAX)}...`,
+  )
+}
+
+/** Runs `read`; a refusal from it gets its place in front. */
+export function at<T>(where: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw located(where, error)
+  }
+}
+
+/** The same refusal, with its place in front. Anything else than a refusal stays as it is. */
+export function located(where: string, error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error
+  return new ServiceError(error.code, `${where}: ${error.message}`, { cause: error })
+}
+
+function refuse(problem: string): never {
+  throw new ServiceError('INVALID_ARGUMENT', problem)
+}

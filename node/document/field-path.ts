@@ -1,0 +1,63 @@
+// Dotted paths into documents: `a.b.c`. Arrays on the way are traversed, so `items.name` means the
+// name of every item.
+
+import { ServiceError } from '../../lib/errors.ts'
+import { isJsonArray, isJsonObject, memberOf } from './json-object.ts'
+import type { JsonObject, JsonValue } from './exact-json.ts'
+
+export const FIELD_PATH_LENGTH_MAX = 1024
+
+export interface FieldPath {
+  /** As the client wrote it. A top-level member of exactly this name has precedence. */
+  readonly text: string
+  readonly segments: readonly string[]
+}
+
+/** `where` names the request field that holds the path, for the message. */
+export function parseFieldPath(text: string, where: string): FieldPath {
+  if (text.length > FIELD_PATH_LENGTH_MAX) {
+    throw new ServiceError(
+      'INVALID_ARGUMENT',
+      `${where}: a path may have at most ${FIELD_PATH_LENGTH_MAX} characters, not ${text.length}`,
+    )
+  }
+  const segments = text.split('.')
+  if (segments.includes('')) {
+    throw new ServiceError('INVALID_ARGUMENT', `${where}: empty segment in path "${text}"`)
+  }
+  return { text, segments }
+}
+
+/** Every value at the path; the elements of an array there stand for the array. */
+export function valuesAt(document: JsonObject, path: FieldPath): readonly JsonValue[] {
+  const literal = memberOf(document, path.text)
+  const found: JsonValue[] = []
+  if (literal !== undefined) collect(literal, [], found)
+  else collect(document, path.segments, found)
+  return found
+}
+
+/** The one value at the path, not looking into arrays. */
+export function valueAt(document: JsonObject, path: FieldPath): JsonValue | undefined {
+  const literal = memberOf(document, path.text)
+  if (literal !== undefined) return literal
+  let value: JsonValue | undefined = document
+  for (const segment of path.segments) {
+    value = isJsonObject(value) ? memberOf(value, segment) : undefined
+  }
+  return value
+}
+
+function collect(value: JsonValue, segments: readonly string[], found: JsonValue[]): void {
+  if (isJsonArray(value)) {
+    for (const element of value) collect(element, segments, found)
+    return
+  }
+  const [name, ...rest] = segments
+  if (name === undefined) {
+    found.push(value)
+    return
+  }
+  const member = isJsonObject(value) ? memberOf(value, name) : undefined
+  if (member !== undefined) collect(member, rest, found)
+}

@@ -1,0 +1,144 @@
+// Projections: which parts of a document a client wants.
+//
+// `a`, `a.b.c`, `*` as one segment, `-path` to leave out. Arrays are traversed; what holds nothing
+// that was asked for is left out. With exclusions alone, everything else is returned.
+
+import { ServiceError } from '../../lib/errors.ts'
+import { parseFieldPath } from './field-path.ts'
+import { buildObject, isJsonArray, isJsonObject, memberOf } from './json-object.ts'
+import type { FieldPath } from './field-path.ts'
+import type { JsonObject, JsonValue } from './exact-json.ts'
+
+export const PROJECTION_FIELDS_MAX = 1000
+const WILDCARD = '*'
+
+/** Paths as a tree. `children` may hold the wildcard under its own name. */
+interface PathNode {
+  isLeaf: boolean
+  readonly children: Map<string, PathNode>
+}
+
+interface PathSet {
+  readonly paths: readonly FieldPath[]
+  readonly root: PathNode
+}
+
+export interface Projection {
+  readonly included: PathSet
+  readonly excluded: PathSet
+}
+
+/** A string is a list separated by commas, as in a query parameter. */
+export function parseProjection(fields: string | readonly string[]): Projection {
+  const texts = typeof fields === 'string' ? fields.split(',').map((text) => text.trim()) : fields
+  if (texts.length > PROJECTION_FIELDS_MAX) {
+    throw new ServiceError(
+      'INVALID_ARGUMENT',
+      `fields: at most ${PROJECTION_FIELDS_MAX} are allowed, not ${texts.length}`,
+    )
+  }
+  const included: FieldPath[] = []
+  const excluded: FieldPath[] = []
+  for (const [index, text] of texts.entries()) {
+    const where = `fields[${index}]`
+    if (text.startsWith('-')) excluded.push(parseFieldPath(text.slice(1), where))
+    else included.push(parseFieldPath(text, where))
+  }
+  return { included: buildPathSet(included), excluded: buildPathSet(excluded) }
+}
+
+/** Whether the field is asked for by name; only then is a virtual field worth computing. */
+export function asksFor(projection: Projection, name: string): boolean {
+  return projection.included.paths.some((path) => path.text === name)
+}
+
+/** `virtuals` are fields that the document may leave to us, given when asked for by name. */
+export function project(
+  document: JsonObject,
+  projection: Projection,
+  virtuals: JsonObject = {},
+): JsonObject {
+  const { included, excluded } = projection
+  const given = Object.entries(virtuals).filter(
+    ([name]) => asksFor(projection, name) && memberOf(document, name) === undefined,
+  )
+  const whole = given.length === 0 ? document : buildObject([...Object.entries(document), ...given])
+  const kept = included.paths.length === 0 ? whole : pick(whole, [rootFor(whole, included)])
+  const left = excluded.paths.length === 0 ? kept : omit(kept, [rootFor(whole, excluded)])
+  return isJsonObject(left) ? left : {}
+}
+
+function buildPathSet(paths: readonly FieldPath[]): PathSet {
+  return { paths, root: buildTree(paths.map((path) => path.segments)) }
+}
+
+function buildTree(paths: readonly (readonly string[])[]): PathNode {
+  const root: PathNode = { isLeaf: false, children: new Map() }
+  for (const segments of paths) {
+    let node = root
+    for (const segment of segments) {
+      const child = node.children.get(segment) ?? { isLeaf: false, children: new Map() }
+      node.children.set(segment, child)
+      node = child
+    }
+    node.isLeaf = true
+  }
+  return root
+}
+
+/** A top-level member whose name has dots is meant before the nested path of the same spelling. */
+function rootFor(document: JsonObject, { paths, root }: PathSet): PathNode {
+  const isLiteral = (path: FieldPath) =>
+    path.segments.length > 1 && Object.hasOwn(document, path.text)
+  if (!paths.some(isLiteral)) return root
+  return buildTree(paths.map((path) => (isLiteral(path) ? [path.text] : path.segments)))
+}
+
+function pick(value: JsonValue, nodes: readonly PathNode[]): JsonValue | undefined {
+  if (nodes.some((node) => node.isLeaf)) return value
+  if (isJsonArray(value)) {
+    const inside = insideArray(nodes)
+    const kept = value.map((element) => pick(element, inside)).filter((left) => left !== undefined)
+    return kept.length === 0 ? undefined : kept
+  }
+  if (!isJsonObject(value)) return undefined
+  const members: [string, JsonValue][] = []
+  for (const [name, member] of Object.entries(value)) {
+    const next = childrenOf(nodes, name)
+    const kept = next.length === 0 ? undefined : pick(member, next)
+    if (kept !== undefined) members.push([name, kept])
+  }
+  return members.length === 0 ? undefined : buildObject(members)
+}
+
+function omit(value: JsonValue | undefined, nodes: readonly PathNode[]): JsonValue | undefined {
+  if (value === undefined || nodes.some((node) => node.isLeaf)) return undefined
+  if (nodes.length === 0) return value
+  if (isJsonArray(value)) {
+    const inside = insideArray(nodes)
+    return value.map((element) => omit(element, inside)).filter((left) => left !== undefined)
+  }
+  if (!isJsonObject(value)) return value
+  const members: [string, JsonValue][] = []
+  for (const [name, member] of Object.entries(value)) {
+    const left = omit(member, childrenOf(nodes, name))
+    if (left !== undefined) members.push([name, left])
+  }
+  return buildObject(members)
+}
+
+/** An array is looked through; a wildcard may also stand for its elements. */
+function insideArray(nodes: readonly PathNode[]): readonly PathNode[] {
+  return [...new Set([...nodes, ...childrenOf(nodes, WILDCARD)])]
+}
+
+function childrenOf(nodes: readonly PathNode[], name: string): readonly PathNode[] {
+  const found = new Set<PathNode>()
+  for (const { children } of nodes) {
+    const named = children.get(name)
+    const any = name === WILDCARD ? undefined : children.get(WILDCARD)
+    if (named !== undefined) found.add(named)
+    if (any !== undefined) found.add(any)
+  }
+  return [...found]
+}

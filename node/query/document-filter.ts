@@ -1,0 +1,158 @@
+// Filters evaluated on one document in memory: the part of the query language that needs no index.
+//
+// A missing field never matches; an array matches if one of its elements does.
+
+import { unreachable } from '../../lib/assert.ts'
+import { isRawNumber } from '../document/exact-json.ts'
+import { valuesAt } from '../document/field-path.ts'
+import { compareNumbers, isJsonNumber } from '../document/json-number.ts'
+import { matchesWildcard } from './wildcard.ts'
+import type { JsonObject, JsonValue } from '../document/exact-json.ts'
+import type { FieldPath } from '../document/field-path.ts'
+import type { JsonNumber } from '../document/json-number.ts'
+import type { Wildcard } from './wildcard.ts'
+
+export interface Bounds<T> {
+  readonly min: T | undefined
+  readonly max: T | undefined
+  readonly inclusiveMin: boolean
+  readonly inclusiveMax: boolean
+}
+
+export type DocumentFilter =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'ids'; readonly keys: ReadonlySet<string> }
+  | { readonly kind: 'match'; readonly field: FieldPath; readonly words: WordTest }
+  | { readonly kind: 'field'; readonly field: FieldPath; readonly test: ValueTest }
+  | { readonly kind: 'and'; readonly filters: readonly DocumentFilter[] }
+  | { readonly kind: 'or'; readonly filters: readonly DocumentFilter[]; readonly min: number }
+  | { readonly kind: 'not'; readonly filter: DocumentFilter }
+
+/** Looks at all words of a field together, whichever element of an array holds them. */
+export interface WordTest {
+  readonly words: readonly string[]
+  readonly operator: 'or' | 'and'
+}
+
+/** Looks at one value. */
+export type ValueTest =
+  | { readonly kind: 'term'; readonly term: ExactTerm }
+  | { readonly kind: 'prefix'; readonly prefix: string }
+  | { readonly kind: 'wildcard'; readonly pattern: Wildcard }
+  | { readonly kind: 'numbers'; readonly bounds: Bounds<JsonNumber> }
+  | { readonly kind: 'text'; readonly bounds: Bounds<Buffer> }
+  | { readonly kind: 'bool'; readonly value: boolean }
+
+/** A term compares with strings as text, with numbers as a number and with booleans by name. */
+export interface ExactTerm {
+  readonly text: string
+  readonly number: JsonNumber | undefined
+}
+
+/** `key` is the document's key as UTF-8 bytes. */
+export function matchesFilter(filter: DocumentFilter, document: JsonObject, key: Buffer): boolean {
+  switch (filter.kind) {
+    case 'all':
+      return true
+    case 'none':
+      return false
+    case 'ids':
+      return filter.keys.has(key.toString('utf8'))
+    case 'and':
+      return filter.filters.every((inner) => matchesFilter(inner, document, key))
+    case 'or':
+      return matchesAtLeast(filter.min, filter.filters, (inner) =>
+        matchesFilter(inner, document, key),
+      )
+    case 'not':
+      return !matchesFilter(filter.filter, document, key)
+    case 'match':
+      return matchesWords(filter.words, valuesAt(document, filter.field))
+    case 'field':
+      return valuesAt(document, filter.field).some((value) => matchesValue(filter.test, value))
+    default:
+      return unreachable(filter)
+  }
+}
+
+/** Words as the in-memory evaluator sees them: runs of letters, marks and digits, in lower case. */
+export function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+}
+
+export function termOf(value: string | boolean | JsonNumber): ExactTerm {
+  const text = isRawNumber(value) ? value.rawJSON : String(value)
+  if (isJsonNumber(value)) return { text, number: value }
+  const isNumeric = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)
+  return { text, number: isNumeric && typeof value === 'string' ? numberFrom(text) : undefined }
+}
+
+function matchesValue(test: ValueTest, value: JsonValue): boolean {
+  switch (test.kind) {
+    case 'term':
+      return matchesTerm(test.term, value)
+    case 'prefix':
+      return typeof value === 'string' && value.startsWith(test.prefix)
+    case 'wildcard':
+      return typeof value === 'string' && matchesWildcard(test.pattern, value)
+    case 'numbers':
+      return isJsonNumber(value) && isWithin(test.bounds, (bound) => compareNumbers(value, bound))
+    case 'text':
+      return typeof value === 'string' && isTextWithin(test.bounds, value)
+    case 'bool':
+      return value === test.value
+    default:
+      return unreachable(test)
+  }
+}
+
+function matchesTerm(term: ExactTerm, value: JsonValue): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean') return String(value) === term.text
+  if (!isJsonNumber(value)) return false
+  return term.number !== undefined && compareNumbers(value, term.number) === 0
+}
+
+function matchesWords({ words, operator }: WordTest, values: readonly JsonValue[]): boolean {
+  if (words.length === 0) return false
+  const found = new Set(values.flatMap((value) => wordsOf(textOf(value))))
+  return matchesAtLeast(operator === 'and' ? words.length : 1, words, (word) => found.has(word))
+}
+
+function textOf(value: JsonValue): string {
+  if (isRawNumber(value)) return value.rawJSON
+  return value === null || typeof value === 'object' ? '' : String(value)
+}
+
+/** `compare` orders the value against a bound. */
+function isWithin<T>(bounds: Bounds<T>, compare: (bound: T) => number): boolean {
+  const { min, max, inclusiveMin, inclusiveMax } = bounds
+  const low = min === undefined ? 1 : compare(min)
+  const high = max === undefined ? -1 : compare(max)
+  return (low > 0 || (low === 0 && inclusiveMin)) && (high < 0 || (high === 0 && inclusiveMax))
+}
+
+/** Text compares by its UTF-8 bytes, as the terms of an index do. */
+function isTextWithin(bounds: Bounds<Buffer>, value: string): boolean {
+  const bytes = Buffer.from(value, 'utf8')
+  return isWithin(bounds, (bound) => Buffer.compare(bytes, bound))
+}
+
+function matchesAtLeast<T>(
+  min: number,
+  candidates: readonly T[],
+  isMatch: (candidate: T) => boolean,
+): boolean {
+  let matched = 0
+  for (const candidate of candidates) {
+    if (matched >= min) break
+    if (isMatch(candidate)) matched++
+  }
+  return matched >= min
+}
+
+function numberFrom(text: string): JsonNumber | undefined {
+  const double = Number(text)
+  if (!Number.isFinite(double)) return undefined
+  return String(double) === text ? double : JSON.rawJSON(text)
+}

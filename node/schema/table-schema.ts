@@ -1,0 +1,122 @@
+// The schema of a table: what its documents may be and how long they live.
+
+import { isDeepStrictEqual } from 'node:util'
+import { compileDocumentSchema } from './document-schema.ts'
+import { parseDurationMs } from './duration.ts'
+import { parseDynamicTemplates } from './dynamic-templates.ts'
+import { parseFieldPath } from '../document/field-path.ts'
+import { parseBoolean, parseRecord, parseText, refuse } from './schema-members.ts'
+import type { DynamicTemplate } from './dynamic-templates.ts'
+
+export const DOCUMENT_SCHEMAS_MAX = 1000
+export const SCHEMA_BYTES_MAX = 1024 * 1024
+export const TIMESTAMP_FIELD = '_timestamp'
+const TYPE_NAME_LENGTH_MAX = 255
+const FIELDS = [
+  'version',
+  'default_type',
+  'enforce_types',
+  'document_schemas',
+  'ttl_duration',
+  'ttl_field',
+  'dynamic_templates',
+]
+
+export interface DocumentSchema {
+  readonly description?: string
+  /** A JSON Schema, draft 2020-12, or draft-07 if its `$schema` says so. */
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
+export interface TableSchema {
+  /** Given by the server: it goes up with every change but that of the dynamic templates. */
+  readonly version: number
+  /** The `_type` written into a document that names none. */
+  readonly default_type?: string
+  readonly enforce_types?: boolean
+  readonly document_schemas?: Readonly<Record<string, DocumentSchema>>
+  readonly ttl_duration?: string
+  /** Default `_timestamp`. */
+  readonly ttl_field?: string
+  readonly dynamic_templates?: readonly DynamicTemplate[]
+}
+
+type Versioned = Omit<TableSchema, 'version' | 'dynamic_templates'>
+
+/** `previous` is the table's schema until now; a `version` from the client is ignored. */
+export function parseTableSchema(value: unknown, previous: TableSchema | undefined): TableSchema {
+  const members = parseRecord(value, 'schema', FIELDS)
+  if (Buffer.byteLength(JSON.stringify(members)) > SCHEMA_BYTES_MAX) {
+    refuse('schema', `may have at most ${SCHEMA_BYTES_MAX} bytes`)
+  }
+  const versioned = parseVersioned(members)
+  const templates = parseDynamicTemplates(members['dynamic_templates'], 'schema.dynamic_templates')
+  return {
+    version: versionAfter(previous, versioned),
+    ...versioned,
+    ...(templates === undefined ? {} : { dynamic_templates: templates }),
+  }
+}
+
+function parseVersioned(members: Readonly<Record<string, unknown>>): Versioned {
+  const defaultType = parseText(members['default_type'], 'schema.default_type')
+  const enforceTypes = parseBoolean(members['enforce_types'], 'schema.enforce_types')
+  const schemas = parseDocumentSchemas(members['document_schemas'])
+  const ttlDuration = parseText(members['ttl_duration'], 'schema.ttl_duration')
+  const ttlField = parseText(members['ttl_field'], 'schema.ttl_field')
+  const versioned = {
+    ...(defaultType === undefined ? {} : { default_type: defaultType }),
+    ...(enforceTypes === undefined ? {} : { enforce_types: enforceTypes }),
+    ...(schemas === undefined ? {} : { document_schemas: schemas }),
+    ...(ttlDuration === undefined ? {} : { ttl_duration: ttlDuration }),
+    ...(ttlField === undefined ? {} : { ttl_field: ttlField }),
+  }
+  checkTogether(versioned)
+  return versioned
+}
+
+/** What makes sense in each field, but not beside the others. */
+function checkTogether(schema: Versioned): void {
+  const { default_type, enforce_types, document_schemas, ttl_duration, ttl_field } = schema
+  if (ttl_duration !== undefined) parseDurationMs(ttl_duration, 'schema.ttl_duration')
+  if (ttl_field !== undefined) parseFieldPath(ttl_field, 'schema.ttl_field')
+  if (document_schemas === undefined) {
+    if (enforce_types !== true) return
+    refuse('schema.enforce_types', 'needs document_schemas, otherwise no document would pass')
+  }
+  if (default_type !== undefined && !Object.hasOwn(document_schemas, default_type)) {
+    refuse('schema.default_type', `"${default_type}" is not one of document_schemas`)
+  }
+}
+
+function parseDocumentSchemas(
+  value: unknown,
+): Readonly<Record<string, DocumentSchema>> | undefined {
+  if (value === undefined) return undefined
+  const where = 'schema.document_schemas'
+  const entries = Object.entries(parseRecord(value, where))
+  if (entries.length > DOCUMENT_SCHEMAS_MAX) {
+    refuse(where, `may hold at most ${DOCUMENT_SCHEMAS_MAX} types`)
+  }
+  return Object.fromEntries(
+    entries.map(([type, entry]) => [type, parseDocumentSchema(type, entry, where)]),
+  )
+}
+
+function parseDocumentSchema(type: string, entry: unknown, where: string): DocumentSchema {
+  if (type === '' || type.length > TYPE_NAME_LENGTH_MAX) {
+    refuse(where, `a type name must have 1 to ${TYPE_NAME_LENGTH_MAX} characters`)
+  }
+  const place = `${where}[${JSON.stringify(type)}]`
+  const members = parseRecord(entry, place, ['description', 'schema'])
+  const description = parseText(members['description'], `${place}.description`)
+  const schema = parseRecord(members['schema'], `${place}.schema`)
+  compileDocumentSchema(schema, `${place}.schema`)
+  return { ...(description === undefined ? {} : { description }), schema }
+}
+
+function versionAfter(previous: TableSchema | undefined, next: Versioned): number {
+  if (previous === undefined) return 0
+  const { version, dynamic_templates: _, ...before } = previous
+  return isDeepStrictEqual(before, next) ? version : version + 1
+}

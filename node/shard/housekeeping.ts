@@ -1,0 +1,136 @@
+// What a leader does for its shard now and then: delete what has expired, collect what no reader
+// needs, give documents the expiry of a changed policy. Each step is a bounded command of the log.
+
+import { millisOf, timestampAtMs, type Timestamp } from '../clock/hybrid-clock.ts'
+import type { KvStore } from '../storage/kv-store.ts'
+import type { CollectCommand, RetimeCommand } from './command.ts'
+import { FINISHED_RETENTION_MS } from './apply-transaction.ts'
+import { checkRecord, isDeleted, ttlGenerationOf, versionOf } from './document-record.ts'
+import {
+  documentRange,
+  expiryKey,
+  finishedKey,
+  keyOfDocumentKey,
+  keyspaceRange,
+  parseExpiryKey,
+  sequenceOfLogKey,
+  transactionIdOfFinishedKey,
+} from './keyspace.ts'
+import { decodeLogEntry } from './log-entry.ts'
+import type { LocalShard } from './local-shard.ts'
+import { buildTransactionId } from './transaction-id.ts'
+import { effectiveExpiryMs } from './visibility.ts'
+
+export const HOUSEKEEPING_BATCH_MAX = 1000
+/** Expired documents are deleted this much later than they vanish, for clocks that differ. */
+export const EXPIRY_GRACE_MS = 5000
+export const EXPIRY_PERIOD_MS = 30_000
+/** How long overwritten versions stay readable for scans, cursors and backups. */
+export const HISTORY_RETENTION_MS = 600_000
+
+const NO_RANDOM_BITS = '0'.repeat(16)
+
+/** Deletes every document that expired more than the grace period ago; answers how many. */
+export async function expireDue(shard: LocalShard, nowMs: number): Promise<number> {
+  let deleted = 0
+  if (shard.ttl === undefined) return 0
+  const due = { ...keyspaceRange('expiry'), lt: expiryKey(nowMs - EXPIRY_GRACE_MS, NO_KEY) }
+  let batch: { key: Buffer; expiresAtMs: number }[] = []
+  const flush = async (): Promise<void> => {
+    const candidates = batch
+    batch = []
+    const outcome = await shard.housekeep({ kind: 'expire', candidates, nowMs })
+    deleted += outcome.deleted
+  }
+  for await (const page of shard.store.pages(due)) {
+    for (const [stored] of page) {
+      batch.push(parseExpiryKey(stored))
+      if (batch.length === HOUSEKEEPING_BATCH_MAX) await flush()
+    }
+  }
+  if (batch.length > 0) await flush()
+  return deleted
+}
+
+const NO_KEY = Buffer.alloc(0)
+
+/**
+ * Works off the old end of the log up to `horizon`: an entry's touches name exactly the versions it
+ * superseded, so nothing has to be searched. The newest entry stays, to carry the sequence over a restart.
+ */
+export async function collectHistory(shard: LocalShard, horizon: Timestamp): Promise<void> {
+  for (;;) {
+    const command = await buildCollect(shard.store, horizon)
+    if (command.sequences.length <= 1 && command.finished.length === 0) return
+    await shard.housekeep({ kind: 'collect', ...command })
+    if (command.sequences.length < HOUSEKEEPING_BATCH_MAX) return
+  }
+}
+
+async function buildCollect(store: KvStore, horizon: Timestamp): Promise<CollectCommand> {
+  const sequences: number[] = []
+  const drops: CollectCommand['drops'][number][] = []
+  const oldest = { ...keyspaceRange('log'), limit: HOUSEKEEPING_BATCH_MAX + 1 }
+  for await (const page of store.pages(oldest)) {
+    for (const [key, value] of page) {
+      const { stamp, version, touches } = decodeLogEntry(value)
+      if (stamp >= horizon || sequences.length === HOUSEKEEPING_BATCH_MAX) break
+      sequences.push(sequenceOfLogKey(key))
+      for (const { key: touched, deleted, previous } of touches) {
+        const tombstone = deleted ? version : undefined
+        if (previous === undefined && tombstone === undefined) continue
+        drops.push({ key: touched, superseded: previous, tombstone })
+      }
+    }
+  }
+  const newest = await newestSequence(store)
+  return {
+    sequences: sequences.filter((sequence) => sequence !== newest),
+    drops,
+    finished: await finishedBefore(store, millisOf(horizon) - 2 * FINISHED_RETENTION_MS),
+  }
+}
+
+async function newestSequence(store: KvStore): Promise<number | undefined> {
+  for await (const page of store.pages({ ...keyspaceRange('log'), reverse: true, limit: 1 })) {
+    const key = page[0]?.[0]
+    return key === undefined ? undefined : sequenceOfLogKey(key)
+  }
+  return undefined
+}
+
+async function finishedBefore(store: KvStore, ms: number): Promise<CollectCommand['finished']> {
+  const before = finishedKey(buildTransactionId(timestampAtMs(Math.max(0, ms)), NO_RANDOM_BITS))
+  const range = { ...keyspaceRange('finished'), lt: before, limit: HOUSEKEEPING_BATCH_MAX }
+  const found = []
+  for await (const page of store.pages(range)) {
+    for (const [key] of page) found.push(transactionIdOfFinishedKey(key))
+  }
+  return found
+}
+
+/** Gives every document the expiry of the shard's present policy. Safe to stop and start again. */
+export async function retimeDocuments(shard: LocalShard, signal: AbortSignal): Promise<number> {
+  const { ttl } = shard
+  const generation = ttl?.generation ?? 0
+  let changed = 0
+  let batch: RetimeCommand['documents'][number][] = []
+  const flush = async (): Promise<void> => {
+    const documents = batch
+    batch = []
+    changed += (await shard.housekeep({ kind: 'retime', generation, documents })).changed
+  }
+  for await (const page of shard.store.pages(documentRange({ start: NO_KEY, end: undefined }))) {
+    for (const [stored, record] of page) {
+      if (signal.aborted || shard.ttl !== ttl) return changed
+      if (isDeleted(checkRecord(record)) || ttlGenerationOf(record) === (generation & 0xffff)) {
+        continue
+      }
+      const expiresAtMs = ttl === undefined ? 0 : effectiveExpiryMs(record, ttl)
+      batch.push({ key: keyOfDocumentKey(stored), version: versionOf(record), expiresAtMs })
+      if (batch.length === HOUSEKEEPING_BATCH_MAX) await flush()
+    }
+  }
+  if (batch.length > 0) await flush()
+  return changed
+}

@@ -1,0 +1,316 @@
+// A shard in this process, with one replica. See shard.ts for the contract.
+
+import type { Clock } from '../../lib/clock.ts'
+import { isServiceError, ServiceError } from '../../lib/errors.ts'
+import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
+import type { TtlPolicy } from '../schema/document-rules.ts'
+import type { KvStore } from '../storage/kv-store.ts'
+import type { Outcome } from './apply-command.ts'
+import type {
+  Command,
+  CommandKind,
+  DecideCommand,
+  Decision,
+  KeyHolder,
+  OutcomeOf,
+  PrepareCommand,
+  PrepareOutcome,
+  ResolveCommand,
+  TransactionStatus,
+  WriteCommand,
+  WriteOutcome,
+} from './command.ts'
+import { commandBytes } from './command-size.ts'
+import { checkRecord, type DocumentRecord } from './document-record.ts'
+import { GroupCommit } from './group-commit.ts'
+import { intentOutcome } from './intent-outcome.ts'
+import { rangeContains, type KeyRange } from './key-range.ts'
+import { documentKey, documentRange } from './keyspace.ts'
+import type { Hold } from './lock-table.ts'
+import { ReleaseWaiters } from './release-waiters.ts'
+import { scanSnapshot, type OverlayRow } from './shard-scan.ts'
+import { ShardState } from './shard-state.ts'
+import type {
+  ScanOptions,
+  ScanRow,
+  Shard,
+  ShardRouter,
+  ShardState as ShardHealth,
+  ShardStats,
+  UnfinishedTransaction,
+} from './shard.ts'
+import type { ShardId } from './shard-id.ts'
+import type { TransactionId } from './transaction-id.ts'
+import { isVisible } from './visibility.ts'
+
+/** A transaction that has been silent for this long may be aborted by whoever is in its way. */
+export const TRANSACTION_SILENCE_MAX_MS = 10_000
+
+export interface LocalShardOptions {
+  readonly id: ShardId
+  readonly range: KeyRange
+  readonly store: KvStore
+  readonly hybridClock: HybridClock
+  readonly clock: Clock
+  readonly router: ShardRouter
+  readonly ttl: TtlPolicy | undefined
+}
+
+export class LocalShard implements Shard, AsyncDisposable {
+  readonly id: ShardId
+  readonly range: KeyRange
+  readonly store: KvStore
+  readonly #options: LocalShardOptions
+  readonly #state: ShardState
+  readonly #log: GroupCommit<Command, Outcome>
+  readonly #waiters: ReleaseWaiters
+  #ttl: TtlPolicy | undefined
+  #trouble: ServiceError | undefined
+
+  private constructor(options: LocalShardOptions, state: ShardState, waiters: ReleaseWaiters) {
+    this.id = options.id
+    this.range = options.range
+    this.store = options.store
+    this.#options = options
+    this.#state = state
+    this.#waiters = waiters
+    this.#ttl = options.ttl
+    this.#log = new GroupCommit(state)
+  }
+
+  static async open(options: LocalShardOptions): Promise<LocalShard> {
+    const waiters = new ReleaseWaiters(options.clock)
+    const { store, hybridClock, clock } = options
+    const state = await ShardState.open({
+      store,
+      hybridClock,
+      clock,
+      onReleased: (ids) => waiters.wake(ids),
+    })
+    return new LocalShard(options, state, waiters)
+  }
+
+  get ttl(): TtlPolicy | undefined {
+    return this.#ttl
+  }
+
+  /** The table's policy changed; reads follow at once, records by the retiming pass. */
+  setTtl(ttl: TtlPolicy | undefined): void {
+    this.#ttl = ttl
+  }
+
+  read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
+    const hold = this.#state.memory.locks.writer(key)
+    return hold === undefined ? this.#readStored(key) : this.#readHeld(key, hold)
+  }
+
+  #readStored(key: Buffer): DocumentRecord | undefined {
+    const record = this.store.get(documentKey(key))
+    if (record === undefined) return undefined
+    const seen = isVisible(checkRecord(record), this.#ttl, this.#options.clock.nowMs())
+    return seen ? record : undefined
+  }
+
+  async #readHeld(key: Buffer, hold: Hold): Promise<DocumentRecord | undefined> {
+    const now = this.#options.hybridClock.now()
+    const decided = await this.#pushHolder(hold, now)
+    if (decided.state !== 'committed') return this.#readStored(key)
+    const record = intentOutcome(hold.intent.op, decided.commitTs)
+    // Resolved meanwhile, and perhaps overwritten: then the store knows better.
+    if (this.#state.memory.locks.writer(key) !== hold) return this.#readStored(key)
+    return record !== undefined && isVisible(record, this.#ttl, millisOf(now)) ? record : undefined
+  }
+
+  async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+    this.#options.hybridClock.observe(at)
+    await this.#log.settled() // so that whatever is stamped at or below `at` is in the snapshot
+    const snapshot = this.store.snapshot()
+    try {
+      const overlay = await this.#overlayOf(range, at)
+      return scanSnapshot({ snapshot, range, at, signal, overlay, ttl: this.#ttl })
+    } catch (error) {
+      await snapshot[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  async #overlayOf(range: KeyRange, at: Timestamp): Promise<readonly OverlayRow[]> {
+    const holds = [...this.#state.memory.locks.writers()].filter(
+      ({ key, intent }) => intent.commitAtLeast <= at && rangeContains(range, key),
+    )
+    const statusOf = new Map<TransactionId, TransactionStatus>()
+    const rows: OverlayRow[] = []
+    for (const hold of holds) {
+      const { transactionId, op } = hold.intent
+      const status = statusOf.get(transactionId) ?? (await this.#pushHolder(hold, at))
+      statusOf.set(transactionId, status)
+      if (status.state !== 'committed' || status.commitTs > at) continue
+      const record = intentOutcome(op, status.commitTs)
+      const seen = record !== undefined && isVisible(record, this.#ttl, millisOf(at))
+      rows.push({ key: hold.key, record: seen ? record : undefined })
+    }
+    return rows.toSorted((a, b) => a.key.compare(b.key))
+  }
+
+  /** Asks the holder's record what became of it, and keeps it above `above` if it is undecided. */
+  #pushHolder({ intent, heldSinceMs }: Hold, above: Timestamp): Promise<TransactionStatus> {
+    const { transactionId, anchor } = intent
+    const owner = this.#options.router.shardAt(anchor)
+    // The record's table was dropped: what was not decided by then never will be.
+    if (owner === undefined) return Promise.resolve({ state: 'aborted' })
+    const heldForMs = this.#options.clock.monotonicMs() - heldSinceMs
+    const expired = heldForMs > TRANSACTION_SILENCE_MAX_MS
+    return owner.push({ transactionId, anchor: anchor.key, above, expired })
+  }
+
+  write(command: WriteCommand): Promise<WriteOutcome> {
+    return this.#propose({ kind: 'write', ...command })
+  }
+
+  prepare(command: PrepareCommand): Promise<PrepareOutcome> {
+    return this.#propose({ kind: 'prepare', ...command })
+  }
+
+  decide(command: DecideCommand): Promise<Decision> {
+    return this.#propose({ kind: 'decide', ...command })
+  }
+
+  async resolve(command: ResolveCommand): Promise<void> {
+    const { decision } = command
+    if (decision.state === 'committed') this.#options.hybridClock.observe(decision.commitTs)
+    await this.#propose({ kind: 'resolve', ...command })
+  }
+
+  async forget(transactionId: TransactionId, anchor: Buffer): Promise<void> {
+    await this.#propose({ kind: 'forget', transactionId, anchor })
+  }
+
+  async push(options: {
+    readonly transactionId: TransactionId
+    readonly anchor: Buffer
+    readonly above: Timestamp
+    readonly expired: boolean
+  }): Promise<TransactionStatus> {
+    const { transactionId, anchor, above, expired } = options
+    const live = this.#state.memory.live.get(transactionId)
+    if (live === undefined) return this.#pushUnknown(transactionId, above, expired)
+    if (live.status.state === 'pending') {
+      if (expired && this.#idleMs(live.heardAtMs) > TRANSACTION_SILENCE_MAX_MS) {
+        return this.decide({ transactionId, anchor, decision: 'abort', commitAtLeast: above })
+      }
+      this.#raiseFloor(transactionId, above)
+      return live.status
+    }
+    // Decided, but perhaps not yet durably: then wait for the group that carries the decision.
+    if ((live.decidedAt ?? 0) > this.#state.durableSequence) await this.#log.settled()
+    return this.#state.memory.live.get(transactionId)?.status ?? this.push(options)
+  }
+
+  async #pushUnknown(
+    transactionId: TransactionId,
+    above: Timestamp,
+    expired: boolean,
+  ): Promise<TransactionStatus> {
+    const finished = this.#state.finished(transactionId)
+    if (finished !== undefined) return finished
+    if (expired) return this.#propose({ kind: 'abandon', transactionId })
+    this.#raiseFloor(transactionId, above) // its begin is on the way
+    return { state: 'pending' }
+  }
+
+  #raiseFloor(transactionId: TransactionId, above: Timestamp): void {
+    const floors = this.#state.memory.pushFloors
+    const floor = floors.get(transactionId)
+    if (floor === undefined || above > floor) floors.set(transactionId, above)
+  }
+
+  heartbeat(transactionId: TransactionId): void {
+    const live = this.#state.memory.live.get(transactionId)
+    if (live !== undefined) live.heardAtMs = this.#options.clock.monotonicMs()
+  }
+
+  async waitForRelease(
+    transactionId: TransactionId,
+    options: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  ): Promise<void> {
+    if (this.#state.memory.locks.heldBy(transactionId).length === 0) return
+    await this.#waiters.wait(transactionId, options)
+  }
+
+  unfinishedTransactions(): readonly UnfinishedTransaction[] {
+    return [...this.#state.memory.live].map(([transactionId, live]) => ({
+      transactionId,
+      anchor: live.anchor,
+      participants: live.participants,
+      status: live.status,
+      idleMs: this.#idleMs(live.heardAtMs),
+    }))
+  }
+
+  oldHolders(ageMs: number): readonly KeyHolder[] {
+    return [...this.#state.memory.locks.oldest()]
+      .filter(({ heldSinceMs }) => this.#idleMs(heldSinceMs) > ageMs)
+      .map(({ intent: { transactionId, anchor } }) => ({ transactionId, anchor }))
+  }
+
+  get heldKeys(): number {
+    return this.#state.memory.locks.size
+  }
+
+  async stats(): Promise<ShardStats> {
+    const diskBytes = await this.store.approximateBytes({})
+    return { diskBytes, empty: await this.#isEmpty() }
+  }
+
+  async #isEmpty(): Promise<boolean> {
+    const nowMs = this.#options.clock.nowMs()
+    const everything: KeyRange = { start: Buffer.alloc(0), end: undefined }
+    for await (const page of this.store.pages(documentRange(everything))) {
+      if (page.some(([, record]) => isVisible(record, this.#ttl, nowMs))) return false
+    }
+    return true
+  }
+
+  state(): ShardHealth {
+    if (this.#trouble === undefined) return { kind: 'serving' }
+    const kind = this.#trouble.code === 'DISK_FULL' ? 'read_only' : 'failed'
+    return { kind, reason: this.#trouble.message }
+  }
+
+  /** For the shard's own housekeeping; others use the named methods. */
+  housekeep<Kind extends 'expire' | 'retime' | 'collect'>(
+    command: Extract<Command, { kind: Kind }>,
+  ): Promise<OutcomeOf[Kind]> {
+    return this.#propose(command)
+  }
+
+  async close(): Promise<void> {
+    await this.#log.close()
+    await this.store.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #propose<Kind extends CommandKind>(
+    command: Extract<Command, { kind: Kind }>,
+  ): Promise<OutcomeOf[Kind]> {
+    try {
+      const outcome = await this.#log.propose<OutcomeOf[Kind]>(command, commandBytes(command))
+      this.#trouble = undefined
+      return outcome
+    } catch (error) {
+      if (isServiceError(error) && isTrouble(error)) this.#trouble = error
+      throw error
+    }
+  }
+
+  #idleMs(sinceMs: number): number {
+    return this.#options.clock.monotonicMs() - sinceMs
+  }
+}
+
+function isTrouble({ code }: ServiceError): boolean {
+  return code === 'DISK_FULL' || code === 'CORRUPTION'
+}

@@ -1,0 +1,98 @@
+// A walk over a key range at one timestamp: the store as it was, with the outcome of transactions
+// that had prepared but not resolved put in its place (DESIGN 5.5, A.7.3).
+//
+// Invariants:
+//   INV-T5  A scan at a timestamp sees all of a transaction or nothing.
+
+import { ServiceError } from '../../lib/errors.ts'
+import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
+import type { TtlPolicy } from '../schema/document-rules.ts'
+import type { KvSnapshot } from '../storage/kv-store.ts'
+import { checkRecord, versionOf, type DocumentRecord } from './document-record.ts'
+import { documentRange, historyRange, keyOfDocumentKey } from './keyspace.ts'
+import type { KeyRange } from './key-range.ts'
+import type { ScanRow } from './shard.ts'
+import { isVisible } from './visibility.ts'
+
+/** What an unresolved, committed transaction made of a key at the time of the scan. */
+export interface OverlayRow {
+  readonly key: Buffer
+  /** Undefined: the transaction deleted it. */
+  readonly record: DocumentRecord | undefined
+}
+
+export interface SnapshotScan {
+  readonly snapshot: KvSnapshot
+  readonly range: KeyRange
+  readonly at: Timestamp
+  readonly ttl: TtlPolicy | undefined
+  /** In key order. */
+  readonly overlay: readonly OverlayRow[]
+  readonly signal: AbortSignal
+}
+
+/** Yields pages of visible rows in key order, and closes the snapshot at the end. */
+export async function* scanSnapshot(scan: SnapshotScan): AsyncGenerator<readonly ScanRow[]> {
+  await using snapshot = scan.snapshot
+  const nowMs = millisOf(scan.at)
+  const isSeen = (record: DocumentRecord) => isVisible(record, scan.ttl, nowMs)
+  const overlay = new OverlayMerger(scan.overlay)
+  for await (const page of snapshot.pages(documentRange(scan.range))) {
+    if (scan.signal.aborted) throw new ServiceError('CANCELLED', 'the scan was cancelled')
+    const rows: ScanRow[] = []
+    for (const [storedKey, value] of page) {
+      const key = keyOfDocumentKey(storedKey)
+      overlay.takeBefore(key, rows)
+      if (overlay.take(key, rows)) continue
+      const newest = checkRecord(value)
+      const record =
+        versionOf(newest) <= scan.at ? newest : await versionAt(snapshot, key, scan.at)
+      if (record !== undefined && isSeen(record)) rows.push({ key, record })
+    }
+    if (rows.length > 0) yield rows
+  }
+  const tail: ScanRow[] = []
+  overlay.takeBefore(undefined, tail)
+  if (tail.length > 0) yield tail
+}
+
+/** The version of an overwritten document that readers at `at` see. */
+async function versionAt(
+  snapshot: KvSnapshot,
+  key: Buffer,
+  at: Timestamp,
+): Promise<DocumentRecord | undefined> {
+  for await (const page of snapshot.pages({ ...historyRange(key, at), limit: 1 })) {
+    const record = page[0]?.[1]
+    return record === undefined ? undefined : checkRecord(record)
+  }
+  return undefined
+}
+
+class OverlayMerger {
+  readonly #rows: readonly OverlayRow[]
+  #next = 0
+
+  constructor(rows: readonly OverlayRow[]) {
+    this.#rows = rows
+  }
+
+  /** Appends the overlay's rows below `key`: documents that the store does not have yet. */
+  takeBefore(key: Buffer | undefined, into: ScanRow[]): void {
+    for (;;) {
+      const row = this.#rows[this.#next]
+      if (row === undefined || (key !== undefined && row.key.compare(key) >= 0)) return
+      this.#next++
+      if (row.record !== undefined) into.push({ key: row.key, record: row.record })
+    }
+  }
+
+  /** Whether the overlay replaces the store's row of `key`. */
+  take(key: Buffer, into: ScanRow[]): boolean {
+    const row = this.#rows[this.#next]
+    if (row === undefined || !row.key.equals(key)) return false
+    this.#next++
+    if (row.record !== undefined) into.push({ key, record: row.record })
+    return true
+  }
+}

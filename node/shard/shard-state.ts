@@ -1,0 +1,196 @@
+// A shard's state machine over its store: applies groups of commands, keeps the memory that belongs
+// to the store, and rebuilds it.
+//
+// Invariants:
+//   S1  Sequence numbers are dense over durable entries, and stamps increase with them.
+//   S2  Memory equals what a rebuild from the store would give, apart from the group being written.
+
+import { assert } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import { millisOf, TIMESTAMP_ZERO, type HybridClock } from '../clock/hybrid-clock.ts'
+import type { KvOp, KvStore } from '../storage/kv-store.ts'
+import { applyCommand, ENDS_GROUP, type Outcome } from './apply-command.ts'
+import type { ApplyContext, LiveTransaction, ShardMemory } from './apply-context.ts'
+import type { Command, Decision } from './command.ts'
+import type { AppliedGroup, GroupTarget } from './group-commit.ts'
+import { decodeIntent } from './intent-codec.ts'
+import {
+  finishedKey,
+  keyOfIntentKey,
+  keyspaceRange,
+  logKey,
+  parseTransactionKey,
+  sequenceOfLogKey,
+} from './keyspace.ts'
+import { LockTable } from './lock-table.ts'
+import { decodeLogEntry, encodeLogEntry, type LogEntry, type Touch } from './log-entry.ts'
+import { ShardView } from './shard-view.ts'
+import { decodeFinishedMark, decodeTransactionRecord } from './transaction-record.ts'
+import type { TransactionId } from './transaction-id.ts'
+
+export interface ShardStateOptions {
+  readonly store: KvStore
+  readonly hybridClock: HybridClock
+  readonly clock: Clock
+  /** Called after a group that ended transactions here, with their ids. */
+  readonly onReleased: (transactionIds: readonly TransactionId[]) => void
+}
+
+export class ShardState implements GroupTarget<Command, Outcome> {
+  readonly memory: ShardMemory = {
+    locks: new LockTable(),
+    live: new Map(),
+    pushFloors: new Map(),
+  }
+  readonly #options: ShardStateOptions
+  #sequence = 0
+  /** The store's generation that the memory was built from. */
+  #generation = 0
+  #durableSequence = 0
+
+  private constructor(options: ShardStateOptions) {
+    this.#options = options
+  }
+
+  static async open(options: ShardStateOptions): Promise<ShardState> {
+    const state = new ShardState(options)
+    await state.recover()
+    return state
+  }
+
+  /** The last entry that is on disk. */
+  get durableSequence(): number {
+    return this.#durableSequence
+  }
+
+  /** How a transaction ended that has no record here any more, or never had one. */
+  finished(transactionId: TransactionId): Decision | undefined {
+    const mark = this.#options.store.get(finishedKey(transactionId))
+    return mark === undefined ? undefined : decodeFinishedMark(mark)
+  }
+
+  endsGroup(command: Command): boolean {
+    return ENDS_GROUP[command.kind]
+  }
+
+  beginGroup(): AppliedGroup<Command, Outcome> {
+    const view = new ShardView(this.#options.store)
+    const released: Command[] = []
+    return {
+      apply: (command) => {
+        if (ENDS_GROUP[command.kind]) released.push(command)
+        return this.#apply(view, command)
+      },
+      write: () => this.#write(view.effects),
+      publish: () => {
+        this.#durableSequence = this.#sequence
+        this.#publish(released)
+      },
+    }
+  }
+
+  async #write(effects: readonly KvOp[]): Promise<void> {
+    const { store } = this.#options
+    if (effects.length === 0) return
+    if (store.generation !== this.#generation) {
+      throw new ServiceError('UNAVAILABLE', 'the shard was reopened after a failed write; try again')
+    }
+    await store.write(effects, { sync: true })
+  }
+
+  async recover(): Promise<void> {
+    const { store, clock, hybridClock } = this.#options
+    this.#generation = store.generation
+    const { locks, live, pushFloors } = this.memory
+    locks.clear()
+    live.clear()
+    pushFloors.clear()
+    const last = await this.#lastEntry()
+    this.#sequence = last?.sequence ?? 0
+    this.#durableSequence = this.#sequence
+    if (last !== undefined) hybridClock.observeOwn(last.entry.stamp)
+    const monotonicMs = clock.monotonicMs()
+    for await (const page of store.pages(keyspaceRange('intents'))) {
+      for (const [key, value] of page) {
+        const intent = decodeIntent(value)
+        locks.add({ key: keyOfIntentKey(key), intent, heldSinceMs: monotonicMs })
+      }
+    }
+    for await (const page of store.pages(keyspaceRange('transactions'))) {
+      for (const [key, value] of page) this.#addLive(key, value, monotonicMs)
+    }
+  }
+
+  #addLive(key: Buffer, value: Buffer, monotonicMs: number): void {
+    const { anchor, transactionId } = parseTransactionKey(key)
+    const { status, participants } = decodeTransactionRecord(value)
+    const live: LiveTransaction = {
+      anchor,
+      participants,
+      status,
+      decidedAt: status.state === 'pending' ? undefined : this.#sequence,
+      heardAtMs: monotonicMs,
+    }
+    this.memory.live.set(transactionId, live)
+  }
+
+  async #lastEntry(): Promise<{ sequence: number; entry: LogEntry } | undefined> {
+    const newestFirst = { ...keyspaceRange('log'), reverse: true, limit: 1 }
+    for await (const page of this.#options.store.pages(newestFirst)) {
+      const [key, value] = page[0] ?? []
+      assert(key !== undefined && value !== undefined, 'a page has at least one entry')
+      return { sequence: sequenceOfLogKey(key), entry: decodeLogEntry(value) }
+    }
+    return undefined
+  }
+
+  #apply(view: ShardView, command: Command): Outcome {
+    const { hybridClock, clock } = this.#options
+    const stamp = hybridClock.now()
+    const touches: Touch[] = []
+    const effectsBefore = view.effects.length
+    const context: ApplyContext = {
+      view,
+      memory: this.memory,
+      sequence: this.#sequence + 1,
+      stamp,
+      nowMs: millisOf(stamp),
+      monotonicMs: clock.monotonicMs(),
+      touches,
+    }
+    const outcome = applyCommand(context, command)
+    // A refusal, or a command that found nothing to do, needs no entry.
+    if (view.effects.length === effectsBefore) return outcome
+    this.#sequence = context.sequence
+    const version = versionOfEntry(command, stamp)
+    const entry = encodeLogEntry({ kind: command.kind, stamp, version, touches })
+    view.put(logKey(this.#sequence), entry)
+    return outcome
+  }
+
+  #publish(commands: readonly Command[]): void {
+    const released: TransactionId[] = []
+    for (const command of commands) {
+      if (command.kind === 'resolve') {
+        this.memory.locks.release(command.transactionId)
+        released.push(command.transactionId)
+      } else if (command.kind === 'forget') {
+        this.#forget(command.transactionId)
+      }
+    }
+    if (released.length > 0) this.#options.onReleased(released)
+  }
+
+  #forget(transactionId: TransactionId): void {
+    const live = this.memory.live.get(transactionId)
+    if (live?.status.state === 'pending') return
+    this.memory.live.delete(transactionId)
+    this.memory.pushFloors.delete(transactionId)
+  }
+}
+
+function versionOfEntry(command: Command, stamp: LogEntry['stamp']): LogEntry['version'] {
+  if (command.kind !== 'resolve') return stamp
+  return command.decision.state === 'committed' ? command.decision.commitTs : TIMESTAMP_ZERO
+}

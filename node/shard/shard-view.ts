@@ -1,0 +1,54 @@
+import type { KvOp, KvStore } from '../storage/kv-store.ts'
+import { checkRecord, type DocumentRecord } from './document-record.ts'
+import { documentKey } from './keyspace.ts'
+
+/**
+ * The shard's state as a group of commands sees it while it is applied: the store below, the
+ * group's own effects above. The effects become one atomic batch.
+ */
+export class ShardView {
+  readonly #store: KvStore
+  readonly #records = new Map<string, DocumentRecord | undefined>()
+  readonly #effects: KvOp[] = []
+
+  constructor(store: KvStore) {
+    this.#store = store
+  }
+
+  get effects(): readonly KvOp[] {
+    return this.#effects
+  }
+
+  /** The newest record under a document key, tombstones included. */
+  record(key: Buffer): DocumentRecord | undefined {
+    if (this.#records.size > 0) {
+      const name = key.toString('latin1')
+      if (this.#records.has(name)) return this.#records.get(name)
+    }
+    const record = this.#store.get(documentKey(key))
+    return record === undefined ? undefined : checkRecord(record)
+  }
+
+  putRecord(key: Buffer, record: DocumentRecord): void {
+    this.#records.set(key.toString('latin1'), record)
+    this.#effects.push({ type: 'put', key: documentKey(key), value: record })
+  }
+
+  deleteRecord(key: Buffer): void {
+    this.#records.set(key.toString('latin1'), undefined)
+    this.#effects.push({ type: 'del', key: documentKey(key) })
+  }
+
+  /** Any other keyspace: written blindly, never read back within a group. */
+  put(key: Buffer, value: Uint8Array): void {
+    this.#effects.push({ type: 'put', key, value })
+  }
+
+  del(key: Buffer): void {
+    this.#effects.push({ type: 'del', key })
+  }
+
+  storedValue(key: Buffer): Buffer | undefined {
+    return this.#store.get(key)
+  }
+}

@@ -1,0 +1,102 @@
+import type { Timestamp } from '../clock/hybrid-clock.ts'
+import type {
+  DecideCommand,
+  Decision,
+  KeyHolder,
+  PrepareCommand,
+  PrepareOutcome,
+  ResolveCommand,
+  ShardAddress,
+  TransactionStatus,
+  WriteCommand,
+  WriteOutcome,
+} from './command.ts'
+import type { DocumentRecord } from './document-record.ts'
+import type { KeyRange } from './key-range.ts'
+import type { ShardId } from './shard-id.ts'
+import type { TransactionId } from './transaction-id.ts'
+
+export interface ScanRow {
+  readonly key: Buffer
+  readonly record: DocumentRecord
+}
+
+export interface ScanOptions {
+  readonly range: KeyRange
+  readonly at: Timestamp
+  readonly signal: AbortSignal
+}
+
+/** A transaction whose record lies here and that nobody has finished. */
+export interface UnfinishedTransaction {
+  readonly transactionId: TransactionId
+  readonly anchor: Buffer
+  readonly participants: readonly ShardAddress[]
+  readonly status: TransactionStatus
+  /** Since the record, its heartbeat or this shard's start, whichever is latest; monotonic time. */
+  readonly idleMs: number
+}
+
+export interface ShardStats {
+  readonly diskBytes: number
+  readonly empty: boolean
+}
+
+export type ShardState =
+  | { readonly kind: 'serving' }
+  | { readonly kind: 'read_only'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/**
+ * One key range of one table. The coordinator knows shards by this interface alone, so the same
+ * code drives a shard in this process and one on another machine.
+ *
+ * Contract:
+ * - Whatever a method answers is durable before it answers; a rejection of a write means that its
+ *   outcome is unknown unless the code is INVALID_ARGUMENT, DISK_FULL or OVERLOADED (then: nothing).
+ * - `read` answers the newest committed document, or undefined for one that is absent, deleted or
+ *   expired; it sees every write acknowledged before the call and never half a transaction. It
+ *   answers without a promise when it need not ask about a transaction.
+ * - `write` and `prepare` check, then apply, in one step: nothing comes between. Refusals are values.
+ * - `prepare`, `decide`, `resolve` and `forget` may be repeated and come late: a decided
+ *   transaction stays as it was decided (INV-T1), and nothing appears after its end (INV-T7).
+ * - `push` raises the commit timestamp of a pending transaction above `above` and tells its state;
+ *   with `expired` it aborts one that was never begun, so that it can never begin (INV-T5, A.7.4).
+ * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call.
+ * - `waitForRelease` resolves when the transaction no longer holds keys here, or after `timeoutMs`.
+ */
+export interface Shard {
+  readonly id: ShardId
+  readonly range: KeyRange
+
+  read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined>
+  scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
+
+  write(command: WriteCommand): Promise<WriteOutcome>
+  prepare(command: PrepareCommand): Promise<PrepareOutcome>
+  decide(command: DecideCommand): Promise<Decision>
+  resolve(command: ResolveCommand): Promise<void>
+  forget(transactionId: TransactionId, anchor: Buffer): Promise<void>
+  push(options: {
+    readonly transactionId: TransactionId
+    readonly anchor: Buffer
+    readonly above: Timestamp
+    readonly expired: boolean
+  }): Promise<TransactionStatus>
+  heartbeat(transactionId: TransactionId): void
+  waitForRelease(
+    transactionId: TransactionId,
+    options: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  ): Promise<void>
+
+  unfinishedTransactions(): readonly UnfinishedTransaction[]
+  /** Transactions that have held keys here for longer than `ageMs`. */
+  oldHolders(ageMs: number): readonly KeyHolder[]
+  stats(): Promise<ShardStats>
+  state(): ShardState
+}
+
+/** How a shard reaches the shard of a transaction record. Undefined: the table is gone. */
+export interface ShardRouter {
+  shardAt(address: ShardAddress): Shard | undefined
+}

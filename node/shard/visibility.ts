@@ -1,0 +1,36 @@
+import { parseExact } from '../document/exact-json.ts'
+import { isJsonObject } from '../document/json-object.ts'
+import { millisOf } from '../clock/hybrid-clock.ts'
+import { expiryMsOf, type TtlPolicy } from '../schema/document-rules.ts'
+import {
+  expiresAtMsOf,
+  isDeleted,
+  jsonOf,
+  ttlGenerationOf,
+  versionOf,
+  type DocumentRecord,
+} from './document-record.ts'
+
+/** Whether readers at `nowMs` see the record: it is not a tombstone and has not expired. */
+export function isVisible(
+  record: DocumentRecord,
+  ttl: TtlPolicy | undefined,
+  nowMs: number,
+): boolean {
+  if (isDeleted(record)) return false
+  if (ttl === undefined) return true
+  const expiresAtMs = effectiveExpiryMs(record, ttl)
+  return expiresAtMs === 0 || expiresAtMs > nowMs
+}
+
+/**
+ * When the record expires under the table's present policy; 0 means never. Usually that is in its
+ * header; a record that an older policy stamped is computed afresh until the retiming pass has
+ * reached it, so that a changed policy holds at once.
+ */
+export function effectiveExpiryMs(record: DocumentRecord, ttl: TtlPolicy): number {
+  if (ttlGenerationOf(record) === (ttl.generation & 0xffff)) return expiresAtMsOf(record)
+  const document = parseExact(jsonOf(record))
+  if (!isJsonObject(document)) return 0
+  return expiryMsOf(document, ttl, millisOf(versionOf(record))) ?? 0
+}

@@ -1,0 +1,24 @@
+import type { KvEntry } from './kv-store.ts'
+
+const PAGE_BYTES = 256 * 1024
+const PAGE_ENTRIES_MAX = 1000
+
+/** Groups entries into pages, copied because the reader owns what it is given. */
+export async function* pagesOf(
+  entries: Iterable<KvEntry>,
+  assertReadable: () => void,
+): AsyncGenerator<readonly KvEntry[], void> {
+  let page: KvEntry[] = []
+  let bytes = 0
+  assertReadable()
+  for (const [key, value] of entries) {
+    page.push([Buffer.from(key), Buffer.from(value)])
+    bytes += key.length + value.length
+    if (bytes < PAGE_BYTES && page.length < PAGE_ENTRIES_MAX) continue
+    yield page
+    assertReadable()
+    page = []
+    bytes = 0
+  }
+  if (page.length > 0) yield page
+}

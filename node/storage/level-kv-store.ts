@@ -1,0 +1,246 @@
+// A KvStore on LevelDB, and how it survives a full disk.
+//
+//   open ──failed write──▶ refusing ──room, reopened──▶ open (generation + 1)
+//
+// Invariants:
+//   L1  After a failed write nothing more is written until the database has been reopened. LevelDB
+//       itself would go on behind a torn log record, and lose what follows it at the next start.
+//   L2  Whether a failed write is there shows only after the reopening; therefore `generation`
+//       changes and the listeners run before the next write is admitted.
+//   L3  Reads go on while writes are refused, except during the reopening itself.
+
+import { ClassicLevel } from 'classic-level'
+import { ServiceError } from '../../lib/errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { DiskGuard } from './disk-guard.ts'
+import type { KvEntry, KvOp, KvRange, KvSnapshot, KvStore } from './kv-store.ts'
+import { closedError, levelError } from './level-error.ts'
+import { LevelPages, asBuffer } from './level-pages.ts'
+import { WriteQueue, bytesOf } from './write-queue.ts'
+import type { Batch } from './write-queue.ts'
+
+const MIB = 1024 * 1024
+const RECOVERY_PERIOD_MS = 250
+/** Beyond the log's contents, reopening writes a manifest, a log and the tables' indexes. */
+const REOPEN_EXTRA_BYTES = MIB
+/** Above every key: no keyspace begins with 0xff. */
+const KEY_END = Buffer.alloc(64, 0xff)
+const KEY_START = Buffer.alloc(0)
+
+/** Why these defaults: docs/decisions/0002-storage-engine.md. All are per store. */
+export interface LevelOptions {
+  readonly clock: Clock
+  /** Uncompressed blocks kept in memory. Default 8 MiB: tens of stores share one process. */
+  readonly cacheBytes?: number
+  /** Memory table, held at most twice; also what a start replays. Default 4 MiB. */
+  readonly writeBufferBytes?: number
+  /** Each open table file is mapped, which counts as resident once touched. Default 256. */
+  readonly maxOpenFiles?: number
+  /** Asked before each write, and before reopening after a full disk. */
+  readonly guard?: DiskGuard
+}
+
+type Database = ClassicLevel<Uint8Array, Uint8Array>
+type LevelSnapshot = ReturnType<Database['snapshot']>
+
+export class LevelKvStore implements KvStore {
+  readonly #db: Database
+  readonly #directory: string
+  readonly #clock: Clock
+  readonly #guard: DiskGuard | undefined
+  readonly #reopenBytes: number
+  readonly #queue = new WriteQueue((batch) => this.#apply(batch))
+  readonly #reopenListeners = new Set<() => void>()
+  readonly #closing = new AbortController()
+  /** Why writes are refused until the next reopening. */
+  #refusal: ServiceError | undefined
+  #generation = 0
+  #recovering: Promise<void> | undefined
+  #closed: Promise<void> | undefined
+
+  private constructor(db: Database, options: LevelOptions) {
+    this.#db = db
+    this.#directory = db.location
+    this.#clock = options.clock
+    this.#guard = options.guard
+    this.#reopenBytes = 2 * writeBufferBytesOf(options) + REOPEN_EXTRA_BYTES
+  }
+
+  static async open(directory: string, options: LevelOptions): Promise<LevelKvStore> {
+    const db: Database = new ClassicLevel(directory, {
+      keyEncoding: 'buffer',
+      valueEncoding: 'buffer',
+      cacheSize: options.cacheBytes ?? 8 * MIB,
+      writeBufferSize: writeBufferBytesOf(options),
+      maxOpenFiles: options.maxOpenFiles ?? 256,
+    })
+    try {
+      await db.open()
+    } catch (error) {
+      throw levelError(error, directory)
+    }
+    return new LevelKvStore(db, options)
+  }
+
+  /** Counts the reopenings: what was remembered about an older generation may be wrong (L2). */
+  get generation(): number {
+    return this.#generation
+  }
+
+  /** Calls `listener` after each reopening, before any write is admitted. Returns its removal. */
+  onReopen(listener: () => void): () => void {
+    this.#reopenListeners.add(listener)
+    return () => {
+      this.#reopenListeners.delete(listener)
+    }
+  }
+
+  get(key: Uint8Array): Buffer | undefined {
+    try {
+      const value = this.#db.getSync(key)
+      return value === undefined ? undefined : asBuffer(value)
+    } catch (error) {
+      throw this.#errorOf(error)
+    }
+  }
+
+  async write(ops: readonly KvOp[], options: { readonly sync: boolean }): Promise<void> {
+    this.#assertNotClosed()
+    this.#assertNotRefusing()
+    const bytes = bytesOf(ops)
+    this.#guard?.assertRoomFor(bytes)
+    await this.#queue.write({ ops, sync: options.sync, bytes })
+  }
+
+  snapshot(): KvSnapshot {
+    const snapshot = this.#read(() => this.#db.snapshot())
+    const options = { snapshot, keyEncoding: 'buffer', valueEncoding: 'buffer' }
+    return {
+      get: (key) => {
+        const value = this.#read(() => this.#db.getSync<Uint8Array, Buffer>(key, options))
+        return value === undefined ? undefined : asBuffer(value)
+      },
+      pages: (range) => this.#pages(range, snapshot),
+      [Symbol.asyncDispose]: () => snapshot.close(),
+    }
+  }
+
+  pages(range: KvRange): AsyncIterable<readonly KvEntry[]> {
+    return this.#pages(range)
+  }
+
+  async approximateBytes(range: KvRange): Promise<number> {
+    const start = range.gte ?? range.gt ?? KEY_START
+    const end = range.lt ?? range.lte ?? KEY_END
+    try {
+      return await this.#db.approximateSize(asBuffer(start), asBuffer(end))
+    } catch (error) {
+      throw this.#errorOf(error)
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort()
+    await this.#recovering
+    await this.#queue.idle()
+    await this.#db.close()
+  }
+
+  #pages(range: KvRange, snapshot?: LevelSnapshot): LevelPages {
+    return new LevelPages({
+      db: this.#db,
+      range,
+      snapshot,
+      errorOf: (error) => this.#errorOf(error),
+    })
+  }
+
+  #read<Value>(read: () => Value): Value {
+    try {
+      return read()
+    } catch (error) {
+      throw this.#errorOf(error)
+    }
+  }
+
+  #errorOf(error: unknown): ServiceError {
+    if (this.#closed === undefined && this.#db.status !== 'open') {
+      return new ServiceError(
+        'UNAVAILABLE',
+        `${this.#directory} is being reopened after a full disk; try again`,
+        { cause: error },
+      )
+    }
+    return levelError(error, this.#directory)
+  }
+
+  #assertNotClosed(): void {
+    if (this.#closed !== undefined) throw closedError(this.#directory)
+  }
+
+  #assertNotRefusing(): void {
+    const refusal = this.#refusal
+    if (refusal === undefined) return
+    throw new ServiceError(refusal.code, refusal.message, { cause: refusal })
+  }
+
+  async #apply({ ops, sync }: Batch): Promise<void> {
+    this.#assertNotRefusing()
+    try {
+      await this.#db.batch([...ops], { sync })
+    } catch (error) {
+      const failure = levelError(error, this.#directory)
+      this.#refuse(failure)
+      throw failure
+    }
+  }
+
+  #refuse(failure: ServiceError): void {
+    this.#refusal = failure
+    // A device that fails in another way does not get better by trying: the node is restarted.
+    if (failure.code === 'DISK_FULL') this.#recovering ??= this.#recover()
+  }
+
+  async #recover(): Promise<void> {
+    const { signal } = this.#closing
+    const guard = this.#guard ?? this.#bareGuard()
+    while (this.#refusal !== undefined) {
+      try {
+        await this.#clock.sleep(RECOVERY_PERIOD_MS, signal)
+      } catch {
+        break // closed while asleep: the normal way out
+      }
+      if (guard.hasRoomFor(this.#reopenBytes)) await this.#reopen()
+    }
+    this.#recovering = undefined
+  }
+
+  async #reopen(): Promise<void> {
+    try {
+      await this.#db.close()
+      await this.#db.open()
+    } catch {
+      return // still no room, or worse: reads say so, and the loop tries again
+    }
+    this.#generation += 1
+    for (const listener of this.#reopenListeners) listener()
+    this.#refusal = undefined
+  }
+
+  #bareGuard(): DiskGuard {
+    return new DiskGuard({ directory: this.#directory, clock: this.#clock, reserveBytes: 0 })
+  }
+}
+
+function writeBufferBytesOf(options: LevelOptions): number {
+  return options.writeBufferBytes ?? 4 * MIB
+}

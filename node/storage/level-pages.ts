@@ -1,0 +1,74 @@
+import type { ClassicLevel, Iterator, Snapshot } from 'classic-level'
+import type { ServiceError } from '../../lib/errors.ts'
+import type { KvEntry, KvRange } from './kv-store.ts'
+
+const PAGE_BYTES = 256 * 1024
+/** Turning a page into JavaScript values holds up the event loop, so small entries count too. */
+const PAGE_ENTRIES_MAX = 1000
+
+type Database = ClassicLevel<Uint8Array, Uint8Array>
+
+export interface LevelPagesOptions {
+  readonly db: Database
+  readonly range: KvRange
+  readonly snapshot: Snapshot | undefined
+  readonly errorOf: (error: unknown) => ServiceError
+}
+
+/** One walk over a range. LevelDB's iterator is made at once, because it fixes the state seen. */
+export class LevelPages implements AsyncIterableIterator<readonly KvEntry[]> {
+  readonly #errorOf: (error: unknown) => ServiceError
+  readonly #iterator: Iterator<Database, Buffer, Buffer>
+
+  constructor({ db, range, snapshot, errorOf }: LevelPagesOptions) {
+    this.#errorOf = errorOf
+    try {
+      this.#iterator = db.iterator<Buffer, Buffer>({
+        ...boundsOf(range),
+        keyEncoding: 'buffer',
+        valueEncoding: 'buffer',
+        highWaterMarkBytes: PAGE_BYTES,
+        snapshot,
+      })
+    } catch (error) {
+      throw errorOf(error)
+    }
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<readonly KvEntry[], undefined>> {
+    try {
+      const page = await this.#iterator.nextv(PAGE_ENTRIES_MAX)
+      if (page.length > 0) return { done: false, value: page }
+    } catch (error) {
+      await this.#iterator.close()
+      throw this.#errorOf(error)
+    }
+    return this.return()
+  }
+
+  async return(): Promise<{ done: true; value: undefined }> {
+    await this.#iterator.close()
+    return { done: true, value: undefined }
+  }
+}
+
+function boundsOf({ gte, gt, lt, lte, reverse, limit }: KvRange) {
+  return {
+    ...(gte !== undefined && { gte: asBuffer(gte) }),
+    ...(gt !== undefined && { gt: asBuffer(gt) }),
+    ...(lt !== undefined && { lt: asBuffer(lt) }),
+    ...(lte !== undefined && { lte: asBuffer(lte) }),
+    ...(reverse !== undefined && { reverse }),
+    ...(limit !== undefined && { limit }),
+  }
+}
+
+/** The same bytes, not a copy. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  if (Buffer.isBuffer(bytes)) return bytes
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

@@ -1,0 +1,185 @@
+// Bad input, endpoint by endpoint: what is sent, and the status and code that must come back.
+
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { prepareBooks, startApi } from './api-harness.ts'
+import type { Api, Sent } from './api-harness.ts'
+
+type Row = readonly [name: string, sent: Omit<Sent, 'method'> & { method?: string }, code: string]
+
+const T = '/api/v1/tables'
+const BOOKS = `${T}/books`
+const claim = (version: unknown) =>
+  JSON.stringify({ read_set: [{ table: 'books', key: 'book/1', version }] })
+
+const statusOf: Readonly<Record<string, number>> = {
+  INVALID_ARGUMENT: 400,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  ALREADY_EXISTS: 409,
+  CONFLICT: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  IDEMPOTENCY_MISMATCH: 422,
+}
+
+const rows: Readonly<Record<string, readonly Row[]>> = {
+  'routes and methods': [
+    ['an unknown route', { method: 'GET', path: '/api/v1/tabels' }, 'NOT_FOUND'],
+    ['a route without its prefix', { method: 'GET', path: '/tables' }, 'NOT_FOUND'],
+    ['a double slash', { method: 'GET', path: '/api/v1//tables' }, 'NOT_FOUND'],
+    ['another case', { method: 'GET', path: '/API/v1/tables' }, 'NOT_FOUND'],
+    ['a very long path', { method: 'GET', path: `/${'x'.repeat(8000)}` }, 'NOT_FOUND'],
+    ['PATCH', { method: 'PATCH', path: T }, 'METHOD_NOT_ALLOWED'],
+    ['OPTIONS', { method: 'OPTIONS', path: BOOKS }, 'METHOD_NOT_ALLOWED'],
+    ['a file outside the docs', { method: 'GET', path: '/api/v1/docs/..%2f..%2fpackage.json' }, 'NOT_FOUND'],
+    ['an unknown docs file', { method: 'GET', path: '/api/v1/docs/package.json' }, 'NOT_FOUND'],
+  ],
+  listTables: [
+    ['an unknown query', { method: 'GET', path: `${T}?limit=1` }, 'INVALID_ARGUMENT'],
+    ['__proto__ as a query', { method: 'GET', path: `${T}?__proto__=1` }, 'INVALID_ARGUMENT'],
+    ['a repeated query', { method: 'GET', path: `${T}?prefix=a&prefix=b` }, 'INVALID_ARGUMENT'],
+    ['an empty pattern', { method: 'GET', path: `${T}?pattern=` }, 'INVALID_ARGUMENT'],
+    ['a long prefix', { method: 'GET', path: `${T}?prefix=${'a'.repeat(256)}` }, 'INVALID_ARGUMENT'],
+    ['a long pattern', { method: 'GET', path: `${T}?pattern=${'a'.repeat(501)}` }, 'INVALID_ARGUMENT'],
+    ['a pattern with an open group', { method: 'GET', path: `${T}?pattern=(a` }, 'INVALID_ARGUMENT'],
+    ['a back-reference', { method: 'GET', path: `${T}?pattern=(a)%5C1` }, 'INVALID_ARGUMENT'],
+    ['look-ahead', { method: 'GET', path: `${T}?pattern=(?%3Da)` }, 'INVALID_ARGUMENT'],
+  ],
+  createTable: [
+    ['a table that exists', { path: BOOKS, body: '{}' }, 'ALREADY_EXISTS'],
+    ['an array', { path: `${T}/new`, body: '[]' }, 'INVALID_ARGUMENT'],
+    ['null', { path: `${T}/new`, body: 'null' }, 'INVALID_ARGUMENT'],
+    ['a cut body', { path: `${T}/new`, body: '{"num_shards":' }, 'INVALID_ARGUMENT'],
+    ['NaN', { path: `${T}/new`, body: '{"num_shards":NaN}' }, 'INVALID_ARGUMENT'],
+    ['no shards', { path: `${T}/new`, body: '{"num_shards":0}' }, 'INVALID_ARGUMENT'],
+    ['65 shards', { path: `${T}/new`, body: '{"num_shards":65}' }, 'INVALID_ARGUMENT'],
+    ['half a shard', { path: `${T}/new`, body: '{"num_shards":1.5}' }, 'INVALID_ARGUMENT'],
+    ['shards as text', { path: `${T}/new`, body: '{"num_shards":"2"}' }, 'INVALID_ARGUMENT'],
+    ['an unknown field', { path: `${T}/new`, body: '{"shards":2}' }, 'INVALID_ARGUMENT'],
+    ['__proto__', { path: `${T}/new`, body: '{"__proto__":{"num_shards":2}}' }, 'INVALID_ARGUMENT'],
+    ['indexes, which do not exist yet', { path: `${T}/new`, body: '{"indexes":{}}' }, 'INVALID_ARGUMENT'],
+    ['unsorted split keys', { path: `${T}/new`, body: '{"split_keys":["b","a"]}' }, 'INVALID_ARGUMENT'],
+    ['equal split keys', { path: `${T}/new`, body: '{"split_keys":["a","a"]}' }, 'INVALID_ARGUMENT'],
+    ['an empty split key', { path: `${T}/new`, body: '{"split_keys":[""]}' }, 'INVALID_ARGUMENT'],
+    ['64 split keys', { path: `${T}/new`, body: JSON.stringify({ split_keys: Array(64).fill('a') }) }, 'INVALID_ARGUMENT'],
+    ['a count that contradicts', { path: `${T}/new`, body: '{"num_shards":3,"split_keys":["a"]}' }, 'INVALID_ARGUMENT'],
+    ['a long description', { path: `${T}/new`, body: JSON.stringify({ description: 'x'.repeat(501) }) }, 'INVALID_ARGUMENT'],
+    ['a bad schema', { path: `${T}/new`, body: '{"schema":{"default_type":"x","document_schemas":{}}}' }, 'INVALID_ARGUMENT'],
+    ['nesting without end', { path: `${T}/new`, body: '{"schema":'.repeat(100_000) }, 'INVALID_ARGUMENT'],
+    ['a space in the name', { path: `${T}/a%20b`, body: '{}' }, 'INVALID_ARGUMENT'],
+    ['a slash in the name', { path: `${T}/a%2Fb`, body: '{}' }, 'INVALID_ARGUMENT'],
+    ['a parent folder as the name', { path: `${T}/%2e%2e`, body: '{}' }, 'INVALID_ARGUMENT'],
+    ['NUL in the name', { path: `${T}/a%00`, body: '{}' }, 'INVALID_ARGUMENT'],
+    ['emoji in the name', { path: `${T}/%F0%9F%93%9A`, body: '{}' }, 'INVALID_ARGUMENT'],
+    ['__proto__ as the name', { path: `${T}/__proto__`, body: '{}' }, 'INVALID_ARGUMENT'],
+    ['256 characters', { path: `${T}/${'a'.repeat(256)}`, body: '{}' }, 'INVALID_ARGUMENT'],
+    ['a form', { path: `${T}/new`, body: 'a=1', headers: { 'content-type': 'application/x-www-form-urlencoded' } }, 'UNSUPPORTED_MEDIA_TYPE'],
+  ],
+  getTable: [['an unknown table', { method: 'GET', path: `${T}/none` }, 'NOT_FOUND']],
+  dropTable: [['an unknown table', { method: 'DELETE', path: `${T}/none` }, 'NOT_FOUND']],
+  updateTableSchema: [
+    ['no body', { method: 'PUT', path: `${BOOKS}/schema` }, 'INVALID_ARGUMENT'],
+    ['an unknown table', { method: 'PUT', path: `${T}/none/schema`, body: '{}' }, 'NOT_FOUND'],
+    ['an unknown field', { method: 'PUT', path: `${BOOKS}/schema`, body: '{"ttl":"1d"}' }, 'INVALID_ARGUMENT'],
+    ['a bad duration', { method: 'PUT', path: `${BOOKS}/schema`, body: '{"ttl_duration":"7x"}' }, 'INVALID_ARGUMENT'],
+  ],
+  batchWrite: [
+    ['one bad document of two', { path: `${BOOKS}/batch`, body: '{"inserts":{"good":{},"bad":1}}' }, 'INVALID_ARGUMENT'],
+    ['a truncated document', { path: `${BOOKS}/batch`, body: '{"inserts":{"good":{"a":' }, 'INVALID_ARGUMENT'],
+    ['an empty key', { path: `${BOOKS}/batch`, body: '{"inserts":{"":{}}}' }, 'INVALID_ARGUMENT'],
+    ['a long key', { path: `${BOOKS}/batch`, body: JSON.stringify({ deletes: ['k'.repeat(1025)] }) }, 'INVALID_ARGUMENT'],
+    ['a lone surrogate', { path: `${BOOKS}/batch`, body: '{"deletes":["\\ud800"]}' }, 'INVALID_ARGUMENT'],
+    ['depth', { path: `${BOOKS}/batch`, body: `{"inserts":{"a":${'{"a":'.repeat(50_000)}` }, 'INVALID_ARGUMENT'],
+    ['$inc on text', { path: `${BOOKS}/batch`, body: '{"transforms":[{"key":"book/1","operations":[{"op":"$inc","path":"title","value":1}]}]}' }, 'INVALID_ARGUMENT'],
+    ['a used idempotency key', { path: `${BOOKS}/batch`, body: '{"deletes":["z"]}', headers: { 'idempotency-key': 'used' } }, 'IDEMPOTENCY_MISMATCH'],
+    ['a long idempotency key', { path: `${BOOKS}/batch`, body: '{"deletes":["z"]}', headers: { 'idempotency-key': 'k'.repeat(256) } }, 'INVALID_ARGUMENT'],
+    ['an empty idempotency key', { path: `${BOOKS}/batch`, body: '{"deletes":["z"]}', headers: { 'idempotency-key': '' } }, 'INVALID_ARGUMENT'],
+  ],
+  crossTableBatch: [
+    ['no tables', { path: '/api/v1/batch', body: '{"tables":{}}' }, 'INVALID_ARGUMENT'],
+    ['one unknown table of two', { path: '/api/v1/batch', body: '{"tables":{"books":{"inserts":{"good":{}}},"none":{"deletes":["a"]}}}' }, 'NOT_FOUND'],
+    ['a bad table name', { path: '/api/v1/batch', body: '{"tables":{"../x":{"deletes":["a"]}}}' }, 'INVALID_ARGUMENT'],
+    ['__proto__ as a table', { path: '/api/v1/batch', body: '{"tables":{"__proto__":{"deletes":["a"]}}}' }, 'INVALID_ARGUMENT'],
+  ],
+  commitTransaction: [
+    ['nothing', { path: '/api/v1/transactions/commit', body: '{}' }, 'INVALID_ARGUMENT'],
+    ['a number as version', { path: '/api/v1/transactions/commit', body: claim(1) }, 'INVALID_ARGUMENT'],
+    ['a negative version', { path: '/api/v1/transactions/commit', body: claim('-1') }, 'INVALID_ARGUMENT'],
+    ['30 digits', { path: '/api/v1/transactions/commit', body: claim('1'.repeat(30)) }, 'INVALID_ARGUMENT'],
+    ['beyond 64 bits', { path: '/api/v1/transactions/commit', body: claim('18446744073709551616') }, 'INVALID_ARGUMENT'],
+    ['an old version', { path: '/api/v1/transactions/commit', body: claim('1') }, 'CONFLICT'],
+    ['version 0 of what exists', { path: '/api/v1/transactions/commit', body: claim('0') }, 'CONFLICT'],
+    ['an unknown table in the read set', { path: '/api/v1/transactions/commit', body: '{"read_set":[{"table":"none","key":"a","version":"0"}]}' }, 'NOT_FOUND'],
+    ['a bad table in the read set', { path: '/api/v1/transactions/commit', body: '{"read_set":[{"table":"a/b","key":"a","version":"0"}]}' }, 'INVALID_ARGUMENT'],
+  ],
+  mergeTable: [
+    ['no body', { path: `${BOOKS}/merge` }, 'INVALID_ARGUMENT'],
+    ['a cursor beyond the page', { path: `${BOOKS}/merge`, body: '{"records":{"a":{}},"last_merged_id":"b"}' }, 'INVALID_ARGUMENT'],
+    ['deflate', { path: `${BOOKS}/merge`, body: '{}', headers: { 'content-encoding': 'deflate' } }, 'UNSUPPORTED_MEDIA_TYPE'],
+    ['cut gzip', { path: `${BOOKS}/merge`, body: gzipSync('{"records":{}}').subarray(0, 20), headers: { 'content-encoding': 'gzip' } }, 'INVALID_ARGUMENT'],
+    ['a gzip bomb', { path: `${BOOKS}/merge`, body: gzipSync(Buffer.alloc(4_000_000, 32)), headers: { 'content-encoding': 'gzip' } }, 'PAYLOAD_TOO_LARGE'],
+  ],
+  scanTable: [
+    ['an unknown table', { path: `${T}/none/lookup` }, 'NOT_FOUND'],
+    ['from beyond to', { path: `${BOOKS}/lookup`, body: '{"from":"b","to":"a"}' }, 'INVALID_ARGUMENT'],
+    ['limit 0', { path: `${BOOKS}/lookup`, body: '{"limit":0}' }, 'INVALID_ARGUMENT'],
+    ['limit -1', { path: `${BOOKS}/lookup`, body: '{"limit":-1}' }, 'INVALID_ARGUMENT'],
+    ['limit 1e300', { path: `${BOOKS}/lookup`, body: '{"limit":1e300}' }, 'INVALID_ARGUMENT'],
+    ['no fields', { path: `${BOOKS}/lookup`, body: '{"fields":[]}' }, 'INVALID_ARGUMENT'],
+    ['1001 fields', { path: `${BOOKS}/lookup`, body: JSON.stringify({ fields: Array(1001).fill('a') }) }, 'INVALID_ARGUMENT'],
+    ['an empty step', { path: `${BOOKS}/lookup`, body: '{"fields":["a..b"]}' }, 'INVALID_ARGUMENT'],
+    ['an empty filter', { path: `${BOOKS}/lookup`, body: '{"filter_query":{}}' }, 'INVALID_ARGUMENT'],
+    ['a deep filter', { path: `${BOOKS}/lookup`, body: `{"filter_query":${'{"must":'.repeat(1000)}{"match_all":{}}${'}'.repeat(1001)}` }, 'INVALID_ARGUMENT'],
+    ['a long bound', { path: `${BOOKS}/lookup`, body: JSON.stringify({ from: 'k'.repeat(1025) }) }, 'INVALID_ARGUMENT'],
+  ],
+  lookupDocument: [
+    ['empty fields', { method: 'GET', path: `${BOOKS}/lookup/a?fields=` }, 'INVALID_ARGUMENT'],
+    ['a field of nothing', { method: 'GET', path: `${BOOKS}/lookup/a?fields=a,,b` }, 'INVALID_ARGUMENT'],
+    ['a bare minus', { method: 'GET', path: `${BOOKS}/lookup/a?fields=-` }, 'INVALID_ARGUMENT'],
+  ],
+}
+
+describe('bad input', () => {
+  let api: Api
+  let untouched: string
+
+  const everything = async () => {
+    const { body } = await api.send({ method: 'POST', path: `${BOOKS}/lookup` })
+    const tables = await api.send({ method: 'GET', path: T })
+    return body + tables.body
+  }
+
+  before(async () => {
+    api = await startApi({ bodyBytesMax: 2_000_000 })
+    await prepareBooks(api)
+    const headers = { 'idempotency-key': 'used' }
+    await api.send({ method: 'POST', path: `${BOOKS}/batch`, body: '{"deletes":["y"]}', headers })
+    untouched = await everything()
+  })
+
+  after(() => api[Symbol.asyncDispose]())
+
+  for (const [operationId, cases] of Object.entries(rows)) {
+    describe(operationId, () => {
+      for (const [name, sent, code] of cases) {
+        it(`refuses ${name}`, async () => {
+          const { status, body, headers } = await api.send({ method: 'POST', ...sent })
+
+          const error: unknown = JSON.parse(body)
+          expect(error).to.include({ code })
+          expect(error).to.have.property('error').that.is.a('string').with.length.greaterThan(5)
+          expect(status).to.equal(statusOf[code])
+          expect(headers['content-type']).to.equal('application/json')
+          expect(headers['x-content-type-options']).to.equal('nosniff')
+          expect(body).to.not.match(/node_modules|\.ts:|at async|undefined/)
+        })
+      }
+    })
+  }
+
+  it('leaves the store as it was and the log empty', async () => {
+    expect(await everything()).to.equal(untouched)
+    expect(api.logged).to.deep.equal([])
+  })
+})

@@ -1,0 +1,146 @@
+import Ajv2020 from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { isServiceError } from '../../lib/errors.ts'
+import { loadContract } from '../../node/api/contract.ts'
+import { BYTE_PARSED_OPERATIONS } from '../../node/api/request-validator.ts'
+import {
+  parseCommit,
+  parseCrossTable,
+  parseMerge,
+  parseTableWrites,
+} from '../../node/document/batch-body.ts'
+
+interface Row {
+  readonly schema: string
+  readonly parse: (bytes: Buffer) => unknown
+  readonly good: readonly string[]
+  readonly bad: readonly string[]
+}
+
+const OPERATIONS_GOOD = [
+  '{"inserts":{"a":{}}}',
+  '{"inserts":{"a":{"__proto__":{"x":1}}}}',
+  '{"deletes":["a"]}',
+  '{"deletes":["a"],"inserts":{"a":{}},"sync_level":"full_index"}',
+  '{"transforms":[{"key":"a","operations":[{"op":"$inc","path":"n","value":1}]}]}',
+  '{"transforms":[{"key":"a","upsert":true,"operations":[{"op":"$unset","path":"$.n.m"}]}]}',
+  '{"inserts":{"a":{}},"sync_level":"embeddings"}',
+]
+
+const OPERATIONS_BAD = [
+  '[]',
+  'null',
+  '"inserts"',
+  '{"inserts":[]}',
+  '{"inserts":{"a":1}}',
+  '{"inserts":{"a":null}}',
+  '{"inserts":{"a":[]}}',
+  '{"deletes":"a"}',
+  '{"deletes":[1]}',
+  '{"deletes":[""]}',
+  '{"deletes":["a"],"extra":1}',
+  '{"deletes":["a"],"sync_level":"soon"}',
+  '{"deletes":["a"],"sync_level":1}',
+  '{"transforms":{}}',
+  '{"transforms":[{"operations":[{"op":"$unset","path":"n"}]}]}',
+  '{"transforms":[{"key":"a","operations":[]}]}',
+  '{"transforms":[{"key":"a"}]}',
+  '{"transforms":[{"key":"a","operations":[{"op":"$add","path":"n","value":1}]}]}',
+  '{"transforms":[{"key":"a","operations":[{"op":"$unset","path":""}]}]}',
+  '{"transforms":[{"key":"a","operations":[{"op":"$unset"}]}]}',
+  '{"transforms":[{"key":"a","operations":[{"op":"$unset","path":"n","at":1}]}]}',
+  '{"transforms":[{"key":"a","upsert":1,"operations":[{"op":"$unset","path":"n"}]}]}',
+  '{"transforms":[{"key":"a","more":1,"operations":[{"op":"$unset","path":"n"}]}]}',
+]
+
+const inTable = (operations: string) => `{"tables":{"books":${operations}}}`
+const claim = (fields: string) => `{"read_set":[{${fields}}]}`
+
+const rows: Readonly<Record<string, Row>> = {
+  batchWrite: {
+    schema: 'BatchRequest',
+    parse: (bytes) => parseTableWrites('books', bytes),
+    good: OPERATIONS_GOOD,
+    bad: ['{}', ...OPERATIONS_BAD],
+  },
+  crossTableBatch: {
+    schema: 'CrossTableBatchRequest',
+    parse: parseCrossTable,
+    good: OPERATIONS_GOOD.map(inTable),
+    bad: ['{}', '[]', '{"tables":[]}', '{"table":{}}', ...OPERATIONS_BAD.map(inTable)],
+  },
+  commitTransaction: {
+    schema: 'CommitRequest',
+    parse: parseCommit,
+    good: [...OPERATIONS_GOOD.map(inTable), claim('"table":"books","key":"a","version":"0"')],
+    bad: [
+      '[]',
+      '{"read_set":{}}',
+      claim('"table":"books","key":"a"'),
+      claim('"table":"books","version":"1"'),
+      claim('"key":"a","version":"1"'),
+      claim('"table":"books","key":"a","version":1'),
+      claim('"table":"books","key":"a","version":"-1"'),
+      claim('"table":"books","key":"a","version":""'),
+      claim('"table":"books","key":"a","version":"123456789012345678901234567890"'),
+      claim('"table":"books","key":"","version":"1"'),
+      claim('"table":"books","key":"a","version":"1","x":1'),
+      ...OPERATIONS_BAD.map(inTable),
+    ],
+  },
+  mergeTable: {
+    schema: 'MergeRequest',
+    parse: parseMerge,
+    good: [
+      '{}',
+      '{"records":{}}',
+      '{"records":{"b":{},"a":{}},"last_merged_id":"","dry_run":true}',
+      '{"records":{"b":{}},"last_merged_id":"a","sync_level":"write"}',
+    ],
+    bad: [
+      '[]',
+      '{"records":[]}',
+      '{"records":{"a":1}}',
+      '{"records":{},"last_merged_id":1}',
+      '{"records":{},"dry_run":"yes"}',
+      '{"records":{},"sync_level":"soon"}',
+      '{"records":{},"more":1}',
+    ],
+  },
+}
+
+describe('the byte parsers and the contract', () => {
+  const ajv = new Ajv2020.default({ strict: false })
+  ajv.addSchema(loadContract().document, 'contract')
+
+  it('are compared for every operation that is parsed from bytes', () => {
+    expect(Object.keys(rows)).to.have.members([...BYTE_PARSED_OPERATIONS])
+  })
+
+  for (const [operationId, { schema, parse, good, bad }] of Object.entries(rows)) {
+    const validate = ajv.compile({ $ref: `contract#/components/schemas/${schema}` })
+
+    for (const text of good) {
+      it(`accept for ${operationId}: ${text}`, () => {
+        expect(validate(JSON.parse(text)), JSON.stringify(validate.errors)).to.equal(true)
+        expect(refusalOf(() => parse(Buffer.from(text)))).to.equal(undefined)
+      })
+    }
+
+    for (const text of bad) {
+      it(`refuse for ${operationId}: ${text}`, () => {
+        expect(validate(JSON.parse(text))).to.equal(false)
+        expect(refusalOf(() => parse(Buffer.from(text)))).to.equal('INVALID_ARGUMENT')
+      })
+    }
+  }
+})
+
+function refusalOf(run: () => unknown): string | undefined {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    return isServiceError(error) ? error.code : String(error)
+  }
+}

@@ -1,0 +1,134 @@
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { prepareBooks, startApi } from './api-harness.ts'
+import type { Api, Received, Sent } from './api-harness.ts'
+
+const BATCH = '/api/v1/tables/books/batch'
+const LOOKUP = '/api/v1/tables/books/lookup'
+const WRITE = '{"inserts":{"k":{"a":1}}}'
+
+const post = (body: string | Buffer, headers = {}): Sent => ({
+  method: 'POST',
+  path: BATCH,
+  body,
+  headers,
+})
+const get = (path: string, method = 'GET'): Sent => ({ method, path })
+
+const requests: Readonly<Record<string, { sent: Sent; status: number }>> = {
+  'a stored document': { sent: get(`${LOOKUP}/book%2F1`), status: 200 },
+  'a document with a big integer': { sent: get(`${LOOKUP}/big`), status: 200 },
+  'a HEAD of a document': { sent: get(`${LOOKUP}/big`, 'HEAD'), status: 200 },
+  'a lookup with fields': { sent: get(`${LOOKUP}/book%2F1?fields=title`), status: 200 },
+  'a lookup with an empty query': { sent: get(`${LOOKUP}/book%2F1?`), status: 200 },
+  'a lookup with an unknown query': { sent: get(`${LOOKUP}/book%2F1?field=title`), status: 400 },
+  'an absent document': { sent: get(`${LOOKUP}/nobody`), status: 404 },
+  'an absent key of emoji': { sent: get(`${LOOKUP}/%F0%9F%93%9A`), status: 404 },
+  'a key with NUL': { sent: get(`${LOOKUP}/a%00b`), status: 404 },
+  'a key that looks like a path': { sent: get(`${LOOKUP}/%2e%2e%2f%2e%2e`), status: 404 },
+  'an unencoded slash in a key': { sent: get(`${LOOKUP}/book/1`), status: 404 },
+  'an empty key': { sent: get(`${LOOKUP}/`), status: 400 },
+  'a malformed escape': { sent: get(`${LOOKUP}/a%zz`), status: 400 },
+  'invalid UTF-8 in a key': { sent: get(`${LOOKUP}/%ff`), status: 400 },
+  'an overlong key': { sent: get(`${LOOKUP}/${'k'.repeat(1025)}`), status: 400 },
+  'the longest key': { sent: get(`${LOOKUP}/${'k'.repeat(1024)}`), status: 404 },
+  'an unknown table': { sent: get('/api/v1/tables/nothing/lookup/k'), status: 404 },
+  'a bad table name': { sent: get('/api/v1/tables/.books/lookup/k'), status: 400 },
+  'a table name that is an object member': {
+    sent: get('/api/v1/tables/constructor/lookup/k'),
+    status: 404,
+  },
+  'a trailing slash': { sent: get(`${LOOKUP}/k/`), status: 404 },
+  'a batch': { sent: post(WRITE), status: 201 },
+  'a batch in gzip': { sent: post(gzipSync(WRITE), { 'content-encoding': 'gzip' }), status: 201 },
+  'a batch with a charset': {
+    sent: post(WRITE, { 'content-type': 'application/json; charset=UTF-8' }),
+    status: 201,
+  },
+  'a batch with a query': { sent: { ...post(WRITE), path: `${BATCH}?x=1` }, status: 400 },
+  'a batch with a trailing slash': { sent: { ...post(WRITE), path: `${BATCH}/` }, status: 404 },
+  'a batch for an unknown table': {
+    sent: { ...post(WRITE), path: '/api/v1/tables/nothing/batch' },
+    status: 404,
+  },
+  'a batch with an idempotency key': {
+    sent: post(WRITE, { 'idempotency-key': 'a1' }),
+    status: 201,
+  },
+  'a batch with a bad idempotency key': {
+    sent: post(WRITE, { 'idempotency-key': 'a b' }),
+    status: 400,
+  },
+  'an empty body': { sent: post(''), status: 400 },
+  'a batch of nothing': { sent: post('{}'), status: 400 },
+  'a body that is no JSON': { sent: post('{"inserts":'), status: 400 },
+  'a body with trailing text': { sent: post(`${WRITE} x`), status: 400 },
+  'a byte order mark': { sent: post(`\u{feff}${WRITE}`), status: 400 },
+  'invalid UTF-8': { sent: post(Buffer.from([0x7b, 0xff, 0x7d])), status: 400 },
+  'an unknown field': { sent: post('{"insert":{}}'), status: 400 },
+  'a wrong sync level': {
+    sent: post('{"inserts":{"k":{}},"sync_level":"soon"}'),
+    status: 400,
+  },
+  'a document that is no object': { sent: post('{"inserts":{"k":1}}'), status: 400 },
+  'text/plain': { sent: post(WRITE, { 'content-type': 'text/plain' }), status: 415 },
+  'utf-16': { sent: post(WRITE, { 'content-type': 'application/json;charset=utf-16' }), status: 415 },
+  brotli: { sent: post(WRITE, { 'content-encoding': 'br' }), status: 415 },
+  'broken gzip': { sent: post(WRITE, { 'content-encoding': 'gzip' }), status: 400 },
+  'a body beyond the limit': { sent: post(`{"inserts":{"k":{"a":"${'x'.repeat(70_000)}"}}}`), status: 413 },
+  'gzip beyond the limit': {
+    sent: post(gzipSync(' '.repeat(1_000_000)), { 'content-encoding': 'gzip' }),
+    status: 413,
+  },
+  'a wrong method on batch': { sent: get(BATCH), status: 405 },
+}
+
+describe('the hot door and the front door', () => {
+  let hot: Api
+  let front: Api
+
+  before(async () => {
+    hot = await startApi({ bodyBytesMax: 65_536 })
+    front = await startApi({ bodyBytesMax: 65_536, hotDoor: false })
+    await prepareBooks(hot)
+    await prepareBooks(front)
+  })
+
+  after(async () => {
+    await hot[Symbol.asyncDispose]()
+    await front[Symbol.asyncDispose]()
+  })
+
+  for (const [name, { sent, status }] of Object.entries(requests)) {
+    it(`answer alike: ${name}`, async () => {
+      const [left, right] = [await hot.send(sent), await front.send(sent)]
+
+      expect(left.status).to.equal(status)
+      expect(comparable(left)).to.deep.equal(comparable(right))
+    })
+  }
+
+  it('keep every digit of a big integer', async () => {
+    const { body } = await hot.send(get(`${LOOKUP}/big`))
+
+    expect(body).to.equal('{"n":9007199254740993}')
+  })
+
+  it('tell the version of a document, and 0 for an absent one', async () => {
+    const found = await hot.send(get(`${LOOKUP}/big`))
+    const absent = await hot.send(get(`${LOOKUP}/nobody`))
+
+    expect(found.headers['x-service-version']).to.match(/^[1-9][0-9]*$/)
+    expect(absent.headers['x-service-version']).to.equal('0')
+  })
+
+  it('leave nothing in the log', () => {
+    expect([...hot.logged, ...front.logged]).to.deep.equal([])
+  })
+})
+
+/** All but the time of day. */
+function comparable({ status, headers, body }: Received) {
+  const { date: _, ...others } = headers
+  return { status, headers: others, body }
+}

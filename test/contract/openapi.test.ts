@@ -1,0 +1,134 @@
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import Ajv2020 from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { statusByErrorCode } from '../../node/api/error-status.ts'
+import { isJsonObject, loadContract } from '../../node/api/contract.ts'
+import type { JsonObject } from '../../node/api/contract.ts'
+import { handlerByOperation } from '../../node/api/handler-table.ts'
+
+const HANDLERS = path.resolve(import.meta.dirname, '../../node/api/handlers')
+const { document, operations } = loadContract()
+const operationIds = operations.map(({ operationId }) => operationId).toSorted()
+
+interface Example {
+  readonly place: string
+  readonly schema: string
+  readonly value: unknown
+}
+
+describe('openapi/store.v1.yaml', () => {
+  const ajv = new Ajv2020.default({ strict: false, allErrors: true })
+  ajv.addSchema(document, 'contract')
+
+  it('names each operation once', () => {
+    expect(new Set(operationIds).size).to.equal(operationIds.length)
+  })
+
+  it('has one handler file for each operation', () => {
+    const files = readdirSync(HANDLERS).map((file) => path.basename(file, '.ts'))
+    expect(files.toSorted()).to.deep.equal(operationIds.map(kebab).toSorted())
+  })
+
+  it('has one handler for each operation', () => {
+    expect([...handlerByOperation.keys()].toSorted()).to.deep.equal(operationIds)
+  })
+
+  it('resolves every reference', () => {
+    const missing = referencesOf(document).filter((reference) => {
+      const steps = reference.slice(2).split('/')
+      return steps.reduce<unknown>((at, step) => memberOf(at, step), document) === undefined
+    })
+    expect(missing).to.deep.equal([])
+  })
+
+  it('documents every error code with its status', () => {
+    const documented = memberOf(memberOf(memberOf(document, 'components'), 'schemas'), 'ErrorCode')
+    expect(memberOf(documented, 'enum')).to.have.members(Object.keys(statusByErrorCode))
+    const text = String(memberOf(document.info, 'description'))
+    for (const [code, status] of Object.entries(statusByErrorCode)) {
+      expect(text).to.include(`| \`${code}\` | ${status} |`)
+    }
+  })
+
+  it('gives every JSON body an example', () => {
+    const bare = mediaTypesOf(document).filter(({ value }) => examplesIn(value).length === 0)
+    expect(bare.map(({ place }) => place)).to.deep.equal([])
+  })
+
+  it('describes every operation', () => {
+    for (const { method, template } of operations) {
+      const operation = memberOf(document.paths[template], method.toLowerCase())
+      expect(String(memberOf(operation, 'description')).length).to.be.greaterThan(20)
+      expect(String(memberOf(operation, 'summary')).length).to.be.greaterThan(5)
+    }
+  })
+
+  for (const { place, schema, value } of examplesOf(document)) {
+    it(`has a valid example at ${place}`, () => {
+      const validate = ajv.compile({ $ref: `contract#${schema}` })
+      expect(validate(value), JSON.stringify(validate.errors)).to.equal(true)
+    })
+  }
+})
+
+function kebab(operationId: string): string {
+  return operationId.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+function walk(value: unknown, place: string, visit: (object: JsonObject, place: string) => void) {
+  if (Array.isArray(value)) {
+    for (const [i, item] of value.entries()) walk(item, `${place}/${i}`, visit)
+  }
+  if (!isJsonObject(value)) return
+  visit(value, place)
+  for (const [name, member] of Object.entries(value)) {
+    walk(member, `${place}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, visit)
+  }
+}
+
+function referencesOf(root: unknown): string[] {
+  const found: string[] = []
+  walk(root, '', ({ $ref }) => {
+    if (typeof $ref === 'string') found.push($ref)
+  })
+  return found
+}
+
+/** Everything with a schema below `content`. */
+function mediaTypesOf(root: unknown): { place: string; value: JsonObject }[] {
+  const found: { place: string; value: JsonObject }[] = []
+  walk(root, '', ({ content }, place) => {
+    if (!isJsonObject(content)) return
+    for (const [type, value] of Object.entries(content)) {
+      if (!isJsonObject(value)) continue
+      found.push({ place: `${place}/content/${type.replaceAll('/', '~1')}`, value })
+    }
+  })
+  return found
+}
+
+function examplesIn(media: JsonObject): readonly unknown[] {
+  const many = isJsonObject(media['examples']) ? Object.values(media['examples']) : []
+  const single = media['example'] === undefined ? [] : [media['example']]
+  return [...single, ...many.map((example) => memberOf(example, 'value'))]
+}
+
+function examplesOf(root: unknown): Example[] {
+  const bodies = mediaTypesOf(root).flatMap(({ place, value }) =>
+    examplesIn(value).map((example) => ({ place, schema: `${place}/schema`, value: example })),
+  )
+  const parameters: Example[] = []
+  walk(root, '', (object, place) => {
+    const isParameter = object['schema'] !== undefined && !place.includes('/content/')
+    if (!isParameter || object['example'] === undefined) return
+    parameters.push({ place, schema: `${place}/schema`, value: object['example'] })
+  })
+  // A pointer in a URI fragment is percent-encoded where it holds braces.
+  const encode = (pointer: string) => encodeURI(pointer)
+  return [...bodies, ...parameters].map((one) => ({ ...one, schema: encode(one.schema) }))
+}

@@ -1,0 +1,218 @@
+import { expect } from 'chai'
+import { refusal, ServiceDouble } from './cli-service-double.ts'
+import { runCommand } from './cli-session.ts'
+
+describe('quarry client commands', () => {
+  let service: ServiceDouble
+
+  beforeEach(async () => {
+    service = await ServiceDouble.open()
+    service.tables.set(
+      'books',
+      new Map([['book/1', '{"title":"Sea charts","n":12345678901234567890}']]),
+    )
+  })
+
+  afterEach(() => service[Symbol.asyncDispose]())
+
+  it('lookup prints the bytes of the document, and the version beside it', async () => {
+    const run = await runCommand(['lookup', 'books', 'book/1'], service)
+
+    expect(run).to.deep.equal({
+      exitCode: 0,
+      stdout: '{"title":"Sea charts","n":12345678901234567890}\n',
+      stderr: 'version 114890530816000000\n',
+    })
+  })
+
+  it('lookup --json keeps every digit within its envelope', async () => {
+    const run = await runCommand(['lookup', 'books', 'book/1', '--json'], service)
+
+    expect(run.stdout).to.equal(
+      '{"key":"book/1","version":"114890530816000000",' +
+        '"document":{"title":"Sea charts","n":12345678901234567890}}\n',
+    )
+  })
+
+  it('lookup indents for people', async () => {
+    const setting = { url: service.url, isTty: true, columns: 40 }
+    const run = await runCommand(['lookup', 'books', 'book/1'], setting)
+
+    expect(run.stdout).to.equal('{\n  "title": "Sea charts",\n  "n": 12345678901234567890\n}\n')
+  })
+
+  it('lookup encodes the key and names the fields', async () => {
+    await runCommand(['lookup', 'books', 'a/b c?', '--fields', 'title,author.name'], service)
+
+    expect(service.seen[0]?.path).to.equal(
+      '/tables/books/lookup/a%2Fb%20c%3F?fields=title,author.name',
+    )
+  })
+
+  it('a refusal is one sentence, and exit code 1', async () => {
+    const run = await runCommand(['lookup', 'books', 'x'], service)
+
+    expect(run).to.deep.equal({ exitCode: 1, stdout: '', stderr: 'error: no document "x"\n' })
+  })
+
+  it('a refusal is an object with --json', async () => {
+    const run = await runCommand(['lookup', 'books', 'x', '--json'], service)
+
+    expect(JSON.parse(run.stderr)).to.deep.equal({ error: 'no document "x"', code: 'NOT_FOUND' })
+  })
+
+  it('a service that is not there is exit code 3, with the remedy', async () => {
+    const run = await runCommand(['status', '--url', 'http://127.0.0.1:1'], service)
+
+    expect(run.exitCode).to.equal(3)
+    expect(run.stderr).to.equal(
+      'error: cannot reach http://127.0.0.1:1: ' +
+        'is quarry swarm running? (quarry swarm --data-dir ./data)\n',
+    )
+  })
+
+  for (const args of [
+    ['nonsense'],
+    ['lookup', 'books'],
+    ['load', 'books', '--batch-size', '0'],
+    ['load', 'books', '--key', 'a', '--key-template', '{b}'],
+    ['load', 'books', '/no/such/file'],
+    ['scan', 'books', '--filter', '{'],
+    ['table', 'drop', 'books'],
+    ['status', '--url', 'ftp://x'],
+    [],
+  ]) {
+    it(`"quarry ${args.join(' ')}" is wrong usage`, async () => {
+      const run = await runCommand(args, service)
+
+      expect(run.exitCode).to.equal(2)
+      expect(run.stderr).to.not.equal('')
+      expect(service.seen).to.deep.equal([])
+    })
+  }
+
+  it('scan copies the lines of the service into a pipe', async () => {
+    const run = await runCommand(['scan', 'books'], service)
+
+    expect(run.stdout).to.equal('{"key":"book/1","title":"Sea charts","n":12345678901234567890}\n')
+  })
+
+  it('scan shows a table on a terminal, cut to its width', async () => {
+    service.table('books').set('book/2', `{"title":"${'long '.repeat(30)}","n":1}`)
+    const run = await runCommand(['scan', 'books', '--fields', 'title,n'], {
+      url: service.url,
+      isTty: true,
+      columns: 60,
+    })
+
+    const lines = run.stdout.split('\n')
+    expect(lines[0]).to.match(/^KEY {5}TITLE +N$/)
+    expect(lines[1]).to.match(/^book\/1 {2}Sea charts +12345678901234567890$/)
+    expect(lines[2]).to.match(/^book\/2 {2}long .*… {2}1$/)
+    expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(60)
+    expect(lines[3]).to.equal('2 documents')
+  })
+
+  it('scan asks for the half-open range of a prefix', async () => {
+    await runCommand(['scan', 'books', '--prefix', 'book/', '--limit', '3'], service)
+
+    expect(JSON.parse(service.seen[0]?.body ?? '')).to.deep.equal({
+      from: 'book/',
+      inclusive_from: true,
+      to: 'book0',
+      exclusive_to: true,
+      limit: 3,
+    })
+  })
+
+  it('scan turns an error line into an error, after the lines before it', async () => {
+    const lines = '{"key":"a"}\n{"error":"disk gone","code":"UNAVAILABLE"}\n'
+    service.intervene = () => ({ status: 200, body: lines })
+
+    const run = await runCommand(['scan', 'books'], service)
+
+    expect(run.exitCode).to.equal(1)
+    expect(run.stdout).to.equal('{"key":"a"}\n')
+    expect(run.stderr).to.contain('the scan broke off: disk gone')
+  })
+
+  it('scan does not take a document with a field "error" for an error', async () => {
+    service.intervene = () => ({ status: 200, body: '{"key":"a","error":"fine"}\n' })
+
+    const run = await runCommand(['scan', 'books'], service)
+
+    expect(run.exitCode).to.equal(0)
+  })
+
+  it('table create sends what was asked for, and nothing else', async () => {
+    const args = ['table', 'create', 'new', '--split-key', 'h', '--split-key', 'q']
+    const run = await runCommand(args, service)
+
+    expect(run.stdout).to.equal('created table new with 1 shard\n')
+    expect(service.seen[0]?.body).to.equal('{"split_keys":["h","q"]}')
+  })
+
+  it('table list and get fit a narrow terminal', async () => {
+    const setting = { url: service.url, isTty: true, columns: 40 }
+    const list = await runCommand(['table', 'list'], setting)
+    const get = await runCommand(['table', 'get', 'books'], setting)
+
+    expect(list.stdout).to.contain('books')
+    expect(get.stdout).to.contain('(first)')
+    for (const line of `${list.stdout}${get.stdout}`.split('\n')) {
+      expect(line.length).to.be.at.most(40)
+    }
+  })
+
+  it('table drop needs --yes where nobody can be asked', async () => {
+    const refused = await runCommand(['table', 'drop', 'books'], service)
+    const dropped = await runCommand(['table', 'drop', 'books', '--yes'], service)
+
+    expect(refused.stderr).to.contain('--yes')
+    expect(dropped.exitCode).to.equal(0)
+    expect(service.tables.has('books')).to.equal(false)
+  })
+
+  it('delete removes several documents in one request', async () => {
+    const run = await runCommand(['delete', 'books', 'book/1', 'book/2'], service)
+
+    expect(run.stdout).to.equal('deleted 2 keys from books\n')
+    expect(service.table('books').size).to.equal(0)
+  })
+
+  it('what the service says cannot drive the terminal', async () => {
+    service.intervene = () => refusal(400, 'INVALID_ARGUMENT', 'bad \u001b[2Jkey')
+
+    const run = await runCommand(['status'], service)
+
+    expect(run.stderr).to.equal('error: bad  [2Jkey\n')
+  })
+
+  it('an answer that is not JSON is explained', async () => {
+    service.intervene = () => ({ status: 200, body: '<html>' })
+
+    const run = await runCommand(['status'], service)
+
+    expect(run.exitCode).to.equal(1)
+    expect(run.stderr).to.contain('--url')
+  })
+
+  for (const args of [
+    ['--help'],
+    ['swarm', '--help'],
+    ['demo', '--help'],
+    ['load', '--help'],
+    ['lookup', '--help'],
+    ['help', 'scan'],
+    ['table', 'create', '--help'],
+    ['table', 'drop', '--help'],
+  ]) {
+    it(`"quarry ${args.join(' ')}" explains within 80 columns`, async () => {
+      const run = await runCommand(args, { url: service.url, isTty: true, columns: 80 })
+
+      expect(run.exitCode).to.equal(0)
+      expect(run.stdout).to.contain('Usage: quarry')
+      for (const line of run.stdout.split('\n')) expect(line.length, line).to.be.at.most(80)
+    })
+  }
+})

@@ -1,0 +1,74 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { isServiceError } from '../../lib/errors.ts'
+import { parseNamePattern } from '../../node/api/name-pattern.ts'
+
+const atom = fc.constantFrom('a', 'b', '.', '[ab]', '[^a]', '\\w', '\\.', '(a|b)', '(?:ab)', '(b|)')
+const quantifier = fc.constantFrom('', '', '*', '+', '?', '{2}', '{1,}', '{0,2}', '*?')
+const piece = fc.tuple(atom, quantifier).map(([one, repeat]) => one + repeat)
+const pattern = fc
+  .array(fc.array(piece, { maxLength: 4 }), { minLength: 1, maxLength: 3 })
+  .chain((branches) => {
+    const text = branches.map((branch) => branch.join('')).join('|')
+    return fc.constantFrom(text, `^${text}`, `${text}$`, `^(${text})$`, `(${text})+`)
+  })
+const name = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '.', '-', '1'), maxLength: 8 })
+
+describe('parseNamePattern', () => {
+  it('agrees with RegExp', () => {
+    fc.assert(
+      fc.property(pattern, name, (text, candidate) => {
+        expect(parseNamePattern(text)(candidate)).to.equal(new RegExp(text).test(candidate))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  for (const text of ['(a+)+$', '(a|a)*$', '(a|aa)+$', `${'a*'.repeat(200)}$`, '(.*)*(.*)*(.*)*$']) {
+    it(`answers ${text.slice(0, 20)} in time linear in the name`, () => {
+      const matches = parseNamePattern(text)
+
+      expect(matches(`${'a'.repeat(255)}!`)).to.equal(new RegExp('\\.\\*').test(text))
+    })
+  }
+
+  for (const text of [
+    '(',
+    'a)',
+    '[a',
+    '*a',
+    'a**',
+    'a{2}{3}',
+    'a{3,2}',
+    'a{2000}',
+    '(a{1000}){1000}',
+    '((()+){1000}){1000}*{2}',
+    '\\',
+    '\\1',
+    '\\k<a>',
+    '\\b',
+    '(?=a)',
+    '(?<!a)',
+    '(?<n>a)',
+    '[b-a]',
+    `${'('.repeat(51)}${')'.repeat(51)}`,
+    'a'.repeat(501),
+  ]) {
+    it(`refuses ${text.slice(0, 30)}`, () => {
+      let thrown: unknown
+      try {
+        parseNamePattern(text)
+      } catch (error) {
+        thrown = error
+      }
+      expect(isServiceError(thrown) && thrown.code).to.equal('INVALID_ARGUMENT')
+      expect(String(thrown)).to.include('pattern ')
+    })
+  }
+
+  it('compiles nested repetition of nothing at once', () => {
+    const text = `${'('.repeat(40)}${'){1000}'.repeat(40)}`
+
+    expect(parseNamePattern(text)('')).to.equal(true)
+  })
+})

@@ -1,0 +1,234 @@
+import { once } from 'node:events'
+import { get as httpGet, request as httpRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { expect } from 'chai'
+import { InvariantError } from '../../lib/assert.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import { timestampOf } from '../../node/clock/hybrid-clock.ts'
+import type { StoredDocument } from '../../node/coordinator/store-service.ts'
+import { prepareBooks, startApi } from '../contract/api-harness.ts'
+
+const LOOKUP = '/api/v1/tables/books/lookup'
+const PAGE = Buffer.from(`${JSON.stringify({ key: 'k', text: 'x'.repeat(100_000) })}\n`)
+const FOUND: StoredDocument = { version: timestampOf(7n), json: Buffer.from('{}') }
+
+/** Sends a scan and leaves the answer unread. */
+async function startScan(url: string): Promise<IncomingMessage> {
+  const { hostname, port } = new URL(url)
+  const request = httpRequest({ hostname, port, path: LOOKUP, method: 'POST', agent: false })
+  request.end()
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return response
+}
+
+/** Endless pages that tell how many were asked for, and resolve `ended` when they are given up. */
+function endlessPages() {
+  const ended = Promise.withResolvers<number>()
+  let asked = 0
+  async function* pages() {
+    try {
+      for (;;) {
+        asked += 1
+        yield PAGE
+      }
+    } finally {
+      ended.resolve(asked)
+    }
+  }
+  return { pages, ended: ended.promise, asked: () => asked }
+}
+
+describe('startApiServer', () => {
+  it('refuses a host that others can reach, unless told that this is meant', async () => {
+    const refused = await startApi({ host: '0.0.0.0' }).catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(ServiceError)
+    expect(String(refused)).to.include('--insecure')
+
+    await using open = await startApi({ host: '0.0.0.0', insecure: true })
+    expect(open.url).to.match(/^http:\/\/0\.0\.0\.0:\d+$/)
+  })
+
+  for (const hotDoor of [true, false]) {
+    describe(hotDoor ? 'with the hot door' : 'without the hot door', () => {
+      it('hides what an unexpected error says, and logs it under a request id', async () => {
+        const lookup = () => Promise.reject(new Error('secret of /etc/quarry'))
+        await using api = await startApi({ hotDoor, service: { lookup } })
+
+        const { status, body } = await api.send({ method: 'GET', path: `${LOOKUP}/k` })
+
+        expect(status).to.equal(500)
+        expect(body).to.match(/^{"error":"internal error; request id [0-9a-f]+","code":"INTERNAL"}$/)
+        const id = /id ([0-9a-f]+)/.exec(body)?.[1]
+        expect(api.logged).to.have.length(1)
+        expect(api.logged[0]).to.include(id).and.to.include('secret')
+        expect(api.broken).to.have.length(0)
+      })
+
+      it('answers a broken invariant and reports it once', async () => {
+        const lookup = () => {
+          throw new InvariantError('a belief')
+        }
+        await using api = await startApi({ hotDoor, service: { lookup } })
+
+        const { status, body } = await api.send({ method: 'GET', path: `${LOOKUP}/k` })
+
+        expect(status).to.equal(500)
+        expect(body).to.not.include('a belief')
+        expect(api.broken.map(({ message }) => message)).to.deep.equal(['a belief'])
+      })
+
+      it('answers a lookup that has to wait', async () => {
+        const lookup = async () => FOUND
+        await using api = await startApi({ hotDoor, service: { lookup } })
+
+        const { status, headers } = await api.send({ method: 'GET', path: `${LOOKUP}/k` })
+
+        expect([status, headers['x-service-version']]).to.deep.equal([200, '7'])
+      })
+
+      it('applies nothing when the client hangs up in the middle of a body', async () => {
+        await using api = await startApi({ hotDoor })
+        await prepareBooks(api)
+        const { hostname, port } = new URL(api.url)
+        const socket = connect(Number(port), hostname)
+        await once(socket, 'connect')
+
+        // The cut falls behind a complete batch, so only the declared length tells that more was meant.
+        const path = '/api/v1/tables/books/batch'
+        const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n`
+        socket.write(`${head}{"inserts":{"cut":{}}}`)
+        socket.end()
+        socket.resume()
+        await once(socket, 'close')
+
+        const { status } = await api.send({ method: 'GET', path: `${LOOKUP}/cut` })
+        expect(status).to.equal(404)
+        expect(api.logged).to.deep.equal([])
+      })
+    })
+  }
+
+  it('breaks a scan off with a last line that tells why', async () => {
+    async function* pages() {
+      yield Buffer.from('{"key":"a"}\n')
+      throw new ServiceError('UNAVAILABLE', 'shard 1 is gone')
+    }
+    await using api = await startApi({ service: { scan: async () => pages() } })
+
+    const response = await startScan(api.url)
+    let text = ''
+    response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    const [error] = await once(response, 'error')
+
+    expect(String(error)).to.include('aborted')
+    expect(text).to.equal('{"key":"a"}\n{"error":"shard 1 is gone","code":"UNAVAILABLE"}\n')
+  })
+
+  it('answers a scan that fails before its first page with a plain error', async () => {
+    // oxlint-disable-next-line require-yield -- it fails before it could yield
+    async function* pages(): AsyncGenerator<Buffer> {
+      throw new ServiceError('UNAVAILABLE', 'shard 1 is gone')
+    }
+    await using api = await startApi({ service: { scan: async () => pages() } })
+
+    const { status, body } = await api.send({ method: 'POST', path: LOOKUP })
+
+    expect(status).to.equal(503)
+    expect(body).to.equal('{"error":"shard 1 is gone","code":"UNAVAILABLE"}')
+  })
+
+  it('asks for no more pages than the client reads, and stops when it leaves', async () => {
+    const { pages, ended, asked } = endlessPages()
+    await using api = await startApi({ service: { scan: async () => pages() } })
+    const response = await startScan(api.url)
+
+    response.destroy()
+    await ended
+
+    // What the buffers of two sockets hold, at 100 kB a page; without back-pressure it has no end.
+    expect(asked()).to.be.lessThan(200)
+    expect(api.logged).to.deep.equal([])
+  })
+
+  it('disconnects a client that stops reading a scan', async () => {
+    const { pages, ended } = endlessPages()
+    await using api = await startApi({ writeTimeoutMs: 50, service: { scan: async () => pages() } })
+    const response = await startScan(api.url)
+
+    expect(await ended).to.be.greaterThan(0)
+
+    response.resume()
+    const [error] = await once(response, 'error')
+    expect(String(error)).to.include('aborted')
+  })
+
+  it('lets a running request finish before it closes', async () => {
+    const asked = Promise.withResolvers<void>()
+    const found = Promise.withResolvers<StoredDocument>()
+    const lookup = () => {
+      asked.resolve()
+      return found.promise
+    }
+    const api = await startApi({ service: { lookup } })
+    const answer = api.send({ method: 'GET', path: `${LOOKUP}/k` })
+    await asked.promise
+
+    const closed = api[Symbol.asyncDispose]()
+    found.resolve(FOUND)
+
+    expect((await answer).status).to.equal(200)
+    await closed
+  })
+
+  it('cuts a request that outlives the deadline of closing', async () => {
+    const asked = Promise.withResolvers<void>()
+    const lookup = () => {
+      asked.resolve()
+      return new Promise<StoredDocument>(() => {})
+    }
+    const api = await startApi({ closeDeadlineMs: 20, service: { lookup } })
+    const answer = api.send({ method: 'GET', path: `${LOOKUP}/k` }).catch((error: unknown) => error)
+    await asked.promise
+
+    await api[Symbol.asyncDispose]()
+
+    expect(await answer).to.be.instanceOf(Error)
+  })
+
+  it('closes although idle connections are kept alive', async () => {
+    const api = await startApi()
+    const response = await new Promise<IncomingMessage>((resolve) => {
+      httpGet(`${api.url}/healthz`, resolve)
+    })
+    response.resume()
+    await once(response, 'end')
+
+    await api[Symbol.asyncDispose]()
+  })
+
+  it('answers what is not HTTP, and headers that are too large', async () => {
+    await using api = await startApi()
+
+    const garbage = await sendRaw(api.url, 'hello\r\n\r\n')
+    const headers = await sendRaw(api.url, `GET / HTTP/1.1\r\nA: ${'x'.repeat(20_000)}\r\n\r\n`)
+    const smuggled = await sendRaw(
+      api.url,
+      'POST /api/v1/batch HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    )
+
+    expect(garbage).to.match(/^HTTP\/1\.1 400 .*"code":"INVALID_ARGUMENT"}$/s)
+    expect(headers).to.match(/^HTTP\/1\.1 431 .*"code":"INVALID_ARGUMENT"}$/s)
+    expect(smuggled).to.match(/^HTTP\/1\.1 400 /)
+  })
+})
+
+async function sendRaw(url: string, text: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.end(text)
+  let received = ''
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()))
+  await once(socket, 'close')
+  return received
+}
