@@ -12,7 +12,7 @@ import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import { buildApiMetrics, startApiServer } from './api/server.ts'
 import { startHealthServer } from './api/health-server.ts'
-import { HybridClock } from './clock/hybrid-clock.ts'
+import { BOUND_AHEAD_MS, HybridClock } from './clock/hybrid-clock.ts'
 import type { NodeConfig } from './config.ts'
 import { EmbeddedCoordination } from './coordination/embedded-coordination.ts'
 import { StoredTimestampBound } from './coordination/stored-timestamp-bound.ts'
@@ -21,6 +21,8 @@ import { openDataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
 import { LevelKvStore } from './storage/level-kv-store.ts'
 import { LevelStoreFactory } from './storage/level-store-factory.ts'
+
+const CATALOG_RESERVE_PART = 4
 
 export interface RunningNode extends AsyncDisposable {
   readonly apiUrl: string
@@ -51,13 +53,23 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     reserveBytes: config.diskReserveBytes,
     clock,
   })
-  const catalogStore = await LevelKvStore.open(path.join(directory.path, 'catalog'), { clock })
+  // The catalog goes on when shards already refuse writes: the clock's bound is kept there.
+  const catalogStore = await LevelKvStore.open(path.join(directory.path, 'catalog'), {
+    clock,
+    guard: new DiskGuard({
+      directory: directory.path,
+      reserveBytes: Math.floor(config.diskReserveBytes / CATALOG_RESERVE_PART),
+      clock,
+    }),
+  })
   life.onClose(() => catalogStore.close())
   const coordination = new EmbeddedCoordination(catalogStore)
   life.onClose(() => coordination.close())
 
   const bound = new StoredTimestampBound(coordination, '/clock/bound')
   const hybridClock = await HybridClock.open(clock, bound)
+  life.onClose(() => hybridClock.close())
+  life.onClose(clock.every(BOUND_AHEAD_MS / 3, () => hybridClock.keepAhead()))
   const stores = await LevelStoreFactory.open(path.join(directory.path, 'shards'), { clock, guard })
 
   const { store, finishStart } = await openSwarmStore(
@@ -117,6 +129,6 @@ function buildLog({ logLevel }: NodeConfig): Log {
 
 function productVersion(): string {
   const file = path.resolve(import.meta.dirname, '../package.json')
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string }
-  return version
+  const manifest: { readonly version: string } = JSON.parse(readFileSync(file, 'utf8'))
+  return manifest.version
 }

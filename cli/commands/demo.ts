@@ -110,7 +110,7 @@ async function showWhere(api: string, health: string, context: CliContext): Prom
   for (const [name, url] of places) {
     await writeLine(
       screen,
-      `  ${paint(screen, 'dim', name.padEnd(8))}${paint(screen, 'cyan', url)}`,
+      `  ${paint(screen, 'dim', name.padEnd(9))}${paint(screen, 'cyan', url)}`,
     )
   }
 }

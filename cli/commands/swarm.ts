@@ -5,6 +5,7 @@ import { isServiceError } from '../../lib/errors.ts'
 import type { RunningNode } from '../../node/main.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, EXIT } from '../exit.ts'
+import { memberOf } from '../service-answers.ts'
 import { writeLine } from '../terminal.ts'
 import { examples } from './client-command.ts'
 
@@ -87,10 +88,10 @@ function explainStart(error: unknown): unknown {
   if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') {
     return configurationError(error.message)
   }
-  if (!('code' in error && error.code === 'EADDRINUSE')) return error
-  const port = 'port' in error ? ` ${String(error.port)}` : ''
+  if (memberOf(error, 'code') !== 'EADDRINUSE') return error
+  const port = memberOf(error, 'port')
   const remedy = 'stop what uses it, or choose others with --api-port and --health-port'
-  return configurationError(`port${port} is taken: ${remedy}`)
+  return configurationError(`port ${String(port)} is taken: ${remedy}`)
 }
 
 function configurationError(message: string): CliError {

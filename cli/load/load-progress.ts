@@ -52,9 +52,12 @@ export class LoadProgress {
       {
         stream: this.#output.stream,
         fps: 8,
-        hideCursor: true,
         clearOnComplete: true,
-        gracefulExit: true,
+        // The terminal is left as it is, so a signal may end the process at any moment without
+        // anything to restore; the library's own handlers would swallow the first Ctrl-C.
+        hideCursor: false,
+        linewrap: true,
+        gracefulExit: false,
         format: () => this.#line(),
       },
       Presets.shades_classic,

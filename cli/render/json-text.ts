@@ -42,10 +42,15 @@ function readValue(tokens: Iterator<string>, name = '', first?: string): Value {
     return { name, text: shown, opening: '', children: [], width: nameWidth + textWidth(shown) }
   }
   const children = [...readChildren(tokens, token)]
-  const inner = children.reduce((sum, { width }) => sum + width + 2, 0)
-  // Braces stand apart from what they hold, brackets do not; a comma and a space part the values.
-  const around = token === '{' && children.length > 0 ? 2 : 0
-  return { name, text: '', opening: token, children, width: nameWidth + inner + around + 2 }
+  const width = nameWidth + widthAround(token, children)
+  return { name, text: '', opening: token, children, width }
+}
+
+/** Braces stand apart from what they hold, brackets do not; a comma and a space part the values. */
+function widthAround(opening: '{' | '[', children: readonly Value[]): number {
+  if (children.length === 0) return 2
+  const inner = children.reduce((sum, { width }) => sum + width, 2 * (children.length - 1))
+  return inner + (opening === '{' ? 4 : 2)
 }
 
 function* readChildren(tokens: Iterator<string>, opening: '{' | '['): Generator<Value> {

@@ -36,7 +36,7 @@ export interface Contract {
 export function loadContract(): Contract {
   const text = readFileSync(fileURLToPath(CONTRACT_URL))
   // Our own file, whose shape test/contract checks against the OpenAPI schema.
-  const document = parse(text.toString()) as ContractDocument
+  const document: ContractDocument = parse(text.toString())
   return { text, document, operations: operationsOf(document) }
 }
 

@@ -34,7 +34,13 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-const START_SCRIPT = `SwaggerUIBundle({ url: 'openapi.yaml', dom_id: '#swagger-ui', deepLinking: true })
+// Without a null validatorUrl, Swagger UI asks a public service to judge the contract.
+const START_SCRIPT = `SwaggerUIBundle({
+  url: 'openapi.yaml',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  validatorUrl: null,
+})
 `
 
 const ASSETS_PREFIX = '/api/v1/docs/'

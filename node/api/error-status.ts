@@ -43,11 +43,7 @@ export class ErrorTranslator {
   readonly #random: Random
   readonly #onInvariantBroken: (error: InvariantError) => void
 
-  constructor(
-    log: Log,
-    random: Random,
-    onInvariantBroken: (error: InvariantError) => void,
-  ) {
+  constructor(log: Log, random: Random, onInvariantBroken: (error: InvariantError) => void) {
     this.#log = log
     this.#random = random
     this.#onInvariantBroken = onInvariantBroken

@@ -5,6 +5,7 @@
 // expression can make the matcher go back. What cannot be matched that way (back-references,
 // look-around) is refused.
 
+import { unreachable } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 
 export const PATTERN_LENGTH_MAX = 500
@@ -298,18 +299,34 @@ interface Step {
 }
 
 /** Adds every state reachable from `start` without a character; true if one of them matches. */
-function reach({ program, states, at, length }: Step, start: number): boolean {
+function reach(step: Step, start: number): boolean {
   const pending = [start]
   for (let state = pending.pop(); state !== undefined; state = pending.pop()) {
-    if (states.has(state)) continue
-    states.add(state)
-    const instruction = program[state]
-    if (instruction?.op === 'match') return true
-    if (instruction?.op === 'split') pending.push(...instruction.targets)
-    if (instruction?.op === 'begin' && at === 0) pending.push(state + 1)
-    if (instruction?.op === 'end' && at === length) pending.push(state + 1)
+    if (step.states.has(state)) continue
+    step.states.add(state)
+    if (step.program[state]?.op === 'match') return true
+    pending.push(...nextStates(step, state))
   }
   return false
+}
+
+/** Where a state leads at this position without taking a character. */
+function nextStates({ program, at, length }: Step, state: number): readonly number[] {
+  const instruction = program[state]
+  switch (instruction?.op) {
+    case 'split':
+      return instruction.targets
+    case 'begin':
+      return at === 0 ? [state + 1] : []
+    case 'end':
+      return at === length ? [state + 1] : []
+    case 'character':
+    case 'match':
+    case undefined:
+      return []
+    default:
+      return unreachable(instruction)
+  }
 }
 
 function refusal(problem: string): ServiceError {

@@ -34,7 +34,7 @@ export type Handler = (request: OperationRequest, context: ApiContext) => Reply 
  * unchecked: the validator has refused every body that does not fit the schema.
  */
 export function validatedBody<Body>(request: OperationRequest): Partial<Body> {
-  return (request.json ?? {}) as Partial<Body>
+  return request.json ?? {}
 }
 
 export function tableOf({ params }: OperationRequest): string {

@@ -66,9 +66,12 @@ function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
     let bytes = 0
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes <= bytesMax) return void chunks.push(chunk)
-      chunks.length = 0
-      reject(tooLarge(request, bytesMax))
+      if (bytes <= bytesMax) {
+        chunks.push(chunk)
+      } else {
+        chunks.length = 0
+        reject(tooLarge(request, bytesMax))
+      }
     })
     request.once('end', () => resolve(joined(chunks)))
     const gone = (): void => reject(new ServiceError('CANCELLED', 'the client went away'))
@@ -90,10 +93,7 @@ function tooLarge(request: IncomingMessage, bytesMax: number): ServiceError {
 
 function bodyTooLarge(bytesMax: number): ServiceError {
   const limit = bytesMax >= 2 ** 20 ? `${bytesMax / 2 ** 20} MiB` : `${bytesMax} bytes`
-  return new ServiceError(
-    'PAYLOAD_TOO_LARGE',
-    `the body is larger than ${limit}; send it in parts`,
-  )
+  return new ServiceError('PAYLOAD_TOO_LARGE', `the body is larger than ${limit}; send it in parts`)
 }
 
 async function decompress(received: Buffer, bytesMax: number): Promise<Buffer> {

@@ -116,7 +116,10 @@ function urlOf({ address, family, port }: AddressInfo): string {
   return family === 'IPv6' ? `http://[${address}]:${port}` : `http://${address}:${port}`
 }
 
-async function closeServer(server: Server, { clock, closeDeadlineMs }: ListenOptions): Promise<void> {
+async function closeServer(
+  server: Server,
+  { clock, closeDeadlineMs }: ListenOptions,
+): Promise<void> {
   if (!server.listening) return
   const deadline = new AbortController()
   // A connection whose request has just ended would otherwise stay open, waiting for the next one.

@@ -8,8 +8,7 @@ export function isTableName(text: string): boolean {
   if (text.length === 0 || text.length > TABLE_NAME_LENGTH_MAX) return false
   if (!isLetterOrDigit(text.charCodeAt(0))) return false
   for (let i = 1; i < text.length; i += 1) {
-    const code = text.charCodeAt(i)
-    if (!isLetterOrDigit(code) && code !== DOT && code !== UNDERSCORE && code !== HYPHEN) return false
+    if (!isTableNameCode(text.charCodeAt(i))) return false
   }
   return true
 }
@@ -28,6 +27,10 @@ export function checkTableName(text: string, where: string): void {
 const DOT = 46
 const HYPHEN = 45
 const UNDERSCORE = 95
+
+function isTableNameCode(code: number): boolean {
+  return isLetterOrDigit(code) || code === DOT || code === UNDERSCORE || code === HYPHEN
+}
 
 function isLetterOrDigit(code: number): boolean {
   return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)

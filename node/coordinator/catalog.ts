@@ -1,6 +1,12 @@
 import { ServiceError } from '../../lib/errors.ts'
 import type { Coordination } from '../coordination/coordination.ts'
-import { decodeTable, encodeTable, TABLE_PREFIX, tableKey, type TableRecord } from './table-record.ts'
+import {
+  decodeTable,
+  encodeTable,
+  TABLE_PREFIX,
+  tableKey,
+  type TableRecord,
+} from './table-record.ts'
 
 /** The table records in the coordination store. Every change is a compare-and-swap. */
 export class Catalog {

@@ -18,7 +18,10 @@ export function clusterStatusOf(state: {
     .map(([id, { table, message }]) => `shard ${id} of table "${table}": ${message}`)
   if (!state.ready) problems.unshift('starting: recovery has not finished')
   return {
-    health: healthOfAll(shards.map(([, health]) => health), state.ready),
+    health: healthOfAll(
+      shards.map(([, health]) => health),
+      state.ready,
+    ),
     message: problems.length === 0 ? 'all shards serve' : problems.join('; '),
     auth_enabled: false,
     swarm_mode: true,

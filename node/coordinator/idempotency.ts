@@ -2,7 +2,6 @@
 // of our own, written in the same transaction as the effect, and expires after an hour.
 
 import type { Clock } from '../../lib/clock.ts'
-import { assert } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { TIMESTAMP_ZERO } from '../clock/hybrid-clock.ts'
 import { jsonOf } from '../shard/document-record.ts'
@@ -28,8 +27,13 @@ export interface IdempotencyRequest<Answer> {
 }
 
 export type IdempotentOutcome<Answer> =
-  | { readonly kind: 'answer'; readonly answer: Answer }
-  | Extract<RunOutcome, { kind: 'conflict' }>
+  { readonly kind: 'answer'; readonly answer: Answer } | Extract<RunOutcome, { kind: 'conflict' }>
+
+/** The document of a key. Equal digests mean requests of one kind, hence answers of one shape. */
+interface StoredAnswer<Answer> {
+  readonly digest: string
+  readonly answer: Answer
+}
 
 export interface IdempotencyOptions {
   readonly clock: Clock
@@ -56,8 +60,12 @@ export class Idempotency {
     const json = Buffer.from(JSON.stringify({ digest, answer }))
     collector.addOp(table, { kind: 'put', key, ...table.rules.check(key, json) })
     for (let attempt = 0; attempt < DUPLICATE_ATTEMPTS_MAX; attempt++) {
-      const earlier = await this.#earlierAnswer<Answer>(table, key, digest)
-      if (earlier !== undefined) return { kind: 'answer', answer: earlier.answer }
+      const text = await this.#storedText(table, key)
+      if (text !== undefined) {
+        const earlier: StoredAnswer<Answer> = JSON.parse(text)
+        if (earlier.digest !== digest) throw mismatch()
+        return { kind: 'answer', answer: earlier.answer }
+      }
       const outcome = await request.run()
       if (outcome.kind === 'committed') return { kind: 'answer', answer }
       if (outcome.table !== IDEMPOTENCY_TABLE) return outcome
@@ -66,20 +74,9 @@ export class Idempotency {
     throw new ServiceError('CONFLICT', 'the same Idempotency-Key is in use; try again')
   }
 
-  async #earlierAnswer<Answer>(
-    table: OpenTable,
-    key: Buffer,
-    digest: string,
-  ): Promise<{ readonly answer: Answer } | undefined> {
+  async #storedText(table: OpenTable, key: Buffer): Promise<string | undefined> {
     const record = await table.shardOf(key).read(key)
-    if (record === undefined) return undefined
-    // We wrote this document ourselves, for a request of the same digest, hence of the same kind.
-    const stored = JSON.parse(jsonOf(record).toString()) as { digest: string; answer: Answer }
-    if (stored.digest === digest) return stored
-    throw new ServiceError(
-      'IDEMPOTENCY_MISMATCH',
-      'this Idempotency-Key was used for a different request within the last hour; use a new one',
-    )
+    return record === undefined ? undefined : jsonOf(record).toString()
   }
 
   async #table(): Promise<OpenTable> {
@@ -100,6 +97,13 @@ export class Idempotency {
       if (table !== undefined) return table
       await this.#with.clock.sleep(DUPLICATE_WAIT_MS)
     }
-    assert(false, 'a table that is being created is ready soon')
+    throw new ServiceError('UNAVAILABLE', 'the idempotency table is being created; try again')
   }
+}
+
+function mismatch(): ServiceError {
+  return new ServiceError(
+    'IDEMPOTENCY_MISMATCH',
+    'this Idempotency-Key was used for a different request within the last hour; use a new one',
+  )
 }

@@ -47,7 +47,10 @@ export async function mergePage(
   assertPage(request)
   const took = (): number => Math.round(options.clock.monotonicMs() - startedMs)
   if (request.records.length === 0 && request.lastMergedId === undefined) {
-    return { ...resultOf(request, EMPTY, 'nothing to do: no records and no last_merged_id'), took: 0 }
+    return {
+      ...resultOf(request, EMPTY, 'nothing to do: no records and no last_merged_id'),
+      took: 0,
+    }
   }
   for (let attempt = 0; attempt < MERGE_ATTEMPTS_MAX; attempt++) {
     const difference = await compare(options, table, request)
@@ -186,9 +189,7 @@ function resultOf(
 ): Omit<MergeResult, 'took'> {
   const { upserts, deletes, failed, skipped, scanned, stoppedAt } = difference
   const from = request.lastMergedId?.toString() ?? ''
-  const greatest = request.records.at(-1)?.key
-  const last = deletes.at(-1)?.key ?? request.lastMergedId
-  const to = (stoppedAt ?? greatest ?? last)?.toString() ?? ''
+  const to = lastKeyOf(request, difference)?.toString() ?? ''
   const stopped = `stopped after ${MERGE_SCANNED_KEYS_MAX} keys; send the rest from next_cursor on`
   return {
     status: stoppedAt === undefined ? 'success' : 'partial',
@@ -202,4 +203,10 @@ function resultOf(
     keys_scanned: scanned,
     message: stoppedAt === undefined ? message : [message, stopped].filter(Boolean).join('; '),
   }
+}
+
+/** The last key that this page settled: where the next page goes on. */
+function lastKeyOf(request: MergeRequest, { stoppedAt, deletes }: Difference): Buffer | undefined {
+  if (stoppedAt !== undefined) return stoppedAt
+  return request.records.at(-1)?.key ?? deletes.at(-1)?.key ?? request.lastMergedId
 }

@@ -46,7 +46,7 @@ export class NodeHousekeeper {
   }
 
   async expire(): Promise<void> {
-    const nowMs = millisOf(this.#with.hybridClock.now())
+    const nowMs = millisOf(this.#with.hybridClock.readPoint())
     await this.#forEachShard('expiry', async (shard) => {
       const deleted = await expireDue(shard, nowMs)
       if (deleted > 0) this.#with.log.info('expired documents deleted', { deleted })
@@ -85,7 +85,7 @@ export class NodeHousekeeper {
 
   #horizon(): Timestamp {
     const { hybridClock, pins } = this.#with
-    const aged = timestampAtMs(millisOf(hybridClock.now()) - HISTORY_RETENTION_MS)
+    const aged = timestampAtMs(millisOf(hybridClock.readPoint()) - HISTORY_RETENTION_MS)
     const pinned = pins.oldest()
     return pinned !== undefined && pinned < aged ? pinned : aged
   }

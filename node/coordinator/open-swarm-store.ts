@@ -31,7 +31,7 @@ export interface OpenedSwarm {
   readonly store: SwarmStore
   readonly housekeeper: NodeHousekeeper
   /** Ends what the last life left unfinished, then declares the store ready. */
-  finishStart(): Promise<void>
+  readonly finishStart: () => Promise<void>
 }
 
 /** Builds the store of one process and opens its tables; `life` closes them. */

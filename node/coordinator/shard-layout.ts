@@ -40,9 +40,10 @@ export function buildLayout({ numShards, splitKeys }: LayoutRequest): readonly K
 function evenBoundaries(count: number): readonly Buffer[] {
   const combinations = ALPHABET.length ** 2
   return Array.from({ length: count - 1 }, (_, i) => {
-    const at = Math.floor(((i + 1) * combinations) / count)
+    const place = Math.floor(((i + 1) * combinations) / count)
     const text =
-      ALPHABET.charAt(Math.floor(at / ALPHABET.length)) + ALPHABET.charAt(at % ALPHABET.length)
+      ALPHABET.charAt(Math.floor(place / ALPHABET.length)) +
+      ALPHABET.charAt(place % ALPHABET.length)
     return Buffer.from(text)
   })
 }

@@ -67,7 +67,7 @@ export function encodeTable(table: TableRecord): Buffer {
 }
 
 export function decodeTable(bytes: Buffer): TableRecord {
-  const stored = JSON.parse(bytes.toString()) as StoredTable
+  const stored: StoredTable = JSON.parse(bytes.toString())
   if (stored.format !== FORMAT) {
     throw new ServiceError('CORRUPTION', `table record: unknown format ${stored.format}`)
   }

@@ -39,8 +39,9 @@ export async function* scanTable(
   { table, range, signal }: { table: OpenTable; range: KeyRange; signal: AbortSignal },
 ): AsyncGenerator<readonly ScanRow[]> {
   if (range.end !== undefined && range.start.compare(range.end) >= 0) return
-  const at = hybridClock.now()
-  using _pin = pins.pin(at)
+  const at = hybridClock.readPoint()
+  using scope = new DisposableStack()
+  scope.use(pins.pin(at))
   for (const shard of table.shards) {
     const part = intersectRanges(range, shard.range)
     if (part === undefined) continue

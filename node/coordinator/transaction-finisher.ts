@@ -58,8 +58,10 @@ export class TransactionFinisher {
     decision: Decision,
   ): Promise<void> {
     // A participant whose table is gone has nothing left to resolve.
-    const shards = participants.map((address) => this.#router.shardAt(address))
-    await Promise.all(shards.map((shard) => shard?.resolve({ transactionId, decision })))
+    const shards = participants
+      .map((address) => this.#router.shardAt(address))
+      .filter((shard) => shard !== undefined)
+    await Promise.all(shards.map((shard) => shard.resolve({ transactionId, decision })))
     await this.#router.shardAt(anchor)?.forget(transactionId, anchor.key)
   }
 }

@@ -76,7 +76,7 @@ export class TransactionRecovery {
   async #pushHolders(shard: LocalShard, silenceMs: number): Promise<void> {
     for (const { transactionId, anchor } of shard.oldHolders(silenceMs)) {
       const owner = this.#with.router.shardAt(anchor)
-      const above = this.#with.hybridClock.now()
+      const above = this.#with.hybridClock.readPoint()
       const status =
         owner === undefined
           ? ({ state: 'aborted' } as const)

@@ -13,12 +13,7 @@ import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { TIMESTAMP_ZERO, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
-import type {
-  KeyHolder,
-  PrepareOutcome,
-  Refusal,
-  ShardAddress,
-} from '../shard/command.ts'
+import type { KeyHolder, PrepareOutcome, Refusal, ShardAddress } from '../shard/command.ts'
 import type { Shard, ShardRouter } from '../shard/shard.ts'
 import { begunAtOf, buildTransactionId, type TransactionId } from '../shard/transaction-id.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
@@ -179,7 +174,7 @@ export class TransactionRunner {
   /** Finishes a decided holder on the spot; false when it is still undecided. */
   async #clearDecided(shard: Shard, { transactionId, anchor }: KeyHolder): Promise<boolean> {
     const owner = this.#with.router.shardAt(anchor)
-    const above = this.#with.hybridClock.now()
+    const above = this.#with.hybridClock.readPoint()
     const status =
       owner === undefined
         ? ({ state: 'aborted' } as const)

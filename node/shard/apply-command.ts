@@ -10,33 +10,30 @@ import {
 } from './apply-transaction.ts'
 import type { Command, CommandKind, OutcomeOf } from './command.ts'
 
-export type Outcome = OutcomeOf[CommandKind]
+const APPLY: {
+  readonly [Kind in CommandKind]: (context: ApplyContext, command: Command<Kind>) => OutcomeOf[Kind]
+} = {
+  write: applyWrite,
+  prepare: applyPrepare,
+  decide: applyDecide,
+  resolve: applyResolve,
+  abandon: applyAbandon,
+  forget: applyForget,
+  expire: applyExpire,
+  retime: applyRetime,
+  collect: applyCollect,
+}
 
 /**
  * The state machine of a shard: one command against one state gives one outcome and one set of
  * effects. Reads no clock, no randomness and nothing outside the context (DESIGN 5.2).
  */
-export function applyCommand(context: ApplyContext, command: Command): Outcome {
-  switch (command.kind) {
-    case 'write':
-      return applyWrite(context, command)
-    case 'prepare':
-      return applyPrepare(context, command)
-    case 'decide':
-      return applyDecide(context, command)
-    case 'resolve':
-      return applyResolve(context, command)
-    case 'abandon':
-      return applyAbandon(context, command.transactionId)
-    case 'forget':
-      return applyForget(context, command)
-    case 'expire':
-      return applyExpire(context, command)
-    case 'retime':
-      return applyRetime(context, command)
-    case 'collect':
-      return applyCollect(context, command)
-  }
+export function applyCommand<Kind extends CommandKind>(
+  context: ApplyContext,
+  command: Command<Kind>,
+): OutcomeOf[Kind] {
+  const kind: Kind = command.kind
+  return APPLY[kind](context, command)
 }
 
 /**

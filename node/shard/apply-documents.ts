@@ -117,7 +117,9 @@ export function failedCheck(
   context: ApplyContext,
   checks: readonly VersionCheck[],
   ttl: TtlPolicy | undefined,
-): { readonly kind: 'version-changed'; readonly key: Buffer; readonly found: Timestamp } | undefined {
+):
+  | { readonly kind: 'version-changed'; readonly key: Buffer; readonly found: Timestamp }
+  | undefined {
   for (const { key, version } of checks) {
     const found = visibleVersion(context, key, ttl)
     if (found !== version) return { kind: 'version-changed', key, found }

@@ -14,6 +14,7 @@ import { millisOf, timestampOf, type Timestamp } from '../clock/hybrid-clock.ts'
 import type { ApplyContext, LiveTransaction } from './apply-context.ts'
 import { applyPlanned, failedCheck, planWrites, type PlannedWrite } from './apply-documents.ts'
 import type {
+  CommandByKind,
   DecideCommand,
   Decision,
   PrepareCommand,
@@ -102,16 +103,14 @@ export function applyResolve(context: ApplyContext, command: ResolveCommand): un
 /** Aborts a transaction that has no record here and, by its mark, keeps it from ever beginning. */
 export function applyAbandon(
   context: ApplyContext,
-  transactionId: TransactionId,
+  { transactionId }: CommandByKind['abandon'],
 ): TransactionStatus {
-  return (
-    context.memory.live.get(transactionId)?.status ?? finishAsAborted(context, transactionId)
-  )
+  return context.memory.live.get(transactionId)?.status ?? finishAsAborted(context, transactionId)
 }
 
 export function applyForget(
   context: ApplyContext,
-  { transactionId, anchor }: { transactionId: TransactionId; anchor: Buffer },
+  { transactionId, anchor }: CommandByKind['forget'],
 ): undefined {
   const live = context.memory.live.get(transactionId)
   if (live === undefined || live.status.state === 'pending') return
@@ -187,8 +186,5 @@ function saveRecord(
   transactionId: TransactionId,
   { anchor, participants, status }: LiveTransaction,
 ): void {
-  view.put(
-    transactionKey(anchor, transactionId),
-    encodeTransactionRecord({ status, participants }),
-  )
+  view.put(transactionKey(anchor, transactionId), encodeTransactionRecord({ status, participants }))
 }

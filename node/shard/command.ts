@@ -99,21 +99,26 @@ export interface CollectCommand {
   readonly finished: readonly TransactionId[]
 }
 
-export type Command =
-  | ({ readonly kind: 'write' } & WriteCommand)
-  | ({ readonly kind: 'prepare' } & PrepareCommand)
-  | ({ readonly kind: 'decide' } & DecideCommand)
-  | ({ readonly kind: 'resolve' } & ResolveCommand)
-  | { readonly kind: 'forget'; readonly transactionId: TransactionId; readonly anchor: Buffer }
-  | {
-      readonly kind: 'abandon'
-      readonly transactionId: TransactionId
-    }
-  | ({ readonly kind: 'expire' } & ExpireCommand)
-  | ({ readonly kind: 'retime' } & RetimeCommand)
-  | ({ readonly kind: 'collect' } & CollectCommand)
+export interface CommandByKind {
+  readonly write: WriteCommand
+  readonly prepare: PrepareCommand
+  readonly decide: DecideCommand
+  readonly resolve: ResolveCommand
+  /** Drops the record of a transaction that every participant has resolved. */
+  readonly forget: { readonly transactionId: TransactionId; readonly anchor: Buffer }
+  /** Ends a transaction that has no record here, so that it can never begin. */
+  readonly abandon: { readonly transactionId: TransactionId }
+  readonly expire: ExpireCommand
+  readonly retime: RetimeCommand
+  readonly collect: CollectCommand
+}
 
-export type CommandKind = Command['kind']
+export type CommandKind = keyof CommandByKind
+
+/** Any command, or those of the given kinds. */
+export type Command<Kind extends CommandKind = CommandKind> = {
+  [K in Kind]: { readonly kind: K } & CommandByKind[K]
+}[Kind]
 
 /** Why a write or prepare was refused although nothing is wrong with it. */
 export type Refusal =

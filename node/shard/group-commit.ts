@@ -54,7 +54,7 @@ export class GroupCommit<Command, Outcome> {
   }
 
   /** `bytes` is the command's rough size, for the bounds. */
-  propose<O extends Outcome>(command: Command, bytes: number): Promise<O> {
+  propose(command: Command, bytes: number): Promise<Outcome> {
     if (this.#closed) return Promise.reject(new ServiceError('UNAVAILABLE', 'the shard is closed'))
     if (
       this.#queue.length >= QUEUED_PROPOSALS_MAX ||
@@ -67,8 +67,7 @@ export class GroupCommit<Command, Outcome> {
     this.#queue.push({ command, bytes, resolve, reject })
     this.#queuedBytes += bytes
     this.#running ??= this.#run()
-    // The target pairs every command with its own kind of outcome; the queue need not know which.
-    return promise as Promise<O>
+    return promise
   }
 
   /** Resolves when everything applied up to now is durable, or has failed. */
@@ -88,7 +87,7 @@ export class GroupCommit<Command, Outcome> {
   }
 
   async #run(): Promise<void> {
-    await undefined // lets the proposals of this turn of the event loop gather
+    await Promise.resolve() // lets the proposals of this turn of the event loop gather
     while (this.#queue.length > 0) {
       if (this.#mustRecover && !(await this.#tryRecover())) continue
       this.#writing = this.#commit(this.#takeGroup())
@@ -145,13 +144,13 @@ export class GroupCommit<Command, Outcome> {
 
 function applyOne<Command, Outcome>(
   group: AppliedGroup<Command, Outcome>,
-  { command, resolve, reject }: Proposal<Command, Outcome>,
+  proposal: Proposal<Command, Outcome>,
 ): () => void {
   try {
-    const outcome = group.apply(command)
-    return () => resolve(outcome)
+    const outcome = group.apply(proposal.command)
+    return () => proposal.resolve(outcome)
   } catch (error) {
     if (error instanceof InvariantError) throw error
-    return () => reject(error)
+    return () => proposal.reject(error)
   }
 }

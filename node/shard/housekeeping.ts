@@ -16,7 +16,7 @@ import {
   sequenceOfLogKey,
   transactionIdOfFinishedKey,
 } from './keyspace.ts'
-import { decodeLogEntry } from './log-entry.ts'
+import { decodeLogEntry, type Touch } from './log-entry.ts'
 import type { LocalShard } from './local-shard.ts'
 import { buildTransactionId } from './transaction-id.ts'
 import { effectiveExpiryMs } from './visibility.ts'
@@ -76,11 +76,7 @@ async function buildCollect(store: KvStore, horizon: Timestamp): Promise<Collect
       const { stamp, version, touches } = decodeLogEntry(value)
       if (stamp >= horizon || sequences.length === HOUSEKEEPING_BATCH_MAX) break
       sequences.push(sequenceOfLogKey(key))
-      for (const { key: touched, deleted, previous } of touches) {
-        const tombstone = deleted ? version : undefined
-        if (previous === undefined && tombstone === undefined) continue
-        drops.push({ key: touched, superseded: previous, tombstone })
-      }
+      drops.push(...dropsOf(touches, version))
     }
   }
   const newest = await newestSequence(store)
@@ -89,6 +85,16 @@ async function buildCollect(store: KvStore, horizon: Timestamp): Promise<Collect
     drops,
     finished: await finishedBefore(store, millisOf(horizon) - 2 * FINISHED_RETENTION_MS),
   }
+}
+
+function dropsOf(touches: readonly Touch[], version: Timestamp): CollectCommand['drops'] {
+  return touches
+    .filter(({ deleted, previous }) => deleted || previous !== undefined)
+    .map(({ key, deleted, previous }) => ({
+      key,
+      superseded: previous,
+      tombstone: deleted ? version : undefined,
+    }))
 }
 
 async function newestSequence(store: KvStore): Promise<number | undefined> {

@@ -1,5 +1,6 @@
 // What a prepared transaction leaves on a key until it is resolved. Described in docs/formats/shard.md.
 
+import { unreachable } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { Expiry } from '../schema/document-rules.ts'
@@ -77,6 +78,8 @@ function writeExpiry(writer: ByteWriter, expiry: Expiry): ByteWriter {
       return writeMillis(writer.u8(EXPIRY_AT), expiry.ms)
     case 'after-write':
       return writeMillis(writer.u8(EXPIRY_AFTER_WRITE), expiry.durationMs)
+    default:
+      return unreachable(expiry)
   }
 }
 

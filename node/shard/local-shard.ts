@@ -1,11 +1,11 @@
 // A shard in this process, with one replica. See shard.ts for the contract.
 
+import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { isServiceError, ServiceError } from '../../lib/errors.ts'
+import { isServiceError, type ServiceError } from '../../lib/errors.ts'
 import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
-import type { Outcome } from './apply-command.ts'
 import type {
   Command,
   CommandKind,
@@ -20,13 +20,14 @@ import type {
   WriteCommand,
   WriteOutcome,
 } from './command.ts'
-import { commandBytes } from './command-size.ts'
+import { COMMAND_BYTES, writeBytes } from './command-size.ts'
 import { checkRecord, type DocumentRecord } from './document-record.ts'
 import { GroupCommit } from './group-commit.ts'
 import { intentOutcome } from './intent-outcome.ts'
 import { rangeContains, type KeyRange } from './key-range.ts'
 import { documentKey, documentRange } from './keyspace.ts'
 import type { Hold } from './lock-table.ts'
+import { ProposedCommand } from './proposed-command.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
 import { scanSnapshot, type OverlayRow } from './shard-scan.ts'
 import { ShardState } from './shard-state.ts'
@@ -62,7 +63,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   readonly store: KvStore
   readonly #options: LocalShardOptions
   readonly #state: ShardState
-  readonly #log: GroupCommit<Command, Outcome>
+  readonly #log: GroupCommit<ProposedCommand, void>
   readonly #waiters: ReleaseWaiters
   #ttl: TtlPolicy | undefined
   #trouble: ServiceError | undefined
@@ -112,7 +113,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   async #readHeld(key: Buffer, hold: Hold): Promise<DocumentRecord | undefined> {
-    const now = this.#options.hybridClock.now()
+    const now = this.#options.hybridClock.readPoint()
     const decided = await this.#pushHolder(hold, now)
     if (decided.state !== 'committed') return this.#readStored(key)
     const record = intentOutcome(hold.intent.op, decided.commitTs)
@@ -164,11 +165,11 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   write(command: WriteCommand): Promise<WriteOutcome> {
-    return this.#propose({ kind: 'write', ...command })
+    return this.#propose({ kind: 'write', ...command }, writeBytes(command))
   }
 
   prepare(command: PrepareCommand): Promise<PrepareOutcome> {
-    return this.#propose({ kind: 'prepare', ...command })
+    return this.#propose({ kind: 'prepare', ...command }, writeBytes(command))
   }
 
   decide(command: DecideCommand): Promise<Decision> {
@@ -279,7 +280,7 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   /** For the shard's own housekeeping; others use the named methods. */
   housekeep<Kind extends 'expire' | 'retime' | 'collect'>(
-    command: Extract<Command, { kind: Kind }>,
+    command: Command<Kind>,
   ): Promise<OutcomeOf[Kind]> {
     return this.#propose(command)
   }
@@ -294,12 +295,14 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   async #propose<Kind extends CommandKind>(
-    command: Extract<Command, { kind: Kind }>,
+    command: Command<Kind>,
+    bytes = COMMAND_BYTES,
   ): Promise<OutcomeOf[Kind]> {
     try {
-      const outcome = await this.#log.propose<OutcomeOf[Kind]>(command, commandBytes(command))
+      const proposed = new ProposedCommand(command)
+      await this.#log.propose(proposed, bytes)
       this.#trouble = undefined
-      return outcome
+      return must(proposed.outcome, 'the outcome of an applied command').value
     } catch (error) {
       if (isServiceError(error) && isTrouble(error)) this.#trouble = error
       throw error

@@ -45,8 +45,7 @@ export async function* scanSnapshot(scan: SnapshotScan): AsyncGenerator<readonly
       overlay.takeBefore(key, rows)
       if (overlay.take(key, rows)) continue
       const newest = checkRecord(value)
-      const record =
-        versionOf(newest) <= scan.at ? newest : await versionAt(snapshot, key, scan.at)
+      const record = versionOf(newest) <= scan.at ? newest : await versionAt(snapshot, key, scan.at)
       if (record !== undefined && isSeen(record)) rows.push({ key, record })
     }
     if (rows.length > 0) yield rows

@@ -10,7 +10,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { millisOf, TIMESTAMP_ZERO, type HybridClock } from '../clock/hybrid-clock.ts'
 import type { KvOp, KvStore } from '../storage/kv-store.ts'
-import { applyCommand, ENDS_GROUP, type Outcome } from './apply-command.ts'
+import { ENDS_GROUP } from './apply-command.ts'
 import type { ApplyContext, LiveTransaction, ShardMemory } from './apply-context.ts'
 import type { Command, Decision } from './command.ts'
 import type { AppliedGroup, GroupTarget } from './group-commit.ts'
@@ -25,9 +25,13 @@ import {
 } from './keyspace.ts'
 import { LockTable } from './lock-table.ts'
 import { decodeLogEntry, encodeLogEntry, type LogEntry, type Touch } from './log-entry.ts'
+import type { ProposedCommand } from './proposed-command.ts'
 import { ShardView } from './shard-view.ts'
 import { decodeFinishedMark, decodeTransactionRecord } from './transaction-record.ts'
 import type { TransactionId } from './transaction-id.ts'
+
+/** More entries than fit into LevelDB's log before it becomes a table. */
+const CHECKED_ENTRIES_MAX = 100_000
 
 export interface ShardStateOptions {
   readonly store: KvStore
@@ -37,7 +41,7 @@ export interface ShardStateOptions {
   readonly onReleased: (transactionIds: readonly TransactionId[]) => void
 }
 
-export class ShardState implements GroupTarget<Command, Outcome> {
+export class ShardState implements GroupTarget<ProposedCommand, void> {
   readonly memory: ShardMemory = {
     locks: new LockTable(),
     live: new Map(),
@@ -70,17 +74,17 @@ export class ShardState implements GroupTarget<Command, Outcome> {
     return mark === undefined ? undefined : decodeFinishedMark(mark)
   }
 
-  endsGroup(command: Command): boolean {
+  endsGroup({ command }: ProposedCommand): boolean {
     return ENDS_GROUP[command.kind]
   }
 
-  beginGroup(): AppliedGroup<Command, Outcome> {
+  beginGroup(): AppliedGroup<ProposedCommand, void> {
     const view = new ShardView(this.#options.store)
     const released: Command[] = []
     return {
-      apply: (command) => {
-        if (ENDS_GROUP[command.kind]) released.push(command)
-        return this.#apply(view, command)
+      apply: (proposed) => {
+        if (ENDS_GROUP[proposed.command.kind]) released.push(proposed.command)
+        this.#apply(view, proposed)
       },
       write: () => this.#write(view.effects),
       publish: () => {
@@ -94,7 +98,10 @@ export class ShardState implements GroupTarget<Command, Outcome> {
     const { store } = this.#options
     if (effects.length === 0) return
     if (store.generation !== this.#generation) {
-      throw new ServiceError('UNAVAILABLE', 'the shard was reopened after a failed write; try again')
+      throw new ServiceError(
+        'UNAVAILABLE',
+        'the shard was reopened after a failed write; try again',
+      )
     }
     await store.write(effects, { sync: true })
   }
@@ -107,6 +114,7 @@ export class ShardState implements GroupTarget<Command, Outcome> {
     live.clear()
     pushFloors.clear()
     const last = await this.#lastEntry()
+    if (last !== undefined) await this.#checkLog(last.sequence)
     this.#sequence = last?.sequence ?? 0
     this.#durableSequence = this.#sequence
     if (last !== undefined) hybridClock.observeOwn(last.entry.stamp)
@@ -145,7 +153,27 @@ export class ShardState implements GroupTarget<Command, Outcome> {
     return undefined
   }
 
-  #apply(view: ShardView, command: Command): Outcome {
+  /**
+   * LevelDB skips damaged parts of its own log without a word. A hole in our sequence shows it, as
+   * long as we look back further than its log can reach (S1).
+   */
+  async #checkLog(newest: number): Promise<void> {
+    const back = { ...keyspaceRange('log'), reverse: true, limit: CHECKED_ENTRIES_MAX }
+    let expected = newest
+    for await (const page of this.#options.store.pages(back)) {
+      for (const [key] of page) {
+        if (sequenceOfLogKey(key) !== expected) {
+          throw new ServiceError(
+            'CORRUPTION',
+            `log entry ${expected} is missing: the store lost writes; restore it from a backup`,
+          )
+        }
+        expected--
+      }
+    }
+  }
+
+  #apply(view: ShardView, proposed: ProposedCommand): void {
     const { hybridClock, clock } = this.#options
     const stamp = hybridClock.now()
     const touches: Touch[] = []
@@ -159,14 +187,14 @@ export class ShardState implements GroupTarget<Command, Outcome> {
       monotonicMs: clock.monotonicMs(),
       touches,
     }
-    const outcome = applyCommand(context, command)
+    proposed.apply(context)
     // A refusal, or a command that found nothing to do, needs no entry.
-    if (view.effects.length === effectsBefore) return outcome
+    if (view.effects.length === effectsBefore) return
     this.#sequence = context.sequence
+    const { command } = proposed
     const version = versionOfEntry(command, stamp)
     const entry = encodeLogEntry({ kind: command.kind, stamp, version, touches })
     view.put(logKey(this.#sequence), entry)
-    return outcome
   }
 
   #publish(commands: readonly Command[]): void {

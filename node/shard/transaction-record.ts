@@ -8,6 +8,7 @@
 //   INV-T1  A decided record never changes: `decide` writes only over `pending`.
 //   INV-T6  A record goes only after every participant has confirmed its resolution.
 
+import { unreachable } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
@@ -62,6 +63,8 @@ function writeStatus(writer: ByteWriter, status: TransactionStatus): ByteWriter 
       return writer.u8(ABORTED)
     case 'committed':
       return writer.u8(COMMITTED).timestamp(status.commitTs)
+    default:
+      return unreachable(status)
   }
 }
 

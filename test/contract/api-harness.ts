@@ -65,7 +65,8 @@ export async function startApi(
 /** What a write to a table answers for, in one line. */
 export async function prepareBooks(api: Api): Promise<void> {
   await api.send({ method: 'POST', path: '/api/v1/tables/books', body: '{}' })
-  const body = '{"inserts":{"book/1":{"title":"Sea charts","price":12},"big":{"n":9007199254740993}}}'
+  const body =
+    '{"inserts":{"book/1":{"title":"Sea charts","price":12},"big":{"n":9007199254740993}}}'
   await api.send({ method: 'POST', path: '/api/v1/tables/books/batch', body })
 }
 
@@ -73,7 +74,9 @@ export function send(url: string, { method, path, body, headers = {} }: Sent): P
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
-    const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+    const isChunked = headers['transfer-encoding'] !== undefined
+    const length =
+      body === undefined || isChunked ? {} : { 'content-length': Buffer.byteLength(body) }
     const request = httpRequest(
       { hostname, port, method, path, agent: false, headers: { ...type, ...length, ...headers } },
       (response) => {

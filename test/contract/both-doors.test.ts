@@ -72,10 +72,21 @@ const requests: Readonly<Record<string, { sent: Sent; status: number }>> = {
   },
   'a document that is no object': { sent: post('{"inserts":{"k":1}}'), status: 400 },
   'text/plain': { sent: post(WRITE, { 'content-type': 'text/plain' }), status: 415 },
-  'utf-16': { sent: post(WRITE, { 'content-type': 'application/json;charset=utf-16' }), status: 415 },
+  'utf-16': {
+    sent: post(WRITE, { 'content-type': 'application/json;charset=utf-16' }),
+    status: 415,
+  },
   brotli: { sent: post(WRITE, { 'content-encoding': 'br' }), status: 415 },
   'broken gzip': { sent: post(WRITE, { 'content-encoding': 'gzip' }), status: 400 },
-  'a body beyond the limit': { sent: post(`{"inserts":{"k":{"a":"${'x'.repeat(70_000)}"}}}`), status: 413 },
+  'a body beyond the limit': {
+    sent: post(`{"inserts":{"k":{"a":"${'x'.repeat(70_000)}"}}}`),
+    status: 413,
+  },
+  'a chunked body': { sent: post(WRITE, { 'transfer-encoding': 'chunked' }), status: 201 },
+  'a chunked body beyond the limit': {
+    sent: post(' '.repeat(5_000_000), { 'transfer-encoding': 'chunked' }),
+    status: 413,
+  },
   'gzip beyond the limit': {
     sent: post(gzipSync(' '.repeat(1_000_000)), { 'content-encoding': 'gzip' }),
     status: 413,

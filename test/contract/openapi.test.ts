@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { OpenAPISchemaValidator } from 'express-openapi-validator/dist/framework/openapi.schema.validator.js'
 import { statusByErrorCode } from '../../node/api/error-status.ts'
 import { isJsonObject, loadContract } from '../../node/api/contract.ts'
 import type { JsonObject } from '../../node/api/contract.ts'
@@ -20,6 +21,13 @@ interface Example {
 describe('openapi/store.v1.yaml', () => {
   const ajv = new Ajv2020.default({ strict: false, allErrors: true })
   ajv.addSchema(document, 'contract')
+
+  it('is valid OpenAPI', () => {
+    const { openapi: version } = document
+    const validator = new OpenAPISchemaValidator({ version, validateApiSpec: true })
+
+    expect(validator.validate(JSON.parse(JSON.stringify(document))).errors ?? []).to.deep.equal([])
+  })
 
   it('names each operation once', () => {
     expect(new Set(operationIds).size).to.equal(operationIds.length)
@@ -129,6 +137,5 @@ function examplesOf(root: unknown): Example[] {
     parameters.push({ place, schema: `${place}/schema`, value: object['example'] })
   })
   // A pointer in a URI fragment is percent-encoded where it holds braces.
-  const encode = (pointer: string) => encodeURI(pointer)
-  return [...bodies, ...parameters].map((one) => ({ ...one, schema: encode(one.schema) }))
+  return [...bodies, ...parameters].map((one) => ({ ...one, schema: encodeURI(one.schema) }))
 }

@@ -131,7 +131,11 @@ export class MemoryStoreService implements StoreService {
         return (this.#find(this.#table(table), latin1(key))?.version ?? 0n) !== version
       })
       if (changed !== undefined) {
-        const conflict = { table: changed.table, key: utf8(changed.key), message: 'version changed' }
+        const conflict = {
+          table: changed.table,
+          key: utf8(changed.key),
+          message: 'version changed',
+        }
         return { status: 'aborted', conflict }
       }
       this.#apply(writes)
@@ -270,6 +274,7 @@ export class MemoryStoreService implements StoreService {
       this.#answers.set(key, { digest, result })
       return result
     }
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an equal digest is an equal operation
     if (before.digest === digest) return before.result as Result
     throw new ServiceError(
       'IDEMPOTENCY_MISMATCH',

@@ -3,12 +3,12 @@ import { startHealthServer } from '../../node/api/health-server.ts'
 import { ApiMetrics } from '../../node/api/metrics.ts'
 import { send } from '../contract/api-harness.ts'
 
-describe('startHealthServer', () => {
-  const start = async (ready: boolean, metrics = new ApiMetrics(['getStatus'])) => {
-    const service = { ready: () => ready }
-    return startHealthServer({ service, metrics, host: '127.0.0.1', port: 0 })
-  }
+function start(ready: boolean, metrics = new ApiMetrics(['getStatus'])) {
+  const service = { ready: () => ready }
+  return startHealthServer({ service, metrics, host: '127.0.0.1', port: 0 })
+}
 
+describe('startHealthServer', () => {
   it('is alive before it is ready', async () => {
     const server = await start(false)
 

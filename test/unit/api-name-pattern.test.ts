@@ -1,34 +1,40 @@
 import { expect } from 'chai'
-import fc from 'fast-check'
+import { array, assert, constantFrom, property, string, tuple } from 'fast-check'
 import { isServiceError } from '../../lib/errors.ts'
 import { parseNamePattern } from '../../node/api/name-pattern.ts'
 
-const atom = fc.constantFrom('a', 'b', '.', '[ab]', '[^a]', '\\w', '\\.', '(a|b)', '(?:ab)', '(b|)')
-const quantifier = fc.constantFrom('', '', '*', '+', '?', '{2}', '{1,}', '{0,2}', '*?')
-const piece = fc.tuple(atom, quantifier).map(([one, repeat]) => one + repeat)
-const pattern = fc
-  .array(fc.array(piece, { maxLength: 4 }), { minLength: 1, maxLength: 3 })
-  .chain((branches) => {
+const atom = constantFrom('a', 'b', '.', '[ab]', '[^a]', '\\w', '\\.', '(a|b)', '(?:ab)', '(b|)')
+const quantifier = constantFrom('', '', '*', '+', '?', '{2}', '{1,}', '{0,2}', '*?')
+const piece = tuple(atom, quantifier).map(([one, repeat]) => one + repeat)
+const pattern = array(array(piece, { maxLength: 4 }), { minLength: 1, maxLength: 3 }).chain(
+  (branches) => {
     const text = branches.map((branch) => branch.join('')).join('|')
-    return fc.constantFrom(text, `^${text}`, `${text}$`, `^(${text})$`, `(${text})+`)
-  })
-const name = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '.', '-', '1'), maxLength: 8 })
+    return constantFrom(text, `^${text}`, `${text}$`, `^(${text})$`, `(${text})+`)
+  },
+)
+const name = string({ unit: constantFrom('a', 'b', 'c', '.', '-', '1'), maxLength: 8 })
 
 describe('parseNamePattern', () => {
   it('agrees with RegExp', () => {
-    fc.assert(
-      fc.property(pattern, name, (text, candidate) => {
+    assert(
+      property(pattern, name, (text, candidate) => {
         expect(parseNamePattern(text)(candidate)).to.equal(new RegExp(text).test(candidate))
       }),
       { numRuns: 2000 },
     )
   })
 
-  for (const text of ['(a+)+$', '(a|a)*$', '(a|aa)+$', `${'a*'.repeat(200)}$`, '(.*)*(.*)*(.*)*$']) {
+  for (const text of [
+    '^(a+)+$',
+    '^(a|a)*$',
+    '^(a|aa)+$',
+    `^${'a*'.repeat(200)}$`,
+    '^(.*)*(.*)*(.*)*b$',
+  ]) {
     it(`answers ${text.slice(0, 20)} in time linear in the name`, () => {
       const matches = parseNamePattern(text)
 
-      expect(matches(`${'a'.repeat(255)}!`)).to.equal(new RegExp('\\.\\*').test(text))
+      expect(matches(`${'a'.repeat(255)}!`)).to.equal(false)
     })
   }
 

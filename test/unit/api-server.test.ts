@@ -18,8 +18,7 @@ async function startScan(url: string): Promise<IncomingMessage> {
   const { hostname, port } = new URL(url)
   const request = httpRequest({ hostname, port, path: LOOKUP, method: 'POST', agent: false })
   request.end()
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
-  return response
+  return new Promise((resolve) => request.once('response', resolve))
 }
 
 /** Endless pages that tell how many were asked for, and resolve `ended` when they are given up. */
@@ -39,6 +38,23 @@ function endlessPages() {
   return { pages, ended: ended.promise, asked: () => asked }
 }
 
+async function* brokenPages(...lines: readonly string[]): AsyncGenerator<Buffer> {
+  for (const line of lines) yield Buffer.from(line)
+  throw new ServiceError('UNAVAILABLE', 'shard 1 is gone')
+}
+
+function failUnexpectedly(): Promise<never> {
+  return Promise.reject(new Error('secret of /etc/quarry'))
+}
+
+function breakInvariant(): never {
+  throw new InvariantError('a belief')
+}
+
+function findLater(): Promise<StoredDocument> {
+  return Promise.resolve(FOUND)
+}
+
 describe('startApiServer', () => {
   it('refuses a host that others can reach, unless told that this is meant', async () => {
     const refused = await startApi({ host: '0.0.0.0' }).catch((error: unknown) => error)
@@ -52,13 +68,14 @@ describe('startApiServer', () => {
   for (const hotDoor of [true, false]) {
     describe(hotDoor ? 'with the hot door' : 'without the hot door', () => {
       it('hides what an unexpected error says, and logs it under a request id', async () => {
-        const lookup = () => Promise.reject(new Error('secret of /etc/quarry'))
-        await using api = await startApi({ hotDoor, service: { lookup } })
+        await using api = await startApi({ hotDoor, service: { lookup: failUnexpectedly } })
 
         const { status, body } = await api.send({ method: 'GET', path: `${LOOKUP}/k` })
 
         expect(status).to.equal(500)
-        expect(body).to.match(/^{"error":"internal error; request id [0-9a-f]+","code":"INTERNAL"}$/)
+        expect(body).to.match(
+          /^{"error":"internal error; request id [0-9a-f]+","code":"INTERNAL"}$/,
+        )
         const id = /id ([0-9a-f]+)/.exec(body)?.[1]
         expect(api.logged).to.have.length(1)
         expect(api.logged[0]).to.include(id).and.to.include('secret')
@@ -66,10 +83,7 @@ describe('startApiServer', () => {
       })
 
       it('answers a broken invariant and reports it once', async () => {
-        const lookup = () => {
-          throw new InvariantError('a belief')
-        }
-        await using api = await startApi({ hotDoor, service: { lookup } })
+        await using api = await startApi({ hotDoor, service: { lookup: breakInvariant } })
 
         const { status, body } = await api.send({ method: 'GET', path: `${LOOKUP}/k` })
 
@@ -79,8 +93,7 @@ describe('startApiServer', () => {
       })
 
       it('answers a lookup that has to wait', async () => {
-        const lookup = async () => FOUND
-        await using api = await startApi({ hotDoor, service: { lookup } })
+        await using api = await startApi({ hotDoor, service: { lookup: findLater } })
 
         const { status, headers } = await api.send({ method: 'GET', path: `${LOOKUP}/k` })
 
@@ -110,11 +123,9 @@ describe('startApiServer', () => {
   }
 
   it('breaks a scan off with a last line that tells why', async () => {
-    async function* pages() {
-      yield Buffer.from('{"key":"a"}\n')
-      throw new ServiceError('UNAVAILABLE', 'shard 1 is gone')
-    }
-    await using api = await startApi({ service: { scan: async () => pages() } })
+    await using api = await startApi({
+      service: { scan: async () => brokenPages('{"key":"a"}\n') },
+    })
 
     const response = await startScan(api.url)
     let text = ''
@@ -126,11 +137,7 @@ describe('startApiServer', () => {
   })
 
   it('answers a scan that fails before its first page with a plain error', async () => {
-    // oxlint-disable-next-line require-yield -- it fails before it could yield
-    async function* pages(): AsyncGenerator<Buffer> {
-      throw new ServiceError('UNAVAILABLE', 'shard 1 is gone')
-    }
-    await using api = await startApi({ service: { scan: async () => pages() } })
+    await using api = await startApi({ service: { scan: async () => brokenPages() } })
 
     const { status, body } = await api.send({ method: 'POST', path: LOOKUP })
 

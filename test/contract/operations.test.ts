@@ -1,0 +1,237 @@
+// Every operation done right: the answer has the documented status and fits the documented schema.
+
+import { gzipSync } from 'node:zlib'
+import Ajv2020 from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { isJsonObject, loadContract } from '../../node/api/contract.ts'
+import { startApi } from './api-harness.ts'
+import type { Api, Received } from './api-harness.ts'
+
+const BOOKS = '/api/v1/tables/books'
+
+describe('the operations of the store API', () => {
+  const contract = loadContract()
+  const ajv = new Ajv2020.default({ strict: false })
+  ajv.addSchema(contract.document, 'contract')
+  const answered = new Set<string>()
+  let api: Api
+
+  beforeEach(async () => {
+    api = await startApi()
+    await api.send({ method: 'POST', path: BOOKS, body: '{"split_keys":["m"]}' })
+    await write('{"inserts":{"a":{"n":1,"who":{"name":"Ann"}},"z":{"n":12345678901234567890}}}')
+  })
+
+  afterEach(() => api[Symbol.asyncDispose]())
+
+  /** Sends, and checks the answer against what the contract says about this operation and status. */
+  async function operate(
+    operationId: string,
+    path: string,
+    body?: string | Buffer,
+    headers = {},
+  ): Promise<Received> {
+    const operation = contract.operations.find((known) => known.operationId === operationId)!
+    const { method, template } = operation
+    const received = await api.send({
+      method,
+      path,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    })
+    answered.add(operationId)
+    const [type] = (received.headers['content-type'] ?? '').split(';')
+    if (type === 'application/json') {
+      const responses = memberOf(
+        contract.document.paths[template],
+        method.toLowerCase(),
+        'responses',
+      )
+      const response = memberOf(responses, String(received.status))
+      const reference = memberOf(response, '$ref')
+      const place =
+        typeof reference === 'string'
+          ? reference.slice(1)
+          : `/paths/${pointer(template)}/${method.toLowerCase()}/responses/${received.status}`
+      const schema = encodeURI(`${place}/content/application~1json/schema`)
+      const validate = ajv.compile({ $ref: `contract#${schema}` })
+      const fits = validate(JSON.parse(received.body))
+      expect(fits, `${received.body} ${JSON.stringify(validate.errors)}`).to.equal(true)
+    }
+    return received
+  }
+
+  function write(body: string, headers = {}): Promise<Received> {
+    return operate('batchWrite', `${BOOKS}/batch`, body, headers)
+  }
+
+  async function versionOf(key: string): Promise<string> {
+    const { headers } = await operate('lookupDocument', `${BOOKS}/lookup/${key}`)
+    return String(headers['x-service-version'])
+  }
+
+  it('tell the status', async () => {
+    const { status, body } = await operate('getStatus', '/api/v1/status')
+
+    expect(status).to.equal(200)
+    expect(JSON.parse(body)).to.include({ health: 'healthy', tables: 1 })
+  })
+
+  it('create, list, describe and drop tables', async () => {
+    const created = await operate('createTable', '/api/v1/tables/boats')
+    const listed = await operate('listTables', '/api/v1/tables?prefix=bo&pattern=^b.*[st]$')
+    const described = await operate('getTable', BOOKS)
+    const dropped = await operate('dropTable', '/api/v1/tables/boats')
+
+    expect(created.status).to.equal(200)
+    expect(JSON.parse(listed.body)).to.have.length(2)
+    expect(Object.keys(JSON.parse(described.body).shards)).to.have.length(2)
+    expect([dropped.status, dropped.body]).to.deep.equal([204, ''])
+    expect((await operate('getTable', '/api/v1/tables/boats')).status).to.equal(404)
+  })
+
+  it('narrow the list by a pattern that is not encoded', async () => {
+    const { body } = await operate('listTables', '/api/v1/tables?pattern=^b(x|o)*k*s$')
+
+    expect(JSON.parse(body)).to.have.length(1)
+  })
+
+  it('replace a schema and hold writes to it', async () => {
+    const schema = '{"enforce_types":true,"document_schemas":{"b":{"schema":{"required":["n"]}}}}'
+    const { status } = await operate('updateTableSchema', `${BOOKS}/schema`, schema)
+
+    const refused = await write('{"inserts":{"c":{"_type":"b"}}}')
+
+    expect([status, refused.status]).to.deep.equal([200, 400])
+  })
+
+  it('write in the order of deletes, inserts, transforms', async () => {
+    const transform = '{"key":"a","operations":[{"op":"$inc","path":"n","value":2}]}'
+    const { status, body } = await write(
+      `{"transforms":[${transform}],"inserts":{"a":{"n":5}},"deletes":["a","b"]}`,
+    )
+
+    expect([status, body]).to.deep.equal([201, '{"inserted":1,"deleted":2,"transformed":1}'])
+    expect((await operate('lookupDocument', `${BOOKS}/lookup/a`)).body).to.equal('{"n":7}')
+  })
+
+  it('apply a request with an idempotency key once', async () => {
+    const headers = { 'idempotency-key': 'k1' }
+    const inc = '{"transforms":[{"key":"a","operations":[{"op":"$inc","path":"n","value":1}]}]}'
+
+    const first = await write(inc, headers)
+    const second = await write(inc, headers)
+    const other = await write('{"deletes":["a"]}', headers)
+
+    expect([first.status, second.status, other.status]).to.deep.equal([201, 201, 422])
+    const { body } = await operate('lookupDocument', `${BOOKS}/lookup/a?fields=n`)
+    expect(body).to.equal('{"n":2}')
+  })
+
+  it('write to several tables', async () => {
+    await operate('createTable', '/api/v1/tables/boats', '{}')
+
+    const { status, body } = await operate(
+      'crossTableBatch',
+      '/api/v1/batch',
+      '{"tables":{"books":{"deletes":["a"]},"boats":{"inserts":{"x":{}}}},"sync_level":"write"}',
+    )
+
+    expect(status).to.equal(201)
+    expect(JSON.parse(body).tables.boats).to.deep.equal({ inserted: 1, deleted: 0, transformed: 0 })
+  })
+
+  it('commit what was read, and abort what has changed', async () => {
+    const version = await versionOf('a')
+    const commit = JSON.stringify({
+      read_set: [
+        { table: 'books', key: 'a', version },
+        { table: 'books', key: 'new', version: '0' },
+      ],
+      tables: { books: { inserts: { new: { n: 1 } } } },
+    })
+
+    const committed = await operate('commitTransaction', '/api/v1/transactions/commit', commit)
+    const aborted = await operate('commitTransaction', '/api/v1/transactions/commit', commit)
+
+    expect(committed.status).to.equal(200)
+    expect(aborted.status).to.equal(409)
+    const body: unknown = JSON.parse(aborted.body)
+    expect(body).to.deep.include({
+      status: 'aborted',
+      conflict: { table: 'books', key: 'new', message: 'version changed' },
+      code: 'CONFLICT',
+    })
+    expect(body).to.have.property('error').that.includes('"new"')
+  })
+
+  it('merge a page, compressed or not', async () => {
+    const page = '{"records":{"z":{"n":12345678901234567890},"b":{"n":2}}}'
+
+    const trial = await operate(
+      'mergeTable',
+      `${BOOKS}/merge`,
+      page.replace('{', '{"dry_run":true,'),
+    )
+    const done = await operate('mergeTable', `${BOOKS}/merge`, gzipSync(page), {
+      'content-encoding': 'gzip',
+    })
+
+    expect(JSON.parse(trial.body)).to.deep.include({ deleted: 1, deleted_ids: ['a'], upserted: 1 })
+    expect(JSON.parse(done.body)).to.include({ deleted: 1, upserted: 1, skipped: 1 })
+    expect((await operate('lookupDocument', `${BOOKS}/lookup/a`)).status).to.equal(404)
+  })
+
+  it('scan with and without a body', async () => {
+    const keys = await operate('scanTable', `${BOOKS}/lookup`)
+    const range =
+      '{"from":"a","inclusive_from":true,"to":"z","exclusive_to":true,"fields":["who.name"]}'
+    const named = await operate('scanTable', `${BOOKS}/lookup`, range)
+    const filter = '{"filter_query":{"min":12345678901234567890,"field":"n","inclusive_max":true}}'
+    const filtered = await operate('scanTable', `${BOOKS}/lookup`, filter)
+
+    expect(keys.headers['content-type']).to.equal('application/x-ndjson')
+    expect(keys.body).to.equal('{"key":"a"}\n{"key":"z"}\n')
+    expect(named.body).to.equal('{"key":"a","who":{"name":"Ann"}}\n')
+    expect(filtered.body).to.equal('{"key":"z"}\n')
+  })
+
+  it('project a document', async () => {
+    const kept = await operate('lookupDocument', `${BOOKS}/lookup/a?fields=who.*`)
+    const left = await operate('lookupDocument', `${BOOKS}/lookup/a?fields=-who`)
+
+    expect([kept.body, left.body]).to.deep.equal(['{"who":{"name":"Ann"}}', '{"n":1}'])
+  })
+
+  it('publish the contract and a page that needs nothing from elsewhere', async () => {
+    const text = await operate('getContract', '/api/v1/openapi.yaml')
+    const page = await operate('getDocs', '/api/v1/docs')
+    const root = await api.send({ method: 'GET', path: '/' })
+
+    expect(text.body).to.equal(contract.text.toString())
+    expect([root.status, root.headers.location]).to.deep.equal([302, '/api/v1/docs'])
+    expect(page.headers['content-security-policy']).to.include("script-src 'self'")
+    expect(page.body).to.not.match(/https?:|style=|<script>/)
+    for (const [, asset] of page.body.matchAll(/(?:src|href)="([^"]+)"/g)) {
+      const { status } = await api.send({ method: 'GET', path: `/api/v1/${asset}` })
+      expect(status, asset).to.equal(200)
+    }
+  })
+
+  it('answer the health check', async () => {
+    expect((await operate('getHealth', '/healthz')).body).to.equal('ok')
+  })
+
+  it('have all been tried', () => {
+    const ids = contract.operations.map(({ operationId }) => operationId)
+    expect([...answered]).to.have.members(ids)
+  })
+})
+
+function memberOf(value: unknown, ...names: readonly string[]): unknown {
+  return names.reduce<unknown>((at, name) => (isJsonObject(at) ? at[name] : undefined), value)
+}
+
+function pointer(template: string): string {
+  return template.replaceAll('/', '~1')
+}
