@@ -20,13 +20,13 @@ export interface Rejection {
   readonly isJson: boolean
 }
 
-/** What a line of a report says: the document to try again, and the key it had. */
+/** What a line of a report says: what to try again, and the key it had. */
 export interface ReportedDocument {
   readonly key: string | undefined
-  readonly json: Buffer
+  readonly bytes: Buffer
 }
 
-const MEMBERS = 'line,key,error,code,document'
+const HEAD_MEMBERS = 'line,key,error,code'
 const MARK = '{"line":'
 
 export function formatRejection(rejection: Rejection): Buffer {
@@ -40,14 +40,20 @@ function headText({ line, key, error, code }: Omit<Rejection, 'bytes' | 'isJson'
   return JSON.stringify({ line, key: key ?? null, error, code }).slice(0, -1)
 }
 
-/** The document in a line of a report; undefined for any other line. */
+/** The document, or the text, in a line of a report; undefined for any other line. */
 export function parseReportLine(value: object, bytes: Buffer): ReportedDocument | undefined {
-  if (!bytes.subarray(0, MARK.length).equals(Buffer.from(MARK))) return undefined
-  if (Object.keys(value).join(',') !== MEMBERS || !isReportEntry(value)) return undefined
+  if (!bytes.subarray(0, MARK.length).equals(Buffer.from(MARK)) || !isReportEntry(value)) {
+    return undefined
+  }
   const key = value.key ?? undefined
+  const members = Object.keys(value).join(',')
+  if (members === `${HEAD_MEMBERS},text` && typeof value.text === 'string') {
+    return { key, bytes: Buffer.from(value.text) }
+  }
+  if (members !== `${HEAD_MEMBERS},document`) return undefined
   const head = Buffer.from(`${headText({ ...value, key })},"document":`)
   if (!bytes.subarray(0, head.length).equals(head)) return undefined
-  return { key, json: bytes.subarray(head.length, bytes.length - 1) }
+  return { key, bytes: bytes.subarray(head.length, bytes.length - 1) }
 }
 
 interface ReportEntry {
@@ -55,6 +61,7 @@ interface ReportEntry {
   readonly key: string | null
   readonly error: string
   readonly code: string
+  readonly text?: unknown
 }
 
 function isReportEntry(value: object): value is ReportEntry {

@@ -102,23 +102,37 @@ function readItem(line: Line, keyRule: KeyRule): SourceItem | undefined {
   if (!isUtf8(line.bytes)) return unreadable(line, { problem: NOT_UTF8, isJson: false })
   const text = line.bytes.toString('utf8')
   if (text.trim().length === 0) return undefined
+  return readDocument(line, text, (value) => {
+    const reported = parseReportLine(value, line.bytes)
+    if (reported === undefined) return withKey(line, keyOf(keyRule, value, text))
+    return readReported(line.number, reported, keyRule)
+  })
+}
+
+/** What a line of an error report was about: its document, under the key that it had. */
+function readReported(
+  number: number,
+  { key, bytes }: ReportedDocument,
+  keyRule: KeyRule,
+): SourceItem {
+  const text = bytes.toString('utf8')
+  return readDocument({ number, bytes }, text, (value) =>
+    withKey(
+      { number, bytes },
+      key === undefined ? keyOf(keyRule, value, text) : { kind: 'key', key },
+    ),
+  )
+}
+
+function readDocument(
+  line: NumberedBytes,
+  text: string,
+  read: (value: object) => SourceItem,
+): SourceItem {
   const value = parseJson(text)
   if (value === undefined) return unreadable(line, { problem: NOT_JSON, isJson: false })
   if (!isPlainObject(value)) return unreadable(line, { problem: NOT_OBJECT, isJson: true })
-
-  const reported = parseReportLine(value, line.bytes)
-  if (reported !== undefined) return readReported(line, reported, keyRule)
-  return withKey({ number: line.number, bytes: line.bytes }, keyOf(keyRule, value, text))
-}
-
-/** A line of an error report: its document, under the key that it had. */
-function readReported(line: Line, reported: ReportedDocument, keyRule: KeyRule): SourceItem {
-  const inner = { number: line.number, bytes: reported.json }
-  if (reported.key !== undefined) return withKey(inner, { kind: 'key', key: reported.key })
-  const text = reported.json.toString('utf8')
-  const value = parseJson(text)
-  if (!isPlainObject(value)) return unreadable(inner, { problem: NOT_OBJECT, isJson: true })
-  return withKey(inner, keyOf(keyRule, value, text))
+  return read(value)
 }
 
 interface NumberedBytes {

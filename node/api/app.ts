@@ -14,7 +14,7 @@ import { NO_OPERATION } from './metrics.ts'
 import type { ApiMetrics } from './metrics.ts'
 import type { ApiContext } from './operation.ts'
 import type { Reply } from './reply.ts'
-import { readBody } from './request-body.ts'
+import { bodyMissing, readBody } from './request-body.ts'
 import { BYTE_PARSED_OPERATIONS, buildRequestValidator } from './request-validator.ts'
 import type { RequestValidator } from './request-validator.ts'
 import { RouteTable, decodeParams } from './route-table.ts'
@@ -88,10 +88,6 @@ class FrontDoor {
     if (body.length === 0 && operation.body === 'required') throw bodyMissing()
     return body
   }
-}
-
-export function bodyMissing(): ServiceError {
-  return new ServiceError('INVALID_ARGUMENT', 'the body is empty; send a JSON object')
 }
 
 function parseJson(body: Buffer): unknown {

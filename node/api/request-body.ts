@@ -106,6 +106,11 @@ async function decompress(received: Buffer, bytesMax: number): Promise<Buffer> {
   }
 }
 
+/** For operations that cannot do without a body. */
+export function bodyMissing(): ServiceError {
+  return invalid('the body is empty; send a JSON object')
+}
+
 function invalid(message: string): ServiceError {
   return new ServiceError('INVALID_ARGUMENT', message)
 }

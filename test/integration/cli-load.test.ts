@@ -118,6 +118,18 @@ describe('quarry load', () => {
     expect(report.split('\n')[2]).to.contain('--key FIELD')
   })
 
+  it('writes the same report again when nothing was repaired', async () => {
+    const report = path.join(folder, 'errors.ndjson')
+    const stdin = '{"id":\n[1]\n{"name":"no key"}\n'
+    await runCommand(['load', 'books', '--errors', report], { url: service.url, stdin })
+    const first = await readFile(report, 'utf8')
+
+    const run = await runCommand(['load', 'books', report, '--errors', report], service)
+
+    expect(run.exitCode).to.equal(1)
+    expect(await readFile(report, 'utf8')).to.equal(first)
+  })
+
   it('leaves no report when everything was loaded', async () => {
     await runCommand(['load', 'books', ...errorsOf()], { url: service.url, stdin: '{"id":"a"}' })
 

@@ -113,10 +113,19 @@ describe('error report', () => {
         const reported = parseReportLine(JSON.parse(line.toString()), line)
 
         expect(reported?.key).to.equal(head.key)
-        expect(reported?.json.toString()).to.equal(bytes.toString())
+        expect(reported?.bytes.toString()).to.equal(bytes.toString())
       },
     )
     fc.assert(property)
+  })
+
+  it('gives back the text of what was no JSON', () => {
+    const head = { line: 1, key: undefined, error: 'e', code: 'c' }
+    const line = formatRejection({ ...head, bytes: Buffer.from('{"a":'), isJson: false })
+
+    const reported = parseReportLine(JSON.parse(line.toString()), line.subarray(0, -1))
+
+    expect(reported?.bytes.toString()).to.equal('{"a":')
   })
 
   for (const text of [
@@ -124,7 +133,7 @@ describe('error report', () => {
     '{"line":1,"key":"a","error":"e","code":"c","document":{},"more":1}',
     '{"line":"1","key":"a","error":"e","code":"c","document":{}}',
     '{"line":1, "key":"a","error":"e","code":"c","document":{}}',
-    '{"line":1,"key":"a","error":"e","code":"c","text":"x"}',
+    '{"line":1,"key":"a","error":"e","code":"c","text":{}}',
   ]) {
     it(`takes ${text} for an ordinary document`, () => {
       expect(parseReportLine(JSON.parse(text), Buffer.from(text))).to.equal(undefined)

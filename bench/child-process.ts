@@ -1,0 +1,77 @@
+// A server under test, or a peer: a process that says on its first line of output that it serves.
+
+import { spawn } from 'node:child_process'
+import type { ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { must } from '../lib/assert.ts'
+
+const STDERR_KEPT_MAX = 4096
+
+export interface ChildOptions {
+  readonly name: string
+  /** For node: its own options, the script, and the script's arguments. */
+  readonly args: readonly string[]
+}
+
+export class ReadyProcess implements AsyncDisposable {
+  readonly #name: string
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>
+  readonly #closed: Promise<unknown>
+  readonly #killAtExit: () => void
+  #stderr = ''
+
+  /** Resolves with the process and the JSON of its first line. */
+  static async start(options: ChildOptions): Promise<[ReadyProcess, unknown]> {
+    const process = new ReadyProcess(options)
+    return [process, await process.#firstLine()]
+  }
+
+  private constructor({ name, args }: ChildOptions) {
+    this.#name = name
+    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#closed = once(this.#child, 'close')
+    this.#child.stderr.on('data', (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-STDERR_KEPT_MAX)
+    })
+    this.#killAtExit = () => this.#child.kill('SIGKILL')
+    process.once('exit', this.#killAtExit)
+  }
+
+  get pid(): number {
+    return must(this.#child.pid, `process id of ${this.#name}`)
+  }
+
+  /** Ends it in order. Throws if it did not end well. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM')
+    await this.finished()
+  }
+
+  /** Waits for an end of its own. */
+  async finished(): Promise<void> {
+    await this.#closed
+    process.off('exit', this.#killAtExit)
+    if (this.#child.exitCode !== 0) throw this.#failure('did not end well')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await this.stop()
+  }
+
+  async #firstLine(): Promise<unknown> {
+    const lines = createInterface({ input: this.#child.stdout })
+    const ended = this.#closed.then(() => {
+      throw this.#failure('ended before it was ready')
+    })
+    const [line] = await Promise.race([once(lines, 'line'), ended])
+    ended.catch(() => undefined) // from here on `finished` reports the end
+    return JSON.parse(String(line))
+  }
+
+  #failure(what: string): Error {
+    const { exitCode, signalCode } = this.#child
+    return new Error(`${this.#name} ${what} (${signalCode ?? exitCode}): ${this.#stderr}`)
+  }
+}

@@ -1,0 +1,18 @@
+// The load generator's process: jobs come in as messages, one at a time, and answers go out.
+
+import { systemClock } from '../../lib/clock.ts'
+import type { Job, JobAnswer } from './load-job.ts'
+import { runJob } from './run-job.ts'
+
+process.on('message', (job: Job) => {
+  void answer(job).then((reply) => process.send?.(reply))
+})
+process.on('disconnect', () => process.exit())
+
+async function answer(job: Job): Promise<JobAnswer> {
+  try {
+    return { kind: 'result', result: await runJob(job, systemClock) }
+  } catch (error) {
+    return { kind: 'failure', message: String(error) }
+  }
+}

@@ -1,0 +1,92 @@
+// The bytes of the requests that a plan asks for.
+
+import { seededRandom } from '../../lib/random.ts'
+import { buildDocumentSource, documentKey, scatter } from '../documents/document-source.ts'
+import type { InsertBatches, InsertEach, Lookups, RequestPlan } from './load-job.ts'
+
+/** Undefined when there are no more. */
+export type NextRequest = () => Buffer | undefined
+
+export function buildRequests(plan: RequestPlan): NextRequest {
+  switch (plan.kind) {
+    case 'insert-batches':
+      return plan.prepared ? prepare(insertBatches(plan)) : insertBatches(plan)
+    case 'insert-each':
+      return insertEach(plan)
+    case 'lookups':
+      return lookups(plan)
+  }
+}
+
+function insertBatches(plan: InsertBatches): NextRequest {
+  const { path, firstDocument, documents, documentsPerBatch, keyOrder } = plan
+  const source = buildDocumentSource(plan.shape, plan.seed)
+  const keyAt = keyNaming(keyOrder, documents)
+  let sent = 0
+  return () => {
+    if (sent >= documents) return undefined
+    const end = Math.min(documents, sent + documentsPerBatch)
+    const members: string[] = []
+    for (; sent < end; sent += 1) {
+      const { key, document } = keyAt(sent, firstDocument)
+      members.push(`"${key}":${source.documentAt(document)}`)
+    }
+    return postRequest(path, `{"inserts":{${members.join(',')}}}`)
+  }
+}
+
+type KeyNaming = (
+  sent: number,
+  first: number,
+) => { readonly key: string; readonly document: number }
+
+const SHARD_PREFIXES = 'abcd'
+
+function keyNaming(order: InsertBatches['keyOrder'], documents: number): KeyNaming {
+  const named = (document: number) => ({ key: documentKey(document), document })
+  switch (order) {
+    case 'ascending':
+      return (sent, first) => named(first + sent)
+    case 'scattered':
+      return (sent, first) => named(first + scatter(sent, documents))
+    case 'by-shard':
+      return (sent, first) => ({
+        key: `${SHARD_PREFIXES.charAt(sent % SHARD_PREFIXES.length)}-${documentKey(first + sent)}`,
+        document: first + sent,
+      })
+  }
+}
+
+function prepare(next: NextRequest): NextRequest {
+  const requests: Buffer[] = []
+  for (let request = next(); request !== undefined; request = next()) requests.push(request)
+  let sent = 0
+  return () => requests[sent++]
+}
+
+function insertEach({ target, seed, firstDocument }: InsertEach): NextRequest {
+  const source = buildDocumentSource('kilobyte', seed)
+  let index = firstDocument
+  return () => {
+    const key = documentKey(index)
+    const body = `{"inserts":{"${key}":${source.documentAt(index)}}}`
+    index += 1
+    return postRequest(target.kind === 'batch' ? target.path : `/${key}`, body)
+  }
+}
+
+function lookups({ path, seed, documents }: Lookups): NextRequest {
+  const random = seededRandom(seed)
+  return () => {
+    const key = documentKey(Math.floor(random() * documents))
+    return Buffer.from(`GET ${path}${key} HTTP/1.1\r\nHost: bench\r\n\r\n`, 'latin1')
+  }
+}
+
+function postRequest(path: string, body: string): Buffer {
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+    'latin1', // the documents are ASCII
+  )
+}

@@ -1,0 +1,166 @@
+// The real store as a process of its own: started by bin/quarry, ended by signals.
+//
+// Nothing outlives a test: `kill` and `stop` signal the process that serves (its log names its pid)
+// and then wait until nobody holds the output pipes any more, neither it nor a wrapper above it.
+
+import { spawn } from 'node:child_process'
+import type { ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+
+const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
+const LOG_LINES_MAX = 200
+
+export interface StoreProcessOptions {
+  readonly dataDir: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface Ending {
+  readonly exitCode: number | null
+  readonly signal: NodeJS.Signals | null
+  /** The last lines of standard error. */
+  readonly log: string
+}
+
+type Child = ChildProcessByStdio<null, Readable, Readable>
+
+export class StoreProcess implements AsyncDisposable {
+  readonly api: string
+  readonly health: string
+  readonly pid: number
+  readonly #launch: Launch
+
+  private constructor(launch: Launch, ready: Ready, pid: number) {
+    this.#launch = launch
+    this.api = ready.api
+    this.health = ready.health
+    this.pid = pid
+  }
+
+  /** Resolves once the store says that it is ready; rejects with its log if it ends instead. */
+  static async start(options: StoreProcessOptions): Promise<StoreProcess> {
+    const launch = new Launch(options)
+    const [ready, pid] = await Promise.race([
+      Promise.all([launch.ready, launch.servingPid]),
+      launch.ended.then((ending) => {
+        throw new Error(`the store ended before it was ready (${JSON.stringify(ending)})`)
+      }),
+    ])
+    return new StoreProcess(launch, ready, pid)
+  }
+
+  /** Resolves when the process has ended, for whatever reason. */
+  get ended(): Promise<Ending> {
+    return this.#launch.ended
+  }
+
+  /** SIGKILL: no handler runs, no buffer is flushed. */
+  kill(): Promise<Ending> {
+    return this.#signal('SIGKILL')
+  }
+
+  /** SIGTERM: the orderly end. */
+  stop(): Promise<Ending> {
+    return this.#signal('SIGTERM')
+  }
+
+  /** Memory that the process holds now. */
+  residentBytes(): number {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill()
+  }
+
+  #signal(signal: NodeJS.Signals): Promise<Ending> {
+    if (this.#launch.isRunning()) process.kill(this.pid, signal)
+    return this.#launch.ended
+  }
+}
+
+/** Starts the store to see it fail. */
+export async function failedStart(options: StoreProcessOptions): Promise<Ending> {
+  const launch = new Launch(options)
+  const started = launch.ready.then(() => launch.kill())
+  const ending = await launch.ended
+  await Promise.race([started, launch.ended])
+  return ending
+}
+
+/** Starts the store and kills it `afterMs` later, most likely in the middle of its start. */
+export async function killedStart(options: StoreProcessOptions, afterMs: number): Promise<Ending> {
+  const launch = new Launch(options)
+  const timer = setTimeout(() => launch.kill(), afterMs)
+  const ending = await launch.ended
+  clearTimeout(timer)
+  return ending
+}
+
+interface Ready {
+  readonly api: string
+  readonly health: string
+}
+
+class Launch {
+  readonly ready: Promise<Ready>
+  readonly servingPid: Promise<number>
+  readonly ended: Promise<Ending>
+  readonly #child: Child
+
+  constructor({ dataDir, env = {} }: StoreProcessOptions) {
+    const args = ['swarm', '--data-dir', dataDir, '--api-port', '0', '--health-port', '0']
+    this.#child = spawn(process.execPath, [BIN, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    })
+    const log: string[] = []
+    this.ready = firstJson<Ready>(this.#child.stdout, ({ event }) => event === 'ready')
+    this.servingPid = firstJson<{ pid: number }>(this.#child.stderr, (line) => 'pid' in line, log)
+      .then(({ pid }) => pid)
+    this.ended = endOf(this.#child, log)
+  }
+
+  isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  kill(): void {
+    if (this.isRunning()) this.#child.kill('SIGKILL')
+  }
+}
+
+/** The first line that is JSON and fits; never settles when there is none. */
+function firstJson<Line>(
+  input: Readable,
+  fits: (line: Readonly<Record<string, unknown>>) => boolean,
+  log: string[] = [],
+): Promise<Line> {
+  return new Promise((resolve) => {
+    createInterface({ input }).on('line', (text) => {
+      log.push(text)
+      if (log.length > LOG_LINES_MAX) log.shift()
+      const line = parseJson(text)
+      if (line !== undefined && fits(line)) resolve(line as Line)
+    })
+  })
+}
+
+function parseJson(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** 'close' comes after the exit, and when no process holds the pipes any more. */
+async function endOf(child: Child, log: readonly string[]): Promise<Ending> {
+  const [exitCode, signal] = await once(child, 'close')
+  return { exitCode, signal, log: log.join('\n') }
+}

@@ -1,0 +1,27 @@
+// What may be set from outside for the long random tests; nothing else in test/ reads these.
+
+import { randomInt } from 'node:crypto'
+import { EnvReader } from '../../lib/env.ts'
+import type { Env } from '../../lib/env.ts'
+
+export interface TestSettings {
+  /** Replays a random test; chosen anew when it is not given. Every such test prints it. */
+  readonly seed: number
+  /** SIGKILLs of the crash test. */
+  readonly crashRounds: number
+  /** Command sequences of the model-based test. */
+  readonly modelRuns: number
+  /** A path that fast-check printed, to go straight to the smallest failing sequence. */
+  readonly modelPath: string
+}
+
+export function parseTestSettings(env: Env): TestSettings {
+  const read = new EnvReader(env)
+  const max = 2 ** 31 - 1
+  return read.done({
+    seed: read.integer('QUARRY_TEST_SEED', { default: randomInt(max), min: 0, max }),
+    crashRounds: read.integer('QUARRY_CRASH_ROUNDS', { default: 50, min: 1, max: 1_000_000 }),
+    modelRuns: read.integer('QUARRY_MODEL_RUNS', { default: 60, min: 1, max: 1_000_000 }),
+    modelPath: env['QUARRY_MODEL_PATH'] ?? '',
+  })
+}
