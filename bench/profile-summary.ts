@@ -44,6 +44,8 @@ export function summariseProfile(profile: CpuProfile, entriesMax: number): reado
 function placeOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {
   const name = functionName === '' ? '(anonymous)' : functionName
   if (url === '') return name
-  const file = url.replace(/^file:\/\//, '').replace(/^.*?\/(?=(?:node|lib|cli|node_modules)\/)/, '')
+  const file = url
+    .replace(/^file:\/\//, '')
+    .replace(/^.*?\/(?=(?:node|lib|cli|node_modules)\/)/, '')
   return `${name} ${file}:${lineNumber + 1}`
 }

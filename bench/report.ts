@@ -50,10 +50,7 @@ export function renderLatencies(latencies: readonly LatencyFinding[]): string {
   return renderTable(head, cells)
 }
 
-export function renderTable(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): string {
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
   )

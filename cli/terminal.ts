@@ -26,7 +26,8 @@ export async function writeLine(output: Output, line = ''): Promise<void> {
   await write(output, `${line}\n`)
 }
 
-const SGR = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 }
+/** Codes of Select Graphic Rendition (ECMA-48, 8.3.117). */
+const SGR = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 }
 export type Style = keyof typeof SGR
 
 /** The text in colour, or untouched when this output shows none. */

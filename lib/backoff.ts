@@ -40,10 +40,6 @@ export class Backoff {
     this.#random = random
   }
 
-  get retries(): number {
-    return this.#retries
-  }
-
   /** Waits for the next turn; false, at once, when the retries are used up. Rejects on abort. */
   async wait({ atLeastMs = 0, signal }: BackoffWait = {}): Promise<boolean> {
     if (this.#retries >= this.#policy.retriesMax) return false

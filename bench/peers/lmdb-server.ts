@@ -25,7 +25,7 @@ await db.flushed
 const server = createServer({ noDelay: true }, (request, response) => {
   const key = must(request.url, 'path').slice(1)
   if (request.method === 'GET') get(key, response)
-  else void put(key, request, response)
+  else put(key, request, response)
 })
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
@@ -44,11 +44,21 @@ function get(key: string, response: ServerResponse): void {
   else answer(response, 200, value)
 }
 
-async function put(key: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+function put(key: string, request: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  await db.put(key, chunks.length === 1 ? must(chunks[0], 'chunk') : Buffer.concat(chunks))
-  await db.flushed
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    void store(
+      key,
+      chunks.length === 1 ? must(chunks[0], 'chunk') : Buffer.concat(chunks),
+      response,
+    )
+  })
+}
+
+async function store(key: string, value: Buffer, response: ServerResponse): Promise<void> {
+  await db.put(key, value)
+  await db.flushed // the put alone resolves when it is visible, which is before it is on disk
   answer(response, 201, DONE)
 }
 

@@ -9,7 +9,7 @@ import type { OpenTable } from './open-table.ts'
 import type { TableAdmin } from './table-admin.ts'
 import type { TableRegistry } from './table-registry.ts'
 import type { PartCollector } from './transaction-part.ts'
-import type { RunOutcome } from './transaction-runner.ts'
+import type { RunOutcome, TransactionConflict } from './transaction-runner.ts'
 
 export const IDEMPOTENCY_TABLE = '_idempotency'
 const RETENTION = '1h'
@@ -24,6 +24,8 @@ export interface IdempotencyRequest<Answer> {
   /** What the request answers when it takes effect; known before, because counts are of entries. */
   readonly answer: Answer
   readonly run: () => Promise<RunOutcome>
+  /** What it answers when it is in conflict and takes no effect: a retry gets the same. */
+  readonly answerOf: (conflict: TransactionConflict) => Answer
 }
 
 export type IdempotentOutcome<Answer> =
@@ -52,7 +54,7 @@ export class Idempotency {
    * Runs the request once, or answers what it answered the first time. Throws IDEMPOTENCY_MISMATCH
    * when the key was used for a different request.
    */
-  async once<Answer>(request: IdempotencyRequest<Answer>): Promise<IdempotentOutcome<Answer>> {
+  async once<Answer>(request: IdempotencyRequest<Answer>): Promise<Answer> {
     const { digest, collector, answer } = request
     const table = await this.#table()
     const key = Buffer.from(request.key)
@@ -64,14 +66,30 @@ export class Idempotency {
       if (text !== undefined) {
         const earlier: StoredAnswer<Answer> = JSON.parse(text)
         if (earlier.digest !== digest) throw mismatch()
-        return { kind: 'answer', answer: earlier.answer }
+        return earlier.answer
       }
       const outcome = await request.run()
-      if (outcome.kind === 'committed') return { kind: 'answer', answer }
-      if (outcome.table !== IDEMPOTENCY_TABLE) return outcome
+      if (outcome.kind === 'committed') return answer
+      if (outcome.table !== IDEMPOTENCY_TABLE) {
+        await this.#remember(table, { key, digest, answer: request.answerOf(outcome) })
+        continue // and answer what is remembered now, be it this or an earlier answer
+      }
       await this.#with.clock.sleep(DUPLICATE_WAIT_MS) // the same request is on its way elsewhere
     }
     throw new ServiceError('CONFLICT', 'the same Idempotency-Key is in use; try again')
+  }
+
+  /** Keeps an answer without an effect, unless there is one already. */
+  async #remember<Answer>(
+    table: OpenTable,
+    { key, ...stored }: StoredAnswer<Answer> & { readonly key: Buffer },
+  ): Promise<void> {
+    const json = Buffer.from(JSON.stringify(stored))
+    await table.shardOf(key).write({
+      checks: [{ key, version: TIMESTAMP_ZERO }],
+      ops: [{ kind: 'put', key, ...table.rules.check(key, json) }],
+      ttl: table.ttl,
+    })
   }
 
   async #storedText(table: OpenTable, key: Buffer): Promise<string | undefined> {

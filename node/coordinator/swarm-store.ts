@@ -1,5 +1,6 @@
 // The store in one process. See store-service.ts for the contract.
 
+import { InvariantError } from '../../lib/assert.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/document-record.ts'
 import { LocalShard } from '../shard/local-shard.ts'
@@ -28,7 +29,12 @@ import { tableInfoOf } from './table-info.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
 import { PartCollector } from './transaction-part.ts'
-import type { RunOptions, RunOutcome, TransactionRunner } from './transaction-runner.ts'
+import type {
+  RunOptions,
+  RunOutcome,
+  TransactionConflict,
+  TransactionRunner,
+} from './transaction-runner.ts'
 
 export interface SwarmStoreOptions {
   readonly registry: TableRegistry
@@ -109,14 +115,16 @@ export class SwarmStore implements StoreService {
     const answer: CommitResult = { status: 'committed', tables: countsByTable(writes) }
     const runOptions = runOptionsOf(options, 'refuse')
     const run = (): Promise<RunOutcome> => this.#with.runner.run(collector.parts, runOptions)
-    const outcome =
-      options.idempotency === undefined
-        ? await run()
-        : await this.#with.idempotency.once({ ...options.idempotency, collector, answer, run })
-    if (outcome.kind === 'answer') return outcome.answer
-    if (outcome.kind === 'committed') return answer
-    const { table, key, message } = outcome
-    return { status: 'aborted', conflict: { table, key: key.toString(), message } }
+    const answerOf = ({ table, key, message }: TransactionConflict): CommitResult => ({
+      status: 'aborted',
+      conflict: { table, key: key.toString(), message },
+    })
+    if (options.idempotency !== undefined) {
+      const request = { ...options.idempotency, collector, answer, run, answerOf }
+      return this.#with.idempotency.once<CommitResult>(request)
+    }
+    const outcome = await run()
+    return outcome.kind === 'committed' ? answer : answerOf(outcome)
   }
 
   merge(name: string, request: MergeRequest): Promise<MergeResult> {
@@ -160,10 +168,11 @@ export class SwarmStore implements StoreService {
       return answer
     }
     const run = (): Promise<RunOutcome> => this.#with.runner.run(collector.parts, runOptions)
-    const request = { ...options.idempotency, collector, answer, run }
-    const outcome = await this.#with.idempotency.once(request)
-    // Without a read set there is nothing that could conflict but the idempotency record itself.
-    return outcome.kind === 'answer' ? outcome.answer : answer
+    // Without a read set there is nothing that could conflict.
+    const answerOf = ({ message }: TransactionConflict): never => {
+      throw new InvariantError(`a write without a read set was in conflict: ${message}`)
+    }
+    return this.#with.idempotency.once({ ...options.idempotency, collector, answer, run, answerOf })
   }
 
   #addAll(collector: PartCollector, writes: readonly TableWrites[]): void {

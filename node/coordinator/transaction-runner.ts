@@ -133,6 +133,7 @@ export class TransactionRunner {
       if (budget.options.onContention === 'wait') {
         // Younger transactions let go first (W1); the anchor must not wait without a record.
         const younger = begunAtOf(outcome.holder.transactionId) > budget.begunAt
+        this.#with.router.shardAt(anchor)?.heartbeat(transactionId)
         if (younger && !isAnchor && (await this.#waitFor(part, outcome.holder, budget))) continue
       } else if (await this.#clearDecided(shard, outcome.holder)) {
         continue

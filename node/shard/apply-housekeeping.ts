@@ -10,22 +10,27 @@ import {
   expiresAtMsOf,
   isDeleted,
   jsonOf,
+  ttlGenerationOf,
   versionOf,
   type DocumentRecord,
 } from './document-record.ts'
-import { expiryKey, finishedKey, historyKey, logKey } from './keyspace.ts'
+import { expiryKey, finishedKey, historyKey, logKey, RETIMED_KEY } from './keyspace.ts'
 
 /** Deletes documents whose expiry is still the one the leader saw. */
 export function applyExpire(
   context: ApplyContext,
-  { candidates, nowMs }: ExpireCommand,
+  { candidates, nowMs, generation }: ExpireCommand,
 ): { readonly deleted: number } {
   let deleted = 0
   for (const { key, expiresAtMs } of candidates) {
     const record = context.view.record(key)
     if (record === undefined || isDeleted(record) || expiresAtMsOf(record) !== expiresAtMs) {
       context.view.del(expiryKey(expiresAtMs, key)) // an index entry without its document
-    } else if (expiresAtMs <= nowMs && isFree(context, key)) {
+    } else if (
+      expiresAtMs <= nowMs &&
+      ttlGenerationOf(record) === (generation & 0xffff) &&
+      isFree(context, key)
+    ) {
       removeDocument(context, key, context.stamp)
       deleted++
     }
@@ -35,7 +40,7 @@ export function applyExpire(
 
 export function applyRetime(
   context: ApplyContext,
-  { generation, documents }: RetimeCommand,
+  { generation, documents, completes }: RetimeCommand,
 ): { readonly changed: number } {
   let changed = 0
   for (const { key, version, expiresAtMs } of documents) {
@@ -44,7 +49,13 @@ export function applyRetime(
     retime(context, { key, record, generation, expiresAtMs })
     changed++
   }
+  if (completes) context.view.put(RETIMED_KEY, encodeGeneration(generation))
   return { changed }
+}
+
+/** What RETIMED_KEY holds. */
+export function encodeGeneration(generation: number): Buffer {
+  return Buffer.from(String(generation))
 }
 
 interface Retiming {

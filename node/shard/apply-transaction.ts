@@ -26,12 +26,8 @@ import type {
   WriteOutcome,
 } from './command.ts'
 import { encodeIntent } from './intent-codec.ts'
-import { finishedKey, intentKey, transactionKey } from './keyspace.ts'
-import {
-  decodeFinishedMark,
-  encodeFinishedMark,
-  encodeTransactionRecord,
-} from './transaction-record.ts'
+import { intentKey, transactionKey } from './keyspace.ts'
+import { encodeTransactionRecord } from './transaction-record.ts'
 import { begunAtOf, type TransactionId } from './transaction-id.ts'
 
 /** How long the end of a transaction is remembered; a prepare that is older is refused unseen. */
@@ -97,7 +93,7 @@ export function applyResolve(context: ApplyContext, command: ResolveCommand): un
       applyPlanned(context, { key, op: intent.op }, decision.commitTs)
     }
   }
-  context.view.put(finishedKey(transactionId), encodeFinishedMark(decision))
+  context.view.markFinished(transactionId, decision)
 }
 
 /** Aborts a transaction that has no record here and, by its mark, keeps it from ever beginning. */
@@ -114,8 +110,8 @@ export function applyForget(
 ): undefined {
   const live = context.memory.live.get(transactionId)
   if (live === undefined || live.status.state === 'pending') return
+  // The anchor is a participant too, so its own resolution has left the finished mark.
   context.view.del(transactionKey(anchor, transactionId))
-  context.view.put(finishedKey(transactionId), encodeFinishedMark(live.status))
 }
 
 function refusalOf(
@@ -161,13 +157,13 @@ function isFinished({ view, memory, nowMs }: ApplyContext, id: TransactionId): b
   if (millisOf(begunAtOf(id)) + FINISHED_RETENTION_MS <= nowMs) return true
   const live = memory.live.get(id)
   if (live !== undefined) return live.status.state !== 'pending'
-  return view.storedValue(finishedKey(id)) !== undefined
+  return view.finished(id) !== undefined
 }
 
 function finishAsAborted({ view }: ApplyContext, transactionId: TransactionId): Decision {
-  const mark = view.storedValue(finishedKey(transactionId))
-  if (mark !== undefined) return decodeFinishedMark(mark)
-  view.put(finishedKey(transactionId), encodeFinishedMark({ state: 'aborted' }))
+  const earlier = view.finished(transactionId)
+  if (earlier !== undefined) return earlier
+  view.markFinished(transactionId, { state: 'aborted' })
   return { state: 'aborted' }
 }
 

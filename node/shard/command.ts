@@ -70,6 +70,8 @@ export interface ResolveCommand {
 }
 
 export interface ExpireCommand {
+  /** Of the policy the leader saw: a document stamped by another one is not expired by it. */
+  readonly generation: number
   readonly candidates: readonly { readonly key: Buffer; readonly expiresAtMs: number }[]
   readonly nowMs: number
 }
@@ -77,6 +79,8 @@ export interface ExpireCommand {
 /** Gives documents the expiry of a changed TTL policy, without changing their version. */
 export interface RetimeCommand {
   readonly generation: number
+  /** Whether the pass has now been over every document. */
+  readonly completes: boolean
   readonly documents: readonly {
     readonly key: Buffer
     readonly version: Timestamp

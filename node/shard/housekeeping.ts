@@ -13,9 +13,11 @@ import {
   keyOfDocumentKey,
   keyspaceRange,
   parseExpiryKey,
+  RETIMED_KEY,
   sequenceOfLogKey,
   transactionIdOfFinishedKey,
 } from './keyspace.ts'
+import { encodeGeneration } from './apply-housekeeping.ts'
 import { decodeLogEntry, type Touch } from './log-entry.ts'
 import type { LocalShard } from './local-shard.ts'
 import { buildTransactionId } from './transaction-id.ts'
@@ -33,13 +35,19 @@ const NO_RANDOM_BITS = '0'.repeat(16)
 /** Deletes every document that expired more than the grace period ago; answers how many. */
 export async function expireDue(shard: LocalShard, nowMs: number): Promise<number> {
   let deleted = 0
-  if (shard.ttl === undefined) return 0
+  const { ttl } = shard
+  if (ttl === undefined) return 0
   const due = { ...keyspaceRange('expiry'), lt: expiryKey(nowMs - EXPIRY_GRACE_MS, NO_KEY) }
   let batch: { key: Buffer; expiresAtMs: number }[] = []
   const flush = async (): Promise<void> => {
     const candidates = batch
     batch = []
-    const outcome = await shard.housekeep({ kind: 'expire', candidates, nowMs })
+    const outcome = await shard.housekeep({
+      kind: 'expire',
+      generation: ttl.generation,
+      candidates,
+      nowMs,
+    })
     deleted += outcome.deleted
   }
   for await (const page of shard.store.pages(due)) {
@@ -119,12 +127,14 @@ async function finishedBefore(store: KvStore, ms: number): Promise<CollectComman
 export async function retimeDocuments(shard: LocalShard, signal: AbortSignal): Promise<number> {
   const { ttl } = shard
   const generation = ttl?.generation ?? 0
+  if (isRetimed(shard.store, generation)) return 0
   let changed = 0
   let batch: RetimeCommand['documents'][number][] = []
-  const flush = async (): Promise<void> => {
+  const flush = async (completes: boolean): Promise<void> => {
     const documents = batch
     batch = []
-    changed += (await shard.housekeep({ kind: 'retime', generation, documents })).changed
+    const command = { kind: 'retime', generation, documents, completes } as const
+    changed += (await shard.housekeep(command)).changed
   }
   for await (const page of shard.store.pages(documentRange({ start: NO_KEY, end: undefined }))) {
     for (const [stored, record] of page) {
@@ -134,9 +144,15 @@ export async function retimeDocuments(shard: LocalShard, signal: AbortSignal): P
       }
       const expiresAtMs = ttl === undefined ? 0 : effectiveExpiryMs(record, ttl)
       batch.push({ key: keyOfDocumentKey(stored), version: versionOf(record), expiresAtMs })
-      if (batch.length === HOUSEKEEPING_BATCH_MAX) await flush()
+      if (batch.length === HOUSEKEEPING_BATCH_MAX) await flush(false)
     }
   }
-  if (batch.length > 0) await flush()
+  await flush(true)
   return changed
+}
+
+/** A shard without a mark has documents of generation 0 at most: those of a table without a TTL. */
+function isRetimed(store: KvStore, generation: number): boolean {
+  const mark = store.get(RETIMED_KEY)
+  return mark === undefined ? generation === 0 : mark.equals(encodeGeneration(generation))
 }

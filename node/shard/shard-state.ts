@@ -205,6 +205,8 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
         released.push(command.transactionId)
       } else if (command.kind === 'forget') {
         this.#forget(command.transactionId)
+      } else if (command.kind === 'abandon') {
+        this.memory.pushFloors.delete(command.transactionId)
       }
     }
     if (released.length > 0) this.#options.onReleased(released)

@@ -1,6 +1,9 @@
 import type { KvOp, KvStore } from '../storage/kv-store.ts'
+import type { Decision } from './command.ts'
 import { checkRecord, type DocumentRecord } from './document-record.ts'
-import { documentKey } from './keyspace.ts'
+import { documentKey, finishedKey } from './keyspace.ts'
+import type { TransactionId } from './transaction-id.ts'
+import { decodeFinishedMark, encodeFinishedMark } from './transaction-record.ts'
 
 /**
  * The shard's state as a group of commands sees it while it is applied: the store below, the
@@ -9,6 +12,7 @@ import { documentKey } from './keyspace.ts'
 export class ShardView {
   readonly #store: KvStore
   readonly #records = new Map<string, DocumentRecord | undefined>()
+  readonly #finished = new Map<TransactionId, Decision>()
   readonly #effects: KvOp[] = []
 
   constructor(store: KvStore) {
@@ -39,7 +43,7 @@ export class ShardView {
     this.#effects.push({ type: 'del', key: documentKey(key) })
   }
 
-  /** Any other keyspace: written blindly, never read back within a group. */
+  /** Other keyspaces are written blindly and never read back within a group. */
   put(key: Buffer, value: Uint8Array): void {
     this.#effects.push({ type: 'put', key, value })
   }
@@ -48,7 +52,16 @@ export class ShardView {
     this.#effects.push({ type: 'del', key })
   }
 
-  storedValue(key: Buffer): Buffer | undefined {
-    return this.#store.get(key)
+  /** How a transaction ended, if it did and that is still remembered. */
+  finished(transactionId: TransactionId): Decision | undefined {
+    const inGroup = this.#finished.get(transactionId)
+    if (inGroup !== undefined) return inGroup
+    const mark = this.#store.get(finishedKey(transactionId))
+    return mark === undefined ? undefined : decodeFinishedMark(mark)
+  }
+
+  markFinished(transactionId: TransactionId, decision: Decision): void {
+    this.#finished.set(transactionId, decision)
+    this.put(finishedKey(transactionId), encodeFinishedMark(decision))
   }
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -94,6 +95,24 @@ describe('quarry swarm', () => {
       expect(table.status).to.equal(200)
     })
   }
+
+  it('ends at once on a second signal, while a request holds up the orderly end', async () => {
+    const child = quarry(swarm())
+    const { api } = await readyLine(child)
+    const slow = request(`${api}/api/v1/tables/books`, { method: 'POST' })
+    slow.on('error', () => {}) // cut off when the process ends
+    slow.setHeader('content-type', 'application/json')
+    slow.setHeader('expect', '100-continue')
+    slow.flushHeaders()
+    await once(slow, 'continue')
+
+    // The request keeps the first signal from ending the process; one of the next does.
+    const signals = setInterval(() => child.kill('SIGTERM'), 100)
+    await once(child, 'close')
+    clearInterval(signals)
+
+    expect(child.exitCode).to.equal(130)
+  })
 
   it('takes a Ctrl-C that reaches both wrapper and child as one', async () => {
     const preload = path.join(folder, 'older-node.cjs')

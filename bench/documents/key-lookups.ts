@@ -1,0 +1,33 @@
+import type { RowResult } from '../finding.ts'
+import type { Bench } from '../suite.ts'
+import { compare } from './comparison.ts'
+import { LMDB_PEER, startLmdbPeer } from './lmdb-peer.ts'
+import { loadTable } from './load-table.ts'
+import { createTable, lookupPath, startQuarry } from './quarry-server.ts'
+
+const DOCUMENTS = 100_000
+
+export async function keyLookups(bench: Bench): Promise<RowResult> {
+  const documents = bench.quick ? DOCUMENTS / 10 : DOCUMENTS
+  await using server = await startQuarry(bench, 'lookups')
+  await using peer = await startLmdbPeer(bench, { name: 'lookups-peer', documents })
+  await createTable(server, 'lookups')
+  await loadTable(bench, server, { table: 'lookups', shape: 'kilobyte', documents })
+  const plan = (run: number) => ({ kind: 'lookups', seed: bench.seed + run, documents }) as const
+  return compare(bench, {
+    label: 'key lookups',
+    goal: { kind: 'at-least', value: 0.6 },
+    ours: {
+      name: 'quarry',
+      origin: server.origin,
+      pid: server.process.pid,
+      nextPlan: (run) => ({ ...plan(run), path: lookupPath('lookups') }),
+    },
+    peer: {
+      name: LMDB_PEER,
+      origin: peer.origin,
+      pid: peer.process.pid,
+      nextPlan: (run) => ({ ...plan(run), path: '/' }),
+    },
+  })
+}

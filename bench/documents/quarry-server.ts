@@ -1,0 +1,66 @@
+// Our server, as users run it: bin/quarry swarm in a process of its own.
+
+import path from 'node:path'
+import { ReadyProcess } from '../child-process.ts'
+import type { Bench } from '../suite.ts'
+
+const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
+export const SETTLE_TIMEOUT_MS = 20_000
+
+export interface QuarryServer extends AsyncDisposable {
+  readonly origin: string
+  readonly process: ReadyProcess
+}
+
+/** `name` names the data directory: the same name serves the same data again. */
+export async function startQuarry(bench: Bench, name: string): Promise<QuarryServer> {
+  const { profileDirectory, directory } = bench
+  const profiling =
+    profileDirectory === undefined
+      ? []
+      : ['--cpu-prof', '--cpu-prof-dir', path.join(profileDirectory, name)]
+  const [process, ready] = await ReadyProcess.start({
+    name: 'quarry',
+    args: [
+      ...profiling,
+      ...[BIN, 'swarm', '--data-dir', path.join(directory, name)],
+      ...['--api-port', '0', '--health-port', '0', '--log-level', 'warn'],
+    ],
+  })
+  const { api } = ready as { readonly api: string }
+  return { origin: api, process, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() }
+}
+
+export async function createTable(
+  { origin }: QuarryServer,
+  table: string,
+  body: object = {},
+): Promise<void> {
+  await call(`${origin}${tablePath(table)}`, 'POST', body)
+}
+
+export async function dropTable({ origin }: QuarryServer, table: string): Promise<void> {
+  await call(`${origin}${tablePath(table)}`, 'DELETE')
+}
+
+export function tablePath(table: string): string {
+  return `/api/v1/tables/${table}`
+}
+
+export function batchPath(table: string): string {
+  return `${tablePath(table)}/batch`
+}
+
+export function lookupPath(table: string): string {
+  return `${tablePath(table)}/lookup/`
+}
+
+async function call(url: string, method: string, body?: object): Promise<void> {
+  const init = { method, headers: { 'content-type': 'application/json' } }
+  const response = await fetch(
+    url,
+    body === undefined ? init : { ...init, body: JSON.stringify(body) },
+  )
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${url}: status ${response.status}: ${text}`)
+}

@@ -1,0 +1,48 @@
+import type { RowResult } from '../finding.ts'
+import type { RequestPlan } from '../load/load-job.ts'
+import type { Bench } from '../suite.ts'
+import { compare } from './comparison.ts'
+import { LMDB_PEER, startLmdbPeer } from './lmdb-peer.ts'
+import { batchPath, createTable, startQuarry } from './quarry-server.ts'
+
+/** More than any run can write, so that the keys of one run are not those of the next. */
+export const KEYS_PER_RUN = 1_000_000
+
+export async function singleWrites(bench: Bench): Promise<RowResult> {
+  await using server = await startQuarry(bench, 'writes')
+  await using peer = await startLmdbPeer(bench, { name: 'writes-peer', documents: 0 })
+  await createTable(server, 'writes')
+  const plans = insertPlans(bench.seed, 0)
+  const peerPlans = insertPlans(bench.seed, 0)
+  return compare(bench, {
+    label: 'durable single-document writes',
+    goal: { kind: 'at-least', value: 0.9 },
+    ours: {
+      name: 'quarry',
+      origin: server.origin,
+      pid: server.process.pid,
+      nextPlan: () => plans({ kind: 'batch', path: batchPath('writes') }),
+    },
+    peer: {
+      name: LMDB_PEER,
+      origin: peer.origin,
+      pid: peer.process.pid,
+      nextPlan: () => peerPlans({ kind: 'bare' }),
+    },
+  })
+}
+
+type InsertTarget = Extract<RequestPlan, { readonly kind: 'insert-each' }>['target']
+
+/** Each plan writes keys that no plan before it wrote. */
+export function insertPlans(
+  seed: number,
+  firstDocument: number,
+): (target: InsertTarget) => RequestPlan {
+  let next = firstDocument
+  return (target) => {
+    const plan = { kind: 'insert-each', target, seed, firstDocument: next } as const
+    next += KEYS_PER_RUN
+    return plan
+  }
+}

@@ -1,0 +1,81 @@
+import { tmpdir } from 'node:os'
+import { parseArgs } from 'node:util'
+
+export interface BenchOptions {
+  readonly suite: string
+  /** Undefined for all of the suite. */
+  readonly rows: readonly string[] | undefined
+  readonly quick: boolean
+  readonly runs: number
+  readonly seed: number
+  readonly profile: boolean
+  /** Where to write all figures as JSON. */
+  readonly jsonFile: string | undefined
+  /** A Markdown file whose figures to replace. */
+  readonly updateFile: string | undefined
+  /** In which the data of the run is kept while it runs. */
+  readonly directory: string
+}
+
+export const USAGE = `usage: npm run bench -- <suite> [options]
+
+suites: documents
+
+  --rows a,b         only these rows
+  --quick            a tenth of the data, shorter runs
+  --runs <n>         repetitions of each comparison (default 5)
+  --seed <n>         of the documents and of the choice of keys (default 1)
+  --profile          leave CPU profiles of our server, and say what they hold
+  --json <file>      write all figures as JSON
+  --update <file>    replace the figures in a Markdown file, such as docs/benchmarks.md
+  --directory <dir>  a folder on the disk to measure (default: the one for temporary files)
+`
+
+/** Throws an Error that says what is wrong. */
+export function parseOptions(args: readonly string[], suites: readonly string[]): BenchOptions {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      rows: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      runs: { type: 'string', default: '5' },
+      seed: { type: 'string', default: '1' },
+      profile: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      update: { type: 'string' },
+      directory: { type: 'string', default: tmpdir() },
+    },
+  })
+  const [suite, ...rest] = positionals
+  if (suite === undefined || rest.length > 0) throw new Error('name one suite')
+  if (!suites.includes(suite)) throw new Error(`no suite ${suite}; there is ${suites.join(', ')}`)
+  return {
+    suite,
+    rows: values.rows?.split(','),
+    quick: values.quick,
+    runs: parseCount('runs', values.runs),
+    seed: parseCount('seed', values.seed),
+    profile: values.profile,
+    jsonFile: values.json,
+    updateFile: values.update,
+    directory: values.directory,
+  }
+}
+
+/** The rows to run, in the order of the suite. Throws an Error for a row that is not in it. */
+export function selectRows(
+  wanted: readonly string[] | undefined,
+  known: readonly string[],
+): readonly string[] {
+  if (wanted === undefined) return known
+  const unknown = wanted.filter((row) => !known.includes(row))
+  if (unknown.length === 0) return known.filter((row) => wanted.includes(row))
+  throw new Error(`no row ${unknown.join(', ')}; there are ${known.join(', ')}`)
+}
+
+function parseCount(name: string, text: string): number {
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new Error(`--${name} must be a whole number above 0, not ${text}`)
+}

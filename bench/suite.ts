@@ -1,0 +1,31 @@
+import type { Clock } from '../lib/clock.ts'
+import type { RowResult } from './finding.ts'
+import type { LoadGenerator } from './load/load-generator.ts'
+
+/** What every suite is given. */
+export interface Bench {
+  /** An empty folder of this run alone, deleted at its end. */
+  readonly directory: string
+  /** Where our server leaves CPU profiles; undefined for none. */
+  readonly profileDirectory: string | undefined
+  readonly generator: LoadGenerator
+  readonly clock: Clock
+  readonly quick: boolean
+  /** How often each comparison is repeated. */
+  readonly runs: number
+  readonly seed: number
+  /** Says on standard error what is being done. */
+  progress(message: string): void
+}
+
+/** Rows run in the order of their listing. Disposal ends what rows have left for later rows. */
+export interface Suite extends AsyncDisposable {
+  readonly rows: Readonly<Record<string, () => Promise<RowResult>>>
+}
+
+export interface SuiteEntry {
+  /** Packages whose versions belong to the figures. */
+  readonly packages: readonly string[]
+  readonly rowNames: readonly string[]
+  build(bench: Bench): Suite
+}
