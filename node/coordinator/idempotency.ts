@@ -28,9 +28,6 @@ export interface IdempotencyRequest<Answer> {
   readonly answerOf: (conflict: TransactionConflict) => Answer
 }
 
-export type IdempotentOutcome<Answer> =
-  { readonly kind: 'answer'; readonly answer: Answer } | Extract<RunOutcome, { kind: 'conflict' }>
-
 /** The document of a key. Equal digests mean requests of one kind, hence answers of one shape. */
 interface StoredAnswer<Answer> {
   readonly digest: string

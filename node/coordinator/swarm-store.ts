@@ -115,16 +115,12 @@ export class SwarmStore implements StoreService {
     const answer: CommitResult = { status: 'committed', tables: countsByTable(writes) }
     const runOptions = runOptionsOf(options, 'refuse')
     const run = (): Promise<RunOutcome> => this.#with.runner.run(collector.parts, runOptions)
-    const answerOf = ({ table, key, message }: TransactionConflict): CommitResult => ({
-      status: 'aborted',
-      conflict: { table, key: key.toString(), message },
-    })
     if (options.idempotency !== undefined) {
-      const request = { ...options.idempotency, collector, answer, run, answerOf }
+      const request = { ...options.idempotency, collector, answer, run, answerOf: abortedBy }
       return this.#with.idempotency.once<CommitResult>(request)
     }
     const outcome = await run()
-    return outcome.kind === 'committed' ? answer : answerOf(outcome)
+    return outcome.kind === 'committed' ? answer : abortedBy(outcome)
   }
 
   merge(name: string, request: MergeRequest): Promise<MergeResult> {
@@ -169,10 +165,8 @@ export class SwarmStore implements StoreService {
     }
     const run = (): Promise<RunOutcome> => this.#with.runner.run(collector.parts, runOptions)
     // Without a read set there is nothing that could conflict.
-    const answerOf = ({ message }: TransactionConflict): never => {
-      throw new InvariantError(`a write without a read set was in conflict: ${message}`)
-    }
-    return this.#with.idempotency.once({ ...options.idempotency, collector, answer, run, answerOf })
+    const request = { ...options.idempotency, collector, answer, run, answerOf: neverInConflict }
+    return this.#with.idempotency.once(request)
   }
 
   #addAll(collector: PartCollector, writes: readonly TableWrites[]): void {
@@ -193,6 +187,14 @@ export class SwarmStore implements StoreService {
       .tables()
       .filter(({ record }) => !record.name.startsWith(INTERNAL_PREFIX))
   }
+}
+
+function abortedBy({ table, key, message }: TransactionConflict): CommitResult {
+  return { status: 'aborted', conflict: { table, key: key.toString(), message } }
+}
+
+function neverInConflict({ message }: TransactionConflict): never {
+  throw new InvariantError(`a write without a read set was in conflict: ${message}`)
 }
 
 function storedOf(record: DocumentRecord | undefined): StoredDocument | undefined {
