@@ -15,6 +15,8 @@ export interface ChildOptions {
   readonly args: readonly string[]
 }
 
+export type FirstLine = Readonly<Record<string, unknown>>
+
 export class ReadyProcess implements AsyncDisposable {
   readonly #name: string
   readonly #child: ChildProcessByStdio<null, Readable, Readable>
@@ -22,8 +24,8 @@ export class ReadyProcess implements AsyncDisposable {
   readonly #killAtExit: () => void
   #stderr = ''
 
-  /** Resolves with the process and the JSON of its first line. */
-  static async start(options: ChildOptions): Promise<[ReadyProcess, unknown]> {
+  /** Resolves with the process and the JSON object of its first line. */
+  static async start(options: ChildOptions): Promise<[ReadyProcess, FirstLine]> {
     const process = new ReadyProcess(options)
     return [process, await process.#firstLine()]
   }
@@ -60,7 +62,7 @@ export class ReadyProcess implements AsyncDisposable {
     if (this.#child.exitCode === null && this.#child.signalCode === null) await this.stop()
   }
 
-  async #firstLine(): Promise<unknown> {
+  async #firstLine(): Promise<FirstLine> {
     const lines = createInterface({ input: this.#child.stdout })
     const ended = this.#closed.then(() => {
       throw this.#failure('ended before it was ready')

@@ -75,12 +75,16 @@ async function packageVersion(name: string): Promise<string> {
 }
 
 async function currentCommit(): Promise<string> {
-  const git = (...args: string[]) => promisify(execFile)('git', args, { cwd: ROOT })
   try {
-    const { stdout: commit } = await git('rev-parse', '--short=12', 'HEAD')
-    const { stdout: changes } = await git('status', '--porcelain')
-    return commit.trim() + (changes === '' ? '' : ' with uncommitted changes')
+    const commit = await git('rev-parse', '--short=12', 'HEAD')
+    const changes = await git('status', '--porcelain')
+    return commit + (changes === '' ? '' : ' with uncommitted changes')
   } catch {
     return 'unknown' // an archive of the sources has no history
   }
+}
+
+async function git(...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)('git', args, { cwd: ROOT })
+  return stdout.trim()
 }

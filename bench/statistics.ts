@@ -46,6 +46,6 @@ export class Samples {
   }
 
   sorted(): Float64Array {
-    return this.#values.slice(0, this.#length).sort()
+    return this.#values.subarray(0, this.#length).toSorted()
   }
 }

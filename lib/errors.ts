@@ -1,6 +1,7 @@
 /** Expected trouble. `code` is the contract; `message` is for people and may change at any time. */
 export type ErrorCode =
   | 'INVALID_ARGUMENT'
+  | 'FORBIDDEN'
   | 'NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'ALREADY_EXISTS'

@@ -97,6 +97,5 @@ async function ingestPeer(bench: Bench, { documents, keyOrder }: Ingest): Promis
   const [peer, answer] = await ReadyProcess.start({ name: 'classic-level', args })
   await peer.finished()
   await rm(folder, { recursive: true })
-  const { elapsedMs } = answer as { readonly elapsedMs: number }
-  return (documents / elapsedMs) * 1000
+  return (documents / Number(answer['elapsedMs'])) * 1000
 }

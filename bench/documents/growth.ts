@@ -48,7 +48,7 @@ interface Stores {
 
 interface Work {
   readonly label: string
-  planFor(bench: Bench, store: Store): (run: number) => RequestPlan
+  readonly planFor: (bench: Bench, store: Store) => (run: number) => RequestPlan
 }
 
 async function compareSizes(

@@ -14,7 +14,7 @@ export async function keyLookups(bench: Bench): Promise<RowResult> {
   await createTable(server, 'lookups')
   await loadTable(bench, server, { table: 'lookups', shape: 'kilobyte', documents })
   const plan = (run: number) => ({ kind: 'lookups', seed: bench.seed + run, documents }) as const
-  return compare(bench, {
+  return await compare(bench, {
     label: 'key lookups',
     goal: { kind: 'at-least', value: 0.6 },
     ours: {

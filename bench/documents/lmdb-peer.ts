@@ -19,6 +19,9 @@ export async function startLmdbPeer(
   await mkdir(folder)
   const args = [SCRIPT, folder, String(documents), String(seed)]
   const [process, ready] = await ReadyProcess.start({ name: LMDB_PEER, args })
-  const { api } = ready as { readonly api: string }
-  return { origin: api, process, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() }
+  return {
+    origin: String(ready['api']),
+    process,
+    [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
+  }
 }

@@ -23,12 +23,19 @@ export async function startQuarry(bench: Bench, name: string): Promise<QuarrySer
     name: 'quarry',
     args: [
       ...profiling,
-      ...[BIN, 'swarm', '--data-dir', path.join(directory, name)],
-      ...['--api-port', '0', '--health-port', '0', '--log-level', 'warn'],
+      BIN,
+      'swarm',
+      `--data-dir=${path.join(directory, name)}`,
+      '--api-port=0',
+      '--health-port=0',
+      '--log-level=warn',
     ],
   })
-  const { api } = ready as { readonly api: string }
-  return { origin: api, process, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() }
+  return {
+    origin: String(ready['api']),
+    process,
+    [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
+  }
 }
 
 export async function createTable(

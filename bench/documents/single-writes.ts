@@ -14,7 +14,7 @@ export async function singleWrites(bench: Bench): Promise<RowResult> {
   await createTable(server, 'writes')
   const plans = insertPlans(bench.seed, 0)
   const peerPlans = insertPlans(bench.seed, 0)
-  return compare(bench, {
+  return await compare(bench, {
     label: 'durable single-document writes',
     goal: { kind: 'at-least', value: 0.9 },
     ours: {

@@ -11,7 +11,7 @@ process.on('disconnect', () => process.exit())
 
 async function answer(job: Job): Promise<JobAnswer> {
   try {
-    return { kind: 'result', result: await runJob(job, systemClock) }
+    return await runJob(job, systemClock)
   } catch (error) {
     return { kind: 'failure', message: String(error) }
   }

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
+import { must } from '../../lib/assert.ts'
 import type { Job, JobAnswer, LoadJob, LoadResult, ScanJob, ScanResult } from './load-job.ts'
 
 const SCRIPT = path.join(import.meta.dirname, 'generator-process.ts')
@@ -10,12 +11,16 @@ const SCRIPT = path.join(import.meta.dirname, 'generator-process.ts')
 export class LoadGenerator implements AsyncDisposable {
   readonly #child: ChildProcess = fork(SCRIPT)
 
-  load(job: Omit<LoadJob, 'kind'>): Promise<LoadResult> {
-    return this.#run({ kind: 'load', ...job }) as Promise<LoadResult>
+  async load(job: Omit<LoadJob, 'kind'>): Promise<LoadResult> {
+    const answer = await this.#run({ kind: 'load', ...job })
+    if (answer.kind !== 'load') throw failureOf(answer)
+    return answer.result
   }
 
-  scan(job: Omit<ScanJob, 'kind'>): Promise<ScanResult> {
-    return this.#run({ kind: 'scan', ...job }) as Promise<ScanResult>
+  async scan(job: Omit<ScanJob, 'kind'>): Promise<ScanResult> {
+    const answer = await this.#run({ kind: 'scan', ...job })
+    if (answer.kind !== 'scan') throw failureOf(answer)
+    return answer.result
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -25,7 +30,7 @@ export class LoadGenerator implements AsyncDisposable {
     await closed
   }
 
-  async #run(job: Job): Promise<LoadResult | ScanResult> {
+  async #run(job: Job): Promise<JobAnswer> {
     const done = new AbortController()
     const ended = once(this.#child, 'close', { signal: done.signal }).then(() => {
       throw new Error('the load generator ended')
@@ -34,10 +39,13 @@ export class LoadGenerator implements AsyncDisposable {
     this.#child.send(job)
     try {
       const [answer]: JobAnswer[] = await Promise.race([once(this.#child, 'message'), ended])
-      if (answer?.kind !== 'result') throw new Error(`load generator: ${answer?.message}`)
-      return answer.result
+      return must(answer, 'answer of the load generator')
     } finally {
       done.abort()
     }
   }
+}
+
+function failureOf(answer: JobAnswer): Error {
+  return new Error(`load generator: ${answer.kind === 'failure' ? answer.message : answer.kind}`)
 }

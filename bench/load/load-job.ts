@@ -75,5 +75,6 @@ export interface ScanResult {
 
 export type Job = LoadJob | ScanJob
 export type JobAnswer =
-  | { readonly kind: 'result'; readonly result: LoadResult | ScanResult }
+  | { readonly kind: 'load'; readonly result: LoadResult }
+  | { readonly kind: 'scan'; readonly result: ScanResult }
   | { readonly kind: 'failure'; readonly message: string }

@@ -1,8 +1,9 @@
 // The bytes of the requests that a plan asks for.
 
+import { unreachable } from '../../lib/assert.ts'
 import { seededRandom } from '../../lib/random.ts'
 import { buildDocumentSource, documentKey, scatter } from '../documents/document-source.ts'
-import type { InsertBatches, InsertEach, Lookups, RequestPlan } from './load-job.ts'
+import type { InsertBatches, InsertEach, KeyOrder, Lookups, RequestPlan } from './load-job.ts'
 
 /** Undefined when there are no more. */
 export type NextRequest = () => Buffer | undefined
@@ -15,6 +16,8 @@ export function buildRequests(plan: RequestPlan): NextRequest {
       return insertEach(plan)
     case 'lookups':
       return lookups(plan)
+    default:
+      return unreachable(plan)
   }
 }
 
@@ -35,26 +38,33 @@ function insertBatches(plan: InsertBatches): NextRequest {
   }
 }
 
-type KeyNaming = (
-  sent: number,
-  first: number,
-) => { readonly key: string; readonly document: number }
+interface NamedDocument {
+  readonly key: string
+  readonly document: number
+}
+
+type KeyNaming = (sent: number, first: number) => NamedDocument
 
 const SHARD_PREFIXES = 'abcd'
 
-function keyNaming(order: InsertBatches['keyOrder'], documents: number): KeyNaming {
-  const named = (document: number) => ({ key: documentKey(document), document })
+function keyNaming(order: KeyOrder, documents: number): KeyNaming {
   switch (order) {
     case 'ascending':
       return (sent, first) => named(first + sent)
     case 'scattered':
       return (sent, first) => named(first + scatter(sent, documents))
     case 'by-shard':
-      return (sent, first) => ({
-        key: `${SHARD_PREFIXES.charAt(sent % SHARD_PREFIXES.length)}-${documentKey(first + sent)}`,
-        document: first + sent,
-      })
+      return (sent, first) => {
+        const { key, document } = named(first + sent)
+        return { key: `${SHARD_PREFIXES.charAt(sent % SHARD_PREFIXES.length)}-${key}`, document }
+      }
+    default:
+      return unreachable(order)
   }
+}
+
+function named(document: number): NamedDocument {
+  return { key: documentKey(document), document }
 }
 
 function prepare(next: NextRequest): NextRequest {

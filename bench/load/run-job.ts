@@ -4,11 +4,20 @@ import { request as httpRequest } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
 import { Samples, percentile } from '../statistics.ts'
 import { HttpConnection } from './http-connection.ts'
-import type { Job, LoadEnd, LoadJob, LoadResult, ScanJob, ScanResult } from './load-job.ts'
+import type {
+  Job,
+  JobAnswer,
+  LoadEnd,
+  LoadJob,
+  LoadResult,
+  ScanJob,
+  ScanResult,
+} from './load-job.ts'
 import { buildRequests } from './requests.ts'
 
-export function runJob(job: Job, clock: Clock): Promise<LoadResult | ScanResult> {
-  return job.kind === 'load' ? runLoad(job, clock) : runScan(job, clock)
+export async function runJob(job: Job, clock: Clock): Promise<JobAnswer> {
+  if (job.kind === 'load') return { kind: 'load', result: await runLoad(job, clock) }
+  return { kind: 'scan', result: await runScan(job, clock) }
 }
 
 async function runLoad(job: LoadJob, clock: Clock): Promise<LoadResult> {

@@ -10,6 +10,7 @@ import type { BytesReply } from './reply.ts'
 
 export const statusByErrorCode: Record<ErrorCode, number> = {
   INVALID_ARGUMENT: 400,
+  FORBIDDEN: 403,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   ALREADY_EXISTS: 409,

@@ -14,10 +14,12 @@ import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
 import type { StoreService } from '../coordinator/store-service.ts'
 import { buildApp } from './app.ts'
+import { buildBrowserGuard } from './browser-guard.ts'
 import { loadContract } from './contract.ts'
 import { ErrorTranslator } from './error-status.ts'
 import { buildHotDoor } from './hot-door.ts'
 import { ApiMetrics } from './metrics.ts'
+import { sendBytes } from './reply.ts'
 import { BODY_BYTES_MAX } from './request-body.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
@@ -73,8 +75,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   }
   const hotDoor = (options.hotDoor ?? true) ? buildHotDoor(appOptions) : () => false
   const app = buildApp(appOptions)
+  const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
   const server = createServer(SERVER_OPTIONS, (request, response) => {
-    if (!hotDoor(request, response)) app(request, response)
+    const refusal = guard(request.headers)
+    if (refusal !== undefined) sendBytes(response, appOptions.translator.replyOf(refusal))
+    else if (!hotDoor(request, response)) app(request, response)
   })
   return listen(server, { host, port, clock, closeDeadlineMs })
 }

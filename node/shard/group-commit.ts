@@ -28,7 +28,7 @@ export interface GroupTarget<Command, Outcome> {
   /** Whether a group may go on behind this command. */
   endsGroup(command: Command): boolean
   beginGroup(): AppliedGroup<Command, Outcome>
-  /** Rebuilds what is kept in memory from the store (G3). */
+  /** Rebuilds what is kept in memory from the store (G3); readers see it before or after. */
   recover(): Promise<void>
 }
 
@@ -48,6 +48,7 @@ export class GroupCommit<Command, Outcome> {
   #running: Promise<void> | undefined
   #closed = false
   #mustRecover = false
+  #recovering: Promise<void> | undefined
 
   constructor(target: GroupTarget<Command, Outcome>) {
     this.#target = target
@@ -70,9 +71,10 @@ export class GroupCommit<Command, Outcome> {
     return promise
   }
 
-  /** Resolves when everything applied up to now is durable, or has failed. */
+  /** Resolves when everything applied up to now is durable, or has failed and left the memory. */
   async settled(): Promise<void> {
     await this.#writing
+    if (this.#mustRecover) await this.#recover()
   }
 
   #writing: Promise<void> | undefined
@@ -99,13 +101,24 @@ export class GroupCommit<Command, Outcome> {
 
   async #tryRecover(): Promise<boolean> {
     try {
-      await this.#target.recover()
-      this.#mustRecover = false
+      await this.#recover()
       return true
     } catch (error) {
       for (const proposal of this.#takeGroup()) proposal.reject(error)
       return false
     }
+  }
+
+  #recover(): Promise<void> {
+    this.#recovering ??= this.#target
+      .recover()
+      .then(() => {
+        this.#mustRecover = false
+      })
+      .finally(() => {
+        this.#recovering = undefined
+      })
+    return this.#recovering
   }
 
   #takeGroup(): readonly Proposal<Command, Outcome>[] {

@@ -11,8 +11,6 @@ export interface TestSettings {
   readonly crashRounds: number
   /** Command sequences of the model-based test. */
   readonly modelRuns: number
-  /** A path that fast-check printed, to go straight to the smallest failing sequence. */
-  readonly modelPath: string
 }
 
 export function parseTestSettings(env: Env): TestSettings {
@@ -22,6 +20,5 @@ export function parseTestSettings(env: Env): TestSettings {
     seed: read.integer('QUARRY_TEST_SEED', { default: randomInt(max), min: 0, max }),
     crashRounds: read.integer('QUARRY_CRASH_ROUNDS', { default: 50, min: 1, max: 1_000_000 }),
     modelRuns: read.integer('QUARRY_MODEL_RUNS', { default: 60, min: 1, max: 1_000_000 }),
-    modelPath: env['QUARRY_MODEL_PATH'] ?? '',
   })
 }

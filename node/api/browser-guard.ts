@@ -1,0 +1,31 @@
+// What a page of somebody else's site must not do through the browser of whoever runs a node: the API
+// asks nobody who they are, so a request that a foreign page made is refused before it is read.
+//
+// Two ways in: the page sends across origins (`Origin` gives it away), or its own name was made to
+// point here (DNS rebinding; then `Host` is not a name of this machine).
+
+import type { IncomingHttpHeaders } from 'node:http'
+import { ServiceError } from '../../lib/errors.ts'
+
+const LOCAL_NAMES: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
+const PORT = /:\d+$/
+
+export type BrowserGuard = (headers: IncomingHttpHeaders) => ServiceError | undefined
+
+/** `loopbackOnly` says that no name but this machine's own can be right. */
+export function buildBrowserGuard(options: { readonly loopbackOnly: boolean }): BrowserGuard {
+  return ({ origin, host = '' }) => {
+    if (origin !== undefined && origin !== `http://${host}`) {
+      const shown = origin.slice(0, SHOWN_ORIGIN_LENGTH_MAX)
+      const message = `requests from pages of ${shown} are refused; use a client outside a browser`
+      return new ServiceError('FORBIDDEN', message)
+    }
+    if (options.loopbackOnly && host !== '' && !LOCAL_NAMES.has(host.replace(PORT, ''))) {
+      const message = 'this node serves its own machine: use 127.0.0.1 or localhost as the host'
+      return new ServiceError('FORBIDDEN', message)
+    }
+    return undefined
+  }
+}
+
+const SHOWN_ORIGIN_LENGTH_MAX = 100

@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import * as fc from 'fast-check'
+import { compareAll, COMMANDS, RESTART } from '../harness/model-commands.ts'
+import type { Subject } from '../harness/model-commands.ts'
+import { StoreClient } from '../harness/store-client.ts'
+import type { Answer } from '../harness/store-client.ts'
+import { StoreModel } from '../harness/store-model.ts'
+import { StoreProcess } from '../harness/store-process.ts'
+import { parseTestSettings } from '../harness/test-settings.ts'
+
+const COMMANDS_MAX = 100
+const RUN_TIMEOUT_MS = 5000
+
+describe('the store against a model', () => {
+  const { seed, modelRuns } = parseTestSettings(process.env)
+  let folder: string
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'quarry-model-'))
+  })
+
+  afterEach(async () => {
+    await rm(folder, { recursive: true })
+  })
+
+  it('answers every request as the model does, over restarts too', async () => {
+    await using subject = await RestartableStore.start(path.join(folder, 'data'))
+    const all = [...COMMANDS, ...COMMANDS, ...COMMANDS, ...COMMANDS, RESTART]
+    const sequences = fc.commands(all, { maxCommands: COMMANDS_MAX, size: 'max' })
+    const property = fc.asyncProperty(sequences, async (commands) => {
+      await subject.clear()
+      const model = new StoreModel()
+      await fc.asyncModelRun(() => ({ model, real: subject }), commands)
+      await compareAll(model, subject)
+    })
+
+    try {
+      await fc.assert(property, { seed, numRuns: modelRuns })
+    } finally {
+      process.stdout.write(
+        `      runs ${modelRuns}, requests ${subject.requests}, restarts ${subject.restarts}, ` +
+          `QUARRY_TEST_SEED=${seed}\n`,
+      )
+    }
+  }).timeout(modelRuns * RUN_TIMEOUT_MS + 30_000)
+})
+
+class RestartableStore implements Subject, AsyncDisposable {
+  readonly versions: Subject['versions'] = new Map()
+  readonly #dataDir: string
+  #process: StoreProcess
+  #client: StoreClient
+  #requests = 0
+  #restarts = 0
+
+  private constructor(dataDir: string, started: StoreProcess) {
+    this.#dataDir = dataDir
+    this.#process = started
+    this.#client = new StoreClient(started.api)
+  }
+
+  static async start(dataDir: string): Promise<RestartableStore> {
+    return new RestartableStore(dataDir, await StoreProcess.start({ dataDir }))
+  }
+
+  get requests(): number {
+    return this.#requests
+  }
+
+  get restarts(): number {
+    return this.#restarts
+  }
+
+  send(method: string, requestPath: string, body?: unknown): Promise<Answer> {
+    this.#requests += 1
+    return this.#client.send(method, requestPath, body)
+  }
+
+  async restart(): Promise<void> {
+    await this[Symbol.asyncDispose]()
+    this.#process = await StoreProcess.start({ dataDir: this.#dataDir })
+    this.#client = new StoreClient(this.#process.api)
+    this.#restarts += 1
+  }
+
+  /** Drops every table. */
+  async clear(): Promise<void> {
+    const { text } = await this.#client.succeed('GET', '/api/v1/tables')
+    for (const { name } of JSON.parse(text) as { readonly name: string }[]) {
+      await this.#client.succeed('DELETE', `/api/v1/tables/${name}`)
+    }
+    this.versions.clear()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#client[Symbol.dispose]()
+    await this.#process.kill()
+  }
+}
