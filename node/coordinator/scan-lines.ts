@@ -1,16 +1,14 @@
 import { assert } from '../../lib/assert.ts'
 import { parseExact, stringifyExact, type JsonObject } from '../document/exact-json.ts'
 import { isJsonObject, withoutMember } from '../document/json-object.ts'
-import { asksFor, project, type Projection } from '../document/projection.ts'
 import { matchesFilter } from '../query/document-filter.ts'
-import { millisOf } from '../clock/hybrid-clock.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/document-record.ts'
 import type { ScanRow } from '../shard/shard.ts'
 import type { ScanRequest } from './store-service.ts'
+import { projectStored } from './stored-projection.ts'
 
 /** `key` names the document in a line; a member of that name in the document gives way to it. */
 const KEY_MEMBER = 'key'
-const TIMESTAMP_FIELD = '_timestamp'
 
 /** Turns pages of rows into pages of NDJSON lines, at most `limit` of them. */
 export async function* scanLines(
@@ -43,24 +41,13 @@ function lineOf(
   const document = documentOf(record)
   if (filter !== undefined && !matchesFilter(filter, document, key)) return undefined
   if (projection === undefined) return `${name}}\n`
-  const fields = projectRecord(record, document, projection)
+  const fields = projectStored(document, projection, versionOf(record))
   const text = stringifyExact(withoutMember(fields, KEY_MEMBER))
   return text === '{}' ? `${name}}\n` : `${name},${text.slice(1)}\n`
 }
 
-export function documentOf(record: DocumentRecord): JsonObject {
+function documentOf(record: DocumentRecord): JsonObject {
   const document = parseExact(jsonOf(record))
   assert(isJsonObject(document), 'a stored document is a JSON object')
   return document
-}
-
-/** `_timestamp` stands for the time of the write when the document does not hold it itself. */
-function projectRecord(
-  record: DocumentRecord,
-  document: JsonObject,
-  projection: Projection,
-): JsonObject {
-  if (!asksFor(projection, TIMESTAMP_FIELD)) return project(document, projection)
-  const writtenAt = new Date(millisOf(versionOf(record))).toISOString()
-  return project(document, projection, { [TIMESTAMP_FIELD]: writtenAt })
 }

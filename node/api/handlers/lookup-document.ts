@@ -1,8 +1,9 @@
 import { parseDocumentKey, shownKey } from '../../document/document-limits.ts'
 import { parseExact, stringifyExact } from '../../document/exact-json.ts'
 import { isJsonObject } from '../../document/json-object.ts'
-import { parseProjection, project } from '../../document/projection.ts'
+import { parseProjection } from '../../document/projection.ts'
 import type { Projection } from '../../document/projection.ts'
+import { projectStored } from '../../coordinator/stored-projection.ts'
 import { assert } from '../../../lib/assert.ts'
 import type { StoredDocument } from '../../coordinator/store-service.ts'
 import { tableOf, textParameter } from '../operation.ts'
@@ -27,7 +28,7 @@ export const lookupDocument: Handler = async (request, { service }) => {
 }
 
 export function documentFound(found: StoredDocument, projection?: Projection): BytesReply {
-  const json = projection === undefined ? found.json : projected(found.json, projection)
+  const json = projection === undefined ? found.json : projected(found, projection)
   return jsonBytesReply(200, json, ['X-Service-Version', String(found.version)])
 }
 
@@ -37,8 +38,8 @@ export function documentMissing(table: string, key: string): BytesReply {
   return errorReply({ error, code: 'NOT_FOUND' }, ['X-Service-Version', ABSENT])
 }
 
-function projected(json: Buffer, projection: Projection): Buffer {
+function projected({ json, version }: StoredDocument, projection: Projection): Buffer {
   const document = parseExact(json)
   assert(isJsonObject(document), 'a stored document is an object')
-  return Buffer.from(stringifyExact(project(document, projection)))
+  return Buffer.from(stringifyExact(projectStored(document, projection, version)))
 }
