@@ -25,14 +25,14 @@ export class LoadGenerator implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#child.connected) return
-    const closed = once(this.#child, 'close')
+    const exited = once(this.#child, 'exit')
     this.#child.disconnect()
-    await closed
+    await exited
   }
 
   async #run(job: Job): Promise<JobAnswer> {
     const done = new AbortController()
-    const ended = once(this.#child, 'close', { signal: done.signal }).then(() => {
+    const ended = once(this.#child, 'exit', { signal: done.signal }).then(() => {
       throw new Error('the load generator ended')
     })
     ended.catch(() => undefined) // lost the race

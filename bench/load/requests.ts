@@ -89,13 +89,13 @@ function lookups({ path, seed, documents }: Lookups): NextRequest {
   const random = seededRandom(seed)
   return () => {
     const key = documentKey(Math.floor(random() * documents))
-    return Buffer.from(`GET ${path}${key} HTTP/1.1\r\nHost: bench\r\n\r\n`, 'latin1')
+    return Buffer.from(`GET ${path}${key} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`, 'latin1')
   }
 }
 
 function postRequest(path: string, body: string): Buffer {
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n` +
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${body.length}\r\n\r\n${body}`,
     'latin1', // the documents are ASCII
   )

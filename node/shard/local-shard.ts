@@ -202,9 +202,9 @@ export class LocalShard implements Shard, AsyncDisposable {
       this.#raiseFloor(transactionId, above)
       return live.status
     }
-    // Decided, but perhaps not yet durably: then wait for the group that carries the decision.
-    if ((live.decidedAt ?? 0) > this.#state.durableSequence) await this.#log.settled()
-    return this.#state.memory.live.get(transactionId)?.status ?? this.push(options)
+    if (this.#state.isDurable(live)) return live.status
+    await this.#log.settled() // the group that carries the decision, or the end of its failure
+    return this.push(options)
   }
 
   async #pushUnknown(
@@ -243,7 +243,7 @@ export class LocalShard implements Shard, AsyncDisposable {
       transactionId,
       anchor: live.anchor,
       participants: live.participants,
-      status: live.status,
+      status: this.#state.isDurable(live) ? live.status : { state: 'pending' },
       idleMs: this.#idleMs(live.heardAtMs),
     }))
   }

@@ -23,7 +23,7 @@ import {
   parseTransactionKey,
   sequenceOfLogKey,
 } from './keyspace.ts'
-import { LockTable } from './lock-table.ts'
+import { LockTable, type Hold } from './lock-table.ts'
 import { decodeLogEntry, encodeLogEntry, type LogEntry, type Touch } from './log-entry.ts'
 import type { ProposedCommand } from './proposed-command.ts'
 import { ShardView } from './shard-view.ts'
@@ -63,9 +63,9 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     return state
   }
 
-  /** The last entry that is on disk. */
-  get durableSequence(): number {
-    return this.#durableSequence
+  /** Whether the state of the transaction is on disk, so that others may act on it. */
+  isDurable({ decidedAt }: LiveTransaction): boolean {
+    return decidedAt === undefined || decidedAt <= this.#durableSequence
   }
 
   /** How a transaction ended that has no record here any more, or never had one. */
@@ -83,8 +83,8 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     const released: Command[] = []
     return {
       apply: (proposed) => {
-        if (ENDS_GROUP[proposed.command.kind]) released.push(proposed.command)
         this.#apply(view, proposed)
+        if (ENDS_GROUP[proposed.command.kind]) released.push(proposed.command)
       },
       write: () => this.#write(view.effects),
       publish: () => {
@@ -107,40 +107,51 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
   }
 
   async recover(): Promise<void> {
-    const { store, clock, hybridClock } = this.#options
-    this.#generation = store.generation
-    const { locks, live, pushFloors } = this.memory
-    locks.clear()
-    live.clear()
-    pushFloors.clear()
+    const { store, hybridClock } = this.#options
+    const { generation } = store
     const last = await this.#lastEntry()
     if (last !== undefined) await this.#checkLog(last.sequence)
-    this.#sequence = last?.sequence ?? 0
-    this.#durableSequence = this.#sequence
+    const sequence = last?.sequence ?? 0
+    const holds = await this.#storedHolds()
+    const transactions = await this.#storedTransactions(sequence)
+
+    // From here on without a wait: a reader in between would miss holds (L3) and decisions.
+    const { locks, live } = this.memory
+    this.#generation = generation
+    this.#sequence = sequence
+    this.#durableSequence = sequence
     if (last !== undefined) hybridClock.observeOwn(last.entry.stamp)
-    const monotonicMs = clock.monotonicMs()
-    for await (const page of store.pages(keyspaceRange('intents'))) {
-      for (const [key, value] of page) {
-        const intent = decodeIntent(value)
-        locks.add({ key: keyOfIntentKey(key), intent, heldSinceMs: monotonicMs })
-      }
-    }
-    for await (const page of store.pages(keyspaceRange('transactions'))) {
-      for (const [key, value] of page) this.#addLive(key, value, monotonicMs)
-    }
+    locks.clear()
+    for (const hold of holds) locks.add(hold)
+    live.clear()
+    for (const [transactionId, transaction] of transactions) live.set(transactionId, transaction)
   }
 
-  #addLive(key: Buffer, value: Buffer, monotonicMs: number): void {
-    const { anchor, transactionId } = parseTransactionKey(key)
-    const { status, participants } = decodeTransactionRecord(value)
-    const live: LiveTransaction = {
-      anchor,
-      participants,
-      status,
-      decidedAt: status.state === 'pending' ? undefined : this.#sequence,
-      heardAtMs: monotonicMs,
+  async #storedHolds(): Promise<readonly Hold[]> {
+    const heldSinceMs = this.#options.clock.monotonicMs()
+    const holds: Hold[] = []
+    for await (const page of this.#options.store.pages(keyspaceRange('intents'))) {
+      for (const [key, value] of page) {
+        holds.push({ key: keyOfIntentKey(key), intent: decodeIntent(value), heldSinceMs })
+      }
     }
-    this.memory.live.set(transactionId, live)
+    return holds
+  }
+
+  async #storedTransactions(
+    sequence: number,
+  ): Promise<ReadonlyMap<TransactionId, LiveTransaction>> {
+    const heardAtMs = this.#options.clock.monotonicMs()
+    const found = new Map<TransactionId, LiveTransaction>()
+    for await (const page of this.#options.store.pages(keyspaceRange('transactions'))) {
+      for (const [key, value] of page) {
+        const { anchor, transactionId } = parseTransactionKey(key)
+        const { status, participants } = decodeTransactionRecord(value)
+        const decidedAt = status.state === 'pending' ? undefined : sequence
+        found.set(transactionId, { anchor, participants, status, decidedAt, heardAtMs })
+      }
+    }
+    return found
   }
 
   async #lastEntry(): Promise<{ sequence: number; entry: LogEntry } | undefined> {
@@ -187,7 +198,12 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
       monotonicMs: clock.monotonicMs(),
       touches,
     }
-    proposed.apply(context)
+    try {
+      proposed.apply(context)
+    } catch (error) {
+      view.truncate(effectsBefore) // it may have failed halfway, at a damaged block of the store
+      throw error
+    }
     // A refusal, or a command that found nothing to do, needs no entry.
     if (view.effects.length === effectsBefore) return
     this.#sequence = context.sequence

@@ -1,7 +1,7 @@
 import type { KvOp, KvStore } from '../storage/kv-store.ts'
 import type { Decision } from './command.ts'
 import { checkRecord, type DocumentRecord } from './document-record.ts'
-import { documentKey, finishedKey } from './keyspace.ts'
+import { documentKey, finishedKey, keyOfDocumentKey, KEYSPACES } from './keyspace.ts'
 import type { TransactionId } from './transaction-id.ts'
 import { decodeFinishedMark, encodeFinishedMark } from './transaction-record.ts'
 
@@ -58,6 +58,18 @@ export class ShardView {
     if (inGroup !== undefined) return inGroup
     const mark = this.#store.get(finishedKey(transactionId))
     return mark === undefined ? undefined : decodeFinishedMark(mark)
+  }
+
+  /** Takes back all effects but the first `count`; marks come last and are never among them. */
+  truncate(count: number): void {
+    if (this.#effects.length === count) return
+    this.#effects.length = count
+    this.#records.clear()
+    for (const effect of this.#effects) {
+      if (effect.key[0] !== KEYSPACES.documents) continue
+      const record = effect.type === 'put' ? Buffer.from(effect.value) : undefined
+      this.#records.set(keyOfDocumentKey(Buffer.from(effect.key)).toString('latin1'), record)
+    }
   }
 
   markFinished(transactionId: TransactionId, decision: Decision): void {

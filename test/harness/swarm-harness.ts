@@ -7,13 +7,14 @@ import { ServiceError } from '../../lib/errors.ts'
 import { Lifecycle } from '../../lib/lifecycle.ts'
 import { silentLog } from '../../lib/log.ts'
 import { seededRandom, type Random } from '../../lib/random.ts'
-import { HybridClock } from '../../node/clock/hybrid-clock.ts'
+import { BOUND_AHEAD_MS, HybridClock } from '../../node/clock/hybrid-clock.ts'
 import { EmbeddedCoordination } from '../../node/coordination/embedded-coordination.ts'
 import { StoredTimestampBound } from '../../node/coordination/stored-timestamp-bound.ts'
 import type { NodeHousekeeper } from '../../node/coordinator/node-housekeeper.ts'
 import { openSwarmStore } from '../../node/coordinator/open-swarm-store.ts'
-import type { WriteOptions } from '../../node/coordinator/store-service.ts'
+import type { ScanRequest, WriteOptions } from '../../node/coordinator/store-service.ts'
 import type { SwarmStore } from '../../node/coordinator/swarm-store.ts'
+import { parseProjection } from '../../node/document/projection.ts'
 import type { Insert, TableWrites } from '../../node/document/writes.ts'
 import { keyspaceRange, type Keyspace } from '../../node/shard/keyspace.ts'
 import { FaultyDisk } from '../../node/storage/faulty-kv-store.ts'
@@ -82,6 +83,7 @@ export class SwarmHarness implements AsyncDisposable {
       const bound = new StoredTimestampBound(coordination, '/clock/bound')
       const hybridClock = await HybridClock.open(this.clock, bound)
       lifecycle.onClose(() => hybridClock.close())
+      lifecycle.onClose(this.clock.every(BOUND_AHEAD_MS / 3, () => hybridClock.keepAhead()))
       const { store, housekeeper, finishStart } = await openSwarmStore(
         {
           coordination,
@@ -225,23 +227,24 @@ export async function tableContent(
   store: SwarmStore,
   table: string,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const pages = await store.scan(
-    table,
-    {
-      from: undefined,
-      to: undefined,
-      inclusiveFrom: true,
-      exclusiveTo: false,
-      projection: undefined,
-      filter: undefined,
-      limit: undefined,
-    },
-    new AbortController().signal,
+  const request: ScanRequest = {
+    from: undefined,
+    to: undefined,
+    inclusiveFrom: true,
+    exclusiveTo: false,
+    projection: parseProjection('*'),
+    filter: undefined,
+    limit: undefined,
+  }
+  const pages = await Array.fromAsync(
+    await store.scan(table, request, new AbortController().signal),
   )
-  const keys = (await Array.fromAsync(pages)).map(String).join('').split('\n').filter(Boolean)
-  const content: Record<string, unknown> = {}
-  for (const line of keys) Object.assign(content, JSON.parse(line))
-  return content
+  const lines = Buffer.concat(pages).toString().split('\n').filter(Boolean)
+  const rows = lines.map((line): [string, unknown] => {
+    const { key, ...document } = JSON.parse(line)
+    return [key, document]
+  })
+  return Object.fromEntries(rows)
 }
 
 /** What became of a call that may have been interrupted. */

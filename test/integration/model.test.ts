@@ -10,7 +10,7 @@ import { StoreModel } from '../harness/store-model.ts'
 import { StoreProcess } from '../harness/store-process.ts'
 import { parseTestSettings } from '../harness/test-settings.ts'
 
-const COMMANDS_MAX = 100
+const COMMANDS_MAX = 160
 const RUN_TIMEOUT_MS = 5000
 
 describe('the store against a model', () => {
@@ -27,7 +27,7 @@ describe('the store against a model', () => {
 
   it('answers every request as the model does, over restarts too', async () => {
     await using subject = await RestartableStore.start(path.join(folder, 'data'))
-    const all = [...COMMANDS, ...COMMANDS, ...COMMANDS, ...COMMANDS, RESTART]
+    const all = [...Array.from({ length: 8 }, () => COMMANDS).flat(), RESTART]
     const sequences = fc.commands(all, { maxCommands: COMMANDS_MAX, size: 'max' })
     const property = fc.asyncProperty(sequences, async (commands) => {
       await subject.clear()

@@ -1,0 +1,69 @@
+// A query as the engine runs it: fields are index fields and terms are tokens.
+
+/** Decides which terms of a field's dictionary take part. The engine walks the dictionary with it. */
+export interface TermMatcher {
+  /** Every matching term begins with this; the walk starts there and ends behind it. */
+  readonly prefix: string
+  /** An inclusive upper bound on matching terms beyond the prefix, if there is one. */
+  readonly upTo: string | undefined
+  matches(term: string): boolean
+}
+
+export type EngineQuery =
+  | { readonly kind: 'all'; readonly boost: number }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'term'; readonly field: string; readonly term: string; readonly boost: number }
+  /** Every term that matches; all documents that have one score `boost`. */
+  | {
+      readonly kind: 'expand'
+      readonly field: string
+      readonly matcher: TermMatcher
+      /** More matching terms than this are refused: INVALID_ARGUMENT naming the limit. */
+      readonly termsMax: number
+      /** For the message. */
+      readonly shown: string
+      readonly boost: number
+    }
+  /** Alternatives for each position; `offset` is relative to the first. */
+  | {
+      readonly kind: 'phrase'
+      readonly field: string
+      readonly positions: readonly { readonly offset: number; readonly terms: readonly string[] }[]
+      readonly slop: number
+      readonly boost: number
+    }
+  /** min <= value <= max; open ends are infinities, exclusive ends are the next double. */
+  | {
+      readonly kind: 'range'
+      readonly field: string
+      readonly min: number
+      readonly max: number
+      readonly boost: number
+    }
+  /** A box that holds every candidate, and the exact test. */
+  | {
+      readonly kind: 'area'
+      readonly field: string
+      readonly box: {
+        readonly west: number
+        readonly east: number
+        readonly south: number
+        readonly north: number
+      }
+      contains(lon: number, lat: number): boolean
+      readonly boost: number
+    }
+  | { readonly kind: 'keys'; readonly keys: readonly Uint8Array[]; readonly boost: number }
+  /** Keys that begin with these bytes. */
+  | { readonly kind: 'key-prefix'; readonly prefix: Uint8Array; readonly boost: number }
+  | {
+      readonly kind: 'boolean'
+      readonly must: readonly EngineQuery[]
+      readonly should: readonly EngineQuery[]
+      readonly minShould: number
+      readonly mustNot: readonly EngineQuery[]
+      readonly filter: readonly EngineQuery[]
+      readonly boost: number
+    }
+  /** The best of its parts scores, not their sum. */
+  | { readonly kind: 'best'; readonly parts: readonly EngineQuery[]; readonly boost: number }

@@ -1,0 +1,33 @@
+// What the engine indexes: a document after mapping and analysis.
+
+/** One token of a text field. Positions ascend; a gap stands for a removed stop word. */
+export interface IndexableToken {
+  readonly term: string
+  readonly position: number
+}
+
+export type IndexableField =
+  /** Scored by BM25; `length` is the number of tokens before deduplication of positions. */
+  | {
+      readonly kind: 'text'
+      readonly name: string
+      readonly tokens: readonly IndexableToken[]
+      readonly length: number
+    }
+  /** Whole values: exact terms and a column of ordinals for sorting and aggregation. */
+  | { readonly kind: 'keyword'; readonly name: string; readonly values: readonly string[] }
+  /** Numbers, and dates as milliseconds since 1970: ranges and a column. */
+  | { readonly kind: 'number'; readonly name: string; readonly values: readonly number[] }
+  | {
+      readonly kind: 'point'
+      readonly name: string
+      readonly values: readonly { readonly lon: number; readonly lat: number }[]
+    }
+
+export interface IndexableDocument {
+  /** The document's key, UTF-8. */
+  readonly key: Uint8Array
+  /** Milliseconds; 0 means never. Expired documents are not found. */
+  readonly expiresAtMs: number
+  readonly fields: readonly IndexableField[]
+}
