@@ -7,8 +7,6 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { must } from '../lib/assert.ts'
 
-const STDERR_KEPT_MAX = 4096
-
 export interface ChildOptions {
   readonly name: string
   /** For node: its own options, the script, and the script's arguments. */
@@ -19,10 +17,9 @@ export type FirstLine = Readonly<Record<string, unknown>>
 
 export class ReadyProcess implements AsyncDisposable {
   readonly #name: string
-  readonly #child: ChildProcessByStdio<null, Readable, Readable>
+  readonly #child: ChildProcessByStdio<null, Readable, null>
   readonly #closed: Promise<unknown>
   readonly #killAtExit: () => void
-  #stderr = ''
 
   /** Resolves with the process and the JSON object of its first line. */
   static async start(options: ChildOptions): Promise<[ReadyProcess, FirstLine]> {
@@ -32,11 +29,8 @@ export class ReadyProcess implements AsyncDisposable {
 
   private constructor({ name, args }: ChildOptions) {
     this.#name = name
-    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#closed = once(this.#child, 'close')
-    this.#child.stderr.on('data', (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + chunk.toString('utf8')).slice(-STDERR_KEPT_MAX)
-    })
     this.#killAtExit = () => this.#child.kill('SIGKILL')
     process.once('exit', this.#killAtExit)
   }
@@ -74,6 +68,6 @@ export class ReadyProcess implements AsyncDisposable {
 
   #failure(what: string): Error {
     const { exitCode, signalCode } = this.#child
-    return new Error(`${this.#name} ${what} (${signalCode ?? exitCode}): ${this.#stderr}`)
+    return new Error(`${this.#name} ${what} (${signalCode ?? exitCode})`)
   }
 }

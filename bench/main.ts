@@ -13,7 +13,7 @@ import type { RowResult } from './finding.ts'
 import { LoadGenerator } from './load/load-generator.ts'
 import { describeMachine, requireRealDisk } from './machine.ts'
 import type { Machine } from './machine.ts'
-import { USAGE, parseOptions, selectRows } from './options.ts'
+import { CLIENTS_DEFAULT, USAGE, parseOptions, selectRows } from './options.ts'
 import type { BenchOptions } from './options.ts'
 import { summariseProfile } from './profile-summary.ts'
 import { formatNumber, renderFindings, renderLatencies } from './report.ts'
@@ -62,6 +62,7 @@ async function runBench(options: BenchOptions): Promise<void> {
     generator,
     clock: systemClock,
     quick: options.quick,
+    clients: options.clients,
     runs: options.runs,
     seed: options.seed,
     progress: (message) => process.stderr.write(`${message}\n`),
@@ -130,15 +131,16 @@ function renderJson(
       return [name, { findings: judged, latencies, notes }]
     }),
   )
-  const { suite, quick, runs, seed } = options
-  return `${JSON.stringify({ suite, quick, runs, seed, machine, rows }, undefined, 2)}\n`
+  const { suite, quick, clients, runs, seed } = options
+  return `${JSON.stringify({ suite, quick, clients, runs, seed, machine, rows }, undefined, 2)}\n`
 }
 
 /** What repeats the measurement; where its output went does not belong to it. */
-function commandOf({ suite, rows, quick, runs, seed }: BenchOptions): string {
+function commandOf({ suite, rows, quick, clients, runs, seed }: BenchOptions): string {
   const parts = [suite]
   if (rows !== undefined) parts.push(`--rows ${rows.join(',')}`)
   if (quick) parts.push('--quick')
+  if (clients !== CLIENTS_DEFAULT) parts.push(`--clients ${clients.join(',')}`)
   if (runs !== 5) parts.push(`--runs ${runs}`)
   if (seed !== 1) parts.push(`--seed ${seed}`)
   return parts.join(' ')

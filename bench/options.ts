@@ -6,6 +6,7 @@ export interface BenchOptions {
   /** Undefined for all of the suite. */
   readonly rows: readonly string[] | undefined
   readonly quick: boolean
+  readonly clients: readonly number[]
   readonly runs: number
   readonly seed: number
   readonly profile: boolean
@@ -17,12 +18,15 @@ export interface BenchOptions {
   readonly directory: string
 }
 
+export const CLIENTS_DEFAULT: readonly number[] = [1, 16, 64, 128]
+
 export const USAGE = `usage: npm run bench -- <suite> [options]
 
 suites: documents
 
   --rows a,b         only these rows
   --quick            a tenth of the data, shorter runs
+  --clients <n,m>    numbers of clients (default 1,16,64,128)
   --runs <n>         repetitions of each comparison (default 5)
   --seed <n>         of the documents and of the choice of keys (default 1)
   --profile          leave CPU profiles of our server, and say what they hold
@@ -39,6 +43,7 @@ export function parseOptions(args: readonly string[], suites: readonly string[])
     options: {
       rows: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      clients: { type: 'string' },
       runs: { type: 'string', default: '5' },
       seed: { type: 'string', default: '1' },
       profile: { type: 'boolean', default: false },
@@ -54,6 +59,7 @@ export function parseOptions(args: readonly string[], suites: readonly string[])
     suite,
     rows: values.rows?.split(','),
     quick: values.quick,
+    clients: parseClients(values.clients),
     runs: parseCount('runs', values.runs),
     seed: parseCount('seed', values.seed),
     profile: values.profile,
@@ -72,6 +78,11 @@ export function selectRows(
   const unknown = wanted.filter((row) => !known.includes(row))
   if (unknown.length === 0) return known.filter((row) => wanted.includes(row))
   throw new Error(`no row ${unknown.join(', ')}; there are ${known.join(', ')}`)
+}
+
+function parseClients(text: string | undefined): readonly number[] {
+  if (text === undefined) return CLIENTS_DEFAULT
+  return text.split(',').map((count) => parseCount('clients', count))
 }
 
 function parseCount(name: string, text: string): number {

@@ -11,6 +11,8 @@ export interface Bench {
   readonly generator: LoadGenerator
   readonly clock: Clock
   readonly quick: boolean
+  /** Numbers of clients to measure throughput with. */
+  readonly clients: readonly number[]
   /** How often each comparison is repeated. */
   readonly runs: number
   readonly seed: number

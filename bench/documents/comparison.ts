@@ -5,7 +5,6 @@ import type { LoadResult, RequestPlan } from '../load/load-job.ts'
 import { settle } from '../process-memory.ts'
 import type { Bench } from '../suite.ts'
 
-const CLIENTS = [1, 16, 64, 128]
 const CLIENTS_WITH_GOAL = 64
 const SETTLE_TIMEOUT_MS = 3000
 const GENERATOR_BUSY = 0.95
@@ -30,7 +29,8 @@ export async function compare(bench: Bench, comparison: Comparison): Promise<Row
   const findings: RatioFinding[] = []
   const latencies: LatencyFinding[] = []
   const notes: string[] = []
-  for (const clients of CLIENTS) {
+  await warmUp(bench, comparison)
+  for (const clients of bench.clients) {
     const { ours, peer } = await runInTurns(bench, comparison, clients)
     const label = `${comparison.label}, ${clients} ${clients === 1 ? 'client' : 'clients'}`
     findings.push({
@@ -49,6 +49,14 @@ export async function compare(bench: Bench, comparison: Comparison): Promise<Row
     notes.push(...generatorNotes(label, [...ours, ...peer]))
   }
   return { findings, latencies, notes }
+}
+
+/** The compilers of both sides get to see the work once before anything counts. */
+async function warmUp(bench: Bench, { label, ours, peer }: Comparison): Promise<void> {
+  bench.progress(`${label}: warm-up`)
+  const load = { clients: CLIENTS_WITH_GOAL, run: 0 }
+  await runOnce(bench, ours, load)
+  await runOnce(bench, peer, load)
 }
 
 interface Turns {

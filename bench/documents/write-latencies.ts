@@ -52,7 +52,7 @@ function resultOf(single: readonly LoadResult[], transaction: readonly LoadResul
       },
       {
         kind: 'ratio',
-        label: `${TRANSACTION}, p50`,
+        label: `${TRANSACTION}, p50 against one shard`,
         unit: 'ms',
         peerName: SINGLE,
         ours: latency.p50Ms,

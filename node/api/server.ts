@@ -27,6 +27,7 @@ const HEADERS_TIMEOUT_MS = 60_000
 const REQUEST_TIMEOUT_MS = 60_000
 const WRITE_TIMEOUT_MS = 60_000
 const CLOSE_DEADLINE_MS = 10_000
+const IDLE_SWEEP_PERIOD_MS = 10
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export interface ApiServerOptions {
@@ -131,6 +132,8 @@ async function closeServer(
   server.on('request', (_request, response) => {
     response.once('close', () => server.closeIdleConnections())
   })
+  // The same for requests that are running now: watching each from its start would cost all of them.
+  const stopSweeping = clock.every(IDLE_SWEEP_PERIOD_MS, async () => server.closeIdleConnections())
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
@@ -139,6 +142,7 @@ async function closeServer(
     () => undefined, // everything was closed in time
   )
   await closed
+  await stopSweeping()
   deadline.abort()
   await cut
 }

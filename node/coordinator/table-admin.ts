@@ -7,7 +7,7 @@
 //       without a record was not made here, and nobody removes it.
 //   A3  A crash anywhere is finished by `openAll`: `creating` is completed, `dropping` is dropped.
 
-import { ServiceError } from '../../lib/errors.ts'
+import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import { parseTableSchema, type TableSchema } from '../schema/table-schema.ts'
 import { LocalShard } from '../shard/local-shard.ts'
 import { parseShardId } from '../shard/shard-id.ts'
@@ -50,10 +50,16 @@ export class TableAdmin {
     }
   }
 
-  /** After recovery has run once: drops what was being dropped. */
+  /** After recovery has run once: drops what was being dropped, if it can be by now. */
   async finishDrops(): Promise<void> {
     for (const record of await this.#with.catalog.list()) {
-      if (record.state === 'dropping') await this.#finishDrop(await this.#open(record))
+      if (record.state !== 'dropping') continue
+      try {
+        await this.#finishDrop(await this.#open(record))
+      } catch (error) {
+        // A shard that another table has lost must not keep the node from starting (A2).
+        if (!isServiceError(error)) throw error
+      }
     }
   }
 
@@ -124,9 +130,9 @@ export class TableAdmin {
   async #finishDrop(table: OpenTable): Promise<void> {
     const { recovery, catalog, registry, host } = this.#with
     const { tableId } = table.record
-    for (const shard of table.shards) {
-      if (shard instanceof LocalShard) await recovery.drain(tableId, shard)
-    }
+    const shards = table.shards.filter((shard) => shard instanceof LocalShard)
+    await Promise.all(shards.map((shard) => shard.seal()))
+    for (const shard of shards) await recovery.drain(tableId, shard)
     registry.remove(table.record)
     for (const shard of table.shards) await host.destroy(shard)
     await catalog.remove(table.record)

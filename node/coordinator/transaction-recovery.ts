@@ -4,6 +4,7 @@
 // Invariants:
 //   INV-T11  Every intent is gone within two silence periods of its decision.
 
+import { ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { TIMESTAMP_ZERO, type HybridClock } from '../clock/hybrid-clock.ts'
 import type { Decision } from '../shard/command.ts'
@@ -31,33 +32,48 @@ export class TransactionRecovery {
 
   /** One round over all shards; failures are logged and met again in the next round. */
   async run(): Promise<void> {
-    for (const { tableId, shard } of this.#with.shards()) {
-      try {
-        await this.#finishRecords(tableId, shard, TRANSACTION_SILENCE_MAX_MS)
-        await this.#pushHolders(shard, TRANSACTION_SILENCE_MAX_MS)
-      } catch (error) {
-        this.#with.log.warn('transaction recovery failed', {
-          shardId: shard.id,
-          error: String(error),
-        })
-      }
-    }
+    await this.#round(TRANSACTION_SILENCE_MAX_MS)
   }
 
   /**
    * At the start of the only process there is: every coordinator died with the last life, so
-   * nothing needs to be waited for.
+   * nothing needs to be waited for. What a damaged shard keeps from ending is left to `run`.
    */
   async recoverAll(): Promise<void> {
-    for (const { tableId, shard } of this.#with.shards()) await this.drain(tableId, shard)
-    for (const { shard } of this.#with.shards()) await this.#pushHolders(shard, -1)
+    await this.#round(-1)
   }
 
-  /** Ends every transaction whose record lies on the shard, waiting for no one. */
+  /**
+   * Ends every transaction whose record lies on the shard, which is sealed. Throws UNAVAILABLE when
+   * one cannot end, because another shard must hear of it first and does not answer.
+   */
   async drain(tableId: string, shard: LocalShard): Promise<void> {
-    while (shard.unfinishedTransactions().length > 0) {
-      await this.#finishRecords(tableId, shard, -1)
-      await this.#with.finisher.idle()
+    await this.#finishRecords(tableId, shard, -1)
+    await this.#with.finisher.idle()
+    await this.#finishRecords(tableId, shard, -1) // those that another's failure left to recovery
+    const left = shard.unfinishedTransactions().length
+    if (left === 0) return
+    throw new ServiceError(
+      'UNAVAILABLE',
+      `${left} transactions cannot end before another shard serves again; see the cluster status`,
+    )
+  }
+
+  async #round(silenceMs: number): Promise<void> {
+    const shards = [...this.#with.shards()]
+    for (const { tableId, shard } of shards) {
+      await this.#try(shard, () => this.#finishRecords(tableId, shard, silenceMs))
+    }
+    for (const { shard } of shards) {
+      await this.#try(shard, () => this.#pushHolders(shard, silenceMs))
+    }
+  }
+
+  async #try({ id }: LocalShard, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#with.log.warn('transaction recovery failed', { shardId: id, error: String(error) })
     }
   }
 

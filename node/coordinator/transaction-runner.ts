@@ -67,7 +67,7 @@ export class TransactionRunner {
 
   /** Commits all parts or none. Rejects with the service's refusal; a conflict is a value. */
   async run(parts: readonly TransactionPart[], options: RunOptions): Promise<RunOutcome> {
-    const budget: Budget = {
+    let budget: Budget = {
       begunAt: this.#with.hybridClock.now(),
       deadlineMs: this.#with.clock.monotonicMs() + CONTENTION_DEADLINE_MS,
       options,
@@ -79,7 +79,8 @@ export class TransactionRunner {
         parts.length === 1
           ? await this.#writeOne(first, budget)
           : await this.#attempt(parts, budget)
-      if (outcome !== 'again') return outcome
+      if (outcome === 'anew') budget = { ...budget, begunAt: this.#with.hybridClock.now() }
+      else if (outcome !== 'again') return outcome
       options.signal?.throwIfAborted()
     }
   }
@@ -92,7 +93,10 @@ export class TransactionRunner {
     return this.#makeWay(part, outcome, budget)
   }
 
-  async #attempt(parts: readonly TransactionPart[], budget: Budget): Promise<RunOutcome | 'again'> {
+  async #attempt(
+    parts: readonly TransactionPart[],
+    budget: Budget,
+  ): Promise<RunOutcome | 'again' | 'anew'> {
     const transactionId = buildTransactionId(budget.begunAt, this.#with.randomBits())
     const anchor = anchorOf(parts)
     const attempt = new Attempt(transactionId, anchor.address, parts)
@@ -113,7 +117,9 @@ export class TransactionRunner {
     if (refused?.kind === 'held') {
       return this.#makeWay(refused.part, refused.refusal, budget)
     }
-    return 'again' // somebody else aborted this attempt, taking it for abandoned
+    // Somebody else aborted this attempt, taking it for abandoned; or it is refused for its age,
+    // as after the machine slept, and would be for ever.
+    return 'anew'
   }
 
   async #prepare(

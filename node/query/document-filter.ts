@@ -2,15 +2,21 @@
 //
 // A missing field never matches; an array matches if one of its elements does.
 
+import { isIP } from 'node:net'
+import type { BlockList } from 'node:net'
 import { unreachable } from '../../lib/assert.ts'
 import { isRawNumber } from '../document/exact-json.ts'
 import { valuesAt } from '../document/field-path.ts'
 import { compareNumbers, isJsonNumber } from '../document/json-number.ts'
+import { parseRfc3339Ms } from '../schema/rfc3339.ts'
 import { matchesWildcard } from './wildcard.ts'
 import type { JsonObject, JsonValue } from '../document/exact-json.ts'
 import type { FieldPath } from '../document/field-path.ts'
 import type { JsonNumber } from '../document/json-number.ts'
 import type { Wildcard } from './wildcard.ts'
+
+const NUMERIC = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const WORD = /[\p{L}\p{M}\p{N}]+/gu
 
 export interface Bounds<T> {
   readonly min: T | undefined
@@ -40,9 +46,25 @@ export type ValueTest =
   | { readonly kind: 'term'; readonly term: ExactTerm }
   | { readonly kind: 'prefix'; readonly prefix: string }
   | { readonly kind: 'wildcard'; readonly pattern: Wildcard }
+  | { readonly kind: 'range'; readonly range: RangeTest }
+  | { readonly kind: 'bool'; readonly value: boolean }
+  | { readonly kind: 'phrase'; readonly words: readonly string[] }
+
+export type RangeTest =
   | { readonly kind: 'numbers'; readonly bounds: Bounds<JsonNumber> }
   | { readonly kind: 'text'; readonly bounds: Bounds<Buffer> }
-  | { readonly kind: 'bool'; readonly value: boolean }
+  /** Milliseconds since 1970. */
+  | { readonly kind: 'dates'; readonly bounds: Bounds<number> }
+  | { readonly kind: 'untyped'; readonly bounds: UntypedBounds }
+  | { readonly kind: 'addresses'; readonly version: 'ipv4' | 'ipv6'; readonly block: BlockList }
+
+/** Bounds as each type of value reads them; undefined where a bound is nothing of the type. */
+export interface UntypedBounds {
+  readonly numbers: Bounds<JsonNumber> | undefined
+  /** Milliseconds since 1970. */
+  readonly dates: Bounds<number> | undefined
+  readonly text: Bounds<Buffer>
+}
 
 /** A term compares with strings as text, with numbers as a number and with booleans by name. */
 export interface ExactTerm {
@@ -76,16 +98,28 @@ export function matchesFilter(filter: DocumentFilter, document: JsonObject, key:
   }
 }
 
-/** Words as the in-memory evaluator sees them: runs of letters, marks and digits, in lower case. */
+/**
+ * Words as the in-memory evaluator sees them: runs of letters, marks and digits, in lower case. A
+ * number between spaces is one word, sign and point included.
+ */
 export function wordsOf(text: string): readonly string[] {
-  return text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .flatMap((piece) => (NUMERIC.test(piece) ? [piece] : (piece.match(WORD) ?? [])))
 }
 
 export function termOf(value: string | boolean | JsonNumber): ExactTerm {
   const text = isRawNumber(value) ? value.rawJSON : String(value)
   if (isJsonNumber(value)) return { text, number: value }
-  const isNumeric = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)
-  return { text, number: isNumeric && typeof value === 'string' ? numberFrom(text) : undefined }
+  return { text, number: typeof value === 'string' ? jsonNumberFrom(text) : undefined }
+}
+
+/** The number that the text is as JSON. */
+export function jsonNumberFrom(text: string): JsonNumber | undefined {
+  const double = NUMERIC.test(text) ? Number(text) : NaN
+  if (!Number.isFinite(double)) return undefined
+  return String(double) === text ? double : JSON.rawJSON(text)
 }
 
 function matchesValue(test: ValueTest, value: JsonValue): boolean {
@@ -96,14 +130,31 @@ function matchesValue(test: ValueTest, value: JsonValue): boolean {
       return typeof value === 'string' && value.startsWith(test.prefix)
     case 'wildcard':
       return typeof value === 'string' && matchesWildcard(test.pattern, value)
-    case 'numbers':
-      return isJsonNumber(value) && isWithin(test.bounds, (bound) => compareNumbers(value, bound))
-    case 'text':
-      return typeof value === 'string' && isTextWithin(test.bounds, value)
+    case 'range':
+      return isInRange(test.range, value)
     case 'bool':
       return value === test.value
+    case 'phrase':
+      return typeof value === 'string' && containsRun(wordsOf(value), test.words)
     default:
       return unreachable(test)
+  }
+}
+
+function isInRange(range: RangeTest, value: JsonValue): boolean {
+  switch (range.kind) {
+    case 'numbers':
+      return isJsonNumber(value) && isNumberWithin(range.bounds, value)
+    case 'text':
+      return typeof value === 'string' && isTextWithin(range.bounds, value)
+    case 'dates':
+      return isDateWithin(range.bounds, value)
+    case 'untyped':
+      return isUntypedWithin(range.bounds, value)
+    case 'addresses':
+      return typeof value === 'string' && isAddressWithin(range, value)
+    default:
+      return unreachable(range)
   }
 }
 
@@ -132,10 +183,42 @@ function isWithin<T>(bounds: Bounds<T>, compare: (bound: T) => number): boolean 
   return (low > 0 || (low === 0 && inclusiveMin)) && (high < 0 || (high === 0 && inclusiveMax))
 }
 
+function isNumberWithin(bounds: Bounds<JsonNumber>, value: JsonNumber): boolean {
+  return isWithin(bounds, (bound) => compareNumbers(value, bound))
+}
+
 /** Text compares by its UTF-8 bytes, as the terms of an index do. */
 function isTextWithin(bounds: Bounds<Buffer>, value: string): boolean {
   const bytes = Buffer.from(value, 'utf8')
   return isWithin(bounds, (bound) => Buffer.compare(bytes, bound))
+}
+
+function isDateWithin(bounds: Bounds<number>, value: JsonValue): boolean {
+  const dateMs = typeof value === 'string' ? parseRfc3339Ms(value) : undefined
+  return dateMs !== undefined && isWithin(bounds, (bound) => dateMs - bound)
+}
+
+/** A text that is a date compares as one with bounds that are dates. */
+function isUntypedWithin({ numbers, dates, text }: UntypedBounds, value: JsonValue): boolean {
+  if (isJsonNumber(value)) {
+    return numbers !== undefined && isNumberWithin(numbers, value)
+  }
+  if (typeof value !== 'string') return false
+  const isDate = dates !== undefined && parseRfc3339Ms(value) !== undefined
+  return isDate ? isDateWithin(dates, value) : isTextWithin(text, value)
+}
+
+function isAddressWithin(
+  { version, block }: Extract<RangeTest, { readonly kind: 'addresses' }>,
+  text: string,
+): boolean {
+  return isIP(text) === (version === 'ipv4' ? 4 : 6) && block.check(text, version)
+}
+
+/** Whether `run` is in `words` from one place on, without gaps. */
+function containsRun(words: readonly string[], run: readonly string[]): boolean {
+  if (run.length === 0) return false
+  return words.some((_, start) => run.every((word, index) => words[start + index] === word))
 }
 
 function matchesAtLeast<T>(
@@ -149,10 +232,4 @@ function matchesAtLeast<T>(
     if (isMatch(candidate)) matched++
   }
   return matched >= min
-}
-
-function numberFrom(text: string): JsonNumber | undefined {
-  const double = Number(text)
-  if (!Number.isFinite(double)) return undefined
-  return String(double) === text ? double : JSON.rawJSON(text)
 }

@@ -1,6 +1,8 @@
 // A checked query: what the JSON language and the query string both become. Nothing in it has been
 // analysed yet; names of fields are as the client wrote them, and `undefined` means the default field.
 
+import type { JsonNumber } from '../document/json-number.ts'
+
 export type FieldName = string | undefined
 
 interface Scored {
@@ -67,7 +69,13 @@ export type Query = Scored &
     /** `*` any text, `?` one character, `\` escapes. */
     | { readonly kind: 'wildcard'; readonly field: FieldName; readonly pattern: string }
     | { readonly kind: 'regexp'; readonly field: FieldName; readonly pattern: string }
-    | { readonly kind: 'numbers'; readonly field: FieldName; readonly bounds: QueryBounds<number> }
+    | {
+        readonly kind: 'numbers'
+        readonly field: FieldName
+        readonly bounds: QueryBounds<number>
+        /** The bounds with all their digits, where one of them has more than a double carries. */
+        readonly exact?: QueryBounds<JsonNumber>
+      }
     | { readonly kind: 'terms'; readonly field: FieldName; readonly bounds: QueryBounds<string> }
     /** Milliseconds since 1970. */
     | { readonly kind: 'dates'; readonly field: FieldName; readonly bounds: QueryBounds<number> }

@@ -1,11 +1,26 @@
-// Wildcard patterns: `*` stands for any run of characters, `?` for exactly one. No regular
-// expression and no backtracking beyond the last `*`: at most pattern × text steps.
+// Wildcard patterns: `*` stands for any run of characters, `?` for exactly one, and `\` takes the
+// meaning from the character behind it. No regular expression and no backtracking beyond the last
+// `*`: at most pattern × text steps.
 
-/** The pattern's code points. */
+/** Code points to meet, and the two wildcards. */
 export type Wildcard = readonly string[]
 
+// Two characters long, so that no code point of a text equals them.
+const ANY_RUN = '**'
+const ANY_ONE = '??'
+
 export function parseWildcard(pattern: string): Wildcard {
-  return Array.from(pattern)
+  const steps: string[] = []
+  let isEscaped = false
+  for (const character of pattern) {
+    if (isEscaped) steps.push(character)
+    else if (character === '*') steps.push(ANY_RUN)
+    else if (character === '?') steps.push(ANY_ONE)
+    else if (character !== '\\') steps.push(character)
+    isEscaped = !isEscaped && character === '\\'
+  }
+  if (isEscaped) steps.push('\\')
+  return steps
 }
 
 export function matchesWildcard(pattern: Wildcard, text: string): boolean {
@@ -17,10 +32,10 @@ export function matchesWildcard(pattern: Wildcard, text: string): boolean {
   let resume = 0
   while (at < characters.length) {
     const wanted = pattern[next]
-    if (wanted === '*') {
+    if (wanted === ANY_RUN) {
       star = next++
       resume = at
-    } else if (wanted === '?' || wanted === characters[at]) {
+    } else if (wanted === ANY_ONE || wanted === characters[at]) {
       next++
       at++
     } else if (star >= 0) {
@@ -30,6 +45,6 @@ export function matchesWildcard(pattern: Wildcard, text: string): boolean {
       return false
     }
   }
-  while (pattern[next] === '*') next++
+  while (pattern[next] === ANY_RUN) next++
   return next === pattern.length
 }

@@ -77,6 +77,11 @@ export class GroupCommit<Command, Outcome> {
     if (this.#mustRecover) await this.#recover()
   }
 
+  /** Resolves when everything proposed up to now has been answered. */
+  async idle(): Promise<void> {
+    await this.#running
+  }
+
   #writing: Promise<void> | undefined
 
   get writing(): boolean {

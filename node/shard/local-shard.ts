@@ -2,7 +2,7 @@
 
 import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { isServiceError, type ServiceError } from '../../lib/errors.ts'
+import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
@@ -67,6 +67,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   readonly #waiters: ReleaseWaiters
   #ttl: TtlPolicy | undefined
   #trouble: ServiceError | undefined
+  #sealed = false
 
   private constructor(options: LocalShardOptions, state: ShardState, waiters: ReleaseWaiters) {
     this.id = options.id
@@ -165,10 +166,12 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   write(command: WriteCommand): Promise<WriteOutcome> {
+    if (this.#sealed) return Promise.reject(sealedError())
     return this.#propose({ kind: 'write', ...command }, writeBytes(command))
   }
 
   prepare(command: PrepareCommand): Promise<PrepareOutcome> {
+    if (this.#sealed) return Promise.reject(sealedError())
     return this.#propose({ kind: 'prepare', ...command }, writeBytes(command))
   }
 
@@ -285,6 +288,15 @@ export class LocalShard implements Shard, AsyncDisposable {
     return this.#propose(command)
   }
 
+  /**
+   * The table is being dropped: from now on nothing begins here, while what has begun can still end.
+   * Resolves when every proposal of before has been answered.
+   */
+  async seal(): Promise<void> {
+    this.#sealed = true
+    await this.#log.idle()
+  }
+
   async close(): Promise<void> {
     await this.#log.close()
     await this.store.close()
@@ -312,6 +324,10 @@ export class LocalShard implements Shard, AsyncDisposable {
   #idleMs(sinceMs: number): number {
     return this.#options.clock.monotonicMs() - sinceMs
   }
+}
+
+function sealedError(): ServiceError {
+  return new ServiceError('NOT_FOUND', 'the table was dropped; create it first')
 }
 
 function isTrouble({ code }: ServiceError): boolean {

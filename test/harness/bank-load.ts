@@ -39,7 +39,10 @@ export class BankLoad implements Load {
   async #transfer(store: StoreClient): Promise<void> {
     const { random, tally } = this.#context
     const from = pick(random, this.#accounts)
-    const to = pick(random, this.#accounts.filter((key) => key !== from))
+    const to = pick(
+      random,
+      this.#accounts.filter((key) => key !== from),
+    )
     const [source, target] = await Promise.all([this.#look(store, from), this.#look(store, to)])
     const amount = Math.min(1 + Math.floor(random() * TRANSFER_MAX), balanceOf(source))
     if (amount === 0) return

@@ -117,7 +117,7 @@ export class CrashRounds implements AsyncDisposable {
     const deadlineMs = systemClock.monotonicMs() + INTENTS_DEADLINE_MS
     for (;;) {
       const { text } = await client.succeed('GET', '/api/v1/status')
-      const status = JSON.parse(text) as Status
+      const status: Status = JSON.parse(text)
       expect(status.health, text).to.equal('healthy')
       if (Object.values(status.shards).every(({ pending_intents: count }) => count === 0)) return
       expect(systemClock.monotonicMs(), `intents remain: ${text}`).to.be.below(deadlineMs)

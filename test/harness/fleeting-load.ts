@@ -81,10 +81,7 @@ export class FleetingLoad implements Load {
     )
   }
 
-  async #checkOne(
-    store: StoreClient,
-    { key, expiresAtMs, isAcknowledged }: Mayfly,
-  ): Promise<void> {
+  async #checkOne(store: StoreClient, { key, expiresAtMs, isAcknowledged }: Mayfly): Promise<void> {
     const askedAtMs = systemClock.nowMs()
     const { document } = await store.lookup(TABLE, key)
     const isExpired = expiresAtMs !== undefined && expiresAtMs <= askedAtMs

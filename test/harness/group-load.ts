@@ -87,7 +87,10 @@ export class GroupLoad implements Load {
     )
     const numbers = looked.map(({ document }) => document?.['n'])
     expectOne(numbers, `${history.name} after a restart`)
-    expectOne(looked.map(({ version }) => version), `versions of ${history.name}`) // INV-T4
+    expectOne(
+      looked.map(({ version }) => version),
+      `versions of ${history.name}`,
+    ) // INV-T4
     history.check(numbers[0], floor)
   }
 }

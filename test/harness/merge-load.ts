@@ -34,7 +34,7 @@ export class MergeLoad implements Load {
     if (generation === undefined) return
     const seen = lines.map(({ key, ['n']: n }) => [key, n])
     const page = keysOf(Number(generation)).map((key) => [key, generation])
-    expect(seen, `generation ${String(generation)}`).to.deep.equal(page)
+    expect(seen).to.deep.equal(page)
   }
 
   async #merge(store: StoreClient): Promise<void> {

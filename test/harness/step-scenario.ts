@@ -8,13 +8,14 @@ import type { TableWrites } from '../../node/document/writes.ts'
 import {
   documentOf,
   fateOf,
+  fieldOf,
   insert,
   PROPOSE,
-  SwarmHarness,
   tableContent,
   WRITE,
   writesOf,
   type Fate,
+  type SwarmHarness,
 } from './swarm-harness.ts'
 
 const ALPHA_SPLITS = ['g', 'n', 't']
@@ -138,7 +139,7 @@ async function checkTransfer(harness: SwarmHarness, { transfer: fate }: Fates): 
     ['beta', 'bank'],
   ]
   const found = await Promise.all(places.map(([table, key]) => documentOf(store, table, key)))
-  const balances = found.map((document) => (document?.value as { balance: number }).balance)
+  const balances = found.map((document) => Number(fieldOf(document?.value, 'balance')))
   expect(balances.reduce((sum, balance) => sum + balance)).to.equal(DEPOSIT * ACCOUNTS.length)
   const moved = balances.at(-1) !== 0
   expect(balances.slice(0, -1)).to.deep.equal(ACCOUNTS.map(() => DEPOSIT - (moved ? 1 : 0)))
@@ -151,7 +152,7 @@ async function checkMerge({ store }: SwarmHarness, { merge: fate }: Fates): Prom
   const merged = Object.entries(content).filter(([key]) => /^[qv]/.test(key))
   const after = MERGED.map((key) => [key, 'after'])
   const before = ['q0', 'q1', 'v2'].map((key) => [key, 'before'])
-  const seen = merged.map(([key, value]) => [key, (value as { merged: string }).merged])
+  const seen = merged.map(([key, value]) => [key, fieldOf(value, 'merged')])
   expect([before, after]).to.deep.include(seen)
   if (fate?.kind === 'acknowledged') expect(seen).to.deep.equal(after)
 }

@@ -22,7 +22,7 @@ type Line = Readonly<Record<string, unknown>> & { readonly key: string }
 /** Speaks to one running store. Connections are kept and shared by all who send at once. */
 export class StoreClient implements Disposable {
   readonly #url: URL
-  readonly #agent = new Agent({ keepAlive: true, noDelay: true })
+  readonly #agent = new Agent({ keepAlive: true })
 
   constructor(url: string) {
     this.#url = new URL(url)

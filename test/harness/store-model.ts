@@ -44,8 +44,8 @@ export class StoreModel {
 
   /** All of it or nothing. */
   apply(writes: readonly (readonly [table: ModelTable, writes: Writes])[]): void {
-    const changed = writes.map(([table, one]) => [table, written(table, one)] as const)
-    for (const [table, documents] of changed) table.documents = documents
+    const results = writes.map(([table, one]) => [table, written(table, one)] as const)
+    for (const [table, documents] of results) table.documents = documents
   }
 }
 
@@ -72,19 +72,20 @@ function written(table: ModelTable, writes: Writes): ReadonlyMap<string, Doc> {
 }
 
 function transformed(document: Doc, { op, path, value = null }: Operation): Doc {
-  return changed(document, path.split('.'), (current) => {
-    switch (op) {
-      case '$set':
-        return value
-      case '$unset':
-        return undefined
-      case '$push':
-        if (current !== undefined && !isList(current)) throw new Refused('not an array')
-        return [...(current ?? []), value]
-      case '$inc':
-        return current === undefined ? value : sum(current, value)
-    }
-  })
+  return changed(document, path.split('.'), (current) => OPERATORS[op](current, value))
+}
+
+const OPERATORS: Record<
+  Operation['op'],
+  (current: Value | undefined, value: Value) => Value | undefined
+> = {
+  $set: (_current, value) => value,
+  $unset: () => undefined,
+  $inc: (current, value) => (current === undefined ? value : sum(current, value)),
+  $push: (current = [], value) => {
+    if (!isList(current)) throw new Refused('not an array')
+    return [...current, value]
+  },
 }
 
 function changed(
@@ -115,7 +116,7 @@ function sum(left: Value, right: Value): Value {
 
 export function numberOf(integer: bigint): number | RawNumber {
   const double = Number(integer)
-  return Number.isSafeInteger(double) ? double : (JSON.rawJSON(String(integer)) as RawNumber)
+  return Number.isSafeInteger(double) ? double : JSON.rawJSON(String(integer))
 }
 
 export function integerOf(value: number | RawNumber): bigint {
@@ -187,10 +188,22 @@ export type Filter =
   | { readonly ids: readonly string[] }
   | { readonly must_not: Filter }
 
+/** An array passes when one of its elements does, however deep they lie. */
 export function passes(filter: Filter, key: string, document: Doc): boolean {
   if ('ids' in filter) return filter.ids.includes(key)
   if ('must_not' in filter) return !passes(filter.must_not, key, document)
-  const value = own(document, filter.field)
+  return elementsOf(own(document, filter.field)).some((value) => valuePasses(filter, value))
+}
+
+function elementsOf(value: Value | undefined): readonly Value[] {
+  if (value === undefined) return []
+  return isList(value) ? value.flatMap(elementsOf) : [value]
+}
+
+function valuePasses(
+  filter: Exclude<Filter, { readonly ids: unknown } | { readonly must_not: unknown }>,
+  value: Value,
+): boolean {
   if ('term' in filter) return value === filter.term
   if ('prefix' in filter) return typeof value === 'string' && value.startsWith(filter.prefix)
   if (!isNumber(value) || !isNumber(filter.min) || !isNumber(filter.max)) return false

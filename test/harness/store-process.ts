@@ -58,6 +58,11 @@ export class StoreProcess implements AsyncDisposable {
     return this.#launch.ended
   }
 
+  /** The last lines of standard error, so far. */
+  get log(): string {
+    return this.#launch.log.join('\n')
+  }
+
   /** SIGKILL: no handler runs, no buffer is flushed. */
   kill(): Promise<Ending> {
     return this.#signal('SIGKILL')
@@ -111,19 +116,19 @@ class Launch {
   readonly ready: Promise<Ready>
   readonly servingPid: Promise<number>
   readonly ended: Promise<Ending>
+  readonly log: string[] = []
   readonly #child: Child
 
   constructor({ dataDir, env = {} }: StoreProcessOptions) {
     const args = ['swarm', '--data-dir', dataDir, '--api-port', '0', '--health-port', '0']
     this.#child = spawn(process.execPath, [BIN, ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      // The store ends itself when this pipe closes: should the test be killed, it dies as well.
+      env: { ...process.env, QUARRY_PARENT_PIPE: '3', ...env },
     })
-    const log: string[] = []
-    this.ready = firstJson<Ready>(this.#child.stdout, ({ event }) => event === 'ready')
-    this.servingPid = firstJson<{ pid: number }>(this.#child.stderr, (line) => 'pid' in line, log)
-      .then(({ pid }) => pid)
-    this.ended = endOf(this.#child, log)
+    this.ready = firstLine(this.#child.stdout, readyOf)
+    this.servingPid = firstLine(this.#child.stderr, ({ pid }) => numberOf(pid), this.log)
+    this.ended = endOf(this.#child, this.log)
   }
 
   isRunning(): boolean {
@@ -135,23 +140,34 @@ class Launch {
   }
 }
 
-/** The first line that is JSON and fits; never settles when there is none. */
-function firstJson<Line>(
+type Line = Readonly<Record<string, unknown>>
+
+/** What `read` makes of the first line of JSON that it understands; never settles without one. */
+function firstLine<Found>(
   input: Readable,
-  fits: (line: Readonly<Record<string, unknown>>) => boolean,
+  read: (line: Line) => Found | undefined,
   log: string[] = [],
-): Promise<Line> {
+): Promise<Found> {
   return new Promise((resolve) => {
     createInterface({ input }).on('line', (text) => {
       log.push(text)
       if (log.length > LOG_LINES_MAX) log.shift()
-      const line = parseJson(text)
-      if (line !== undefined && fits(line)) resolve(line as Line)
+      const found = read(parseJson(text) ?? {})
+      if (found !== undefined) resolve(found)
     })
   })
 }
 
-function parseJson(text: string): Readonly<Record<string, unknown>> | undefined {
+function readyOf({ event, api, health }: Line): Ready | undefined {
+  if (event !== 'ready' || typeof api !== 'string' || typeof health !== 'string') return undefined
+  return { api, health }
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}
+
+function parseJson(text: string): Line | undefined {
   try {
     return JSON.parse(text)
   } catch {

@@ -222,6 +222,11 @@ export async function documentOf(
   return { version: found.version, value: JSON.parse(found.json.toString()) }
 }
 
+/** A member of a parsed document. */
+export function fieldOf(document: unknown, name: string): unknown {
+  return typeof document === 'object' && document !== null ? Reflect.get(document, name) : undefined
+}
+
 /** All documents of a table at one timestamp, by key. */
 export async function tableContent(
   store: SwarmStore,
@@ -249,8 +254,7 @@ export async function tableContent(
 
 /** What became of a call that may have been interrupted. */
 export type Fate =
-  | { readonly kind: 'acknowledged' }
-  | { readonly kind: 'refused'; readonly error: ServiceError }
+  { readonly kind: 'acknowledged' } | { readonly kind: 'refused'; readonly error: ServiceError }
 
 export async function fateOf(call: Promise<unknown>): Promise<Fate> {
   try {

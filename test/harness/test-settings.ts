@@ -19,6 +19,6 @@ export function parseTestSettings(env: Env): TestSettings {
   return read.done({
     seed: read.integer('QUARRY_TEST_SEED', { default: randomInt(max), min: 0, max }),
     crashRounds: read.integer('QUARRY_CRASH_ROUNDS', { default: 50, min: 1, max: 1_000_000 }),
-    modelRuns: read.integer('QUARRY_MODEL_RUNS', { default: 60, min: 1, max: 1_000_000 }),
+    modelRuns: read.integer('QUARRY_MODEL_RUNS', { default: 50, min: 1, max: 1_000_000 }),
   })
 }

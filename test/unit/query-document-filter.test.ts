@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { matchesFilter } from '../../node/query/document-filter.ts'
-import { FILTER_CLAUSES_MAX, parseDocumentFilter } from '../../node/query/parse-document-filter.ts'
+import { parseDocumentFilter } from '../../node/query/parse-document-filter.ts'
+import { QUERY_CLAUSES_MAX } from '../../node/query/query-limits.ts'
 import { matchesWildcard, parseWildcard } from '../../node/query/wildcard.ts'
 import { parseExact } from '../../node/document/exact-json.ts'
 import { isJsonObject } from '../../node/document/json-object.ts'
@@ -124,7 +125,7 @@ const wide = (count: number) => `{"disjuncts":[${Array(count).fill('{"match_all"
 describe('parseDocumentFilter', () => {
   it('accepts filters up to the limits', () => {
     expect(matches(nested(20))).to.equal(true)
-    expect(matches(wide(FILTER_CLAUSES_MAX - 1))).to.equal(true)
+    expect(matches(wide(QUERY_CLAUSES_MAX - 1))).to.equal(true)
   })
 
   const refused: Record<string, string> = {
@@ -170,7 +171,7 @@ describe('parseDocumentFilter', () => {
     '{"must":[{"match_all":{}}]}': 'filter_query.must: must be an object, not array',
     '{"must":{"term":"x"}}': 'filter_query.must.field: must be the name',
     [nested(21)]: 'nested deeper than 20 levels',
-    [wide(FILTER_CLAUSES_MAX)]: 'more than 1024 clauses',
+    [wide(QUERY_CLAUSES_MAX)]: 'more than 1024 clauses',
   }
   for (const [text, message] of Object.entries(refused)) {
     it(`refuses ${text.slice(0, 60)}`, () => {

@@ -1,4 +1,4 @@
-import { parseNamePattern } from '../name-pattern.ts'
+import { parseLinearPattern } from '../../query/linear-pattern.ts'
 import { textParameter } from '../operation.ts'
 import { jsonReply } from '../reply.ts'
 import type { Handler } from '../operation.ts'
@@ -6,7 +6,8 @@ import type { Handler } from '../operation.ts'
 export const listTables: Handler = async ({ query }, { service }) => {
   const prefix = textParameter(query, 'prefix')
   const pattern = textParameter(query, 'pattern')
-  const matches = pattern === undefined ? () => true : parseNamePattern(pattern)
+  const matches =
+    pattern === undefined ? () => true : parseLinearPattern(pattern, { match: 'anywhere' })
 
   const tables = await service.listTables(prefix === undefined ? {} : { prefix })
 

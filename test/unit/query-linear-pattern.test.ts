@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { array, assert, constantFrom, property, string, tuple } from 'fast-check'
 import { isServiceError } from '../../lib/errors.ts'
-import { parseNamePattern } from '../../node/api/name-pattern.ts'
+import { parseLinearPattern } from '../../node/query/linear-pattern.ts'
 
 const atom = constantFrom('a', 'b', '.', '[ab]', '[^a]', '\\w', '\\.', '(a|b)', '(?:ab)', '(b|)')
 const quantifier = constantFrom('', '', '*', '+', '?', '{2}', '{1,}', '{0,2}', '*?')
@@ -14,11 +14,14 @@ const pattern = array(array(piece, { maxLength: 4 }), { minLength: 1, maxLength:
 )
 const name = string({ unit: constantFrom('a', 'b', 'c', '.', '-', '1'), maxLength: 8 })
 
-describe('parseNamePattern', () => {
+describe('parseLinearPattern', () => {
   it('agrees with RegExp', () => {
     assert(
       property(pattern, name, (text, candidate) => {
-        expect(parseNamePattern(text)(candidate)).to.equal(new RegExp(text).test(candidate))
+        const anywhere = parseLinearPattern(text, { match: 'anywhere' })
+        const whole = parseLinearPattern(text, { match: 'whole' })
+        expect(anywhere(candidate)).to.equal(new RegExp(text).test(candidate))
+        expect(whole(candidate)).to.equal(new RegExp(`^(?:${text})$`).test(candidate))
       }),
       { numRuns: 2000 },
     )
@@ -32,7 +35,7 @@ describe('parseNamePattern', () => {
     '^(.*)*(.*)*(.*)*b$',
   ]) {
     it(`answers ${text.slice(0, 20)} in time linear in the name`, () => {
-      const matches = parseNamePattern(text)
+      const matches = parseLinearPattern(text, { match: 'anywhere' })
 
       expect(matches(`${'a'.repeat(255)}!`)).to.equal(false)
     })
@@ -63,7 +66,7 @@ describe('parseNamePattern', () => {
     it(`refuses ${text.slice(0, 30)}`, () => {
       let thrown: unknown
       try {
-        parseNamePattern(text)
+        parseLinearPattern(text, { match: 'anywhere' })
       } catch (error) {
         thrown = error
       }
@@ -75,6 +78,6 @@ describe('parseNamePattern', () => {
   it('compiles nested repetition of nothing at once', () => {
     const text = `${'('.repeat(40)}${'){1000}'.repeat(40)}`
 
-    expect(parseNamePattern(text)('')).to.equal(true)
+    expect(parseLinearPattern(text, { match: 'anywhere' })('')).to.equal(true)
   })
 })

@@ -1,4 +1,4 @@
-// Regular expressions from clients, matched in time linear in the name.
+// Regular expressions from clients, matched in time linear in the text.
 //
 // The expression is compiled to a program for Thompson's simulation (R. Cox, "Regular Expression
 // Matching: the Virtual Machine Approach"): all alternatives advance together over the name, so no
@@ -30,22 +30,35 @@ interface Fragment {
   emit(at: number): readonly Instruction[]
 }
 
+const BEGIN = single({ op: 'begin' })
+const END = single({ op: 'end' })
+
 interface Cursor {
   readonly text: string
   at: number
   depth: number
 }
 
-/** A test that holds when the expression matches anywhere in the name. */
-export function parseNamePattern(text: string): (name: string) => boolean {
+export interface LinearPatternOptions {
+  /** `whole`: the expression must match all of the text, as if it were written `^(?:...)$`. */
+  readonly match: 'anywhere' | 'whole'
+}
+
+/** A test that holds when the expression matches. */
+export function parseLinearPattern(
+  text: string,
+  { match }: LinearPatternOptions,
+): (candidate: string) => boolean {
   if (text.length > PATTERN_LENGTH_MAX) {
     throw refusal(`is longer than ${PATTERN_LENGTH_MAX} characters`)
   }
   const cursor: Cursor = { text, at: 0, depth: 0 }
   const fragment = parseAlternatives(cursor)
   if (cursor.at < text.length) throw refusal(`has an unmatched ")" at position ${cursor.at}`)
-  const program: readonly Instruction[] = [...fragment.emit(0), { op: 'match' }]
-  return (name) => matches(program, name)
+  const parts = match === 'whole' ? [BEGIN, fragment, END] : [fragment]
+  const program: readonly Instruction[] = [...sequence(parts).emit(0), { op: 'match' }]
+  const isAnchored = match === 'whole'
+  return (candidate) => matches(program, candidate, isAnchored)
 }
 
 function parseAlternatives(cursor: Cursor): Fragment {
@@ -273,17 +286,21 @@ function bounded(fragment: Fragment): Fragment {
   return fragment
 }
 
-function matches(program: readonly Instruction[], name: string): boolean {
+function matches(program: readonly Instruction[], text: string, isAnchored: boolean): boolean {
   let states = new Set<number>()
-  for (let at = 0; at <= name.length; at += 1) {
+  for (let at = 0; at <= text.length; at += 1) {
     // A match may begin anywhere, so the first instruction is tried at every position.
-    if (reach({ program, states, at, length: name.length }, 0)) return true
+    if (at === 0 || !isAnchored) {
+      if (reach({ program, states, at, length: text.length }, 0)) return true
+    } else if (states.size === 0) {
+      return false
+    }
     const next = new Set<number>()
-    const code = name.charCodeAt(at)
+    const code = text.charCodeAt(at)
     for (const state of states) {
       const instruction = program[state]
-      if (instruction?.op !== 'character' || at === name.length || !instruction.test(code)) continue
-      const step = { program, states: next, at: at + 1, length: name.length }
+      if (instruction?.op !== 'character' || at === text.length || !instruction.test(code)) continue
+      const step = { program, states: next, at: at + 1, length: text.length }
       if (reach(step, state + 1)) return true
     }
     states = next

@@ -1,0 +1,115 @@
+// The analyzers by name. Each call builds one, which may remember stems: keep it and use it again.
+
+import { buildAnalyzer, TOKEN_LENGTH_MAX } from './analyzer.ts'
+import { buildHtmlAnalyzer } from './html-analyzer.ts'
+import { LANGUAGES } from './languages.ts'
+import { segmentByWhitespace, segmentLetters, segmentWhole } from './simple-segmenters.ts'
+import { remembering } from './stem-memo.ts'
+import { segmentWords } from './word-segmenter.ts'
+import type { Analyzer, Pipeline } from './analyzer.ts'
+import type { Language } from './languages.ts'
+
+export const KEYWORD_LENGTH_MAX = 8192
+const GRAM_LENGTH_MIN = 2
+export const GRAM_LENGTH_MAX = 4
+
+// Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET.
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    'a an and are as at be but by for if in into is it no not of on or such that the their then ' +
+    'there these they this to was will with'
+  ).split(' '),
+)
+
+const STANDARD: Pipeline = {
+  name: 'standard',
+  segment: segmentWords,
+  fold: 'lower-case',
+  filter: (term) => (STOP_WORDS.has(term) ? undefined : term),
+  expand: undefined,
+  tokenLengthMax: TOKEN_LENGTH_MAX,
+}
+const BARE: Pipeline = { ...STANDARD, filter: undefined }
+
+const WHITESPACE: Pipeline = {
+  ...BARE,
+  name: 'whitespace',
+  segment: segmentByWhitespace,
+  fold: 'canonical',
+}
+const KEYWORD: Pipeline = {
+  ...WHITESPACE,
+  name: 'keyword',
+  segment: segmentWhole,
+  tokenLengthMax: KEYWORD_LENGTH_MAX,
+}
+const AS_YOU_TYPE: Pipeline = { ...STANDARD, name: 'search_as_you_type' }
+
+const BUILDERS: ReadonlyMap<string, () => Analyzer> = new Map([
+  ['standard', () => buildAnalyzer(STANDARD)],
+  ['html', () => buildHtmlAnalyzer('html', buildAnalyzer(STANDARD))],
+  ['simple', () => buildAnalyzer({ ...BARE, name: 'simple', segment: segmentLetters })],
+  ['whitespace', () => buildAnalyzer(WHITESPACE)],
+  ['keyword', () => buildAnalyzer(KEYWORD)],
+  ['search_as_you_type', () => buildAnalyzer({ ...AS_YOU_TYPE, expand: edgeGrams })],
+  ...LANGUAGES.map((one) => [one.name, () => buildAnalyzer(languagePipeline(one))] as const),
+])
+
+export const ANALYZER_NAMES: readonly string[] = [...BUILDERS.keys()]
+
+/** `html_german` and its like read the text of a page with the analyzer behind the prefix. */
+export const HTML_PREFIX = 'html_'
+
+/** For what documents hold; undefined if there is no analyzer of this name. */
+export function analyzerOf(name: string): Analyzer | undefined {
+  if (!name.startsWith(HTML_PREFIX)) return BUILDERS.get(name)?.()
+  const inner = BUILDERS.get(name.slice(HTML_PREFIX.length))?.()
+  return inner === undefined ? undefined : buildHtmlAnalyzer(name, inner)
+}
+
+/**
+ * For the text of queries. It differs where indexing does more than finding words: nobody writes tags
+ * into a query, and a query of grams would match whatever shares one, so that each of its terms is
+ * cut to the longest gram and is a prefix.
+ */
+export function queryAnalyzerOf(name: string): Analyzer | undefined {
+  if (name === 'html') return buildAnalyzer({ ...STANDARD, name })
+  if (name.startsWith(HTML_PREFIX)) return queryAnalyzerOf(name.slice(HTML_PREFIX.length))
+  if (name !== AS_YOU_TYPE.name) return analyzerOf(name)
+  return buildAnalyzer({ ...AS_YOU_TYPE, expand: (term) => [cutTo(term, GRAM_LENGTH_MAX)] })
+}
+
+/** A term of one character has no gram and stands for itself, as every ideograph does. */
+function edgeGrams(term: string): readonly string[] {
+  const longest = cutTo(term, GRAM_LENGTH_MAX)
+  const grams: string[] = []
+  for (let length = GRAM_LENGTH_MIN; ; length += 1) {
+    const gram = cutTo(longest, length)
+    grams.push(gram)
+    if (gram.length === longest.length) return grams
+  }
+}
+
+/** The first `count` characters, counting a surrogate pair as one. */
+function cutTo(term: string, count: number): string {
+  if (term.length <= count) return term
+  let end = 0
+  for (let taken = 0; taken < count && end < term.length; taken += 1) {
+    end += (term.codePointAt(end) ?? 0) > 0xffff ? 2 : 1
+  }
+  return term.slice(0, end)
+}
+
+function languagePipeline({ name, stem, stopWords, clitic }: Language): Pipeline {
+  const stops = new Set(stopWords)
+  const stemOnce = remembering(stem)
+  return {
+    ...BARE,
+    name,
+    filter: (term) => {
+      if (stops.has(term)) return undefined
+      const bare = clitic === undefined ? term : term.replace(clitic, '')
+      return stops.has(bare) ? undefined : stemOnce(bare)
+    },
+  }
+}

@@ -1,0 +1,71 @@
+// The languages with a stemmer and a stop list, both from the Orama packages (Snowball's stemmers).
+
+import { stemmer as arabic } from '@orama/stemmers/arabic'
+import { stemmer as danish } from '@orama/stemmers/danish'
+import { stemmer as dutch } from '@orama/stemmers/dutch'
+import { stemmer as english } from '@orama/stemmers/english'
+import { stemmer as finnish } from '@orama/stemmers/finnish'
+import { stemmer as french } from '@orama/stemmers/french'
+import { stemmer as german } from '@orama/stemmers/german'
+import { stemmer as hungarian } from '@orama/stemmers/hungarian'
+import { stemmer as indonesian } from '@orama/stemmers/indonesian'
+import { stemmer as irish } from '@orama/stemmers/irish'
+import { stemmer as italian } from '@orama/stemmers/italian'
+import { stemmer as norwegian } from '@orama/stemmers/norwegian'
+import { stemmer as portuguese } from '@orama/stemmers/portuguese'
+import { stemmer as romanian } from '@orama/stemmers/romanian'
+import { stemmer as russian } from '@orama/stemmers/russian'
+import { stemmer as spanish } from '@orama/stemmers/spanish'
+import { stemmer as swedish } from '@orama/stemmers/swedish'
+import { stemmer as turkish } from '@orama/stemmers/turkish'
+import { stopwords as arabicStops } from '@orama/stopwords/arabic'
+import { stopwords as danishStops } from '@orama/stopwords/danish'
+import { stopwords as dutchStops } from '@orama/stopwords/dutch'
+import { stopwords as englishStops } from '@orama/stopwords/english'
+import { stopwords as finnishStops } from '@orama/stopwords/finnish'
+import { stopwords as frenchStops } from '@orama/stopwords/french'
+import { stopwords as germanStops } from '@orama/stopwords/german'
+import { stopwords as hungarianStops } from '@orama/stopwords/hungarian'
+import { stopwords as indonesianStops } from '@orama/stopwords/indonesian'
+import { stopwords as irishStops } from '@orama/stopwords/irish'
+import { stopwords as italianStops } from '@orama/stopwords/italian'
+import { stopwords as norwegianStops } from '@orama/stopwords/norwegian'
+import { stopwords as portugueseStops } from '@orama/stopwords/portuguese'
+import { stopwords as romanianStops } from '@orama/stopwords/romanian'
+import { stopwords as russianStops } from '@orama/stopwords/russian'
+import { stopwords as spanishStops } from '@orama/stopwords/spanish'
+import { stopwords as swedishStops } from '@orama/stopwords/swedish'
+import { stopwords as turkishStops } from '@orama/stopwords/turkish'
+
+export interface Language {
+  readonly name: string
+  readonly stem: (word: string) => string
+  readonly stopWords: readonly string[]
+  /** What is cut off the word before anything else: articles with an apostrophe, the genitive. */
+  readonly clitic: RegExp | undefined
+}
+
+const FRENCH_ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'/
+const ITALIAN_ELISION =
+  /^(?:[cdlmnstv]|all|agl|coll|dall|dell|gl|nell|nonch|qu|quell|quest|sull|un)'/
+
+export const LANGUAGES: readonly Language[] = [
+  { name: 'arabic', stem: arabic, stopWords: arabicStops, clitic: undefined },
+  { name: 'danish', stem: danish, stopWords: danishStops, clitic: undefined },
+  { name: 'dutch', stem: dutch, stopWords: dutchStops, clitic: undefined },
+  { name: 'english', stem: english, stopWords: englishStops, clitic: /'s?$/ },
+  { name: 'finnish', stem: finnish, stopWords: finnishStops, clitic: undefined },
+  { name: 'french', stem: french, stopWords: frenchStops, clitic: FRENCH_ELISION },
+  { name: 'german', stem: german, stopWords: germanStops, clitic: undefined },
+  { name: 'hungarian', stem: hungarian, stopWords: hungarianStops, clitic: undefined },
+  { name: 'indonesian', stem: indonesian, stopWords: indonesianStops, clitic: undefined },
+  { name: 'irish', stem: irish, stopWords: irishStops, clitic: undefined },
+  { name: 'italian', stem: italian, stopWords: italianStops, clitic: ITALIAN_ELISION },
+  { name: 'norwegian', stem: norwegian, stopWords: norwegianStops, clitic: undefined },
+  { name: 'portuguese', stem: portuguese, stopWords: portugueseStops, clitic: undefined },
+  { name: 'romanian', stem: romanian, stopWords: romanianStops, clitic: undefined },
+  { name: 'russian', stem: russian, stopWords: russianStops, clitic: undefined },
+  { name: 'spanish', stem: spanish, stopWords: spanishStops, clitic: undefined },
+  { name: 'swedish', stem: swedish, stopWords: swedishStops, clitic: undefined },
+  { name: 'turkish', stem: turkish, stopWords: turkishStops, clitic: undefined },
+]

@@ -1,0 +1,19 @@
+// Remembers stems: a stemmer takes a microsecond or more, and few words make up most of a text.
+
+const WORDS_MAX = 20_000
+/** In V8 a longer word refers to the whole text it was cut from, which a memo would keep alive. */
+const WORD_LENGTH_MAX = 12
+
+/** The same function, which belongs to one analyzer and remembers a bounded number of results. */
+export function remembering(stem: (word: string) => string): (word: string) => string {
+  const stems = new Map<string, string>()
+  return (word) => {
+    if (word.length > WORD_LENGTH_MAX) return stem(word)
+    const known = stems.get(word)
+    if (known !== undefined) return known
+    const found = stem(word)
+    if (stems.size >= WORDS_MAX) stems.clear()
+    stems.set(word, found)
+    return found
+  }
+}

@@ -1,0 +1,132 @@
+// What a field is: by its schema, by a dynamic template, or by its first value.
+
+import { isJsonObject } from '../../../document/json-object.ts'
+import { FIELD_TYPES } from '../../../schema/field-types.ts'
+import { KEYWORD_LENGTH_MAX } from '../analysis/analyzers.ts'
+import { isSchema } from './schema-walk.ts'
+import { templateFor } from './template-match.ts'
+import type { JsonValue } from '../../../document/exact-json.ts'
+import type { DynamicTemplate } from '../../../schema/dynamic-templates.ts'
+import type { FieldType } from '../../../schema/field-types.ts'
+import type { DynamicDecision } from './field-registry.ts'
+import type { JsonSchema } from './schema-walk.ts'
+
+/** Longer strings of dynamic fields are prose: searched by their words, but no facet. */
+const DYNAMIC_KEYWORD_LENGTH_MAX = 256
+const SINGLE_TYPES: Readonly<Record<string, FieldType>> = {
+  string: 'text',
+  number: 'numeric',
+  integer: 'numeric',
+  boolean: 'boolean',
+}
+
+export interface Surroundings {
+  /** The analyzer that the document schema names for all its fields. */
+  readonly analyzer: string | undefined
+  readonly isInAll: boolean
+}
+
+/** Undefined: only the fields inside it are indexed, or its value has to tell. */
+export function decideBySchema(
+  schemas: readonly JsonSchema[],
+  surroundings: Surroundings,
+): DynamicDecision | undefined {
+  const named = schemas.map((schema) => schema['x-service-analyzer']).find(isText)
+  const settled = {
+    analyzer: named ?? surroundings.analyzer,
+    isInAll: surroundings.isInAll,
+    keywordLengthMax: KEYWORD_LENGTH_MAX,
+  }
+  if (schemas.some((schema) => schema['x-service-index'] === false)) {
+    return { ...settled, types: [] }
+  }
+  const types = schemas.map(serviceTypes).find((list) => list.length > 0)
+  if (types !== undefined) return { ...settled, types }
+  const inferred = schemas.map(inferredType).find((type) => type !== undefined)
+  return inferred === undefined ? undefined : { ...settled, types: [inferred] }
+}
+
+/** For described fields whose schema leaves the type open. */
+export function decideByValue(value: JsonValue, surroundings: Surroundings) {
+  const types = typesOfValue(value).slice(0, 1)
+  return types.length === 0
+    ? undefined
+    : { ...surroundings, types, keywordLengthMax: KEYWORD_LENGTH_MAX }
+}
+
+export interface DynamicPlace extends Surroundings {
+  readonly path: readonly string[]
+  /** Whether only a template can bring the field into the index. */
+  readonly needsTemplate: boolean
+}
+
+/** Undefined: an object that no template is about, so that its members decide for themselves. */
+export function decideDynamically(
+  templates: readonly DynamicTemplate[],
+  value: JsonValue,
+  place: DynamicPlace,
+): DynamicDecision | undefined {
+  const template = templateFor(templates, place.path, value)
+  if (template === undefined && place.needsTemplate) return undefined
+  const mapping = template?.mapping
+  const settled = {
+    analyzer: mapping?.analyzer ?? place.analyzer,
+    isInAll: mapping?.include_in_all ?? place.isInAll,
+  }
+  if (mapping?.index === false) return { ...settled, types: [], keywordLengthMax: 0 }
+  const types = typesByTemplate(template, value)
+  if (types.length === 0) return undefined
+  const keywordLengthMax =
+    mapping?.type === undefined ? DYNAMIC_KEYWORD_LENGTH_MAX : KEYWORD_LENGTH_MAX
+  return { ...settled, types, keywordLengthMax }
+}
+
+/** Without a template a timestamp is a string like any other; only who asks for dates gets them. */
+function typesByTemplate(
+  template: DynamicTemplate | undefined,
+  value: JsonValue,
+): readonly FieldType[] {
+  const type = template?.mapping?.type
+  if (type !== undefined && isJsonObject(value) && type !== 'geopoint' && type !== 'geoshape') {
+    return []
+  }
+  if (type === 'text' && template?.mapping?.doc_values === true) return ['text', 'keyword']
+  if (type !== undefined) return [type]
+  return template?.match_mapping_type === 'date' ? ['datetime'] : typesOfValue(value)
+}
+
+function typesOfValue(value: JsonValue): readonly FieldType[] {
+  if (typeof value === 'string') return ['text', 'keyword']
+  if (typeof value === 'boolean') return ['boolean']
+  return value === null || Array.isArray(value) || isJsonObject(value) ? [] : ['numeric']
+}
+
+function serviceTypes(schema: JsonSchema): readonly FieldType[] {
+  const types = schema['x-service-types']
+  if (!Array.isArray(types)) return []
+  return FIELD_TYPES.filter((type) => types.includes(type))
+}
+
+function inferredType({ type, format }: JsonSchema): FieldType | undefined {
+  const names: readonly unknown[] = Array.isArray(type) ? type : [type]
+  const single = names.find((name) => isText(name) && Object.hasOwn(SINGLE_TYPES, name))
+  if (single === 'string' && format === 'date-time') return 'datetime'
+  return isText(single) ? SINGLE_TYPES[single] : undefined
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+/** The names in the schema's list of fields that queries without a field name search. */
+export function namesInAll(schemas: readonly JsonSchema[]): ReadonlySet<string> {
+  const lists = schemas.map((schema) => schema['x-service-include-in-all'])
+  return new Set(lists.flatMap((list: unknown) => (Array.isArray(list) ? list.filter(isText) : [])))
+}
+
+export function analyzerIn(schemas: readonly JsonSchema[]): string | undefined {
+  return schemas
+    .filter(isSchema)
+    .map((schema) => schema['x-service-analyzer'])
+    .find(isText)
+}

@@ -1,0 +1,63 @@
+// What resolving a query needs all the way down: the mapping, and where the warnings go.
+
+import { ServiceError } from '../../../../lib/errors.ts'
+import { queryAnalyzerOf } from '../analysis/analyzers.ts'
+import { ALL_FIELD } from './field-names.ts'
+import type { Analyzer } from '../analysis/analyzer.ts'
+import type { EngineQuery } from '../engine-query.ts'
+import type { FieldName, Query } from '../../../query/query-tree.ts'
+import type { FieldMapping } from './field-mapping.ts'
+import type { IndexedField } from './field-registry.ts'
+
+export const NOTHING: EngineQuery = { kind: 'none' }
+const WARNINGS_MAX = 20
+
+export type QueryOf<Kind extends Query['kind']> = Extract<Query, { readonly kind: Kind }>
+
+export class QueryContext {
+  readonly mapping: FieldMapping
+  readonly #warnings = new Set<string>()
+
+  constructor(mapping: FieldMapping) {
+    this.mapping = mapping
+  }
+
+  get warnings(): readonly string[] {
+    return [...this.#warnings]
+  }
+
+  warn(message: string): void {
+    if (this.#warnings.size < WARNINGS_MAX) this.#warnings.add(message)
+  }
+
+  /** Undefined, with a warning, if no document has the field. Refuses one that is not indexed. */
+  field(name: FieldName): IndexedField | undefined {
+    const found = this.mapping.resolveField(name)
+    if (found === undefined) {
+      this.warn(
+        name === undefined || name === ALL_FIELD
+          ? 'no field is searched by default: name the field, or list fields in x-service-include-in-all'
+          : `no document has a field "${name}"`,
+      )
+      return undefined
+    }
+    if (found.kind !== 'unindexed') return found
+    throw refusal(
+      name,
+      `is not indexed: it ${found.reason}; give it a type in x-service-types that is searched, ` +
+        'without x-service-index: false',
+    )
+  }
+
+  /** The analyzer for text in queries on the field. `override` is the client's choice. */
+  analyzer(field: IndexedField, override: string | undefined): Analyzer {
+    const name = override ?? field.analyzer ?? 'keyword'
+    const analyzer = queryAnalyzerOf(name)
+    if (analyzer !== undefined) return analyzer
+    throw new ServiceError('INVALID_ARGUMENT', `analyzer "${name}" is unknown`)
+  }
+}
+
+export function refusal(name: FieldName, problem: string): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', `field "${name ?? ALL_FIELD}" ${problem}`)
+}

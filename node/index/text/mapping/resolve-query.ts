@@ -1,0 +1,138 @@
+// From a checked query to one that the engine can run: fields become index fields, text becomes
+// tokens, and what means many terms becomes a matcher.
+//
+// A field that no document has is not an error, since another shard may have it: its part of the
+// query matches nothing, and a warning says so. A field that exists but cannot answer is refused.
+
+import { unreachable } from '../../../../lib/assert.ts'
+import { NOTHING, QueryContext } from './query-context.ts'
+import { resolveGeo } from './resolve-geo.ts'
+import { numberRange, textRange } from './resolve-range.ts'
+import {
+  resolveBool,
+  resolveFuzzy,
+  resolveNetwork,
+  resolvePrefix,
+  resolveRegexp,
+  resolveTerm,
+  resolveWildcard,
+} from './resolve-terms.ts'
+import {
+  resolveMatch,
+  resolveMultiMatch,
+  resolvePhrase,
+  resolvePhraseTerms,
+} from './resolve-text.ts'
+import type { EngineQuery } from '../engine-query.ts'
+import type { Query } from '../../../query/query-tree.ts'
+import type { FieldMapping } from './field-mapping.ts'
+import type { GeoQuery } from './resolve-geo.ts'
+import type { QueryOf } from './query-context.ts'
+
+export interface ResolvedQuery {
+  readonly query: EngineQuery
+  /** For the client: parts of the query that can match nothing, and why. */
+  readonly warnings: readonly string[]
+}
+
+/** Throws INVALID_ARGUMENT for what its field cannot answer. */
+export function resolveQuery(query: Query, mapping: FieldMapping): ResolvedQuery {
+  const context = new QueryContext(mapping)
+  return { query: resolve(query, context), warnings: context.warnings }
+}
+
+type LeafQuery = Exclude<Query, QueryOf<'boolean'> | GeoQuery | RangeQuery>
+type RangeQuery = QueryOf<'numbers' | 'dates' | 'terms' | 'untyped-range'>
+
+function resolve(query: Query, context: QueryContext): EngineQuery {
+  switch (query.kind) {
+    case 'boolean':
+      return resolveBoolean(query, context)
+    case 'numbers':
+    case 'dates':
+    case 'terms':
+    case 'untyped-range':
+      return resolveRange(query, context)
+    case 'geo-box':
+    case 'geo-distance':
+    case 'geo-polygon':
+    case 'geo-shape':
+      return resolveGeo(query, context)
+    default:
+      return resolveLeaf(query, context)
+  }
+}
+
+/** What is about words and terms of a field, and what is about none. */
+function resolveLeaf(query: LeafQuery, context: QueryContext): EngineQuery {
+  switch (query.kind) {
+    case 'all':
+      return { kind: 'all', boost: query.boost }
+    case 'none':
+      return NOTHING
+    case 'ids':
+      return { kind: 'keys', keys: query.ids.map(keyOf), boost: query.boost }
+    case 'match':
+      return resolveMatch(query, context)
+    case 'phrase':
+      return resolvePhrase(query, context)
+    case 'phrase-terms':
+      return resolvePhraseTerms(query, context)
+    case 'multi-match':
+      return resolveMultiMatch(query, context)
+    default:
+      return resolveTermQuery(query, context)
+  }
+}
+
+type TermQuery = QueryOf<'term' | 'fuzzy' | 'prefix' | 'wildcard' | 'regexp' | 'bool' | 'ip'>
+
+function resolveTermQuery(query: TermQuery, context: QueryContext): EngineQuery {
+  switch (query.kind) {
+    case 'term':
+      return resolveTerm(query, context)
+    case 'fuzzy':
+      return resolveFuzzy(query, context)
+    case 'prefix':
+      return resolvePrefix(query, context)
+    case 'wildcard':
+      return resolveWildcard(query, context)
+    case 'regexp':
+      return resolveRegexp(query, context)
+    case 'bool':
+      return resolveBool(query, context)
+    case 'ip':
+      return resolveNetwork(query, context)
+    default:
+      return unreachable(query)
+  }
+}
+
+function resolveRange(query: RangeQuery, context: QueryContext): EngineQuery {
+  const field = context.field(query.field)
+  if (field === undefined) return NOTHING
+  const about = { field, name: query.field ?? field.indexField, boost: query.boost }
+  return query.kind === 'numbers' || query.kind === 'dates'
+    ? numberRange({ ...about, bounds: query.bounds })
+    : textRange({ ...about, bounds: query.bounds })
+}
+
+/** Where only conditions to exclude are given, everything else matches. */
+function resolveBoolean(query: QueryOf<'boolean'>, context: QueryContext): EngineQuery {
+  const all = (parts: readonly Query[]) => parts.map((part) => resolve(part, context))
+  const isOnlyNegative =
+    query.must.length === 0 && query.should.length === 0 && query.filter.length === 0
+  return {
+    kind: 'boolean',
+    must: isOnlyNegative ? [{ kind: 'all', boost: 1 }] : all(query.must),
+    should: all(query.should),
+    minShould: query.minShould,
+    mustNot: all(query.mustNot),
+    filter: all(query.filter),
+    boost: query.boost,
+  }
+}
+
+function keyOf(id: string): Uint8Array {
+  return new TextEncoder().encode(id)
+}

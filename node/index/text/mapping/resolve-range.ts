@@ -1,0 +1,112 @@
+// Ranges by the type of their field: numbers, dates in milliseconds, or terms.
+
+import { ServiceError } from '../../../../lib/errors.ts'
+import { parseDateMs } from './field-values.ts'
+import { compareTerms, termRangeMatcher } from './term-matchers.ts'
+import type { EngineQuery } from '../engine-query.ts'
+import type { QueryBounds } from '../../../query/query-tree.ts'
+import type { IndexedField } from './field-registry.ts'
+
+export const TERMS_MAX = 1024
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+
+export interface RangeRequest<Value> {
+  readonly field: IndexedField
+  /** As the client wrote it. */
+  readonly name: string
+  readonly bounds: QueryBounds<Value>
+  readonly boost: number
+}
+
+export function numberRange(request: RangeRequest<number>): EngineQuery {
+  const { field, name, bounds, boost } = request
+  if (field.kind !== 'number' && field.kind !== 'date') refuseRange(field, name)
+  for (const bound of [bounds.min, bounds.max]) {
+    if (Number.isNaN(bound)) refuse(name, 'a bound of its range is not a number')
+  }
+  if (bounds.min !== undefined && bounds.max !== undefined && bounds.min > bounds.max) {
+    refuse(name, `its range is upside down: ${bounds.min} is above ${bounds.max}`)
+  }
+  const min = bounds.min ?? -Infinity
+  const max = bounds.max ?? Infinity
+  const low = bounds.inclusiveMin || bounds.min === undefined ? min : nextDouble(min, 1)
+  const high = bounds.inclusiveMax || bounds.max === undefined ? max : nextDouble(max, -1)
+  if (low > high) return { kind: 'none' }
+  return { kind: 'range', field: field.indexField, min: low, max: high, boost }
+}
+
+/** Bounds as text: the field's type tells what they are. */
+export function textRange(request: RangeRequest<string>): EngineQuery {
+  const { field, name, bounds } = request
+  switch (field.kind) {
+    case 'number':
+      return numberRange({ ...request, bounds: mapBounds(bounds, (text) => toNumber(text, name)) })
+    case 'date':
+      return numberRange({ ...request, bounds: mapBounds(bounds, (text) => toDateMs(text, name)) })
+    case 'keyword':
+      return termRange(request)
+    default:
+      return refuseRange(field, name)
+  }
+}
+
+function termRange({ field, name, bounds, boost }: RangeRequest<string>): EngineQuery {
+  const { min, max } = bounds
+  if (min !== undefined && max !== undefined && compareTerms(min, max) > 0) {
+    refuse(name, `its range is upside down: "${min}" is behind "${max}"`)
+  }
+  return {
+    kind: 'expand',
+    field: field.indexField,
+    matcher: termRangeMatcher(bounds),
+    termsMax: TERMS_MAX,
+    shown: `${name}:[${min ?? '*'} TO ${max ?? '*'}]`,
+    boost,
+  }
+}
+
+export function toNumber(text: string, name: string): number {
+  const trimmed = text.trim()
+  if (!DECIMAL.test(trimmed)) refuse(name, `holds numbers, and "${text}" is none`)
+  return Number(trimmed)
+}
+
+export function toDateMs(text: string, name: string): number {
+  const ms = parseDateMs(text.trim())
+  return ms ?? refuse(name, `holds dates, and "${text}" is no RFC 3339 timestamp or day`)
+}
+
+/** The next double above (1) or below (-1): the bits of a double ascend with its magnitude. */
+function nextDouble(value: number, direction: 1 | -1): number {
+  if (!Number.isFinite(value)) return value
+  if (value === 0) return direction * Number.MIN_VALUE
+  const view = new DataView(new ArrayBuffer(8))
+  view.setFloat64(0, value)
+  const isAway = value > 0 === direction > 0
+  view.setBigInt64(0, view.getBigInt64(0) + (isAway ? 1n : -1n))
+  return view.getFloat64(0)
+}
+
+function mapBounds(
+  bounds: QueryBounds<string>,
+  convert: (text: string) => number,
+): QueryBounds<number> {
+  return {
+    ...bounds,
+    min: bounds.min === undefined ? undefined : convert(bounds.min),
+    max: bounds.max === undefined ? undefined : convert(bounds.max),
+  }
+}
+
+function refuseRange(field: IndexedField, name: string): never {
+  if (field.kind !== 'text') return refuse(name, `is of type ${field.kind}, which has no ranges`)
+  return refuse(
+    name,
+    'is text, and a range needs whole values: search its keyword sub-field, or give it the type ' +
+      'keyword, numeric or datetime in x-service-types',
+  )
+}
+
+function refuse(name: string, problem: string): never {
+  throw new ServiceError('INVALID_ARGUMENT', `field "${name}" ${problem}`)
+}

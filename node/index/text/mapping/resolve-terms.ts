@@ -1,0 +1,96 @@
+// Queries about single terms as they stand in the index: term, fuzzy, prefix, wildcard, regexp,
+// boolean values, networks of addresses.
+
+import { ServiceError } from '../../../../lib/errors.ts'
+import { KEYWORD_SUFFIX } from './field-names.ts'
+import { NOTHING, refusal } from './query-context.ts'
+import { TERMS_MAX } from './resolve-range.ts'
+import { exactValue, fuzzyTerm, hasTerms } from './resolve-text.ts'
+import { networkMatcher, prefixMatcher, regexpMatcher } from './term-matchers.ts'
+import { wildcardMatcher } from './wildcard-matcher.ts'
+import type { EngineQuery, TermMatcher } from '../engine-query.ts'
+import type { FieldName } from '../../../query/query-tree.ts'
+import type { IndexedField } from './field-registry.ts'
+import type { QueryContext, QueryOf } from './query-context.ts'
+
+export function resolveTerm(query: QueryOf<'term'>, context: QueryContext): EngineQuery {
+  const field = context.field(query.field)
+  if (field === undefined) return NOTHING
+  const { term, boost } = query
+  if (!hasTerms(field)) return exactValue(field, term, boost, context)
+  return { kind: 'term', field: field.indexField, term, boost }
+}
+
+export function resolveFuzzy(query: QueryOf<'fuzzy'>, context: QueryContext): EngineQuery {
+  const field = termField(query.field, context)
+  if (field === undefined) return NOTHING
+  const { fuzziness, prefixLength, boost } = query
+  const term = context.analyzer(field, undefined).normalize(query.term)
+  return fuzzyTerm({ field: field.indexField, term, fuzziness, prefixLength, boost })
+}
+
+export function resolvePrefix(query: QueryOf<'prefix'>, context: QueryContext): EngineQuery {
+  const field = termField(query.field, context)
+  if (field === undefined) return NOTHING
+  const prefix = context.analyzer(field, undefined).normalize(query.prefix)
+  return expand(field, prefixMatcher(prefix), { shown: `${prefix}*`, boost: query.boost })
+}
+
+export function resolveWildcard(query: QueryOf<'wildcard'>, context: QueryContext): EngineQuery {
+  const field = termField(query.field, context)
+  if (field === undefined) return NOTHING
+  const pattern = context.analyzer(field, undefined).normalize(query.pattern)
+  return expand(field, wildcardMatcher(pattern), { shown: pattern, boost: query.boost })
+}
+
+/** Not normalised, since the letters of an expression are also its operators: `\W` is not `\w`. */
+export function resolveRegexp(query: QueryOf<'regexp'>, context: QueryContext): EngineQuery {
+  const field = termField(query.field, context)
+  if (field === undefined) return NOTHING
+  const matcher = regexpMatcher(query.pattern)
+  return expand(field, matcher, { shown: `/${query.pattern}/`, boost: query.boost })
+}
+
+export function resolveBool(query: QueryOf<'bool'>, context: QueryContext): EngineQuery {
+  const field = context.field(query.field)
+  if (field === undefined) return NOTHING
+  if (hasTerms(field)) {
+    return { kind: 'term', field: field.indexField, term: String(query.value), boost: query.boost }
+  }
+  throw refusal(query.field, `is of type ${field.kind}, and a boolean query needs type boolean`)
+}
+
+/** Words of a text are no addresses, so a text's keyword sub-field answers if it has one. */
+export function resolveNetwork(query: QueryOf<'ip'>, context: QueryContext): EngineQuery {
+  const field = termField(query.field, context)
+  if (field === undefined) return NOTHING
+  const matcher = networkMatcher(query.cidr)
+  if (matcher === undefined) {
+    throw new ServiceError('INVALID_ARGUMENT', `"${query.cidr}" is not a network in CIDR notation`)
+  }
+  const whole = context.mapping.resolveField(field.indexField + KEYWORD_SUFFIX)
+  const target = field.kind === 'text' && whole?.kind === 'keyword' ? whole : field
+  return expand(target, matcher, { shown: query.cidr, boost: query.boost })
+}
+
+function termField(name: FieldName, context: QueryContext): IndexedField | undefined {
+  const field = context.field(name)
+  if (field === undefined || hasTerms(field)) return field
+  throw refusal(name, `is of type ${field.kind}, and only text and keyword fields have terms`)
+}
+
+interface Expansion {
+  readonly shown: string
+  readonly boost: number
+}
+
+function expand(field: IndexedField, matcher: TermMatcher, { shown, boost }: Expansion) {
+  return {
+    kind: 'expand',
+    field: field.indexField,
+    matcher,
+    termsMax: TERMS_MAX,
+    shown: `${field.indexField}:${shown}`,
+    boost,
+  } satisfies EngineQuery
+}

@@ -1,0 +1,174 @@
+// Queries that are text for the field's analyzer: match, phrase, multi-match.
+
+import { editDistanceMatcher } from './edit-distance-matcher.ts'
+import { NOTHING } from './query-context.ts'
+import { TERMS_MAX, toDateMs, toNumber } from './resolve-range.ts'
+import { prefixMatcher } from './term-matchers.ts'
+import { PREFIX_SUFFIX } from './field-names.ts'
+import type { EngineQuery } from '../engine-query.ts'
+import type { IndexableToken } from '../indexable-document.ts'
+import type { Fuzziness } from '../../../query/query-tree.ts'
+import type { IndexedField } from './field-registry.ts'
+import type { QueryContext, QueryOf } from './query-context.ts'
+
+export function resolveMatch(query: QueryOf<'match'>, context: QueryContext): EngineQuery {
+  const field = context.field(query.field)
+  if (field === undefined) return NOTHING
+  const { boost } = query
+  if (!hasTerms(field)) return exactValue(field, query.text, boost, context)
+  const tokens = tokensOf(field, query.text, query.analyzer, context)
+  const terms = [...new Set(tokens.map(({ term }) => term))]
+  // Each part is boosted, so that one term alone needs no query around it.
+  const parts = terms.map((term) =>
+    fuzzyTerm({ field: field.indexField, term, boost, ...fuzzinessOf(query) }),
+  )
+  return combine(parts, query.operator)
+}
+
+export function resolvePhrase(query: QueryOf<'phrase'>, context: QueryContext): EngineQuery {
+  const field = context.field(query.field)
+  if (field === undefined) return NOTHING
+  const { boost, slop } = query
+  if (!hasTerms(field)) return exactValue(field, query.text, boost, context)
+  if (query.fuzziness !== 0) {
+    context.warn('the fuzziness of a phrase is ignored: its words are matched exactly')
+  }
+  const tokens = tokensOf(field, query.text, query.analyzer, context)
+  const [first] = tokens
+  if (first === undefined) return NOTHING
+  const positions = tokens.map(({ term, position }) => ({
+    offset: position - first.position,
+    terms: [term],
+  }))
+  return phraseOf({ field: field.indexField, positions, slop, boost })
+}
+
+export function resolvePhraseTerms(query: QueryOf<'phrase-terms'>, context: QueryContext) {
+  const field = context.field(query.field)
+  if (field === undefined || !hasTerms(field)) return NOTHING
+  const positions = query.positions.map((terms, offset) => ({ offset, terms }))
+  if (positions.length === 0 || positions.some(({ terms }) => terms.length === 0)) return NOTHING
+  const { slop, boost } = query
+  return phraseOf({ field: field.indexField, positions, slop, boost })
+}
+
+/** One best field scores, so that a word in two fields does not count twice. */
+export function resolveMultiMatch(query: QueryOf<'multi-match'>, context: QueryContext) {
+  const parts = query.fields.map((name) => {
+    const field = context.field(name)
+    return field === undefined ? NOTHING : prefixMatch(field, query.text, context)
+  })
+  const useful = parts.filter(({ kind }) => kind !== 'none')
+  if (useful.length === 0) return NOTHING
+  return { kind: 'best', parts: useful, boost: query.boost } satisfies EngineQuery
+}
+
+function prefixMatch(field: IndexedField, text: string, context: QueryContext): EngineQuery {
+  if (!hasTerms(field)) return NOTHING
+  const terms = tokensOf(field, text, undefined, context).map(({ term }) => term)
+  const last = terms.at(-1)
+  if (last === undefined) return NOTHING
+  // In a field of grams every prefix that is long enough is a term already.
+  const isGram = field.indexField.endsWith(PREFIX_SUFFIX) && last.length > 1
+  const prefix: EngineQuery = {
+    kind: 'expand',
+    field: field.indexField,
+    matcher: prefixMatcher(last),
+    termsMax: TERMS_MAX,
+    shown: `${field.indexField}:${last}*`,
+    boost: 1,
+  }
+  const whole = (isGram ? terms : terms.slice(0, -1)).map((term): EngineQuery => {
+    return { kind: 'term', field: field.indexField, term, boost: 1 }
+  })
+  return combine(isGram ? whole : [...whole, prefix], 'or')
+}
+
+/** A number, date, boolean or point has no words: the text is the value itself. */
+export function exactValue(
+  field: IndexedField,
+  text: string,
+  boost: number,
+  context: QueryContext,
+): EngineQuery {
+  const { kind, indexField } = field
+  if (kind === 'point') {
+    context.warn(`field "${indexField}" holds points, which only geo queries find`)
+    return NOTHING
+  }
+  const value = kind === 'date' ? toDateMs(text, indexField) : toNumber(text, indexField)
+  return { kind: 'range', field: indexField, min: value, max: value, boost }
+}
+
+export function hasTerms({ kind }: IndexedField): boolean {
+  return kind === 'text' || kind === 'keyword' || kind === 'boolean'
+}
+
+interface FuzzyTerm {
+  readonly field: string
+  readonly term: string
+  readonly fuzziness: Fuzziness
+  readonly prefixLength: number
+  readonly boost: number
+}
+
+export function fuzzyTerm({ field, term, fuzziness, prefixLength, boost }: FuzzyTerm): EngineQuery {
+  const distance = fuzziness === 'auto' ? distanceFor(term) : fuzziness
+  if (distance === 0) return { kind: 'term', field, term, boost }
+  return {
+    kind: 'expand',
+    field,
+    matcher: editDistanceMatcher(term, { distance, prefixLength }),
+    termsMax: TERMS_MAX,
+    shown: `${field}:${term}~${distance}`,
+    boost,
+  }
+}
+
+function distanceFor(term: string): number {
+  const length = Array.from(term).length
+  if (length < 3) return 0
+  return length <= 5 ? 1 : 2
+}
+
+function fuzzinessOf({ fuzziness, prefixLength }: QueryOf<'match'>) {
+  return { fuzziness, prefixLength }
+}
+
+function tokensOf(
+  field: IndexedField,
+  text: string,
+  analyzer: string | undefined,
+  context: QueryContext,
+): readonly IndexableToken[] {
+  const tokens = context.analyzer(field, analyzer).analyze(text)
+  if (tokens.length === 0) {
+    context.warn(`nothing is left of "${text.slice(0, 100)}" once stop words and signs are removed`)
+  }
+  return tokens
+}
+
+function phraseOf(phrase: Omit<Extract<EngineQuery, { kind: 'phrase' }>, 'kind'>): EngineQuery {
+  const [first] = phrase.positions
+  const [term] = first?.terms ?? []
+  if (phrase.positions.length === 1 && first?.terms.length === 1 && term !== undefined) {
+    return { kind: 'term', field: phrase.field, term, boost: phrase.boost }
+  }
+  return { kind: 'phrase', ...phrase }
+}
+
+function combine(parts: readonly EngineQuery[], operator: 'or' | 'and'): EngineQuery {
+  const [first] = parts
+  if (first === undefined) return NOTHING
+  if (parts.length === 1) return first
+  const isAnd = operator === 'and'
+  return {
+    kind: 'boolean',
+    must: isAnd ? parts : [],
+    should: isAnd ? [] : parts,
+    minShould: isAnd ? 0 : 1,
+    mustNot: [],
+    filter: [],
+    boost: 1,
+  }
+}

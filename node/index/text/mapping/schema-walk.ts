@@ -1,0 +1,115 @@
+// Finding what a JSON Schema says about one member of an object, for indexing.
+//
+// A place in the document is described by every schema that applies there: references within the
+// schema are followed, and the branches of allOf, anyOf and oneOf all count.
+
+import { parseLinearPattern } from '../../../query/linear-pattern.ts'
+import { isServiceError } from '../../../../lib/errors.ts'
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+export type MemberRule =
+  | { readonly kind: 'described'; readonly schemas: readonly JsonSchema[] }
+  | { readonly kind: 'dynamic' }
+  /** Nothing is said about it: only a dynamic template can still index it. */
+  | { readonly kind: 'unmentioned' }
+  | { readonly kind: 'forbidden' }
+
+const BRANCHES_MAX = 100
+const COMBINATORS = ['allOf', 'anyOf', 'oneOf'] as const
+
+export function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The schema itself and all that it refers to or combines. */
+export function branchesOf(schema: JsonSchema, root: JsonSchema): readonly JsonSchema[] {
+  const found = new Set([schema])
+  // A set is walked in order, including what is added on the way.
+  for (const one of found) {
+    if (found.size >= BRANCHES_MAX) break
+    const reference = one['$ref']
+    const target = typeof reference === 'string' ? resolve(reference, root) : undefined
+    if (target !== undefined) found.add(target)
+    for (const combinator of COMBINATORS) {
+      const parts = one[combinator]
+      if (Array.isArray(parts)) for (const part of parts.filter(isSchema)) found.add(part)
+    }
+  }
+  return [...found]
+}
+
+export function memberRule(schemas: readonly JsonSchema[], name: string, root: JsonSchema) {
+  const found = schemas.flatMap((schema) => describing(schema, name))
+  if (found.length > 0) return described(found.flatMap((schema) => branchesOf(schema, root)))
+  return undescribed(schemas, root)
+}
+
+/** The names that the schemas spell out. */
+export function declaredNames(schemas: readonly JsonSchema[]): readonly string[] {
+  const names = schemas.flatMap(({ properties }) =>
+    isSchema(properties) ? Object.keys(properties) : [],
+  )
+  return [...new Set(names)]
+}
+
+/** The schemas of an array's elements. */
+export function elementSchemas(schemas: readonly JsonSchema[], root: JsonSchema) {
+  const items = schemas.map((schema) => schema['items']).filter(isSchema)
+  return items.flatMap((schema) => branchesOf(schema, root))
+}
+
+function describing(schema: JsonSchema, name: string): readonly JsonSchema[] {
+  const { properties, patternProperties } = schema
+  if (isSchema(properties) && Object.hasOwn(properties, name)) {
+    const property = properties[name]
+    // `true` allows anything and so describes nothing but that the field exists.
+    if (property === true) return [{}]
+    return isSchema(property) ? [property] : []
+  }
+  if (!isSchema(patternProperties)) return []
+  return Object.entries(patternProperties).flatMap(([pattern, property]) =>
+    isSchema(property) && matchesName(pattern, name) ? [property] : [],
+  )
+}
+
+function undescribed(schemas: readonly JsonSchema[], root: JsonSchema): MemberRule {
+  const rules = schemas.map((schema) => schema['additionalProperties'])
+  if (rules.includes(false)) return { kind: 'forbidden' }
+  const described = rules.filter(isSchema).filter((schema) => Object.keys(schema).length > 0)
+  if (described.length > 0) {
+    return { kind: 'described', schemas: described.flatMap((one) => branchesOf(one, root)) }
+  }
+  const isDynamic =
+    rules.some((rule) => rule === true || isSchema(rule)) || schemas.some(asksForInference)
+  return { kind: isDynamic ? 'dynamic' : 'unmentioned' }
+}
+
+function described(schemas: readonly JsonSchema[]): MemberRule {
+  return { kind: 'described', schemas }
+}
+
+function asksForInference(schema: JsonSchema): boolean {
+  const indexing = schema['x-service-dynamic-indexing']
+  return isSchema(indexing) && indexing['mode'] === 'infer_types'
+}
+
+/** A pattern that cannot be matched in linear time (one with look-around) describes nothing. */
+function matchesName(pattern: string, name: string): boolean {
+  try {
+    return parseLinearPattern(pattern, { match: 'anywhere' })(name)
+  } catch (error) {
+    if (isServiceError(error)) return false
+    throw error
+  }
+}
+
+/** JSON pointers into the same schema: `#`, `#/$defs/a`. */
+function resolve(reference: string, root: JsonSchema): JsonSchema | undefined {
+  if (reference !== '#' && !reference.startsWith('#/')) return undefined
+  let value: unknown = root
+  for (const part of reference.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    value = isSchema(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  }
+  return isSchema(value) ? value : undefined
+}

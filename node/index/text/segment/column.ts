@@ -1,0 +1,128 @@
+// A field's values by document, for sorting, ranges and aggregation.
+// Format: docs/formats/text-segment.md, "Columns".
+
+import { readUint32 } from './byte-buffer.ts'
+import type { SegmentFile } from './segment-file.ts'
+
+export type ColumnKind = 'number' | 'keyword' | 'point'
+
+/**
+ * The values of one field in one segment. Contract:
+ * - `count(doc)` is 0 for a document without the field.
+ * - The i-th value of `doc`: a number, or for keywords the ordinal of a term in the segment; a
+ *   document's numbers and ordinals ascend. Of a point, value 2i is the longitude, 2i + 1 the
+ *   latitude, in the order given, and `count` counts both.
+ * - `read` fills `values` with all values of documents `from` to `to` (not included), one after
+ *   the other, and `ends[i]` with the number of values up to and with document `from + i`.
+ *   The arrays are the reader's own and good until the next call.
+ */
+export interface ColumnReader {
+  readonly kind: ColumnKind
+  count(doc: number): number
+  value(doc: number, i: number): number
+  read(from: number, to: number): ColumnChunk
+  /** Keywords only: the term of an ordinal, and the number of terms below a text. */
+  termOf(ordinal: number): string
+  ordinalOf(term: string): number
+  /** Keywords only: ordinals are below this. */
+  readonly ordinalCount: number
+}
+
+export interface ColumnChunk {
+  readonly values: Float64Array
+  readonly ends: Uint32Array
+}
+
+export interface ColumnPlace {
+  /** 0: every document has exactly `perDoc` values and there are no ends. */
+  readonly endsOffset: number
+  readonly valuesOffset: number
+  readonly perDoc: number
+}
+
+/** Terms by ordinal, which a column of keywords needs. */
+export interface OrdinalTerms {
+  readonly count: number
+  at(ordinal: number): string
+  lowerBound(term: string): number
+}
+
+export class DiskColumn implements ColumnReader {
+  readonly kind: ColumnKind
+  readonly #file: SegmentFile
+  readonly #place: ColumnPlace
+  readonly #terms: OrdinalTerms | undefined
+  readonly #width: number
+  readonly #scratch = new Float64Array(1)
+  readonly #scratchBytes = new Uint8Array(this.#scratch.buffer)
+
+  constructor(
+    file: SegmentFile,
+    place: ColumnPlace,
+    options: { kind: ColumnKind; terms: OrdinalTerms | undefined },
+  ) {
+    this.kind = options.kind
+    this.#file = file
+    this.#place = place
+    this.#terms = options.terms
+    this.#width = options.kind === 'keyword' ? 4 : 8
+  }
+
+  get ordinalCount(): number {
+    return this.#terms?.count ?? 0
+  }
+
+  termOf(ordinal: number): string {
+    return this.#terms?.at(ordinal) ?? ''
+  }
+
+  ordinalOf(term: string): number {
+    return this.#terms?.lowerBound(term) ?? 0
+  }
+
+  count(doc: number): number {
+    return this.#end(doc) - this.#end(doc - 1)
+  }
+
+  value(doc: number, i: number): number {
+    const at = this.#place.valuesOffset + (this.#end(doc - 1) + i) * this.#width
+    this.#file.seek(at, this.#width)
+    const { view } = this.#file
+    if (this.#width === 4) return readUint32(view, this.#file.at)
+    for (let j = 0; j < 8; j += 1) this.#scratchBytes[j] = view[this.#file.at + j] ?? 0
+    return this.#scratch[0] ?? 0
+  }
+
+  read(from: number, to: number): ColumnChunk {
+    const ends = this.#readEnds(from, to)
+    const first = this.#end(from - 1)
+    const count = ends[to - from - 1] ?? 0
+    const bytes = this.#file.copy(
+      this.#place.valuesOffset + first * this.#width,
+      count * this.#width,
+    )
+    const values =
+      this.#width === 8
+        ? new Float64Array(bytes.buffer, 0, count)
+        : Float64Array.from(new Uint32Array(bytes.buffer, 0, count))
+    return { values, ends }
+  }
+
+  #readEnds(from: number, to: number): Uint32Array {
+    const { perDoc, endsOffset } = this.#place
+    if (endsOffset === 0) return Uint32Array.from({ length: to - from }, (_, i) => (i + 1) * perDoc)
+    const bytes = this.#file.copy(endsOffset + from * 4, (to - from) * 4)
+    const ends = new Uint32Array(bytes.buffer)
+    const first = this.#end(from - 1)
+    return first === 0 ? ends : ends.map((end) => end - first)
+  }
+
+  /** How many values there are up to and with this document. */
+  #end(doc: number): number {
+    const { perDoc, endsOffset } = this.#place
+    if (doc < 0) return 0
+    if (endsOffset === 0) return (doc + 1) * perDoc
+    this.#file.seek(endsOffset + doc * 4, 4)
+    return readUint32(this.#file.view, this.#file.at)
+  }
+}

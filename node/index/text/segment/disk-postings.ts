@@ -1,0 +1,173 @@
+// Reading what postings-writer.ts writes. Format: docs/formats/text-segment.md, "Postings".
+
+import { BLOCK_LENGTH, packedBytes, unpackBlock } from './bit-packing.ts'
+import { ByteReader } from './byte-buffer.ts'
+import { GrowableUint32 } from './growable.ts'
+import type { Impacts, PositionBlock, PostingsSource } from './postings-source.ts'
+import type { SegmentFile } from './segment-file.ts'
+
+const END_OF_IMPACTS = 255
+
+/** Where a term's bytes are. */
+export interface PostingsPlace {
+  readonly docFreq: number
+  readonly offset: number
+  readonly length: number
+}
+
+export class DiskPostings implements PostingsSource {
+  readonly docFreq: number
+  readonly blockCount: number
+  readonly lastDocs: Uint32Array
+  readonly impacts: Impacts | undefined
+  readonly #file: SegmentFile
+  readonly #place: PostingsPlace
+  /** Where each block's bytes begin; one more for the end of the last. */
+  readonly #blockStarts: Float64Array
+  /** Empty unless the field has positions. */
+  readonly #positionStarts: Float64Array
+
+  constructor(file: SegmentFile, place: PostingsPlace, hasPositions: boolean) {
+    this.#file = file
+    this.#place = place
+    this.docFreq = place.docFreq
+    this.blockCount = Math.ceil(place.docFreq / BLOCK_LENGTH)
+    this.lastDocs = new Uint32Array(this.blockCount)
+    this.#blockStarts = new Float64Array(this.blockCount + 1)
+    this.#positionStarts = new Float64Array(hasPositions ? this.blockCount + 1 : 0)
+    this.impacts = place.docFreq < BLOCK_LENGTH ? this.#describeShort() : this.#readMeta()
+  }
+
+  /** The size of what this object keeps of the term. */
+  get bytesInMemory(): number {
+    const impactBytes = (this.impacts?.freqs.length ?? 0) * 9
+    return 200 + this.blockCount * 24 + impactBytes
+  }
+
+  decodeDocs(block: number, docs: Uint32Array): number {
+    const start = this.#seekBlock(block)
+    if (block * BLOCK_LENGTH + BLOCK_LENGTH > this.docFreq) return this.#decodeTail(block, docs)
+    unpackBlock(this.#file.view, start + 2, this.#file.view[start] ?? 0, docs)
+    let doc = block === 0 ? -1 : (this.lastDocs[block - 1] ?? 0)
+    for (let i = 0; i < BLOCK_LENGTH; i += 1) {
+      doc += (docs[i] ?? 0) + 1
+      docs[i] = doc
+    }
+    return BLOCK_LENGTH
+  }
+
+  decodeFreqs(block: number, freqs: Uint32Array): void {
+    const start = this.#seekBlock(block)
+    if (block * BLOCK_LENGTH + BLOCK_LENGTH > this.docFreq) {
+      this.#decodeTail(block, undefined, freqs)
+      return
+    }
+    const { view } = this.#file
+    unpackBlock(view, start + 2 + packedBytes(view[start] ?? 0), view[start + 1] ?? 0, freqs)
+    for (let i = 0; i < BLOCK_LENGTH; i += 1) freqs[i] = (freqs[i] ?? 0) + 1
+  }
+
+  decodePositions(block: number, freqs: Uint32Array, out: PositionBlock): void {
+    const count = Math.min(BLOCK_LENGTH, this.docFreq - block * BLOCK_LENGTH)
+    if (this.docFreq < BLOCK_LENGTH) {
+      this.#seekBlock(0)
+      const reader = new ByteReader(this.#file.view, this.#file.at)
+      for (let i = 0; i < count; i += 1) if (reader.varint() % 2 === 0) reader.varint()
+      out.read(reader, freqs, count)
+      return
+    }
+    const start = this.#positionStarts[block] ?? 0
+    this.#file.seek(start, (this.#positionStarts[block + 1] ?? 0) - start)
+    out.read(new ByteReader(this.#file.view, this.#file.at), freqs, count)
+  }
+
+  #seekBlock(block: number): number {
+    const start = this.#blockStarts[block] ?? 0
+    this.#file.seek(start, (this.#blockStarts[block + 1] ?? 0) - start)
+    return this.#file.at
+  }
+
+  /** The last block, shorter than the others: after `#seekBlock`. */
+  #decodeTail(block: number, docs?: Uint32Array, freqs?: Uint32Array): number {
+    const reader = new ByteReader(this.#file.view, this.#file.at)
+    const count = this.docFreq - block * BLOCK_LENGTH
+    let doc = block === 0 ? -1 : (this.lastDocs[block - 1] ?? 0)
+    for (let i = 0; i < count; i += 1) {
+      const value = reader.varint()
+      const freq = value % 2 === 1 ? 1 : reader.varint()
+      doc += Math.floor(value / 2) + 1
+      if (docs !== undefined) docs[i] = doc
+      if (freqs !== undefined) freqs[i] = freq
+    }
+    return count
+  }
+
+  /** A term with less than a block has no description: its block is found by decoding it. */
+  #describeShort(): undefined {
+    const { offset, length } = this.#place
+    this.#blockStarts[0] = offset
+    this.#blockStarts[1] = offset + length
+    const docs = new Uint32Array(BLOCK_LENGTH)
+    const count = this.decodeDocs(0, docs)
+    this.lastDocs[0] = docs[count - 1] ?? 0
+  }
+
+  #readMeta(): Impacts {
+    const { offset, length } = this.#place
+    this.#file.seek(offset, Math.min(length, 8))
+    const head = new ByteReader(this.#file.view, this.#file.at)
+    const metaBytes = head.varint()
+    const metaAt = offset + head.at - this.#file.at
+    this.#file.seek(metaAt, metaBytes)
+    const reader = new ByteReader(this.#file.view, this.#file.at)
+    const hasPositions = this.#positionStarts.length > 0
+    const impacts = new ImpactsBuilder(this.blockCount)
+    let doc = -1
+    let start = metaAt + metaBytes
+    let positions = 0
+    for (let block = 0; block < this.blockCount; block += 1) {
+      doc += reader.varint()
+      this.lastDocs[block] = doc
+      this.#blockStarts[block] = start
+      start += reader.varint()
+      if (hasPositions) this.#positionStarts[block] = positions
+      if (hasPositions) positions += reader.varint()
+      impacts.readBlock(block, reader)
+    }
+    this.#blockStarts[this.blockCount] = start
+    if (hasPositions) this.#positionStarts[this.blockCount] = positions
+    for (let i = 0; i < this.#positionStarts.length; i += 1) {
+      this.#positionStarts[i] = (this.#positionStarts[i] ?? 0) + start
+    }
+    return impacts.build()
+  }
+}
+
+class ImpactsBuilder {
+  readonly #starts: Uint32Array
+  readonly #freqs = new GrowableUint32()
+  readonly #norms = new GrowableUint32()
+
+  constructor(blockCount: number) {
+    this.#starts = new Uint32Array(blockCount + 1)
+  }
+
+  readBlock(block: number, reader: ByteReader): void {
+    for (let freq = reader.byte(); freq !== END_OF_IMPACTS; freq = reader.byte()) {
+      this.#freqs.push(freq)
+      this.#norms.push(reader.byte())
+    }
+    this.#starts[block + 1] = this.#freqs.length
+  }
+
+  build(): Impacts {
+    const freqs = Float64Array.from(this.#freqs.values.subarray(0, this.#freqs.length), (freq) =>
+      freq === 0 ? Number.MAX_SAFE_INTEGER : freq,
+    )
+    return {
+      starts: this.#starts,
+      freqs,
+      norms: Uint8Array.from(this.#norms.values.subarray(0, this.#norms.length)),
+    }
+  }
+}

@@ -1,0 +1,130 @@
+// A segment that does not change. Format: docs/formats/text-segment.md.
+
+import { DiskColumn, type ColumnPlace, type ColumnReader } from './column.ts'
+import { DictionaryReader, type DictionaryEntry, type DictionaryPlace } from './dictionary.ts'
+import { DiskPostings } from './disk-postings.ts'
+import { hashOfKey, mayHaveKey } from './key-filter.ts'
+import type { PostingsSource } from './postings-source.ts'
+import { endOfPrefix, type Segment, type SegmentField, type SegmentFieldKind } from './segment.ts'
+import type { SegmentFile } from './segment-file.ts'
+
+/** The description in a segment file: where everything is. */
+export interface SegmentDescription {
+  readonly docCount: number
+  readonly keys: DictionaryPlace
+  readonly filter: { readonly offset: number; readonly bytes: number }
+  /** Expiries, eight bytes a document; undefined if no document expires. */
+  readonly expiry: { readonly offset: number; readonly firstMs: number } | undefined
+  readonly fields: readonly FieldDescription[]
+}
+
+export interface FieldDescription {
+  readonly name: string
+  readonly kind: SegmentFieldKind
+  readonly docCount: number
+  readonly totalLength: number
+  readonly norms: number | undefined
+  readonly terms: DictionaryPlace | undefined
+  readonly column: ColumnPlace | undefined
+}
+
+export class DiskSegment implements Segment {
+  readonly isKeyOrdered = true
+  readonly docCount: number
+  readonly firstExpiryMs: number
+  readonly bytesInMemory: number
+  readonly file: SegmentFile
+  readonly #description: SegmentDescription
+  readonly #keys: DictionaryReader
+  readonly #filter: Uint8Array
+  readonly #fields = new Map<string, DiskField>()
+
+  constructor(file: SegmentFile) {
+    this.file = file
+    // The description's checksum has been verified: it is what the writer wrote.
+    this.#description = JSON.parse(file.description) as SegmentDescription
+    const { docCount, keys, filter, expiry, fields } = this.#description
+    this.docCount = docCount
+    this.firstExpiryMs = expiry?.firstMs ?? Infinity
+    this.#keys = new DictionaryReader(file, keys, 'latin1')
+    this.#filter = file.copy(filter.offset, filter.bytes)
+    let bytes = keys.indexBytes + filter.bytes
+    for (const field of fields) {
+      this.#fields.set(field.name, new DiskField(file, field, docCount))
+      bytes += (field.norms === undefined ? 0 : docCount) + (field.terms?.indexBytes ?? 0)
+    }
+    this.bytesInMemory = bytes
+  }
+
+  fieldNames(): Iterable<string> {
+    return this.#fields.keys()
+  }
+
+  field(name: string): SegmentField | undefined {
+    return this.#fields.get(name)
+  }
+
+  key(doc: number): string {
+    return this.#keys.at(doc)
+  }
+
+  docOf(key: string): number {
+    if (!mayHaveKey(this.#filter, hashOfKey(key))) return -1
+    return this.#keys.find(key)?.ordinal ?? -1
+  }
+
+  expiriesOf(from: number, to: number): Float64Array {
+    const { expiry } = this.#description
+    if (expiry === undefined) return new Float64Array(to - from)
+    return new Float64Array(this.file.copy(expiry.offset + from * 8, (to - from) * 8).buffer)
+  }
+
+  *prepareMerge(): Generator<void, void> {}
+
+  keysInOrder(): Iterable<DictionaryEntry> {
+    return this.#keys.entriesFrom('')
+  }
+
+  docsWithPrefix(prefix: string, visit: (doc: number) => void): void {
+    const end = this.#keys.lowerBound(endOfPrefix(prefix))
+    for (let doc = this.#keys.lowerBound(prefix); doc < end; doc += 1) visit(doc)
+  }
+}
+
+class DiskField implements SegmentField {
+  readonly name: string
+  readonly kind: SegmentFieldKind
+  readonly norms: Uint8Array | undefined
+  readonly docCount: number
+  readonly totalLength: number
+  readonly column: ColumnReader | undefined
+  readonly #file: SegmentFile
+  readonly #terms: DictionaryReader | undefined
+
+  constructor(file: SegmentFile, description: FieldDescription, docCount: number) {
+    const { name, kind, norms, terms, column } = description
+    this.name = name
+    this.kind = kind
+    this.docCount = description.docCount
+    this.totalLength = description.totalLength
+    this.#file = file
+    this.norms = norms === undefined ? undefined : file.copy(norms, docCount)
+    this.#terms = terms === undefined ? undefined : new DictionaryReader(file, terms, 'utf8')
+    this.column =
+      column === undefined || kind === 'text'
+        ? undefined
+        : new DiskColumn(file, column, { kind, terms: this.#terms })
+  }
+
+  find(term: string): DictionaryEntry | undefined {
+    return this.#terms?.find(term)
+  }
+
+  entriesFrom(term: string): Iterable<DictionaryEntry> {
+    return this.#terms?.entriesFrom(term) ?? []
+  }
+
+  postings(entry: DictionaryEntry): PostingsSource {
+    return new DiskPostings(this.#file, entry, this.kind === 'text')
+  }
+}

@@ -1,0 +1,198 @@
+import { assert } from '../../../../lib/assert.ts'
+import type { IndexableField, IndexableToken } from '../indexable-document.ts'
+import type { DictionaryEntry } from './dictionary.ts'
+import { GrowableUint32 } from './growable.ts'
+import { MemoryColumn, type TermRanks } from './memory-column.ts'
+import { MemoryPostingsPool } from './memory-postings.ts'
+import type { PostingsSource } from './postings-source.ts'
+import type { SegmentField, SegmentFieldKind } from './segment.ts'
+import { compareTexts, sortInSlices } from './sliced-sort.ts'
+import { byteOfLength, lengthOfByte } from './small-float.ts'
+
+/** A rough price of a term: its string, the map's entry, and the arrays beside it. */
+const TERM_BYTES = 120
+
+export class MemoryField implements SegmentField, TermRanks {
+  readonly name: string
+  readonly kind: SegmentFieldKind
+  readonly column: MemoryColumn | undefined
+  docCount = 0
+  totalLength = 0
+  #norms = new Uint8Array(0)
+  readonly #terms = new Map<string, number>()
+  readonly #texts: string[] = []
+  readonly #postings = new MemoryPostingsPool()
+  /** Of the document being added: the frequency and the next free position by term. */
+  readonly #freqs = new GrowableUint32()
+  readonly #nextPositions = new GrowableUint32()
+  readonly #tokenTerms = new GrowableUint32()
+  readonly #docTerms = new GrowableUint32()
+  /** Terms in order and the place of each in it; of the first `sorted.length` terms. */
+  #sorted: number[] = []
+  #ranks = new Uint32Array(0)
+  #lastDoc = -1
+
+  constructor(name: string, kind: SegmentFieldKind) {
+    this.name = name
+    this.kind = kind
+    const ranks = kind === 'keyword' ? this : undefined
+    this.column = kind === 'text' ? undefined : new MemoryColumn(kind, ranks)
+  }
+
+  get bytes(): number {
+    const columnBytes = this.column?.bytes ?? 0
+    return this.#norms.length + this.#postings.bytes + this.#texts.length * TERM_BYTES + columnBytes
+  }
+
+  add(doc: number, field: IndexableField): void {
+    assert(field.kind === this.kind, `the kind of field ${this.name} is the same everywhere`)
+    assert(doc > this.#lastDoc, `a document has field ${this.name} once`)
+    this.#lastDoc = doc
+    if (field.kind === 'text') this.#addText(doc, field.tokens, field.length)
+    else if (field.kind === 'keyword') this.#addKeywords(doc, field.values)
+    else if (field.kind === 'number') {
+      this.column?.add(doc, field.values.toSorted((a, b) => a - b))
+    } else this.column?.add(doc, field.values.flatMap(({ lon, lat }) => [lon, lat]))
+  }
+
+  // ---- SegmentField
+
+  /** As long as the field's last document; what lies behind it does not have the field. */
+  get norms(): Uint8Array | undefined {
+    return this.kind === 'text' ? this.#norms : undefined
+  }
+
+  find(term: string): DictionaryEntry | undefined {
+    const id = this.#terms.get(term)
+    return id === undefined ? undefined : this.#entry(id)
+  }
+
+  *entriesFrom(term: string): Generator<DictionaryEntry, void> {
+    this.#sort()
+    for (let rank = this.lowerBound(term); rank < this.#sorted.length; rank += 1) {
+      yield this.#entry(this.#sorted[rank] ?? 0)
+    }
+  }
+
+  postings(entry: DictionaryEntry): PostingsSource {
+    return this.#postings.source(entry.ordinal)
+  }
+
+  // ---- TermRanks
+
+  get count(): number {
+    return this.#texts.length
+  }
+
+  at(ordinal: number): string {
+    this.#sort()
+    return this.#texts[this.#sorted[ordinal] ?? 0] ?? ''
+  }
+
+  rankOf(term: number): number {
+    this.#sort()
+    return this.#ranks[term] ?? 0
+  }
+
+  lowerBound(term: string): number {
+    this.#sort()
+    let low = 0
+    let high = this.#sorted.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#texts[this.#sorted[middle] ?? 0] ?? '') < term) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** Sorts the terms; whole, unless a merge drives it in slices. */
+  *sortTerms(): Generator<void, void> {
+    if (this.#sorted.length === this.#texts.length) return
+    const sorted = this.#texts.map((_, id) => id)
+    const texts = this.#texts
+    yield* sortInSlices(sorted, (a, b) => compareTexts(texts[a] ?? '', texts[b] ?? ''))
+    this.#sorted = sorted
+    this.#ranks = new Uint32Array(sorted.length)
+    for (const [rank, id] of sorted.entries()) this.#ranks[id] = rank
+  }
+
+  #sort(): void {
+    for (const _ of this.sortTerms());
+  }
+
+  #entry(id: number): DictionaryEntry {
+    const docFreq = this.#postings.docFreq(id)
+    return { text: this.#texts[id] ?? '', ordinal: id, docFreq, offset: 0, length: 0 }
+  }
+
+  #termOf(text: string): number {
+    const known = this.#terms.get(text)
+    if (known !== undefined) return known
+    // UTF-8 has no lone surrogates: they become U+FFFD before two terms can become one.
+    const wellFormed = text.isWellFormed() ? text : text.toWellFormed()
+    const twin = this.#terms.get(wellFormed)
+    if (twin !== undefined) return twin
+    const id = this.#texts.length
+    this.#terms.set(wellFormed, id)
+    this.#texts.push(wellFormed)
+    this.#postings.newTerm()
+    this.#freqs.push(0)
+    this.#nextPositions.push(0)
+    return id
+  }
+
+  #addKeywords(doc: number, values: readonly string[]): void {
+    const terms = [...new Set(values.map((value) => this.#termOf(value)))]
+    for (const term of terms) this.#postings.add(term, doc, 1)
+    this.column?.add(doc, terms)
+  }
+
+  #addText(doc: number, tokens: readonly IndexableToken[], length: number): void {
+    this.#setNorm(doc, byteOfLength(length))
+    this.#countTerms(tokens)
+    const docTerms = this.#docTerms.values
+    for (let i = 0; i < this.#docTerms.length; i += 1) {
+      const term = docTerms[i] ?? 0
+      const freq = this.#freqs.values[term] ?? 0
+      this.#postings.add(term, doc, freq)
+      this.#nextPositions.values[term] = this.#postings.addPositions(freq)
+      this.#freqs.values[term] = 0
+    }
+    const { positions } = this.#postings
+    const next = this.#nextPositions.values
+    const tokenTerms = this.#tokenTerms.values
+    for (let i = 0; i < tokens.length; i += 1) {
+      const term = tokenTerms[i] ?? 0
+      const at = next[term] ?? 0
+      positions[at] = tokens[i]?.position ?? 0
+      next[term] = at + 1
+    }
+  }
+
+  /** Fills `tokenTerms`, the distinct `docTerms`, and `freqs`. */
+  #countTerms(tokens: readonly IndexableToken[]): void {
+    this.#docTerms.length = 0
+    this.#tokenTerms.length = 0
+    this.#tokenTerms.reserve(tokens.length)
+    for (let i = 0; i < tokens.length; i += 1) {
+      const term = this.#termOf(tokens[i]?.term ?? '')
+      this.#tokenTerms.values[i] = term
+      const freq = this.#freqs.values[term] ?? 0
+      this.#freqs.values[term] = freq + 1
+      if (freq === 0) this.#docTerms.push(term)
+    }
+  }
+
+  #setNorm(doc: number, byte: number): void {
+    if (doc >= this.#norms.length) {
+      const larger = new Uint8Array(Math.max(doc + 1, this.#norms.length * 2, 64))
+      larger.set(this.#norms)
+      this.#norms = larger
+    }
+    this.#norms[doc] = byte
+    if (byte === 0) return
+    this.docCount += 1
+    this.totalLength += lengthOfByte(byte)
+  }
+}

@@ -1,0 +1,148 @@
+// Postings that grow: one pool of words for all terms of a field. A term's postings are contiguous,
+// three words each (document, frequency, where its positions begin); when their room is full they
+// move to one of twice the size, and the old room goes to the next term that needs it.
+
+import { BLOCK_LENGTH } from './bit-packing.ts'
+import { GrowableUint32 } from './growable.ts'
+import type { PositionBlock, PostingsSource } from './postings-source.ts'
+
+const WORDS = 3
+const FIRST_ROOM = 1
+
+export class MemoryPostingsPool {
+  readonly #pool = new GrowableUint32()
+  readonly #starts = new GrowableUint32()
+  readonly #counts = new GrowableUint32()
+  readonly #rooms = new GrowableUint32()
+  readonly #positions = new GrowableUint32()
+  /** Rooms given up, by the logarithm of their size. */
+  readonly #free: number[][] = Array.from({ length: 32 }, () => [])
+
+  get bytes(): number {
+    const words = this.#pool.length + this.#positions.length + this.#starts.length * 3
+    return words * 4
+  }
+
+  newTerm(): void {
+    this.#starts.push(this.#takeRoom(FIRST_ROOM))
+    this.#counts.push(0)
+    this.#rooms.push(FIRST_ROOM)
+  }
+
+  docFreq(term: number): number {
+    return this.#counts.values[term] ?? 0
+  }
+
+  /** Documents ascend. Answers where the caller must write the positions, in `positions`. */
+  add(term: number, doc: number, freq: number): void {
+    const count = this.#counts.values[term] ?? 0
+    if (count === this.#rooms.values[term]) this.#grow(term, count)
+    const at = (this.#starts.values[term] ?? 0) + count * WORDS
+    const pool = this.#pool.values
+    pool[at] = doc
+    pool[at + 1] = freq
+    pool[at + 2] = this.#positions.length
+    this.#counts.values[term] = count + 1
+  }
+
+  /** Makes room for positions and answers where the first goes. */
+  addPositions(count: number): number {
+    this.#positions.reserve(count)
+    const at = this.#positions.length
+    this.#positions.length += count
+    return at
+  }
+
+  get positions(): Uint32Array {
+    return this.#positions.values
+  }
+
+  source(term: number): PostingsSource {
+    return new MemoryPostings(
+      this.#pool.values,
+      this.#positions.values,
+      { start: this.#starts.values[term] ?? 0, count: this.docFreq(term) },
+    )
+  }
+
+  #grow(term: number, count: number): void {
+    const room = (this.#rooms.values[term] ?? 0) * 2
+    const to = this.#takeRoom(room)
+    const from = this.#starts.values[term] ?? 0
+    this.#pool.values.copyWithin(to, from, from + count * WORDS)
+    this.#free[Math.log2(room / 2)]?.push(from)
+    this.#starts.values[term] = to
+    this.#rooms.values[term] = room
+  }
+
+  #takeRoom(room: number): number {
+    const free = this.#free[Math.log2(room)]?.pop()
+    if (free !== undefined) return free
+    this.#pool.reserve(room * WORDS)
+    const at = this.#pool.length
+    this.#pool.length += room * WORDS
+    return at
+  }
+}
+
+class MemoryPostings implements PostingsSource {
+  readonly docFreq: number
+  readonly blockCount: number
+  readonly lastDocs: Uint32Array
+  readonly impacts = undefined
+  readonly #pool: Uint32Array
+  readonly #positions: Uint32Array
+  readonly #start: number
+
+  constructor(
+    pool: Uint32Array,
+    positions: Uint32Array,
+    place: { readonly start: number; readonly count: number },
+  ) {
+    this.#pool = pool
+    this.#positions = positions
+    this.#start = place.start
+    this.docFreq = place.count
+    this.blockCount = Math.ceil(place.count / BLOCK_LENGTH)
+    this.lastDocs = new Uint32Array(this.blockCount)
+    for (let block = 0; block < this.blockCount; block += 1) {
+      const last = Math.min((block + 1) * BLOCK_LENGTH, place.count) - 1
+      this.lastDocs[block] = pool[place.start + last * WORDS] ?? 0
+    }
+  }
+
+  decodeDocs(block: number, docs: Uint32Array): number {
+    const count = this.#countOf(block)
+    let at = this.#startOf(block)
+    for (let i = 0; i < count; i += 1, at += WORDS) docs[i] = this.#pool[at] ?? 0
+    return count
+  }
+
+  decodeFreqs(block: number, freqs: Uint32Array): void {
+    const count = this.#countOf(block)
+    let at = this.#startOf(block) + 1
+    for (let i = 0; i < count; i += 1, at += WORDS) freqs[i] = this.#pool[at] ?? 0
+  }
+
+  decodePositions(block: number, freqs: Uint32Array, out: PositionBlock): void {
+    const count = this.#countOf(block)
+    let length = 0
+    for (let i = 0; i < count; i += 1) {
+      const freq = freqs[i] ?? 0
+      const from = this.#pool[this.#startOf(block) + i * WORDS + 2] ?? 0
+      out.starts[i] = length
+      out.reserve(length + freq)
+      for (let j = 0; j < freq; j += 1) out.values[length + j] = this.#positions[from + j] ?? 0
+      length += freq
+    }
+    out.starts[count] = length
+  }
+
+  #countOf(block: number): number {
+    return Math.min(BLOCK_LENGTH, this.docFreq - block * BLOCK_LENGTH)
+  }
+
+  #startOf(block: number): number {
+    return this.#start + block * BLOCK_LENGTH * WORDS
+  }
+}

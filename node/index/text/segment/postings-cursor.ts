@@ -1,0 +1,110 @@
+import { BLOCK_LENGTH } from './bit-packing.ts'
+import { PositionBlock, type PostingsSource } from './postings-source.ts'
+
+/** Behind the last document: greater than every document number. */
+export const NO_MORE = 0x7fffffff
+
+/** A walk through one term's postings. Begins before the first document, at -1. */
+export class PostingsCursor {
+  readonly source: PostingsSource
+  doc = -1
+  /** The decoded block: entries `index` to `count` are still ahead. For loops over whole blocks. */
+  readonly docs = new Uint32Array(BLOCK_LENGTH)
+  readonly freqs = new Uint32Array(BLOCK_LENGTH)
+  index = 0
+  count = 0
+  block = -1
+  #hasFreqs = false
+  #positions: PositionBlock | undefined
+  #positionsBlock = -1
+
+  constructor(source: PostingsSource) {
+    this.source = source
+  }
+
+  next(): number {
+    this.index += 1
+    if (this.index >= this.count) return this.openBlock(this.block + 1)
+    this.doc = this.docs[this.index] ?? NO_MORE
+    return this.doc
+  }
+
+  /** The first document at or behind `target`, which must be behind the present one. */
+  advance(target: number): number {
+    if (this.block < 0 || target > (this.docs[this.count - 1] ?? -1)) {
+      this.openBlock(this.blockOf(target))
+      if (this.doc >= target) return this.doc
+    }
+    let low = this.index
+    let step = 1
+    while (low + step < this.count && (this.docs[low + step] ?? 0) < target) {
+      low += step
+      step *= 2
+    }
+    let high = Math.min(low + step, this.count - 1)
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.docs[middle] ?? 0) < target) low = middle + 1
+      else high = middle
+    }
+    this.index = low
+    this.doc = this.docs[low] ?? NO_MORE
+    return this.doc
+  }
+
+  /** The first block, from the present one on, that may hold `target`; `blockCount` for none. */
+  blockOf(target: number): number {
+    const { lastDocs, blockCount } = this.source
+    let low = Math.max(this.block, 0)
+    let step = 1
+    while (low + step < blockCount && (lastDocs[low + step] ?? 0) < target) {
+      low += step
+      step *= 2
+    }
+    let high = Math.min(low + step, blockCount)
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((lastDocs[middle] ?? 0) < target) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  openBlock(block: number): number {
+    this.index = 0
+    this.#hasFreqs = false
+    if (block >= this.source.blockCount) {
+      this.block = this.source.blockCount
+      this.count = 0
+      this.doc = NO_MORE
+      return NO_MORE
+    }
+    this.block = block
+    this.count = this.source.decodeDocs(block, this.docs)
+    this.doc = this.docs[0] ?? NO_MORE
+    return this.doc
+  }
+
+  /** Fills `freqs` for the present block. */
+  loadFreqs(): void {
+    if (this.#hasFreqs) return
+    this.source.decodeFreqs(this.block, this.freqs)
+    this.#hasFreqs = true
+  }
+
+  freq(): number {
+    if (!this.#hasFreqs) this.loadFreqs()
+    return this.freqs[this.index] ?? 0
+  }
+
+  /** Positions of the whole present block; those of the present document are at `index`. */
+  positions(): PositionBlock {
+    this.#positions ??= new PositionBlock()
+    if (this.#positionsBlock !== this.block) {
+      this.loadFreqs()
+      this.source.decodePositions(this.block, this.freqs, this.#positions)
+      this.#positionsBlock = this.block
+    }
+    return this.#positions
+  }
+}

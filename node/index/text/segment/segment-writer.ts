@@ -1,0 +1,304 @@
+// One segment out of several: what a flush (of one memory segment) and a merge (of many) both do.
+// The work is a generator that yields at least every millisecond or so: whoever drives it decides
+// how long it may run. Documents are numbered in the order of their keys.
+
+import { must } from '../../../../lib/assert.ts'
+import type { ColumnPlace, ColumnReader } from './column.ts'
+import { DictionaryWriter, type DictionaryEntry, type DictionaryPlace } from './dictionary.ts'
+import type { FieldDescription, SegmentDescription } from './disk-segment.ts'
+import { GatheredPostings } from './gathered-postings.ts'
+import { addToFilter, hashOfKey, newKeyFilter } from './key-filter.ts'
+import { PostingsWriter } from './postings-writer.ts'
+import type { Segment, SegmentField } from './segment.ts'
+import type { SegmentOutput } from './segment-file.ts'
+import { lengthOfByte } from './small-float.ts'
+
+const DOCS_PER_SLICE = 1024
+const POSTINGS_PER_SLICE = 4096
+/** A term costs about as much as this many postings. */
+const TERM_COST = 16
+
+export interface SegmentInput {
+  readonly segment: Segment
+  /** Whether a document is to be left out. Asked once for each, before the first yield. */
+  isDropped(doc: number): boolean
+}
+
+export interface WrittenSegment {
+  readonly docCount: number
+  /** The bytes, if they stay in memory. */
+  readonly bytes: Uint8Array | undefined
+  /** For each input the new number of each document; -1 for one left out. */
+  readonly docMaps: readonly Int32Array[]
+}
+
+/** Writes the inputs' documents, each key at most once among those not dropped, and finishes `out`. */
+export function* writeSegment(
+  inputs: readonly SegmentInput[],
+  out: SegmentOutput,
+): Generator<void, WrittenSegment> {
+  const docMaps = inputs.map(({ segment, isDropped }) =>
+    Int32Array.from({ length: segment.docCount }, (_, doc) => (isDropped(doc) ? -1 : 0)),
+  )
+  const segments = inputs.map(({ segment }) => segment)
+  for (const segment of segments) yield* segment.prepareMerge()
+  return yield* new Merge(segments, docMaps, out).run()
+}
+
+class Merge {
+  readonly #segments: readonly Segment[]
+  readonly #docMaps: readonly Int32Array[]
+  readonly #out: SegmentOutput
+  /** By new document: which segment it comes from and its number there. */
+  readonly #sourceOf: Uint16Array
+  readonly #docOf: Uint32Array
+  readonly #docCount: number
+  readonly #gathered = new GatheredPostings()
+  #cost = 0
+
+  constructor(
+    segments: readonly Segment[],
+    docMaps: readonly Int32Array[],
+    out: SegmentOutput,
+  ) {
+    this.#segments = segments
+    this.#docMaps = docMaps
+    this.#out = out
+    this.#docCount = docMaps.reduce(
+      (sum, map) => sum + map.reduce((kept, doc) => (doc === 0 ? kept + 1 : kept), 0),
+      0,
+    )
+    this.#sourceOf = new Uint16Array(this.#docCount)
+    this.#docOf = new Uint32Array(this.#docCount)
+  }
+
+  *run(): Generator<void, WrittenSegment> {
+    const { keys, filter } = yield* this.#writeKeys()
+    const expiry = yield* this.#writeExpiries()
+    const names = new Set(this.#segments.flatMap((segment) => [...segment.fieldNames()]))
+    const fields: FieldDescription[] = []
+    for (const name of [...names].toSorted()) fields.push(yield* this.#writeField(name))
+    const docCount = this.#docCount
+    const description: SegmentDescription = { docCount, keys, filter, expiry, fields }
+    const bytes = this.#out.finish(JSON.stringify(description))
+    return { docCount, bytes, docMaps: this.#docMaps }
+  }
+
+  *#writeKeys(): Generator<void, { keys: DictionaryPlace; filter: SegmentDescription['filter'] }> {
+    const writer = new DictionaryWriter('latin1')
+    const filter = newKeyFilter(this.#docCount)
+    const merged = mergeByText(this.#segments.map((segment) => segment.keysInOrder()))
+    let next = 0
+    for (const { items, sources } of merged) {
+      for (const [i, source] of sources.entries()) {
+        const docMap = must(this.#docMaps[source], 'the map of a source')
+        const { text, ordinal } = must(items[i], 'an item of each source')
+        if (docMap[ordinal] === -1) continue
+        docMap[ordinal] = next
+        this.#sourceOf[next] = source
+        this.#docOf[next] = ordinal
+        writer.add(text)
+        addToFilter(filter, hashOfKey(text))
+        next += 1
+        if (next % DOCS_PER_SLICE === 0) yield
+      }
+    }
+    const keys = writer.finish(this.#out)
+    const offset = this.#out.offset
+    this.#out.write(filter)
+    return { keys, filter: { offset, bytes: filter.length } }
+  }
+
+  *#writeExpiries(): Generator<void, SegmentDescription['expiry']> {
+    if (this.#segments.every(({ firstExpiryMs }) => firstExpiryMs === Infinity)) return undefined
+    const offset = this.#out.offset
+    const page = new Float64Array(DOCS_PER_SLICE)
+    let firstMs = Infinity
+    for (let from = 0; from < this.#docCount; from += DOCS_PER_SLICE) {
+      const count = Math.min(DOCS_PER_SLICE, this.#docCount - from)
+      for (let i = 0; i < count; i += 1) {
+        const doc = this.#docOf[from + i] ?? 0
+        const expiresAtMs = this.#source(from + i).expiriesOf(doc, doc + 1)[0] ?? 0
+        page[i] = expiresAtMs
+        if (expiresAtMs > 0) firstMs = Math.min(firstMs, expiresAtMs)
+      }
+      this.#out.write(new Uint8Array(page.buffer, 0, count * 8))
+      yield
+    }
+    return firstMs === Infinity ? undefined : { offset, firstMs }
+  }
+
+  *#writeField(name: string): Generator<void, FieldDescription> {
+    const fields = this.#segments.map((segment) => segment.field(name))
+    const { kind } = must(
+      fields.find((field) => field !== undefined),
+      'a segment with the field',
+    )
+    const norms = new Uint8Array(kind === 'text' ? this.#docCount : 0)
+    const lengths = yield* this.#mapNorms(fields, norms)
+    const normsOffset = this.#out.offset
+    this.#out.write(norms)
+    const hasTerms = kind === 'text' || kind === 'keyword'
+    const terms = hasTerms ? yield* this.#writeTerms(fields, norms) : undefined
+    const columns = fields.map((field) => field?.column)
+    const column = kind === 'text' ? undefined : yield* this.#writeColumn(columns, terms?.ordinals)
+    return {
+      name,
+      kind,
+      ...lengths,
+      norms: kind === 'text' ? normsOffset : undefined,
+      terms: terms?.place,
+      column,
+    }
+  }
+
+  *#mapNorms(
+    fields: readonly (SegmentField | undefined)[],
+    norms: Uint8Array,
+  ): Generator<void, { docCount: number; totalLength: number }> {
+    let docCount = 0
+    let totalLength = 0
+    for (let doc = 0; doc < norms.length; doc += 1) {
+      const norm = fields[this.#sourceOf[doc] ?? 0]?.norms?.[this.#docOf[doc] ?? 0] ?? 0
+      norms[doc] = norm
+      if (norm > 0) docCount += 1
+      totalLength += lengthOfByte(norm)
+      if (doc % (DOCS_PER_SLICE * 8) === 0) yield
+    }
+    return { docCount, totalLength }
+  }
+
+  /** Also answers, for each segment, the new ordinal of each of its ordinals. */
+  *#writeTerms(
+    fields: readonly (SegmentField | undefined)[],
+    norms: Uint8Array,
+  ): Generator<void, { place: DictionaryPlace; ordinals: readonly Uint32Array[] }> {
+    const hasPositions = norms.length > 0
+    const dictionary = new DictionaryWriter('utf8')
+    const writer = new PostingsWriter({ hasPositions, norms })
+    const ordinals = fields.map((field) => new Uint32Array(field?.column?.ordinalCount ?? 0))
+    const rankOf = fields.map(() => 0)
+    let count = 0
+    for (const { items, sources } of mergeByText(fields.map((field) => field?.entriesFrom('') ?? []))) {
+      yield* this.#gather(fields, { items, sources }, hasPositions)
+      for (const source of sources) {
+        const rank = rankOf[source] ?? 0
+        rankOf[source] = rank + 1
+        const map = ordinals[source]
+        if (map !== undefined && rank < map.length) map[rank] = count
+      }
+      if (this.#gathered.length === 0) continue
+      count += 1
+      const docFreq = this.#gathered.length
+      yield* this.#gathered.write(writer, this.#docCount, hasPositions)
+      const offset = this.#out.offset
+      writer.finish((bytes) => this.#out.write(bytes))
+      const text = must(items[0], 'a term').text
+      dictionary.add(text, { docFreq, offset, length: this.#out.offset - offset })
+    }
+    return { place: dictionary.finish(this.#out), ordinals }
+  }
+
+  *#gather(
+    fields: readonly (SegmentField | undefined)[],
+    group: MergeGroup<DictionaryEntry>,
+    hasPositions: boolean,
+  ): Generator<void, void> {
+    this.#gathered.clear()
+    for (const [i, source] of group.sources.entries()) {
+      const field = must(fields[source], 'the field of a source')
+      const docMap = must(this.#docMaps[source], 'the map of a source')
+      const postings = field.postings(must(group.items[i], 'an entry of each source'))
+      yield* this.#gathered.gather(postings, docMap, hasPositions)
+      this.#cost += postings.docFreq + TERM_COST
+    }
+    if (this.#cost < POSTINGS_PER_SLICE) return
+    this.#cost = 0
+    yield
+  }
+
+  *#writeColumn(
+    columns: readonly (ColumnReader | undefined)[],
+    ordinals: readonly Uint32Array[] | undefined,
+  ): Generator<void, ColumnPlace> {
+    const ends = new Uint32Array(this.#docCount)
+    let total = 0
+    let perDoc = -1
+    for (let doc = 0; doc < this.#docCount; doc += 1) {
+      const count = columns[this.#sourceOf[doc] ?? 0]?.count(this.#docOf[doc] ?? 0) ?? 0
+      perDoc = doc === 0 || perDoc === count ? count : -1
+      total += count
+      ends[doc] = total
+      if (doc % DOCS_PER_SLICE === 0) yield
+    }
+    const endsOffset = perDoc >= 0 ? 0 : this.#out.offset
+    if (perDoc < 0) this.#out.write(new Uint8Array(ends.buffer))
+    const valuesOffset = this.#out.offset
+    for (let from = 0; from < this.#docCount; from += DOCS_PER_SLICE) {
+      const to = Math.min(from + DOCS_PER_SLICE, this.#docCount)
+      const values = this.#valuesOf(columns, ordinals, { from, to })
+      const page = ordinals === undefined ? Float64Array.from(values) : Uint32Array.from(values)
+      this.#out.write(new Uint8Array(page.buffer))
+      yield
+    }
+    return { endsOffset, valuesOffset, perDoc: Math.max(perDoc, 0) }
+  }
+
+  #valuesOf(
+    columns: readonly (ColumnReader | undefined)[],
+    ordinals: readonly Uint32Array[] | undefined,
+    range: { readonly from: number; readonly to: number },
+  ): number[] {
+    const values: number[] = []
+    for (let doc = range.from; doc < range.to; doc += 1) {
+      const source = this.#sourceOf[doc] ?? 0
+      const column = columns[source]
+      if (column === undefined) continue
+      const old = this.#docOf[doc] ?? 0
+      const count = column.count(old)
+      const map = ordinals?.[source]
+      for (let i = 0; i < count; i += 1) {
+        const value = column.value(old, i)
+        values.push(map === undefined ? value : (map[value] ?? 0))
+      }
+    }
+    return values
+  }
+
+  #source(doc: number): Segment {
+    return must(this.#segments[this.#sourceOf[doc] ?? 0], 'the segment of a document')
+  }
+}
+
+interface MergeGroup<Item> {
+  readonly items: readonly Item[]
+  readonly sources: readonly number[]
+}
+
+/** Walks sorted lists together: the items with the least text, and the list each is from. */
+function* mergeByText<Item extends { readonly text: string }>(
+  lists: readonly Iterable<Item>[],
+): Generator<MergeGroup<Item>, void> {
+  const walks = lists.map((list) => list[Symbol.iterator]())
+  const heads = walks.map((walk) => walk.next())
+  for (;;) {
+    let least: string | undefined
+    for (const head of heads) {
+      if (head.done !== true && (least === undefined || head.value.text < least)) {
+        least = head.value.text
+      }
+    }
+    if (least === undefined) return
+    const items: Item[] = []
+    const sources: number[] = []
+    for (let source = 0; source < heads.length; source += 1) {
+      for (let head = heads[source]; head?.done === false && head.value.text === least;) {
+        items.push(head.value)
+        sources.push(source)
+        head = must(walks[source], 'a walk of each list').next()
+        heads[source] = head
+      }
+    }
+    yield { items, sources }
+  }
+}

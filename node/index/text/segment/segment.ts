@@ -1,0 +1,58 @@
+import type { ColumnReader } from './column.ts'
+import type { DictionaryEntry } from './dictionary.ts'
+import type { PostingsSource } from './postings-source.ts'
+
+export type SegmentFieldKind = 'text' | 'keyword' | 'number' | 'point'
+
+/**
+ * One field of one segment. Contract:
+ * - Text and keyword fields have terms; `entriesFrom` walks them in the order of code units.
+ * - Keyword, number and point fields have a column; text fields have norms.
+ * - An entry is good for the segment it came from, while the segment does not grow.
+ */
+export interface SegmentField {
+  readonly name: string
+  readonly kind: SegmentFieldKind
+  /** The byte of each document's length, 0 without the field; undefined unless text. */
+  readonly norms: Uint8Array | undefined
+  /** Documents with a length above 0 and the sum of their quantised lengths, deleted included. */
+  readonly docCount: number
+  readonly totalLength: number
+  readonly column: ColumnReader | undefined
+  find(term: string): DictionaryEntry | undefined
+  entriesFrom(term: string): Iterable<DictionaryEntry>
+  postings(entry: DictionaryEntry): PostingsSource
+}
+
+/**
+ * A set of documents numbered from 0, in memory or on disk. Contract:
+ * - Keys are strings of one code unit a byte, so that their order is that of the bytes.
+ * - With `isKeyOrdered`, document numbers ascend with keys, and every key occurs once.
+ * - Without it a key may occur again; the later document is the valid one and `docOf` finds it.
+ */
+export interface Segment {
+  readonly docCount: number
+  readonly isKeyOrdered: boolean
+  /** What the segment holds in memory, caches aside. */
+  readonly bytesInMemory: number
+  /** The earliest expiry; Infinity if no document expires. */
+  readonly firstExpiryMs: number
+  fieldNames(): Iterable<string>
+  field(name: string): SegmentField | undefined
+  key(doc: number): string
+  /** -1 if there is none. */
+  docOf(key: string): number
+  /** 0 for never. */
+  expiriesOf(from: number, to: number): Float64Array
+  /** Does the work `keysInOrder` and the walk of terms need, in slices. */
+  prepareMerge(): Generator<void, void>
+  /** Documents by key; `text` is the key and `ordinal` the document. */
+  keysInOrder(): Iterable<{ readonly text: string; readonly ordinal: number }>
+  /** Documents whose key begins so, as a range if `isKeyOrdered`, else by looking at each. */
+  docsWithPrefix(prefix: string, visit: (doc: number) => void): void
+}
+
+/** Sorts above every key that begins with `prefix`: no code unit of a key is above 0xff. */
+export function endOfPrefix(prefix: string): string {
+  return `${prefix}\u0100`
+}

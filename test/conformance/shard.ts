@@ -1,0 +1,228 @@
+import { expect } from 'chai'
+import { HybridClock, TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
+import { ManualClock } from '../../lib/clock.ts'
+import { jsonOf, versionOf } from '../../node/shard/document-record.ts'
+import type { Shard, ShardRouter } from '../../node/shard/shard.ts'
+import { buildTransactionId, type TransactionId } from '../../node/shard/transaction-id.ts'
+import { memoryBound, putOp, deleteOp } from '../harness/shard-world.ts'
+
+export interface ShardUnderTest extends AsyncDisposable {
+  readonly shard: Shard
+}
+
+export interface ShardParts {
+  readonly hybridClock: HybridClock
+  readonly clock: ManualClock
+  readonly router: ShardRouter
+}
+
+const key = Buffer.from('k')
+const TABLE = 't'
+const anchor = { tableId: TABLE, key }
+
+interface Bench extends AsyncDisposable {
+  readonly shard: Shard
+  readonly hybridClock: HybridClock
+  readonly clock: ManualClock
+}
+
+/** Every Shard must pass. `open` gives a new, empty one over all keys. */
+export function describeShard(
+  name: string,
+  open: (parts: ShardParts) => Promise<ShardUnderTest>,
+): void {
+  const start = async (): Promise<Bench> => {
+    const clock = new ManualClock()
+    const hybridClock = await HybridClock.open(clock, memoryBound)
+    const known: { shard?: Shard } = {}
+    const under = await open({ hybridClock, clock, router: { shardAt: () => known.shard } })
+    known.shard = under.shard
+    return {
+      shard: under.shard,
+      hybridClock,
+      clock,
+      [Symbol.asyncDispose]: () => under[Symbol.asyncDispose](),
+    }
+  }
+  describe(`${name}: Shard contract`, () => {
+    describeWriting(start)
+    describeTransactions(start)
+    describeScanning(start)
+  })
+}
+
+type Start = () => Promise<Bench>
+
+async function valueOf(shard: Shard): Promise<unknown> {
+  const record = await shard.read(key)
+  return record === undefined ? undefined : JSON.parse(jsonOf(record).toString()).value
+}
+
+const put = (shard: Shard, value: unknown) =>
+  shard.write({ checks: [], ops: [putOp('k', value)], ttl: undefined })
+
+function describeWriting(start: Start): void {
+  it('reads what was written, and nothing after its deletion', async () => {
+    await using bench = await start()
+    const { shard } = bench
+    await put(shard, 1)
+    expect(await valueOf(shard)).to.equal(1)
+
+    await shard.write({ checks: [], ops: [deleteOp('k')], ttl: undefined })
+
+    expect(await valueOf(shard)).to.equal(undefined)
+  })
+
+  it('answers a failed check with the version that is there, and changes nothing', async () => {
+    await using bench = await start()
+    const { shard } = bench
+    const written = await put(shard, 1)
+    const found = written.kind === 'written' ? written.version : undefined
+    const checks = [{ key, version: TIMESTAMP_ZERO }]
+
+    const refused = await shard.write({ checks, ops: [putOp('k', 2)], ttl: undefined })
+
+    expect(refused).to.deep.equal({ kind: 'version-changed', key, found })
+    expect(await valueOf(shard)).to.equal(1)
+  })
+
+  it('gives a key ever greater versions', async () => {
+    await using bench = await start()
+    const { shard } = bench
+    await Promise.all([put(shard, 1), put(shard, 2)])
+    const first = await shard.read(key)
+    await put(shard, 3)
+    const second = await shard.read(key)
+
+    const grew = first !== undefined && second !== undefined && versionOf(first) < versionOf(second)
+    expect(grew).to.equal(true)
+  })
+}
+
+function newId({ hybridClock }: Bench): TransactionId {
+  return buildTransactionId(hybridClock.now(), '0123456789abcdef')
+}
+
+function prepare({ shard }: Bench, transactionId: TransactionId) {
+  const ops = [putOp('k', 'prepared')]
+  const begin = { participants: [anchor] }
+  return shard.prepare({ transactionId, anchor, begin, checks: [], ops, ttl: undefined })
+}
+
+function decide({ shard }: Bench, transactionId: TransactionId, decision: 'commit' | 'abort') {
+  const commitAtLeast = TIMESTAMP_ZERO
+  return shard.decide({ transactionId, anchor: key, decision, commitAtLeast })
+}
+
+function describeTransactions(start: Start): void {
+  it('shows a prepared write from its decision on, not from its resolution', async () => {
+    await using bench = await start()
+    const id = newId(bench)
+    await prepare(bench, id)
+    expect(await valueOf(bench.shard)).to.equal(undefined)
+
+    await decide(bench, id, 'commit')
+
+    expect(await valueOf(bench.shard)).to.equal('prepared')
+  })
+
+  it('refuses writes to a held key, naming the holder', async () => {
+    await using bench = await start()
+    const id = newId(bench)
+    await prepare(bench, id)
+
+    const refused = await put(bench.shard, 2)
+
+    const holder = { transactionId: id, anchor }
+    expect(refused).to.deep.equal({ kind: 'key-held', key, holder })
+  })
+
+  for (const decision of ['commit', 'abort'] as const) {
+    it(`bears every repetition of a transaction that ends with ${decision}`, async () => {
+      await using bench = await start()
+      const { shard } = bench
+      const id = newId(bench)
+      const first = await prepare(bench, id)
+      expect(await prepare(bench, id)).to.deep.equal(first)
+      const decided = await decide(bench, id, decision)
+      for (let times = 0; times < 2; times++) {
+        expect(await decide(bench, id, 'abort')).to.deep.equal(decided)
+        expect(await decide(bench, id, 'commit')).to.deep.equal(decided)
+        await shard.resolve({ transactionId: id, decision: decided })
+        await shard.forget(id, key)
+        expect(await prepare(bench, id)).to.deep.equal({ kind: 'finished' })
+      }
+
+      expect(await valueOf(shard)).to.equal(decision === 'commit' ? 'prepared' : undefined)
+      expect(shard.unfinishedTransactions()).to.deep.equal([])
+      expect(shard.oldHolders(-1)).to.deep.equal([])
+    })
+  }
+
+  it('lets go of whoever waits when the holder is resolved', async () => {
+    await using bench = await start()
+    const id = newId(bench)
+    await prepare(bench, id)
+    const waiting = bench.shard.waitForRelease(id, { timeoutMs: 1_000_000 })
+    const decision = await decide(bench, id, 'abort')
+
+    await bench.shard.resolve({ transactionId: id, decision })
+
+    await waiting
+    expect((await put(bench.shard, 2)).kind).to.equal('written')
+  })
+
+  it('commits above the timestamp up to which it was pushed', async () => {
+    await using bench = await start()
+    const id = newId(bench)
+    await prepare(bench, id)
+    const above = bench.hybridClock.now()
+    const pushed = await bench.shard.push({ transactionId: id, anchor: key, above, expired: false })
+
+    const decided = await decide(bench, id, 'commit')
+
+    expect(pushed).to.deep.equal({ state: 'pending' })
+    expect(decided.state === 'committed' && decided.commitTs > above).to.equal(true)
+  })
+
+  it('keeps what was never begun from beginning once it was pushed as expired', async () => {
+    await using bench = await start()
+    const id = newId(bench)
+    const above = bench.hybridClock.now()
+
+    const pushed = await bench.shard.push({ transactionId: id, anchor: key, above, expired: true })
+
+    expect(pushed).to.deep.equal({ state: 'aborted' })
+    expect(await prepare(bench, id)).to.deep.equal({ kind: 'finished' })
+  })
+}
+
+function describeScanning(start: Start): void {
+  it('scans the past as it was, in key order', async () => {
+    await using bench = await start()
+    const { shard, hybridClock } = bench
+    await shard.write({ checks: [], ops: [putOp('b', 1), putOp('a', 1)], ttl: undefined })
+    const at = hybridClock.now()
+    await shard.write({ checks: [], ops: [putOp('b', 2), putOp('c', 2)], ttl: undefined })
+    const { signal } = new AbortController()
+
+    const pages = await Array.fromAsync(await shard.scan({ range: shard.range, at, signal }))
+
+    const rows = pages.flat().map((row) => `${row.key.toString()}=${jsonOf(row.record).toString()}`)
+    expect(rows).to.deep.equal(['a={"value":1}', 'b={"value":1}'])
+  })
+
+  it('shows a scan a committed transaction that is not resolved yet', async () => {
+    await using bench = await start()
+    const id = newId(bench)
+    await prepare(bench, id)
+    await decide(bench, id, 'commit')
+    const { shard, hybridClock } = bench
+    const { signal } = new AbortController()
+    const options = { range: shard.range, at: hybridClock.now(), signal }
+
+    const pages = await Array.fromAsync(await shard.scan(options))
+
+    expect(pages.flat().map((row) => row.key.toString())).to.deep.equal(['k'])
+  })
+}

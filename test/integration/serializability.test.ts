@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { systemClock } from '../../lib/clock.ts'
+import { seededRandom } from '../../lib/random.ts'
+import { LevelStoreFactory } from '../../node/storage/level-store-factory.ts'
+import { findAnomalies } from '../harness/adya.ts'
+import {
+  createWorkloadTables,
+  runWorkload,
+  type RecordedHistory,
+} from '../harness/adya-workload.ts'
+import { DelayedStores } from '../harness/delayed-stores.ts'
+import { SwarmHarness } from '../harness/swarm-harness.ts'
+
+const SEEDS = 6
+const CLIENTS = 10
+const TRANSACTIONS_PER_CLIENT = 60
+
+function checkHistory({ history, staleReads, transactions }: RecordedHistory, seed: number): void {
+  const shown = `seed ${seed}`
+  expect(findAnomalies(history), shown).to.deep.equal([])
+  expect(staleReads, shown).to.deep.equal([])
+  const visible = new Set(history.committed.map(({ id }) => id))
+  const lost = transactions.filter(({ id, outcome, writes }) => {
+    return outcome === 'committed' && writes.length > 0 && !visible.has(id)
+  })
+  expect(lost, shown).to.deep.equal([])
+  const revived = transactions.filter(({ id, outcome }) => outcome === 'aborted' && visible.has(id))
+  expect(revived, `${shown}: aborted, but visible`).to.deep.equal([])
+}
+
+/** Enough went through, and enough was refused, for the check to mean something. */
+function checkContention({ transactions }: RecordedHistory): void {
+  const occ = transactions.filter(({ reads, writes }) => reads.length > 1 && writes.length > 0)
+  const committed = occ.filter(({ outcome }) => outcome === 'committed').length
+  expect(committed).to.be.greaterThan(10)
+  expect(occ.length - committed).to.be.greaterThan(10)
+}
+
+describe('transactions', () => {
+  const first = Math.floor(Math.random() * 1_000_000)
+  for (let seed = first; seed < first + SEEDS; seed++) {
+    it(`are serializable while disks finish in the order of seed ${seed}`, async function () {
+      this.timeout(30_000)
+      const random = seededRandom(seed)
+      const stores = new DelayedStores(random)
+      await using harness = await SwarmHarness.open({ stores, clock: systemClock, seed })
+      await createWorkloadTables(harness)
+
+      const perClient = TRANSACTIONS_PER_CLIENT
+      const recorded = await runWorkload(harness, { clients: CLIENTS, perClient, random })
+
+      checkHistory(recorded, seed)
+      checkContention(recorded)
+    })
+  }
+
+  it(`are serializable on LevelDB (seed ${first})`, async function () {
+    this.timeout(30_000)
+    const directory = await mkdtemp(path.join(tmpdir(), 'quarry-adya-'))
+    try {
+      const clock = systemClock
+      const stores = await LevelStoreFactory.open(directory, { clock })
+      await using harness = await SwarmHarness.open({ stores, clock, seed: first })
+      await createWorkloadTables(harness)
+      const random = seededRandom(first)
+
+      const recorded = await runWorkload(harness, { clients: CLIENTS, perClient: 100, random })
+
+      checkHistory(recorded, first)
+      checkContention(recorded)
+    } finally {
+      await rm(directory, { recursive: true, force: true })
+    }
+  })
+})

@@ -1,0 +1,64 @@
+import { expect } from 'chai'
+import { timestampOf } from '../../node/clock/hybrid-clock.ts'
+import type { IntentOp } from '../../node/shard/intent-codec.ts'
+import { LockTable, type Hold } from '../../node/shard/lock-table.ts'
+import { buildTransactionId } from '../../node/shard/transaction-id.ts'
+
+const one = buildTransactionId(timestampOf(1n), '0000000000000001')
+const other = buildTransactionId(timestampOf(2n), '0000000000000002')
+const key = Buffer.from([0, 0xff])
+
+function hold(transactionId: typeof one, kind: 'delete' | 'lock', on = key): Hold {
+  const op: IntentOp = { kind }
+  const anchor = { tableId: 't', key: on }
+  const intent = { transactionId, anchor, commitAtLeast: timestampOf(1n), op }
+  return { key: on, intent, heldSinceMs: 0 }
+}
+
+describe('LockTable', () => {
+  it('lets a writer keep out readers and writers, but not itself', () => {
+    const locks = new LockTable()
+    const writer = hold(one, 'delete')
+    locks.add(writer)
+
+    expect(locks.blocker(key, 'read', other)).to.equal(writer)
+    expect(locks.blocker(key, 'write', other)).to.equal(writer)
+    expect(locks.blocker(key, 'write')).to.equal(writer)
+    expect(locks.blocker(key, 'write', one)).to.equal(undefined)
+    expect(locks.writer(key)).to.equal(writer)
+  })
+
+  it('lets readers share a key and keep out writers', () => {
+    const locks = new LockTable()
+    locks.add(hold(one, 'lock'))
+
+    expect(locks.blocker(key, 'read', other)).to.equal(undefined)
+    expect(locks.blocker(key, 'write', one)).to.equal(undefined)
+    expect(locks.blocker(key, 'write', other)?.intent.transactionId).to.equal(one)
+    expect(locks.writer(key)).to.equal(undefined)
+  })
+
+  it('releases all that a transaction holds, and nothing of another', () => {
+    const locks = new LockTable()
+    locks.add(hold(one, 'lock'))
+    locks.add(hold(other, 'lock'))
+    locks.add(hold(one, 'delete', Buffer.from('k')))
+
+    locks.release(one)
+
+    expect(locks.heldBy(one)).to.deep.equal([])
+    expect(locks.blocker(key, 'write')?.intent.transactionId).to.equal(other)
+    expect(locks.size).to.equal(1)
+  })
+
+  it('names each transaction once among the holders', () => {
+    const locks = new LockTable()
+    locks.add(hold(one, 'lock'))
+    locks.add(hold(one, 'delete', Buffer.from('k')))
+    locks.add(hold(other, 'lock'))
+
+    const holders = [...locks.oldest()].map(({ intent }) => intent.transactionId)
+
+    expect(holders).to.deep.equal([one, other])
+  })
+})
