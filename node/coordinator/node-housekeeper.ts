@@ -10,16 +10,19 @@ import {
 } from '../shard/housekeeping.ts'
 import type { LocalShard } from '../shard/local-shard.ts'
 import type { ReadPins } from './read-pins.ts'
+import type { TableAdmin } from './table-admin.ts'
 import type { TableRegistry } from './table-registry.ts'
 import { RECOVERY_PERIOD_MS, type TransactionRecovery } from './transaction-recovery.ts'
 
 const COLLECTION_PERIOD_MS = 60_000
+const REPAIR_PERIOD_MS = 1000
 
 export interface NodeHousekeeperOptions {
   readonly clock: Clock
   readonly hybridClock: HybridClock
   readonly registry: TableRegistry
   readonly recovery: TransactionRecovery
+  readonly admin: TableAdmin
   readonly pins: ReadPins
   readonly log: Log
 }
@@ -39,10 +42,19 @@ export class NodeHousekeeper {
     const { clock, recovery } = this.#with
     this.#stops.push(
       clock.every(RECOVERY_PERIOD_MS, () => recovery.run()),
+      clock.every(REPAIR_PERIOD_MS, () => this.repair()),
       clock.every(EXPIRY_PERIOD_MS, () => this.expire()),
       clock.every(COLLECTION_PERIOD_MS, () => this.collect()),
     )
     for (const { shard } of this.#with.registry.localShards()) this.retime([shard])
+  }
+
+  async repair(): Promise<void> {
+    try {
+      await this.#with.admin.repair()
+    } catch (error) {
+      this.#with.log.warn('housekeeping failed', { what: 'repair', error: String(error) })
+    }
   }
 
   async expire(): Promise<void> {

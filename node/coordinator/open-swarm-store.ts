@@ -45,9 +45,17 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
   const host = new ShardHost({ stores: parts.stores, hybridClock, clock, router, log })
   const catalog = new Catalog(parts.coordination)
-  const admin = new TableAdmin({ catalog, registry, host, recovery, randomBits })
+  const admin = new TableAdmin({ catalog, registry, host, recovery, log, randomBits })
   const pins = new ReadPins()
-  const housekeeper = new NodeHousekeeper({ clock, hybridClock, registry, recovery, pins, log })
+  const housekeeper = new NodeHousekeeper({
+    clock,
+    hybridClock,
+    registry,
+    recovery,
+    admin,
+    pins,
+    log,
+  })
   const store = new SwarmStore({
     registry,
     admin,
@@ -65,7 +73,7 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
 
   const finishStart = async (): Promise<void> => {
     await recovery.recoverAll()
-    await admin.finishDrops()
+    await admin.repair()
     housekeeper.start()
     life.onClose(() => housekeeper.stop())
     store.setReady()

@@ -5,9 +5,12 @@
 //   A2  Stores are removed only while the record says `dropping`, and after every transaction that
 //       the table anchors has told its outcome to the other tables. The record goes last, so a store
 //       without a record was not made here, and nobody removes it.
-//   A3  A crash anywhere is finished by `openAll`: `creating` is completed, `dropping` is dropped.
+//   A3  Whatever a crash or a failure leaves half done is finished by `openAll` and `repair`: a table
+//       that is `creating` is completed, one that is `dropping` is dropped.
+//   A4  At most one piece of work changes a table's state at a time (`#working`).
 
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
 import { parseTableSchema, type TableSchema } from '../schema/table-schema.ts'
 import { LocalShard } from '../shard/local-shard.ts'
 import { parseShardId } from '../shard/shard-id.ts'
@@ -30,12 +33,15 @@ export interface TableAdminOptions {
   readonly registry: TableRegistry
   readonly host: ShardHost
   readonly recovery: TransactionRecovery
+  readonly log: Log
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
 }
 
 export class TableAdmin {
   readonly #with: TableAdminOptions
+  /** Ids of the tables that are being created or dropped right now. */
+  readonly #working = new Set<string>()
 
   constructor(options: TableAdminOptions) {
     this.#with = options
@@ -50,15 +56,20 @@ export class TableAdmin {
     }
   }
 
-  /** After recovery has run once: drops what was being dropped, if it can be by now. */
-  async finishDrops(): Promise<void> {
+  /**
+   * Takes up creations and drops that failed midway (a full disk, a shard that does not answer), and
+   * leaves to the next round what still cannot be done.
+   */
+  async repair(): Promise<void> {
     for (const record of await this.#with.catalog.list()) {
-      if (record.state !== 'dropping') continue
+      if (record.state === 'ready' || this.#working.has(record.tableId)) continue
       try {
-        await this.#finishDrop(await this.#open(record))
+        if (record.state === 'creating') await this.#complete(record)
+        else await this.#finishDrop(await this.#open(record))
       } catch (error) {
-        // A shard that another table has lost must not keep the node from starting (A2).
         if (!isServiceError(error)) throw error
+        const fields = { table: record.name, state: record.state, error: error.message }
+        this.#with.log.warn('table not repaired', fields)
       }
     }
   }
@@ -78,8 +89,10 @@ export class TableAdmin {
       throw new ServiceError('INVALID_ARGUMENT', `a cluster holds at most ${TABLES_MAX} tables`)
     }
     const record = this.#buildRecord(name, request)
-    await catalog.create(record)
-    return this.#complete(record)
+    return this.#alone(record, async () => {
+      await catalog.create(record)
+      return this.#complete(record)
+    })
   }
 
   async updateSchema(name: string, schema: unknown): Promise<OpenTable> {
@@ -95,13 +108,24 @@ export class TableAdmin {
   async drop(name: string): Promise<void> {
     const { catalog, registry } = this.#with
     const table = registry.get(name)
-    const record = await catalog.update(table.record, (current) => ({
-      ...current,
-      state: 'dropping',
-    }))
-    const dropping = new OpenTable(record, table.shards)
-    registry.set(dropping)
-    await this.#finishDrop(dropping)
+    await this.#alone(table.record, async () => {
+      const record = await catalog.update(table.record, (current) => ({
+        ...current,
+        state: 'dropping',
+      }))
+      const dropping = new OpenTable(record, table.shards)
+      registry.set(dropping)
+      await this.#finishDrop(dropping)
+    })
+  }
+
+  async #alone<Result>({ tableId }: TableRecord, work: () => Promise<Result>): Promise<Result> {
+    this.#working.add(tableId)
+    try {
+      return await work()
+    } finally {
+      this.#working.delete(tableId)
+    }
   }
 
   async closeAll(): Promise<void> {
@@ -112,11 +136,19 @@ export class TableAdmin {
   async #complete(record: TableRecord): Promise<OpenTable> {
     const { host, catalog, registry } = this.#with
     const { ttl } = new OpenTable(record, [])
-    const shards = await Promise.all(record.shards.map((shard) => host.create(shard, ttl)))
-    const ready = await catalog.update(record, (current) => ({ ...current, state: 'ready' }))
-    const table = new OpenTable(ready, shards)
-    registry.set(table)
-    return table
+    const opened = await Promise.allSettled(record.shards.map((shard) => host.create(shard, ttl)))
+    const shards = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    try {
+      const failure = opened.find((one) => one.status === 'rejected')
+      if (failure !== undefined) throw failure.reason
+      const ready = await catalog.update(record, (current) => ({ ...current, state: 'ready' }))
+      const table = new OpenTable(ready, shards)
+      registry.set(table)
+      return table
+    } catch (error) {
+      for (const shard of shards) await host.close(shard)
+      throw error
+    }
   }
 
   async #open(record: TableRecord): Promise<OpenTable> {

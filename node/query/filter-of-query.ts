@@ -19,7 +19,7 @@ import type {
   UntypedBounds,
   ValueTest,
 } from './document-filter.ts'
-import type { FieldName, Query, QueryBounds } from './query-tree.ts'
+import type { Query, QueryBounds } from './query-tree.ts'
 
 type QueryOf<Kind extends Query['kind']> = Extract<Query, { readonly kind: Kind }>
 type RangeKind = 'numbers' | 'terms' | 'dates' | 'untyped-range' | 'ip'

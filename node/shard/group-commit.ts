@@ -28,6 +28,8 @@ export interface GroupTarget<Command, Outcome> {
   /** Whether a group may go on behind this command. */
   endsGroup(command: Command): boolean
   beginGroup(): AppliedGroup<Command, Outcome>
+  /** Whether the memory may no longer fit the store, although nothing was written since. */
+  isStale(): boolean
   /** Rebuilds what is kept in memory from the store (G3); readers see it before or after. */
   recover(): Promise<void>
 }
@@ -74,7 +76,7 @@ export class GroupCommit<Command, Outcome> {
   /** Resolves when everything applied up to now is durable, or has failed and left the memory. */
   async settled(): Promise<void> {
     await this.#writing
-    if (this.#mustRecover) await this.#recover()
+    if (this.#mustRecover || this.#target.isStale()) await this.#recover()
   }
 
   /** Resolves when everything proposed up to now has been answered. */

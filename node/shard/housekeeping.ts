@@ -71,7 +71,8 @@ export async function collectHistory(shard: LocalShard, horizon: Timestamp): Pro
     const command = await buildCollect(shard.store, horizon)
     if (command.sequences.length <= 1 && command.finished.length === 0) return
     await shard.housekeep({ kind: 'collect', ...command })
-    if (command.sequences.length < HOUSEKEEPING_BATCH_MAX) return
+    const { sequences, finished } = command
+    if (Math.max(sequences.length, finished.length) < HOUSEKEEPING_BATCH_MAX) return
   }
 }
 

@@ -109,8 +109,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   #readStored(key: Buffer): DocumentRecord | undefined {
     const record = this.store.get(documentKey(key))
     if (record === undefined) return undefined
-    const seen = isVisible(checkRecord(record), this.#ttl, this.#options.clock.nowMs())
-    return seen ? record : undefined
+    return isVisible(checkRecord(record), this.#ttl, this.#nowMs()) ? record : undefined
   }
 
   async #readHeld(key: Buffer, hold: Hold): Promise<DocumentRecord | undefined> {
@@ -196,6 +195,8 @@ export class LocalShard implements Shard, AsyncDisposable {
     readonly expired: boolean
   }): Promise<TransactionStatus> {
     const { transactionId, anchor, above, expired } = options
+    this.#options.hybridClock.observe(above) // and so the commit lands above it, whatever is lost
+    if (this.#state.isStale()) await this.#log.settled()
     const live = this.#state.memory.live.get(transactionId)
     if (live === undefined) return this.#pushUnknown(transactionId, above, expired)
     if (live.status.state === 'pending') {
@@ -267,7 +268,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   async #isEmpty(): Promise<boolean> {
-    const nowMs = this.#options.clock.nowMs()
+    const nowMs = this.#nowMs()
     const everything: KeyRange = { start: Buffer.alloc(0), end: undefined }
     for await (const page of this.store.pages(documentRange(everything))) {
       if (page.some(([, record]) => isVisible(record, this.#ttl, nowMs))) return false
@@ -319,6 +320,11 @@ export class LocalShard implements Shard, AsyncDisposable {
       if (isServiceError(error) && isTrouble(error)) this.#trouble = error
       throw error
     }
+  }
+
+  /** Expiry is judged by hybrid time everywhere, so that a lookup and a commit's check agree. */
+  #nowMs(): number {
+    return this.#ttl === undefined ? 0 : millisOf(this.#options.hybridClock.readPoint())
   }
 
   #idleMs(sinceMs: number): number {

@@ -74,6 +74,11 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     return mark === undefined ? undefined : decodeFinishedMark(mark)
   }
 
+  /** Whether the store was reopened since, after a write whose fate we did not know (S2). */
+  isStale(): boolean {
+    return this.#options.store.generation !== this.#generation
+  }
+
   endsGroup({ command }: ProposedCommand): boolean {
     return ENDS_GROUP[command.kind]
   }
@@ -97,7 +102,7 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
   async #write(effects: readonly KvOp[]): Promise<void> {
     const { store } = this.#options
     if (effects.length === 0) return
-    if (store.generation !== this.#generation) {
+    if (this.isStale()) {
       throw new ServiceError(
         'UNAVAILABLE',
         'the shard was reopened after a failed write; try again',

@@ -21,6 +21,10 @@ class EchoTarget implements GroupTarget<string, string> {
     return command.startsWith('.')
   }
 
+  isStale(): boolean {
+    return false
+  }
+
   beginGroup(): AppliedGroup<string, string> {
     const group: string[] = []
     this.groups.push(group)

@@ -9,7 +9,7 @@ import { isJsonObject } from '../../node/document/json-object.ts'
 
 const DOCUMENT =
   '{"s":"Hello, Wörld-wide Web","n":5,"big":9007199254740993,"t":true,"z":null,"f":0.5,' +
-  '"o":{"p":"in"},"l":["x","y",7],"items":[{"k":"one"},{"k":"two"}],"a.b":"dotted","num":"42"}'
+  '"o":{"p":"in"},"l":["x","y",7],"items":[{"k":"one"},{"k":"two"}],"a.b":"dotted","num":"42","at":"2024-05-01T12:00:00Z","ip":"10.1.2.3","neg":-5,"w":"a*b"}'
 
 const parse = (text: string) => parseDocumentFilter(parseExact(text), 'filter_query')
 function matches(filter: string, document = DOCUMENT): boolean {
@@ -56,6 +56,25 @@ describe('matchesFilter', () => {
     '{"must":{"conjuncts":[{"match_all":{}}]},"should":{"disjuncts":[{"match_none":{}}]}}',
     '{"filter":{"term":5,"field":"n"},"should":{"disjuncts":[{"match_none":{}}],"min":0}}',
     '{"should":{"disjuncts":[{"term":5,"field":"n"},{"match_none":{}}]},"boost":1}',
+    '{"query":"o.p:in AND n:>4 -t:false"}',
+    '{"query":""}',
+    '{"query":"s:hello"}',
+    '{"query":"s:\\"world wide\\""}',
+    '{"query":"wide","field":"s"}',
+    '{"query":"s:(nothing OR web)"}',
+    '{"query":"n:[5 TO 6}"}',
+    '{"query":"neg:<-4"}',
+    '{"query":"neg:-5"}',
+    '{"query":"big:>=9007199254740993"}',
+    '{"query":"at:>\\"2024-05-01\\""}',
+    '{"query":"o.p:i* l:q"}',
+    '{"query":"w:a\\\\**"}',
+    '{"wildcard":"a\\\\*?","field":"w"}',
+    '{"match_phrase":"hello WÖRLD","field":"s"}',
+    '{"start":"2024-05-01","end":"2024-05-02","field":"at"}',
+    '{"min":9007199254740993,"max":9007199254740993,"inclusive_max":true,"field":"big"}',
+    '{"cidr":"10.0.0.0/8","field":"ip"}',
+    '{"cidr":"10.1.2.3","field":"ip"}',
   ]
   const no = [
     '{"match_none":{}}',
@@ -92,6 +111,20 @@ describe('matchesFilter', () => {
     '{"should":{"disjuncts":[{"match_none":{}}]}}',
     '{"should":{"disjuncts":[{"match_none":{}}],"min":0}}',
     '{"must":{"match_all":{}},"must_not":{"match_all":{}}}',
+    '{"query":"neg:5"}',
+    '{"query":"o.p:in AND n:>5"}',
+    '{"query":"at:<\\"2024-05-01\\""}',
+    '{"query":"s:>a"}',
+    '{"query":"w:b\\\\**"}',
+    '{"match_phrase":"wide hello","field":"s"}',
+    '{"match_phrase":"","field":"s"}',
+    '{"start":"2024-05-02","field":"at"}',
+    '{"start":"2024-05-02","field":"n"}',
+    '{"min":9007199254740992,"max":9007199254740993,"field":"f"}',
+    '{"max":9007199254740993,"min":6,"field":"big"}',
+    '{"cidr":"10.1.2.4/31","field":"ip"}',
+    '{"cidr":"::/0","field":"ip"}',
+    '{"cidr":"10.0.0.0/8","field":"n"}',
   ]
   for (const filter of yes) {
     it(`holds for ${filter}`, () => {
@@ -108,7 +141,8 @@ describe('matchesFilter', () => {
     const flags = fc.record({ low: fc.boolean(), high: fc.boolean() })
     const small = fc.integer({ min: -4, max: 4 })
     fc.assert(
-      fc.property(small, small, small, flags, (value, min, max, { low, high }) => {
+      fc.property(small, small, small, flags, (value, one, other, { low, high }) => {
+        const [min, max] = [Math.min(one, other), Math.max(one, other)]
         const filter = { min, max, inclusive_min: low, inclusive_max: high, field: 'x' }
         const expected = (low ? value >= min : value > min) && (high ? value <= max : value < max)
         expect(matches(JSON.stringify(filter), `{"x":${value}}`)).to.equal(expected)
@@ -132,10 +166,16 @@ describe('parseDocumentFilter', () => {
     '5': 'filter_query: must be an object, not number',
     '12345678901234567890': 'filter_query: must be an object, not number',
     '[]': 'filter_query: must be an object, not array',
-    '{}': 'filter_query: not a filter: it must have one of disjuncts, match_all',
-    '{"regexp":"x","field":"a"}': 'not a filter: it must have one of',
-    '{"query":"a:b"}': 'the query string form needs a full-text index',
-    '{"term":"x"}': 'filter_query.field: must be the name of a field',
+    '{}': 'filter_query: not a query: it must have one of disjuncts, match_all',
+    '{"regexp":"x","field":"a"}': 'filter_query: a regular expression needs an index; search with',
+    '{"query":"a:b c"}': 'filter_query: "c" names no field',
+    '{"query":"a:(b"}': 'filter_query.query: query string, column 5: expected ")" to close',
+    '{"query":"a:b~"}': 'filter_query: fuzziness needs an index',
+    '{"query":"a:\\"b c\\"~2"}': 'filter_query: slop needs an index',
+    '{"match":"x","field":"a","analyzer":"en"}': 'filter_query: an analyzer needs an index',
+    '{"location":[1,2],"distance":"1km","field":"a"}':
+      'filter_query: a geo distance needs an index',
+    '{"term":"x"}': 'filter_query: the term names no field',
     '{"term":"x","field":5}': 'filter_query.field: must be the name of a field',
     '{"term":"x","field":""}': 'filter_query.field: empty segment',
     '{"term":"x","field":"a..b"}': 'filter_query.field: empty segment',
@@ -144,16 +184,17 @@ describe('parseDocumentFilter', () => {
     '{"term":{"a":1,"b":2}}': 'filter_query.term: an object here must be of the form',
     '{"term":{"a":1},"field":"a"}': 'filter_query.term: an object here must',
     '{"term":{"a":null}}': 'filter_query.term.a: must be a string, a number or a boolean',
-    '{"term":"x","fuzziness":1,"field":"a"}':
-      'unknown field "fuzziness"; allowed here are term, field, boost',
+    '{"term":"x","fuzziness":1,"field":"a"}': 'filter_query: a fuzzy term needs an index',
+    '{"prefix":"x","fuzziness":1,"field":"a"}':
+      'unknown field "fuzziness"; allowed here are prefix, field, boost',
     '{"term":"x","field":"a","boost":-1}': 'filter_query.boost: must be a number of at least 0',
     '{"term":"x","field":"a","boost":"2"}': 'filter_query.boost: must be a number',
     '{"term":"x","match":"y","field":"a"}': 'unknown field "match"',
     '{"match":5,"field":"a"}': 'filter_query.match: must be a string',
     '{"match":"x","operator":"AND","field":"a"}': 'filter_query.operator: must be "or" or "and"',
     '{"prefix":5,"field":"a"}': 'filter_query.prefix: must be a string',
-    [`{"wildcard":"${'*'.repeat(1025)}","field":"a"}`]:
-      'filter_query.wildcard: may have at most 1024',
+    [`{"wildcard":"${'*'.repeat(1001)}","field":"a"}`]:
+      'filter_query.wildcard: may have at most 1000',
     '{"min":1,"max":"2","field":"a"}': 'min and max must be two numbers or two strings',
     '{"min":null,"field":"a"}': 'min and max must be two numbers or two strings',
     '{"min":1,"inclusive_min":1,"field":"a"}': 'filter_query.inclusive_min: must be true or false',
@@ -162,14 +203,16 @@ describe('parseDocumentFilter', () => {
     '{"ids":"a"}': 'filter_query.ids: must be an array of strings',
     '{"ids":[1]}': 'filter_query.ids[0]: must be a string',
     [`{"ids":[${Array(10_001).fill('""').join(',')}]}`]: 'filter_query.ids: may hold at most 10000',
-    '{"conjuncts":[]}': 'filter_query.conjuncts: must be an array of at least one filter',
+    '{"conjuncts":[]}': 'filter_query.conjuncts: must be an array of at least one query',
     '{"conjuncts":[{"match_all":{}},5]}': 'filter_query.conjuncts[1]: must be an object',
     '{"disjuncts":{}}': 'filter_query.disjuncts: must be an array',
     '{"disjuncts":[{"match_all":{}}],"min":1.5}':
       'filter_query.min: must be an integer of at least 0',
     '{"disjuncts":[{"match_all":{}}],"min":-1}': 'filter_query.min: must be an integer',
     '{"must":[{"match_all":{}}]}': 'filter_query.must: must be an object, not array',
-    '{"must":{"term":"x"}}': 'filter_query.must.field: must be the name',
+    '{"must":{"term":"x","field":5}}': 'filter_query.must.field: must be the name',
+    '{"min":9007199254740993,"max":9007199254740992,"field":"a"}':
+      'filter_query: the lower bound of the range is above its upper bound',
     [nested(21)]: 'nested deeper than 20 levels',
     [wide(QUERY_CLAUSES_MAX)]: 'more than 1024 clauses',
   }

@@ -1,5 +1,6 @@
 // Geographic queries: all become an area over a field of points.
 
+import { unreachable } from '../../../../lib/assert.ts'
 import { boxArea, circleArea, polygonArea } from './geo-area.ts'
 import { pointsArea, shapeOf } from './geo-shape.ts'
 import { NOTHING, refusal } from './query-context.ts'
@@ -37,6 +38,8 @@ function areaOf(query: GeoQuery, context: QueryContext): Area | undefined {
       return polygonOf(query)
     case 'geo-shape':
       return shapeAreaOf(query, context)
+    default:
+      return unreachable(query)
   }
 }
 

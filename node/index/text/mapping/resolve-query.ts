@@ -41,31 +41,38 @@ export function resolveQuery(query: Query, mapping: FieldMapping): ResolvedQuery
   return { query: resolve(query, context), warnings: context.warnings }
 }
 
-type LeafQuery = Exclude<Query, QueryOf<'boolean'> | GeoQuery | RangeQuery>
 type RangeQuery = QueryOf<'numbers' | 'dates' | 'terms' | 'untyped-range'>
+type TermQuery = QueryOf<'term' | 'fuzzy' | 'prefix' | 'wildcard' | 'regexp' | 'bool' | 'ip'>
+
+const GEO_KINDS: ReadonlySet<string> = new Set<GeoQuery['kind']>([
+  'geo-box',
+  'geo-distance',
+  'geo-polygon',
+  'geo-shape',
+])
+const RANGE_KINDS: ReadonlySet<string> = new Set<RangeQuery['kind']>([
+  'numbers',
+  'dates',
+  'terms',
+  'untyped-range',
+])
+const TERM_KINDS: ReadonlySet<string> = new Set<TermQuery['kind']>([
+  'term',
+  'fuzzy',
+  'prefix',
+  'wildcard',
+  'regexp',
+  'bool',
+  'ip',
+])
 
 function resolve(query: Query, context: QueryContext): EngineQuery {
+  if (isGeo(query)) return resolveGeo(query, context)
+  if (isRange(query)) return resolveRange(query, context)
+  if (isAboutTerms(query)) return resolveTermQuery(query, context)
   switch (query.kind) {
     case 'boolean':
       return resolveBoolean(query, context)
-    case 'numbers':
-    case 'dates':
-    case 'terms':
-    case 'untyped-range':
-      return resolveRange(query, context)
-    case 'geo-box':
-    case 'geo-distance':
-    case 'geo-polygon':
-    case 'geo-shape':
-      return resolveGeo(query, context)
-    default:
-      return resolveLeaf(query, context)
-  }
-}
-
-/** What is about words and terms of a field, and what is about none. */
-function resolveLeaf(query: LeafQuery, context: QueryContext): EngineQuery {
-  switch (query.kind) {
     case 'all':
       return { kind: 'all', boost: query.boost }
     case 'none':
@@ -81,11 +88,9 @@ function resolveLeaf(query: LeafQuery, context: QueryContext): EngineQuery {
     case 'multi-match':
       return resolveMultiMatch(query, context)
     default:
-      return resolveTermQuery(query, context)
+      return unreachable(query)
   }
 }
-
-type TermQuery = QueryOf<'term' | 'fuzzy' | 'prefix' | 'wildcard' | 'regexp' | 'bool' | 'ip'>
 
 function resolveTermQuery(query: TermQuery, context: QueryContext): EngineQuery {
   switch (query.kind) {
@@ -131,6 +136,18 @@ function resolveBoolean(query: QueryOf<'boolean'>, context: QueryContext): Engin
     filter: all(query.filter),
     boost: query.boost,
   }
+}
+
+function isGeo(query: Query): query is GeoQuery {
+  return GEO_KINDS.has(query.kind)
+}
+
+function isRange(query: Query): query is RangeQuery {
+  return RANGE_KINDS.has(query.kind)
+}
+
+function isAboutTerms(query: Query): query is TermQuery {
+  return TERM_KINDS.has(query.kind)
 }
 
 function keyOf(id: string): Uint8Array {

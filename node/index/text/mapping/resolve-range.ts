@@ -1,5 +1,6 @@
 // Ranges by the type of their field: numbers, dates in milliseconds, or terms.
 
+import { unreachable } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { parseDateMs } from './field-values.ts'
 import { compareTerms, termRangeMatcher } from './term-matchers.ts'
@@ -45,8 +46,12 @@ export function textRange(request: RangeRequest<string>): EngineQuery {
       return numberRange({ ...request, bounds: mapBounds(bounds, (text) => toDateMs(text, name)) })
     case 'keyword':
       return termRange(request)
-    default:
+    case 'text':
+    case 'boolean':
+    case 'point':
       return refuseRange(field, name)
+    default:
+      return unreachable(field.kind)
   }
 }
 

@@ -46,11 +46,13 @@ export function networkMatcher(cidr: string): TermMatcher | undefined {
   if (!ipaddr.isValidCIDR(cidr)) return undefined
   const [network, bits] = ipaddr.parseCIDR(cidr)
   const isV4 = network.kind() === 'ipv4'
-  const isAddress = isV4 ? ipaddr.IPv4.isValidFourPartDecimal : ipaddr.IPv6.isValid
   return {
     prefix: isV4 ? octetPrefix(network.toString(), bits) : '',
     upTo: undefined,
-    matches: (term) => isAddress(term) && ipaddr.parse(term).match([network, bits]),
+    matches: (term) => {
+      const isAddress = isV4 ? ipaddr.IPv4.isValidFourPartDecimal(term) : ipaddr.IPv6.isValid(term)
+      return isAddress && ipaddr.parse(term).match([network, bits])
+    },
   }
 }
 

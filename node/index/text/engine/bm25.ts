@@ -1,0 +1,25 @@
+// BM25 with Lucene's idf: idf * f * (k1 + 1) / (f + k1 * (1 - b + b * length / averageLength)),
+// idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N counts the live documents that have the field, and
+// lengths are the quantised ones of small-float.ts, in the average too.
+
+import { lengthOfByte } from '../segment/small-float.ts'
+
+export const K1 = 1.2
+export const B = 0.75
+
+export interface FieldStatistics {
+  readonly docCount: number
+  readonly totalLength: number
+}
+
+export function idfOf(docFreq: number, docCount: number): number {
+  return Math.log(1 + (docCount - docFreq + 0.5) / (docFreq + 0.5))
+}
+
+/** The share of the length in the divisor, by norm byte. Byte 0, no length, counts as average. */
+export function lengthTable({ docCount, totalLength }: FieldStatistics): Float64Array {
+  const average = docCount === 0 ? 1 : totalLength / docCount
+  return Float64Array.from({ length: 256 }, (_, byte) =>
+    byte === 0 || average === 0 ? K1 : K1 * (1 - B + (B * lengthOfByte(byte)) / average),
+  )
+}

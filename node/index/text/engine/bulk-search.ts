@@ -1,0 +1,17 @@
+import type { Bitset } from './bitset.ts'
+import type { Poll } from './poll.ts'
+import type { TopHits } from './top-hits.ts'
+
+/** What the loops over whole segments share. */
+export interface BulkSearch {
+  readonly hits: TopHits
+  /** The documents that may be found; undefined for all. */
+  readonly accepted: Bitset | undefined
+  /** Every match is visited and counted, also those that cannot get among the best. */
+  readonly countsAll: boolean
+  readonly poll: Poll
+}
+
+export function isAccepted(accepted: Bitset | undefined, doc: number): boolean {
+  return accepted === undefined || ((accepted[doc >>> 5] ?? 0) & (1 << (doc & 31))) !== 0
+}

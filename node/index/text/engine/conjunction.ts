@@ -1,0 +1,87 @@
+// The best documents that have all of several terms: the rarest leads, the others leap to it, and
+// blocks of the leader whose maxima together cannot reach the bar are passed over undecoded.
+
+import { NO_MORE } from '../segment/postings-cursor.ts'
+import { isAccepted, type BulkSearch } from './bulk-search.ts'
+import type { TermScorer } from './term-scorer.ts'
+
+/** Answers how many matches were visited: all of them with `countsAll`. */
+export function searchConjunction(
+  terms: readonly [TermScorer, ...TermScorer[]],
+  search: BulkSearch,
+): number {
+  const [lead = terms[0], ...others] = terms.toSorted((a, b) => a.cost - b.cost)
+  const run = new Conjunction(lead, others, search)
+  run.run()
+  return run.matchCount
+}
+
+class Conjunction {
+  matchCount = 0
+  readonly #lead: TermScorer
+  readonly #others: readonly TermScorer[]
+  readonly #search: BulkSearch
+  /** In the present block of the leader: what the others can add at most. */
+  #othersBound = 0
+
+  constructor(lead: TermScorer, others: readonly TermScorer[], search: BulkSearch) {
+    this.#lead = lead
+    this.#others = others
+    this.#search = search
+  }
+
+  run(): void {
+    let from = 0
+    while (from !== NO_MORE) {
+      const end = this.#lead.blockEnd(from)
+      if (end === NO_MORE) return
+      if (this.#mayReachBar(from, end)) this.#searchBlock(from, end)
+      from = end + 1
+    }
+  }
+
+  #mayReachBar(from: number, end: number): boolean {
+    if (this.#search.countsAll) return true
+    this.#othersBound = 0
+    for (const other of this.#others) this.#othersBound += other.boundBetween(from, end)
+    this.#search.poll.spend(16)
+    return this.#lead.boundBetween(from, end) + this.#othersBound > this.#search.hits.bar
+  }
+
+  #searchBlock(from: number, end: number): void {
+    const lead = this.#lead
+    const { hits, countsAll, accepted, poll } = this.#search
+    let doc = lead.doc < from ? lead.advance(from) : lead.doc
+    while (doc <= end) {
+      poll.spend(4)
+      const ahead = this.#disagreement(doc)
+      if (ahead !== doc) {
+        doc = ahead > end ? NO_MORE : lead.advance(ahead)
+        continue
+      }
+      if (isAccepted(accepted, doc)) {
+        this.matchCount += 1
+        const leadScore = lead.score()
+        if (countsAll || leadScore + this.#othersBound > hits.bar) hits.offer(doc, this.#sum())
+      }
+      doc = lead.next()
+    }
+  }
+
+  /** `doc` if all are there, else where the first that is not stands. */
+  #disagreement(doc: number): number {
+    for (let i = 0; i < this.#others.length; i += 1) {
+      const cursor = this.#others[i]?.cursor
+      if (cursor === undefined) break
+      const at = cursor.doc < doc ? cursor.advance(doc) : cursor.doc
+      if (at !== doc) return at
+    }
+    return doc
+  }
+
+  #sum(): number {
+    let sum = this.#lead.score()
+    for (const other of this.#others) sum += other.score()
+    return sum
+  }
+}

@@ -1,0 +1,177 @@
+// The best documents that have at least one of several terms: MaxScore over windows of documents.
+//
+// In each window a term's block maxima bound its scores. Terms in ascending order of their bounds,
+// as long as their sum cannot reach the bar, are "optional" there: a document with these alone
+// cannot get in. The others are walked whole; what they found is completed by looking up optional
+// terms, the highest bound first, as long as the bar can still be reached.
+
+import { K1 } from './bm25.ts'
+import { isAccepted, type BulkSearch } from './bulk-search.ts'
+import type { TermScorer } from './term-scorer.ts'
+
+const WINDOW_MIN = 1024
+const WINDOW_MAX = 8192
+
+/** Answers how many matches were visited: all of them with `countsAll`. */
+export function searchDisjunction(
+  terms: readonly TermScorer[],
+  docCount: number,
+  search: BulkSearch,
+): number {
+  const run = new Disjunction(terms, search)
+  for (const term of terms) term.next()
+  let from = 0
+  while (from < docCount) from = run.searchWindow(from, docCount)
+  return run.matchCount
+}
+
+class Disjunction {
+  matchCount = 0
+  readonly #terms: readonly TermScorer[]
+  readonly #search: BulkSearch
+  /** The terms by ascending bound in the present window, their bounds, and the sums up to each. */
+  readonly #order: TermScorer[]
+  readonly #bounds: Float64Array
+  readonly #sums: Float64Array
+  readonly #scores = new Float64Array(WINDOW_MAX)
+  readonly #found = new Uint32Array(WINDOW_MAX / 32)
+
+  constructor(terms: readonly TermScorer[], search: BulkSearch) {
+    this.#terms = terms
+    this.#search = search
+    this.#order = [...terms]
+    this.#bounds = new Float64Array(terms.length)
+    this.#sums = new Float64Array(terms.length)
+  }
+
+  /** Answers where the next window begins. */
+  searchWindow(from: number, docCount: number): number {
+    let blockEnd = docCount - 1
+    for (const term of this.#terms) blockEnd = Math.min(blockEnd, term.blockEnd(from))
+    const least = Math.min(from + WINDOW_MIN, docCount)
+    const end = Math.max(least, Math.min(blockEnd + 1, from + WINDOW_MAX))
+    const required = this.#partition(from, end)
+    if (required === this.#terms.length) return end
+    if (required === this.#terms.length - 1) this.#searchOne(required, from, end)
+    else this.#searchSeveral(required, from, end)
+    return end
+  }
+
+  /** Orders the terms by their bounds; answers how many of them are optional. */
+  #partition(from: number, end: number): number {
+    const order = this.#order
+    const bounds = this.#bounds
+    for (let i = 0; i < this.#terms.length; i += 1) {
+      const term = this.#terms[i]
+      if (term === undefined) break
+      const bound = term.boundBetween(from, end - 1)
+      let at = i
+      while (at > 0 && (bounds[at - 1] ?? 0) > bound) {
+        bounds[at] = bounds[at - 1] ?? 0
+        order[at] = order[at - 1] ?? term
+        at -= 1
+      }
+      bounds[at] = bound
+      order[at] = term
+    }
+    const bar = this.#search.countsAll ? -1 : this.#search.hits.bar
+    let optional = 0
+    let sum = 0
+    for (let i = 0; i < order.length; i += 1) {
+      sum += bounds[i] ?? 0
+      this.#sums[i] = sum
+      if (sum <= bar) optional = i + 1
+    }
+    return optional
+  }
+
+  #searchOne(required: number, from: number, end: number): void {
+    const { hits, accepted, poll, countsAll } = this.#search
+    const term = this.#order[required]
+    if (term === undefined) return
+    const { cursor, weight, lengths, norms } = term
+    const rest = required === 0 ? 0 : (this.#sums[required - 1] ?? 0)
+    if (cursor.doc < from) cursor.advance(from)
+    while (cursor.doc < end) {
+      cursor.loadFreqs()
+      const { docs, freqs, count } = cursor
+      let i = cursor.index
+      poll.spend(count - i)
+      for (; i < count; i += 1) {
+        const doc = docs[i] ?? 0
+        if (doc >= end) break
+        const freq = freqs[i] ?? 0
+        const score = (weight * freq) / (freq + (lengths[norms[doc] ?? 0] ?? K1))
+        if (score + rest <= hits.bar && !countsAll) continue
+        if (isAccepted(accepted, doc)) this.#complete(doc, score, required)
+      }
+      if (i < count) {
+        cursor.index = i
+        cursor.doc = docs[i] ?? 0
+      } else cursor.openBlock(cursor.block + 1)
+    }
+  }
+
+  #searchSeveral(required: number, from: number, end: number): void {
+    for (let i = required; i < this.#order.length; i += 1) {
+      const term = this.#order[i]
+      if (term !== undefined) this.#accumulate(term, from, end)
+    }
+    const { hits, accepted, countsAll } = this.#search
+    const rest = required === 0 ? 0 : (this.#sums[required - 1] ?? 0)
+    const scores = this.#scores
+    const words = (end - from + 31) >>> 5
+    for (let word = 0; word < words; word += 1) {
+      let bits = this.#found[word] ?? 0
+      this.#found[word] = 0
+      while (bits !== 0) {
+        const at = word * 32 + 31 - Math.clz32(bits & -bits)
+        bits &= bits - 1
+        const score = scores[at] ?? 0
+        scores[at] = 0
+        if (score + rest <= hits.bar && !countsAll) continue
+        if (isAccepted(accepted, from + at)) this.#complete(from + at, score, required)
+      }
+    }
+  }
+
+  #accumulate(term: TermScorer, from: number, end: number): void {
+    const { cursor, weight, lengths, norms } = term
+    const scores = this.#scores
+    const found = this.#found
+    if (cursor.doc < from) cursor.advance(from)
+    while (cursor.doc < end) {
+      cursor.loadFreqs()
+      const { docs, freqs, count } = cursor
+      let i = cursor.index
+      this.#search.poll.spend(count - i)
+      for (; i < count; i += 1) {
+        const doc = docs[i] ?? 0
+        if (doc >= end) break
+        const freq = freqs[i] ?? 0
+        const at = doc - from
+        scores[at] = (scores[at] ?? 0) + (weight * freq) / (freq + (lengths[norms[doc] ?? 0] ?? K1))
+        found[at >>> 5] = (found[at >>> 5] ?? 0) | (1 << (at & 31))
+      }
+      if (i < count) {
+        cursor.index = i
+        cursor.doc = docs[i] ?? 0
+      } else cursor.openBlock(cursor.block + 1)
+    }
+  }
+
+  /** Adds what the optional terms have for the document, and offers it. */
+  #complete(doc: number, requiredScore: number, required: number): void {
+    const { hits, countsAll } = this.#search
+    let score = requiredScore
+    this.matchCount += 1
+    for (let i = required - 1; i >= 0; i -= 1) {
+      if (score + (this.#sums[i] ?? 0) <= hits.bar && !countsAll) return
+      const term = this.#order[i]
+      if (term === undefined) break
+      const at = term.cursor.doc < doc ? term.cursor.advance(doc) : term.cursor.doc
+      if (at === doc) score += term.score()
+    }
+    hits.offer(doc, score)
+  }
+}

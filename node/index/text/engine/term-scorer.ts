@@ -1,0 +1,104 @@
+import { NO_MORE, PostingsCursor } from '../segment/postings-cursor.ts'
+import type { PostingsSource } from '../segment/postings-source.ts'
+import { K1 } from './bm25.ts'
+import type { Scorer } from './scorer.ts'
+
+/** Blocks looked at for one bound; a longer stretch takes the term's best score instead. */
+const BLOCKS_PER_BOUND = 16
+/** Bounds are sums in another order than scores: this covers the rounding. */
+const SLACK = 1 + 1e-9
+
+/** How a term scores: `weight * f / (f + lengths[norm])`, `weight` being boost * idf * (k1 + 1). */
+export interface TermWeight {
+  readonly weight: number
+  readonly lengths: Float64Array
+}
+
+/** BM25 of one term. The bulk loops of disjunction.ts and conjunction.ts read its parts. */
+export class TermScorer implements Scorer {
+  readonly cursor: PostingsCursor
+  readonly weight: number
+  readonly lengths: Float64Array
+  readonly norms: Uint8Array
+  readonly cost: number
+  /** The best score of each block, once asked for; below 0 before. */
+  readonly #bounds: Float64Array
+  #bestBound = -1
+
+  constructor(source: PostingsSource, norms: Uint8Array, { weight, lengths }: TermWeight) {
+    this.cursor = new PostingsCursor(source)
+    this.weight = weight
+    this.lengths = lengths
+    this.norms = norms
+    this.cost = source.docFreq
+    this.#bounds = new Float64Array(source.blockCount).fill(-1)
+  }
+
+  get doc(): number {
+    return this.cursor.doc
+  }
+
+  next(): number {
+    return this.cursor.next()
+  }
+
+  advance(target: number): number {
+    return this.cursor.advance(target)
+  }
+
+  score(): number {
+    const freq = this.cursor.freq()
+    const length = this.lengths[this.norms[this.cursor.doc] ?? 0] ?? K1
+    return (this.weight * freq) / (freq + length)
+  }
+
+  /** No document of the term scores more. */
+  bestBound(): number {
+    if (this.#bestBound >= 0) return this.#bestBound
+    let best = 0
+    for (let block = 0; block < this.#bounds.length; block += 1) {
+      best = Math.max(best, this.#bound(block))
+    }
+    this.#bestBound = best
+    return best
+  }
+
+  /** No document between the two, both included, scores more. `from` never goes back. */
+  boundBetween(from: number, to: number): number {
+    const { source } = this.cursor
+    const first = this.cursor.blockOf(from)
+    let best = 0
+    for (let block = first; block < source.blockCount; block += 1) {
+      if (block - first >= BLOCKS_PER_BOUND) return this.bestBound()
+      best = Math.max(best, this.#bound(block))
+      if ((source.lastDocs[block] ?? NO_MORE) >= to) break
+    }
+    return best
+  }
+
+  /** The last document of the block that may hold `from`; NO_MORE behind the last block. */
+  blockEnd(from: number): number {
+    return this.cursor.source.lastDocs[this.cursor.blockOf(from)] ?? NO_MORE
+  }
+
+  #bound(block: number): number {
+    const known = this.#bounds[block] ?? -1
+    if (known >= 0) return known
+    const bound = this.#computeBound(block) * SLACK
+    this.#bounds[block] = bound
+    return bound
+  }
+
+  #computeBound(block: number): number {
+    const { impacts } = this.cursor.source
+    if (impacts === undefined) return this.weight
+    let best = 0
+    const end = impacts.starts[block + 1] ?? 0
+    for (let i = impacts.starts[block] ?? 0; i < end; i += 1) {
+      const freq = impacts.freqs[i] ?? 0
+      const length = this.lengths[impacts.norms[i] ?? 0] ?? K1
+      best = Math.max(best, (this.weight * freq) / (freq + length))
+    }
+    return best
+  }
+}

@@ -1,0 +1,108 @@
+import type { Segment } from '../segment/segment.ts'
+import { compareTexts } from '../segment/sliced-sort.ts'
+
+/** The place behind which a page of hits begins, in the order of `search` without `sort`. */
+export interface ScoreBoundary {
+  readonly score: number
+  /** As the segments hold keys: one code unit a byte. */
+  readonly key: string
+}
+
+/**
+ * The best documents of one segment: higher scores first, then lower keys. A heap with the worst at
+ * the root. Scores are single precision: a sum's order of addition does not show in it.
+ */
+export class TopHits {
+  /** A score at or below this cannot get in. */
+  bar: number
+  readonly #limit: number
+  readonly #segment: Segment
+  readonly #after: ScoreBoundary | undefined
+  readonly scores: Float64Array
+  readonly docs: Int32Array
+  length = 0
+
+  /** `floor`: a score below it is known to be too low; one equal to it is not. */
+  constructor(
+    segment: Segment,
+    options: { limit: number; floor: number; after: ScoreBoundary | undefined },
+  ) {
+    this.#segment = segment
+    this.#limit = options.limit
+    this.#after = options.after
+    this.bar = options.limit === 0 ? Infinity : justBelow(options.floor)
+    this.scores = new Float64Array(options.limit)
+    this.docs = new Int32Array(options.limit)
+  }
+
+  /** Documents may come in any order. */
+  offer(doc: number, exactScore: number): void {
+    const score = Math.fround(exactScore)
+    if (score <= this.bar || !this.#isPastBoundary(doc, score)) return
+    if (this.length < this.#limit) {
+      this.length += 1
+      this.#siftUp(this.length - 1, doc, score)
+    } else {
+      if (!this.#isWorse(this.docs[0] ?? 0, this.scores[0] ?? 0, { doc, score })) return
+      this.#siftDown(doc, score)
+    }
+    if (this.length === this.#limit) this.#raiseBar(this.scores[0] ?? 0)
+  }
+
+  /** With documents in key order one that comes later loses every tie. */
+  #raiseBar(worst: number): void {
+    this.bar = Math.max(this.bar, this.#segment.isKeyOrdered ? worst : justBelow(worst))
+  }
+
+  #isPastBoundary(doc: number, score: number): boolean {
+    if (this.#after === undefined || score < this.#after.score) return true
+    return score === this.#after.score && this.#segment.key(doc) > this.#after.key
+  }
+
+  #isWorse(doc: number, score: number, than: { doc: number; score: number }): boolean {
+    if (score !== than.score) return score < than.score
+    if (this.#segment.isKeyOrdered) return doc > than.doc
+    return compareTexts(this.#segment.key(doc), this.#segment.key(than.doc)) > 0
+  }
+
+  #siftUp(from: number, doc: number, score: number): void {
+    let at = from
+    while (at > 0) {
+      const parent = (at - 1) >>> 1
+      const parentDoc = this.docs[parent] ?? 0
+      const parentScore = this.scores[parent] ?? 0
+      if (this.#isWorse(parentDoc, parentScore, { doc, score })) break
+      this.docs[at] = parentDoc
+      this.scores[at] = parentScore
+      at = parent
+    }
+    this.docs[at] = doc
+    this.scores[at] = score
+  }
+
+  #siftDown(doc: number, score: number): void {
+    let at = 0
+    for (;;) {
+      let child = at * 2 + 1
+      if (child >= this.length) break
+      const right = child + 1
+      const left = { doc: this.docs[child] ?? 0, score: this.scores[child] ?? 0 }
+      const rightIsWorse =
+        right < this.length &&
+        this.#isWorse(this.docs[right] ?? 0, this.scores[right] ?? 0, left)
+      if (rightIsWorse) child = right
+      const childDoc = this.docs[child] ?? 0
+      const childScore = this.scores[child] ?? 0
+      if (!this.#isWorse(childDoc, childScore, { doc, score })) break
+      this.docs[at] = childDoc
+      this.scores[at] = childScore
+      at = child
+    }
+    this.docs[at] = doc
+    this.scores[at] = score
+  }
+}
+
+function justBelow(score: number): number {
+  return score <= 0 ? -1 : score * (1 - 2 * Number.EPSILON)
+}

@@ -1,0 +1,285 @@
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import {
+  ANALYZER_NAMES,
+  analyzerOf,
+  queryAnalyzerOf,
+} from '../../node/index/text/analysis/analyzers.ts'
+
+function terms(name: string, text: string): readonly string[] {
+  return analyzerOf(name)!
+    .analyze(text)
+    .map(({ term }) => term)
+}
+
+function queryTerms(name: string, text: string): readonly string[] {
+  return queryAnalyzerOf(name)!
+    .analyze(text)
+    .map(({ term }) => term)
+}
+
+interface Row {
+  readonly analyzer: string
+  readonly text: string
+  readonly expected: readonly string[]
+}
+
+// Lucene: TestStandardAnalyzer and TestUAX29URLEmailTokenizer; the letter examples of UAX #29,
+// section 4, figure 1. Where Lucene differs (no colon joins here) nothing is taken from it.
+const STANDARD: readonly (readonly [string, readonly string[]])[] = [
+  ['', []],
+  ["O'Reilly", ["o'reilly"]],
+  ["you're", ["you're"]],
+  ["she's", ["she's"]],
+  ["Jim's", ["jim's"]],
+  ["don't", ["don't"]],
+  ["O'Reilly's", ["o'reilly's"]],
+  [
+    'The quick (“brown”) fox can’t jump 32.3 feet, right?',
+    ['quick', 'brown', 'fox', "can't", 'jump', '32.3', 'feet', 'right'],
+  ],
+  ['some-dashed-phrase', ['some', 'dashed', 'phrase']],
+  ['dogs,chase,cats', ['dogs', 'chase', 'cats']],
+  ['ac/dc', ['ac', 'dc']],
+  ['R2D2 C3PO', ['r2d2', 'c3po']],
+  ['B2B 2B', ['b2b', '2b']],
+  ['21.35', ['21.35']],
+  ['1,234,567.89', ['1,234,567.89']],
+  ['216.239.63.104', ['216.239.63.104']],
+  ['www.nutch.org', ['www.nutch.org']],
+  ['David has 5000 bones', ['david', 'has', '5000', 'bones']],
+  ['C embedded developers wanted', ['c', 'embedded', 'developers', 'wanted']],
+  ['foo bar FOO BAR', ['foo', 'bar', 'foo', 'bar']],
+  ['first_name _x_ ___', ['first_name', '_x_']],
+  ['key:value', ['key', 'value']],
+  ['我是中国人', ['我', '是', '中', '国', '人']],
+  ['ひらがな カタカナ', ['ひ', 'ら', 'が', 'な', 'カタカナ']],
+  ['안녕하세요 한글입니다', ['안녕하세요', '한글입니다']],
+  ['การที่ได้ต้องแสดงว่างานดี', ['การที่ได้ต้องแสดงว่างานดี']],
+  ['الفيلم الوثائقي', ['الفيلم', 'الوثائقي']],
+  ['Ελλάδα ΟΔΟΣ', ['ελλάδα', 'οδος']],
+  ['cafe\u0301 CAFÉ', ['café', 'café']],
+  ['co\u00adoperate', ['cooperate']],
+  ['\u{1d4d0}\u{1d4d1} x', ['\u{1d4d0}\u{1d4d1}', 'x']],
+  ['\u{20000}\u{20001}', ['\u{20000}', '\u{20001}']],
+  ['🙂 fine', ['fine']],
+  ['3.14. 5,', ['3.14', '5']],
+  ["'quoted'", ['quoted']],
+  ['tail\ud800', ['tail']],
+]
+
+// Snowball's published vocabularies (snowballstem.org/algorithms/<language>/stemmer.html and, for
+// English, M. Porter, "An algorithm for suffix stripping", 1980).
+const STEMMED: readonly Row[] = [
+  {
+    analyzer: 'english',
+    text: 'caresses ponies cats feed agreed plastered motoring',
+    expected: ['caress', 'poni', 'cat', 'feed', 'agre', 'plaster', 'motor'],
+  },
+  {
+    analyzer: 'english',
+    text: 'relational conditional hopping failing filing happy sky',
+    expected: ['relat', 'condit', 'hop', 'fail', 'file', 'happi', 'sky'],
+  },
+  {
+    analyzer: 'english',
+    text: "the boss's house and the boys' books",
+    expected: ['boss', 'hous', 'boy', 'book'],
+  },
+  {
+    analyzer: 'german',
+    text: 'aufeinander kategorischer häuser',
+    expected: ['aufeinand', 'kategor', 'haus'],
+  },
+  {
+    analyzer: 'french',
+    text: "continuellement majestueusement l'avion qu'il",
+    expected: ['continuel', 'majestu', 'avion'],
+  },
+  { analyzer: 'spanish', text: 'cheques chicos toronto', expected: ['chequ', 'chic', 'toront'] },
+  {
+    analyzer: 'italian',
+    text: "abbandonata l'abbandono pronunciato",
+    expected: ['abbandon', 'abbandon', 'pronunc'],
+  },
+  { analyzer: 'portuguese', text: 'quilométricas boa', expected: ['quilométr', 'boa'] },
+  { analyzer: 'dutch', text: 'lichamelijk opglimmende', expected: ['licham', 'opglimm'] },
+  {
+    analyzer: 'swedish',
+    text: 'jaktkarlarne klostergården',
+    expected: ['jaktkarl', 'klostergård'],
+  },
+  { analyzer: 'danish', text: 'indtil undersøgelser', expected: ['indtil', 'undersøg'] },
+  { analyzer: 'norwegian', text: 'opning havnedistriktene', expected: ['opning', 'havnedistrikt'] },
+  { analyzer: 'finnish', text: 'edeltäjistään taloissa', expected: ['edeltäj', 'talo'] },
+  { analyzer: 'hungarian', text: 'babakocsi babáért', expected: ['babakocs', 'bab'] },
+  { analyzer: 'russian', text: 'вагоном книгами', expected: ['вагон', 'книг'] },
+  { analyzer: 'romanian', text: 'abruptă absențele', expected: ['abrupt', 'absenț'] },
+  { analyzer: 'turkish', text: 'kitaplar', expected: ['kitap'] },
+  { analyzer: 'arabic', text: 'الكتاب', expected: ['كتاب'] },
+]
+
+const OTHERS: readonly Row[] = [
+  { analyzer: 'simple', text: "R2D2's Straße", expected: ['r', 'd', 's', 'straße'] },
+  { analyzer: 'whitespace', text: ' A-1\tb\u00a0C\n', expected: ['A-1', 'b', 'C'] },
+  { analyzer: 'keyword', text: 'New York', expected: ['New York'] },
+  { analyzer: 'keyword', text: '', expected: [] },
+  {
+    analyzer: 'search_as_you_type',
+    text: 'The Wizard x of oz',
+    expected: ['wi', 'wiz', 'wiza', 'x', 'oz'],
+  },
+  { analyzer: 'search_as_you_type', text: '東京', expected: ['東', '京'] },
+  {
+    analyzer: 'search_as_you_type',
+    text: '\u{1d4d0}\u{1d4d1}\u{1d4d2}',
+    expected: ['\u{1d4d0}\u{1d4d1}', '\u{1d4d0}\u{1d4d1}\u{1d4d2}'],
+  },
+  { analyzer: 'html_german', text: '<p>Die H&auml;user</p>', expected: ['haus'] },
+]
+
+describe('analyzerOf', () => {
+  for (const [text, expected] of STANDARD) {
+    it(`standard: ${text.slice(0, 30)}`, () => {
+      expect(terms('standard', text)).to.deep.equal(expected)
+    })
+  }
+
+  for (const { analyzer, text, expected } of [...STEMMED, ...OTHERS]) {
+    it(`${analyzer}: ${text.slice(0, 30)}`, () => {
+      expect(terms(analyzer, text)).to.deep.equal(expected)
+    })
+  }
+
+  it('leaves gaps where stop words were', () => {
+    expect(analyzerOf('standard')!.analyze('to be or not the question')).to.deep.equal([
+      { term: 'question', position: 5 },
+    ])
+  })
+
+  it('leaves out words of more than 255 units, and a gap', () => {
+    const text = `${'a'.repeat(255)} ${'b'.repeat(256)} c`
+
+    const tokens = analyzerOf('standard')!.analyze(text)
+
+    expect(tokens.map(({ position }) => position)).to.deep.equal([0, 2])
+  })
+
+  it('places all grams of a word at its position', () => {
+    expect(
+      analyzerOf('search_as_you_type')!
+        .analyze('wizard')
+        .map((one) => one.position),
+    ).to.deep.equal([0, 0, 0])
+  })
+
+  it('knows no other names', () => {
+    for (const name of ['', 'Standard', 'klingon', 'html_', 'html_klingon', 'constructor']) {
+      expect(analyzerOf(name)).to.equal(undefined)
+      expect(queryAnalyzerOf(name)).to.equal(undefined)
+    }
+  })
+
+  for (const name of ANALYZER_NAMES) {
+    it(`${name} keeps the contract for any text`, () => {
+      const analyzer = analyzerOf(name)!
+      const anyText = fc.oneof(
+        fc.string({ unit: 'binary', maxLength: 60 }),
+        fc.string({
+          unit: fc.constantFrom('a', 'B', ' ', '.', "'", '1', 'é', '東', '<', '&', 'İ', '\ud83d'),
+        }),
+      )
+      fc.assert(
+        fc.property(anyText, (text) => {
+          const tokens = analyzer.analyze(text)
+          const placed = analyzer.analyzeWithOffsets(text)
+          expect(placed.map(({ term, position }) => ({ term, position }))).to.deep.equal(tokens)
+          let last = { position: 0, start: 0 }
+          for (const { term, position, start, end } of placed) {
+            expect(term).to.not.equal('')
+            expect(position).to.be.at.least(last.position)
+            expect(start).to.be.at.least(last.start)
+            expect(end).to.be.within(start + 1, text.length)
+            last = { position, start }
+          }
+        }),
+        { numRuns: 200 },
+      )
+    })
+
+    it(`${name} normalises idempotently`, () => {
+      const { normalize } = analyzerOf(name)!
+      fc.assert(
+        fc.property(fc.string({ unit: 'binary' }), (text) => {
+          const once = normalize(text)
+          expect(normalize(once)).to.equal(once)
+        }),
+        { numRuns: 200 },
+      )
+    })
+  }
+
+  it('standard finds the words of ASCII text as a plain reading does', () => {
+    const piece = fc.constantFrom('ab', 'Z', '1', '22', '-', ' ', '/', '(', '"', '\n')
+    fc.assert(
+      fc.property(fc.array(piece), (pieces) => {
+        const text = pieces.join('')
+        // Without joiners a word is a run of letters and digits; "ab" and "z" are no stop words.
+        expect(terms('standard', text)).to.deep.equal(text.toLowerCase().match(/[a-z0-9]+/g) ?? [])
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('analyzeWithOffsets', () => {
+  it('points into the text', () => {
+    const text = 'Über den Wolken: CAFE\u0301!'
+
+    const tokens = analyzerOf('standard')!.analyzeWithOffsets(text)
+
+    expect(tokens.map(({ start, end }) => text.slice(start, end))).to.deep.equal([
+      'Über',
+      'den',
+      'Wolken',
+      'CAFE\u0301',
+    ])
+  })
+
+  it('points into the source of a page', () => {
+    const html = '<p title="a>b">caf&eacute; &amp; <b>bo</b>ld</p><script>no()</script>tail'
+
+    const tokens = analyzerOf('html')!.analyzeWithOffsets(html)
+
+    expect(tokens.map(({ term, start }) => [term, html.slice(start, start + 3)])).to.deep.equal([
+      ['café', 'caf'],
+      ['bold', 'bo<'],
+      ['tail', 'tai'],
+    ])
+  })
+})
+
+describe('queryAnalyzerOf', () => {
+  const cases: readonly Row[] = [
+    { analyzer: 'search_as_you_type', text: 'Wizards of oz x', expected: ['wiza', 'oz', 'x'] },
+    { analyzer: 'html', text: 'a<b', expected: ['b'] },
+    { analyzer: 'html_english', text: 'running', expected: ['run'] },
+    { analyzer: 'english', text: 'running', expected: ['run'] },
+    { analyzer: 'keyword', text: 'New York', expected: ['New York'] },
+  ]
+  for (const { analyzer, text, expected } of cases) {
+    it(`${analyzer}: ${text}`, () => {
+      expect(queryTerms(analyzer, text)).to.deep.equal(expected)
+    })
+  }
+
+  it('finds by every prefix of two characters or more what as-you-type indexed', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[a-z]{2,12}q$/), fc.nat(), (word, cut) => {
+        const typed = word.slice(0, 2 + (cut % (word.length - 1)))
+        const [term] = queryTerms('search_as_you_type', typed)
+        if (term !== undefined) expect(terms('search_as_you_type', word)).to.include(term)
+      }),
+    )
+  })
+})
