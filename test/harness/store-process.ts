@@ -4,12 +4,13 @@
 // and then wait until nobody holds the output pipes any more, neither it nor a wrapper above it.
 
 import { spawn } from 'node:child_process'
-import type { ChildProcessByStdio } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { must } from '../../lib/assert.ts'
 
 const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
 const LOG_LINES_MAX = 200
@@ -25,8 +26,6 @@ export interface Ending {
   /** The last lines of standard error. */
   readonly log: string
 }
-
-type Child = ChildProcessByStdio<null, Readable, Readable>
 
 export class StoreProcess implements AsyncDisposable {
   readonly api: string
@@ -117,7 +116,7 @@ class Launch {
   readonly servingPid: Promise<number>
   readonly ended: Promise<Ending>
   readonly log: string[] = []
-  readonly #child: Child
+  readonly #child: ChildProcess
 
   constructor({ dataDir, env = {} }: StoreProcessOptions) {
     const args = ['swarm', '--data-dir', dataDir, '--api-port', '0', '--health-port', '0']
@@ -126,8 +125,12 @@ class Launch {
       // The store ends itself when this pipe closes: should the test be killed, it dies as well.
       env: { ...process.env, QUARRY_PARENT_PIPE: '3', ...env },
     })
-    this.ready = firstLine(this.#child.stdout, readyOf)
-    this.servingPid = firstLine(this.#child.stderr, ({ pid }) => numberOf(pid), this.log)
+    this.ready = firstLine(must(this.#child.stdout, 'a pipe'), readyOf)
+    this.servingPid = firstLine(
+      must(this.#child.stderr, 'a pipe'),
+      ({ pid }) => numberOf(pid),
+      this.log,
+    )
     this.ended = endOf(this.#child, this.log)
   }
 
@@ -176,7 +179,7 @@ function parseJson(text: string): Line | undefined {
 }
 
 /** 'close' comes after the exit, and when no process holds the pipes any more. */
-async function endOf(child: Child, log: readonly string[]): Promise<Ending> {
+async function endOf(child: ChildProcess, log: readonly string[]): Promise<Ending> {
   const [exitCode, signal] = await once(child, 'close')
   return { exitCode, signal, log: log.join('\n') }
 }

@@ -59,7 +59,7 @@ describe('matchesFilter', () => {
     '{"query":"o.p:in AND n:>4 -t:false"}',
     '{"query":""}',
     '{"query":"s:hello"}',
-    '{"query":"s:\\"world wide\\""}',
+    '{"query":"s:\\"wide web\\""}',
     '{"query":"wide","field":"s"}',
     '{"query":"s:(nothing OR web)"}',
     '{"query":"n:[5 TO 6}"}',

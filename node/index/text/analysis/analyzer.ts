@@ -63,23 +63,29 @@ export function buildAnalyzer(pipeline: Pipeline): Analyzer {
 type Emit = (term: string, position: number, start: number, end: number) => void
 
 function run(pipeline: Pipeline, text: string, emit: Emit): void {
-  const { filter, expand, tokenLengthMax } = pipeline
   const spans = pipeline.segment(text)
-  const isPlain = isAscii(text)
-  const isLower = pipeline.fold === 'lower-case'
-  // In ASCII, folding keeps every offset, so that the whole text is folded in one go.
-  const source = isPlain && isLower ? text.toLowerCase() : text
-  const foldOne = isLower ? foldTerm : canonical
+  const termAt = cutter(pipeline, text)
   for (let at = 0; at < spans.length; at += 2) {
     const start = spans[at] ?? 0
     const end = spans[at + 1] ?? 0
-    const cut = source.slice(start, end)
-    const folded = isPlain ? cut : foldOne(cut)
-    const term = filter === undefined ? folded : filter(folded)
-    if (term === undefined || term === '' || term.length > tokenLengthMax) continue
-    if (expand === undefined) emit(term, at >> 1, start, end)
-    else for (const one of expand(term)) emit(one, at >> 1, start, end)
+    const term = termAt(start, end)
+    if (term === undefined || term === '' || term.length > pipeline.tokenLengthMax) continue
+    if (pipeline.expand === undefined) emit(term, at >> 1, start, end)
+    else for (const one of pipeline.expand(term)) emit(one, at >> 1, start, end)
   }
+}
+
+/** From where a segment lies to its term. */
+function cutter({ fold, filter }: Pipeline, text: string) {
+  const keep = filter ?? ((term: string) => term)
+  const isLower = fold === 'lower-case'
+  if (isAscii(text)) {
+    // In ASCII, folding keeps every offset, so that the whole text is folded in one go.
+    const source = isLower ? text.toLowerCase() : text
+    return (start: number, end: number) => keep(source.slice(start, end))
+  }
+  const foldOne = isLower ? foldTerm : canonical
+  return (start: number, end: number) => keep(foldOne(text.slice(start, end)))
 }
 
 function canonical(term: string): string {

@@ -35,8 +35,7 @@ class Conjunction {
     while (from !== NO_MORE) {
       const end = this.#lead.blockEnd(from)
       if (end === NO_MORE) return
-      if (this.#mayReachBar(from, end)) this.#searchBlock(from, end)
-      from = end + 1
+      from = this.#mayReachBar(from, end) ? this.#searchBlock(from, end) : end + 1
     }
   }
 
@@ -48,24 +47,30 @@ class Conjunction {
     return this.#lead.boundBetween(from, end) + this.#othersBound > this.#search.hits.bar
   }
 
-  #searchBlock(from: number, end: number): void {
+  /** Answers where to go on: behind the block, or as far as another term has leapt. */
+  #searchBlock(from: number, end: number): number {
     const lead = this.#lead
     const { hits, countsAll, accepted, poll } = this.#search
     let doc = lead.doc < from ? lead.advance(from) : lead.doc
     while (doc <= end) {
       poll.spend(4)
+      if (!countsAll && lead.score() + this.#othersBound <= hits.bar) {
+        doc = lead.next()
+        continue
+      }
       const ahead = this.#disagreement(doc)
+      if (ahead > end) return ahead
       if (ahead !== doc) {
-        doc = ahead > end ? NO_MORE : lead.advance(ahead)
+        doc = lead.advance(ahead)
         continue
       }
       if (isAccepted(accepted, doc)) {
         this.matchCount += 1
-        const leadScore = lead.score()
-        if (countsAll || leadScore + this.#othersBound > hits.bar) hits.offer(doc, this.#sum())
+        hits.offer(doc, this.#sum())
       }
       doc = lead.next()
     }
+    return end + 1
   }
 
   /** `doc` if all are there, else where the first that is not stands. */

@@ -70,7 +70,7 @@ export class LiveSegment {
 
   /** A document deleted before stays so. */
   delete(doc: number): void {
-    if ((doc >>> 5) >= this.deleted.length) {
+    if (doc >>> 5 >= this.deleted.length) {
       const larger = new Uint32Array(Math.max(this.deleted.length * 2, (doc >>> 5) + 1))
       larger.set(this.deleted)
       this.deleted = larger
@@ -145,7 +145,11 @@ export class LiveSegment {
   /** Deletes what was deleted at the last checkpoint; for a segment just opened. */
   restoreDeleted(bits: Bitset): void {
     const { docCount } = this.segment
-    for (let doc = nextBit(bits, 0, docCount); doc < docCount; doc = nextBit(bits, doc + 1, docCount)) {
+    for (
+      let doc = nextBit(bits, 0, docCount);
+      doc < docCount;
+      doc = nextBit(bits, doc + 1, docCount)
+    ) {
       this.delete(doc)
     }
     this.checkpointed = this.log.length

@@ -88,8 +88,7 @@ export class TopHits {
       const right = child + 1
       const left = { doc: this.docs[child] ?? 0, score: this.scores[child] ?? 0 }
       const rightIsWorse =
-        right < this.length &&
-        this.#isWorse(this.docs[right] ?? 0, this.scores[right] ?? 0, left)
+        right < this.length && this.#isWorse(this.docs[right] ?? 0, this.scores[right] ?? 0, left)
       if (rightIsWorse) child = right
       const childDoc = this.docs[child] ?? 0
       const childScore = this.scores[child] ?? 0

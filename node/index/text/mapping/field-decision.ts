@@ -13,6 +13,7 @@ import type { JsonSchema } from './schema-walk.ts'
 
 /** Longer strings of dynamic fields are prose: searched by their words, but no facet. */
 const DYNAMIC_KEYWORD_LENGTH_MAX = 256
+const POINT_TYPES: ReadonlySet<FieldType> = new Set(['geopoint', 'geoshape'])
 const SINGLE_TYPES: Readonly<Record<string, FieldType>> = {
   string: 'text',
   number: 'numeric',
@@ -42,8 +43,8 @@ export function decideBySchema(
   }
   const types = schemas.map(serviceTypes).find((list) => list.length > 0)
   if (types !== undefined) return { ...settled, types }
-  const inferred = schemas.map(inferredType).find((type) => type !== undefined)
-  return inferred === undefined ? undefined : { ...settled, types: [inferred] }
+  const plain = schemas.map(inferredType).find((type) => type !== undefined)
+  return plain === undefined ? undefined : { ...settled, types: [plain] }
 }
 
 /** For described fields whose schema leaves the type open. */
@@ -67,32 +68,31 @@ export function decideDynamically(
   place: DynamicPlace,
 ): DynamicDecision | undefined {
   const template = templateFor(templates, place.path, value)
-  if (template === undefined && place.needsTemplate) return undefined
-  const mapping = template?.mapping
+  if (template === undefined) return place.needsTemplate ? undefined : inferred(value, place)
+  const { mapping } = template
+  if (mapping === undefined) return inferred(value, place, template)
   const settled = {
-    analyzer: mapping?.analyzer ?? place.analyzer,
-    isInAll: mapping?.include_in_all ?? place.isInAll,
+    analyzer: mapping.analyzer ?? place.analyzer,
+    isInAll: mapping.include_in_all ?? place.isInAll,
   }
-  if (mapping?.index === false) return { ...settled, types: [], keywordLengthMax: 0 }
-  const types = typesByTemplate(template, value)
-  if (types.length === 0) return undefined
-  const keywordLengthMax =
-    mapping?.type === undefined ? DYNAMIC_KEYWORD_LENGTH_MAX : KEYWORD_LENGTH_MAX
-  return { ...settled, types, keywordLengthMax }
+  if (mapping.index === false) return { ...settled, types: [], keywordLengthMax: 0 }
+  if (mapping.type === undefined) return inferred(value, settled, template)
+  if (isJsonObject(value) && !POINT_TYPES.has(mapping.type)) return undefined
+  const isFaceted = mapping.type === 'text' && mapping.doc_values === true
+  const types = isFaceted ? (['text', 'keyword'] as const) : [mapping.type]
+  return { ...settled, types, keywordLengthMax: KEYWORD_LENGTH_MAX }
 }
 
 /** Without a template a timestamp is a string like any other; only who asks for dates gets them. */
-function typesByTemplate(
-  template: DynamicTemplate | undefined,
+function inferred(
   value: JsonValue,
-): readonly FieldType[] {
-  const type = template?.mapping?.type
-  if (type !== undefined && isJsonObject(value) && type !== 'geopoint' && type !== 'geoshape') {
-    return []
-  }
-  if (type === 'text' && template?.mapping?.doc_values === true) return ['text', 'keyword']
-  if (type !== undefined) return [type]
-  return template?.match_mapping_type === 'date' ? ['datetime'] : typesOfValue(value)
+  { analyzer, isInAll }: Surroundings,
+  template?: DynamicTemplate,
+): DynamicDecision | undefined {
+  const isDate = template?.match_mapping_type === 'date'
+  const types: readonly FieldType[] = isDate ? ['datetime'] : typesOfValue(value)
+  if (types.length === 0) return undefined
+  return { types, analyzer, isInAll, keywordLengthMax: DYNAMIC_KEYWORD_LENGTH_MAX }
 }
 
 function typesOfValue(value: JsonValue): readonly FieldType[] {

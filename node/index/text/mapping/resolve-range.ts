@@ -22,18 +22,20 @@ export interface RangeRequest<Value> {
 export function numberRange(request: RangeRequest<number>): EngineQuery {
   const { field, name, bounds, boost } = request
   if (field.kind !== 'number' && field.kind !== 'date') refuseRange(field, name)
-  for (const bound of [bounds.min, bounds.max]) {
-    if (Number.isNaN(bound)) refuse(name, 'a bound of its range is not a number')
-  }
-  if (bounds.min !== undefined && bounds.max !== undefined && bounds.min > bounds.max) {
-    refuse(name, `its range is upside down: ${bounds.min} is above ${bounds.max}`)
-  }
-  const min = bounds.min ?? -Infinity
-  const max = bounds.max ?? Infinity
-  const low = bounds.inclusiveMin || bounds.min === undefined ? min : nextDouble(min, 1)
-  const high = bounds.inclusiveMax || bounds.max === undefined ? max : nextDouble(max, -1)
+  checkOrder(name, bounds)
+  const { min = -Infinity, max = Infinity } = bounds
+  const low = bounds.inclusiveMin ? min : nextDouble(min, 1)
+  const high = bounds.inclusiveMax ? max : nextDouble(max, -1)
   if (low > high) return { kind: 'none' }
   return { kind: 'range', field: field.indexField, min: low, max: high, boost }
+}
+
+function checkOrder(name: string, { min, max }: QueryBounds<number>): void {
+  if ([min, max].some(Number.isNaN)) {
+    refuse(name, 'has a range with a bound that is not a number')
+  }
+  if (min === undefined || max === undefined || min <= max) return
+  refuse(name, `has a range upside down: ${min} is above ${max}`)
 }
 
 /** Bounds as text: the field's type tells what they are. */
@@ -58,7 +60,7 @@ export function textRange(request: RangeRequest<string>): EngineQuery {
 function termRange({ field, name, bounds, boost }: RangeRequest<string>): EngineQuery {
   const { min, max } = bounds
   if (min !== undefined && max !== undefined && compareTerms(min, max) > 0) {
-    refuse(name, `its range is upside down: "${min}" is behind "${max}"`)
+    refuse(name, `has a range upside down: "${min}" is behind "${max}"`)
   }
   return {
     kind: 'expand',

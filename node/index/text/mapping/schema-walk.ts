@@ -30,9 +30,8 @@ export function branchesOf(schema: JsonSchema, root: JsonSchema): readonly JsonS
     const reference = one['$ref']
     const target = typeof reference === 'string' ? resolve(reference, root) : undefined
     if (target !== undefined) found.add(target)
-    for (const combinator of COMBINATORS) {
-      const parts = one[combinator]
-      if (Array.isArray(parts)) for (const part of parts.filter(isSchema)) found.add(part)
+    for (const part of COMBINATORS.flatMap((combinator) => one[combinator]).filter(isSchema)) {
+      found.add(part)
     }
   }
   return [...found]
@@ -75,10 +74,8 @@ function describing(schema: JsonSchema, name: string): readonly JsonSchema[] {
 function undescribed(schemas: readonly JsonSchema[], root: JsonSchema): MemberRule {
   const rules = schemas.map((schema) => schema['additionalProperties'])
   if (rules.includes(false)) return { kind: 'forbidden' }
-  const described = rules.filter(isSchema).filter((schema) => Object.keys(schema).length > 0)
-  if (described.length > 0) {
-    return { kind: 'described', schemas: described.flatMap((one) => branchesOf(one, root)) }
-  }
+  const telling = rules.filter(isSchema).filter((schema) => Object.keys(schema).length > 0)
+  if (telling.length > 0) return described(telling.flatMap((one) => branchesOf(one, root)))
   const isDynamic =
     rules.some((rule) => rule === true || isSchema(rule)) || schemas.some(asksForInference)
   return { kind: isDynamic ? 'dynamic' : 'unmentioned' }

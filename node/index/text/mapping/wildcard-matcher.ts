@@ -55,22 +55,29 @@ function matches(parts: readonly Part[], term: string): boolean {
   let resumeAt = 0
   while (at < term.length) {
     const part = parts[next]
-    const code = term.codePointAt(at) ?? 0
     if (part?.kind === 'any') {
       next += 1
       resumePart = next
       resumeAt = at
-    } else if (part?.kind === 'one' || (part?.kind === 'literal' && part.code === code)) {
+    } else if (takes(part, term, at)) {
       next += 1
-      at += code > 0xffff ? 2 : 1
+      at += widthAt(term, at)
     } else if (resumePart >= 0) {
-      resumeAt += (term.codePointAt(resumeAt) ?? 0) > 0xffff ? 2 : 1
+      resumeAt += widthAt(term, resumeAt)
       at = resumeAt
       next = resumePart
     } else {
       return false
     }
   }
-  while (parts[next]?.kind === 'any') next += 1
-  return next === parts.length
+  return parts.slice(next).every(({ kind }) => kind === 'any')
+}
+
+function takes(part: Part | undefined, term: string, at: number): boolean {
+  if (part?.kind === 'literal') return part.code === term.codePointAt(at)
+  return part?.kind === 'one'
+}
+
+function widthAt(term: string, at: number): number {
+  return (term.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
 }

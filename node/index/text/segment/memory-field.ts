@@ -51,8 +51,15 @@ export class MemoryField implements SegmentField, TermRanks {
     if (field.kind === 'text') this.#addText(doc, field.tokens, field.length)
     else if (field.kind === 'keyword') this.#addKeywords(doc, field.values)
     else if (field.kind === 'number') {
-      this.column?.add(doc, field.values.toSorted((a, b) => a - b))
-    } else this.column?.add(doc, field.values.flatMap(({ lon, lat }) => [lon, lat]))
+      this.column?.add(
+        doc,
+        field.values.toSorted((a, b) => a - b),
+      )
+    } else
+      this.column?.add(
+        doc,
+        field.values.flatMap(({ lon, lat }) => [lon, lat]),
+      )
   }
 
   // ---- SegmentField

@@ -58,11 +58,10 @@ export class MemoryPostingsPool {
   }
 
   source(term: number): PostingsSource {
-    return new MemoryPostings(
-      this.#pool.values,
-      this.#positions.values,
-      { start: this.#starts.values[term] ?? 0, count: this.docFreq(term) },
-    )
+    return new MemoryPostings(this.#pool.values, this.#positions.values, {
+      start: this.#starts.values[term] ?? 0,
+      count: this.docFreq(term),
+    })
   }
 
   #grow(term: number, count: number): void {

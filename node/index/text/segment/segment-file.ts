@@ -16,7 +16,6 @@ const FORMAT_VERSION = 1
 /** Lengths of the description and of the page table, checksum, magic. */
 const TRAILER_BYTES = 16
 
-
 /** Where a writer's bytes go: a file, or memory for `mem_only`. */
 export class SegmentOutput {
   readonly #fd: number | undefined

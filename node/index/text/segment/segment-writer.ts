@@ -56,11 +56,7 @@ class Merge {
   readonly #gathered = new GatheredPostings()
   #cost = 0
 
-  constructor(
-    segments: readonly Segment[],
-    docMaps: readonly Int32Array[],
-    out: SegmentOutput,
-  ) {
+  constructor(segments: readonly Segment[], docMaps: readonly Int32Array[], out: SegmentOutput) {
     this.#segments = segments
     this.#docMaps = docMaps
     this.#out = out
@@ -179,7 +175,9 @@ class Merge {
     const ordinals = fields.map((field) => new Uint32Array(field?.column?.ordinalCount ?? 0))
     const rankOf = fields.map(() => 0)
     let count = 0
-    for (const { items, sources } of mergeByText(fields.map((field) => field?.entriesFrom('') ?? []))) {
+    for (const { items, sources } of mergeByText(
+      fields.map((field) => field?.entriesFrom('') ?? []),
+    )) {
       yield* this.#gather(fields, { items, sources }, hasPositions)
       for (const source of sources) {
         const rank = rankOf[source] ?? 0

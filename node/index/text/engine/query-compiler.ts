@@ -1,0 +1,159 @@
+import { unreachable } from '../../../../lib/assert.ts'
+import type { EngineQuery } from '../engine-query.ts'
+import { NO_MORE, PostingsCursor } from '../segment/postings-cursor.ts'
+import { fullBitset, newBitset, setBit, subtract, type Bitset } from './bitset.ts'
+import type { LiveSegment } from './live-segment.ts'
+import { PhrasePosition, PhraseScorer } from './phrase-scorer.ts'
+import type { Poll } from './poll.ts'
+import {
+  AllOfScorer,
+  AllowedScorer,
+  AnyOfScorer,
+  BitsetScorer,
+  EmptyScorer,
+  OptionalScorer,
+  type Scorer,
+} from './scorer.ts'
+import { areaSet, expandedSet, keyPrefixSet, keySet, keyText, rangeSet } from './set-query.ts'
+import type { Weights } from './statistics.ts'
+import { TermScorer } from './term-scorer.ts'
+
+type BooleanQuery = Extract<EngineQuery, { kind: 'boolean' }>
+
+/** Turns queries into walks of one segment. Deleted and expired documents are still in them. */
+export class QueryCompiler {
+  readonly #live: LiveSegment
+  readonly #weights: Weights
+  readonly #poll: Poll
+
+  constructor(live: LiveSegment, weights: Weights, poll: Poll) {
+    this.#live = live
+    this.#weights = weights
+    this.#poll = poll
+  }
+
+  compile(query: EngineQuery, factor = 1): Scorer {
+    const { segment } = this.#live
+    if (query.kind === 'none') return new EmptyScorer()
+    const boost = factor * query.boost
+    switch (query.kind) {
+      case 'all':
+        return this.#constant(fullBitset(segment.docCount), boost)
+      case 'term':
+        return this.term(query, factor) ?? new EmptyScorer()
+      case 'expand':
+        return this.#constant(expandedSet(segment, query, this.#poll), boost)
+      case 'phrase':
+        return this.#phrase(query, boost)
+      case 'range':
+        return this.#constant(rangeSet(segment, query, this.#poll), boost)
+      case 'area':
+        return this.#constant(areaSet(segment, query, this.#poll), boost)
+      case 'keys':
+        return this.#constant(keySet(segment, query.keys.map(keyText)), boost)
+      case 'key-prefix':
+        return this.#constant(keyPrefixSet(segment, keyText(query.prefix)), boost)
+      case 'boolean':
+        return this.#boolean(query, boost)
+      case 'best':
+        return new AnyOfScorer(
+          query.parts.map((part) => this.compile(part, boost)),
+          1,
+          'best',
+        )
+      default:
+        return unreachable(query)
+    }
+  }
+
+  /** Undefined if no document of the segment has the term. */
+  term(query: Extract<EngineQuery, { kind: 'term' }>, factor: number): TermScorer | undefined {
+    const found = this.#live.term(query.field, query.term)
+    if (found === undefined) return undefined
+    const weight = this.#weights.ofTerm(query.field, query.term, factor * query.boost)
+    return new TermScorer(found.source, this.#norms(query.field), weight)
+  }
+
+  /** The documents that match, whatever they score. */
+  set(query: EngineQuery): Bitset {
+    const bits = newBitset(this.#live.segment.docCount)
+    const walk = new QueryCompiler(this.#live, this.#weights, this.#poll).compile(query)
+    for (let doc = walk.next(); doc !== NO_MORE; doc = walk.next()) {
+      setBit(bits, doc)
+      this.#poll.spend(1)
+    }
+    return bits
+  }
+
+  #constant(bits: Bitset, score: number): Scorer {
+    return new BitsetScorer(bits, this.#live.segment.docCount, score)
+  }
+
+  /** Fields without lengths have norm 0 everywhere. */
+  #norms(field: string): Uint8Array {
+    const { segment } = this.#live
+    return segment.field(field)?.norms ?? new Uint8Array(segment.docCount)
+  }
+
+  #phrase(query: Extract<EngineQuery, { kind: 'phrase' }>, boost: number): Scorer {
+    const positions: PhrasePosition[] = []
+    for (const { offset, terms } of query.positions) {
+      const cursors = [...new Set(terms)]
+        .map((term) => this.#live.term(query.field, term))
+        .filter((found) => found !== undefined)
+        .map(({ source }) => new PostingsCursor(source))
+      if (cursors.length === 0) return new EmptyScorer()
+      positions.push(new PhrasePosition(offset, cursors))
+    }
+    if (positions.length === 0) return new EmptyScorer()
+    const weight = this.#weights.ofPhrase(query.field, query.positions, boost)
+    const norms = this.#norms(query.field)
+    return new PhraseScorer(positions, { ...weight, norms, slop: query.slop, poll: this.#poll })
+  }
+
+  #boolean(query: BooleanQuery, boost: number): Scorer {
+    const must = query.must.map((part) => this.compile(part, boost))
+    const filters = query.filter.map((part) => this.compile(part, 0))
+    const should = query.should.map((part) => this.compile(part, boost))
+    const needed = neededShould(query)
+    const scoring = [...must]
+    const required = [...must, ...filters]
+    if (needed > 0) {
+      const some =
+        needed > should.length ? new EmptyScorer() : new AnyOfScorer(should, needed, 'sum')
+      required.push(some)
+      scoring.push(some)
+    }
+    const all = this.#allOf(query, required, scoring)
+    const allowed = this.#exclude(all, query.mustNot)
+    if (needed > 0 || should.length === 0) return allowed
+    return new OptionalScorer(allowed, new AnyOfScorer(should, 1, 'sum'))
+  }
+
+  #allOf(query: BooleanQuery, required: readonly Scorer[], scoring: readonly Scorer[]): Scorer {
+    const [first, ...others] = required
+    if (first === undefined) {
+      if (query.mustNot.length === 0) return new EmptyScorer()
+      return this.#constant(fullBitset(this.#live.segment.docCount), 0)
+    }
+    if (others.length === 0 && scoring.length === 1) return first
+    return new AllOfScorer([first, ...others], scoring, this.#poll)
+  }
+
+  #exclude(part: Scorer, mustNot: readonly EngineQuery[]): Scorer {
+    if (mustNot.length === 0) return part
+    const allowed = fullBitset(this.#live.segment.docCount)
+    for (const query of mustNot) subtract(allowed, this.set(query))
+    return new AllowedScorer(part, allowed)
+  }
+}
+
+/**
+ * How many of `should` a document must match: at least one if nothing else is required. A boolean
+ * query with `mustNot` alone matches every other document, and one without any part nothing.
+ */
+export function neededShould(query: BooleanQuery): number {
+  const isOptional = query.must.length > 0 || query.filter.length > 0
+  const least = isOptional || query.should.length === 0 ? 0 : 1
+  return Math.max(query.minShould, least)
+}

@@ -1,0 +1,123 @@
+import { must } from '../../../../lib/assert.ts'
+import type { EngineQuery } from '../engine-query.ts'
+import { idfOf, K1, lengthTable, type FieldStatistics } from './bm25.ts'
+import type { LiveSegment } from './live-segment.ts'
+import type { TermWeight } from './term-scorer.ts'
+
+export interface FieldTerm {
+  readonly field: string
+  readonly term: string
+}
+
+/**
+ * What BM25 needs of the whole collection. Those of several shards are summed, number by number.
+ * Of fields without lengths `docCount` is the number of documents.
+ */
+export interface TermStatistics {
+  readonly fields: ReadonlyMap<string, FieldStatistics>
+  /** Documents that have the term, by `termKey`. */
+  readonly docFreqs: ReadonlyMap<string, number>
+}
+
+export function termKey(field: string, term: string): string {
+  return `${field}\0${term}`
+}
+
+export function gatherStatistics(
+  segments: readonly LiveSegment[],
+  terms: Iterable<FieldTerm>,
+): TermStatistics {
+  const fields = new Map<string, FieldStatistics>()
+  const docFreqs = new Map<string, number>()
+  for (const { field, term } of terms) {
+    if (!fields.has(field)) fields.set(field, sumOfField(segments, field))
+    const key = termKey(field, term)
+    if (docFreqs.has(key)) continue
+    let docFreq = 0
+    for (const live of segments) docFreq += live.term(field, term)?.liveDocFreq ?? 0
+    docFreqs.set(key, docFreq)
+  }
+  return { fields, docFreqs }
+}
+
+function sumOfField(segments: readonly LiveSegment[], name: string): FieldStatistics {
+  const isText = segments.some(({ segment }) => segment.field(name)?.kind === 'text')
+  let docCount = 0
+  let totalLength = 0
+  for (const live of segments) {
+    if (isText && live.segment.field(name) === undefined) continue
+    const part = live.fieldStatistics(name)
+    docCount += part.docCount
+    totalLength += part.totalLength
+  }
+  return { docCount, totalLength }
+}
+
+/** The terms whose statistics a query's scores depend on. */
+export function scoringTerms(query: EngineQuery): FieldTerm[] {
+  switch (query.kind) {
+    case 'term':
+      return [{ field: query.field, term: query.term }]
+    case 'phrase':
+      return query.positions.flatMap(({ terms }) =>
+        terms.map((term) => ({ field: query.field, term })),
+      )
+    case 'boolean':
+      return [...query.must, ...query.should].flatMap(scoringTerms)
+    case 'best':
+      return query.parts.flatMap(scoringTerms)
+    case 'all':
+    case 'none':
+    case 'expand':
+    case 'range':
+    case 'area':
+    case 'keys':
+    case 'key-prefix':
+      return []
+  }
+}
+
+/** Weights of terms and phrases under fixed statistics. */
+export class Weights {
+  readonly #statistics: TermStatistics
+  readonly #lengths = new Map<string, Float64Array>()
+
+  constructor(statistics: TermStatistics) {
+    this.#statistics = statistics
+  }
+
+  ofTerm(field: string, term: string, boost: number): TermWeight {
+    return this.#weigh(field, this.#idf(field, term), boost)
+  }
+
+  /** A position with several terms is as rare as the most frequent of them. */
+  ofPhrase(
+    field: string,
+    positions: readonly { readonly terms: readonly string[] }[],
+    boost: number,
+  ): TermWeight {
+    let idf = 0
+    for (const { terms } of positions) {
+      idf += Math.min(...terms.map((term) => this.#idf(field, term)))
+    }
+    return this.#weigh(field, idf, boost)
+  }
+
+  #weigh(field: string, idf: number, boost: number): TermWeight {
+    let lengths = this.#lengths.get(field)
+    if (lengths === undefined) {
+      lengths = lengthTable(this.#field(field))
+      this.#lengths.set(field, lengths)
+    }
+    return { weight: boost * idf * (K1 + 1), lengths }
+  }
+
+  #idf(field: string, term: string): number {
+    const docFreq = this.#statistics.docFreqs.get(termKey(field, term)) ?? 0
+    return idfOf(docFreq, Math.max(this.#field(field).docCount, docFreq))
+  }
+
+  #field(field: string): FieldStatistics {
+    return must(this.#statistics.fields.get(field), `statistics of field ${field}`)
+  }
+}
