@@ -10,6 +10,7 @@ import { valuesAt } from '../document/field-path.ts'
 import { compareNumbers, isJsonNumber } from '../document/json-number.ts'
 import { parseRfc3339Ms } from '../schema/rfc3339.ts'
 import { matchesWildcard } from './wildcard.ts'
+import { containsRun } from './word-run.ts'
 import type { JsonObject, JsonValue } from '../document/exact-json.ts'
 import type { FieldPath } from '../document/field-path.ts'
 import type { JsonNumber } from '../document/json-number.ts'
@@ -213,12 +214,6 @@ function isAddressWithin(
   text: string,
 ): boolean {
   return isIP(text) === (version === 'ipv4' ? 4 : 6) && block.check(text, version)
-}
-
-/** Whether `run` is in `words` from one place on, without gaps. */
-function containsRun(words: readonly string[], run: readonly string[]): boolean {
-  if (run.length === 0) return false
-  return words.some((_, start) => run.every((word, index) => words[start + index] === word))
 }
 
 function matchesAtLeast<T>(

@@ -155,7 +155,8 @@ function parseKeyPrefix(value: JsonValue | undefined): Buffer | undefined {
   if (value === undefined || value === '') return undefined
   const text = parseText(value, 'filter_prefix', 2 * KEY_BYTES_MAX)
   const bytes = Buffer.from(text, 'base64')
-  if (bytes.toString('base64').replaceAll('=', '') !== text.replace(/={1,2}$/, '')) {
+  const padded = bytes.toString('base64')
+  if (text !== padded && text !== padded.replaceAll('=', '')) {
     refuse('filter_prefix', 'must be the first bytes of the keys in base64: "Yjo=" for b:')
   }
   if (bytes.length <= KEY_BYTES_MAX) return bytes

@@ -1,6 +1,7 @@
 // The characters of a query string. Every method moves forward, so reading takes linear time.
 
 import { ServiceError } from '../../lib/errors.ts'
+import { located } from '../document/document-limits.ts'
 import { QUERY_PATTERN_LENGTH_MAX } from './query-limits.ts'
 
 export type Operator = 'and' | 'or' | 'not'
@@ -141,16 +142,25 @@ export class QueryStringLexer {
   }
 
   fail(problem: string, position = this.#position): never {
-    throw new ServiceError('INVALID_ARGUMENT', `${this.placeOf(position)}: ${problem}`)
+    throw new ServiceError('INVALID_ARGUMENT', `${this.#placeOf(position)}: ${problem}`)
   }
 
-  placeOf(position: number): string {
-    return `query string, column ${this.#columnOf(position)}`
+  /** Runs `read`; a refusal from it gets the place in front. */
+  at<T>(position: number, read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      throw located(this.#placeOf(position), error)
+    }
   }
 
-  /** Columns count code points from 1. */
-  #columnOf(position: number): number {
+  /** Code points from 1. Counts them all, so this is for refusals alone. */
+  columnOf(position: number): number {
     return Array.from(this.#text.slice(0, position)).length + 1
+  }
+
+  #placeOf(position: number): string {
+    return `query string, column ${this.columnOf(position)}`
   }
 
   #readUntil(end: RegExp): Word | undefined {
@@ -184,7 +194,7 @@ export class QueryStringLexer {
 
   #failUnclosed(closing: string, what: string, start: number): never {
     return this.failExpecting(
-      `${JSON.stringify(closing)} to close the ${what} of column ${this.#columnOf(start)}`,
+      `${JSON.stringify(closing)} to close the ${what} of column ${this.columnOf(start)}`,
     )
   }
 }

@@ -172,7 +172,7 @@ function parseFieldName(lexer: QueryStringLexer, word: Word): string {
   if (word.wildcards > 0) {
     lexer.fail('expected a field without wildcards; write \\* for the character', word.start)
   }
-  return parseFieldPath(word.text, lexer.placeOf(word.start)).text
+  return lexer.at(word.start, () => parseFieldPath(word.text, 'field').text)
 }
 
 function parseFieldTerm(scope: Scope): Query {
@@ -206,18 +206,16 @@ function parseValue(scope: Scope): Query | undefined {
 
 function parseGroup(scope: Scope): Query {
   const { lexer } = scope
-  const opening = lexer.placeOf(lexer.position)
+  const opening = lexer.position
   countClause(scope)
   const depth = scope.depth + 1
   if (depth > QUERY_DEPTH_MAX) lexer.fail(`nested deeper than ${QUERY_DEPTH_MAX} levels`)
   lexer.take('(')
   const query = parseAlternatives({ ...scope, depth })
-  if (!lexer.take(')')) lexer.failExpecting(`")" to close the "(" of ${columnIn(opening)}`)
+  if (!lexer.take(')')) {
+    lexer.failExpecting(`")" to close the "(" of column ${lexer.columnOf(opening)}`)
+  }
   return withBoost(lexer, query)
-}
-
-function columnIn(place: string): string {
-  return place.replace('query string, ', '')
 }
 
 function parsePhrase(scope: Scope): Query {

@@ -1,12 +1,15 @@
-// How proposals reach the disk: whatever has gathered while the last group was being synced becomes
-// the next group, applied in order of arrival and written as one atomic, synced batch.
+// How proposals reach the disk. A proposal is applied as soon as it may be, onto the group that is
+// open; while one group is being synced the next one fills, and is written the moment the disk is free.
 //
-//   propose ─► queue ─► apply in order ─► one synced write ─► publish in memory ─► answer
+//   propose ─► queue ─► apply ─► open group ─► flying group: one atomic write ─► publish ─► answer
 //
 // Invariants:
-//   G1  At most one group is being written; groups are written in the order of the proposals.
-//   G2  No proposal is answered before its effects, and those of every proposal it saw, are durable.
-//   G3  After a failed write the memory is rebuilt from the store before anything is applied again.
+//   G1  At most one group is being written; groups are applied and written in order of the proposals.
+//   G2  No proposal is answered before its effects, and those of every proposal it saw, are written;
+//       and synced, unless every command of its group is lazy. A later sync covers what is before it.
+//   G3  After a failed write the open group, which was applied above it, is refused as well, and the
+//       memory is rebuilt from the store before anything is applied again.
+//   G4  Behind a command that ends its group nothing else is applied until that group is published.
 
 import { InvariantError } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
@@ -16,18 +19,14 @@ export const GROUP_BYTES_MAX = 4 * 1024 * 1024
 export const QUEUED_PROPOSALS_MAX = 16_384
 export const QUEUED_BYTES_MAX = 256 * 1024 * 1024
 
-export interface Proposal<Command, Outcome> {
-  readonly command: Command
-  readonly bytes: number
-  resolve(outcome: Outcome): void
-  reject(error: unknown): void
-}
-
 /** What the owner of the state does for the queue. */
 export interface GroupTarget<Command, Outcome> {
   /** Whether a group may go on behind this command. */
   endsGroup(command: Command): boolean
-  beginGroup(): AppliedGroup<Command, Outcome>
+  /** Whether nobody is hurt if the command is lost and found undone after a power failure. */
+  isLazy(command: Command): boolean
+  /** `below` is the group that is being written, whose effects the new one must see. */
+  beginGroup(below: AppliedGroup<Command, Outcome> | undefined): AppliedGroup<Command, Outcome>
   /** Whether the memory may no longer fit the store, although nothing was written since. */
   isStale(): boolean
   /** Rebuilds what is kept in memory from the store (G3); readers see it before or after. */
@@ -37,20 +36,42 @@ export interface GroupTarget<Command, Outcome> {
 export interface AppliedGroup<Command, Outcome> {
   /** Applies one command. A thrown ServiceError refuses this command alone and changed nothing. */
   apply(command: Command): Outcome
-  /** Writes all effects, synced. */
-  write(): Promise<void>
+  /** Writes all effects as one. */
+  write(options: { readonly sync: boolean }): Promise<void>
   /** After `write`: lets memory follow. */
   publish(): void
+}
+
+interface Proposal<Command, Outcome> {
+  readonly command: Command
+  readonly bytes: number
+  resolve(outcome: Outcome): void
+  reject(error: unknown): void
+}
+
+interface Group<Command, Outcome> {
+  readonly applied: AppliedGroup<Command, Outcome>
+  readonly proposals: Proposal<Command, Outcome>[]
+  readonly answers: (() => void)[]
+  /** Resolves when the group was written, or has failed. */
+  readonly done: PromiseWithResolvers<void>
+  bytes: number
+  ends: boolean
+  sync: boolean
 }
 
 export class GroupCommit<Command, Outcome> {
   readonly #target: GroupTarget<Command, Outcome>
   #queue: Proposal<Command, Outcome>[] = []
-  #queuedBytes = 0
-  #running: Promise<void> | undefined
-  #closed = false
+  #pendingCount = 0
+  #pendingBytes = 0
+  #open: Group<Command, Outcome> | undefined
+  #flying: Group<Command, Outcome> | undefined
+  #isScheduled = false
+  #isClosed = false
   #mustRecover = false
   #recovering: Promise<void> | undefined
+  #idle: PromiseWithResolvers<void> | undefined
 
   constructor(target: GroupTarget<Command, Outcome>) {
     this.#target = target
@@ -58,62 +79,149 @@ export class GroupCommit<Command, Outcome> {
 
   /** `bytes` is the command's rough size, for the bounds. */
   propose(command: Command, bytes: number): Promise<Outcome> {
-    if (this.#closed) return Promise.reject(new ServiceError('UNAVAILABLE', 'the shard is closed'))
+    if (this.#isClosed) return Promise.reject(new ServiceError('UNAVAILABLE', 'the shard is closed'))
     if (
-      this.#queue.length >= QUEUED_PROPOSALS_MAX ||
-      (this.#queue.length > 0 && this.#queuedBytes + bytes > QUEUED_BYTES_MAX)
+      this.#pendingCount >= QUEUED_PROPOSALS_MAX ||
+      (this.#pendingCount > 0 && this.#pendingBytes + bytes > QUEUED_BYTES_MAX)
     ) {
       const message = 'too many writes are waiting for the disk; try again later'
       return Promise.reject(new ServiceError('OVERLOADED', message))
     }
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
     this.#queue.push({ command, bytes, resolve, reject })
-    this.#queuedBytes += bytes
-    this.#running ??= this.#run()
+    this.#pendingCount++
+    this.#pendingBytes += bytes
+    this.#schedule()
     return promise
   }
 
-  /** Resolves when everything applied up to now is durable, or has failed and left the memory. */
+  /** Resolves when everything applied up to now is written, or has failed and left the memory. */
   async settled(): Promise<void> {
-    await this.#writing
+    await (this.#open ?? this.#flying)?.done.promise
     if (this.#mustRecover || this.#target.isStale()) await this.#recover()
   }
 
   /** Resolves when everything proposed up to now has been answered. */
   async idle(): Promise<void> {
-    await this.#running
-  }
-
-  #writing: Promise<void> | undefined
-
-  get writing(): boolean {
-    return this.#writing !== undefined
+    if (this.#pendingCount === 0) return
+    this.#idle ??= Promise.withResolvers()
+    await this.#idle.promise
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    await this.#running
+    this.#isClosed = true
+    await this.idle()
   }
 
-  async #run(): Promise<void> {
-    await Promise.resolve() // lets the proposals of this turn of the event loop gather
-    while (this.#queue.length > 0) {
-      if (this.#mustRecover && !(await this.#tryRecover())) continue
-      this.#writing = this.#commit(this.#takeGroup())
-      await this.#writing
-      this.#writing = undefined
+  /** Once for all proposals of this turn of the event loop. */
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    queueMicrotask(() => {
+      this.#isScheduled = false
+      this.#advance()
+    })
+  }
+
+  #advance(): void {
+    if (this.#mustRecover) return void this.#recoverThenAdvance()
+    let taken = 0
+    for (const proposal of this.#queue) {
+      if (!this.#mayApply(proposal)) break
+      taken++
+      if (!this.#apply(proposal)) break
     }
-    this.#running = undefined
+    this.#queue = this.#queue.slice(taken)
+    if (this.#mustRecover) this.#refuseOpen(brokenError())
+    else if (this.#flying === undefined && this.#open !== undefined) void this.#write(this.#open)
   }
 
-  async #tryRecover(): Promise<boolean> {
+  #mayApply({ command, bytes }: Proposal<Command, Outcome>): boolean {
+    const open = this.#open
+    const ends = this.#target.endsGroup(command)
+    if (!ends && (open?.ends === true || this.#flying?.ends === true)) return false
+    if (open === undefined) return true
+    return open.proposals.length < GROUP_PROPOSALS_MAX && open.bytes + bytes <= GROUP_BYTES_MAX
+  }
+
+  /** False when a belief about our own code broke, and with it whatever the group has done so far. */
+  #apply(proposal: Proposal<Command, Outcome>): boolean {
+    this.#open ??= newGroup(this.#target.beginGroup(this.#flying?.applied))
+    const group = this.#open
+    const { command } = proposal
+    group.proposals.push(proposal)
+    group.bytes += proposal.bytes
+    group.ends ||= this.#target.endsGroup(command)
+    group.sync ||= !this.#target.isLazy(command)
+    try {
+      const outcome = group.applied.apply(command)
+      group.answers.push(() => proposal.resolve(outcome))
+    } catch (error) {
+      if (error instanceof InvariantError) {
+        this.#mustRecover = true
+        this.#refuseOpen(error)
+        return false
+      }
+      group.answers.push(() => proposal.reject(error))
+    }
+    return true
+  }
+
+  async #write(group: Group<Command, Outcome>): Promise<void> {
+    this.#flying = group
+    this.#open = undefined
+    try {
+      await group.applied.write({ sync: group.sync })
+      group.applied.publish()
+    } catch (error) {
+      this.#mustRecover = true
+      this.#flying = undefined
+      this.#finish(group, () => group.proposals.forEach((proposal) => proposal.reject(error)))
+      this.#refuseOpen(error)
+      this.#schedule()
+      return
+    }
+    this.#flying = undefined
+    // The disk goes to work again before anybody is told.
+    this.#advance()
+    this.#finish(group, () => group.answers.forEach((answer) => answer()))
+  }
+
+  #refuseOpen(error: unknown): void {
+    const open = this.#open
+    if (open === undefined) return
+    this.#open = undefined
+    this.#finish(open, () => open.proposals.forEach((proposal) => proposal.reject(error)))
+  }
+
+  #finish(group: Group<Command, Outcome>, answer: () => void): void {
+    this.#forgetPending(group.proposals.length, group.bytes)
+    answer()
+    group.done.resolve()
+  }
+
+  #forgetPending(count: number, bytes: number): void {
+    this.#pendingCount -= count
+    this.#pendingBytes -= bytes
+    if (this.#pendingCount > 0) return
+    this.#idle?.resolve()
+    this.#idle = undefined
+  }
+
+  async #recoverThenAdvance(): Promise<void> {
     try {
       await this.#recover()
-      return true
     } catch (error) {
-      for (const proposal of this.#takeGroup()) proposal.reject(error)
-      return false
+      const refused = this.#queue
+      this.#queue = []
+      this.#forgetPending(
+        refused.length,
+        refused.reduce((sum, { bytes }) => sum + bytes, 0),
+      )
+      for (const proposal of refused) proposal.reject(error)
+      return
     }
+    this.#advance()
   }
 
   #recover(): Promise<void> {
@@ -127,50 +235,11 @@ export class GroupCommit<Command, Outcome> {
       })
     return this.#recovering
   }
-
-  #takeGroup(): readonly Proposal<Command, Outcome>[] {
-    let count = 0
-    let bytes = 0
-    let ending = false
-    for (const { command, bytes: size } of this.#queue) {
-      const ends = this.#target.endsGroup(command)
-      if (count === GROUP_PROPOSALS_MAX || (count > 0 && bytes + size > GROUP_BYTES_MAX)) break
-      if (ending && !ends) break
-      ending = ends
-      bytes += size
-      count++
-    }
-    const group = this.#queue.slice(0, count)
-    this.#queue = this.#queue.slice(count)
-    this.#queuedBytes -= bytes
-    return group
-  }
-
-  async #commit(proposals: readonly Proposal<Command, Outcome>[]): Promise<void> {
-    const group = this.#target.beginGroup()
-    const answers: (() => void)[] = []
-    try {
-      for (const proposal of proposals) answers.push(applyOne(group, proposal))
-      await group.write()
-      group.publish()
-    } catch (error) {
-      this.#mustRecover = true
-      for (const proposal of proposals) proposal.reject(error)
-      return
-    }
-    for (const answer of answers) answer()
-  }
 }
 
-function applyOne<Command, Outcome>(
-  group: AppliedGroup<Command, Outcome>,
-  proposal: Proposal<Command, Outcome>,
-): () => void {
-  try {
-    const outcome = group.apply(proposal.command)
-    return () => proposal.resolve(outcome)
-  } catch (error) {
-    if (error instanceof InvariantError) throw error
-    return () => proposal.reject(error)
-  }
+function newGroup<Command, Outcome>(
+  applied: AppliedGroup<Command, Outcome>,
+): Group<Command, Outcome> {
+  const done = Promise.withResolvers<void>()
+  return { applied, proposals: [], answers: [], done, bytes: 0, ends: false, sync: false }
 }

@@ -4,6 +4,7 @@ import { matchesFilter } from '../../node/query/document-filter.ts'
 import { parseDocumentFilter } from '../../node/query/parse-document-filter.ts'
 import { QUERY_CLAUSES_MAX } from '../../node/query/query-limits.ts'
 import { matchesWildcard, parseWildcard } from '../../node/query/wildcard.ts'
+import { containsRun } from '../../node/query/word-run.ts'
 import { parseExact } from '../../node/document/exact-json.ts'
 import { isJsonObject } from '../../node/document/json-object.ts'
 
@@ -223,6 +224,20 @@ describe('parseDocumentFilter', () => {
         .with.property('code', 'INVALID_ARGUMENT')
     })
   }
+})
+
+describe('containsRun', () => {
+  it('finds a run wherever it begins', () => {
+    const words = fc.array(fc.constantFrom('a', 'b'), { maxLength: 12 })
+    const run = fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(words, run, (text, wanted) => {
+        const expected = ` ${text.join(' ')} `.includes(` ${wanted.join(' ')} `)
+        expect(containsRun(text, wanted)).to.equal(expected)
+      }),
+      { numRuns: 3000 },
+    )
+  })
 })
 
 describe('matchesWildcard', () => {

@@ -163,7 +163,7 @@ describe('parseQueryString', () => {
     'f:)': 'column 3: expected a value',
     'f:a:b': 'column 4: second ":" in a clause; write \\:',
     'f*:a': 'column 1: expected a field without wildcards',
-    'a f..g:x': 'column 3: empty segment in path "f..g"',
+    'a f..g:x': 'column 3: field: empty segment in path "f..g"',
     '"a b': 'column 5: expected "\\"" to close the phrase of column 1, found the end',
     '/a': 'column 3: expected "/" to close the regular expression of column 1',
     '//': 'column 1: expected a regular expression between the slashes',
@@ -210,7 +210,23 @@ describe('parseQueryString', () => {
   })
 
   it('answers hostile text in no time', () => {
-    const hostile = ['(', 'a OR ', '\\', '"', '/', '[', '*', '?*', '-', 'f:', '^', '~', '😀']
+    const hostile = [
+      '(',
+      '(a) ',
+      'f:a ',
+      'a OR ',
+      '\\',
+      '"',
+      '/',
+      '[',
+      '*',
+      '?*',
+      '-',
+      'f:',
+      '^',
+      '~',
+      '😀',
+    ]
     const started = performance.now()
 
     for (const part of hostile) {
