@@ -74,7 +74,10 @@ function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
       }
     })
     request.once('end', () => resolve(joined(chunks)))
-    const gone = (): void => reject(new ServiceError('CANCELLED', 'the client went away'))
+    const gone = (): void => {
+      // The request also closes after its end; an error with its stack would be made for nothing.
+      if (!request.complete) reject(new ServiceError('CANCELLED', 'the client went away'))
+    }
     request.once('error', gone)
     request.once('close', gone)
   })

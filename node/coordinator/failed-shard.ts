@@ -25,6 +25,7 @@ export class FailedShard implements Shard {
   decide = (): Promise<never> => this.#refuse()
   resolve = (): Promise<never> => this.#refuse()
   forget = (): Promise<never> => this.#refuse()
+  sync = (): Promise<never> => this.#refuse()
   push = (): Promise<never> => this.#refuse()
   waitForRelease = (): Promise<never> => this.#refuse()
 

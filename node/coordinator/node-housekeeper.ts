@@ -11,6 +11,7 @@ import {
 import type { LocalShard } from '../shard/local-shard.ts'
 import type { ReadPins } from './read-pins.ts'
 import type { TableAdmin } from './table-admin.ts'
+import { FORGET_PERIOD_MS, type TransactionFinisher } from './transaction-finisher.ts'
 import type { TableRegistry } from './table-registry.ts'
 import { RECOVERY_PERIOD_MS, type TransactionRecovery } from './transaction-recovery.ts'
 
@@ -22,6 +23,7 @@ export interface NodeHousekeeperOptions {
   readonly hybridClock: HybridClock
   readonly registry: TableRegistry
   readonly recovery: TransactionRecovery
+  readonly finisher: TransactionFinisher
   readonly admin: TableAdmin
   readonly pins: ReadPins
   readonly log: Log
@@ -39,9 +41,10 @@ export class NodeHousekeeper {
   }
 
   start(): void {
-    const { clock, recovery } = this.#with
+    const { clock, recovery, finisher } = this.#with
     this.#stops.push(
       clock.every(RECOVERY_PERIOD_MS, () => recovery.run()),
+      clock.every(FORGET_PERIOD_MS, () => finisher.forgetResolved()),
       clock.every(REPAIR_PERIOD_MS, () => this.repair()),
       clock.every(EXPIRY_PERIOD_MS, () => this.expire()),
       clock.every(COLLECTION_PERIOD_MS, () => this.collect()),

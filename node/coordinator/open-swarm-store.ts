@@ -52,6 +52,7 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
     hybridClock,
     registry,
     recovery,
+    finisher,
     admin,
     pins,
     log,

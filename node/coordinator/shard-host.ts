@@ -2,9 +2,9 @@ import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
-import type { TtlPolicy } from '../schema/document-rules.ts'
 import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard, ShardRouter } from '../shard/shard.ts'
+import type { TableSettings } from '../shard/table-settings.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import { FailedShard } from './failed-shard.ts'
 import type { ShardRecord } from './table-record.ts'
@@ -26,18 +26,18 @@ export class ShardHost {
   }
 
   /** Fails when a store cannot be made; for tables that do not exist yet. */
-  create(record: ShardRecord, ttl: TtlPolicy | undefined): Promise<LocalShard> {
-    return this.#open(record, ttl)
+  create(record: ShardRecord, settings: TableSettings): Promise<LocalShard> {
+    return this.#open(record, settings)
   }
 
   /** Never fails: a damaged or missing store becomes a shard that refuses and says why. */
-  async open(record: ShardRecord, ttl: TtlPolicy | undefined): Promise<Shard> {
+  async open(record: ShardRecord, settings: TableSettings): Promise<Shard> {
     try {
       const stores = await this.#with.stores.list()
       if (!stores.includes(record.id)) {
         throw new ServiceError('CORRUPTION', `its store "${record.id}" is missing on disk`)
       }
-      return await this.#open(record, ttl)
+      return await this.#open(record, settings)
     } catch (error) {
       this.#with.log.error('shard failed to open', { shardId: record.id, error: String(error) })
       const reason = error instanceof ServiceError ? error.message : 'see the log'
@@ -45,11 +45,11 @@ export class ShardHost {
     }
   }
 
-  async #open({ id, range }: ShardRecord, ttl: TtlPolicy | undefined): Promise<LocalShard> {
+  async #open({ id, range }: ShardRecord, settings: TableSettings): Promise<LocalShard> {
     const store = await this.#with.stores.open(id)
     const { hybridClock, clock, router } = this.#with
     try {
-      return await LocalShard.open({ id, range, store, hybridClock, clock, router, ttl })
+      return await LocalShard.open({ id, range, store, hybridClock, clock, router, settings })
     } catch (error) {
       await store.close()
       throw error

@@ -101,7 +101,7 @@ export class TableAdmin {
     const changed = await catalog.update(record, (current) => withSchema(current, schema))
     const table = new OpenTable(changed, registry.get(name).shards)
     registry.set(table)
-    for (const shard of table.shards) if (shard instanceof LocalShard) shard.setTtl(table.ttl)
+    for (const shard of table.shards) if (shard instanceof LocalShard) shard.setSettings(table)
     return table
   }
 
@@ -135,8 +135,10 @@ export class TableAdmin {
 
   async #complete(record: TableRecord): Promise<OpenTable> {
     const { host, catalog, registry } = this.#with
-    const { ttl } = new OpenTable(record, [])
-    const opened = await Promise.allSettled(record.shards.map((shard) => host.create(shard, ttl)))
+    const settings = new OpenTable(record, [])
+    const opened = await Promise.allSettled(
+      record.shards.map((shard) => host.create(shard, settings)),
+    )
     const shards = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     try {
       const failure = opened.find((one) => one.status === 'rejected')
@@ -154,8 +156,10 @@ export class TableAdmin {
   async #open(record: TableRecord): Promise<OpenTable> {
     const known = this.#with.registry.openShards(record.tableId)
     if (known !== undefined) return new OpenTable(record, known)
-    const { ttl } = new OpenTable(record, [])
-    const shards = await Promise.all(record.shards.map((shard) => this.#with.host.open(shard, ttl)))
+    const settings = new OpenTable(record, [])
+    const shards = await Promise.all(
+      record.shards.map((shard) => this.#with.host.open(shard, settings)),
+    )
     return new OpenTable(record, shards)
   }
 

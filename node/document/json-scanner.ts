@@ -87,7 +87,7 @@ export class JsonScanner {
   constructor(bytes: Buffer, { depthMax = DOCUMENT_DEPTH_MAX }: ScannerOptions = {}) {
     this.bytes = bytes
     this.#depthMax = depthMax
-    this.#names = new MemberNames(depthMax)
+    this.#names = new MemberNames()
     this.#closers = new Uint8Array(depthMax + 1)
   }
 

@@ -5,20 +5,16 @@
 // Different names of equal hash count as duplicates: the answer may err to true, never to false.
 
 const LIST_MAX = 32
+/** Few documents nest deeper, and every request body makes one of these. */
+const FIRST_DEPTHS = 8
 
 export class MemberNames {
   hasDuplicates = false
-  readonly #filters: Int32Array
-  readonly #counts: Int32Array
-  readonly #lists: Int32Array
+  #filters = new Int32Array(FIRST_DEPTHS)
+  #counts = new Int32Array(FIRST_DEPTHS)
+  #lists = new Int32Array(FIRST_DEPTHS * LIST_MAX)
   /** By depth; defined while an object there has more than LIST_MAX members. */
   readonly #sets: (Set<number> | undefined)[] = []
-
-  constructor(depthMax: number) {
-    this.#filters = new Int32Array(depthMax + 1)
-    this.#counts = new Int32Array(depthMax + 1)
-    this.#lists = new Int32Array((depthMax + 1) * LIST_MAX)
-  }
 
   reset(): void {
     this.hasDuplicates = false
@@ -26,6 +22,7 @@ export class MemberNames {
 
   /** A new object begins at this depth. */
   enter(depth: number): void {
+    if (depth >= this.#counts.length) this.#grow()
     this.#filters[depth] = 0
     this.#counts[depth] = 0
   }
@@ -48,6 +45,13 @@ export class MemberNames {
     this.#counts[depth] = count + 1
   }
 
+  #grow(): void {
+    const depths = this.#counts.length * 2
+    this.#filters = enlarged(this.#filters, depths)
+    this.#counts = enlarged(this.#counts, depths)
+    this.#lists = enlarged(this.#lists, depths * LIST_MAX)
+  }
+
   #isListed(from: number, to: number, hash: number): boolean {
     for (let index = from; index < to; index++) {
       if (this.#lists[index] === hash) return true
@@ -66,4 +70,10 @@ export class MemberNames {
     if (seen.has(hash)) this.hasDuplicates = true
     seen.add(hash)
   }
+}
+
+function enlarged(array: Int32Array, length: number): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(length)
+  larger.set(array)
+  return larger
 }

@@ -1,5 +1,5 @@
 import type { ApplyContext } from './apply-context.ts'
-import { applyCollect, applyExpire, applyRetime } from './apply-housekeeping.ts'
+import { applyCollect, applyExpire, applyRetime, applySync } from './apply-housekeeping.ts'
 import {
   applyAbandon,
   applyDecide,
@@ -22,6 +22,7 @@ const APPLY: {
   expire: applyExpire,
   retime: applyRetime,
   collect: applyCollect,
+  sync: applySync,
 }
 
 /**
@@ -50,4 +51,23 @@ export const ENDS_GROUP: Record<CommandKind, boolean> = {
   expire: false,
   retime: false,
   collect: false,
+  sync: false,
+}
+
+/**
+ * Commands that may be written without a sync: if the power fails before a later sync has covered
+ * them, they are found undone and are done again. A transaction's record goes only after `sync`
+ * on every participant (INV-T6).
+ */
+export const IS_LAZY: Record<CommandKind, boolean> = {
+  write: false,
+  prepare: false,
+  decide: false,
+  resolve: true,
+  abandon: false,
+  forget: true,
+  expire: true,
+  retime: true,
+  collect: true,
+  sync: false,
 }

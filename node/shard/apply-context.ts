@@ -1,3 +1,4 @@
+import type { DocumentRules } from '../schema/document-rules.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { TransactionStatus } from './command.ts'
 import type { ShardAddress } from './command.ts'
@@ -28,6 +29,8 @@ export interface ShardMemory {
 /** What applying one command may look at and change. */
 export interface ApplyContext {
   readonly view: ShardView
+  /** What the table demands of the documents that transforms make. */
+  readonly rules: DocumentRules
   readonly memory: ShardMemory
   readonly sequence: number
   /** The leader's hybrid time for this entry: the only clock that applying may read. */

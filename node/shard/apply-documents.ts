@@ -13,7 +13,7 @@ import { assertDocumentLimits, at, shownKey } from '../document/document-limits.
 import { parseExact, stringifyExact, type JsonObject } from '../document/exact-json.ts'
 import { isJsonObject } from '../document/json-object.ts'
 import { applyTransform } from '../document/transform.ts'
-import { expiryOfStored, type Expiry, type TtlPolicy } from '../schema/document-rules.ts'
+import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { ApplyContext } from './apply-context.ts'
 import type { VersionCheck, WriteOp } from './command.ts'
 import {
@@ -80,8 +80,7 @@ function planTransform(
   if (after === undefined) return planned ?? { kind: 'lock' }
   const text = Buffer.from(stringifyExact(after))
   at(`transform of ${shownKey(key.toString())}`, () => assertDocumentLimits(text))
-  const expiry: Expiry = ttl === undefined ? { kind: 'none' } : expiryOfStored(after, ttl)
-  return { kind: 'put', json: text, expiry, ttlGeneration: ttl?.generation ?? 0 }
+  return { kind: 'put', ...context.rules.check(key, text), ttlGeneration: ttl?.generation ?? 0 }
 }
 
 function parseStored(json: Buffer): JsonObject {

@@ -14,7 +14,7 @@ import {
   versionOf,
   type DocumentRecord,
 } from './document-record.ts'
-import { expiryKey, finishedKey, historyKey, logKey, RETIMED_KEY } from './keyspace.ts'
+import { expiryKey, finishedKey, historyKey, logKey, RETIMED_KEY, SYNCED_KEY } from './keyspace.ts'
 
 /** Deletes documents whose expiry is still the one the leader saw. */
 export function applyExpire(
@@ -58,6 +58,8 @@ export function encodeGeneration(generation: number): Buffer {
   return Buffer.from(String(generation))
 }
 
+const EMPTY = Buffer.alloc(0)
+
 interface Retiming {
   readonly key: Buffer
   readonly record: DocumentRecord
@@ -68,9 +70,14 @@ interface Retiming {
 function retime({ view }: ApplyContext, { key, record, generation, expiresAtMs }: Retiming): void {
   const before = expiresAtMsOf(record)
   if (before !== 0) view.del(expiryKey(before, key))
-  if (expiresAtMs !== 0) view.put(expiryKey(expiresAtMs, key), Buffer.alloc(0))
+  if (expiresAtMs !== 0) view.put(expiryKey(expiresAtMs, key), EMPTY)
   const header = { version: versionOf(record), deleted: false, ttlGeneration: generation }
   view.putRecord(key, encodeRecord({ ...header, expiresAtMs }, jsonOf(record)))
+}
+
+/** Its own entry is all it is for: once that is synced, so is everything before it. */
+export function applySync(context: ApplyContext): undefined {
+  context.view.put(SYNCED_KEY, EMPTY)
 }
 
 export function applyCollect(context: ApplyContext, command: CollectCommand): undefined {

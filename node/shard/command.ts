@@ -115,6 +115,8 @@ export interface CommandByKind {
   readonly expire: ExpireCommand
   readonly retime: RetimeCommand
   readonly collect: CollectCommand
+  /** Makes everything before it durable, lazy commands included. */
+  readonly sync: object
 }
 
 export type CommandKind = keyof CommandByKind
@@ -155,4 +157,5 @@ export interface OutcomeOf {
   readonly expire: { readonly deleted: number }
   readonly retime: { readonly changed: number }
   readonly collect: undefined
+  readonly sync: undefined
 }

@@ -25,8 +25,8 @@ export interface GroupTarget<Command, Outcome> {
   endsGroup(command: Command): boolean
   /** Whether nobody is hurt if the command is lost and found undone after a power failure. */
   isLazy(command: Command): boolean
-  /** `below` is the group that is being written, whose effects the new one must see. */
-  beginGroup(below: AppliedGroup<Command, Outcome> | undefined): AppliedGroup<Command, Outcome>
+  /** The new group sees the effects of the one that is being written. */
+  beginGroup(): AppliedGroup<Command, Outcome>
   /** Whether the memory may no longer fit the store, although nothing was written since. */
   isStale(): boolean
   /** Rebuilds what is kept in memory from the store (G3); readers see it before or after. */
@@ -79,7 +79,9 @@ export class GroupCommit<Command, Outcome> {
 
   /** `bytes` is the command's rough size, for the bounds. */
   propose(command: Command, bytes: number): Promise<Outcome> {
-    if (this.#isClosed) return Promise.reject(new ServiceError('UNAVAILABLE', 'the shard is closed'))
+    if (this.#isClosed) {
+      return Promise.reject(new ServiceError('UNAVAILABLE', 'the shard is closed'))
+    }
     if (
       this.#pendingCount >= QUEUED_PROPOSALS_MAX ||
       (this.#pendingCount > 0 && this.#pendingBytes + bytes > QUEUED_BYTES_MAX)
@@ -124,7 +126,10 @@ export class GroupCommit<Command, Outcome> {
   }
 
   #advance(): void {
-    if (this.#mustRecover) return void this.#recoverThenAdvance()
+    if (this.#mustRecover) {
+      void this.#recoverThenAdvance()
+      return
+    }
     let taken = 0
     for (const proposal of this.#queue) {
       if (!this.#mayApply(proposal)) break
@@ -132,7 +137,7 @@ export class GroupCommit<Command, Outcome> {
       if (!this.#apply(proposal)) break
     }
     this.#queue = this.#queue.slice(taken)
-    if (this.#mustRecover) this.#refuseOpen(brokenError())
+    if (this.#mustRecover) void this.#recoverThenAdvance()
     else if (this.#flying === undefined && this.#open !== undefined) void this.#write(this.#open)
   }
 
@@ -146,7 +151,7 @@ export class GroupCommit<Command, Outcome> {
 
   /** False when a belief about our own code broke, and with it whatever the group has done so far. */
   #apply(proposal: Proposal<Command, Outcome>): boolean {
-    this.#open ??= newGroup(this.#target.beginGroup(this.#flying?.applied))
+    this.#open ??= newGroup(this.#target.beginGroup())
     const group = this.#open
     const { command } = proposal
     group.proposals.push(proposal)
@@ -225,15 +230,17 @@ export class GroupCommit<Command, Outcome> {
   }
 
   #recover(): Promise<void> {
-    this.#recovering ??= this.#target
-      .recover()
-      .then(() => {
-        this.#mustRecover = false
-      })
-      .finally(() => {
-        this.#recovering = undefined
-      })
+    this.#mustRecover = true // so that nothing is applied meanwhile
+    this.#recovering ??= this.#recoverAlone().finally(() => {
+      this.#recovering = undefined
+    })
     return this.#recovering
+  }
+
+  async #recoverAlone(): Promise<void> {
+    await this.#flying?.done.promise
+    await this.#target.recover()
+    this.#mustRecover = false
   }
 }
 

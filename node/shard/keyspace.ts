@@ -25,6 +25,9 @@ export type Keyspace = keyof typeof KEYSPACES
 /** The TTL generation that every document has been given (see retimeDocuments). */
 export const RETIMED_KEY = Buffer.concat([Buffer.from([KEYSPACES.meta]), Buffer.from('retimed')])
 
+/** Written by `sync`, for nobody to read. */
+export const SYNCED_KEY = Buffer.concat([Buffer.from([KEYSPACES.meta]), Buffer.from('synced')])
+
 const ESCAPE = 0x00
 const ESCAPED_ZERO = 0xff
 const TERMINATOR = 0x01

@@ -30,6 +30,7 @@ import type { Hold } from './lock-table.ts'
 import { ProposedCommand } from './proposed-command.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
 import { scanSnapshot, type OverlayRow } from './shard-scan.ts'
+import type { TableSettings } from './table-settings.ts'
 import { ShardState } from './shard-state.ts'
 import type {
   ScanOptions,
@@ -54,7 +55,7 @@ export interface LocalShardOptions {
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly router: ShardRouter
-  readonly ttl: TtlPolicy | undefined
+  readonly settings: TableSettings
 }
 
 export class LocalShard implements Shard, AsyncDisposable {
@@ -65,7 +66,6 @@ export class LocalShard implements Shard, AsyncDisposable {
   readonly #state: ShardState
   readonly #log: GroupCommit<ProposedCommand, void>
   readonly #waiters: ReleaseWaiters
-  #ttl: TtlPolicy | undefined
   #trouble: ServiceError | undefined
   #sealed = false
 
@@ -76,29 +76,29 @@ export class LocalShard implements Shard, AsyncDisposable {
     this.#options = options
     this.#state = state
     this.#waiters = waiters
-    this.#ttl = options.ttl
     this.#log = new GroupCommit(state)
   }
 
   static async open(options: LocalShardOptions): Promise<LocalShard> {
     const waiters = new ReleaseWaiters(options.clock)
-    const { store, hybridClock, clock } = options
+    const { store, hybridClock, clock, settings } = options
     const state = await ShardState.open({
       store,
       hybridClock,
       clock,
+      settings,
       onReleased: (ids) => waiters.wake(ids),
     })
     return new LocalShard(options, state, waiters)
   }
 
   get ttl(): TtlPolicy | undefined {
-    return this.#ttl
+    return this.#state.settings.ttl
   }
 
-  /** The table's policy changed; reads follow at once, records by the retiming pass. */
-  setTtl(ttl: TtlPolicy | undefined): void {
-    this.#ttl = ttl
+  /** The schema changed. Reads follow a new TTL at once, records by the retiming pass. */
+  setSettings(settings: TableSettings): void {
+    this.#state.settings = settings
   }
 
   read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
@@ -109,7 +109,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   #readStored(key: Buffer): DocumentRecord | undefined {
     const record = this.store.get(documentKey(key))
     if (record === undefined) return undefined
-    return isVisible(checkRecord(record), this.#ttl, this.#nowMs()) ? record : undefined
+    return isVisible(checkRecord(record), this.ttl, this.#nowMs()) ? record : undefined
   }
 
   async #readHeld(key: Buffer, hold: Hold): Promise<DocumentRecord | undefined> {
@@ -119,7 +119,7 @@ export class LocalShard implements Shard, AsyncDisposable {
     const record = intentOutcome(hold.intent.op, decided.commitTs)
     // Resolved meanwhile, and perhaps overwritten: then the store knows better.
     if (this.#state.memory.locks.writer(key) !== hold) return this.#readStored(key)
-    return record !== undefined && isVisible(record, this.#ttl, millisOf(now)) ? record : undefined
+    return record !== undefined && isVisible(record, this.ttl, millisOf(now)) ? record : undefined
   }
 
   async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
@@ -128,7 +128,7 @@ export class LocalShard implements Shard, AsyncDisposable {
     const snapshot = this.store.snapshot()
     try {
       const overlay = await this.#overlayOf(range, at)
-      return scanSnapshot({ snapshot, range, at, signal, overlay, ttl: this.#ttl })
+      return scanSnapshot({ snapshot, range, at, signal, overlay, ttl: this.ttl })
     } catch (error) {
       await snapshot[Symbol.asyncDispose]()
       throw error
@@ -147,7 +147,7 @@ export class LocalShard implements Shard, AsyncDisposable {
       statusOf.set(transactionId, status)
       if (status.state !== 'committed' || status.commitTs > at) continue
       const record = intentOutcome(op, status.commitTs)
-      const seen = record !== undefined && isVisible(record, this.#ttl, millisOf(at))
+      const seen = record !== undefined && isVisible(record, this.ttl, millisOf(at))
       rows.push({ key: hold.key, record: seen ? record : undefined })
     }
     return rows.toSorted((a, b) => a.key.compare(b.key))
@@ -229,6 +229,10 @@ export class LocalShard implements Shard, AsyncDisposable {
     if (floor === undefined || above > floor) floors.set(transactionId, above)
   }
 
+  async sync(): Promise<void> {
+    await this.#propose({ kind: 'sync' })
+  }
+
   heartbeat(transactionId: TransactionId): void {
     const live = this.#state.memory.live.get(transactionId)
     if (live !== undefined) live.heardAtMs = this.#options.clock.monotonicMs()
@@ -271,7 +275,7 @@ export class LocalShard implements Shard, AsyncDisposable {
     const nowMs = this.#nowMs()
     const everything: KeyRange = { start: Buffer.alloc(0), end: undefined }
     for await (const page of this.store.pages(documentRange(everything))) {
-      if (page.some(([, record]) => isVisible(record, this.#ttl, nowMs))) return false
+      if (page.some(([, record]) => isVisible(record, this.ttl, nowMs))) return false
     }
     return true
   }
@@ -324,7 +328,7 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   /** Expiry is judged by hybrid time everywhere, so that a lookup and a commit's check agree. */
   #nowMs(): number {
-    return this.#ttl === undefined ? 0 : millisOf(this.#options.hybridClock.readPoint())
+    return this.ttl === undefined ? 0 : millisOf(this.#options.hybridClock.readPoint())
   }
 
   #idleMs(sinceMs: number): number {

@@ -38,6 +38,7 @@ const CODE_BY_KIND: Record<CommandKind, number> = {
   expire: 7,
   retime: 8,
   collect: 9,
+  sync: 10,
 }
 
 export function encodeLogEntry({ kind, stamp, version, touches }: LogEntry): Buffer {
@@ -85,6 +86,7 @@ function kindOfCode(code: number): CommandKind {
     'expire',
     'retime',
     'collect',
+    'sync',
   ]
   const kind = kinds.find((candidate) => CODE_BY_KIND[candidate] === code)
   if (kind === undefined) throw new RangeError(`log entry: unknown command ${code}`)

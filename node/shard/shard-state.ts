@@ -10,7 +10,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { millisOf, TIMESTAMP_ZERO, type HybridClock } from '../clock/hybrid-clock.ts'
 import type { KvOp, KvStore } from '../storage/kv-store.ts'
-import { ENDS_GROUP } from './apply-command.ts'
+import { ENDS_GROUP, IS_LAZY } from './apply-command.ts'
 import type { ApplyContext, LiveTransaction, ShardMemory } from './apply-context.ts'
 import type { Command, Decision } from './command.ts'
 import type { AppliedGroup, GroupTarget } from './group-commit.ts'
@@ -25,6 +25,7 @@ import {
 } from './keyspace.ts'
 import { LockTable, type Hold } from './lock-table.ts'
 import { decodeLogEntry, encodeLogEntry, type LogEntry, type Touch } from './log-entry.ts'
+import type { TableSettings } from './table-settings.ts'
 import type { ProposedCommand } from './proposed-command.ts'
 import { ShardView } from './shard-view.ts'
 import { decodeFinishedMark, decodeTransactionRecord } from './transaction-record.ts'
@@ -37,6 +38,7 @@ export interface ShardStateOptions {
   readonly store: KvStore
   readonly hybridClock: HybridClock
   readonly clock: Clock
+  readonly settings: TableSettings
   /** Called after a group that ended transactions here, with their ids. */
   readonly onReleased: (transactionIds: readonly TransactionId[]) => void
 }
@@ -47,14 +49,19 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     live: new Map(),
     pushFloors: new Map(),
   }
+  /** Of the table at the moment; replaced when its schema changes. */
+  settings: TableSettings
   readonly #options: ShardStateOptions
   #sequence = 0
+  /** The view of the newest group whose effects are not in the store yet. */
+  #unwritten: ShardView | undefined
   /** The store's generation that the memory was built from. */
   #generation = 0
   #durableSequence = 0
 
   private constructor(options: ShardStateOptions) {
     this.#options = options
+    this.settings = options.settings
   }
 
   static async open(options: ShardStateOptions): Promise<ShardState> {
@@ -83,23 +90,32 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     return ENDS_GROUP[command.kind]
   }
 
+  isLazy({ command }: ProposedCommand): boolean {
+    return IS_LAZY[command.kind]
+  }
+
   beginGroup(): AppliedGroup<ProposedCommand, void> {
-    const view = new ShardView(this.#options.store)
+    const view = new ShardView(this.#options.store, this.#unwritten)
     const released: Command[] = []
+    let lastSequence = this.#sequence
+    this.#unwritten = view
     return {
       apply: (proposed) => {
         this.#apply(view, proposed)
+        lastSequence = this.#sequence
         if (ENDS_GROUP[proposed.command.kind]) released.push(proposed.command)
       },
-      write: () => this.#write(view.effects),
+      write: ({ sync }) => this.#write(view.effects, sync),
       publish: () => {
-        this.#durableSequence = this.#sequence
+        this.#durableSequence = lastSequence
+        view.release()
+        if (this.#unwritten === view) this.#unwritten = undefined
         this.#publish(released)
       },
     }
   }
 
-  async #write(effects: readonly KvOp[]): Promise<void> {
+  async #write(effects: readonly KvOp[], sync: boolean): Promise<void> {
     const { store } = this.#options
     if (effects.length === 0) return
     if (this.isStale()) {
@@ -108,7 +124,7 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
         'the shard was reopened after a failed write; try again',
       )
     }
-    await store.write(effects, { sync: true })
+    await store.write(effects, { sync })
   }
 
   async recover(): Promise<void> {
@@ -125,6 +141,7 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     this.#generation = generation
     this.#sequence = sequence
     this.#durableSequence = sequence
+    this.#unwritten = undefined
     if (last !== undefined) hybridClock.observeOwn(last.entry.stamp)
     locks.clear()
     for (const hold of holds) locks.add(hold)
@@ -196,6 +213,7 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     const effectsBefore = view.effects.length
     const context: ApplyContext = {
       view,
+      rules: this.settings.rules,
       memory: this.memory,
       sequence: this.#sequence + 1,
       stamp,

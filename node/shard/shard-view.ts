@@ -6,17 +6,20 @@ import type { TransactionId } from './transaction-id.ts'
 import { decodeFinishedMark, encodeFinishedMark } from './transaction-record.ts'
 
 /**
- * The shard's state as a group of commands sees it while it is applied: the store below, the
- * group's own effects above. The effects become one atomic batch.
+ * The shard's state as a group of commands sees it while it is applied: the store at the bottom, the
+ * effects of the group that is being written above it, the group's own on top. The effects become
+ * one atomic batch.
  */
 export class ShardView {
   readonly #store: KvStore
+  #below: ShardView | undefined
   readonly #records = new Map<string, DocumentRecord | undefined>()
   readonly #finished = new Map<TransactionId, Decision>()
   readonly #effects: KvOp[] = []
 
-  constructor(store: KvStore) {
+  constructor(store: KvStore, below?: ShardView) {
     this.#store = store
+    this.#below = below
   }
 
   get effects(): readonly KvOp[] {
@@ -25,12 +28,26 @@ export class ShardView {
 
   /** The newest record under a document key, tombstones included. */
   record(key: Buffer): DocumentRecord | undefined {
-    if (this.#records.size > 0) {
+    if (this.#records.size > 0 || this.#below !== undefined) {
       const name = key.toString('latin1')
-      if (this.#records.has(name)) return this.#records.get(name)
+      const holder = this.#holderOf(name)
+      if (holder !== undefined) return holder.#records.get(name)
     }
     const record = this.#store.get(documentKey(key))
     return record === undefined ? undefined : checkRecord(record)
+  }
+
+  /** The uppermost view that changed the key. */
+  #holderOf(name: string): ShardView | undefined {
+    if (this.#records.has(name)) return this
+    return this.#below === undefined ? undefined : this.#below.#holderOf(name)
+  }
+
+  /** The effects are in the store now: whoever looks through this view finds them there. */
+  release(): void {
+    this.#below = undefined
+    this.#records.clear()
+    this.#finished.clear()
   }
 
   putRecord(key: Buffer, record: DocumentRecord): void {
@@ -54,10 +71,16 @@ export class ShardView {
 
   /** How a transaction ended, if it did and that is still remembered. */
   finished(transactionId: TransactionId): Decision | undefined {
-    const inGroup = this.#finished.get(transactionId)
-    if (inGroup !== undefined) return inGroup
+    const unwritten = this.#finishedInView(transactionId)
+    if (unwritten !== undefined) return unwritten
     const mark = this.#store.get(finishedKey(transactionId))
     return mark === undefined ? undefined : decodeFinishedMark(mark)
+  }
+
+  #finishedInView(transactionId: TransactionId): Decision | undefined {
+    const own = this.#finished.get(transactionId)
+    if (own !== undefined || this.#below === undefined) return own
+    return this.#below.#finishedInView(transactionId)
   }
 
   /** Takes back all effects but the first `count`; marks come last and are never among them. */

@@ -52,7 +52,9 @@ export type ShardState =
  * code drives a shard in this process and one on another machine.
  *
  * Contract:
- * - Whatever a method answers is durable before it answers; a rejection of a write means that its
+ * - Whatever a method answers is durable before it answers, but for `resolve` and `forget`: they are
+ *   in force at once, durable after the next `sync` or write, and found undone if that never came.
+ *   A rejection of a write means that its
  *   outcome is unknown unless the code is INVALID_ARGUMENT, DISK_FULL or OVERLOADED (then: nothing).
  * - `read` answers the newest committed document, or undefined for one that is absent, deleted or
  *   expired; it sees every write acknowledged before the call and never half a transaction. It
@@ -83,6 +85,8 @@ export interface Shard {
     readonly above: Timestamp
     readonly expired: boolean
   }): Promise<TransactionStatus>
+  /** Makes everything answered before the call durable. */
+  sync(): Promise<void>
   heartbeat(transactionId: TransactionId): void
   waitForRelease(
     transactionId: TransactionId,

@@ -1,6 +1,7 @@
 // A few shards with the transaction machinery on top, and nothing above it: for tests that want to
 // stand between the coordinator and the shards.
 
+import { NO_SETTINGS } from '../../node/shard/table-settings.ts'
 import { ManualClock, type Clock } from '../../lib/clock.ts'
 import { silentLog } from '../../lib/log.ts'
 import { seededRandom } from '../../lib/random.ts'
@@ -91,7 +92,7 @@ export class ShardWorld implements AsyncDisposable {
       hybridClock,
       clock,
       router,
-      ttl: this.#options.ttl,
+      settings: { ...NO_SETTINGS, ttl: this.#options.ttl },
     })
     this.local.set(name, shard)
     this.#wrapped.set(name, this.#options.wrap?.(shard, name) ?? shard)

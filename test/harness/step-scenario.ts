@@ -1,3 +1,4 @@
+import { FORGET_PERIOD_MS } from '../../node/coordinator/transaction-finisher.ts'
 // One run through everything that writes more than once, and what must be true of it afterwards
 // however it was cut short. Used by test/integration/step-crash.test.ts.
 
@@ -113,6 +114,7 @@ export async function checkScenario(harness: SwarmHarness, fates: Fates): Promis
   await checkCreate(harness, fates)
   await checkIdempotent(harness, fates)
   expect(await harness.entries('intents'), 'intents').to.deep.equal([])
+  await harness.advance(FORGET_PERIOD_MS)
   expect(await harness.entries('transactions'), 'transaction records').to.deep.equal([])
   const { shards } = await harness.store.status()
   for (const shard of Object.values(shards)) expect(shard.pending_intents).to.equal(0)

@@ -66,7 +66,7 @@ function written(table: ModelTable, writes: Writes): ReadonlyMap<string, Doc> {
   for (const { key, operations, upsert } of writes.transforms) {
     const before = documents.get(key)
     if (before === undefined && !upsert) continue
-    documents.set(key, operations.reduce(transformed, before ?? {}))
+    documents.set(key, checked(table, operations.reduce(transformed, before ?? {})))
   }
   return documents
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { FORGET_PERIOD_MS } from '../../node/coordinator/transaction-finisher.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import {
   checkScenario,
@@ -24,6 +25,7 @@ async function countWrites(): Promise<number> {
   await using harness = await openScenario()
   const before = harness.disk.writeCount
   const fates = await runScenario(harness)
+  await harness.advance(FORGET_PERIOD_MS)
   const writes = harness.disk.writeCount - before
   expect(Object.values(fates).map(({ kind }) => kind)).to.include('acknowledged')
   await checkScenario(harness, fates)
@@ -34,7 +36,9 @@ async function countWrites(): Promise<number> {
 async function crashRun(n: number, moment: Moment): Promise<[SwarmHarness, Fates]> {
   const harness = await openScenario()
   harness.disk.crashAt(harness.disk.writeCount + n, moment)
-  return [harness, await runScenario(harness)]
+  const fates = await runScenario(harness)
+  await harness.advance(FORGET_PERIOD_MS)
+  return [harness, fates]
 }
 
 async function checkAt(place: string, check: () => Promise<void>): Promise<void> {

@@ -21,6 +21,10 @@ class EchoTarget implements GroupTarget<string, string> {
     return command.startsWith('.')
   }
 
+  isLazy(): boolean {
+    return false
+  }
+
   isStale(): boolean {
     return false
   }

@@ -10,6 +10,12 @@ const CURSOR = encodeCursor(BY_PRICE, { values: [12.5], key: Buffer.from('book/1
 const orderedBy = (field: string, cursor: readonly string[] = CURSOR) =>
   JSON.stringify({ order_by: [{ field, desc: true }], search_after: cursor })
 
+const aggregation = (text: string) => parse(`{"aggregations":{"n":${text}}}`).aggregations.get('n')
+const nested = (depth: number) =>
+  '{"type":"terms","field":"f","sub_aggregations":{"n":'.repeat(depth - 1) +
+  '{"type":"count","field":"f"}' +
+  '}}'.repeat(depth - 1)
+
 describe('parseQueryRequest', () => {
   it('finds everything by default, ten hits by score', () => {
     expect(parse('{}')).to.deep.equal({
@@ -128,8 +134,8 @@ describe('parseCursor', () => {
       fc.property(fc.array(value, { maxLength: 4 }), key, (values, bytes) => {
         const order = values.map((_, index) => ({ field: `f${index}`, isDescending: index > 1 }))
         const position = { values, key: Buffer.from(bytes) }
-        const sent: unknown = JSON.parse(JSON.stringify(encodeCursor(order, position)))
-        expect(parseCursor(sent as string[], order, 'search_after')).to.deep.equal(position)
+        const sent = parseExact(JSON.stringify(encodeCursor(order, position)))
+        expect(parseCursor(sent, order, 'search_after')).to.deep.equal(position)
       }),
     )
   })
@@ -142,8 +148,6 @@ describe('parseCursor', () => {
 })
 
 describe('parseQueryRequest: aggregations', () => {
-  const aggregation = (text: string) =>
-    parse(`{"aggregations":{"n":${text}}}`).aggregations.get('n')
   const sub = new Map()
   const cases: Record<string, object> = {
     '{"type":"sum","field":"f"}': { kind: 'metric', metric: 'sum', field: 'f' },
@@ -240,10 +244,6 @@ describe('parseQueryRequest: aggregations', () => {
     })
   }
 
-  const nested = (depth: number) =>
-    '{"type":"terms","field":"f","sub_aggregations":{"n":'.repeat(depth - 1) +
-    '{"type":"count","field":"f"}' +
-    '}}'.repeat(depth - 1)
   const refused: Record<string, string> = {
     '5': 'aggregations.n: must be an object, not number',
     '{"type":"median"}': 'aggregations.n.type: must be one of sum, avg',

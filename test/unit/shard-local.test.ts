@@ -7,12 +7,13 @@ import { parseShardId } from '../../node/shard/shard-id.ts'
 import type { KvStore } from '../../node/storage/kv-store.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
 import { MemoryKvStore } from '../../node/storage/memory-kv-store.ts'
+import { NO_SETTINGS } from '../../node/shard/table-settings.ts'
 import { describeShard, type ShardParts } from '../conformance/shard.ts'
 
 function openShard(store: KvStore, parts: ShardParts): Promise<LocalShard> {
   const id = parseShardId('0000000000000001')
   const range = { start: Buffer.alloc(0), end: undefined }
-  return LocalShard.open({ id, range, store, ttl: undefined, ...parts })
+  return LocalShard.open({ id, range, store, settings: NO_SETTINGS, ...parts })
 }
 
 describeShard('LocalShard in memory', async (parts) => {

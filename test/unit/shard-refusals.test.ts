@@ -4,6 +4,7 @@ import { ManualClock } from '../../lib/clock.ts'
 import { HybridClock, TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
 import { LocalShard } from '../../node/shard/local-shard.ts'
 import { parseShardId } from '../../node/shard/shard-id.ts'
+import { NO_SETTINGS } from '../../node/shard/table-settings.ts'
 import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 import { MemoryKvStore } from '../../node/storage/memory-kv-store.ts'
 import { errorOf } from '../conformance/kv-store.ts'
@@ -22,7 +23,7 @@ describe('a resolution that is refused for want of a timestamp', () => {
       hybridClock,
       clock: new ManualClock(),
       router: { shardAt: () => shard },
-      ttl: undefined,
+      settings: NO_SETTINGS,
     })
     const transactionId = buildTransactionId(hybridClock.now(), '0123456789abcdef')
     const begin = { participants: [anchor] }
@@ -50,7 +51,7 @@ describe('a write that fails halfway, at a damaged block', () => {
       hybridClock,
       clock,
       router: { shardAt: () => shard },
-      ttl: undefined,
+      settings: NO_SETTINGS,
     })
     const damaged = [putOp('whole', 1), putOp(DAMAGED, 1)]
 

@@ -83,6 +83,22 @@ const STEMMED: readonly Row[] = [
   },
   {
     analyzer: 'english',
+    text: 'connect connection connections connected adoption conditional decisions nation question relation',
+    expected: [
+      'connect',
+      'connect',
+      'connect',
+      'connect',
+      'adopt',
+      'condit',
+      'decis',
+      'nation',
+      'question',
+      'relat',
+    ],
+  },
+  {
+    analyzer: 'english',
     text: "the boss's house and the cats' books",
     expected: ['boss', 'hous', 'cat', 'book'],
   },

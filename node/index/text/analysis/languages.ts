@@ -3,13 +3,10 @@
 import { stemmer as arabic } from '@orama/stemmers/arabic'
 import { stemmer as danish } from '@orama/stemmers/danish'
 import { stemmer as dutch } from '@orama/stemmers/dutch'
-import { stemmer as english } from '@orama/stemmers/english'
 import { stemmer as finnish } from '@orama/stemmers/finnish'
 import { stemmer as french } from '@orama/stemmers/french'
 import { stemmer as german } from '@orama/stemmers/german'
 import { stemmer as hungarian } from '@orama/stemmers/hungarian'
-import { stemmer as indonesian } from '@orama/stemmers/indonesian'
-import { stemmer as irish } from '@orama/stemmers/irish'
 import { stemmer as italian } from '@orama/stemmers/italian'
 import { stemmer as norwegian } from '@orama/stemmers/norwegian'
 import { stemmer as portuguese } from '@orama/stemmers/portuguese'
@@ -26,8 +23,6 @@ import { stopwords as finnishStops } from '@orama/stopwords/finnish'
 import { stopwords as frenchStops } from '@orama/stopwords/french'
 import { stopwords as germanStops } from '@orama/stopwords/german'
 import { stopwords as hungarianStops } from '@orama/stopwords/hungarian'
-import { stopwords as indonesianStops } from '@orama/stopwords/indonesian'
-import { stopwords as irishStops } from '@orama/stopwords/irish'
 import { stopwords as italianStops } from '@orama/stopwords/italian'
 import { stopwords as norwegianStops } from '@orama/stopwords/norwegian'
 import { stopwords as portugueseStops } from '@orama/stopwords/portuguese'
@@ -36,6 +31,7 @@ import { stopwords as russianStops } from '@orama/stopwords/russian'
 import { stopwords as spanishStops } from '@orama/stopwords/spanish'
 import { stopwords as swedishStops } from '@orama/stopwords/swedish'
 import { stopwords as turkishStops } from '@orama/stopwords/turkish'
+import { stemEnglish } from './english-stem.ts'
 
 export interface Language {
   readonly name: string
@@ -53,13 +49,11 @@ export const LANGUAGES: readonly Language[] = [
   { name: 'arabic', stem: arabic, stopWords: arabicStops, clitic: undefined },
   { name: 'danish', stem: danish, stopWords: danishStops, clitic: undefined },
   { name: 'dutch', stem: dutch, stopWords: dutchStops, clitic: undefined },
-  { name: 'english', stem: english, stopWords: englishStops, clitic: /'s?$/ },
+  { name: 'english', stem: stemEnglish, stopWords: englishStops, clitic: /'s?$/ },
   { name: 'finnish', stem: finnish, stopWords: finnishStops, clitic: undefined },
   { name: 'french', stem: french, stopWords: frenchStops, clitic: FRENCH_ELISION },
   { name: 'german', stem: german, stopWords: germanStops, clitic: undefined },
   { name: 'hungarian', stem: hungarian, stopWords: hungarianStops, clitic: undefined },
-  { name: 'indonesian', stem: indonesian, stopWords: indonesianStops, clitic: undefined },
-  { name: 'irish', stem: irish, stopWords: irishStops, clitic: undefined },
   { name: 'italian', stem: italian, stopWords: italianStops, clitic: ITALIAN_ELISION },
   { name: 'norwegian', stem: norwegian, stopWords: norwegianStops, clitic: undefined },
   { name: 'portuguese', stem: portuguese, stopWords: portugueseStops, clitic: undefined },

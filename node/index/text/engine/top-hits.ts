@@ -102,6 +102,7 @@ export class TopHits {
   }
 }
 
+/** Below every exact score that rounds to this one in single precision. */
 function justBelow(score: number): number {
-  return score <= 0 ? -1 : score * (1 - 2 * Number.EPSILON)
+  return score <= 0 ? -1 : score * (1 - 2 ** -23)
 }

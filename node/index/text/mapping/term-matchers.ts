@@ -1,7 +1,7 @@
 // Which terms of a dictionary a prefix, a wildcard, a regular expression, a range or a network of
 // addresses means. Each takes time linear in the term, whatever the client wrote.
 
-import * as ipaddr from 'ipaddr.js'
+import ipaddr from 'ipaddr.js'
 import { parseLinearPattern } from '../../../query/linear-pattern.ts'
 import type { TermMatcher } from '../engine-query.ts'
 import type { QueryBounds } from '../../../query/query-tree.ts'

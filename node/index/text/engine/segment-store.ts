@@ -1,0 +1,212 @@
+// The files of an index. Format: docs/formats/text-segment.md, "The directory".
+
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import path from 'node:path'
+import { ServiceError } from '../../../../lib/errors.ts'
+import { ByteBuffer, checksum, readUint32 } from '../segment/byte-buffer.ts'
+import { DiskSegment } from '../segment/disk-segment.ts'
+import type { PageCache } from '../segment/page-cache.ts'
+import { SegmentFile, SegmentOutput } from '../segment/segment-file.ts'
+import type { Bitset } from './bitset.ts'
+
+const MANIFEST = 'manifest'
+const FORMAT_VERSION = 1
+const SEGMENT_FILE = /^\d+\.segment$/
+const OUR_FILE = /^(?:\d+\.segment|\d+-\d+\.deleted|manifest\.new)$/
+
+export interface Manifest {
+  readonly version: number
+  /** Everything up to and with this sequence is in the segments. */
+  readonly checkpoint: number
+  readonly nextId: number
+  readonly segments: readonly ManifestSegment[]
+}
+
+export interface ManifestSegment {
+  readonly id: number
+  readonly bytes: number
+  /** Which file names the deleted documents; 0 if none are deleted. */
+  readonly deletedGeneration: number
+}
+
+/** Without a directory everything stays in memory and there is no manifest. */
+export class SegmentStore {
+  readonly #directory: string | undefined
+  readonly #cache: PageCache
+
+  constructor(directory: string | undefined, cache: PageCache) {
+    this.#directory = directory
+    this.#cache = cache
+    if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 })
+  }
+
+  get isDurable(): boolean {
+    return this.#directory !== undefined
+  }
+
+  newOutput(id: number): SegmentOutput {
+    return new SegmentOutput(this.#path(segmentName(id)))
+  }
+
+  /** `bytes` are those of an index in memory. */
+  openSegment(id: number, bytes: Uint8Array | undefined): DiskSegment {
+    const name = segmentName(id)
+    const file = this.#path(name)
+    const source =
+      file === undefined ? { name, bytes: bytes ?? new Uint8Array(0) } : { name, path: file }
+    const opened = new SegmentFile(source, this.#cache)
+    try {
+      return new DiskSegment(opened)
+    } catch (error) {
+      opened.close()
+      throw error
+    }
+  }
+
+  removeSegment(
+    segment: DiskSegment,
+    { id, deletedGeneration }: Omit<ManifestSegment, 'bytes'>,
+  ): void {
+    segment.file.close()
+    this.#remove(segmentName(id))
+    this.removeDeleted(id, deletedGeneration)
+  }
+
+  /** Removes what a writer that was given up has left. */
+  removeOutput(id: number): void {
+    this.#remove(segmentName(id))
+  }
+
+  /** Durable when it returns, as far as the file goes; the directory is synced by the manifest. */
+  writeDeleted(id: number, generation: number, deleted: Bitset): void {
+    const file = this.#path(deletedName(id, generation))
+    if (file === undefined) return
+    const out = new ByteBuffer()
+    for (const word of deleted) out.writeUint32(word)
+    out.writeUint32(checksum(out.view()))
+    writeDurably(file, out.view())
+  }
+
+  readDeleted({ id, deletedGeneration }: ManifestSegment, docCount: number): Bitset {
+    const words = (docCount + 31) >>> 5
+    const name = deletedName(id, deletedGeneration)
+    const bytes = this.#read(name) ?? fail(`${name} is missing`)
+    const sum = checksum(bytes.subarray(0, words * 4))
+    if (bytes.length !== words * 4 + 4 || readUint32(bytes, words * 4) !== sum) {
+      fail(`${name} is damaged`)
+    }
+    return Uint32Array.from({ length: words }, (_, word) => readUint32(bytes, word * 4))
+  }
+
+  removeDeleted(id: number, generation: number): void {
+    if (generation > 0) this.#remove(deletedName(id, generation))
+  }
+
+  /** Makes a state the one that `open` finds, all or nothing. */
+  writeManifest(manifest: Manifest): void {
+    if (this.#directory === undefined) return
+    const body = JSON.stringify(manifest)
+    const sum = checksum(Buffer.from(body, 'utf8')).toString(16).padStart(8, '0')
+    const file = path.join(this.#directory, MANIFEST)
+    syncDirectory(this.#directory)
+    writeDurably(`${file}.new`, Buffer.from(`${body}\n${sum}\n`, 'utf8'))
+    renameSync(`${file}.new`, file)
+    syncDirectory(this.#directory)
+  }
+
+  /** Undefined for a directory without any index. */
+  readManifest(): Manifest | undefined {
+    const text = this.#read(MANIFEST)?.toString('utf8')
+    if (text === undefined) {
+      const orphan = this.#names().find((name) => SEGMENT_FILE.test(name))
+      return orphan === undefined ? undefined : fail(`${MANIFEST} is missing beside ${orphan}`)
+    }
+    const match = /^(?<body>.*)\n(?<sum>[0-9a-f]{8})\n$/.exec(text)
+    const body = match?.groups?.['body'] ?? ''
+    const sum = checksum(Buffer.from(body, 'utf8')).toString(16).padStart(8, '0')
+    if (match?.groups?.['sum'] !== sum) fail(`${MANIFEST} is damaged`)
+    // The checksum says that it is what we wrote.
+    const manifest = JSON.parse(body) as Manifest
+    if (manifest.version !== FORMAT_VERSION) fail(`${MANIFEST} has version ${manifest.version}`)
+    return manifest
+  }
+
+  /** Removes what a crash has left: files of ours that the manifest does not name. */
+  removeStrangers({ segments }: Manifest): void {
+    const named = new Set(
+      segments.flatMap(({ id, deletedGeneration }) => [
+        segmentName(id),
+        deletedName(id, deletedGeneration),
+      ]),
+    )
+    for (const name of this.#names()) {
+      if (OUR_FILE.test(name) && !named.has(name)) this.#remove(name)
+    }
+  }
+
+  #names(): readonly string[] {
+    return this.#directory === undefined ? [] : readdirSync(this.#directory)
+  }
+
+  #path(name: string): string | undefined {
+    return this.#directory === undefined ? undefined : path.join(this.#directory, name)
+  }
+
+  #read(name: string): Buffer | undefined {
+    const file = this.#path(name)
+    if (file === undefined) return undefined
+    try {
+      return readFileSync(file)
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+      throw error
+    }
+  }
+
+  #remove(name: string): void {
+    const file = this.#path(name)
+    if (file !== undefined) rmSync(file, { force: true })
+  }
+}
+
+function fail(what: string): never {
+  throw new ServiceError('CORRUPTION', `the text index file ${what}; rebuild the index`)
+}
+
+function segmentName(id: number): string {
+  return `${id}.segment`
+}
+
+function deletedName(id: number, generation: number): string {
+  return `${id}-${generation}.deleted`
+}
+
+function writeDurably(file: string, bytes: Uint8Array): void {
+  const fd = openSync(file, 'w', 0o600)
+  try {
+    let from = 0
+    while (from < bytes.length) from += writeSync(fd, bytes, from, bytes.length - from)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function syncDirectory(directory: string): void {
+  const fd = openSync(directory, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,176 @@
+// The first documents of one segment in the order of columns. Inside a segment keyword values are
+// compared by ordinal; what leaves it are values, which compare across segments and shards.
+
+import type { ColumnReader } from '../segment/column.ts'
+import type { Segment } from '../segment/segment.ts'
+import { compareTexts } from '../segment/sliced-sort.ts'
+
+/** Documents without a value come last in either direction. Ties: ascending keys. */
+export type SortField =
+  | { readonly by: 'score'; readonly descending: boolean }
+  | { readonly by: 'key'; readonly descending: boolean }
+  /** The least value of a document counts ascending, the greatest descending. */
+  | { readonly by: 'column'; readonly field: string; readonly descending: boolean }
+
+export type SortValue = number | string | undefined
+
+export interface SortBoundary {
+  readonly sortValues: readonly SortValue[]
+  readonly key: string
+}
+
+export interface SortedHit extends SortBoundary {
+  readonly score: number
+}
+
+export function compareHits(sort: readonly SortField[], a: SortBoundary, b: SortBoundary): number {
+  for (const [i, { descending }] of sort.entries()) {
+    const order = compareValues(a.sortValues[i], b.sortValues[i], descending)
+    if (order !== 0) return order
+  }
+  return compareTexts(a.key, b.key)
+}
+
+function compareValues(a: SortValue, b: SortValue, descending: boolean): number {
+  if (a === b) return 0
+  if (a === undefined) return 1
+  if (b === undefined) return -1
+  return a < b === descending ? 1 : -1
+}
+
+interface Candidate {
+  readonly doc: number
+  readonly score: number
+  /** Smaller comes first; Infinity for no value. */
+  readonly ranks: readonly number[]
+}
+
+export class SortedHits {
+  readonly #segment: Segment
+  readonly #sort: readonly SortField[]
+  readonly #columns: readonly (ColumnReader | undefined)[]
+  readonly #limit: number
+  readonly #after: { readonly ranks: readonly number[]; readonly key: string } | undefined
+  #kept: Candidate[] = []
+  #worst: Candidate | undefined
+
+  constructor(
+    segment: Segment,
+    options: { limit: number; sort: readonly SortField[]; after: SortBoundary | undefined },
+  ) {
+    this.#segment = segment
+    this.#sort = options.sort
+    this.#limit = options.limit
+    this.#columns = options.sort.map((field) =>
+      field.by === 'column' ? segment.field(field.field)?.column : undefined,
+    )
+    this.#after =
+      options.after === undefined
+        ? undefined
+        : {
+            ranks: options.sort.map((field, i) =>
+              this.#rankOfValue(field, this.#columns[i], options.after?.sortValues[i]),
+            ),
+            key: options.after.key,
+          }
+  }
+
+  offer(doc: number, exactScore: number): void {
+    if (this.#limit === 0) return
+    const score = Math.fround(exactScore)
+    const ranks = this.#sort.map((field, i) =>
+      this.#rankOf(field, this.#columns[i], { doc, score }),
+    )
+    const candidate = { doc, score, ranks }
+    if (this.#worst !== undefined && this.#compare(candidate, this.#worst) >= 0) return
+    if (!this.#isPastBoundary(candidate)) return
+    this.#kept.push(candidate)
+    if (this.#kept.length >= this.#limit * 2 + 64) this.#trim()
+  }
+
+  finish(): SortedHit[] {
+    this.#trim()
+    return this.#kept.map(({ doc, score }) => ({
+      key: this.#segment.key(doc),
+      score,
+      sortValues: this.#sort.map((field, i) =>
+        this.#valueOf(field, this.#columns[i], { doc, score }),
+      ),
+    }))
+  }
+
+  #trim(): void {
+    this.#kept = this.#kept.toSorted((a, b) => this.#compare(a, b)).slice(0, this.#limit)
+    if (this.#kept.length === this.#limit) this.#worst = this.#kept.at(-1)
+  }
+
+  #compare(a: Candidate, b: Candidate): number {
+    for (const [i, field] of this.#sort.entries()) {
+      const order =
+        field.by === 'key'
+          ? this.#compareKeys(a.doc, b.doc) * (field.descending ? -1 : 1)
+          : compareRanks(a.ranks[i] ?? 0, b.ranks[i] ?? 0)
+      if (order !== 0) return order
+    }
+    return this.#compareKeys(a.doc, b.doc)
+  }
+
+  #compareKeys(a: number, b: number): number {
+    if (this.#segment.isKeyOrdered) return a - b
+    return compareTexts(this.#segment.key(a), this.#segment.key(b))
+  }
+
+  #isPastBoundary({ doc, ranks }: Candidate): boolean {
+    if (this.#after === undefined) return true
+    for (const [i, field] of this.#sort.entries()) {
+      const order =
+        field.by === 'key'
+          ? compareTexts(this.#segment.key(doc), this.#after.key) * (field.descending ? -1 : 1)
+          : compareRanks(ranks[i] ?? 0, this.#after.ranks[i] ?? 0)
+      if (order !== 0) return order > 0
+    }
+    return this.#segment.key(doc) > this.#after.key
+  }
+
+  #rankOf(
+    field: SortField,
+    column: ColumnReader | undefined,
+    hit: { readonly doc: number; readonly score: number },
+  ): number {
+    if (field.by === 'key') return 0
+    const sign = field.descending ? -1 : 1
+    if (field.by === 'score') return hit.score * sign
+    const count = column?.count(hit.doc) ?? 0
+    if (column === undefined || count === 0) return Infinity
+    return column.value(hit.doc, field.descending ? count - 1 : 0) * sign
+  }
+
+  #valueOf(
+    field: SortField,
+    column: ColumnReader | undefined,
+    hit: { readonly doc: number; readonly score: number },
+  ): SortValue {
+    if (field.by === 'score') return hit.score
+    if (field.by === 'key') return this.#segment.key(hit.doc)
+    const count = column?.count(hit.doc) ?? 0
+    if (column === undefined || count === 0) return undefined
+    const value = column.value(hit.doc, field.descending ? count - 1 : 0)
+    return column.kind === 'keyword' ? column.termOf(value) : value
+  }
+
+  /** A text that the segment lacks ranks between its neighbours. */
+  #rankOfValue(field: SortField, column: ColumnReader | undefined, value: SortValue): number {
+    if (value === undefined) return Infinity
+    const sign = field.descending ? -1 : 1
+    if (typeof value === 'number') return value * sign
+    if (column === undefined) return 0
+    const ordinal = column.ordinalOf(value)
+    const isThere = ordinal < column.ordinalCount && column.termOf(ordinal) === value
+    return (isThere ? ordinal : ordinal - 0.5) * sign
+  }
+}
+
+function compareRanks(a: number, b: number): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

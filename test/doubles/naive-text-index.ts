@@ -1,0 +1,196 @@
+// BM25's formula applied to every document, one after the other: what the engine is checked
+// against. It shares nothing with the engine but the types and the quantised lengths.
+
+import type { EngineQuery } from '../../node/index/text/engine-query.ts'
+import type {
+  IndexableDocument,
+  IndexableField,
+} from '../../node/index/text/indexable-document.ts'
+import { byteOfLength, lengthOfByte } from '../../node/index/text/segment/small-float.ts'
+
+export interface NaiveHit {
+  readonly key: string
+  readonly score: number
+}
+
+export class NaiveTextIndex {
+  readonly documents = new Map<string, IndexableDocument>()
+
+  upsert(document: IndexableDocument): void {
+    this.documents.set(textOf(document.key), document)
+  }
+
+  delete(key: Uint8Array): void {
+    this.documents.delete(textOf(key))
+  }
+
+  /** Every hit, best first, then by key. */
+  search(query: EngineQuery, nowMs: number, filter?: EngineQuery): NaiveHit[] {
+    const hits: NaiveHit[] = []
+    for (const [key, document] of this.documents) {
+      if (document.expiresAtMs > 0 && document.expiresAtMs <= nowMs) continue
+      if (filter !== undefined && this.#score(document, filter) === undefined) continue
+      const score = this.#score(document, query)
+      if (score !== undefined) hits.push({ key, score: Math.fround(score) })
+    }
+    return hits.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1))
+  }
+
+  /** Undefined if the document does not match. */
+  #score(document: IndexableDocument, query: EngineQuery): number | undefined {
+    const constant = (matches: boolean): number | undefined =>
+      matches && query.kind !== 'none' ? query.boost : undefined
+    switch (query.kind) {
+      case 'none':
+        return undefined
+      case 'all':
+        return query.boost
+      case 'term':
+        return this.#bm25(document, query, [query.term], frequencyOf(document, query))
+      case 'expand':
+        return constant(
+          termsOf(fieldOf(document, query.field)).some(
+            (term) => term.startsWith(query.matcher.prefix) && query.matcher.matches(term),
+          ),
+        )
+      case 'phrase': {
+        const frequency = phraseFrequency(document, query)
+        return this.#bm25(document, query, query.positions.map(({ terms }) => terms), frequency)
+      }
+      case 'range': {
+        const field = fieldOf(document, query.field)
+        const values = field?.kind === 'number' ? field.values : []
+        return constant(values.some((value) => value >= query.min && value <= query.max))
+      }
+      case 'area': {
+        const field = fieldOf(document, query.field)
+        const values = field?.kind === 'point' ? field.values : []
+        return constant(values.some(({ lon, lat }) => query.contains(lon, lat)))
+      }
+      case 'keys':
+        return constant(query.keys.some((key) => textOf(key) === textOf(document.key)))
+      case 'key-prefix':
+        return constant(textOf(document.key).startsWith(textOf(query.prefix)))
+      case 'boolean':
+        return this.#boolean(document, query)
+      case 'best': {
+        const scores = query.parts.map((part) => this.#score(document, part))
+        const found = scores.filter((score) => score !== undefined)
+        return found.length === 0 ? undefined : Math.max(...found) * query.boost
+      }
+    }
+  }
+
+  #boolean(
+    document: IndexableDocument,
+    query: Extract<EngineQuery, { kind: 'boolean' }>,
+  ): number | undefined {
+    const scores = (parts: readonly EngineQuery[]) =>
+      parts.map((part) => this.#score(document, part))
+    const must = scores(query.must)
+    const filter = scores(query.filter)
+    const should = scores(query.should).filter((score) => score !== undefined)
+    if ([...must, ...filter].includes(undefined)) return undefined
+    if (scores(query.mustNot).some((score) => score !== undefined)) return undefined
+    const parts = query.must.length + query.filter.length
+    if (parts + query.should.length + query.mustNot.length === 0) return undefined
+    const needed = parts === 0 && query.should.length > 0 ? 1 : 0
+    if (should.length < Math.max(query.minShould, needed)) return undefined
+    return [...must, ...should].reduce<number>((sum, score) => sum + (score ?? 0), 0) * query.boost
+  }
+
+  #bm25(
+    document: IndexableDocument,
+    { field, boost }: { readonly field: string; readonly boost: number },
+    parts: readonly (string | readonly string[])[],
+    frequency: number,
+  ): number | undefined {
+    if (frequency === 0) return undefined
+    const all = [...this.documents.values()]
+    const lengths = all.map((other) => lengthOf(other, field)).filter((length) => length > 0)
+    const isText = fieldOf(document, field)?.kind === 'text'
+    const docCount = isText ? lengths.length : all.length
+    const average = lengths.reduce((sum, length) => sum + length, 0) / lengths.length
+    const own = isText ? lengthOf(document, field) : 0
+    const lengthRatio = own > 0 ? own / average : 1
+    const docFreq = (term: string): number =>
+      all.filter((other) => termsOf(fieldOf(other, field)).includes(term)).length
+    const idf = parts.map((part) => {
+      const n = Math.max(...[part].flat().map(docFreq))
+      return Math.log(1 + (docCount - n + 0.5) / (n + 0.5))
+    })
+    const weight = idf.reduce((sum, value) => sum + value, 0) * boost
+    return (
+      (weight * (frequency * 2.2)) / (frequency + 1.2 * (1 - 0.75 + 0.75 * lengthRatio))
+    )
+  }
+}
+
+function textOf(key: Uint8Array): string {
+  return Buffer.from(key).toString('latin1')
+}
+
+function fieldOf(document: IndexableDocument, name: string): IndexableField | undefined {
+  return document.fields.find((field) => field.name === name)
+}
+
+function termsOf(field: IndexableField | undefined): readonly string[] {
+  if (field?.kind === 'text') return field.tokens.map(({ term }) => term)
+  return field?.kind === 'keyword' ? field.values : []
+}
+
+function lengthOf(document: IndexableDocument, name: string): number {
+  const field = fieldOf(document, name)
+  return field?.kind === 'text' ? lengthOfByte(byteOfLength(field.length)) : 0
+}
+
+function frequencyOf(
+  document: IndexableDocument,
+  query: { readonly field: string; readonly term: string },
+): number {
+  const field = fieldOf(document, query.field)
+  const found = termsOf(field).filter((term) => term === query.term).length
+  return field?.kind === 'keyword' ? Math.min(found, 1) : found
+}
+
+function phraseFrequency(
+  document: IndexableDocument,
+  query: Extract<EngineQuery, { kind: 'phrase' }>,
+): number {
+  const field = fieldOf(document, query.field)
+  const tokens = field?.kind === 'text' ? field.tokens : []
+  const lists = query.positions.map(({ offset, terms }) =>
+    tokens
+      .filter(({ term }) => terms.includes(term))
+      .map(({ position }) => position - offset),
+  )
+  if (lists.length === 0 || lists.some((list) => list.length === 0)) return 0
+  const [first = []] = lists
+  if (query.slop === 0 || lists.length === 1) {
+    return new Set(first.filter((at) => lists.every((list) => list.includes(at)))).size
+  }
+  return sloppyFrequency(lists, query)
+}
+
+/** Moves the list with the least entry on until it is not the least, and counts the narrowest. */
+function sloppyFrequency(
+  lists: readonly (readonly number[])[],
+  { slop, positions }: Extract<EngineQuery, { kind: 'phrase' }>,
+): number {
+  const rest = lists.map((list) => [...list])
+  let frequency = 0
+  while (rest.every((list) => list.length > 0)) {
+    const heads = rest.map((list) => list[0]!)
+    const least = heads.indexOf(Math.min(...heads))
+    const next = Math.min(...heads.filter((_, i) => i !== least))
+    const greatest = Math.max(...heads)
+    let width = Infinity
+    while (rest[least]!.length > 0 && rest[least]![0]! <= next) {
+      const tokens = rest.map((list, i) => list[0]! + positions[i]!.offset)
+      if (new Set(tokens).size === lists.length) width = Math.min(width, greatest - rest[least]![0]!)
+      rest[least]!.shift()
+    }
+    if (width <= slop) frequency += 1 / (1 + width)
+  }
+  return frequency
+}
