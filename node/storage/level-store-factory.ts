@@ -12,6 +12,10 @@ import type { LevelOptions } from './level-kv-store.ts'
 /** Our own names, never a user's: so a wrong one is a bug and not a refusal. */
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/
 const REMOVED = '.removed'
+const MIB = 1024 * 1024
+const WRITE_BUFFERS_BYTES = 64 * MIB
+const WRITE_BUFFER_BYTES_MIN = 4 * MIB
+const WRITE_BUFFER_BYTES_MAX = 32 * MIB
 
 /**
  * A store must be closed before it is destroyed. The factory itself holds nothing open.
@@ -37,7 +41,9 @@ export class LevelStoreFactory implements KvStoreFactory {
   async open(name: string): Promise<LevelKvStore> {
     const directory = this.#directoryOf(name)
     const isNew = !(await exists(directory))
-    const store = await LevelKvStore.open(directory, this.#options)
+    const storeCount = (await this.list()).length + (isNew ? 1 : 0)
+    const writeBufferBytes = this.#options.writeBufferBytes ?? writeBufferShare(storeCount)
+    const store = await LevelKvStore.open(directory, { ...this.#options, writeBufferBytes })
     if (isNew) await syncDirectory(this.#root)
     return store
   }
@@ -72,6 +78,12 @@ export class LevelStoreFactory implements KvStoreFactory {
     assert(NAME.test(name), `a store name matches ${NAME}: "${name}"`)
     return path.join(this.#root, name)
   }
+}
+
+/** Few stores get large buffers, which spares compaction; many stores share the memory. */
+function writeBufferShare(storeCount: number): number {
+  const share = Math.floor(WRITE_BUFFERS_BYTES / storeCount)
+  return Math.min(WRITE_BUFFER_BYTES_MAX, Math.max(WRITE_BUFFER_BYTES_MIN, share))
 }
 
 async function exists(directory: string): Promise<boolean> {

@@ -2,10 +2,7 @@
 // against. It shares nothing with the engine but the types and the quantised lengths.
 
 import type { EngineQuery } from '../../node/index/text/engine-query.ts'
-import type {
-  IndexableDocument,
-  IndexableField,
-} from '../../node/index/text/indexable-document.ts'
+import type { IndexableDocument, IndexableField } from '../../node/index/text/indexable-document.ts'
 import { byteOfLength, lengthOfByte } from '../../node/index/text/segment/small-float.ts'
 
 export interface NaiveHit {
@@ -15,12 +12,16 @@ export interface NaiveHit {
 
 export class NaiveTextIndex {
   readonly documents = new Map<string, IndexableDocument>()
+  /** Counts over all documents, by what was counted; emptied by every change. */
+  readonly #counts = new Map<string, number>()
 
   upsert(document: IndexableDocument): void {
+    this.#counts.clear()
     this.documents.set(textOf(document.key), document)
   }
 
   delete(key: Uint8Array): void {
+    this.#counts.clear()
     this.documents.delete(textOf(key))
   }
 
@@ -55,7 +56,12 @@ export class NaiveTextIndex {
         )
       case 'phrase': {
         const frequency = phraseFrequency(document, query)
-        return this.#bm25(document, query, query.positions.map(({ terms }) => terms), frequency)
+        return this.#bm25(
+          document,
+          query,
+          query.positions.map(({ terms }) => terms),
+          frequency,
+        )
       }
       case 'range': {
         const field = fieldOf(document, query.field)
@@ -106,23 +112,31 @@ export class NaiveTextIndex {
     frequency: number,
   ): number | undefined {
     if (frequency === 0) return undefined
-    const all = [...this.documents.values()]
-    const lengths = all.map((other) => lengthOf(other, field)).filter((length) => length > 0)
+    const sum = (what: string, valueOf: (other: IndexableDocument) => number): number =>
+      this.#sum(`${field} ${what}`, valueOf)
     const isText = fieldOf(document, field)?.kind === 'text'
-    const docCount = isText ? lengths.length : all.length
-    const average = lengths.reduce((sum, length) => sum + length, 0) / lengths.length
+    const withField = sum('documents', (other) => (lengthOf(other, field) > 0 ? 1 : 0))
+    const docCount = isText ? withField : this.documents.size
+    const average = sum('lengths', (other) => lengthOf(other, field)) / withField
     const own = isText ? lengthOf(document, field) : 0
     const lengthRatio = own > 0 ? own / average : 1
     const docFreq = (term: string): number =>
-      all.filter((other) => termsOf(fieldOf(other, field)).includes(term)).length
+      sum(`term ${term}`, (other) => (termsOf(fieldOf(other, field)).includes(term) ? 1 : 0))
     const idf = parts.map((part) => {
       const n = Math.max(...[part].flat().map(docFreq))
       return Math.log(1 + (docCount - n + 0.5) / (n + 0.5))
     })
     const weight = idf.reduce((sum, value) => sum + value, 0) * boost
-    return (
-      (weight * (frequency * 2.2)) / (frequency + 1.2 * (1 - 0.75 + 0.75 * lengthRatio))
-    )
+    return (weight * (frequency * 2.2)) / (frequency + 1.2 * (1 - 0.75 + 0.75 * lengthRatio))
+  }
+
+  #sum(what: string, valueOf: (document: IndexableDocument) => number): number {
+    const known = this.#counts.get(what)
+    if (known !== undefined) return known
+    let sum = 0
+    for (const document of this.documents.values()) sum += valueOf(document)
+    this.#counts.set(what, sum)
+    return sum
   }
 }
 
@@ -160,9 +174,7 @@ function phraseFrequency(
   const field = fieldOf(document, query.field)
   const tokens = field?.kind === 'text' ? field.tokens : []
   const lists = query.positions.map(({ offset, terms }) =>
-    tokens
-      .filter(({ term }) => terms.includes(term))
-      .map(({ position }) => position - offset),
+    tokens.filter(({ term }) => terms.includes(term)).map(({ position }) => position - offset),
   )
   if (lists.length === 0 || lists.some((list) => list.length === 0)) return 0
   const [first = []] = lists
@@ -187,7 +199,8 @@ function sloppyFrequency(
     let width = Infinity
     while (rest[least]!.length > 0 && rest[least]![0]! <= next) {
       const tokens = rest.map((list, i) => list[0]! + positions[i]!.offset)
-      if (new Set(tokens).size === lists.length) width = Math.min(width, greatest - rest[least]![0]!)
+      if (new Set(tokens).size === lists.length)
+        width = Math.min(width, greatest - rest[least]![0]!)
       rest[least]!.shift()
     }
     if (width <= slop) frequency += 1 / (1 + width)

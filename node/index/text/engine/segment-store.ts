@@ -136,7 +136,7 @@ export class SegmentStore {
     const sum = checksum(Buffer.from(body, 'utf8')).toString(16).padStart(8, '0')
     if (match?.groups?.['sum'] !== sum) fail(`${MANIFEST} is damaged`)
     // The checksum says that it is what we wrote.
-    const manifest = JSON.parse(body) as Manifest
+    const manifest: Manifest = JSON.parse(body)
     if (manifest.version !== FORMAT_VERSION) fail(`${MANIFEST} has version ${manifest.version}`)
     return manifest
   }

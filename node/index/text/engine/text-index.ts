@@ -254,7 +254,8 @@ export class TextIndex {
     yield
     const part = yield* this.#write([frozen])
     // No merge ends while a flush is under way, so every segment is one of those at the start.
-    for (const { live } of this.#parts) live.checkpointed = must(logLengths.get(live.id), 'a length')
+    for (const { live } of this.#parts)
+      live.checkpointed = must(logLengths.get(live.id), 'a length')
     this.#frozen = undefined
     if (part !== undefined) this.#parts.push(part)
     this.#checkpoint = sequence

@@ -42,8 +42,9 @@ export class DiskSegment implements Segment {
   constructor(file: SegmentFile) {
     this.file = file
     // The description's checksum has been verified: it is what the writer wrote.
-    this.#description = JSON.parse(file.description) as SegmentDescription
-    const { docCount, keys, filter, expiry, fields } = this.#description
+    const description: SegmentDescription = JSON.parse(file.description)
+    this.#description = description
+    const { docCount, keys, filter, expiry, fields } = description
     this.docCount = docCount
     this.firstExpiryMs = expiry?.firstMs ?? Infinity
     this.#keys = new DictionaryReader(file, keys, 'latin1')

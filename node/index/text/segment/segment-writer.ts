@@ -37,8 +37,10 @@ export function* writeSegment(
   inputs: readonly SegmentInput[],
   out: SegmentOutput,
 ): Generator<void, WrittenSegment> {
-  const docMaps = inputs.map(({ segment, isDropped }) =>
-    Int32Array.from({ length: segment.docCount }, (_, doc) => (isDropped(doc) ? -1 : 0)),
+  const docMaps = inputs.map((input) =>
+    Int32Array.from({ length: input.segment.docCount }, (_, doc) =>
+      input.isDropped(doc) ? -1 : 0,
+    ),
   )
   const segments = inputs.map(({ segment }) => segment)
   for (const segment of segments) yield* segment.prepareMerge()
