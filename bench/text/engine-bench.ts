@@ -116,6 +116,11 @@ function measure(index: TextIndex, make: () => EngineQuery): string {
   return figures.map((ms) => ms.toFixed(3).padStart(9)).join('')
 }
 
+function textBytesOf({ fields }: IndexableDocument): number {
+  const tokens = fields.flatMap((field) => (field.kind === 'text' ? field.tokens : []))
+  return tokens.reduce((sum, { term: text }) => sum + text.length + 1, 0)
+}
+
 function ingest(index: TextIndex, words: ZipfWords, random: Random): string[] {
   let textBytes = 0
   let ingestMs = 0
@@ -123,12 +128,7 @@ function ingest(index: TextIndex, words: ZipfWords, random: Random): string[] {
   const stepMs = new Samples()
   for (let from = 0; from < documents; from += BATCH) {
     const upserts = Array.from({ length: BATCH }, (_, i) => documentOf(words, random, from + i))
-    for (const { fields } of upserts) {
-      for (const field of fields) {
-        if (field.kind !== 'text') continue
-        for (const token of field.tokens) textBytes += token.term.length + 1
-      }
-    }
+    for (const document of upserts) textBytes += textBytesOf(document)
     const startMs = systemClock.monotonicMs()
     index.apply({ sequence: from + BATCH, upserts, deletes: [] })
     const appliedMs = systemClock.monotonicMs()

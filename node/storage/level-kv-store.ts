@@ -9,6 +9,8 @@
 //       changes and the listeners run before the next write is admitted.
 //   L3  Reads go on while writes are refused, except during the reopening itself.
 
+import { readdirSync, statSync } from 'node:fs'
+import path from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -48,7 +50,6 @@ export class LevelKvStore implements KvStore {
   readonly #directory: string
   readonly #clock: Clock
   readonly #guard: DiskGuard | undefined
-  readonly #reopenBytes: number
   readonly #queue = new WriteQueue((batch) => this.#apply(batch))
   readonly #reopenListeners = new Set<() => void>()
   readonly #closing = new AbortController()
@@ -63,7 +64,6 @@ export class LevelKvStore implements KvStore {
     this.#directory = db.location
     this.#clock = options.clock
     this.#guard = options.guard
-    this.#reopenBytes = 2 * writeBufferBytesOf(options) + REOPEN_EXTRA_BYTES
   }
 
   static async open(directory: string, options: LevelOptions): Promise<LevelKvStore> {
@@ -219,9 +219,16 @@ export class LevelKvStore implements KvStore {
       } catch {
         break // closed while asleep: the normal way out
       }
-      if (guard.hasRoomFor(this.#reopenBytes)) await this.#reopen()
+      if (guard.hasRoomFor(this.#reopenBytes())) await this.#reopen()
     }
     this.#recovering = undefined
+  }
+
+  /** A start writes the content of the log as tables, beside it, before the log can go. */
+  #reopenBytes(): number {
+    const logs = readdirSync(this.#directory).filter((name) => name.endsWith('.log'))
+    const sizes = logs.map((name) => statSync(path.join(this.#directory, name)).size)
+    return sizes.reduce((sum, size) => sum + size, REOPEN_EXTRA_BYTES)
   }
 
   async #reopen(): Promise<void> {

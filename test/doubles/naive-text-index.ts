@@ -1,6 +1,7 @@
 // BM25's formula applied to every document, one after the other: what the engine is checked
 // against. It shares nothing with the engine but the types and the quantised lengths.
 
+import { unreachable } from '../../lib/assert.ts'
 import type { EngineQuery } from '../../node/index/text/engine-query.ts'
 import type { IndexableDocument, IndexableField } from '../../node/index/text/indexable-document.ts'
 import { byteOfLength, lengthOfByte } from '../../node/index/text/segment/small-float.ts'
@@ -39,8 +40,7 @@ export class NaiveTextIndex {
 
   /** Undefined if the document does not match. */
   #score(document: IndexableDocument, query: EngineQuery): number | undefined {
-    const constant = (matches: boolean): number | undefined =>
-      matches && query.kind !== 'none' ? query.boost : undefined
+    if (isConstant(query)) return matchesConstant(document, query) ? query.boost : undefined
     switch (query.kind) {
       case 'none':
         return undefined
@@ -48,12 +48,6 @@ export class NaiveTextIndex {
         return query.boost
       case 'term':
         return this.#bm25(document, query, [query.term], frequencyOf(document, query))
-      case 'expand':
-        return constant(
-          termsOf(fieldOf(document, query.field)).some(
-            (term) => term.startsWith(query.matcher.prefix) && query.matcher.matches(term),
-          ),
-        )
       case 'phrase': {
         const frequency = phraseFrequency(document, query)
         return this.#bm25(
@@ -63,20 +57,6 @@ export class NaiveTextIndex {
           frequency,
         )
       }
-      case 'range': {
-        const field = fieldOf(document, query.field)
-        const values = field?.kind === 'number' ? field.values : []
-        return constant(values.some((value) => value >= query.min && value <= query.max))
-      }
-      case 'area': {
-        const field = fieldOf(document, query.field)
-        const values = field?.kind === 'point' ? field.values : []
-        return constant(values.some(({ lon, lat }) => query.contains(lon, lat)))
-      }
-      case 'keys':
-        return constant(query.keys.some((key) => textOf(key) === textOf(document.key)))
-      case 'key-prefix':
-        return constant(textOf(document.key).startsWith(textOf(query.prefix)))
       case 'boolean':
         return this.#boolean(document, query)
       case 'best': {
@@ -84,6 +64,8 @@ export class NaiveTextIndex {
         const found = scores.filter((score) => score !== undefined)
         return found.length === 0 ? undefined : Math.max(...found) * query.boost
       }
+      default:
+        return unreachable(query)
     }
   }
 
@@ -112,16 +94,16 @@ export class NaiveTextIndex {
     frequency: number,
   ): number | undefined {
     if (frequency === 0) return undefined
-    const sum = (what: string, valueOf: (other: IndexableDocument) => number): number =>
-      this.#sum(`${field} ${what}`, valueOf)
+    const count = (what: string, valueOf: (other: IndexableDocument) => number): number =>
+      this.#count(`${field} ${what}`, valueOf)
     const isText = fieldOf(document, field)?.kind === 'text'
-    const withField = sum('documents', (other) => (lengthOf(other, field) > 0 ? 1 : 0))
+    const withField = count('documents', (other) => (lengthOf(other, field) > 0 ? 1 : 0))
     const docCount = isText ? withField : this.documents.size
-    const average = sum('lengths', (other) => lengthOf(other, field)) / withField
+    const average = count('lengths', (other) => lengthOf(other, field)) / withField
     const own = isText ? lengthOf(document, field) : 0
     const lengthRatio = own > 0 ? own / average : 1
     const docFreq = (term: string): number =>
-      sum(`term ${term}`, (other) => (termsOf(fieldOf(other, field)).includes(term) ? 1 : 0))
+      count(`term ${term}`, (other) => (termsOf(fieldOf(other, field)).includes(term) ? 1 : 0))
     const idf = parts.map((part) => {
       const n = Math.max(...[part].flat().map(docFreq))
       return Math.log(1 + (docCount - n + 0.5) / (n + 0.5))
@@ -130,13 +112,49 @@ export class NaiveTextIndex {
     return (weight * (frequency * 2.2)) / (frequency + 1.2 * (1 - 0.75 + 0.75 * lengthRatio))
   }
 
-  #sum(what: string, valueOf: (document: IndexableDocument) => number): number {
+  #count(what: string, valueOf: (document: IndexableDocument) => number): number {
     const known = this.#counts.get(what)
     if (known !== undefined) return known
     let sum = 0
     for (const document of this.documents.values()) sum += valueOf(document)
     this.#counts.set(what, sum)
     return sum
+  }
+}
+
+type ConstantQuery = Exclude<
+  EngineQuery,
+  { kind: 'none' | 'all' | 'term' | 'phrase' | 'boolean' | 'best' }
+>
+
+const SCORED: ReadonlySet<string> = new Set(['none', 'all', 'term', 'phrase', 'boolean', 'best'])
+
+function isConstant(query: EngineQuery): query is ConstantQuery {
+  return !SCORED.has(query.kind)
+}
+
+function matchesConstant(document: IndexableDocument, query: ConstantQuery): boolean {
+  switch (query.kind) {
+    case 'expand':
+      return termsOf(fieldOf(document, query.field)).some(
+        (term) => term.startsWith(query.matcher.prefix) && query.matcher.matches(term),
+      )
+    case 'range': {
+      const field = fieldOf(document, query.field)
+      const values = field?.kind === 'number' ? field.values : []
+      return values.some((value) => value >= query.min && value <= query.max)
+    }
+    case 'area': {
+      const field = fieldOf(document, query.field)
+      const values = field?.kind === 'point' ? field.values : []
+      return values.some(({ lon, lat }) => query.contains(lon, lat))
+    }
+    case 'keys':
+      return query.keys.some((key) => textOf(key) === textOf(document.key))
+    case 'key-prefix':
+      return textOf(document.key).startsWith(textOf(query.prefix))
+    default:
+      return unreachable(query)
   }
 }
 
@@ -199,8 +217,8 @@ function sloppyFrequency(
     let width = Infinity
     while (rest[least]!.length > 0 && rest[least]![0]! <= next) {
       const tokens = rest.map((list, i) => list[0]! + positions[i]!.offset)
-      if (new Set(tokens).size === lists.length)
-        width = Math.min(width, greatest - rest[least]![0]!)
+      const isApart = new Set(tokens).size === lists.length
+      if (isApart) width = Math.min(width, greatest - rest[least]![0]!)
       rest[least]!.shift()
     }
     if (width <= slop) frequency += 1 / (1 + width)

@@ -13,7 +13,7 @@ import type { SearchResult } from '../../node/index/text/engine/search.ts'
 import { defaultTextIndexLimits, TextIndex } from '../../node/index/text/engine/text-index.ts'
 import { NaiveTextIndex, type NaiveHit } from '../doubles/naive-text-index.ts'
 
-const ROUNDS = 60
+const ROUNDS = 150
 const STEPS = 30
 const NOW_MS = 1000
 
@@ -83,29 +83,20 @@ class World {
     const words = (most: number): EngineQuery[] =>
       Array.from({ length: 1 + this.below(most) }, () => this.#termQuery())
     const none = { must: [], should: [], minShould: 0, mustNot: [], filter: [] }
-    switch (this.below(depth > 0 ? 14 : 9)) {
+    switch (this.below(depth > 0 ? 10 : 5)) {
       case 0:
-        return { kind: 'expand', field: 'body', ...this.#expansion(), boost }
       case 1:
-        return this.#phrase(boost)
       case 2:
-        return { kind: 'range', field: 'rank', min: this.below(8), max: 2 + this.below(8), boost }
+        return this.#constantQuery(boost)
       case 3:
-        return this.#area(boost)
+        return this.#phrase(boost)
       case 4:
-        return { kind: 'keys', keys: [this.key(), this.key()], boost }
-      case 5:
-        return { kind: 'key-prefix', prefix: Buffer.from(`k${this.below(10)}`), boost }
-      case 6:
-        return this.below(2) === 0 ? { kind: 'all', boost } : { kind: 'none' }
-      case 7:
-      case 8:
         return this.#termQuery()
-      case 9:
+      case 5:
         return { kind: 'boolean', ...none, should: words(5), boost }
-      case 10:
+      case 6:
         return { kind: 'boolean', ...none, must: words(3), boost, mustNot: parts(1) }
-      case 11:
+      case 7:
         return { kind: 'best', parts: [this.query(depth - 1), ...parts(2)], boost }
       default: {
         const should = parts(3)
@@ -114,6 +105,29 @@ class World {
         return { kind: 'boolean', ...lists, minShould, boost }
       }
     }
+  }
+
+  #constantQuery(boost: number): EngineQuery {
+    switch (this.below(4)) {
+      case 0:
+        return { kind: 'expand', field: 'body', ...this.#expansion(), boost }
+      case 1:
+        return { kind: 'range', field: 'rank', min: this.below(8), max: 2 + this.below(8), boost }
+      case 2:
+        return this.#area(boost)
+      default:
+        return this.#keyQuery(boost)
+    }
+  }
+
+  #keyQuery(boost: number): EngineQuery {
+    const queries: readonly EngineQuery[] = [
+      { kind: 'keys', keys: [this.key(), this.key()], boost },
+      { kind: 'key-prefix', prefix: Buffer.from(`k${this.below(10)}`), boost },
+      { kind: 'all', boost },
+      { kind: 'none' },
+    ]
+    return queries[this.below(queries.length)]!
   }
 
   #termQuery(): EngineQuery {

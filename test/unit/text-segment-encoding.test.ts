@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import fc from 'fast-check'
+import { array, assert, maxSafeNat, property } from 'fast-check'
 import {
   bitsOf,
   packBlock,
@@ -29,8 +29,8 @@ describe('bit packing', () => {
 
 describe('varints', () => {
   it('hold whole numbers up to 2^53', () => {
-    fc.assert(
-      fc.property(fc.array(fc.maxSafeNat()), (values) => {
+    assert(
+      property(array(maxSafeNat()), (values) => {
         const out = new ByteBuffer()
         for (const value of values) out.writeVarint(value)
         const reader = new ByteReader(out.view())

@@ -15,3 +15,14 @@ export interface BulkSearch {
 export function isAccepted(accepted: Bitset | undefined, doc: number): boolean {
   return accepted === undefined || ((accepted[doc >>> 5] ?? 0) & (1 << (doc & 31))) !== 0
 }
+
+// An index that is known to be in range, one function for each kind of array: the compiler inlines
+// them and keeps each to one kind.
+
+export function u32At(values: Uint32Array, at: number): number {
+  return values[at] ?? 0
+}
+
+export function f64At(values: Float64Array, at: number): number {
+  return values[at] ?? 0
+}

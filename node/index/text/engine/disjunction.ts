@@ -5,8 +5,7 @@
 // cannot get in. The others are walked whole; what they found is completed by looking up optional
 // terms, the highest bound first, as long as the bar can still be reached.
 
-import { K1 } from './bm25.ts'
-import { isAccepted, type BulkSearch } from './bulk-search.ts'
+import { f64At, isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
 import type { TermScorer } from './term-scorer.ts'
 
 const WINDOW_MIN = 1024
@@ -33,8 +32,9 @@ class Disjunction {
   readonly #order: TermScorer[]
   readonly #bounds: Float64Array
   readonly #sums: Float64Array
-  readonly #scores = new Float64Array(WINDOW_MAX)
-  readonly #found = new Uint32Array(WINDOW_MAX / 32)
+  /** Sums by document of the window; a single term needs none. */
+  readonly #scores: Float64Array
+  readonly #found: Uint32Array
 
   constructor(terms: readonly TermScorer[], search: BulkSearch) {
     this.#terms = terms
@@ -42,6 +42,9 @@ class Disjunction {
     this.#order = [...terms]
     this.#bounds = new Float64Array(terms.length)
     this.#sums = new Float64Array(terms.length)
+    const width = terms.length > 1 ? WINDOW_MAX : 0
+    this.#scores = new Float64Array(width)
+    this.#found = new Uint32Array(width / 32)
   }
 
   /** Answers where the next window begins. */
@@ -89,8 +92,8 @@ class Disjunction {
     const { hits, accepted, poll, countsAll } = this.#search
     const term = this.#order[required]
     if (term === undefined) return
-    const { cursor, weight, lengths, norms } = term
-    const rest = required === 0 ? 0 : (this.#sums[required - 1] ?? 0)
+    const { cursor } = term
+    const rest = this.#optionalBound(required)
     if (cursor.doc < from) cursor.advance(from)
     while (cursor.doc < end) {
       cursor.loadFreqs()
@@ -98,18 +101,19 @@ class Disjunction {
       let i = cursor.index
       poll.spend(count - i)
       for (; i < count; i += 1) {
-        const doc = docs[i] ?? 0
+        const doc = u32At(docs, i)
         if (doc >= end) break
-        const freq = freqs[i] ?? 0
-        const score = (weight * freq) / (freq + (lengths[norms[doc] ?? 0] ?? K1))
+        const score = term.scoreOf(doc, u32At(freqs, i))
         if (score + rest <= hits.bar && !countsAll) continue
         if (isAccepted(accepted, doc)) this.#complete(doc, score, required)
       }
-      if (i < count) {
-        cursor.index = i
-        cursor.doc = docs[i] ?? 0
-      } else cursor.openBlock(cursor.block + 1)
+      cursor.moveTo(i)
     }
+  }
+
+  /** What the first `count` terms can add together. */
+  #optionalBound(count: number): number {
+    return count === 0 ? 0 : f64At(this.#sums, count - 1)
   }
 
   #searchSeveral(required: number, from: number, end: number): void {
@@ -118,7 +122,7 @@ class Disjunction {
       if (term !== undefined) this.#accumulate(term, from, end)
     }
     const { hits, accepted, countsAll } = this.#search
-    const rest = required === 0 ? 0 : (this.#sums[required - 1] ?? 0)
+    const rest = this.#optionalBound(required)
     const scores = this.#scores
     const words = (end - from + 31) >>> 5
     for (let word = 0; word < words; word += 1) {
@@ -136,7 +140,7 @@ class Disjunction {
   }
 
   #accumulate(term: TermScorer, from: number, end: number): void {
-    const { cursor, weight, lengths, norms } = term
+    const { cursor } = term
     const scores = this.#scores
     const found = this.#found
     if (cursor.doc < from) cursor.advance(from)
@@ -146,17 +150,13 @@ class Disjunction {
       let i = cursor.index
       this.#search.poll.spend(count - i)
       for (; i < count; i += 1) {
-        const doc = docs[i] ?? 0
+        const doc = u32At(docs, i)
         if (doc >= end) break
-        const freq = freqs[i] ?? 0
         const at = doc - from
-        scores[at] = (scores[at] ?? 0) + (weight * freq) / (freq + (lengths[norms[doc] ?? 0] ?? K1))
-        found[at >>> 5] = (found[at >>> 5] ?? 0) | (1 << (at & 31))
+        scores[at] = f64At(scores, at) + term.scoreOf(doc, u32At(freqs, i))
+        found[at >>> 5] = u32At(found, at >>> 5) | (1 << (at & 31))
       }
-      if (i < count) {
-        cursor.index = i
-        cursor.doc = docs[i] ?? 0
-      } else cursor.openBlock(cursor.block + 1)
+      cursor.moveTo(i)
     }
   }
 

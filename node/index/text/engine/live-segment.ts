@@ -45,6 +45,7 @@ export class LiveSegment {
   checkpointed = 0
   readonly #deletedOf = new Map<string, { docCount: number; totalLength: number }>()
   readonly #terms = new Map<string, CachedTerm>()
+  #noNorms = new Uint8Array(0)
   #termBytes = 0
   #sortedLog = { from: 0, to: 0, docs: new Uint32Array(0) }
   #expired: { fromMs: number; untilMs: number; bits: Bitset | undefined } | undefined
@@ -62,6 +63,14 @@ export class LiveSegment {
   get bytesInMemory(): number {
     const bitsets = this.deleted.byteLength + (this.#expired?.bits?.byteLength ?? 0)
     return this.segment.bytesInMemory + this.log.length * 4 + bitsets + this.#termBytes
+  }
+
+  /** Norm 0 for every document: of fields without lengths. */
+  noNorms(): Uint8Array {
+    if (this.#noNorms.length < this.segment.docCount) {
+      this.#noNorms = new Uint8Array(this.segment.docCount)
+    }
+    return this.#noNorms
   }
 
   isDeleted(doc: number): boolean {

@@ -18,7 +18,23 @@ import { areaSet, expandedSet, keyPrefixSet, keySet, keyText, rangeSet } from '.
 import type { Weights } from './statistics.ts'
 import { TermScorer } from './term-scorer.ts'
 
+type ConstantQuery = Extract<
+  EngineQuery,
+  { kind: 'expand' | 'range' | 'area' | 'keys' | 'key-prefix' }
+>
 type BooleanQuery = Extract<EngineQuery, { kind: 'boolean' }>
+
+const SET_KINDS: ReadonlySet<string> = new Set([
+  'expand',
+  'range',
+  'area',
+  'keys',
+  'key-prefix',
+] satisfies ConstantQuery['kind'][])
+
+function isSetQuery(query: EngineQuery): query is ConstantQuery {
+  return SET_KINDS.has(query.kind)
+}
 
 /** Turns queries into walks of one segment. Deleted and expired documents are still in them. */
 export class QueryCompiler {
@@ -36,23 +52,14 @@ export class QueryCompiler {
     const { segment } = this.#live
     if (query.kind === 'none') return new EmptyScorer()
     const boost = factor * query.boost
+    if (isSetQuery(query)) return this.#constant(this.#constantSet(query), boost)
     switch (query.kind) {
       case 'all':
         return this.#constant(fullBitset(segment.docCount), boost)
       case 'term':
         return this.term(query, factor) ?? new EmptyScorer()
-      case 'expand':
-        return this.#constant(expandedSet(segment, query, this.#poll), boost)
       case 'phrase':
         return this.#phrase(query, boost)
-      case 'range':
-        return this.#constant(rangeSet(segment, query, this.#poll), boost)
-      case 'area':
-        return this.#constant(areaSet(segment, query, this.#poll), boost)
-      case 'keys':
-        return this.#constant(keySet(segment, query.keys.map(keyText)), boost)
-      case 'key-prefix':
-        return this.#constant(keyPrefixSet(segment, keyText(query.prefix)), boost)
       case 'boolean':
         return this.#boolean(query, boost)
       case 'best':
@@ -61,6 +68,24 @@ export class QueryCompiler {
           1,
           'best',
         )
+      default:
+        return unreachable(query)
+    }
+  }
+
+  #constantSet(query: ConstantQuery): Bitset {
+    const { segment } = this.#live
+    switch (query.kind) {
+      case 'expand':
+        return expandedSet(segment, query, this.#poll)
+      case 'range':
+        return rangeSet(segment, query, this.#poll)
+      case 'area':
+        return areaSet(segment, query, this.#poll)
+      case 'keys':
+        return keySet(segment, query.keys.map(keyText))
+      case 'key-prefix':
+        return keyPrefixSet(segment, keyText(query.prefix))
       default:
         return unreachable(query)
     }
@@ -92,7 +117,7 @@ export class QueryCompiler {
   /** Fields without lengths have norm 0 everywhere. */
   #norms(field: string): Uint8Array {
     const { segment } = this.#live
-    return segment.field(field)?.norms ?? new Uint8Array(segment.docCount)
+    return segment.field(field)?.norms ?? this.#live.noNorms()
   }
 
   #phrase(query: Extract<EngineQuery, { kind: 'phrase' }>, boost: number): Scorer {

@@ -71,7 +71,6 @@ export function rangeSet(segment: Segment, query: QueryOf<'range'>, poll: Poll):
   const bits = newBitset(segment.docCount)
   const column = columnOf(segment, query.field)
   if (column === undefined) return bits
-  const { min, max } = query
   for (let from = 0; from < segment.docCount; from += DOCS_PER_CHUNK) {
     const to = Math.min(from + DOCS_PER_CHUNK, segment.docCount)
     const { values, ends } = column.read(from, to)
@@ -79,10 +78,8 @@ export function rangeSet(segment: Segment, query: QueryOf<'range'>, poll: Poll):
     let i = 0
     for (let doc = from; doc < to; doc += 1) {
       const end = ends[doc - from] ?? 0
-      for (; i < end; i += 1) {
-        const value = values[i] ?? 0
-        if (value >= min && value <= max) setBit(bits, doc)
-      }
+      if (hasBetween(values, { from: i, to: end }, query)) setBit(bits, doc)
+      i = end
     }
   }
   return bits
@@ -100,19 +97,39 @@ export function areaSet(segment: Segment, query: QueryOf<'area'>, poll: Poll): B
     let i = 0
     for (let doc = from; doc < to; doc += 1) {
       const end = ends[doc - from] ?? 0
-      for (; i < end; i += 2) {
-        if (isInArea(query, values[i] ?? 0, values[i + 1] ?? 0)) setBit(bits, doc)
-      }
+      if (hasInside(values, { from: i, to: end }, query)) setBit(bits, doc)
+      i = end
     }
   }
   return bits
 }
 
-function isInArea({ box, contains }: QueryOf<'area'>, lon: number, lat: number): boolean {
+interface Slice {
+  readonly from: number
+  readonly to: number
+}
+
+function hasBetween(values: Float64Array, { from, to }: Slice, query: QueryOf<'range'>): boolean {
+  for (let i = from; i < to; i += 1) {
+    const value = values[i] ?? 0
+    if (value >= query.min && value <= query.max) return true
+  }
+  return false
+}
+
+function hasInside(values: Float64Array, { from, to }: Slice, query: QueryOf<'area'>): boolean {
+  for (let i = from; i < to; i += 2) {
+    const lon = values[i] ?? 0
+    const lat = values[i + 1] ?? 0
+    if (isInBox(query.box, lon, lat) && query.contains(lon, lat)) return true
+  }
+  return false
+}
+
+function isInBox(box: QueryOf<'area'>['box'], lon: number, lat: number): boolean {
   if (lat < box.south || lat > box.north) return false
-  const isBetween =
-    box.west <= box.east ? lon >= box.west && lon <= box.east : lon >= box.west || lon <= box.east
-  return isBetween && contains(lon, lat)
+  if (box.west <= box.east) return lon >= box.west && lon <= box.east
+  return lon >= box.west || lon <= box.east
 }
 
 export function keySet(segment: Segment, keys: readonly string[]): Bitset {

@@ -1,4 +1,4 @@
-import { must } from '../../../../lib/assert.ts'
+import { must, unreachable } from '../../../../lib/assert.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { idfOf, K1, lengthTable, type FieldStatistics } from './bm25.ts'
 import type { LiveSegment } from './live-segment.ts'
@@ -74,6 +74,8 @@ export function scoringTerms(query: EngineQuery): FieldTerm[] {
     case 'keys':
     case 'key-prefix':
       return []
+    default:
+      return unreachable(query)
   }
 }
 

@@ -47,9 +47,11 @@ export class TermScorer implements Scorer {
   }
 
   score(): number {
-    const freq = this.cursor.freq()
-    const length = this.lengths[this.norms[this.cursor.doc] ?? 0] ?? K1
-    return (this.weight * freq) / (freq + length)
+    return this.scoreOf(this.cursor.doc, this.cursor.freq())
+  }
+
+  scoreOf(doc: number, freq: number): number {
+    return (this.weight * freq) / (freq + (this.lengths[this.norms[doc] ?? 0] ?? K1))
   }
 
   /** No document of the term scores more. */

@@ -15,7 +15,7 @@
 import { must } from '../../../../lib/assert.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
-import { DiskSegment } from '../segment/disk-segment.ts'
+import type { DiskSegment } from '../segment/disk-segment.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { PageCache } from '../segment/page-cache.ts'
 import { writeSegment, type WrittenSegment } from '../segment/segment-writer.ts'
@@ -215,11 +215,8 @@ export class TextIndex {
   }
 
   #finishFlush(): void {
-    for (const work = this.#flushing; work !== undefined;) {
-      if (work.next().done !== true) continue
-      this.#forget(work)
-      return
-    }
+    for (const _ of this.#flushing ?? []);
+    this.#flushing = undefined
   }
 
   #forget(work: Generator<void, void>): void {
@@ -254,8 +251,9 @@ export class TextIndex {
     yield
     const part = yield* this.#write([frozen])
     // No merge ends while a flush is under way, so every segment is one of those at the start.
-    for (const { live } of this.#parts)
+    for (const { live } of this.#parts) {
       live.checkpointed = must(logLengths.get(live.id), 'a length')
+    }
     this.#frozen = undefined
     if (part !== undefined) this.#parts.push(part)
     this.#checkpoint = sequence

@@ -1,4 +1,4 @@
-import { assert } from '../../../../lib/assert.ts'
+import { assert, unreachable } from '../../../../lib/assert.ts'
 import type { IndexableField, IndexableToken } from '../indexable-document.ts'
 import type { DictionaryEntry } from './dictionary.ts'
 import { GrowableUint32 } from './growable.ts'
@@ -48,18 +48,27 @@ export class MemoryField implements SegmentField, TermRanks {
     assert(field.kind === this.kind, `the kind of field ${this.name} is the same everywhere`)
     assert(doc > this.#lastDoc, `a document has field ${this.name} once`)
     this.#lastDoc = doc
-    if (field.kind === 'text') this.#addText(doc, field.tokens, field.length)
-    else if (field.kind === 'keyword') this.#addKeywords(doc, field.values)
-    else if (field.kind === 'number') {
-      this.column?.add(
-        doc,
-        field.values.toSorted((a, b) => a - b),
-      )
-    } else
-      this.column?.add(
-        doc,
-        field.values.flatMap(({ lon, lat }) => [lon, lat]),
-      )
+    switch (field.kind) {
+      case 'text':
+        this.#addText(doc, field.tokens, field.length)
+        break
+      case 'keyword':
+        this.#addKeywords(doc, field.values)
+        break
+      case 'number':
+        this.column?.add(
+          doc,
+          field.values.toSorted((a, b) => a - b),
+        )
+        break
+      case 'point': {
+        const values = field.values.flatMap(({ lon, lat }) => [lon, lat])
+        this.column?.add(doc, values)
+        break
+      }
+      default:
+        unreachable(field)
+    }
   }
 
   // ---- SegmentField

@@ -85,6 +85,16 @@ export class PostingsCursor {
     return this.doc
   }
 
+  /** Goes on at an entry of the decoded block, or behind it if `index` is `count`. */
+  moveTo(index: number): void {
+    if (index >= this.count) {
+      this.openBlock(this.block + 1)
+      return
+    }
+    this.index = index
+    this.doc = this.docs[index] ?? NO_MORE
+  }
+
   /** Fills `freqs` for the present block. */
   loadFreqs(): void {
     if (this.#hasFreqs) return

@@ -3,7 +3,15 @@
 // A file is pages of 32 KiB, each with a checksum in the trailer, which has its own. A page is
 // verified whenever it comes from the disk, so damage is CORRUPTION at the first read of it.
 
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { ByteBuffer, checksum, readUint32 } from './byte-buffer.ts'
 import type { PageCache } from './page-cache.ts'
@@ -13,6 +21,8 @@ export const PAGE_BYTES = 1 << PAGE_SHIFT
 const PAGES_MAX = 2 ** 24
 const MAGIC = 0x53585451 // QTXS
 const FORMAT_VERSION = 1
+/** Synced after as many bytes, so that no single sync holds searches up. */
+const SYNC_BYTES = 2 ** 20
 /** Lengths of the description and of the page table, checksum, magic. */
 const TRAILER_BYTES = 16
 
@@ -24,6 +34,7 @@ export class SegmentOutput {
   readonly #sums = new ByteBuffer()
   #inPage = 0
   #written = 0
+  #synced = 0
   #pages = 0
 
   /** Without a path the bytes stay in memory. */
@@ -92,6 +103,9 @@ export class SegmentOutput {
       from += writeSync(this.#fd, bytes, from, bytes.length - from, this.#written + from)
     }
     this.#written += bytes.length
+    if (this.#written < this.#synced + SYNC_BYTES) return
+    fdatasyncSync(this.#fd)
+    this.#synced = this.#written
   }
 }
 

@@ -37,14 +37,23 @@ export function* writeSegment(
   inputs: readonly SegmentInput[],
   out: SegmentOutput,
 ): Generator<void, WrittenSegment> {
-  const docMaps = inputs.map((input) =>
-    Int32Array.from({ length: input.segment.docCount }, (_, doc) =>
-      input.isDropped(doc) ? -1 : 0,
-    ),
-  )
+  const docMaps = inputs.map(newDocMap)
   const segments = inputs.map(({ segment }) => segment)
   for (const segment of segments) yield* segment.prepareMerge()
   return yield* new Merge(segments, docMaps, out).run()
+}
+
+/** 0 for documents to be kept, which get their numbers later. */
+function newDocMap(input: SegmentInput): Int32Array {
+  const docMap = new Int32Array(input.segment.docCount)
+  for (let doc = 0; doc < docMap.length; doc += 1) if (input.isDropped(doc)) docMap[doc] = -1
+  return docMap
+}
+
+function keptCount(docMap: Int32Array): number {
+  let count = 0
+  for (const doc of docMap) if (doc === 0) count += 1
+  return count
 }
 
 class Merge {
@@ -62,10 +71,7 @@ class Merge {
     this.#segments = segments
     this.#docMaps = docMaps
     this.#out = out
-    this.#docCount = docMaps.reduce(
-      (sum, map) => sum + map.reduce((kept, doc) => (doc === 0 ? kept + 1 : kept), 0),
-      0,
-    )
+    this.#docCount = docMaps.reduce((sum, docMap) => sum + keptCount(docMap), 0)
     this.#sourceOf = new Uint16Array(this.#docCount)
     this.#docOf = new Uint32Array(this.#docCount)
   }
@@ -234,6 +240,14 @@ class Merge {
     const endsOffset = perDoc >= 0 ? 0 : this.#out.offset
     if (perDoc < 0) this.#out.write(new Uint8Array(ends.buffer))
     const valuesOffset = this.#out.offset
+    yield* this.#writeValues(columns, ordinals)
+    return { endsOffset, valuesOffset, perDoc: Math.max(perDoc, 0) }
+  }
+
+  *#writeValues(
+    columns: readonly (ColumnReader | undefined)[],
+    ordinals: readonly Uint32Array[] | undefined,
+  ): Generator<void, void> {
     for (let from = 0; from < this.#docCount; from += DOCS_PER_SLICE) {
       const to = Math.min(from + DOCS_PER_SLICE, this.#docCount)
       const values = this.#valuesOf(columns, ordinals, { from, to })
@@ -241,7 +255,6 @@ class Merge {
       this.#out.write(new Uint8Array(page.buffer))
       yield
     }
-    return { endsOffset, valuesOffset, perDoc: Math.max(perDoc, 0) }
   }
 
   #valuesOf(
