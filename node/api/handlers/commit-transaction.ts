@@ -22,5 +22,5 @@ export const commitTransaction: Handler = async (request, { service }) => {
 
 /** So that a client which knows only the common shape of errors understands a conflict as well. */
 function errorBodyOf({ table, key, message }: CommitConflict): ErrorBody {
-  return { error: `${message}: key ${shownKey(key)} of table ${table}`, code: 'CONFLICT' }
+  return { error: `key ${shownKey(key)} of table "${table}": ${message}`, code: 'CONFLICT' }
 }
