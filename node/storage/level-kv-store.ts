@@ -23,6 +23,8 @@ import type { Batch } from './write-queue.ts'
 
 const MIB = 1024 * 1024
 const RECOVERY_PERIOD_MS = 250
+/** Twice LevelDB's default: half as many files to keep open for the same data. */
+const TABLE_FILE_BYTES = 4 * MIB
 /** Beyond the log's contents, reopening writes a manifest, a log and the tables' indexes. */
 const REOPEN_EXTRA_BYTES = MIB
 /** Above every key: no keyspace begins with 0xff. */
@@ -36,7 +38,7 @@ export interface LevelOptions {
   readonly cacheBytes?: number
   /** Memory table, held at most twice; also what a start replays. Default 4 MiB. */
   readonly writeBufferBytes?: number
-  /** Each open table file is mapped, which counts as resident once touched. Default 256. */
+  /** Each open table file is mapped, and counts as resident where it was touched. Default 256. */
   readonly maxOpenFiles?: number
   /** Asked before each write, and before reopening after a full disk. */
   readonly guard?: DiskGuard
@@ -73,6 +75,7 @@ export class LevelKvStore implements KvStore {
       cacheSize: options.cacheBytes ?? 8 * MIB,
       writeBufferSize: writeBufferBytesOf(options),
       maxOpenFiles: options.maxOpenFiles ?? 256,
+      maxFileSize: TABLE_FILE_BYTES,
     })
     try {
       await db.open()

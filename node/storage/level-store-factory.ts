@@ -15,7 +15,7 @@ const REMOVED = '.removed'
 const MIB = 1024 * 1024
 const WRITE_BUFFERS_BYTES = 64 * MIB
 const WRITE_BUFFER_BYTES_MIN = 4 * MIB
-const WRITE_BUFFER_BYTES_MAX = 32 * MIB
+const WRITE_BUFFER_BYTES_MAX = 24 * MIB
 
 /**
  * A store must be closed before it is destroyed. The factory itself holds nothing open.
