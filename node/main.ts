@@ -81,6 +81,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
       log,
       version: productVersion(),
       randomBits: () => randomBytes(8).toString('hex'),
+      text: { indexRoot: path.join(directory.path, 'indexes') },
     },
     life,
   )

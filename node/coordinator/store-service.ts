@@ -85,10 +85,36 @@ export interface ShardInfo {
   readonly byte_range: readonly [start: string, end: string]
 }
 
+export interface IndexConfig {
+  readonly name: string
+  readonly type: 'full_text'
+  readonly mem_only?: boolean
+}
+
+export interface IndexStatus {
+  readonly index_type: 'full_text'
+  readonly total_indexed: number
+  /** Bytes. */
+  readonly disk_usage: number
+  readonly rebuilding: boolean
+  /** From 0 to 1. */
+  readonly backfill_progress: number
+  readonly backfill_items_processed: number
+  /** Empty when all is well. */
+  readonly error: string
+}
+
+export interface IndexInfo {
+  readonly config: IndexConfig
+  readonly status: IndexStatus
+  /** By shard id in hexadecimal. */
+  readonly shard_status: Readonly<Record<string, IndexStatus>>
+}
+
 export interface TableInfo {
   readonly name: string
   readonly description?: string
-  readonly indexes: Readonly<Record<string, never>>
+  readonly indexes: Readonly<Record<string, IndexConfig>>
   /** By shard id in hexadecimal. */
   readonly shards: Readonly<Record<string, ShardInfo>>
   readonly schema?: TableSchema
@@ -103,6 +129,8 @@ export interface CreateTableRequest {
   readonly split_keys?: readonly string[]
   readonly description?: string
   readonly schema?: unknown
+  /** By name, configurations. */
+  readonly indexes?: Readonly<Record<string, unknown>>
 }
 
 export interface ClusterStatus {
@@ -144,6 +172,13 @@ export interface StoreService {
   /** Replaces the schema; the version goes up when anything but dynamic templates changed. */
   updateSchema(name: string, schema: unknown): Promise<TableInfo>
 
+  listIndexes(table: string): Promise<readonly IndexInfo[]>
+  getIndex(table: string, index: string): Promise<IndexInfo>
+  /** Indexes the documents that are there in the background. */
+  createIndex(table: string, index: string, config: unknown): Promise<void>
+  /** Gives the disk space back. */
+  dropIndex(table: string, index: string): Promise<void>
+
   batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts>
   crossBatch(
     writes: readonly TableWrites[],
@@ -161,7 +196,6 @@ export interface StoreService {
     key: Buffer,
   ): StoredDocument | undefined | Promise<StoredDocument | undefined>
   scan(table: string, request: ScanRequest, signal: AbortSignal): Promise<AsyncIterable<Buffer>>
-
   status(): Promise<ClusterStatus>
   /** True once every table is open and recovery has looked at every shard. */
   ready(): boolean

@@ -75,8 +75,8 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ['an unknown field', { path: `${T}/new`, body: '{"shards":2}' }, 'INVALID_ARGUMENT'],
     ['__proto__', { path: `${T}/new`, body: '{"__proto__":{"num_shards":2}}' }, 'INVALID_ARGUMENT'],
     [
-      'indexes, which do not exist yet',
-      { path: `${T}/new`, body: '{"indexes":{}}' },
+      'an index of a kind that does not exist yet',
+      { path: `${T}/new`, body: '{"indexes":{"v":{"type":"embeddings"}}}' },
       'INVALID_ARGUMENT',
     ],
     [
@@ -147,6 +147,54 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       { method: 'PUT', path: `${BOOKS}/schema`, body: '{"ttl_duration":"7x"}' },
       'INVALID_ARGUMENT',
     ],
+  ],
+  listIndexes: [['an unknown table', { method: 'GET', path: `${T}/none/indexes` }, 'NOT_FOUND']],
+  getIndex: [
+    ['an unknown table', { method: 'GET', path: `${T}/none/indexes/a` }, 'NOT_FOUND'],
+    ['an unknown index', { method: 'GET', path: `${BOOKS}/indexes/none` }, 'NOT_FOUND'],
+  ],
+  createIndex: [
+    ['no body', { path: `${BOOKS}/indexes/a` }, 'INVALID_ARGUMENT'],
+    ['no type', { path: `${BOOKS}/indexes/a`, body: '{}' }, 'INVALID_ARGUMENT'],
+    ['an unknown type', { path: `${BOOKS}/indexes/a`, body: '{"type":"x"}' }, 'INVALID_ARGUMENT'],
+    [
+      'a type that does not exist yet',
+      { path: `${BOOKS}/indexes/a`, body: '{"type":"graph"}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'an unknown setting',
+      { path: `${BOOKS}/indexes/a`, body: '{"type":"full_text","dimension":3}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'another name inside',
+      { path: `${BOOKS}/indexes/a`, body: '{"type":"full_text","name":"b"}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'a reserved name',
+      { path: `${BOOKS}/indexes/full_text_index_v1`, body: '{"type":"full_text"}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'a slash in the name',
+      { path: `${BOOKS}/indexes/a%2Fb`, body: '{"type":"full_text"}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'an unknown table',
+      { path: `${T}/none/indexes/a`, body: '{"type":"full_text"}' },
+      'NOT_FOUND',
+    ],
+  ],
+  dropIndex: [
+    [
+      'the built-in index',
+      { method: 'DELETE', path: `${BOOKS}/indexes/full_text_index_v0` },
+      'INVALID_ARGUMENT',
+    ],
+    ['an unknown index', { method: 'DELETE', path: `${BOOKS}/indexes/none` }, 'NOT_FOUND'],
   ],
   batchWrite: [
     [

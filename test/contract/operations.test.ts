@@ -90,6 +90,21 @@ describe('the operations of the store API', () => {
     expect((await operate('getTable', '/api/v1/tables/boats')).status).to.equal(404)
   })
 
+  it('create, list, describe and drop indexes', async () => {
+    const notes = `${BOOKS}/indexes/notes`
+
+    const created = await operate('createIndex', notes, '{"type":"full_text","mem_only":true}')
+    const again = await operate('createIndex', notes, '{"type":"full_text"}')
+    const listed = await operate('listIndexes', `${BOOKS}/indexes`)
+    const described = await operate('getIndex', notes)
+    const dropped = await operate('dropIndex', notes)
+
+    expect([created.status, again.status, dropped.status]).to.deep.equal([201, 409, 204])
+    expect(JSON.parse(listed.body)).to.have.length(2)
+    expect(JSON.parse(described.body).config).to.include({ name: 'notes', mem_only: true })
+    expect((await operate('getIndex', notes)).status).to.equal(404)
+  })
+
   it('narrow the list by a pattern that is not encoded', async () => {
     const { body } = await operate('listTables', '/api/v1/tables?pattern=^b(x|o)*k*s$')
 

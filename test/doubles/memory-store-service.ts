@@ -6,10 +6,20 @@ import type { Clock } from '../../lib/clock.ts'
 import { millisOf, timestampAtMs, timestampOf } from '../../node/clock/hybrid-clock.ts'
 import type { Timestamp } from '../../node/clock/hybrid-clock.ts'
 import { buildLayout } from '../../node/coordinator/shard-layout.ts'
+import {
+  assertIndexName,
+  BUILT_IN_TEXT_INDEX,
+  indexConfigOf,
+  parseIndex,
+  parseIndexes,
+} from '../../node/coordinator/table-indexes.ts'
+import type { IndexRecord } from '../../node/coordinator/table-record.ts'
 import type {
   ClusterStatus,
   CommitResult,
   CreateTableRequest,
+  IndexInfo,
+  IndexStatus,
   MergeFailure,
   MergeRequest,
   MergeResult,
@@ -44,6 +54,7 @@ interface Table {
   readonly name: string
   readonly description: string | undefined
   readonly shards: Readonly<Record<string, ShardInfo>>
+  indexes: readonly IndexRecord[]
   schema: TableSchema | undefined
   rules: DocumentRules
   documents: Documents
@@ -74,6 +85,7 @@ export class MemoryStoreService implements StoreService {
       name,
       description: request.description,
       shards: shardsOf(request),
+      indexes: [BUILT_IN, ...parseIndexes(request.indexes)],
       schema,
       rules: new DocumentRules(schema),
       documents: new Map(),
@@ -101,6 +113,33 @@ export class MemoryStoreService implements StoreService {
     table.schema = parseTableSchema(schema, table.schema)
     table.rules = new DocumentRules(table.schema)
     return infoOf(table)
+  }
+
+  async listIndexes(name: string): Promise<readonly IndexInfo[]> {
+    const table = this.#table(name)
+    return table.indexes.map((index) => indexInfoOf(table, index))
+  }
+
+  async getIndex(name: string, indexName: string): Promise<IndexInfo> {
+    const found = (await this.listIndexes(name)).find(({ config }) => config.name === indexName)
+    if (found === undefined) throw new ServiceError('NOT_FOUND', `no index ${indexName}`)
+    return found
+  }
+
+  async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
+    const table = this.#table(name)
+    const index = parseIndex(indexName, config)
+    if (table.indexes.some((known) => known.name === indexName)) {
+      throw new ServiceError('ALREADY_EXISTS', `index ${indexName} exists`)
+    }
+    table.indexes = [...table.indexes, index]
+  }
+
+  async dropIndex(name: string, indexName: string): Promise<void> {
+    assertIndexName(indexName)
+    await this.getIndex(name, indexName)
+    const table = this.#table(name)
+    table.indexes = table.indexes.filter((known) => known.name !== indexName)
   }
 
   async batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts> {
@@ -325,11 +364,28 @@ function documentOf(json: Buffer): JsonObject {
   return document
 }
 
-function infoOf({ name, description, shards, schema }: Table): TableInfo {
+const BUILT_IN: IndexRecord = { name: BUILT_IN_TEXT_INDEX, type: 'full_text', memOnly: false }
+
+/** Everything is indexed at once here. */
+function indexInfoOf({ documents, shards }: Table, index: IndexRecord): IndexInfo {
+  const status: IndexStatus = {
+    index_type: index.type,
+    total_indexed: documents.size,
+    disk_usage: 0,
+    rebuilding: false,
+    backfill_progress: 1,
+    backfill_items_processed: 0,
+    error: '',
+  }
+  const shardStatus = Object.keys(shards).map((id) => [id, status] as const)
+  return { config: indexConfigOf(index), status, shard_status: Object.fromEntries(shardStatus) }
+}
+
+function infoOf({ name, description, shards, indexes, schema }: Table): TableInfo {
   return {
     name,
     ...(description === undefined ? {} : { description }),
-    indexes: {},
+    indexes: Object.fromEntries(indexes.map((index) => [index.name, indexConfigOf(index)])),
     shards,
     ...(schema === undefined ? {} : { schema }),
   }
