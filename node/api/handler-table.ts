@@ -17,6 +17,8 @@ import { listIndexes } from './handlers/list-indexes.ts'
 import { listTables } from './handlers/list-tables.ts'
 import { lookupDocument } from './handlers/lookup-document.ts'
 import { mergeTable } from './handlers/merge-table.ts'
+import { queryGlobal } from './handlers/query-global.ts'
+import { queryTable } from './handlers/query-table.ts'
 import { scanTable } from './handlers/scan-table.ts'
 import { updateTableSchema } from './handlers/update-table-schema.ts'
 import type { Handler } from './operation.ts'
@@ -40,6 +42,8 @@ export const handlerByOperation: ReadonlyMap<string, Handler> = new Map(
     listTables,
     lookupDocument,
     mergeTable,
+    queryGlobal,
+    queryTable,
     scanTable,
     updateTableSchema,
   }),

@@ -4,8 +4,10 @@
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { Projection } from '../document/projection.ts'
 import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writes.ts'
+import type { QueryRequest } from '../query/query-request.ts'
 import type { DocumentFilter } from '../query/document-filter.ts'
 import type { TableSchema } from '../schema/table-schema.ts'
+import type { QueryResult } from './query/query-result.ts'
 
 export interface WriteOptions {
   readonly syncLevel: SyncLevel
@@ -163,6 +165,9 @@ export interface ShardHealth {
  * - `scan` yields NDJSON pages (whole lines, each with its line feed) in byte order of the keys, all
  *   at one timestamp, and does no work ahead of the consumer beyond one page. It refuses (unknown
  *   table, bad range) before the first page.
+ * - `query` sees what the table's full-text index has reached, and returns documents as they are now.
+ *   A shard that cannot serve is told of in the result; it rejects when none can, when the deadline
+ *   has passed (DEADLINE_EXCEEDED) and when the query asks what its fields cannot answer.
  */
 export interface StoreService {
   createTable(name: string, request: CreateTableRequest): Promise<TableInfo>
@@ -196,6 +201,9 @@ export interface StoreService {
     key: Buffer,
   ): StoredDocument | undefined | Promise<StoredDocument | undefined>
   scan(table: string, request: ScanRequest, signal: AbortSignal): Promise<AsyncIterable<Buffer>>
+  /** `request.table` has been decided on before and is not looked at. */
+  query(table: string, request: QueryRequest, signal: AbortSignal): Promise<QueryResult>
+
   status(): Promise<ClusterStatus>
   /** True once every table is open and recovery has looked at every shard. */
   ready(): boolean

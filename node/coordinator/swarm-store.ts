@@ -3,8 +3,10 @@
 import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
+import type { QueryRequest } from '../query/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/document-record.ts'
 import { LocalShard } from '../shard/local-shard.ts'
+import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { Idempotency } from './idempotency.ts'
 import { indexInfoOf } from './index-status.ts'
@@ -12,6 +14,8 @@ import { waitForIndexes } from './index-wait.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import type { OpenTable } from './open-table.ts'
+import type { QueryResult } from './query/query-result.ts'
+import { queryTable } from './query/query-service.ts'
 import { scanLines } from './scan-lines.ts'
 import type {
   ClusterStatus,
@@ -29,7 +33,7 @@ import type {
   WriteOptions,
 } from './store-service.ts'
 import { unknownIndex, type TableAdmin } from './table-admin.ts'
-import { indexesOf, INTERNAL_PREFIX } from './table-indexes.ts'
+import { BUILT_IN_TEXT_INDEX, indexesOf, INTERNAL_PREFIX } from './table-indexes.ts'
 import { tableInfoOf } from './table-info.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
@@ -180,6 +184,14 @@ export class SwarmStore implements StoreService {
     const table = this.#table(name)
     const range = keyRangeOf(request)
     return scanLines(scanTable(this.#with.scan, { table, range, signal }), request)
+  }
+
+  async query(name: string, request: QueryRequest, signal: AbortSignal): Promise<QueryResult> {
+    const table = this.#table(name)
+    const { shards, schema } = table
+    const shardOf = (key: Buffer): Shard => table.shardOf(key)
+    const queried = { name, schema, textIndex: BUILT_IN_TEXT_INDEX, shards, shardOf }
+    return queryTable(this.#with.clock, queried, { request, signal })
   }
 
   async status(): Promise<ClusterStatus> {

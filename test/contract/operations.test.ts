@@ -211,6 +211,22 @@ describe('the operations of the store API', () => {
     expect(filtered.body).to.equal('{"key":"z"}\n')
   })
 
+  it('query one table or the one that the body names', async () => {
+    const body = '{"table":"books","full_text_search":{"query":"who.name:ann"},"profile":true,'
+    const highlight = '"highlight":{},"aggregations":{"n":{"type":"stats","field":"n"}}}'
+    const named = await operate('queryGlobal', '/api/v1/query', body + highlight)
+    const found = await operate('queryTable', `${BOOKS}/query`, '{"filter_query":{"ids":["z"]}}')
+    const lines = '{"count":true}\n\n{"full_text_search":{"query":"(("}}\n{"table":"none"}\n'
+    const type = { 'content-type': 'application/x-ndjson' }
+    const several = await operate('queryTable', `${BOOKS}/query`, lines, type)
+
+    expect(named.body).to.include('"_highlight":{"who.name":["<em>Ann</em>"]}')
+    expect(found.body).to.include('"_source":{"n":12345678901234567890}')
+    const { responses } = JSON.parse(several.body)
+    expect(responses.map(({ status }: { status: number }) => status)).to.deep.equal([200, 400, 400])
+    expect(responses[1].error).to.include('column')
+  })
+
   it('project a document', async () => {
     const kept = await operate('lookupDocument', `${BOOKS}/lookup/a?fields=who.*`)
     const left = await operate('lookupDocument', `${BOOKS}/lookup/a?fields=-who`)

@@ -14,6 +14,8 @@ import {
   parseIndexes,
 } from '../../node/coordinator/table-indexes.ts'
 import type { IndexRecord } from '../../node/coordinator/table-record.ts'
+import type { QueryResult } from '../../node/coordinator/query/query-result.ts'
+import { queryTable } from '../../node/coordinator/query/query-service.ts'
 import type {
   ClusterStatus,
   CommitResult,
@@ -40,10 +42,12 @@ import { buildObject, isJsonObject } from '../../node/document/json-object.ts'
 import { project } from '../../node/document/projection.ts'
 import { applyTransform } from '../../node/document/transform.ts'
 import type { ReadClaim, TableWrites } from '../../node/document/writes.ts'
+import type { QueryRequest } from '../../node/query/query-request.ts'
 import { matchesFilter } from '../../node/query/document-filter.ts'
 import { DocumentRules, expiryMsOf } from '../../node/schema/document-rules.ts'
 import { parseTableSchema } from '../../node/schema/table-schema.ts'
 import type { TableSchema } from '../../node/schema/table-schema.ts'
+import { TextShard } from './text-shard.ts'
 
 const MERGE_RECORDS_MAX = 10_000
 
@@ -238,6 +242,18 @@ export class MemoryStoreService implements StoreService {
       .slice(0, request.limit ?? Infinity)
       .map(([key, { json }]) => lineOf(bytesOf(key), json, request))
     return pagesOf(lines)
+  }
+
+  /** Over a shard made for the occasion, so that contract tests see real answers. */
+  async query(name: string, request: QueryRequest, signal: AbortSignal): Promise<QueryResult> {
+    const table = this.#table(name)
+    const documents = [...this.#visible(table)].map(([key, { json }]) => {
+      return [Buffer.from(key, 'latin1').toString(), documentOf(json)] as const
+    })
+    const shard = new TextShard(Object.fromEntries(documents), table.schema)
+    const queried = { name, schema: table.schema, textIndex: BUILT_IN_TEXT_INDEX }
+    const target = { ...queried, shards: [shard], shardOf: () => shard }
+    return queryTable(this.#clock, target, { request, signal })
   }
 
   async status(): Promise<ClusterStatus> {
