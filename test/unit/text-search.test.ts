@@ -173,6 +173,21 @@ describe('cursors of a text search', () => {
     })
   }
 
+  it('knows the scores of a page backwards too', () => {
+    const index = new MemoryTextIndex(BOOKS)
+    const body = { full_text_search: { query: 'sea roads' }, order_by: [{ field: 'price' }] }
+    const base = requestOf(body)
+    const { hits } = index.search(base)
+    const last = hits.at(-1)
+    if (last === undefined) throw new Error('there are hits')
+    const position = { values: last.sortValues, key: last.key }
+
+    const back = index.search({ ...base, window: { kind: 'before', position, limit: 10 } })
+
+    expect(back.hits).to.deep.equal(hits.slice(0, -1))
+    expect(back.total).to.equal(3)
+  })
+
   it('goes on behind its position though documents come and go', () => {
     const written = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`d${i}`, { n: i }]))
     const index = new MemoryTextIndex(written)

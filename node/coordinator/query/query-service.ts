@@ -6,6 +6,7 @@
 //
 // A document deleted or expired between search and fetch is left out of the hits.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
 import { must } from '../../../lib/assert.ts'
 import { parseExact, type JsonObject } from '../../document/exact-json.ts'
@@ -36,6 +37,8 @@ import { portableAggregations, portableQuery } from './portable-query.ts'
 import { QueryDeadline } from './query-deadline.ts'
 import type { QueryHit, QueryProfile, QueryResult } from './query-result.ts'
 import { ShardFanOut } from './shard-fan-out.ts'
+
+const HITS_PER_TURN = 64
 
 interface SearchLimits {
   readonly signal: AbortSignal
@@ -200,7 +203,9 @@ class TableQuery {
   async #fetch(page: readonly TextHit[]): Promise<readonly QueryHit[]> {
     const hits: QueryHit[] = []
     const highlighter = buildHighlighter(this.#request, this.#table.schema)
-    for (const hit of page) {
+    for (const [i, hit] of page.entries()) {
+      // Other requests take their turns, and the deadline is noticed.
+      if (i % HITS_PER_TURN === HITS_PER_TURN - 1) await nextTurn()
       const key = Buffer.from(hit.key)
       const shard = this.#table.shardOf(key)
       const record = await this.#fanOut.attempt(shard, () => shard.read(key))

@@ -3,8 +3,10 @@
 // Scores are only known to a search, so that an order with scores is walked from its beginning in
 // blocks until the position. Any other order is read from the columns of everything that matches.
 
+import { must } from '../../../../lib/assert.ts'
 import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
-import type { MatchRequest, SearchHit, SearchRequest } from '../engine/search.ts'
+import type { EngineQuery } from '../engine-query.ts'
+import type { SearchHit, SearchRequest } from '../engine/search.ts'
 import type { SortField } from '../engine/sorted-hits.ts'
 import type { TextIndex } from '../engine/text-index.ts'
 import type { Segment } from '../segment/segment.ts'
@@ -12,6 +14,9 @@ import { compareHits, type OrderedHit } from './hit-order.ts'
 import type { TextHit, TextPosition } from './text-search.ts'
 
 const BLOCK_HITS = 10_000
+
+/** A search that begins with the first hit. */
+type WholeSearch = Omit<SearchRequest, 'limit' | 'after'>
 
 export interface BackwardsPage {
   readonly order: readonly SortKey[]
@@ -22,7 +27,7 @@ export interface BackwardsPage {
 /** `request` asks for the order from its beginning. */
 export function hitsBefore(
   index: TextIndex,
-  request: Omit<SearchRequest, 'limit' | 'after'>,
+  request: WholeSearch,
   page: BackwardsPage,
 ): readonly TextHit[] {
   if (page.limit === 0) return []
@@ -33,7 +38,7 @@ export function hitsBefore(
 
 function walkBlocks(
   index: TextIndex,
-  request: Omit<SearchRequest, 'limit' | 'after'>,
+  request: WholeSearch,
   { order, position, limit }: BackwardsPage,
 ): readonly TextHit[] {
   const target: OrderedHit = { key: position.key, sortValues: position.values }
@@ -50,7 +55,7 @@ function walkBlocks(
 
 function readColumns(
   index: TextIndex,
-  request: MatchRequest,
+  request: WholeSearch,
   { sort, page }: { readonly sort: readonly SortField[]; readonly page: BackwardsPage },
 ): readonly TextHit[] {
   const { order, position, limit } = page
@@ -69,7 +74,25 @@ function readColumns(
     }
   })
   trim()
-  return kept.map((hit) => ({ ...hit, score: 1 }))
+  return withScores(index, request, kept)
+}
+
+/** The columns say nothing of scores: the few hits of the page are searched again for theirs. */
+function withScores(
+  index: TextIndex,
+  request: WholeSearch,
+  page: readonly OrderedHit[],
+): readonly TextHit[] {
+  const keys: EngineQuery = { kind: 'keys', keys: page.map(({ key }) => key), boost: 1 }
+  const filters = request.filter === undefined ? [keys] : [keys, request.filter]
+  const both = { must: filters, should: [], minShould: 0, mustNot: [], filter: [] }
+  const filter: EngineQuery = { kind: 'boolean', ...both, boost: 1 }
+  const { hits } = index.search({ ...request, filter, limit: page.length, countTotal: false })
+  const scores = new Map(hits.map(({ key, score }) => [Buffer.from(key).toString('latin1'), score]))
+  return page.map((hit) => {
+    const score = scores.get(Buffer.from(hit.key).toString('latin1'))
+    return { ...hit, score: must(score, 'a score of a hit') }
+  })
 }
 
 /** As the engine has them: the least value of a document ascending, the greatest descending. */
