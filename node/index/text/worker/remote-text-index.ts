@@ -11,6 +11,9 @@ import { STOP_REASONS, stoppedError } from './protocol.ts'
 import type { AnswerOf, RequestOf, TextWorkerCallKind } from './protocol.ts'
 import type { TextWorkerThread } from './text-worker-thread.ts'
 
+/** What a timer can count to. */
+const DEADLINE_MAX_MS = 2 ** 31 - 1
+
 export interface SearchLimits {
   readonly signal: AbortSignal
   /** Monotonic time at which nobody wants the answer any more. */
@@ -76,7 +79,7 @@ export class RemoteTextIndex {
     if (leftMs <= 0) throw stoppedError(STOP_REASONS.deadline)
     const done = new AbortController()
     signal.addEventListener('abort', onAbort, { once: true })
-    void this.#clock.sleep(leftMs, done.signal).then(
+    void this.#clock.sleep(Math.min(leftMs, DEADLINE_MAX_MS), done.signal).then(
       () => end(STOP_REASONS.deadline),
       () => undefined, // done before the deadline
     )
