@@ -6,6 +6,7 @@ import type { Help } from 'commander'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDeleteCommand, addLookupCommand } from './commands/documents.ts'
 import { addLoadCommand } from './commands/load.ts'
+import { addQueryCommand } from './commands/query.ts'
 import { addScanCommand } from './commands/scan.ts'
 import { addStatusCommand } from './commands/status.ts'
 import { addSwarmCommand } from './commands/swarm.ts'
@@ -42,6 +43,7 @@ export function buildProgram(context: CliContext): Command {
   addTableCommand(program, context)
   addLoadCommand(program, context)
   addLookupCommand(program, context)
+  addQueryCommand(program, context)
   addScanCommand(program, context)
   addDeleteCommand(program, context)
   addStatusCommand(program, context)

@@ -81,6 +81,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
       log,
       version: productVersion(),
       randomBits: () => randomBytes(8).toString('hex'),
+      text: { indexRoot: path.join(directory.path, 'indexes') },
     },
     life,
   )
@@ -106,7 +107,6 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   })
   life.onClose(() => api.close())
   log.info('node serves', { api: api.url, health: health.url, dataDir: directory.path })
-
   const close = (): Promise<void> => life.close()
   return { apiUrl: api.url, healthUrl: health.url, close, [Symbol.asyncDispose]: close }
 }

@@ -3,6 +3,7 @@ import path from 'node:path'
 import type { Command } from 'commander'
 import { ApiClient, tablePath } from '../api-client.ts'
 import type { CliContext } from '../context.ts'
+import { DEMO_SCHEMA, waitForIndex } from '../demo/demo-queries.ts'
 import { DEMO_SPLIT_KEYS, DEMO_TABLE, showTour } from '../demo/demo-tour.ts'
 import { portOrAny } from '../demo/free-port.ts'
 import { CliError, EXIT } from '../exit.ts'
@@ -60,10 +61,12 @@ async function runDemo(options: DemoOptions, context: CliContext): Promise<void>
 
 async function fillTable(client: ApiClient, context: CliContext): Promise<void> {
   const screen = context.terminal.out
-  await createIfAbsent(client, DEMO_TABLE, {
+  const isNew = await createIfAbsent(client, DEMO_TABLE, {
     description: 'the npm packages of this project',
     split_keys: DEMO_SPLIT_KEYS,
+    schema: DEMO_SCHEMA,
   })
+  if (!isNew) await updateSchema(client)
   const answer = await client.request({ method: 'GET', path: tablePath(DEMO_TABLE) })
   const shards = plural(parseTable(answer.text).shards.length, 'shard')
   await writeLine(screen)
@@ -81,6 +84,13 @@ async function fillTable(client: ApiClient, context: CliContext): Promise<void> 
   )
   if (result.stopped !== undefined) throw result.stopped.cause
   await writeLine(screen, describeResult(result, DEMO_TABLE, screen))
+  await waitForIndex(client, DEMO_TABLE)
+}
+
+/** The table may be one of an earlier version of the demo. */
+async function updateSchema(client: ApiClient): Promise<void> {
+  const body = JSON.stringify(DEMO_SCHEMA)
+  await client.request({ method: 'PUT', path: `${tablePath(DEMO_TABLE)}/schema`, body })
 }
 
 /** A package that everybody knows, and that this program itself uses. */

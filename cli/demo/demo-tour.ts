@@ -3,6 +3,7 @@
 import { lookupPath, tablePath } from '../api-client.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { endOfPrefix } from '../key-prefix.ts'
+import { showQueries } from './demo-queries.ts'
 import { showStep } from './demo-step.ts'
 import type { DemoStage } from './demo-step.ts'
 
@@ -18,6 +19,7 @@ const SCOPE = '@types/'
 /** `sample` is the key of a document that is there. */
 export async function showTour(stage: DemoStage, sample: string): Promise<void> {
   await showReads(stage, sample)
+  await showQueries(stage, DEMO_TABLE)
   await showTransform(stage)
   await showCommit(stage)
   await showCrossShardBatch(stage)

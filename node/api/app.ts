@@ -84,11 +84,17 @@ class FrontDoor {
 
   async #readBody(operation: Operation, request: Request): Promise<Buffer> {
     if (operation.body === 'none') return Buffer.alloc(0)
-    const body = await readBody(request, this.#options.bodyBytesMax)
+    const body = await readBody(request, {
+      bytesMax: this.#options.bodyBytesMax,
+      allowsLines: LINE_OPERATIONS.has(operation.operationId),
+    })
     if (body.length === 0 && operation.body === 'required') throw bodyMissing()
     return body
   }
 }
+
+/** Operations that take several bodies in one, a line each. */
+const LINE_OPERATIONS: ReadonlySet<string> = new Set(['queryGlobal', 'queryTable'])
 
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined

@@ -82,7 +82,7 @@ class Door {
     if (request.headers['idempotency-key'] !== undefined) return false
     const { context, bodyBytesMax } = this.#options
     void answer({ response, metrics: this.#batchMetrics }, this.#options, async (signal) => {
-      const body = await readBody(request, bodyBytesMax)
+      const body = await readBody(request, { bytesMax: bodyBytesMax })
       if (body.length === 0) throw bodyMissing()
       return batchWrite(
         {

@@ -41,6 +41,10 @@ export function tableOf({ params }: OperationRequest): string {
   return must(params['tableName'], 'tableName in the path template')
 }
 
+export function indexOf({ params }: OperationRequest): string {
+  return must(params['indexName'], 'indexName in the path template')
+}
+
 export function textParameter(
   query: Readonly<Record<string, unknown>>,
   name: string,

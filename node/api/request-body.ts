@@ -9,11 +9,18 @@ import { ServiceError } from '../../lib/errors.ts'
 /** Of the body as it arrives, and again of what it decompresses to. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024
 
+const LINE_TYPES: ReadonlySet<string> = new Set(['application/x-ndjson', 'application/ndjson'])
 const EMPTY = Buffer.alloc(0)
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 const gunzipAsync = promisify(gunzip)
 
 type Encoding = 'identity' | 'gzip'
+
+export interface BodyOptions {
+  readonly bytesMax?: number
+  /** Whether NDJSON will do as well. */
+  readonly allowsLines?: boolean
+}
 
 /**
  * The decoded body: UTF-8 text without a byte order mark, empty if there is none. Refuses what is
@@ -22,9 +29,9 @@ type Encoding = 'identity' | 'gzip'
  */
 export async function readBody(
   request: IncomingMessage,
-  bytesMax = BODY_BYTES_MAX,
+  { bytesMax = BODY_BYTES_MAX, allowsLines = false }: BodyOptions = {},
 ): Promise<Buffer> {
-  checkContentType(request.headers['content-type'])
+  checkContentType(request.headers['content-type'], allowsLines)
   const encoding = parseEncoding(request.headers['content-encoding'])
   const received = await collect(request, bytesMax)
   const body = encoding === 'gzip' ? await decompress(received, bytesMax) : received
@@ -35,10 +42,11 @@ export async function readBody(
   return body
 }
 
-function checkContentType(header: string | undefined): void {
+function checkContentType(header: string | undefined, allowsLines: boolean): void {
   if (header === undefined || header === 'application/json') return
   const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
-  if (type !== 'application/json' && !/^application\/[\w.-]+\+json$/.test(type)) {
+  const isLines = allowsLines && LINE_TYPES.has(type)
+  if (type !== 'application/json' && !isLines && !/^application\/[\w.-]+\+json$/.test(type)) {
     const shown = JSON.stringify(type.slice(0, 100))
     throw unsupported(`content-type ${shown} is not supported; send application/json`)
   }

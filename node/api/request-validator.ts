@@ -7,15 +7,17 @@ import { isJsonObject } from './contract.ts'
 import type { Contract, JsonObject } from './contract.ts'
 
 /**
- * Operations whose bodies hold documents. Their parsers in node/document walk the bytes, check all
- * that the contract says about them, and keep every digit; a second walk here would check less and
- * cost more. test/contract/body-parsers.test.ts holds the parsers to the contract.
+ * Operations whose bodies hold documents or queries. Their parsers walk the bytes, check all that the
+ * contract says about them, and keep every digit; a second walk here would check less and cost
+ * more. test/contract/body-parsers.test.ts holds the parsers to the contract.
  */
 export const BYTE_PARSED_OPERATIONS: ReadonlySet<string> = new Set([
   'batchWrite',
   'crossTableBatch',
   'commitTransaction',
   'mergeTable',
+  'queryGlobal',
+  'queryTable',
 ])
 
 type ApiSpec = Parameters<typeof openApiMiddleware>[0]['apiSpec']

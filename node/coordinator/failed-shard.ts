@@ -28,6 +28,10 @@ export class FailedShard implements Shard {
   sync = (): Promise<never> => this.#refuse()
   push = (): Promise<never> => this.#refuse()
   waitForRelease = (): Promise<never> => this.#refuse()
+  searchText = (): Promise<never> => this.#refuse()
+  textStatistics = (): Promise<never> => this.#refuse()
+  textIndexStatus = (): Promise<never> => this.#refuse()
+  waitForText = (): Promise<never> => this.#refuse()
 
   heartbeat(): void {}
 

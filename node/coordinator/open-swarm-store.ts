@@ -3,7 +3,9 @@ import type { Lifecycle } from '../../lib/lifecycle.ts'
 import type { Log } from '../../lib/log.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { Coordination } from '../coordination/coordination.ts'
+import { TextWorkerPool } from '../index/text/worker/text-worker-pool.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
+import type { TextIndexParts } from '../shard/shard-text-indexes.ts'
 import { Catalog } from './catalog.ts'
 import { Idempotency } from './idempotency.ts'
 import { NodeHousekeeper } from './node-housekeeper.ts'
@@ -25,6 +27,13 @@ export interface SwarmParts {
   readonly version: string
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
+  /** Absent: tables are not searched. */
+  readonly text?: {
+    /** The directory that holds the indexes of all shards. */
+    readonly indexRoot: string
+    /** Default: what the machine has room for. */
+    readonly threads?: number
+  }
 }
 
 export interface OpenedSwarm {
@@ -43,7 +52,8 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   const shards = () => registry.localShards()
   const recovery = new TransactionRecovery({ router, finisher, hybridClock, log, shards })
   const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
-  const host = new ShardHost({ stores: parts.stores, hybridClock, clock, router, log })
+  const text = openTextIndexes(parts, life)
+  const host = new ShardHost({ stores: parts.stores, hybridClock, clock, router, log, text })
   const catalog = new Catalog(parts.coordination)
   const admin = new TableAdmin({ catalog, registry, host, recovery, log, randomBits })
   const pins = new ReadPins()
@@ -58,6 +68,7 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
     log,
   })
   const store = new SwarmStore({
+    clock,
     registry,
     admin,
     runner,
@@ -80,4 +91,16 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
     store.setReady()
   }
   return { store, housekeeper, finishStart }
+}
+
+/** Registered before the tables are, so that the workers outlive the indexes in them. */
+function openTextIndexes(
+  { text, clock, log }: SwarmParts,
+  life: Lifecycle,
+): TextIndexParts | undefined {
+  if (text === undefined) return undefined
+  const { indexRoot: root, ...threads } = text
+  const pool = new TextWorkerPool({ clock, log, ...threads })
+  life.onClose(() => pool.close())
+  return { pool, root, log }
 }

@@ -2,20 +2,29 @@ import { must } from '../../lib/assert.ts'
 import { DocumentRules, type TtlPolicy } from '../schema/document-rules.ts'
 import type { Shard } from '../shard/shard.ts'
 import { rangeContains } from '../shard/key-range.ts'
+import type { TableSchema } from '../schema/table-schema.ts'
+import type { TableSettings, TextIndexDefinition } from '../shard/table-settings.ts'
+import { textIndexesOf } from './table-indexes.ts'
 import type { TableRecord } from './table-record.ts'
 
 /** A table as this node serves it: its record, its compiled rules and its shards in key order. */
-export class OpenTable {
+export class OpenTable implements TableSettings {
   readonly record: TableRecord
   readonly rules: DocumentRules
   readonly ttl: TtlPolicy | undefined
+  readonly textIndexes: readonly TextIndexDefinition[]
   readonly shards: readonly Shard[]
 
   constructor(record: TableRecord, shards: readonly Shard[]) {
     this.record = record
     this.rules = new DocumentRules(record.schema)
     this.ttl = ttlOf(record, this.rules)
+    this.textIndexes = textIndexesOf(record)
     this.shards = shards
+  }
+
+  get schema(): TableSchema | undefined {
+    return this.record.schema
   }
 
   /** The shard that owns the key: a binary search over the starts of the ranges. */

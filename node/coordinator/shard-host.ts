@@ -4,6 +4,7 @@ import type { Log } from '../../lib/log.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard, ShardRouter } from '../shard/shard.ts'
+import { ShardTextIndexes, type TextIndexParts } from '../shard/shard-text-indexes.ts'
 import type { TableSettings } from '../shard/table-settings.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import { FailedShard } from './failed-shard.ts'
@@ -15,6 +16,7 @@ export interface ShardHostOptions {
   readonly clock: Clock
   readonly router: ShardRouter
   readonly log: Log
+  readonly text: TextIndexParts | undefined
 }
 
 /** Opens, closes and removes the shards that live in this process. */
@@ -47,9 +49,9 @@ export class ShardHost {
 
   async #open({ id, range }: ShardRecord, settings: TableSettings): Promise<LocalShard> {
     const store = await this.#with.stores.open(id)
-    const { hybridClock, clock, router } = this.#with
+    const { hybridClock, clock, router, text } = this.#with
     try {
-      return await LocalShard.open({ id, range, store, hybridClock, clock, router, settings })
+      return await LocalShard.open({ id, range, store, hybridClock, clock, router, settings, text })
     } catch (error) {
       await store.close()
       throw error
@@ -57,7 +59,9 @@ export class ShardHost {
   }
 
   async destroy(shard: Shard): Promise<void> {
+    const { text } = this.#with
     await this.close(shard)
+    if (text !== undefined) await ShardTextIndexes.remove(text, shard.id)
     await this.#with.stores.destroy(shard.id)
   }
 

@@ -4,8 +4,10 @@
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { Projection } from '../document/projection.ts'
 import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writes.ts'
+import type { QueryRequest } from '../query/query-request.ts'
 import type { DocumentFilter } from '../query/document-filter.ts'
 import type { TableSchema } from '../schema/table-schema.ts'
+import type { QueryResult } from './query/query-result.ts'
 
 export interface WriteOptions {
   readonly syncLevel: SyncLevel
@@ -85,10 +87,36 @@ export interface ShardInfo {
   readonly byte_range: readonly [start: string, end: string]
 }
 
+export interface IndexConfig {
+  readonly name: string
+  readonly type: 'full_text'
+  readonly mem_only?: boolean
+}
+
+export interface IndexStatus {
+  readonly index_type: 'full_text'
+  readonly total_indexed: number
+  /** Bytes. */
+  readonly disk_usage: number
+  readonly rebuilding: boolean
+  /** From 0 to 1. */
+  readonly backfill_progress: number
+  readonly backfill_items_processed: number
+  /** Empty when all is well. */
+  readonly error: string
+}
+
+export interface IndexInfo {
+  readonly config: IndexConfig
+  readonly status: IndexStatus
+  /** By shard id in hexadecimal. */
+  readonly shard_status: Readonly<Record<string, IndexStatus>>
+}
+
 export interface TableInfo {
   readonly name: string
   readonly description?: string
-  readonly indexes: Readonly<Record<string, never>>
+  readonly indexes: Readonly<Record<string, IndexConfig>>
   /** By shard id in hexadecimal. */
   readonly shards: Readonly<Record<string, ShardInfo>>
   readonly schema?: TableSchema
@@ -103,6 +131,8 @@ export interface CreateTableRequest {
   readonly split_keys?: readonly string[]
   readonly description?: string
   readonly schema?: unknown
+  /** By name, configurations. */
+  readonly indexes?: Readonly<Record<string, unknown>>
 }
 
 export interface ClusterStatus {
@@ -135,6 +165,9 @@ export interface ShardHealth {
  * - `scan` yields NDJSON pages (whole lines, each with its line feed) in byte order of the keys, all
  *   at one timestamp, and does no work ahead of the consumer beyond one page. It refuses (unknown
  *   table, bad range) before the first page.
+ * - `query` sees what the table's full-text index has reached, and returns documents as they are now.
+ *   A shard that cannot serve is told of in the result; it rejects when none can, when the deadline
+ *   has passed (DEADLINE_EXCEEDED) and when the query asks what its fields cannot answer.
  */
 export interface StoreService {
   createTable(name: string, request: CreateTableRequest): Promise<TableInfo>
@@ -143,6 +176,13 @@ export interface StoreService {
   dropTable(name: string): Promise<void>
   /** Replaces the schema; the version goes up when anything but dynamic templates changed. */
   updateSchema(name: string, schema: unknown): Promise<TableInfo>
+
+  listIndexes(table: string): Promise<readonly IndexInfo[]>
+  getIndex(table: string, index: string): Promise<IndexInfo>
+  /** Indexes the documents that are there in the background. */
+  createIndex(table: string, index: string, config: unknown): Promise<void>
+  /** Gives the disk space back. */
+  dropIndex(table: string, index: string): Promise<void>
 
   batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts>
   crossBatch(
@@ -161,6 +201,8 @@ export interface StoreService {
     key: Buffer,
   ): StoredDocument | undefined | Promise<StoredDocument | undefined>
   scan(table: string, request: ScanRequest, signal: AbortSignal): Promise<AsyncIterable<Buffer>>
+  /** `request.table` has been decided on before and is not looked at. */
+  query(table: string, request: QueryRequest, signal: AbortSignal): Promise<QueryResult>
 
   status(): Promise<ClusterStatus>
   /** True once every table is open and recovery has looked at every shard. */

@@ -1,19 +1,27 @@
 // The store in one process. See store-service.ts for the contract.
 
 import { InvariantError } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
+import type { QueryRequest } from '../query/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/document-record.ts'
 import { LocalShard } from '../shard/local-shard.ts'
+import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { Idempotency } from './idempotency.ts'
+import { indexInfoOf } from './index-status.ts'
+import { waitForIndexes } from './index-wait.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import type { OpenTable } from './open-table.ts'
+import type { QueryResult } from './query/query-result.ts'
+import { queryTable } from './query/query-service.ts'
 import { scanLines } from './scan-lines.ts'
 import type {
   ClusterStatus,
   CommitResult,
   CreateTableRequest,
+  IndexInfo,
   MergeRequest,
   MergeResult,
   ScanRequest,
@@ -24,7 +32,8 @@ import type {
   WriteCounts,
   WriteOptions,
 } from './store-service.ts'
-import { INTERNAL_PREFIX, type TableAdmin } from './table-admin.ts'
+import { unknownIndex, type TableAdmin } from './table-admin.ts'
+import { BUILT_IN_TEXT_INDEX, indexesOf, INTERNAL_PREFIX } from './table-indexes.ts'
 import { tableInfoOf } from './table-info.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
@@ -37,6 +46,7 @@ import type {
 } from './transaction-runner.ts'
 
 export interface SwarmStoreOptions {
+  readonly clock: Clock
   readonly registry: TableRegistry
   readonly admin: TableAdmin
   readonly runner: TransactionRunner
@@ -89,6 +99,26 @@ export class SwarmStore implements StoreService {
     return tableInfoOf(after)
   }
 
+  listIndexes(name: string): Promise<readonly IndexInfo[]> {
+    const table = this.#table(name)
+    return Promise.all(indexesOf(table.record).map((index) => indexInfoOf(table, index)))
+  }
+
+  async getIndex(name: string, indexName: string): Promise<IndexInfo> {
+    const table = this.#table(name)
+    const index = indexesOf(table.record).find((known) => known.name === indexName)
+    if (index === undefined) throw unknownIndex(name, indexName)
+    return indexInfoOf(table, index)
+  }
+
+  async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
+    await this.#with.admin.createIndex(this.#table(name).record.name, indexName, config)
+  }
+
+  async dropIndex(name: string, indexName: string): Promise<void> {
+    await this.#with.admin.dropIndex(this.#table(name).record.name, indexName)
+  }
+
   async batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts> {
     const collector = new PartCollector()
     collector.addWrites(this.#table(writes.table), writes)
@@ -117,17 +147,25 @@ export class SwarmStore implements StoreService {
     const run = (): Promise<RunOutcome> => this.#with.runner.run(collector.parts, runOptions)
     if (options.idempotency !== undefined) {
       const request = { ...options.idempotency, collector, answer, run, answerOf: abortedBy }
-      return this.#with.idempotency.once<CommitResult>(request)
+      const result = await this.#with.idempotency.once<CommitResult>(request)
+      await this.#searchable(collector, options)
+      return result
     }
     const outcome = await run()
-    return outcome.kind === 'committed' ? answer : abortedBy(outcome)
+    if (outcome.kind !== 'committed') return abortedBy(outcome)
+    await this.#searchable(collector, options)
+    return answer
   }
 
-  merge(name: string, request: MergeRequest): Promise<MergeResult> {
+  async merge(name: string, request: MergeRequest): Promise<MergeResult> {
+    const { clock, merge, scan: scanOptions } = this.#with
     const { signal = new AbortController().signal } = request.options
-    const scan: LinearMergeOptions['scan'] = (table, range) =>
-      scanTable(this.#with.scan, { table, range, signal })
-    return mergePage({ ...this.#with.merge, scan }, this.#table(name), request)
+    const scan: LinearMergeOptions['scan'] = (one, range) =>
+      scanTable(scanOptions, { table: one, range, signal })
+    const table = this.#table(name)
+    const result = await mergePage({ ...merge, scan }, table, request)
+    if (!request.dryRun) await waitForIndexes(clock, table.shards, request.options)
+    return result
   }
 
   lookup(
@@ -148,6 +186,14 @@ export class SwarmStore implements StoreService {
     return scanLines(scanTable(this.#with.scan, { table, range, signal }), request)
   }
 
+  async query(name: string, request: QueryRequest, signal: AbortSignal): Promise<QueryResult> {
+    const table = this.#table(name)
+    const { shards, schema } = table
+    const shardOf = (key: Buffer): Shard => table.shardOf(key)
+    const queried = { name, schema, textIndex: BUILT_IN_TEXT_INDEX, shards, shardOf }
+    return queryTable(this.#with.clock, queried, { request, signal })
+  }
+
   async status(): Promise<ClusterStatus> {
     const { registry, version } = this.#with
     return clusterStatusOf({ tables: registry.tables(), version, ready: this.#ready })
@@ -161,12 +207,20 @@ export class SwarmStore implements StoreService {
     const runOptions = runOptionsOf(options, 'wait')
     if (options.idempotency === undefined) {
       await this.#with.runner.run(collector.parts, runOptions)
+      await this.#searchable(collector, options)
       return answer
     }
     const run = (): Promise<RunOutcome> => this.#with.runner.run(collector.parts, runOptions)
     // Without a read set there is nothing that could conflict.
     const request = { ...options.idempotency, collector, answer, run, answerOf: neverInConflict }
-    return this.#with.idempotency.once(request)
+    const first = await this.#with.idempotency.once(request)
+    await this.#searchable(collector, options)
+    return first
+  }
+
+  #searchable({ parts }: PartCollector, options: WriteOptions): Promise<void> {
+    const written = parts.filter(({ ops }) => ops.length > 0).map(({ shard }) => shard)
+    return waitForIndexes(this.#with.clock, written, options)
   }
 
   #addAll(collector: PartCollector, writes: readonly TableWrites[]): void {

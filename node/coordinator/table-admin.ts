@@ -7,7 +7,8 @@
 //       without a record was not made here, and nobody removes it.
 //   A3  Whatever a crash or a failure leaves half done is finished by `openAll` and `repair`: a table
 //       that is `creating` is completed, one that is `dropping` is dropped.
-//   A4  At most one piece of work changes a table's state at a time (`#working`).
+//   A4  At most one piece of work changes a table's state at a time (`#working`), and changes of its
+//       schema and indexes follow each other (`#changing`).
 
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
@@ -19,14 +20,13 @@ import { OpenTable } from './open-table.ts'
 import type { ShardHost } from './shard-host.ts'
 import { buildLayout } from './shard-layout.ts'
 import type { CreateTableRequest } from './store-service.ts'
+import { assertIndexCount, assertIndexName, parseIndex, parseIndexes } from './table-indexes.ts'
 import type { TableRecord } from './table-record.ts'
-import type { TableRegistry } from './table-registry.ts'
+import { unknownTable, type TableRegistry } from './table-registry.ts'
 import type { TransactionRecovery } from './transaction-recovery.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/
 export const TABLES_MAX = 1000
-/** Tables that begin with this are the product's own and hidden from listings. */
-export const INTERNAL_PREFIX = '_'
 
 export interface TableAdminOptions {
   readonly catalog: Catalog
@@ -42,6 +42,7 @@ export class TableAdmin {
   readonly #with: TableAdminOptions
   /** Ids of the tables that are being created or dropped right now. */
   readonly #working = new Set<string>()
+  #changing: Promise<unknown> = Promise.resolve()
 
   constructor(options: TableAdminOptions) {
     this.#with = options
@@ -95,13 +96,48 @@ export class TableAdmin {
     })
   }
 
-  async updateSchema(name: string, schema: unknown): Promise<OpenTable> {
+  updateSchema(name: string, schema: unknown): Promise<OpenTable> {
+    return this.#change(name, (current) => withSchema(current, schema))
+  }
+
+  async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
+    const index = parseIndex(indexName, config)
+    await this.#change(name, (current) => {
+      if (current.indexes.some((known) => known.name === indexName)) {
+        const problem = `index "${indexName}" of table "${name}" exists; drop it first`
+        throw new ServiceError('ALREADY_EXISTS', problem)
+      }
+      assertIndexCount(current.indexes.length + 1)
+      return { ...current, indexes: [...current.indexes, index] }
+    })
+  }
+
+  async dropIndex(name: string, indexName: string): Promise<void> {
+    assertIndexName(indexName)
+    await this.#change(name, (current) => {
+      const indexes = current.indexes.filter((known) => known.name !== indexName)
+      if (indexes.length === current.indexes.length) throw unknownIndex(name, indexName)
+      return { ...current, indexes }
+    })
+  }
+
+  /** One after the other, so that the registry never goes back to an older record. */
+  #change(name: string, change: (record: TableRecord) => TableRecord): Promise<OpenTable> {
+    const changed = this.#changing.then(() => this.#changeNow(name, change))
+    this.#changing = changed.catch(() => undefined) // the caller hears of it
+    return changed
+  }
+
+  async #changeNow(name: string, change: (record: TableRecord) => TableRecord): Promise<OpenTable> {
     const { catalog, registry } = this.#with
-    const { record } = registry.get(name)
-    const changed = await catalog.update(record, (current) => withSchema(current, schema))
-    const table = new OpenTable(changed, registry.get(name).shards)
+    const record = await catalog.update(registry.get(name).record, (current) => {
+      if (current.state !== 'ready') throw unknownTable(name)
+      return change(current)
+    })
+    const table = new OpenTable(record, registry.get(name).shards)
     registry.set(table)
-    for (const shard of table.shards) if (shard instanceof LocalShard) shard.setSettings(table)
+    const local = table.shards.filter((shard) => shard instanceof LocalShard)
+    await Promise.all(local.map((shard) => shard.setSettings(table)))
     return table
   }
 
@@ -185,9 +221,15 @@ export class TableAdmin {
       description: request.description,
       schema,
       ttlGeneration: 1,
+      indexes: parseIndexes(request.indexes),
       shards: ranges.map((range) => ({ id: parseShardId(this.#with.randomBits()), range })),
     }
   }
+}
+
+export function unknownIndex(table: string, index: string): ServiceError {
+  const problem = `index "${index}" of table "${table}" does not exist; create it first`
+  return new ServiceError('NOT_FOUND', problem)
 }
 
 function withSchema(record: TableRecord, value: unknown): TableRecord {

@@ -1,5 +1,6 @@
 import type { OpenTable } from './open-table.ts'
 import type { TableInfo } from './store-service.ts'
+import { indexConfigOf, indexesOf } from './table-indexes.ts'
 
 const LAST_RANGE_END = Buffer.from([0xff]).toString('base64')
 
@@ -12,7 +13,9 @@ export function tableInfoOf({ record }: OpenTable): TableInfo {
   return {
     name: record.name,
     ...(record.description === undefined ? {} : { description: record.description }),
-    indexes: {},
+    indexes: Object.fromEntries(
+      indexesOf(record).map((index) => [index.name, indexConfigOf(index)]),
+    ),
     shards: Object.fromEntries(shards),
     ...(record.schema === undefined ? {} : { schema: record.schema }),
   }

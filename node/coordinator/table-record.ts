@@ -21,6 +21,13 @@ export interface ShardRecord {
   readonly range: KeyRange
 }
 
+/** An index that was asked for; the built-in one is not in the record. */
+export interface IndexRecord {
+  readonly name: string
+  readonly type: 'full_text'
+  readonly memOnly: boolean
+}
+
 export interface TableRecord {
   readonly name: string
   /** Never used again, not even by a later table of the same name. */
@@ -30,6 +37,7 @@ export interface TableRecord {
   readonly schema: TableSchema | undefined
   /** Goes up when ttl_duration or ttl_field change; 0 is never used by a policy. */
   readonly ttlGeneration: number
+  readonly indexes: readonly IndexRecord[]
   readonly shards: readonly ShardRecord[]
 }
 
@@ -41,6 +49,7 @@ interface StoredTable {
   readonly description?: string
   readonly schema?: TableSchema
   readonly ttlGeneration: number
+  readonly indexes?: readonly IndexRecord[]
   readonly shards: readonly { id: string; start: string; end: string | null }[]
 }
 
@@ -57,6 +66,7 @@ export function encodeTable(table: TableRecord): Buffer {
     ...(table.description === undefined ? {} : { description: table.description }),
     ...(table.schema === undefined ? {} : { schema: table.schema }),
     ttlGeneration: table.ttlGeneration,
+    ...(table.indexes.length === 0 ? {} : { indexes: table.indexes }),
     shards: table.shards.map(({ id, range }) => ({
       id,
       start: range.start.toString('base64'),
@@ -78,6 +88,7 @@ export function decodeTable(bytes: Buffer): TableRecord {
     description: stored.description,
     schema: stored.schema,
     ttlGeneration: stored.ttlGeneration,
+    indexes: stored.indexes ?? [],
     shards: stored.shards.map(({ id, start, end }) => ({
       id: parseShardId(id),
       range: {

@@ -30,6 +30,9 @@ export const EXPIRY_PERIOD_MS = 30_000
 /** How long overwritten versions stay readable for scans, cursors and backups. */
 export const HISTORY_RETENTION_MS = 600_000
 
+/** An index that is further behind than this is rebuilt instead of holding the log up. */
+export const LOG_KEPT_FOR_INDEXES_MAX = 1_000_000
+
 const NO_RANDOM_BITS = '0'.repeat(16)
 
 /** Deletes every document that expired more than the grace period ago; answers how many. */
@@ -64,11 +67,12 @@ const NO_KEY = Buffer.alloc(0)
 
 /**
  * Works off the old end of the log up to `horizon`: an entry's touches name exactly the versions it
- * superseded, so nothing has to be searched. The newest entry stays, to carry the sequence over a restart.
+ * superseded, so nothing has to be searched. The newest entry stays, to carry the sequence over a restart,
+ * and so do those that an index still needs.
  */
 export async function collectHistory(shard: LocalShard, horizon: Timestamp): Promise<void> {
   for (;;) {
-    const command = await buildCollect(shard.store, horizon)
+    const command = await buildCollect(shard, horizon)
     if (command.sequences.length <= 1 && command.finished.length === 0) return
     await shard.housekeep({ kind: 'collect', ...command })
     const { sequences, finished } = command
@@ -76,15 +80,19 @@ export async function collectHistory(shard: LocalShard, horizon: Timestamp): Pro
   }
 }
 
-async function buildCollect(store: KvStore, horizon: Timestamp): Promise<CollectCommand> {
+async function buildCollect(shard: LocalShard, horizon: Timestamp): Promise<CollectCommand> {
+  const { store } = shard
+  const keptFrom = logKeptFrom(shard)
   const sequences: number[] = []
   const drops: CollectCommand['drops'][number][] = []
   const oldest = { ...keyspaceRange('log'), limit: HOUSEKEEPING_BATCH_MAX + 1 }
   for await (const page of store.pages(oldest)) {
     for (const [key, value] of page) {
       const { stamp, version, touches } = decodeLogEntry(value)
-      if (stamp >= horizon || sequences.length === HOUSEKEEPING_BATCH_MAX) break
-      sequences.push(sequenceOfLogKey(key))
+      const sequence = sequenceOfLogKey(key)
+      const isNeeded = stamp >= horizon || sequence >= keptFrom
+      if (isNeeded || sequences.length === HOUSEKEEPING_BATCH_MAX) break
+      sequences.push(sequence)
       drops.push(...dropsOf(touches, version))
     }
   }
@@ -94,6 +102,10 @@ async function buildCollect(store: KvStore, horizon: Timestamp): Promise<Collect
     drops,
     finished: await finishedBefore(store, millisOf(horizon) - 2 * FINISHED_RETENTION_MS),
   }
+}
+
+function logKeptFrom({ indexedUpTo, committedSequence }: LocalShard): number {
+  return Math.max(indexedUpTo, committedSequence - LOG_KEPT_FOR_INDEXES_MAX) + 1
 }
 
 function dropsOf(touches: readonly Touch[], version: Timestamp): CollectCommand['drops'] {

@@ -4,6 +4,13 @@ import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
+import type {
+  TextSearchAnswer,
+  TextSearchRequest,
+  TextStatistics,
+  TextStatisticsRequest,
+} from '../index/text/search/text-search.ts'
+import type { SearchLimits } from '../index/text/worker/remote-text-index.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import type {
@@ -30,6 +37,7 @@ import type { Hold } from './lock-table.ts'
 import { ProposedCommand } from './proposed-command.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
 import { scanSnapshot, type OverlayRow } from './shard-scan.ts'
+import { ShardTextIndexes, type TextIndexParts } from './shard-text-indexes.ts'
 import type { TableSettings } from './table-settings.ts'
 import { ShardState } from './shard-state.ts'
 import type {
@@ -39,6 +47,7 @@ import type {
   ShardRouter,
   ShardState as ShardHealth,
   ShardStats,
+  TextIndexStatus,
   UnfinishedTransaction,
 } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
@@ -56,6 +65,8 @@ export interface LocalShardOptions {
   readonly clock: Clock
   readonly router: ShardRouter
   readonly settings: TableSettings
+  /** Absent: the shard has no text indexes. */
+  readonly text?: TextIndexParts | undefined
 }
 
 export class LocalShard implements Shard, AsyncDisposable {
@@ -66,6 +77,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   readonly #state: ShardState
   readonly #log: GroupCommit<ProposedCommand, void>
   readonly #waiters: ReleaseWaiters
+  readonly #text: ShardTextIndexes | undefined
   #trouble: ServiceError | undefined
   #sealed = false
 
@@ -77,6 +89,8 @@ export class LocalShard implements Shard, AsyncDisposable {
     this.#state = state
     this.#waiters = waiters
     this.#log = new GroupCommit(state)
+    const { text, clock, settings } = options
+    this.#text = text && new ShardTextIndexes(this, text, { clock, settings })
   }
 
   static async open(options: LocalShardOptions): Promise<LocalShard> {
@@ -96,9 +110,59 @@ export class LocalShard implements Shard, AsyncDisposable {
     return this.#state.settings.ttl
   }
 
-  /** The schema changed. Reads follow a new TTL at once, records by the retiming pass. */
-  setSettings(settings: TableSettings): void {
+  /**
+   * The schema or the indexes changed. Reads follow a new TTL at once, records by the retiming pass.
+   * Resolves when dropped indexes have left the disk.
+   */
+  async setSettings(settings: TableSettings): Promise<void> {
     this.#state.settings = settings
+    await this.#text?.set(settings)
+  }
+
+  get committedSequence(): number {
+    return this.#state.committedSequence
+  }
+
+  get syncedSequence(): number {
+    return this.#state.syncedSequence
+  }
+
+  onCommitted(listener: () => void): () => void {
+    return this.#state.onCommitted(listener)
+  }
+
+  /** The log entries above this one are still needed by an index. */
+  get indexedUpTo(): number {
+    return this.#text?.neededAbove ?? Infinity
+  }
+
+  async searchText(
+    index: string,
+    request: TextSearchRequest,
+    limits: SearchLimits,
+  ): Promise<TextSearchAnswer> {
+    return (await this.#textIndexes().get(index)).search(request, limits)
+  }
+
+  async textStatistics(
+    index: string,
+    request: TextStatisticsRequest,
+    limits: SearchLimits,
+  ): Promise<TextStatistics> {
+    return (await this.#textIndexes().get(index)).statistics(request, limits)
+  }
+
+  async textIndexStatus(index: string): Promise<TextIndexStatus> {
+    return (await this.#textIndexes().get(index)).status()
+  }
+
+  async waitForText({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    await this.#text?.waitFor(this.committedSequence, signal)
+  }
+
+  #textIndexes(): ShardTextIndexes {
+    if (this.#text !== undefined) return this.#text
+    throw new ServiceError('UNAVAILABLE', 'this node keeps no text indexes')
   }
 
   read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
@@ -303,8 +367,17 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   async close(): Promise<void> {
+    await this.#closeText()
     await this.#log.close()
     await this.store.close()
+  }
+
+  async #closeText(): Promise<void> {
+    if (this.#text === undefined) return
+    // A checkpoint must not be above what is synced, so this spares the next start a replay.
+    const isLagging = !this.#sealed && this.syncedSequence < this.committedSequence
+    if (isLagging) await this.sync().catch(() => undefined)
+    await this.#text.close({ flush: !this.#sealed })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

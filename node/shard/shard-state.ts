@@ -58,6 +58,9 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
   /** The store's generation that the memory was built from. */
   #generation = 0
   #durableSequence = 0
+  /** Up to here a power failure takes nothing back: lazy entries follow with the next sync. */
+  #syncedSequence = 0
+  readonly #commitListeners = new Set<() => void>()
 
   private constructor(options: ShardStateOptions) {
     this.#options = options
@@ -68,6 +71,23 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     const state = new ShardState(options)
     await state.recover()
     return state
+  }
+
+  /** The newest log entry whose effects are in the store and in memory. */
+  get committedSequence(): number {
+    return this.#durableSequence
+  }
+
+  get syncedSequence(): number {
+    return this.#syncedSequence
+  }
+
+  /** Calls `listener` after every group that is published; it must be cheap. Returns its removal. */
+  onCommitted(listener: () => void): () => void {
+    this.#commitListeners.add(listener)
+    return () => {
+      this.#commitListeners.delete(listener)
+    }
   }
 
   /** Whether the state of the transaction is on disk, so that others may act on it. */
@@ -98,6 +118,7 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     const view = new ShardView(this.#options.store, this.#unwritten)
     const released: Command[] = []
     let lastSequence = this.#sequence
+    let synced = false
     this.#unwritten = view
     return {
       apply: (proposed) => {
@@ -105,12 +126,17 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
         lastSequence = this.#sequence
         if (ENDS_GROUP[proposed.command.kind]) released.push(proposed.command)
       },
-      write: ({ sync }) => this.#write(view.effects, sync),
+      write: ({ sync }) => {
+        synced = sync
+        return this.#write(view.effects, sync)
+      },
       publish: () => {
         this.#durableSequence = lastSequence
+        if (synced) this.#syncedSequence = lastSequence
         view.release()
         if (this.#unwritten === view) this.#unwritten = undefined
         this.#publish(released)
+        for (const listener of this.#commitListeners) listener()
       },
     }
   }
@@ -141,6 +167,7 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     this.#generation = generation
     this.#sequence = sequence
     this.#durableSequence = sequence
+    this.#syncedSequence = sequence // opening a store syncs what it finds
     this.#unwritten = undefined
     if (last !== undefined) hybridClock.observeOwn(last.entry.stamp)
     locks.clear()

@@ -1,5 +1,12 @@
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type {
+  TextSearchAnswer,
+  TextSearchRequest,
+  TextStatistics,
+  TextStatisticsRequest,
+} from '../index/text/search/text-search.ts'
+import type { SearchLimits } from '../index/text/worker/remote-text-index.ts'
+import type {
   DecideCommand,
   Decision,
   KeyHolder,
@@ -42,6 +49,17 @@ export interface ShardStats {
   readonly empty: boolean
 }
 
+export interface TextIndexStatus {
+  readonly totalIndexed: number
+  /** Bytes. */
+  readonly diskUsage: number
+  readonly rebuilding: boolean
+  /** From 0 to 1. */
+  readonly backfillProgress: number
+  readonly backfillItemsProcessed: number
+  readonly error: string | undefined
+}
+
 export type ShardState =
   | { readonly kind: 'serving' }
   | { readonly kind: 'read_only'; readonly reason: string }
@@ -65,6 +83,10 @@ export type ShardState =
  * - `push` raises the commit timestamp of a pending transaction above `above` and tells its state;
  *   with `expired` it aborts one that was never begun, so that it can never begin (INV-T5, A.7.4).
  * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call.
+ * - `searchText` and `textStatistics` are refused with NOT_FOUND for an unknown index, and with
+ *   UNAVAILABLE while it is built for the first time or again.
+ * - `waitForText` resolves when everything committed here before the call is searchable in every
+ *   text index; it rejects with the signal's reason.
  * - `waitForRelease` resolves when the transaction no longer holds keys here, or after `timeoutMs`.
  */
 export interface Shard {
@@ -92,6 +114,19 @@ export interface Shard {
     transactionId: TransactionId,
     options: { readonly timeoutMs: number; readonly signal?: AbortSignal },
   ): Promise<void>
+
+  searchText(
+    index: string,
+    request: TextSearchRequest,
+    limits: SearchLimits,
+  ): Promise<TextSearchAnswer>
+  textStatistics(
+    index: string,
+    request: TextStatisticsRequest,
+    limits: SearchLimits,
+  ): Promise<TextStatistics>
+  textIndexStatus(index: string): Promise<TextIndexStatus>
+  waitForText(options: { readonly signal: AbortSignal }): Promise<void>
 
   unfinishedTransactions(): readonly UnfinishedTransaction[]
   /** Transactions that have held keys here for longer than `ageMs`. */

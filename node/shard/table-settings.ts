@@ -1,10 +1,24 @@
 import { DocumentRules, type TtlPolicy } from '../schema/document-rules.ts'
+import type { TableSchema } from '../schema/table-schema.ts'
 
-/** What a shard must know of its table's schema. */
+export interface TextIndexDefinition {
+  readonly name: string
+  /** Kept in memory alone, and built anew at every start. */
+  readonly memOnly: boolean
+}
+
+/** What a shard must know of its table. */
 export interface TableSettings {
   readonly rules: DocumentRules
   readonly ttl: TtlPolicy | undefined
+  readonly schema: TableSchema | undefined
+  readonly textIndexes: readonly TextIndexDefinition[]
 }
 
-/** Those of a table without a schema. */
-export const NO_SETTINGS: TableSettings = { rules: new DocumentRules(undefined), ttl: undefined }
+/** Those of a table without a schema and without indexes. */
+export const NO_SETTINGS: TableSettings = {
+  rules: new DocumentRules(undefined),
+  ttl: undefined,
+  schema: undefined,
+  textIndexes: [],
+}

@@ -23,6 +23,41 @@ const statusOf: Readonly<Record<string, number>> = {
   IDEMPOTENCY_MISMATCH: 422,
 }
 
+const search = (query: string): string => JSON.stringify({ full_text_search: { query } })
+const nested = (depth: number): string =>
+  `${'{"must":'.repeat(depth)}{"match_all":{}}${'}'.repeat(depth)}`
+const ANY_TERM = { term: 'a', field: 'title' }
+
+const BAD_QUERIES: Readonly<Record<string, string>> = {
+  'an open phrase': search('title:"sea'),
+  'an open bracket': search('(a OR'),
+  'a range upside down in a query string': search('price:[9 TO 1]'),
+  'a range upside down': '{"filter_query":{"min":9,"max":1,"field":"price"}}',
+  'a bound that is no number': '{"filter_query":{"min":NaN,"field":"price"}}',
+  'a bound beyond the doubles': '{"filter_query":{"min":1e999,"field":"price"}}',
+  'a date that is none': '{"filter_query":{"start":"yesterday-ish","field":"at"}}',
+  'a network that is none': '{"filter_query":{"cidr":"10.0.0.0/99","field":"title"}}',
+  'an expression that does not end': '{"filter_query":{"regexp":"(a","field":"title"}}',
+  'an expression that explodes': '{"filter_query":{"regexp":"((a{500}){500}){500}","field":"title"}}',
+  'too many clauses': JSON.stringify({
+    filter_query: { disjuncts: Array.from({ length: 2000 }, () => ANY_TERM) },
+  }),
+  'too many levels': `{"filter_query":${nested(200)}}`,
+  'a limit beyond the most': '{"limit":10001}',
+  'a window beyond the most': '{"limit":10,"offset":9999}',
+  'a cursor that is none': '{"order_by":[{"field":"price"}],"search_after":["n1","k0"]}',
+  'a cursor of another order':
+    '{"order_by":[{"field":"price"}],"search_after":["n1","k00000000.Ym9vay8x"]}',
+  'two cursors': '{"search_after":["n1","k00000000.YQ"],"search_before":["n1","k00000000.YQ"]}',
+  'an order by a text': '{"order_by":[{"field":"title"}]}',
+  'an aggregation of a text': '{"aggregations":{"t":{"type":"terms","field":"title"}}}',
+  'a sum of keywords': '{"aggregations":{"t":{"type":"sum","field":"title.keyword"}}}',
+  'an interval of 0': '{"aggregations":{"t":{"type":"histogram","field":"price","interval":0}}}',
+  'a timeout beyond the most': '{"timeout":"11m"}',
+  'another table than the path names': '{"table":"films"}',
+  'an index of a kind that is not there': '{"semantic_search":"sea","indexes":["v"]}',
+}
+
 const rows: Readonly<Record<string, readonly Row[]>> = {
   'routes and methods': [
     ['an unknown route', { method: 'GET', path: '/api/v1/tabels' }, 'NOT_FOUND'],
@@ -75,8 +110,8 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ['an unknown field', { path: `${T}/new`, body: '{"shards":2}' }, 'INVALID_ARGUMENT'],
     ['__proto__', { path: `${T}/new`, body: '{"__proto__":{"num_shards":2}}' }, 'INVALID_ARGUMENT'],
     [
-      'indexes, which do not exist yet',
-      { path: `${T}/new`, body: '{"indexes":{}}' },
+      'an index of a kind that does not exist yet',
+      { path: `${T}/new`, body: '{"indexes":{"v":{"type":"embeddings"}}}' },
       'INVALID_ARGUMENT',
     ],
     [
@@ -147,6 +182,54 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       { method: 'PUT', path: `${BOOKS}/schema`, body: '{"ttl_duration":"7x"}' },
       'INVALID_ARGUMENT',
     ],
+  ],
+  listIndexes: [['an unknown table', { method: 'GET', path: `${T}/none/indexes` }, 'NOT_FOUND']],
+  getIndex: [
+    ['an unknown table', { method: 'GET', path: `${T}/none/indexes/a` }, 'NOT_FOUND'],
+    ['an unknown index', { method: 'GET', path: `${BOOKS}/indexes/none` }, 'NOT_FOUND'],
+  ],
+  createIndex: [
+    ['no body', { path: `${BOOKS}/indexes/a` }, 'INVALID_ARGUMENT'],
+    ['no type', { path: `${BOOKS}/indexes/a`, body: '{}' }, 'INVALID_ARGUMENT'],
+    ['an unknown type', { path: `${BOOKS}/indexes/a`, body: '{"type":"x"}' }, 'INVALID_ARGUMENT'],
+    [
+      'a type that does not exist yet',
+      { path: `${BOOKS}/indexes/a`, body: '{"type":"graph"}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'an unknown setting',
+      { path: `${BOOKS}/indexes/a`, body: '{"type":"full_text","dimension":3}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'another name inside',
+      { path: `${BOOKS}/indexes/a`, body: '{"type":"full_text","name":"b"}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'a reserved name',
+      { path: `${BOOKS}/indexes/full_text_index_v1`, body: '{"type":"full_text"}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'a slash in the name',
+      { path: `${BOOKS}/indexes/a%2Fb`, body: '{"type":"full_text"}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'an unknown table',
+      { path: `${T}/none/indexes/a`, body: '{"type":"full_text"}' },
+      'NOT_FOUND',
+    ],
+  ],
+  dropIndex: [
+    [
+      'the built-in index',
+      { method: 'DELETE', path: `${BOOKS}/indexes/full_text_index_v0` },
+      'INVALID_ARGUMENT',
+    ],
+    ['an unknown index', { method: 'DELETE', path: `${BOOKS}/indexes/none` }, 'NOT_FOUND'],
   ],
   batchWrite: [
     [
@@ -335,6 +418,26 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       { path: `${BOOKS}/lookup`, body: JSON.stringify({ from: 'k'.repeat(1025) }) },
       'INVALID_ARGUMENT',
     ],
+  ],
+  queryTable: [
+    ['no body', { path: `${BOOKS}/query` }, 'INVALID_ARGUMENT'],
+    ['blank lines', { path: `${BOOKS}/query`, body: '\n \n' }, 'INVALID_ARGUMENT'],
+    ['an unknown table', { path: `${T}/none/query`, body: '{}' }, 'NOT_FOUND'],
+    ...Object.entries(BAD_QUERIES).map(([name, body]): Row => [
+      name,
+      { path: `${BOOKS}/query`, body },
+      'INVALID_ARGUMENT',
+    ]),
+    [
+      'more queries than one request may have',
+      { path: `${BOOKS}/query`, body: '{"count":true}\n'.repeat(101) },
+      'INVALID_ARGUMENT',
+    ],
+  ],
+  queryGlobal: [
+    ['no table', { path: '/api/v1/query', body: '{}' }, 'INVALID_ARGUMENT'],
+    ['a bad table', { path: '/api/v1/query', body: '{"table":"a/b"}' }, 'INVALID_ARGUMENT'],
+    ['an unknown table', { path: '/api/v1/query', body: '{"table":"none"}' }, 'NOT_FOUND'],
   ],
   lookupDocument: [
     ['empty fields', { method: 'GET', path: `${BOOKS}/lookup/a?fields=` }, 'INVALID_ARGUMENT'],

@@ -3,6 +3,8 @@ import { expect } from 'chai'
 import { isServiceError } from '../../lib/errors.ts'
 import { loadContract } from '../../node/api/contract.ts'
 import { BYTE_PARSED_OPERATIONS } from '../../node/api/request-validator.ts'
+import { parseExact } from '../../node/document/exact-json.ts'
+import { parseQueryRequest } from '../../node/query/query-request.ts'
 import {
   parseCommit,
   parseCrossTable,
@@ -56,6 +58,33 @@ const OPERATIONS_BAD = [
 const inTable = (operations: string) => `{"tables":{"books":${operations}}}`
 const claim = (fields: string) => `{"read_set":[{${fields}}]}`
 
+const QUERIES_GOOD = [
+  '{}',
+  '{"full_text_search":{"query":"sea"},"limit":0,"offset":10,"fields":["title"]}',
+  '{"filter_query":{"term":"a","field":"b"},"exclusion_query":{"match_none":{}},"profile":true}',
+  '{"order_by":[{"field":"n","desc":true}],"highlight":{"fields":["t"],"pre":"[","post":"]"}}',
+  '{"aggregations":{"t":{"type":"terms","field":"k","sub_aggregations":{}}},"timeout":"5s"}',
+  '{"count":true,"filter_prefix":"Yjo="}',
+]
+const QUERIES_BAD = [
+  '[]',
+  '{"limit":-1}',
+  '{"limit":10001}',
+  '{"limit":"10"}',
+  '{"offset":1.5}',
+  '{"fields":[]}',
+  '{"fields":"title"}',
+  '{"order_by":[{"desc":true}]}',
+  '{"search_after":"x"}',
+  '{"highlight":{"tag":"em"}}',
+  '{"aggregations":{"t":{"type":"median","field":"k"}}}',
+  '{"aggregations":[]}',
+  '{"profile":1}',
+  '{"timeout":5}',
+  '{"reranker":{}}',
+]
+const query = (bytes: Buffer): unknown => parseQueryRequest(parseExact(bytes))
+
 const rows: Readonly<Record<string, Row>> = {
   batchWrite: {
     schema: 'BatchRequest',
@@ -107,6 +136,8 @@ const rows: Readonly<Record<string, Row>> = {
       '{"records":{},"more":1}',
     ],
   },
+  queryTable: { schema: 'QueryRequest', parse: query, good: QUERIES_GOOD, bad: QUERIES_BAD },
+  queryGlobal: { schema: 'QueryRequest', parse: query, good: QUERIES_GOOD, bad: QUERIES_BAD },
 }
 
 describe('the byte parsers and the contract', () => {

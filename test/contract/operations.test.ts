@@ -90,6 +90,21 @@ describe('the operations of the store API', () => {
     expect((await operate('getTable', '/api/v1/tables/boats')).status).to.equal(404)
   })
 
+  it('create, list, describe and drop indexes', async () => {
+    const notes = `${BOOKS}/indexes/notes`
+
+    const created = await operate('createIndex', notes, '{"type":"full_text","mem_only":true}')
+    const again = await operate('createIndex', notes, '{"type":"full_text"}')
+    const listed = await operate('listIndexes', `${BOOKS}/indexes`)
+    const described = await operate('getIndex', notes)
+    const dropped = await operate('dropIndex', notes)
+
+    expect([created.status, again.status, dropped.status]).to.deep.equal([201, 409, 204])
+    expect(JSON.parse(listed.body)).to.have.length(2)
+    expect(JSON.parse(described.body).config).to.include({ name: 'notes', mem_only: true })
+    expect((await operate('getIndex', notes)).status).to.equal(404)
+  })
+
   it('narrow the list by a pattern that is not encoded', async () => {
     const { body } = await operate('listTables', '/api/v1/tables?pattern=^b(x|o)*k*s$')
 
@@ -194,6 +209,22 @@ describe('the operations of the store API', () => {
     expect(keys.body).to.equal('{"key":"a"}\n{"key":"z"}\n')
     expect(named.body).to.equal('{"key":"a","who":{"name":"Ann"}}\n')
     expect(filtered.body).to.equal('{"key":"z"}\n')
+  })
+
+  it('query one table or the one that the body names', async () => {
+    const body = '{"table":"books","full_text_search":{"query":"who.name:ann"},"profile":true,'
+    const highlight = '"highlight":{},"aggregations":{"n":{"type":"stats","field":"n"}}}'
+    const named = await operate('queryGlobal', '/api/v1/query', body + highlight)
+    const found = await operate('queryTable', `${BOOKS}/query`, '{"filter_query":{"ids":["z"]}}')
+    const lines = '{"count":true}\n\n{"full_text_search":{"query":"(("}}\n{"table":"none"}\n'
+    const type = { 'content-type': 'application/x-ndjson' }
+    const several = await operate('queryTable', `${BOOKS}/query`, lines, type)
+
+    expect(named.body).to.include('"_highlight":{"who.name":["<em>Ann</em>"]}')
+    expect(found.body).to.include('"_source":{"n":12345678901234567890}')
+    const { responses } = JSON.parse(several.body)
+    expect(responses.map(({ status }: { status: number }) => status)).to.deep.equal([200, 400, 400])
+    expect(responses[1].error).to.include('column')
   })
 
   it('project a document', async () => {

@@ -6,10 +6,22 @@ import type { Clock } from '../../lib/clock.ts'
 import { millisOf, timestampAtMs, timestampOf } from '../../node/clock/hybrid-clock.ts'
 import type { Timestamp } from '../../node/clock/hybrid-clock.ts'
 import { buildLayout } from '../../node/coordinator/shard-layout.ts'
+import {
+  assertIndexName,
+  BUILT_IN_TEXT_INDEX,
+  indexConfigOf,
+  parseIndex,
+  parseIndexes,
+} from '../../node/coordinator/table-indexes.ts'
+import type { IndexRecord } from '../../node/coordinator/table-record.ts'
+import type { QueryResult } from '../../node/coordinator/query/query-result.ts'
+import { queryTable } from '../../node/coordinator/query/query-service.ts'
 import type {
   ClusterStatus,
   CommitResult,
   CreateTableRequest,
+  IndexInfo,
+  IndexStatus,
   MergeFailure,
   MergeRequest,
   MergeResult,
@@ -30,10 +42,12 @@ import { buildObject, isJsonObject } from '../../node/document/json-object.ts'
 import { project } from '../../node/document/projection.ts'
 import { applyTransform } from '../../node/document/transform.ts'
 import type { ReadClaim, TableWrites } from '../../node/document/writes.ts'
+import type { QueryRequest } from '../../node/query/query-request.ts'
 import { matchesFilter } from '../../node/query/document-filter.ts'
 import { DocumentRules, expiryMsOf } from '../../node/schema/document-rules.ts'
 import { parseTableSchema } from '../../node/schema/table-schema.ts'
 import type { TableSchema } from '../../node/schema/table-schema.ts'
+import { TextShard } from './text-shard.ts'
 
 const MERGE_RECORDS_MAX = 10_000
 
@@ -44,6 +58,7 @@ interface Table {
   readonly name: string
   readonly description: string | undefined
   readonly shards: Readonly<Record<string, ShardInfo>>
+  indexes: readonly IndexRecord[]
   schema: TableSchema | undefined
   rules: DocumentRules
   documents: Documents
@@ -74,6 +89,7 @@ export class MemoryStoreService implements StoreService {
       name,
       description: request.description,
       shards: shardsOf(request),
+      indexes: [BUILT_IN, ...parseIndexes(request.indexes)],
       schema,
       rules: new DocumentRules(schema),
       documents: new Map(),
@@ -101,6 +117,33 @@ export class MemoryStoreService implements StoreService {
     table.schema = parseTableSchema(schema, table.schema)
     table.rules = new DocumentRules(table.schema)
     return infoOf(table)
+  }
+
+  async listIndexes(name: string): Promise<readonly IndexInfo[]> {
+    const table = this.#table(name)
+    return table.indexes.map((index) => indexInfoOf(table, index))
+  }
+
+  async getIndex(name: string, indexName: string): Promise<IndexInfo> {
+    const found = (await this.listIndexes(name)).find(({ config }) => config.name === indexName)
+    if (found === undefined) throw new ServiceError('NOT_FOUND', `no index ${indexName}`)
+    return found
+  }
+
+  async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
+    const table = this.#table(name)
+    const index = parseIndex(indexName, config)
+    if (table.indexes.some((known) => known.name === indexName)) {
+      throw new ServiceError('ALREADY_EXISTS', `index ${indexName} exists`)
+    }
+    table.indexes = [...table.indexes, index]
+  }
+
+  async dropIndex(name: string, indexName: string): Promise<void> {
+    assertIndexName(indexName)
+    await this.getIndex(name, indexName)
+    const table = this.#table(name)
+    table.indexes = table.indexes.filter((known) => known.name !== indexName)
   }
 
   async batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts> {
@@ -199,6 +242,18 @@ export class MemoryStoreService implements StoreService {
       .slice(0, request.limit ?? Infinity)
       .map(([key, { json }]) => lineOf(bytesOf(key), json, request))
     return pagesOf(lines)
+  }
+
+  /** Over a shard made for the occasion, so that contract tests see real answers. */
+  async query(name: string, request: QueryRequest, signal: AbortSignal): Promise<QueryResult> {
+    const table = this.#table(name)
+    const documents = [...this.#visible(table)].map(([key, { json }]) => {
+      return [Buffer.from(key, 'latin1').toString(), documentOf(json)] as const
+    })
+    const shard = new TextShard(Object.fromEntries(documents), table.schema)
+    const queried = { name, schema: table.schema, textIndex: BUILT_IN_TEXT_INDEX }
+    const target = { ...queried, shards: [shard], shardOf: () => shard }
+    return queryTable(this.#clock, target, { request, signal })
   }
 
   async status(): Promise<ClusterStatus> {
@@ -325,11 +380,28 @@ function documentOf(json: Buffer): JsonObject {
   return document
 }
 
-function infoOf({ name, description, shards, schema }: Table): TableInfo {
+const BUILT_IN: IndexRecord = { name: BUILT_IN_TEXT_INDEX, type: 'full_text', memOnly: false }
+
+/** Everything is indexed at once here. */
+function indexInfoOf({ documents, shards }: Table, index: IndexRecord): IndexInfo {
+  const status: IndexStatus = {
+    index_type: index.type,
+    total_indexed: documents.size,
+    disk_usage: 0,
+    rebuilding: false,
+    backfill_progress: 1,
+    backfill_items_processed: 0,
+    error: '',
+  }
+  const shardStatus = Object.keys(shards).map((id) => [id, status] as const)
+  return { config: indexConfigOf(index), status, shard_status: Object.fromEntries(shardStatus) }
+}
+
+function infoOf({ name, description, shards, indexes, schema }: Table): TableInfo {
   return {
     name,
     ...(description === undefined ? {} : { description }),
-    indexes: {},
+    indexes: Object.fromEntries(indexes.map((index) => [index.name, indexConfigOf(index)])),
     shards,
     ...(schema === undefined ? {} : { schema }),
   }

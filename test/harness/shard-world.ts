@@ -120,6 +120,7 @@ export class ShardWorld implements AsyncDisposable {
       description: undefined,
       schema: undefined,
       ttlGeneration: 1,
+      indexes: [],
       shards: [{ id: shard.id, range: shard.range }],
     }
     return new OpenTable(record, [shard])

@@ -204,6 +204,7 @@ describe('quarry client commands', () => {
     ['load', '--help'],
     ['lookup', '--help'],
     ['help', 'scan'],
+    ['query', '--help'],
     ['table', 'create', '--help'],
     ['table', 'drop', '--help'],
   ]) {

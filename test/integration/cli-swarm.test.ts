@@ -175,7 +175,8 @@ describe('quarry swarm', () => {
 
     expect(child.exitCode, err).to.equal(0)
     expect(out).to.match(/loaded \d+ documents into packages/)
-    expect(out.match(/^ {2}curl /gm)).to.have.length(8)
+    expect(out.match(/^ {2}curl /gm)).to.have.length(12)
+    expect(out).to.contain('<em>')
     expect(out).to.contain('409')
     expect(out).to.contain('"inserted": 2')
   })

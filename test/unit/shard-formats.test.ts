@@ -87,6 +87,7 @@ const table: TableRecord = {
   description: 'what we read',
   schema: undefined,
   ttlGeneration: 1,
+  indexes: [],
   shards: [
     {
       id: parseShardId('0000000000000001'),

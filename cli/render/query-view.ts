@@ -1,0 +1,100 @@
+// The answer to one query for people: hits with their scores, facets as bars, the time it took.
+
+import { memberOf } from '../service-answers.ts'
+import { paint } from '../terminal.ts'
+import type { Output } from '../terminal.ts'
+import { formatCount, plural } from './quantity.ts'
+import { cutText, printable } from './text-width.ts'
+
+/** Private-use characters, which texts do not hold: what lies between them is found words. */
+export const MARKS = { pre: '\ue000', post: '\ue001' } as const
+
+const BAR_COLUMNS = 24
+const KEY_COLUMNS = 28
+const INDENT = '    '
+
+/** `answer` is the body of a single query's answer. */
+export function queryView(answer: unknown, screen: Output): string {
+  const [result] = listOf(memberOf(answer, 'responses'))
+  const hits = memberOf(result, 'hits')
+  const shown = listOf(memberOf(hits, 'hits')).flatMap((hit) => hitLines(hit, screen))
+  const facets = entriesOf(memberOf(result, 'aggregations')).flatMap(([name, facet]) =>
+    facetLines(name, facet, screen),
+  )
+  return [...shown, ...facets, ...noteLines(result, screen), summary(result, screen)].join('\n')
+}
+
+function hitLines(hit: unknown, screen: Output): string[] {
+  const score = numberOf(memberOf(hit, '_score')).toFixed(2)
+  const key = paint(screen, 'bold', printable(String(memberOf(hit, '_id'))))
+  const lines = [`${paint(screen, 'dim', score.padStart(7))}  ${key}`]
+  const marked = entriesOf(memberOf(hit, '_highlight'))
+  for (const [field, fragments] of marked) {
+    for (const fragment of listOf(fragments)) {
+      lines.push(
+        `${INDENT}${paint(screen, 'cyan', field)}  ${markedText(String(fragment), screen)}`,
+      )
+    }
+  }
+  if (marked.length > 0) return lines
+  const source = printable(JSON.stringify(memberOf(hit, '_source') ?? {}))
+  return [...lines, INDENT + cutText(source, Math.max(20, screen.columns - INDENT.length))]
+}
+
+/** Line feeds of the document would break the list. */
+function markedText(fragment: string, screen: Output): string {
+  const words = fragment.replaceAll(/\s+/g, ' ').split(MARKS.pre)
+  return words
+    .map((part, i) => {
+      const [found = '', rest = ''] = i === 0 ? ['', part] : part.split(MARKS.post)
+      return strong(printable(found), screen) + printable(rest)
+    })
+    .join('')
+}
+
+function strong(text: string, screen: Output): string {
+  if (text === '' || screen.color) return paint(screen, 'yellow', text)
+  return `*${text}*`
+}
+
+function facetLines(name: string, facet: unknown, screen: Output): string[] {
+  const buckets = listOf(memberOf(facet, 'buckets')).map((bucket) => ({
+    key: printable(String(memberOf(bucket, 'key'))),
+    count: numberOf(memberOf(bucket, 'doc_count')),
+  }))
+  const most = Math.max(1, ...buckets.map(({ count }) => count))
+  const rows = buckets.map(({ key, count }) => {
+    const bar = '█'.repeat(Math.max(1, Math.round((count / most) * BAR_COLUMNS)))
+    const label = cutText(key, KEY_COLUMNS).padEnd(KEY_COLUMNS)
+    return `  ${label} ${paint(screen, 'green', bar.padEnd(BAR_COLUMNS))} ${formatCount(count)}`
+  })
+  return ['', paint(screen, 'bold', printable(name)), ...rows]
+}
+
+function noteLines(result: unknown, screen: Output): string[] {
+  const warnings = listOf(memberOf(result, 'warnings')).map((warning) => printable(String(warning)))
+  const error = memberOf(result, 'error')
+  const broken = typeof error === 'string' ? [paint(screen, 'red', printable(error))] : []
+  return [...warnings.map((text) => paint(screen, 'yellow', `warning: ${text}`)), ...broken]
+}
+
+function summary(result: unknown, screen: Output): string {
+  const total = plural(numberOf(memberOf(memberOf(result, 'hits'), 'total')), 'hit')
+  const took = `${numberOf(memberOf(result, 'took'))} ms`
+  const phases = entriesOf(memberOf(memberOf(result, 'profile'), 'phases')).map(
+    ([phase, ms]) => `${phase} ${numberOf(ms)} ms`,
+  )
+  return paint(screen, 'dim', [`${total} in ${took}`, ...phases].join(' · '))
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : []
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}

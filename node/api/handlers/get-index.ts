@@ -1,0 +1,6 @@
+import { indexOf, tableOf } from '../operation.ts'
+import { jsonReply } from '../reply.ts'
+import type { Handler } from '../operation.ts'
+
+export const getIndex: Handler = async (request, { service }) =>
+  jsonReply(200, await service.getIndex(tableOf(request), indexOf(request)))

@@ -1,0 +1,6 @@
+import { tableOf } from '../operation.ts'
+import { jsonReply } from '../reply.ts'
+import type { Handler } from '../operation.ts'
+
+export const listIndexes: Handler = async (request, { service }) =>
+  jsonReply(200, await service.listIndexes(tableOf(request)))

@@ -1,0 +1,5 @@
+import type { Handler } from '../operation.ts'
+import { answerQueries } from '../query-replies.ts'
+
+export const queryGlobal: Handler = (request, { service }) =>
+  answerQueries(request, service, undefined)

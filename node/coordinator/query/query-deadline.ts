@@ -1,0 +1,35 @@
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+
+/** Aborts with the reason that the client is told: the time is up, or it has gone itself. */
+export class QueryDeadline implements Disposable {
+  /** Monotonic time. */
+  readonly atMs: number
+  readonly signal: AbortSignal
+  readonly #end = new AbortController()
+  readonly #done = new AbortController()
+
+  constructor(clock: Clock, timeoutMs: number, client: AbortSignal) {
+    this.atMs = clock.monotonicMs() + timeoutMs
+    this.signal = this.#end.signal
+    const cancel = (): void =>
+      this.#end.abort(new ServiceError('CANCELLED', 'the client went away'))
+    if (client.aborted) cancel()
+    client.addEventListener('abort', cancel, { once: true, signal: this.#done.signal })
+    clock.sleep(timeoutMs, this.#done.signal).then(
+      () => this.#end.abort(timeIsUp(timeoutMs)),
+      () => undefined, // answered in time
+    )
+  }
+
+  [Symbol.dispose](): void {
+    this.#done.abort()
+  }
+}
+
+function timeIsUp(timeoutMs: number): ServiceError {
+  return new ServiceError(
+    'DEADLINE_EXCEEDED',
+    `the query took longer than ${timeoutMs} ms; narrow it down or give it a longer timeout`,
+  )
+}

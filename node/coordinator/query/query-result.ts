@@ -1,0 +1,51 @@
+import type { JsonObject } from '../../document/exact-json.ts'
+import type { AggregationResults } from '../../index/text/aggregation/aggregation-result.ts'
+
+/** One query's answer, member by member as the contract has it. */
+export interface QueryResult {
+  readonly status: number
+  /** Milliseconds. */
+  readonly took: number
+  readonly table: string
+  readonly hits: QueryHits
+  readonly aggregations?: AggregationResults
+  readonly profile?: QueryProfile
+  /** Parts of the query that can find nothing, and why; counts that may be too low. */
+  readonly warnings?: readonly string[]
+  /** What is missing from the answer because a shard could not serve. */
+  readonly error?: string
+}
+
+export interface QueryHits {
+  /** Exact over the shards that answered. */
+  readonly total: number
+  readonly max_score: number
+  readonly hits: readonly QueryHit[]
+}
+
+export interface QueryHit {
+  readonly _id: string
+  readonly _score: number
+  readonly _source: JsonObject
+  /** For `search_after` and `search_before`. */
+  readonly _sort: readonly string[]
+  /** By field, the best fragments with the words that were found marked. */
+  readonly _highlight?: Readonly<Record<string, readonly string[]>>
+}
+
+export interface QueryProfile {
+  readonly shards: ShardCounts
+  /** Milliseconds by phase. */
+  readonly phases: {
+    readonly statistics: number
+    readonly search: number
+    readonly merge: number
+    readonly fetch: number
+  }
+}
+
+export interface ShardCounts {
+  readonly total: number
+  readonly successful: number
+  readonly failed: number
+}

@@ -1,0 +1,76 @@
+// Asks all shards of a table at once and keeps apart those that answer and those that cannot.
+//
+// A refusal of the query itself, the deadline and a client that has gone end the whole query; any
+// other failure is that of one shard, of which the result tells.
+
+import { isServiceError, type ErrorCode, type ServiceError } from '../../../lib/errors.ts'
+
+const ENDS_QUERY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'INVALID_ARGUMENT',
+  'DEADLINE_EXCEEDED',
+  'CANCELLED',
+])
+
+export class ShardFanOut<Shard> {
+  readonly total: number
+  readonly #signal: AbortSignal
+  readonly #failures = new Map<Shard, ServiceError>()
+  #serving: readonly Shard[]
+
+  /** The signal's reason is what a query that it ends rejects with. */
+  constructor(shards: readonly Shard[], signal: AbortSignal) {
+    this.total = shards.length
+    this.#serving = shards
+    this.#signal = signal
+  }
+
+  get failures(): readonly ServiceError[] {
+    return [...this.#failures.values()]
+  }
+
+  /** Shards that failed before are not asked again. Rejects when none is left. */
+  async askAll<Answer>(ask: (shard: Shard) => Promise<Answer>): Promise<readonly Answer[]> {
+    const settled = await Promise.allSettled(this.#serving.map((shard) => this.#askOne(shard, ask)))
+    // An error of our own, or one that ends the query, comes before those of single shards.
+    for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
+    const answers = settled.flatMap((outcome) =>
+      outcome.status === 'fulfilled' ? (outcome.value ?? []) : [],
+    )
+    this.#serving = this.#serving.filter((shard) => !this.#failures.has(shard))
+    const [first] = this.failures
+    if (answers.length === 0 && first !== undefined) throw first
+    return answers
+  }
+
+  /** Undefined if the shard failed. */
+  async attempt<Answer>(shard: Shard, act: () => Answer | Promise<Answer>) {
+    const [answer] = (await this.#askOne(shard, async () => act())) ?? []
+    return answer
+  }
+
+  async #askOne<Answer>(
+    shard: Shard,
+    ask: (shard: Shard) => Promise<Answer>,
+  ): Promise<readonly [Answer] | undefined> {
+    try {
+      return [await unlessAborted(ask(shard), this.#signal)]
+    } catch (error) {
+      if (!isServiceError(error) || ENDS_QUERY.has(error.code)) throw error
+      this.#failures.set(shard, error)
+      return undefined
+    }
+  }
+}
+
+/** Rejects with the signal's reason as soon as it aborts, whatever becomes of the promise. */
+async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => reject(signal.reason)
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,85 @@
+// Which indexes a table has, and what a client may ask for.
+
+import { ServiceError } from '../../lib/errors.ts'
+import type { TextIndexDefinition } from '../shard/table-settings.ts'
+import type { IndexConfig } from './store-service.ts'
+import type { IndexRecord, TableRecord } from './table-record.ts'
+
+/** Every table has it, so that any table can be searched. */
+export const BUILT_IN_TEXT_INDEX = 'full_text_index_v0'
+/** Names that begin with this are the product's own. */
+const RESERVED_PREFIX = 'full_text_index'
+/** Tables that begin with this are the product's own: hidden from listings, and never searched. */
+export const INTERNAL_PREFIX = '_'
+export const INDEXES_MAX = 16
+/** Short enough for a file name with a version behind it. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+const LATER_TYPES: ReadonlySet<unknown> = new Set(['embeddings', 'graph'])
+const MEMBERS: ReadonlySet<string> = new Set(['name', 'type', 'mem_only'])
+
+const BUILT_IN: IndexRecord = { name: BUILT_IN_TEXT_INDEX, type: 'full_text', memOnly: false }
+
+export function indexesOf({ name, indexes }: TableRecord): readonly IndexRecord[] {
+  return name.startsWith(INTERNAL_PREFIX) ? [] : [BUILT_IN, ...indexes]
+}
+
+export function textIndexesOf(record: TableRecord): readonly TextIndexDefinition[] {
+  return indexesOf(record).map(({ name, memOnly }) => ({ name, memOnly }))
+}
+
+export function indexConfigOf({ name, type, memOnly }: IndexRecord): IndexConfig {
+  return { name, type, ...(memOnly ? { mem_only: true } : {}) }
+}
+
+/** `indexes` of a request: by name, a configuration. */
+export function parseIndexes(
+  indexes: Readonly<Record<string, unknown>> | undefined,
+): readonly IndexRecord[] {
+  const parsed = Object.entries(indexes ?? {}).map(([name, config]) => parseIndex(name, config))
+  assertIndexCount(parsed.length)
+  return parsed
+}
+
+export function parseIndex(name: string, config: unknown): IndexRecord {
+  assertIndexName(name)
+  const where = `index "${name}"`
+  if (typeof config !== 'object' || config === null || Array.isArray(config)) {
+    throw invalid(`${where}: the configuration must be an object with a type`)
+  }
+  const members: Readonly<Record<string, unknown>> = { ...config }
+  const { type, name: inner, mem_only: memOnly = false } = members
+  if (LATER_TYPES.has(type)) {
+    throw invalid(`${where}: type "${String(type)}" is not available yet; use "full_text"`)
+  }
+  if (type !== 'full_text') throw invalid(`${where}: type must be "full_text"`)
+  if (inner !== undefined && inner !== name) {
+    throw invalid(`${where}: name must be the one in the path or be left out`)
+  }
+  if (typeof memOnly !== 'boolean') throw invalid(`${where}: mem_only must be true or false`)
+  const unknown = Object.keys(members).find((member) => !MEMBERS.has(member))
+  if (unknown !== undefined) {
+    throw invalid(`${where}: "${unknown}" is not a setting of a full_text index; leave it out`)
+  }
+  return { name, type, memOnly }
+}
+
+export function assertIndexName(name: string): void {
+  if (name.startsWith(RESERVED_PREFIX)) {
+    throw invalid(`index names that begin with "${RESERVED_PREFIX}" are reserved; use another one`)
+  }
+  if (NAME.test(name)) return
+  throw invalid(
+    'indexName must begin with a letter or digit, have only letters, digits, ".", "_" and "-", ' +
+      'and at most 128 of them',
+  )
+}
+
+export function assertIndexCount(count: number): void {
+  if (count > INDEXES_MAX) {
+    throw invalid(`a table has at most ${INDEXES_MAX} indexes of its own; drop one first`)
+  }
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', message)
+}

@@ -1,0 +1,65 @@
+// The documents an aggregation is about, and the walk over their values.
+
+import type { Poll } from '../engine/poll.ts'
+import type { ColumnReader } from '../segment/column.ts'
+import type { Segment } from '../segment/segment.ts'
+
+/** Documents of one segment, ascending. */
+export interface SegmentDocs {
+  readonly segment: Segment
+  readonly docs: Uint32Array
+}
+
+export type DocSet = readonly SegmentDocs[]
+
+export function countDocs(set: DocSet): number {
+  return set.reduce((sum, { docs }) => sum + docs.length, 0)
+}
+
+/** The values of one document are `values[from]` up to `values[to]`, not included; at least one. */
+export type ValueVisitor = (doc: number, values: Float64Array, from: number, to: number) => void
+
+const WINDOW_DOCS = 1024
+/** Up to so many documents read for each that is wanted, reading all of them is the faster way. */
+const READ_WASTE_MAX = 8
+
+/** Visits every document that has values, in ascending order. */
+export function walkValues(
+  docs: Uint32Array,
+  column: ColumnReader,
+  options: { readonly poll: Poll; readonly visit: ValueVisitor },
+): void {
+  for (let start = 0; start < docs.length; start += WINDOW_DOCS) {
+    const window = docs.subarray(start, start + WINDOW_DOCS)
+    options.poll.spend(window.length)
+    const first = window[0] ?? 0
+    const end = (window.at(-1) ?? first) + 1
+    if (end - first <= window.length * READ_WASTE_MAX) {
+      visitChunk(window, column.read(first, end), options.visit)
+    } else {
+      visitEach(window, column, options.visit)
+    }
+  }
+}
+
+function visitChunk(
+  window: Uint32Array,
+  { values, ends }: ReturnType<ColumnReader['read']>,
+  visit: ValueVisitor,
+): void {
+  const first = window[0] ?? 0
+  for (const doc of window) {
+    const from = doc === first ? 0 : (ends[doc - first - 1] ?? 0)
+    const to = ends[doc - first] ?? 0
+    if (to > from) visit(doc, values, from, to)
+  }
+}
+
+function visitEach(window: Uint32Array, column: ColumnReader, visit: ValueVisitor): void {
+  for (const doc of window) {
+    const count = column.count(doc)
+    if (count === 0) continue
+    const values = Float64Array.from({ length: count }, (_, i) => column.value(doc, i))
+    visit(doc, values, 0, count)
+  }
+}

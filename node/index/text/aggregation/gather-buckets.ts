@@ -1,0 +1,42 @@
+import type { AggregationContext, BucketWalk, GatherSub } from './aggregation-context.ts'
+import type { BucketKey, BucketPartial } from './aggregation-partial.ts'
+import type { DocSet } from './doc-set.ts'
+
+interface OpenBucket {
+  docCount: number
+  /** Of the segment under way; empty unless something is gathered below. */
+  docs: number[]
+  readonly parts: DocSet[number][]
+}
+
+/** Sorts documents into buckets; `sub` undefined only counts them. */
+export function gatherBuckets<Key extends BucketKey>(
+  context: AggregationContext,
+  set: DocSet,
+  { walk, sub }: { readonly walk: BucketWalk<Key>; readonly sub: GatherSub | undefined },
+): readonly BucketPartial[] {
+  const open = new Map<Key, OpenBucket>()
+  for (const part of set) {
+    walk(part, (key, doc) => {
+      let bucket = open.get(key)
+      if (bucket === undefined) {
+        context.takeBucket()
+        bucket = { docCount: 0, docs: [], parts: [] }
+        open.set(key, bucket)
+      }
+      bucket.docCount += 1
+      if (sub !== undefined) bucket.docs.push(doc)
+    })
+    for (const bucket of open.values()) {
+      if (bucket.docs.length === 0) continue
+      bucket.parts.push({ segment: part.segment, docs: Uint32Array.from(bucket.docs) })
+      bucket.docs = []
+    }
+  }
+  return [...open].map(([key, { docCount, parts }]) => ({
+    key,
+    docCount,
+    backgroundCount: 0,
+    sub: sub === undefined ? new Map() : sub(parts),
+  }))
+}

@@ -1,0 +1,183 @@
+import type { AggregationRequest, Metric } from '../../../query/aggregation-request.ts'
+import type { AggregationContext } from './aggregation-context.ts'
+import type { AggregationPartial, NumbersPartial } from './aggregation-partial.ts'
+import { walkValues, type DocSet } from './doc-set.ts'
+import { DistinctCounter } from './distinct-counter.ts'
+
+export type MetricRequest = Extract<AggregationRequest, { readonly kind: 'metric' }>
+
+const NO_NUMBERS: NumbersPartial = {
+  kind: 'numbers',
+  count: 0,
+  min: Infinity,
+  max: -Infinity,
+  sum: 0,
+  sumOfSquares: 0,
+  mean: 0,
+  squaredDeviation: 0,
+}
+
+export function gatherMetric(
+  context: AggregationContext,
+  request: MetricRequest,
+  set: DocSet,
+): AggregationPartial {
+  const { metric, field } = request
+  if (metric === 'cardinality') return gatherDistinct(context, field, set)
+  if (metric === 'count') return gatherCount(context, field, set)
+  return gatherNumbers(context, request, set)
+}
+
+function gatherNumbers(
+  context: AggregationContext,
+  { metric, field }: MetricRequest,
+  set: DocSet,
+): NumbersPartial {
+  const found = context.column(field, `${metric} needs numbers or dates`, ['number'])
+  if (found === undefined) return NO_NUMBERS
+  let [count, min, max, sum] = [0, Infinity, -Infinity, 0]
+  let [sumOfSquares, mean, squaredDeviation] = [0, 0, 0]
+  for (const { segment, docs } of set) {
+    const column = segment.field(found.indexField)?.column
+    if (column === undefined) continue
+    const visit = (_doc: number, values: Float64Array, from: number, to: number): void => {
+      for (let i = from; i < to; i += 1) {
+        const value = values[i] ?? 0
+        count += 1
+        if (value < min) min = value
+        if (value > max) max = value
+        sum += value
+        sumOfSquares += value * value
+        const distance = value - mean // Welford's algorithm
+        mean += distance / count
+        squaredDeviation += distance * (value - mean)
+      }
+    }
+    walkValues(docs, column, { poll: context.poll, visit })
+  }
+  return { kind: 'numbers', count, min, max, sum, sumOfSquares, mean, squaredDeviation }
+}
+
+/** Counts values of any type. */
+function gatherCount(context: AggregationContext, field: string, set: DocSet): NumbersPartial {
+  const found = context.column(field, 'count needs a field with a column')
+  let count = 0
+  for (const { segment, docs } of set) {
+    const column = found && segment.field(found.indexField)?.column
+    if (column === undefined) continue
+    const perValue = column.kind === 'point' ? 2 : 1
+    const visit = (_doc: number, _values: Float64Array, from: number, to: number): void => {
+      count += (to - from) / perValue
+    }
+    walkValues(docs, column, { poll: context.poll, visit })
+  }
+  return { ...NO_NUMBERS, count }
+}
+
+function gatherDistinct(
+  context: AggregationContext,
+  field: string,
+  set: DocSet,
+): AggregationPartial {
+  const needs = 'cardinality needs keywords, numbers or dates'
+  const found = context.column(field, needs, ['number', 'keyword'])
+  const counter = new DistinctCounter()
+  for (const { segment, docs } of set) {
+    const column = found && segment.field(found.indexField)?.column
+    if (column === undefined) continue
+    const seen = new Set<number>()
+    const visit = (_doc: number, values: Float64Array, from: number, to: number): void => {
+      for (let i = from; i < to; i += 1) seen.add(values[i] ?? 0)
+    }
+    walkValues(docs, column, { poll: context.poll, visit })
+    const isKeyword = column.kind === 'keyword'
+    for (const value of seen) counter.add(isKeyword ? column.termOf(value) : value)
+  }
+  return counter.partial()
+}
+
+/** Chan's formula for the deviation of two sets together. */
+export function mergeNumbers(a: NumbersPartial, b: NumbersPartial): NumbersPartial {
+  if (a.count === 0) return b
+  if (b.count === 0) return a
+  const count = a.count + b.count
+  const distance = b.mean - a.mean
+  return {
+    kind: 'numbers',
+    count,
+    min: Math.min(a.min, b.min),
+    max: Math.max(a.max, b.max),
+    sum: a.sum + b.sum,
+    sumOfSquares: a.sumOfSquares + b.sumOfSquares,
+    mean: a.mean + (distance * b.count) / count,
+    squaredDeviation:
+      a.squaredDeviation + b.squaredDeviation + (distance * distance * a.count * b.count) / count,
+  }
+}
+
+export function mergeDistinct(a: AggregationPartial, b: AggregationPartial): AggregationPartial {
+  const counter = new DistinctCounter()
+  for (const partial of [a, b]) {
+    if (partial.kind === 'distinct') for (const value of partial.values) counter.add(value)
+    if (partial.kind === 'sketch') counter.addSketch(partial.registers)
+  }
+  return counter.partial()
+}
+
+export interface StatsResult {
+  readonly count: number
+  readonly min: number | null
+  readonly max: number | null
+  readonly sum: number
+  readonly sum_of_squares: number
+  readonly avg: number | null
+  /** Of the whole population: divided by the count. */
+  readonly variance: number | null
+  readonly std_deviation: number | null
+}
+
+/** null stands for what no values have. */
+export function statsOf(numbers: NumbersPartial): StatsResult {
+  const { count, min, max, sum, sumOfSquares, squaredDeviation } = numbers
+  const isEmpty = count === 0
+  const variance = isEmpty ? null : squaredDeviation / count
+  return {
+    count,
+    min: isEmpty ? null : min,
+    max: isEmpty ? null : max,
+    sum,
+    sum_of_squares: sumOfSquares,
+    avg: isEmpty ? null : sum / count,
+    variance,
+    std_deviation: variance === null ? null : Math.sqrt(variance),
+  }
+}
+
+const VALUE_OF: Readonly<
+  Record<Exclude<Metric, 'cardinality' | 'stats'>, (stats: StatsResult) => number | null>
+> = {
+  sum: ({ sum }) => sum,
+  avg: ({ avg }) => avg,
+  min: ({ min }) => min,
+  max: ({ max }) => max,
+  count: ({ count }) => count,
+  sumsquares: ({ sum_of_squares: sum }) => sum,
+}
+
+export type MetricResult = StatsResult | { readonly value: number | null }
+
+export function metricResult(
+  metric: Metric,
+  partial: AggregationPartial | undefined,
+): MetricResult {
+  if (metric === 'cardinality') return { value: distinctCount(partial) }
+  const stats = statsOf(partial?.kind === 'numbers' ? partial : NO_NUMBERS)
+  return metric === 'stats' ? stats : { value: VALUE_OF[metric](stats) }
+}
+
+function distinctCount(partial: AggregationPartial | undefined): number {
+  const counter = new DistinctCounter()
+  if (partial?.kind === 'sketch') counter.addSketch(partial.registers)
+  if (partial?.kind === 'distinct') return partial.values.length
+  return counter.count()
+}

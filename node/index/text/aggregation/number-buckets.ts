@@ -1,0 +1,109 @@
+// Buckets of numbers and dates: ranges and intervals.
+
+import { ServiceError } from '../../../../lib/errors.ts'
+import type { BucketAggregation, NamedRange } from '../../../query/aggregation-request.ts'
+import type { AggregationContext, BucketWalk } from './aggregation-context.ts'
+import { walkValues } from './doc-set.ts'
+import { dateBoundMs, intervalStart } from './date-interval.ts'
+
+type RequestOf<Kind extends BucketAggregation['kind']> = Extract<
+  BucketAggregation,
+  { readonly kind: Kind }
+>
+
+export function walkHistogram(
+  context: AggregationContext,
+  { field, interval }: RequestOf<'histogram'>,
+): BucketWalk<number> {
+  const indexField = numberField(context, field, 'histogram needs numbers')
+  return walkMonotone(context, indexField, (value) => {
+    const index = Math.floor(value / interval)
+    if (Number.isSafeInteger(index)) return index
+    throw new ServiceError(
+      'INVALID_ARGUMENT',
+      `aggregations: interval ${interval} is too small for the value ${value} of "${field}"`,
+    )
+  })
+}
+
+export function walkDateHistogram(
+  context: AggregationContext,
+  { field, interval }: RequestOf<'date-histogram'>,
+): BucketWalk<number> {
+  const indexField = numberField(context, field, 'date_histogram needs dates')
+  return walkMonotone(context, indexField, (value) => intervalStart(interval, value))
+}
+
+export function walkRanges(
+  context: AggregationContext,
+  { field, ranges }: RequestOf<'range'>,
+): BucketWalk<string> {
+  const indexField = numberField(context, field, 'range needs numbers')
+  return walkNamed(context, indexField, ranges)
+}
+
+export function walkDateRanges(
+  context: AggregationContext,
+  { field, ranges }: RequestOf<'date-range'>,
+): BucketWalk<string> {
+  const indexField = numberField(context, field, 'date_range needs dates')
+  const { nowMs } = context.source
+  const inMs = ranges.map(({ name, from, to }) => ({
+    name,
+    from: from && dateBoundMs(from, nowMs),
+    to: to && dateBoundMs(to, nowMs),
+  }))
+  return walkNamed(context, indexField, inMs)
+}
+
+export function rangeHolds({ from, to }: NamedRange<number>, value: number): boolean {
+  return (from === undefined || value >= from) && (to === undefined || value < to)
+}
+
+function numberField(context: AggregationContext, name: string, needs: string) {
+  return context.column(name, needs, ['number'])?.indexField
+}
+
+/** A document's values ascend, so that keys which grow with the values are equal only in a row. */
+function walkMonotone(
+  context: AggregationContext,
+  indexField: string | undefined,
+  keyOf: (value: number) => number,
+): BucketWalk<number> {
+  return ({ segment, docs }, visit) => {
+    const column = indexField === undefined ? undefined : segment.field(indexField)?.column
+    if (column === undefined) return
+    walkValues(docs, column, {
+      poll: context.poll,
+      visit: (doc, values, from, to) => {
+        let last: number | undefined
+        for (let i = from; i < to; i += 1) {
+          const key = keyOf(values[i] ?? 0)
+          if (key !== last) visit(key, doc)
+          last = key
+        }
+      },
+    })
+  }
+}
+
+function walkNamed(
+  context: AggregationContext,
+  indexField: string | undefined,
+  ranges: readonly NamedRange<number>[],
+): BucketWalk<string> {
+  return ({ segment, docs }, visit) => {
+    const column = indexField === undefined ? undefined : segment.field(indexField)?.column
+    if (column === undefined) return
+    walkValues(docs, column, {
+      poll: context.poll,
+      visit: (doc, values, from, to) => {
+        for (const range of ranges) {
+          if (values.subarray(from, to).some((value) => rangeHolds(range, value))) {
+            visit(range.name, doc)
+          }
+        }
+      },
+    })
+  }
+}

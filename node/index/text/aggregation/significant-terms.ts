@@ -1,0 +1,128 @@
+// Terms that the found documents have more often than a background has.
+
+import { unreachable } from '../../../../lib/assert.ts'
+import type { BucketAggregation, Significance } from '../../../query/aggregation-request.ts'
+import type { AggregationContext, GatherSub } from './aggregation-context.ts'
+import { compareBucketKeys, type BucketKey, type BucketsPartial } from './aggregation-partial.ts'
+import { countDocs, type DocSet } from './doc-set.ts'
+import { countTerms, keptMax, SHARD_TERMS_MAX, termColumns, withSub } from './terms-aggregation.ts'
+
+export type SignificantRequest = Extract<BucketAggregation, { readonly kind: 'significant-terms' }>
+
+/** Documents with and without a term. */
+export interface TermShares {
+  readonly docCount: number
+  readonly foundCount: number
+  readonly termBackgroundCount: number
+  readonly backgroundCount: number
+}
+
+/**
+ * Terms of the background alone are told too: another shard may have found them. A shard with more
+ * terms than it may tell keeps the most significant ones, then the most frequent.
+ */
+export function gatherSignificant(
+  context: AggregationContext,
+  request: SignificantRequest,
+  { set, sub }: { readonly set: DocSet; readonly sub: GatherSub | undefined },
+): BucketsPartial {
+  const fields = termColumns(context, request)
+  const background = context.source.find(request.background)
+  const totals = { foundCount: countDocs(set), backgroundCount: countDocs(background) }
+  const found = countTerms(context, fields, set)
+  const inBackground = countTerms(context, fields, background)
+  const all = [...new Set([...found.keys(), ...inBackground.keys()])].map((key) => {
+    const docCount = found.get(key) ?? 0
+    const termBackgroundCount = inBackground.get(key) ?? 0
+    const shares = { ...totals, docCount, termBackgroundCount }
+    const score = significanceOf(request.algorithm, shares)
+    return { key, docCount, backgroundCount: termBackgroundCount, score, sub: new Map() }
+  })
+  const ranked = all.toSorted(
+    (a, b) =>
+      b.score - a.score || b.backgroundCount - a.backgroundCount || compareBucketKeys(a.key, b.key),
+  )
+  const told = ranked.slice(0, SHARD_TERMS_MAX)
+  const deep = ranked
+    .filter(({ docCount }) => docCount > 0)
+    .slice(0, keptMax(context, request.size, true))
+  const below = subOf(context, set, { fields, keys: deep.map(({ key }) => key), sub })
+  const buckets = told.map(({ key, docCount, backgroundCount }) => {
+    return { key, docCount, backgroundCount, sub: below.get(key) ?? new Map() }
+  })
+  const isCut = !context.source.isWhole && told.length < ranked.length
+  return { kind: 'buckets', buckets, isCut, ...totals }
+}
+
+function subOf(
+  context: AggregationContext,
+  set: DocSet,
+  options: {
+    readonly fields: readonly string[]
+    readonly keys: readonly BucketKey[]
+    readonly sub: GatherSub | undefined
+  },
+) {
+  const { fields, keys, sub } = options
+  if (sub === undefined) return new Map<BucketKey, ReturnType<GatherSub>>()
+  const buckets = withSub(context, set, { fields, kept: new Set(keys), sub })
+  return new Map(buckets.map(({ key, sub: partials }) => [key, partials]))
+}
+
+/** 0 for a term that is not more frequent among the found documents. */
+export function significanceOf(algorithm: Significance, shares: TermShares): number {
+  const { docCount, foundCount, termBackgroundCount, backgroundCount } = shares
+  const foundShare = foundCount === 0 ? 0 : docCount / foundCount
+  const backgroundShare = backgroundCount === 0 ? 0 : termBackgroundCount / backgroundCount
+  if (foundShare <= backgroundShare) return 0
+  // A background filter may leave out documents that were found.
+  const floor = Math.max(backgroundShare, 1 / Math.max(1, backgroundCount))
+  switch (algorithm) {
+    case 'jlh':
+      return (foundShare - backgroundShare) * (foundShare / floor)
+    case 'percentage':
+      return docCount / Math.max(1, termBackgroundCount)
+    case 'chi_squared':
+      return chiSquared(cellsOf(shares))
+    case 'mutual_information':
+      return mutualInformation(cellsOf(shares))
+    default:
+      return unreachable(algorithm)
+  }
+}
+
+/** The table of two rows and columns: found or not, with the term or not. */
+interface Cells {
+  readonly both: number
+  readonly termOnly: number
+  readonly foundOnly: number
+  readonly neither: number
+}
+
+function cellsOf(shares: TermShares): Cells {
+  const { docCount, foundCount, termBackgroundCount, backgroundCount } = shares
+  const termOnly = Math.max(0, termBackgroundCount - docCount)
+  const foundOnly = foundCount - docCount
+  const neither = Math.max(0, backgroundCount - docCount - termOnly - foundOnly)
+  return { both: docCount, termOnly, foundOnly, neither }
+}
+
+function chiSquared({ both, termOnly, foundOnly, neither }: Cells): number {
+  const total = both + termOnly + foundOnly + neither
+  const divisor =
+    (both + termOnly) * (both + foundOnly) * (termOnly + neither) * (foundOnly + neither)
+  return divisor === 0 ? 0 : (total * (both * neither - termOnly * foundOnly) ** 2) / divisor
+}
+
+/** In bits (Manning, Raghavan, Schütze: Introduction to Information Retrieval, 13.5.1). */
+function mutualInformation({ both, termOnly, foundOnly, neither }: Cells): number {
+  const total = both + termOnly + foundOnly + neither
+  const part = (cell: number, row: number, column: number): number =>
+    cell === 0 ? 0 : (cell / total) * Math.log2((total * cell) / (row * column))
+  return (
+    part(both, both + termOnly, both + foundOnly) +
+    part(termOnly, both + termOnly, termOnly + neither) +
+    part(foundOnly, foundOnly + neither, both + foundOnly) +
+    part(neither, foundOnly + neither, termOnly + neither)
+  )
+}

@@ -1,0 +1,151 @@
+// The most frequent terms of fields.
+//
+// Counts are exact as long as each shard has at most SHARD_TERMS_MAX terms (SHARD_TERMS_WITH_SUB_MAX
+// with aggregations below them): then every shard tells the counts of all its terms. Beyond, a shard
+// tells its most frequent ones, and the partial says that it is cut.
+
+import type { BucketAggregation } from '../../../query/aggregation-request.ts'
+import type { ColumnReader } from '../segment/column.ts'
+import type { AggregationContext, BucketWalk, GatherSub } from './aggregation-context.ts'
+import { byCount, type BucketKey, type BucketsPartial } from './aggregation-partial.ts'
+import { walkValues, type DocSet, type SegmentDocs } from './doc-set.ts'
+import { gatherBuckets } from './gather-buckets.ts'
+
+export const SHARD_TERMS_MAX = 65_536
+export const SHARD_TERMS_WITH_SUB_MAX = 1000
+
+type TermsRequest = Extract<BucketAggregation, { readonly kind: 'terms' }>
+
+export function gatherTerms(
+  context: AggregationContext,
+  request: TermsRequest,
+  { set, sub }: { readonly set: DocSet; readonly sub: GatherSub | undefined },
+): BucketsPartial {
+  const fields = termColumns(context, request)
+  const counts = countTerms(context, fields, set)
+  const kept = [...counts]
+    .map(([key, docCount]) => ({ key, docCount }))
+    .toSorted(byCount)
+    .slice(0, keptMax(context, request.size, sub !== undefined))
+  const isCut = !context.source.isWhole && kept.length < counts.size
+  const empty = { backgroundCount: 0, sub: new Map() }
+  const buckets =
+    sub === undefined
+      ? kept.map((one) => ({ ...one, ...empty }))
+      : withSub(context, set, { fields, kept: new Set(kept.map(({ key }) => key)), sub })
+  return { kind: 'buckets', buckets, isCut, foundCount: 0, backgroundCount: 0 }
+}
+
+/** What a shard alone keeps is the result; with others, a term may be more frequent there. */
+export function keptMax(context: AggregationContext, size: number, hasSub: boolean): number {
+  if (context.source.isWhole) return size
+  return Math.max(size, hasSub ? SHARD_TERMS_WITH_SUB_MAX : SHARD_TERMS_MAX)
+}
+
+/** The index fields that the terms come from. */
+export function termColumns(
+  context: AggregationContext,
+  { kind, fields }: { readonly kind: string; readonly fields: readonly string[] },
+): readonly string[] {
+  const needs = `${kind} needs keywords, numbers or dates`
+  const found = fields.map((name) => context.column(name, needs, ['keyword', 'number']))
+  return [...new Set(found.flatMap((one) => (one === undefined ? [] : [one.indexField])))]
+}
+
+export function withSub(
+  context: AggregationContext,
+  set: DocSet,
+  options: {
+    readonly fields: readonly string[]
+    readonly kept: ReadonlySet<BucketKey>
+    readonly sub: GatherSub
+  },
+) {
+  const { fields, kept, sub } = options
+  const walk: BucketWalk<BucketKey> = (part, visit) =>
+    walkTerms(context, part, {
+      fields,
+      visit: (key, doc) => {
+        if (kept.has(key)) visit(key, doc)
+      },
+    })
+  return gatherBuckets(context, set, { walk, sub })
+}
+
+/** In how many of the documents each term is. */
+export function countTerms(
+  context: AggregationContext,
+  fields: readonly string[],
+  set: DocSet,
+): ReadonlyMap<BucketKey, number> {
+  const counts = new Map<BucketKey, number>()
+  const add = (key: BucketKey, count: number): void => {
+    counts.set(key, (counts.get(key) ?? 0) + count)
+  }
+  for (const part of set) {
+    const [column, ...others] = columnsOf(part, fields)
+    if (column?.kind === 'keyword' && others.length === 0) {
+      countOrdinals(context, part, { column, add })
+    } else {
+      walkTerms(context, part, { fields, visit: (key) => add(key, 1) })
+    }
+  }
+  return counts
+}
+
+function countOrdinals(
+  context: AggregationContext,
+  { docs }: SegmentDocs,
+  { column, add }: { column: ColumnReader; add: (key: BucketKey, count: number) => void },
+): void {
+  const counts = new Uint32Array(column.ordinalCount)
+  const visit = (_doc: number, values: Float64Array, from: number, to: number): void => {
+    let last = -1
+    for (let i = from; i < to; i += 1) {
+      const ordinal = values[i] ?? 0
+      if (ordinal !== last) counts[ordinal] = (counts[ordinal] ?? 0) + 1
+      last = ordinal
+    }
+  }
+  walkValues(docs, column, { poll: context.poll, visit })
+  for (const [ordinal, count] of counts.entries()) {
+    if (count === 0) continue
+    context.poll.spend(1)
+    add(column.termOf(ordinal), count)
+  }
+}
+
+/** Every term of every document once, also if several fields have it. */
+function walkTerms(
+  context: AggregationContext,
+  part: SegmentDocs,
+  options: {
+    readonly fields: readonly string[]
+    readonly visit: (key: BucketKey, doc: number) => void
+  },
+): void {
+  const columns = columnsOf(part, options.fields)
+  const readers = columns.map((column) => ({ column, terms: new Map<number, string>() }))
+  for (const doc of part.docs) {
+    context.poll.spend(columns.length)
+    const seen = new Set<BucketKey>()
+    for (const { column, terms } of readers) {
+      const count = column.count(doc)
+      for (let i = 0; i < count; i += 1) seen.add(keyOf(column, terms, column.value(doc, i)))
+    }
+    for (const key of seen) options.visit(key, doc)
+  }
+}
+
+function keyOf(column: ColumnReader, terms: Map<number, string>, value: number): BucketKey {
+  if (column.kind !== 'keyword') return value
+  const known = terms.get(value)
+  if (known !== undefined) return known
+  const term = column.termOf(value)
+  terms.set(value, term)
+  return term
+}
+
+function columnsOf({ segment }: SegmentDocs, fields: readonly string[]): readonly ColumnReader[] {
+  return fields.flatMap((field) => segment.field(field)?.column ?? [])
+}

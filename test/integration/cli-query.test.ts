@@ -1,0 +1,66 @@
+import { expect } from 'chai'
+import { startApi } from '../contract/api-harness.ts'
+import type { Api } from '../contract/api-harness.ts'
+import { runCommand } from './cli-session.ts'
+
+describe('quarry query', () => {
+  let api: Api
+  const books = '/api/v1/tables/books'
+
+  before(async () => {
+    api = await startApi()
+    await api.send({ method: 'POST', path: books, body: '{}' })
+    const inserts = {
+      a: { title: 'Sea charts', tag: 'map', price: 3 },
+      b: { title: 'The sea', tag: 'map', price: 9 },
+      c: { title: 'Roads', tag: 'way', price: 1 },
+    }
+    await api.send({ method: 'POST', path: `${books}/batch`, body: JSON.stringify({ inserts }) })
+  })
+
+  after(() => api[Symbol.asyncDispose]())
+
+  it('shows hits with their scores, marked words and facets', async () => {
+    const args = ['query', 'books', 'sea', '--highlight', 'title', '--facet', 'tag.keyword']
+
+    const { stdout, exitCode } = await runCommand(args, { url: api.url, isTty: true, columns: 80 })
+
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.match(/^ +\d\.\d\d {2}b\n {4}title {2}The \*sea\*\n/)
+    expect(stdout).to.contain('title  *Sea* charts')
+    expect(stdout).to.match(/tag\.keyword\n {2}map +█{24} 2\n/)
+    expect(stdout).to.match(/\n2 hits in \d+ ms\n$/)
+  })
+
+  it('filters, sorts and cuts as it is told', async () => {
+    const filter = '{"max":9,"inclusive_max":true,"field":"price"}'
+    const order = ['--order-by', '-price', '--limit', '2', '--fields', 'price']
+
+    const args = ['query', 'books', '--filter', filter, ...order]
+
+    const { stdout } = await runCommand(args, { url: api.url })
+    expect(stdout).to.match(/b\n {4}\{"price":9\}\n.*a\n {4}\{"price":3\}\n3 hits/)
+  })
+
+  it('prints the answer as it came with --json', async () => {
+    const { stdout } = await runCommand(['query', 'books', '--limit', '0', '--json'], api)
+
+    expect(JSON.parse(stdout)).to.have.nested.property('responses[0].hits.total', 3)
+  })
+
+  it('warns of what can find nothing, and shows the phases', async () => {
+    const { stdout } = await runCommand(['query', 'books', 'isbn:7', '--profile'], api)
+
+    expect(stdout).to.contain('warning: no document has a field "isbn"')
+    expect(stdout).to.match(/0 hits in \d+ ms · statistics .* · search .* ms/)
+  })
+
+  it('explains a filter that is not JSON, and a query that does not parse', async () => {
+    const filter = await runCommand(['query', 'books', '--filter', '{'], api)
+    const query = await runCommand(['query', 'books', 'title:"sea'], api)
+
+    expect([filter.exitCode, query.exitCode]).to.deep.equal([2, 1])
+    expect(filter.stderr).to.contain('--filter')
+    expect(query.stderr).to.contain('column')
+  })
+})

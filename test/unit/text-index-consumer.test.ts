@@ -1,0 +1,220 @@
+import { readdir, rm, truncate } from 'node:fs/promises'
+import path from 'node:path'
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { systemClock } from '../../lib/clock.ts'
+import { timestampAtMs } from '../../node/clock/hybrid-clock.ts'
+import { parseTableSchema } from '../../node/schema/table-schema.ts'
+import { collectHistory } from '../../node/shard/housekeeping.ts'
+import { endOfLog } from '../../node/shard/log-reader.ts'
+import { deleteOp } from '../harness/shard-world.ts'
+import { searchFor, settingsOf, textOp, TextShard, WORDS } from '../harness/text-shard.ts'
+
+const SCHEMA = parseTableSchema(
+  { document_schemas: { note: { schema: { properties: { text: { type: 'string' } } } } } },
+  undefined,
+)
+
+/** Everything that is not needed, however young it is. */
+async function collectAll(text: TextShard): Promise<void> {
+  await collectHistory(text.shard, timestampAtMs(systemClock.nowMs() + 60_000))
+}
+
+describe('a text index of a shard', () => {
+  it('finds what is written, in its newest form, and nothing that is deleted', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'high tide'), textOp('b', 'low tide'), textOp('c', 'ebb'))
+    await text.write(textOp('b', 'spring flood'), deleteOp('c'))
+
+    await text.caughtUp()
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+    expect(await text.find('flood')).to.deep.equal(['b'])
+    expect(await text.find('ebb')).to.deep.equal([])
+    expect(await text.status()).to.include({ totalIndexed: 2, rebuilding: false, error: undefined })
+  })
+
+  it('agrees with the documents whatever is written while it is built', async () => {
+    const step = fc.record({ key: fc.nat(20), word: fc.constantFrom('tide', 'ebb', undefined) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.nat(60), async (steps, cut) => {
+        await using text = await TextShard.open({ hasIndexes: false })
+        const expected = new Map<string, string>()
+        for (const [i, { key, word }] of steps.entries()) {
+          if (i === cut) {
+            await text.close()
+            await text.open()
+          }
+          await text.write(word === undefined ? deleteOp(`k${key}`) : textOp(`k${key}`, word))
+          if (word === undefined) expected.delete(`k${key}`)
+          else expected.set(`k${key}`, word)
+        }
+        if (cut >= steps.length) {
+          await text.close()
+          await text.open()
+        }
+        await text.caughtUp()
+
+        const keysOf = (wanted: string): string[] =>
+          [...expected].flatMap(([key, word]) => (word === wanted ? [key] : [])).toSorted()
+        expect(await text.find('tide')).to.deep.equal(keysOf('tide'))
+        expect(await text.find('ebb')).to.deep.equal(keysOf('ebb'))
+      }),
+      { numRuns: 8 },
+    )
+  })
+
+  it('replays what it had not flushed when its worker dies', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'))
+    await text.caughtUp()
+    await text.find('tide')
+
+    await text.pool.killThreads()
+    await text.write(textOp('b', 'tide'))
+    await text.caughtUp()
+
+    expect(await text.find('tide')).to.deep.equal(['a', 'b'])
+  })
+
+  it('is built again in memory when its worker dies', async () => {
+    await using text = await TextShard.open({ indexes: [{ name: 'words', memOnly: true }] })
+    await text.write(textOp('a', 'tide'))
+    await text.caughtUp()
+    await text.find('tide')
+
+    await text.pool.killThreads()
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+    expect((await text.status()).diskUsage).to.equal(0)
+  })
+
+  it('is built again when the log no longer reaches back to it', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'), textOp('b', 'tide'))
+    await text.find('tide')
+    await text.close()
+    await text.open({ hasIndexes: false })
+    for (const word of ['ebb', 'flood', 'calm']) await text.write(textOp('c', word), deleteOp('b'))
+    await collectAll(text)
+    await text.close()
+
+    await text.open()
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+    expect(await text.find('calm')).to.deep.equal(['c'])
+  })
+
+  it('keeps the log from being collected beyond its checkpoint', async () => {
+    await using text = await TextShard.open()
+    await text.find('nothing')
+    for (const word of ['ebb', 'flood', 'calm']) await text.write(textOp('c', word))
+    await text.caughtUp()
+
+    await collectAll(text)
+
+    expect(await endOfLog(text.shard.store, 'oldest')).to.equal(1)
+  })
+
+  it('is built again from the documents when a file of it is damaged', async () => {
+    await using text = await TextShard.open()
+    await text.find('nothing')
+    await text.write(textOp('a', 'tide'))
+    await text.close()
+    const directory = path.join(text.indexRoot, 'words-v0')
+    for (const name of await readdir(directory)) await truncate(path.join(directory, name), 5)
+
+    await text.open()
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+  })
+
+  it('is built again when its mapping is lost', async () => {
+    await using text = await TextShard.open()
+    await text.find('nothing')
+    await text.write(textOp('a', 'tide'))
+    await text.close()
+    await rm(path.join(text.indexRoot, 'words-v0', 'mapping'))
+
+    await text.open()
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+  })
+
+  it('answers during a change of the schema, and leaves one version on disk', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'))
+    await text.find('tide')
+
+    const changed = text.shard.setSettings(settingsOf({ schema: SCHEMA }))
+    const during = await text.find('tide')
+    await changed
+    while ((await text.status()).rebuilding) await text.find('tide')
+    await text.write(textOp('b', 'tide'))
+    await text.caughtUp()
+
+    expect(during).to.deep.equal(['a'])
+    expect(await text.find('tide')).to.deep.equal(['a', 'b'])
+    await text.close()
+    expect(await readdir(text.indexRoot)).to.deep.equal(['words-v1'])
+  })
+
+  it('goes on with a change of the schema that a stop interrupted', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'))
+    await text.find('tide')
+    await text.close()
+
+    await text.open({ schema: SCHEMA })
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+    while ((await text.status()).rebuilding) await text.find('tide')
+    await text.close()
+    expect(await readdir(text.indexRoot)).to.deep.equal(['words-v1'])
+  })
+
+  it('leaves the disk when it is dropped', async () => {
+    await using text = await TextShard.open({ indexes: [WORDS, { name: 'more', memOnly: false }] })
+    await text.find('nothing', 'more')
+
+    await text.shard.setSettings(settingsOf({}))
+
+    expect(await readdir(text.indexRoot)).to.deep.equal(['words-v0'])
+    const gone = await text.find('nothing', 'more').catch((error: unknown) => error)
+    expect(gone).to.include({ code: 'NOT_FOUND' })
+  })
+
+  it('does not find documents that have expired', async () => {
+    const schema = parseTableSchema({ ttl_duration: '1h' }, undefined)
+    await using text = await TextShard.open({ schema })
+    const expiry = { kind: 'at', ms: systemClock.nowMs() - 1000 } as const
+    await text.write({ ...textOp('a', 'tide'), expiry }, textOp('b', 'tide'))
+    await text.caughtUp()
+
+    expect(await text.find('tide')).to.deep.equal(['b'])
+  })
+
+  it('gives a search up for its deadline or its client', async () => {
+    await using text = await TextShard.open()
+    await text.find('nothing')
+    const search = (signal: AbortSignal, deadlineMs: number): Promise<unknown> =>
+      text.shard
+        .searchText('words', searchFor('tide'), { signal, deadlineMs })
+        .catch((error: unknown) => error)
+    const never = new AbortController().signal
+
+    expect(await search(never, systemClock.monotonicMs())).to.include({ code: 'DEADLINE_EXCEEDED' })
+    expect(await search(AbortSignal.abort(), Infinity)).to.include({ code: 'CANCELLED' })
+  })
+
+  it('stops waiting for an index with the signal', async () => {
+    await using text = await TextShard.open()
+    const waited = await text.shard
+      .waitForText({ signal: AbortSignal.abort(new RangeError('enough')) })
+      .catch((error: unknown) => error)
+
+    expect(waited).to.satisfy(
+      (error: unknown) => error === undefined || error instanceof RangeError,
+    )
+  })
+})
