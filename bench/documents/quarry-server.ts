@@ -38,12 +38,16 @@ export async function startQuarry(bench: Bench, name: string): Promise<QuarrySer
   }
 }
 
+const BUILT_IN_INDEX = 'full_text_index_v0'
+
+/** Without any index: the document rows are about documents. */
 export async function createTable(
   { origin }: QuarryServer,
   table: string,
   body: object = {},
 ): Promise<void> {
   await call(`${origin}${tablePath(table)}`, 'POST', body)
+  await call(`${origin}${tablePath(table)}/indexes/${BUILT_IN_INDEX}`, 'DELETE')
 }
 
 export async function dropTable({ origin }: QuarryServer, table: string): Promise<void> {

@@ -20,7 +20,13 @@ import { OpenTable } from './open-table.ts'
 import type { ShardHost } from './shard-host.ts'
 import { buildLayout } from './shard-layout.ts'
 import type { CreateTableRequest } from './store-service.ts'
-import { assertIndexCount, assertIndexName, parseIndex, parseIndexes } from './table-indexes.ts'
+import {
+  assertIndexName,
+  parseIndex,
+  parseIndexes,
+  withIndex,
+  withoutIndex,
+} from './table-indexes.ts'
 import type { TableRecord } from './table-record.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
 import type { TransactionRecovery } from './transaction-recovery.ts'
@@ -103,21 +109,19 @@ export class TableAdmin {
   async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
     const index = parseIndex(indexName, config)
     await this.#change(name, (current) => {
-      if (current.indexes.some((known) => known.name === indexName)) {
-        const problem = `index "${indexName}" of table "${name}" exists; drop it first`
-        throw new ServiceError('ALREADY_EXISTS', problem)
-      }
-      assertIndexCount(current.indexes.length + 1)
-      return { ...current, indexes: [...current.indexes, index] }
+      const changed = withIndex(current, index)
+      if (changed !== undefined) return changed
+      const problem = `index "${indexName}" of table "${name}" exists; drop it first`
+      throw new ServiceError('ALREADY_EXISTS', problem)
     })
   }
 
   async dropIndex(name: string, indexName: string): Promise<void> {
     assertIndexName(indexName)
     await this.#change(name, (current) => {
-      const indexes = current.indexes.filter((known) => known.name !== indexName)
-      if (indexes.length === current.indexes.length) throw unknownIndex(name, indexName)
-      return { ...current, indexes }
+      const changed = withoutIndex(current, indexName)
+      if (changed === undefined) throw unknownIndex(name, indexName)
+      return changed
     })
   }
 
@@ -221,6 +225,7 @@ export class TableAdmin {
       description: request.description,
       schema,
       ttlGeneration: 1,
+      hasBuiltInIndex: true,
       indexes: parseIndexes(request.indexes),
       shards: ranges.map((range) => ({ id: parseShardId(this.#with.randomBits()), range })),
     }

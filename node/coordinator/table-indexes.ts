@@ -5,7 +5,7 @@ import type { TextIndexDefinition } from '../shard/table-settings.ts'
 import type { IndexConfig } from './store-service.ts'
 import type { IndexRecord, TableRecord } from './table-record.ts'
 
-/** Every table has it, so that any table can be searched. */
+/** Every table begins with it, so that any table can be searched; it may be dropped and added again. */
 export const BUILT_IN_TEXT_INDEX = 'full_text_index_v0'
 /** Names that begin with this are the product's own. */
 const RESERVED_PREFIX = 'full_text_index'
@@ -19,8 +19,24 @@ const MEMBERS: ReadonlySet<string> = new Set(['name', 'type', 'mem_only'])
 
 const BUILT_IN: IndexRecord = { name: BUILT_IN_TEXT_INDEX, type: 'full_text', memOnly: false }
 
-export function indexesOf({ name, indexes }: TableRecord): readonly IndexRecord[] {
-  return name.startsWith(INTERNAL_PREFIX) ? [] : [BUILT_IN, ...indexes]
+export function indexesOf(record: TableRecord): readonly IndexRecord[] {
+  if (record.name.startsWith(INTERNAL_PREFIX)) return []
+  return record.hasBuiltInIndex ? [BUILT_IN, ...record.indexes] : record.indexes
+}
+
+/** The record with one more index; undefined when it has one of that name. */
+export function withIndex(record: TableRecord, index: IndexRecord): TableRecord | undefined {
+  if (indexesOf(record).some(({ name }) => name === index.name)) return undefined
+  if (index.name === BUILT_IN_TEXT_INDEX) return { ...record, hasBuiltInIndex: true }
+  assertIndexCount(record.indexes.length + 1)
+  return { ...record, indexes: [...record.indexes, index] }
+}
+
+/** The record without the index; undefined when it has none of that name. */
+export function withoutIndex(record: TableRecord, indexName: string): TableRecord | undefined {
+  if (!indexesOf(record).some(({ name }) => name === indexName)) return undefined
+  if (indexName === BUILT_IN_TEXT_INDEX) return { ...record, hasBuiltInIndex: false }
+  return { ...record, indexes: record.indexes.filter(({ name }) => name !== indexName) }
 }
 
 export function textIndexesOf(record: TableRecord): readonly TextIndexDefinition[] {
@@ -35,7 +51,9 @@ export function indexConfigOf({ name, type, memOnly }: IndexRecord): IndexConfig
 export function parseIndexes(
   indexes: Readonly<Record<string, unknown>> | undefined,
 ): readonly IndexRecord[] {
-  const parsed = Object.entries(indexes ?? {}).map(([name, config]) => parseIndex(name, config))
+  const parsed = Object.entries(indexes ?? {})
+    .map(([name, config]) => parseIndex(name, config))
+    .filter(({ name }) => name !== BUILT_IN_TEXT_INDEX) // a new table has it anyway
   assertIndexCount(parsed.length)
   return parsed
 }
@@ -56,6 +74,7 @@ export function parseIndex(name: string, config: unknown): IndexRecord {
     throw invalid(`${where}: name must be the one in the path or be left out`)
   }
   if (typeof memOnly !== 'boolean') throw invalid(`${where}: mem_only must be true or false`)
+  if (memOnly) assertMayLiveInMemory(name, where)
   const unknown = Object.keys(members).find((member) => !MEMBERS.has(member))
   if (unknown !== undefined) {
     throw invalid(`${where}: "${unknown}" is not a setting of a full_text index; leave it out`)
@@ -63,8 +82,13 @@ export function parseIndex(name: string, config: unknown): IndexRecord {
   return { name, type, memOnly }
 }
 
+function assertMayLiveInMemory(name: string, where: string): void {
+  if (name !== BUILT_IN_TEXT_INDEX) return
+  throw invalid(`${where}: the built-in index is kept on disk; leave mem_only out`)
+}
+
 export function assertIndexName(name: string): void {
-  if (name.startsWith(RESERVED_PREFIX)) {
+  if (name.startsWith(RESERVED_PREFIX) && name !== BUILT_IN_TEXT_INDEX) {
     throw invalid(`index names that begin with "${RESERVED_PREFIX}" are reserved; use another one`)
   }
   if (NAME.test(name)) return

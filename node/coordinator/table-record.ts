@@ -37,7 +37,10 @@ export interface TableRecord {
   readonly schema: TableSchema | undefined
   /** Goes up when ttl_duration or ttl_field change; 0 is never used by a policy. */
   readonly ttlGeneration: number
+  /** Those that clients added, beside the built-in one. */
   readonly indexes: readonly IndexRecord[]
+  /** False when a client dropped it, to spare a table that nobody searches. */
+  readonly hasBuiltInIndex: boolean
   readonly shards: readonly ShardRecord[]
 }
 
@@ -50,6 +53,7 @@ interface StoredTable {
   readonly schema?: TableSchema
   readonly ttlGeneration: number
   readonly indexes?: readonly IndexRecord[]
+  readonly hasBuiltInIndex?: false
   readonly shards: readonly { id: string; start: string; end: string | null }[]
 }
 
@@ -67,6 +71,7 @@ export function encodeTable(table: TableRecord): Buffer {
     ...(table.schema === undefined ? {} : { schema: table.schema }),
     ttlGeneration: table.ttlGeneration,
     ...(table.indexes.length === 0 ? {} : { indexes: table.indexes }),
+    ...(table.hasBuiltInIndex ? {} : { hasBuiltInIndex: false }),
     shards: table.shards.map(({ id, range }) => ({
       id,
       start: range.start.toString('base64'),
@@ -89,6 +94,7 @@ export function decodeTable(bytes: Buffer): TableRecord {
     schema: stored.schema,
     ttlGeneration: stored.ttlGeneration,
     indexes: stored.indexes ?? [],
+    hasBuiltInIndex: stored.hasBuiltInIndex ?? true,
     shards: stored.shards.map(({ id, start, end }) => ({
       id: parseShardId(id),
       range: {

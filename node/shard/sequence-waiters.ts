@@ -24,8 +24,11 @@ export class SequenceWaiters {
     }
   }
 
-  reached(sequence: number): void {
-    for (const waiter of this.#waiters) if (waiter.sequence <= sequence) waiter.done.resolve()
+  /** Everything above one entry, up to and including another, has been worked off. */
+  reached({ above, upTo }: { readonly above: number; readonly upTo: number }): void {
+    for (const { sequence, done } of this.#waiters) {
+      if (sequence > above && sequence <= upTo) done.resolve()
+    }
   }
 
   closeAll(): void {

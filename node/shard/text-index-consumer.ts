@@ -90,6 +90,8 @@ export class TextIndexConsumer {
   #state: TextIndexState = FRESH
   #serving = Promise.withResolvers<void>()
   #applied = 0
+  /** While building: what was committed up to here is met on the walk, and not before. */
+  #walkedTo = 0
   #flushed = 0
   #dirtySinceMs: number | undefined
   #generation = 0
@@ -136,13 +138,18 @@ export class TextIndexConsumer {
   }
 
   waitFor(sequence: number, signal: AbortSignal): Promise<void> {
-    return this.#applied >= sequence ? Promise.resolve() : this.#waiters.wait(sequence, signal)
+    const isKnown = this.#applied >= sequence && !this.#isWalkedTo(sequence)
+    return isKnown ? Promise.resolve() : this.#waiters.wait(sequence, signal)
   }
 
   /** For a schema of the same version: only what documents hold from now on is mapped by it. */
   async setSchema(schema: TableSchema | undefined): Promise<void> {
     this.#source = { kind: 'given', schema }
     await this.index.setSchema(schema)
+  }
+
+  #isWalkedTo(sequence: number): boolean {
+    return this.#state.kind === 'building' && sequence <= this.#walkedTo
   }
 
   /** The index answers until another version has taken over; it is not worth a rebuild any more. */
@@ -263,9 +270,9 @@ export class TextIndexConsumer {
   #build(reason: string | undefined): void {
     // Whatever was committed before is met on the walk, whatever comes later by the log.
     this.#applied = this.#with.shard.committedSequence
+    this.#walkedTo = this.#applied
     this.#flushed = 0
     this.#setState({ ...FRESH, reason })
-    this.#waiters.reached(this.#applied)
   }
 
   #assertWhole(): void {
@@ -288,7 +295,8 @@ export class TextIndexConsumer {
     this.#applied = sequence
     this.#failures = 0
     this.#dirtySinceMs ??= clock.monotonicMs()
-    this.#waiters.reached(sequence)
+    const above = this.#state.kind === 'building' ? this.#walkedTo : -1
+    this.#waiters.reached({ above, upTo: sequence })
     return sequence < shard.committedSequence
   }
 
@@ -350,8 +358,12 @@ export class TextIndexConsumer {
   #setState(state: TextIndexState): void {
     const wasServing = this.#state.kind === 'serving'
     this.#state = state
-    if (state.kind === 'serving') this.#serving.resolve()
-    else if (wasServing) this.#serving = Promise.withResolvers()
+    if (state.kind === 'serving') {
+      this.#serving.resolve()
+      this.#waiters.reached({ above: -1, upTo: this.#applied })
+    } else if (wasServing) {
+      this.#serving = Promise.withResolvers()
+    }
   }
 
   /** From 0 to 1, by bytes of the table, of which those written last are not counted. */

@@ -38,7 +38,8 @@ const BAD_QUERIES: Readonly<Record<string, string>> = {
   'a date that is none': '{"filter_query":{"start":"yesterday-ish","field":"at"}}',
   'a network that is none': '{"filter_query":{"cidr":"10.0.0.0/99","field":"title"}}',
   'an expression that does not end': '{"filter_query":{"regexp":"(a","field":"title"}}',
-  'an expression that explodes': '{"filter_query":{"regexp":"((a{500}){500}){500}","field":"title"}}',
+  'an expression that explodes':
+    '{"filter_query":{"regexp":"((a{500}){500}){500}","field":"title"}}',
   'too many clauses': JSON.stringify({
     filter_query: { disjuncts: Array.from({ length: 2000 }, () => ANY_TERM) },
   }),
@@ -225,8 +226,8 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   dropIndex: [
     [
-      'the built-in index',
-      { method: 'DELETE', path: `${BOOKS}/indexes/full_text_index_v0` },
+      'a reserved name',
+      { method: 'DELETE', path: `${BOOKS}/indexes/full_text_index_v1` },
       'INVALID_ARGUMENT',
     ],
     ['an unknown index', { method: 'DELETE', path: `${BOOKS}/indexes/none` }, 'NOT_FOUND'],

@@ -121,6 +121,7 @@ export class ShardWorld implements AsyncDisposable {
       schema: undefined,
       ttlGeneration: 1,
       indexes: [],
+      hasBuiltInIndex: true,
       shards: [{ id: shard.id, range: shard.range }],
     }
     return new OpenTable(record, [shard])

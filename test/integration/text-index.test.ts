@@ -88,6 +88,20 @@ describe('text indexes over HTTP', () => {
     expect(await segmentFiles(dataDir)).to.deep.equal(before)
   })
 
+  it('may all be dropped, the built-in one too, which then builds anew from what is there', async () => {
+    const builtIn = `${BOOKS}/indexes/full_text_index_v0`
+    const search = ['POST', `${BOOKS}/query`, '{"full_text_search":{"query":"number"}}'] as const
+    await write(40)
+
+    const dropped = await ask('DELETE', builtIn)
+    const unsearchable = await ask(...search)
+    const again = await ask('POST', builtIn, '{"type":"full_text"}')
+    const { status } = await built('full_text_index_v0')
+
+    expect([dropped.status, unsearchable.status, again.status]).to.deep.equal([204, 404, 201])
+    expect(status.total_indexed).to.equal(40)
+  })
+
   it('index what is there when they are added, and leave the disk when they are dropped', async () => {
     await write(40)
 

@@ -88,6 +88,7 @@ const table: TableRecord = {
   schema: undefined,
   ttlGeneration: 1,
   indexes: [],
+  hasBuiltInIndex: true,
   shards: [
     {
       id: parseShardId('0000000000000001'),
