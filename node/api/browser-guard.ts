@@ -4,17 +4,21 @@
 // Two ways in: the page sends across origins (`Origin` gives it away), or its own name was made to
 // point here (DNS rebinding; then `Host` is not a name of this machine).
 
-import type { IncomingHttpHeaders } from 'node:http'
 import { ServiceError } from '../../lib/errors.ts'
 
 const LOCAL_NAMES: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
 const PORT = /:\d+$/
 
-export type BrowserGuard = (headers: IncomingHttpHeaders) => ServiceError | undefined
+/**
+ * Takes the headers flat, name after value, as they came: every request passes here, and node builds
+ * the object of `request.headers` only for those who ask.
+ */
+export type BrowserGuard = (rawHeaders: readonly string[]) => ServiceError | undefined
 
 /** `loopbackOnly` says that no name but this machine's own can be right. */
 export function buildBrowserGuard(options: { readonly loopbackOnly: boolean }): BrowserGuard {
-  return ({ origin, host = '' }) => {
+  return (rawHeaders) => {
+    const { origin, host } = originAndHost(rawHeaders)
     if (origin !== undefined && origin !== `http://${host}`) {
       const shown = origin.slice(0, SHOWN_ORIGIN_LENGTH_MAX)
       const message = `requests from pages of ${shown} are refused; use a client outside a browser`
@@ -26,6 +30,21 @@ export function buildBrowserGuard(options: { readonly loopbackOnly: boolean }): 
     }
     return undefined
   }
+}
+
+function originAndHost(rawHeaders: readonly string[]): {
+  readonly origin: string | undefined
+  readonly host: string
+} {
+  let origin: string | undefined
+  let host = ''
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    // Lengths first: only these two names are worth lowering their letters.
+    if (name.length === 4 && name.toLowerCase() === 'host') host = rawHeaders[i + 1] ?? ''
+    else if (name.length === 6 && name.toLowerCase() === 'origin') origin = rawHeaders[i + 1]
+  }
+  return { origin, host }
 }
 
 const SHOWN_ORIGIN_LENGTH_MAX = 100

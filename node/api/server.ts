@@ -78,7 +78,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   const app = buildApp(appOptions)
   const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
   const server = createServer(SERVER_OPTIONS, (request, response) => {
-    const refusal = guard(request.headers)
+    const refusal = guard(request.rawHeaders)
     if (refusal !== undefined) sendBytes(response, appOptions.translator.replyOf(refusal))
     else if (!hotDoor(request, response)) app(request, response)
   })

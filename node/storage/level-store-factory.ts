@@ -13,9 +13,18 @@ import type { LevelOptions } from './level-kv-store.ts'
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/
 const REMOVED = '.removed'
 const MIB = 1024 * 1024
-const WRITE_BUFFERS_BYTES = 64 * MIB
-const WRITE_BUFFER_BYTES_MIN = 4 * MIB
-const WRITE_BUFFER_BYTES_MAX = 24 * MIB
+
+/** Few stores get much each, many stores share it. */
+interface Budget {
+  readonly totalBytes: number
+  readonly minBytes: number
+  readonly maxBytes: number
+}
+
+/** Large ones spare compaction. */
+const WRITE_BUFFERS: Budget = { totalBytes: 64 * MIB, minBytes: 4 * MIB, maxBytes: 24 * MIB }
+/** Large ones spare unpacking a block for every lookup. */
+const BLOCK_CACHES: Budget = { totalBytes: 128 * MIB, minBytes: 8 * MIB, maxBytes: 64 * MIB }
 
 /**
  * A store must be closed before it is destroyed. The factory itself holds nothing open.
@@ -42,8 +51,11 @@ export class LevelStoreFactory implements KvStoreFactory {
     const directory = this.#directoryOf(name)
     const isNew = !(await exists(directory))
     const storeCount = (await this.list()).length + (isNew ? 1 : 0)
-    const writeBufferBytes = this.#options.writeBufferBytes ?? writeBufferShare(storeCount)
-    const store = await LevelKvStore.open(directory, { ...this.#options, writeBufferBytes })
+    const store = await LevelKvStore.open(directory, {
+      writeBufferBytes: shareOf(WRITE_BUFFERS, storeCount),
+      cacheBytes: shareOf(BLOCK_CACHES, storeCount),
+      ...this.#options,
+    })
     if (isNew) await syncDirectory(this.#root)
     return store
   }
@@ -80,10 +92,8 @@ export class LevelStoreFactory implements KvStoreFactory {
   }
 }
 
-/** Few stores get large buffers, which spares compaction; many stores share the memory. */
-function writeBufferShare(storeCount: number): number {
-  const share = Math.floor(WRITE_BUFFERS_BYTES / storeCount)
-  return Math.min(WRITE_BUFFER_BYTES_MAX, Math.max(WRITE_BUFFER_BYTES_MIN, share))
+function shareOf({ totalBytes, minBytes, maxBytes }: Budget, storeCount: number): number {
+  return Math.min(maxBytes, Math.max(minBytes, Math.floor(totalBytes / storeCount)))
 }
 
 async function exists(directory: string): Promise<boolean> {
