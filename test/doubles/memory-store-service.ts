@@ -66,7 +66,7 @@ interface Table {
 
 interface Remembered {
   readonly digest: string
-  readonly result: unknown
+  readonly json: string
 }
 
 export class MemoryStoreService implements StoreService {
@@ -326,11 +326,13 @@ export class MemoryStoreService implements StoreService {
     const before = this.#answers.get(key)
     if (before === undefined) {
       const result = run()
-      this.#answers.set(key, { digest, result })
+      this.#answers.set(key, { digest, json: JSON.stringify(result) })
       return result
     }
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an equal digest is an equal operation
-    if (before.digest === digest) return before.result as Result
+    if (before.digest === digest) {
+      const earlier: Result = JSON.parse(before.json) // an equal digest is an equal operation
+      return earlier
+    }
     throw new ServiceError(
       'IDEMPOTENCY_MISMATCH',
       'Idempotency-Key was used for a different request; choose a new one',
