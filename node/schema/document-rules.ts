@@ -85,12 +85,6 @@ export class DocumentRules {
   }
 }
 
-/** For documents that were not checked on their way in: without a usable time they never expire. */
-export function expiryOfStored(document: JsonObject, policy: TtlPolicy): Expiry {
-  const expiry = findExpiry(document, policy)
-  return typeof expiry === 'string' ? NEVER : expiry
-}
-
 /**
  * For documents written before the policy: what has no usable time never expires (undefined).
  * `writtenMs` is when the document was written.

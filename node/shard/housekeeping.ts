@@ -19,6 +19,7 @@ import {
 } from './keyspace.ts'
 import { encodeGeneration } from './apply-housekeeping.ts'
 import { decodeLogEntry, type Touch } from './log-entry.ts'
+import { endOfLog } from './log-reader.ts'
 import type { LocalShard } from './local-shard.ts'
 import { buildTransactionId } from './transaction-id.ts'
 import { effectiveExpiryMs } from './visibility.ts'
@@ -96,7 +97,7 @@ async function buildCollect(shard: LocalShard, horizon: Timestamp): Promise<Coll
       drops.push(...dropsOf(touches, version))
     }
   }
-  const newest = await newestSequence(store)
+  const newest = await endOfLog(store, 'newest')
   return {
     sequences: sequences.filter((sequence) => sequence !== newest),
     drops,
@@ -116,14 +117,6 @@ function dropsOf(touches: readonly Touch[], version: Timestamp): CollectCommand[
       superseded: previous,
       tombstone: deleted ? version : undefined,
     }))
-}
-
-async function newestSequence(store: KvStore): Promise<number | undefined> {
-  for await (const page of store.pages({ ...keyspaceRange('log'), reverse: true, limit: 1 })) {
-    const key = page[0]?.[0]
-    return key === undefined ? undefined : sequenceOfLogKey(key)
-  }
-  return undefined
 }
 
 async function finishedBefore(store: KvStore, ms: number): Promise<CollectCommand['finished']> {

@@ -14,10 +14,6 @@ export function setBit(bits: Bitset, doc: number): void {
   bits[doc >>> 5] = (bits[doc >>> 5] ?? 0) | (1 << (doc & 31))
 }
 
-export function clearBit(bits: Bitset, doc: number): void {
-  bits[doc >>> 5] = (bits[doc >>> 5] ?? 0) & ~(1 << (doc & 31))
-}
-
 /** The first member at or behind `from`; `docCount` if there is none. */
 export function nextBit(bits: Bitset, from: number, docCount: number): number {
   let word = from >>> 5
@@ -29,16 +25,6 @@ export function nextBit(bits: Bitset, from: number, docCount: number): number {
     rest = bits[word] ?? 0
   }
   return Math.min(docCount, word * 32 + 31 - Math.clz32(rest & -rest))
-}
-
-export function countBits(bits: Bitset): number {
-  let count = 0
-  for (let word of bits) {
-    word -= (word >>> 1) & 0x55555555
-    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
-    count += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
-  }
-  return count
 }
 
 /** Every document, the unused bits of the last word clear. */
