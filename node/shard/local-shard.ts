@@ -3,7 +3,7 @@
 import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
-import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
+import { millisOf, type HybridClock } from '../clock/hybrid-clock.ts'
 import type {
   TextSearchAnswer,
   TextSearchRequest,
@@ -30,17 +30,19 @@ import type {
 import { COMMAND_BYTES, writeBytes } from './command-size.ts'
 import { checkRecord, type DocumentRecord } from './document-record.ts'
 import { GroupCommit } from './group-commit.ts'
-import { intentOutcome } from './intent-outcome.ts'
-import { rangeContains, type KeyRange } from './key-range.ts'
+import { HolderReader } from './holder-reader.ts'
+import type { KeyRange } from './key-range.ts'
 import { documentKey, documentRange } from './keyspace.ts'
 import type { Hold } from './lock-table.ts'
 import { ProposedCommand } from './proposed-command.ts'
+import { PushAnswers } from './push-answers.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
-import { scanSnapshot, type OverlayRow } from './shard-scan.ts'
+import { scanSnapshot } from './shard-scan.ts'
 import { ShardTextIndexes, type TextIndexParts } from './shard-text-indexes.ts'
 import type { TableSettings } from './table-settings.ts'
 import { ShardState } from './shard-state.ts'
 import type {
+  Push,
   ScanOptions,
   ScanRow,
   Shard,
@@ -53,9 +55,6 @@ import type {
 import type { ShardId } from './shard-id.ts'
 import type { TransactionId } from './transaction-id.ts'
 import { isVisible } from './visibility.ts'
-
-/** A transaction that has been silent for this long may be aborted by whoever is in its way. */
-export const TRANSACTION_SILENCE_MAX_MS = 10_000
 
 export interface LocalShardOptions {
   readonly id: ShardId
@@ -77,6 +76,8 @@ export class LocalShard implements Shard, AsyncDisposable {
   readonly #state: ShardState
   readonly #log: GroupCommit<ProposedCommand, void>
   readonly #waiters: ReleaseWaiters
+  readonly #holders: HolderReader
+  readonly #pushes: PushAnswers
   readonly #text: ShardTextIndexes | undefined
   #trouble: ServiceError | undefined
   #sealed = false
@@ -89,7 +90,15 @@ export class LocalShard implements Shard, AsyncDisposable {
     this.#state = state
     this.#waiters = waiters
     this.#log = new GroupCommit(state)
-    const { text, clock, settings } = options
+    const { text, clock, hybridClock, settings, router } = options
+    this.#holders = new HolderReader({ state, router, clock, hybridClock })
+    this.#pushes = new PushAnswers({
+      state,
+      clock,
+      hybridClock,
+      settled: () => this.#log.settled(),
+      propose: (command) => this.#propose(command),
+    })
     this.#text = text && new ShardTextIndexes(this, text, { clock, settings })
   }
 
@@ -177,13 +186,8 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   async #readHeld(key: Buffer, hold: Hold): Promise<DocumentRecord | undefined> {
-    const now = this.#options.hybridClock.readPoint()
-    const decided = await this.#pushHolder(hold, now)
-    if (decided.state !== 'committed') return this.#readStored(key)
-    const record = intentOutcome(hold.intent.op, decided.commitTs)
-    // Resolved meanwhile, and perhaps overwritten: then the store knows better.
-    if (this.#state.memory.locks.writer(key) !== hold) return this.#readStored(key)
-    return record !== undefined && isVisible(record, this.ttl, millisOf(now)) ? record : undefined
+    const found = await this.#holders.recordBehind(hold)
+    return found.kind === 'decided' ? found.record : this.#readStored(key)
   }
 
   async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
@@ -191,41 +195,12 @@ export class LocalShard implements Shard, AsyncDisposable {
     await this.#log.settled() // so that whatever is stamped at or below `at` is in the snapshot
     const snapshot = this.store.snapshot()
     try {
-      const overlay = await this.#overlayOf(range, at)
+      const overlay = await this.#holders.overlay(range, at)
       return scanSnapshot({ snapshot, range, at, signal, overlay, ttl: this.ttl })
     } catch (error) {
       await snapshot[Symbol.asyncDispose]()
       throw error
     }
-  }
-
-  async #overlayOf(range: KeyRange, at: Timestamp): Promise<readonly OverlayRow[]> {
-    const holds = [...this.#state.memory.locks.writers()].filter(
-      ({ key, intent }) => intent.commitAtLeast <= at && rangeContains(range, key),
-    )
-    const statusOf = new Map<TransactionId, TransactionStatus>()
-    const rows: OverlayRow[] = []
-    for (const hold of holds) {
-      const { transactionId, op } = hold.intent
-      const status = statusOf.get(transactionId) ?? (await this.#pushHolder(hold, at))
-      statusOf.set(transactionId, status)
-      if (status.state !== 'committed' || status.commitTs > at) continue
-      const record = intentOutcome(op, status.commitTs)
-      const seen = record !== undefined && isVisible(record, this.ttl, millisOf(at))
-      rows.push({ key: hold.key, record: seen ? record : undefined })
-    }
-    return rows.toSorted((a, b) => a.key.compare(b.key))
-  }
-
-  /** Asks the holder's record what became of it, and keeps it above `above` if it is undecided. */
-  #pushHolder({ intent, heldSinceMs }: Hold, above: Timestamp): Promise<TransactionStatus> {
-    const { transactionId, anchor } = intent
-    const owner = this.#options.router.shardAt(anchor)
-    // The record's table was dropped: what was not decided by then never will be.
-    if (owner === undefined) return Promise.resolve({ state: 'aborted' })
-    const heldForMs = this.#options.clock.monotonicMs() - heldSinceMs
-    const expired = heldForMs > TRANSACTION_SILENCE_MAX_MS
-    return owner.push({ transactionId, anchor: anchor.key, above, expired })
   }
 
   write(command: WriteCommand): Promise<WriteOutcome> {
@@ -252,45 +227,8 @@ export class LocalShard implements Shard, AsyncDisposable {
     await this.#propose({ kind: 'forget', transactionId, anchor })
   }
 
-  async push(options: {
-    readonly transactionId: TransactionId
-    readonly anchor: Buffer
-    readonly above: Timestamp
-    readonly expired: boolean
-  }): Promise<TransactionStatus> {
-    const { transactionId, anchor, above, expired } = options
-    this.#options.hybridClock.observe(above) // and so the commit lands above it, whatever is lost
-    if (this.#state.isStale()) await this.#log.settled()
-    const live = this.#state.memory.live.get(transactionId)
-    if (live === undefined) return this.#pushUnknown(transactionId, above, expired)
-    if (live.status.state === 'pending') {
-      if (expired && this.#idleMs(live.heardAtMs) > TRANSACTION_SILENCE_MAX_MS) {
-        return this.decide({ transactionId, anchor, decision: 'abort', commitAtLeast: above })
-      }
-      this.#raiseFloor(transactionId, above)
-      return live.status
-    }
-    if (this.#state.isDurable(live)) return live.status
-    await this.#log.settled() // the group that carries the decision, or the end of its failure
-    return this.push(options)
-  }
-
-  async #pushUnknown(
-    transactionId: TransactionId,
-    above: Timestamp,
-    expired: boolean,
-  ): Promise<TransactionStatus> {
-    const finished = this.#state.finished(transactionId)
-    if (finished !== undefined) return finished
-    if (expired) return this.#propose({ kind: 'abandon', transactionId })
-    this.#raiseFloor(transactionId, above) // its begin is on the way
-    return { state: 'pending' }
-  }
-
-  #raiseFloor(transactionId: TransactionId, above: Timestamp): void {
-    const floors = this.#state.memory.pushFloors
-    const floor = floors.get(transactionId)
-    if (floor === undefined || above > floor) floors.set(transactionId, above)
+  push(push: Push): Promise<TransactionStatus> {
+    return this.#pushes.answer(push)
   }
 
   async sync(): Promise<void> {

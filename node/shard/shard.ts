@@ -65,6 +65,17 @@ export type ShardState =
   | { readonly kind: 'read_only'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string }
 
+/** The question of somebody who met a hold. */
+export interface Push {
+  readonly transactionId: TransactionId
+  /** The key whose shard keeps the record. */
+  readonly anchor: Buffer
+  /** If the transaction is undecided, it will commit above this. */
+  readonly above: Timestamp
+  /** Whether the hold is old enough for its transaction to be aborted, if it has been silent too. */
+  readonly expired: boolean
+}
+
 /**
  * One key range of one table. The coordinator knows shards by this interface alone, so the same
  * code drives a shard in this process and one on another machine.
@@ -101,12 +112,7 @@ export interface Shard {
   decide(command: DecideCommand): Promise<Decision>
   resolve(command: ResolveCommand): Promise<void>
   forget(transactionId: TransactionId, anchor: Buffer): Promise<void>
-  push(options: {
-    readonly transactionId: TransactionId
-    readonly anchor: Buffer
-    readonly above: Timestamp
-    readonly expired: boolean
-  }): Promise<TransactionStatus>
+  push(push: Push): Promise<TransactionStatus>
   /** Makes everything answered before the call durable. */
   sync(): Promise<void>
   heartbeat(transactionId: TransactionId): void

@@ -1,0 +1,80 @@
+// What readers find behind a hold: the holder's record is asked, and kept above the reader if it is
+// undecided.
+
+import type { Clock } from '../../lib/clock.ts'
+import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
+import type { TransactionStatus } from './command.ts'
+import type { DocumentRecord } from './document-record.ts'
+import { intentOutcome } from './intent-outcome.ts'
+import { rangeContains, type KeyRange } from './key-range.ts'
+import type { Hold } from './lock-table.ts'
+import { TRANSACTION_SILENCE_MAX_MS } from './push-answers.ts'
+import type { OverlayRow } from './shard-scan.ts'
+import type { ShardRouter } from './shard.ts'
+import type { ShardState } from './shard-state.ts'
+import type { TransactionId } from './transaction-id.ts'
+import { isVisible } from './visibility.ts'
+
+export interface HolderReaderOptions {
+  readonly state: ShardState
+  readonly router: ShardRouter
+  readonly clock: Clock
+  readonly hybridClock: HybridClock
+}
+
+export type FoundBehind =
+  /** The holder committed, and this is what it left; undefined for nothing visible. */
+  | { readonly kind: 'decided'; readonly record: DocumentRecord | undefined }
+  /** The store knows: the holder did not commit, or its outcome is in place already. */
+  | { readonly kind: 'stored' }
+
+export class HolderReader {
+  readonly #with: HolderReaderOptions
+
+  constructor(options: HolderReaderOptions) {
+    this.#with = options
+  }
+
+  async recordBehind(hold: Hold): Promise<FoundBehind> {
+    const { hybridClock, state } = this.#with
+    const now = hybridClock.readPoint()
+    const decided = await this.#push(hold, now)
+    // Resolved meanwhile, and perhaps overwritten: then the store knows better.
+    const isHeld = state.memory.locks.writer(hold.key) === hold
+    if (decided.state !== 'committed' || !isHeld) return { kind: 'stored' }
+    const record = intentOutcome(hold.intent.op, decided.commitTs)
+    return { kind: 'decided', record: this.#visible(record, now) }
+  }
+
+  /** What a scan at a timestamp sees of the held keys of a range, by ascending keys. */
+  async overlay(range: KeyRange, at: Timestamp): Promise<readonly OverlayRow[]> {
+    const holds = [...this.#with.state.memory.locks.writers()].filter(
+      ({ key, intent }) => intent.commitAtLeast <= at && rangeContains(range, key),
+    )
+    const statusOf = new Map<TransactionId, TransactionStatus>()
+    const rows: OverlayRow[] = []
+    for (const hold of holds) {
+      const { transactionId, op } = hold.intent
+      const status = statusOf.get(transactionId) ?? (await this.#push(hold, at))
+      statusOf.set(transactionId, status)
+      if (status.state !== 'committed' || status.commitTs > at) continue
+      rows.push({ key: hold.key, record: this.#visible(intentOutcome(op, status.commitTs), at) })
+    }
+    return rows.toSorted((a, b) => a.key.compare(b.key))
+  }
+
+  #visible(record: DocumentRecord | undefined, at: Timestamp): DocumentRecord | undefined {
+    const { ttl } = this.#with.state.settings
+    return record !== undefined && isVisible(record, ttl, millisOf(at)) ? record : undefined
+  }
+
+  #push({ intent, heldSinceMs }: Hold, above: Timestamp): Promise<TransactionStatus> {
+    const { transactionId, anchor } = intent
+    const owner = this.#with.router.shardAt(anchor)
+    // The record's table was dropped: what was not decided by then never will be.
+    if (owner === undefined) return Promise.resolve({ state: 'aborted' })
+    const heldForMs = this.#with.clock.monotonicMs() - heldSinceMs
+    const expired = heldForMs > TRANSACTION_SILENCE_MAX_MS
+    return owner.push({ transactionId, anchor: anchor.key, above, expired })
+  }
+}
