@@ -12,6 +12,8 @@ export interface NodeConfig {
   readonly logLevel: LogLevel
   /** Writes are refused when less than this is free on the disk, so that it never is quite full. */
   readonly diskReserveBytes: number
+  /** What text indexes keep in memory of what they hold on disk or have not written yet. */
+  readonly textMemoryBytes: number
 }
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -26,6 +28,7 @@ const SETTINGS: readonly { readonly flag: string; readonly env: string; readonly
   { flag: 'insecure', env: 'QUARRY_INSECURE', key: 'insecure' },
   { flag: 'logLevel', env: 'QUARRY_LOG_LEVEL', key: 'log_level' },
   { flag: 'diskReserveBytes', env: 'QUARRY_DISK_RESERVE_BYTES', key: 'disk_reserve_bytes' },
+  { flag: 'textMemoryBytes', env: 'QUARRY_TEXT_MEMORY_BYTES', key: 'text_memory_bytes' },
 ]
 
 const PORT_MAX = 65_535
@@ -52,6 +55,11 @@ export function parseNodeConfig(env: Env, flags: Flags = {}, file?: string): Nod
     diskReserveBytes: read.integer('QUARRY_DISK_RESERVE_BYTES', {
       default: 64 * MIB,
       min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+    }),
+    textMemoryBytes: read.integer('QUARRY_TEXT_MEMORY_BYTES', {
+      default: 192 * MIB,
+      min: 16 * MIB,
       max: Number.MAX_SAFE_INTEGER,
     }),
   })

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pino } from 'pino'
 import type { InvariantError } from '../lib/assert.ts'
-import { systemClock } from '../lib/clock.ts'
+import { systemClock, type Clock } from '../lib/clock.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import { buildApiMetrics, startApiServer } from './api/server.ts'
@@ -19,6 +19,7 @@ import { StoredTimestampBound } from './coordination/stored-timestamp-bound.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
 import { openDataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
+import type { KvStore } from './storage/kv-store.ts'
 import { LevelKvStore } from './storage/level-kv-store.ts'
 import { LevelStoreFactory } from './storage/level-store-factory.ts'
 
@@ -53,15 +54,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     reserveBytes: config.diskReserveBytes,
     clock,
   })
-  // The catalog goes on when shards already refuse writes: the clock's bound is kept there.
-  const catalogStore = await LevelKvStore.open(path.join(directory.path, 'catalog'), {
-    clock,
-    guard: new DiskGuard({
-      directory: directory.path,
-      reserveBytes: Math.floor(config.diskReserveBytes / CATALOG_RESERVE_PART),
-      clock,
-    }),
-  })
+  const catalogStore = await openCatalogStore(config, directory.path, clock)
   life.onClose(() => catalogStore.close())
   const coordination = new EmbeddedCoordination(catalogStore)
   life.onClose(() => coordination.close())
@@ -81,7 +74,10 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
       log,
       version: productVersion(),
       randomBits: () => randomBytes(8).toString('hex'),
-      text: { indexRoot: path.join(directory.path, 'indexes') },
+      text: {
+        indexRoot: path.join(directory.path, 'indexes'),
+        memoryBytesMax: config.textMemoryBytes,
+      },
     },
     life,
   )
@@ -109,6 +105,17 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   log.info('node serves', { api: api.url, health: health.url, dataDir: directory.path })
   const close = (): Promise<void> => life.close()
   return { apiUrl: api.url, healthUrl: health.url, close, [Symbol.asyncDispose]: close }
+}
+
+/** The catalog goes on when shards already refuse writes: the clock's bound is kept there. */
+function openCatalogStore(
+  { diskReserveBytes }: NodeConfig,
+  directory: string,
+  clock: Clock,
+): Promise<KvStore> {
+  const reserveBytes = Math.floor(diskReserveBytes / CATALOG_RESERVE_PART)
+  const guard = new DiskGuard({ directory, reserveBytes, clock })
+  return LevelKvStore.open(path.join(directory, 'catalog'), { clock, guard })
 }
 
 /** A broken invariant means that memory can no longer be trusted; what is on disk still can. */

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { tablePath } from '../api-client.ts'
 import type { CliContext } from '../context.ts'
-import { usageError } from '../exit.ts'
 import { MARKS, queryView } from '../render/query-view.ts'
 import { parseExactAnswer } from '../service-answers.ts'
 import { writeLine } from '../terminal.ts'
@@ -13,6 +12,7 @@ import {
   openClient,
 } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
+import { parseFilter, splitList } from './option-values.ts'
 
 const LIMIT_MAX = 10_000
 const FACET_SIZE = 10
@@ -24,6 +24,7 @@ interface QueryOptions extends ClientOptions {
   readonly orderBy?: string
   readonly facet?: readonly string[]
   readonly highlight?: readonly string[]
+  readonly index?: string
   readonly profile?: boolean
 }
 
@@ -37,6 +38,7 @@ export function addQueryCommand(program: Command, context: CliContext): void {
     .option('--order-by <list>', 'fields to sort by, comma separated; -price descends')
     .option('--facet <field>', 'count the values of a field (may be repeated)', collectOption)
     .option('--highlight <field>', 'show where the words stand (may be repeated)', collectOption)
+    .option('--index <name>', 'search this full_text index instead of the built-in one')
     .option('--profile', 'show how long each phase took')
     .addHelpText(
       'after',
@@ -64,7 +66,7 @@ export function buildQueryRequest(
   query: string | undefined,
   options: Omit<QueryOptions, 'url' | 'json'>,
 ): object {
-  const { filter, fields, limit, orderBy, facet, highlight, profile } = options
+  const { filter, fields, limit, orderBy, facet, highlight, index, profile } = options
   const facets = facet?.map((field) => [field, { type: 'terms', field, size: FACET_SIZE }] as const)
   return {
     ...(query === undefined ? {} : { full_text_search: { query } }),
@@ -74,25 +76,11 @@ export function buildQueryRequest(
     ...(orderBy === undefined ? {} : { order_by: splitList(orderBy).map(sortKeyOf) }),
     ...(facets === undefined ? {} : { aggregations: Object.fromEntries(facets) }),
     ...(highlight === undefined ? {} : { highlight: { fields: highlight, ...MARKS } }),
+    ...(index === undefined ? {} : { indexes: [index] }),
     ...(profile === true ? { profile } : {}),
   }
 }
 
 function sortKeyOf(text: string): { readonly field: string; readonly desc?: true } {
   return text.startsWith('-') ? { field: text.slice(1), desc: true } : { field: text }
-}
-
-function splitList(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part.length > 0)
-}
-
-function parseFilter(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw usageError(`--filter: not JSON; write it like '{"term":"MIT","field":"license"}'`)
-  }
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { ServiceRefusal, tablePath } from '../api-client.ts'
 import type { CliContext } from '../context.ts'
-import { usageError } from '../exit.ts'
 import { compareKeys, endOfPrefix } from '../key-prefix.ts'
 import { ScanView } from '../render/scan-view.ts'
 import { memberOf, parseAnswer } from '../service-answers.ts'
@@ -9,6 +8,7 @@ import { write, writeLine } from '../terminal.ts'
 import type { Output } from '../terminal.ts'
 import { clientCommand, examples, integerOption, openClient } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
+import { parseFilter, splitList } from './option-values.ts'
 
 const LINE_FEED = 0x0a
 /** The last line of a scan that broke off; every other line begins with `{"key":`. */
@@ -50,7 +50,7 @@ ${examples(
       const pages = wholeLines(openClient(options).stream({ method: 'POST', path, body }))
       const { out } = context.terminal
       if (options.json === true || !out.isTty) return copyPages(pages, out)
-      return showPages(pages, new ScanView(splitList(options.fields), out), out)
+      return showPages(pages, new ScanView(fieldsOf(options), out), out)
     })
 }
 
@@ -66,7 +66,7 @@ export interface ScanBody {
 
 export function buildScanRequest(options: Omit<ScanOptions, 'url' | 'json'>): ScanBody {
   const { from, to } = keyRange(options)
-  const fields = splitList(options.fields)
+  const fields = fieldsOf(options)
   return {
     ...(from === undefined ? {} : { from, inclusive_from: true }),
     ...(to === undefined ? {} : { to, exclusive_to: true }),
@@ -74,6 +74,10 @@ export function buildScanRequest(options: Omit<ScanOptions, 'url' | 'json'>): Sc
     ...(options.limit === undefined ? {} : { limit: options.limit }),
     ...(options.filter === undefined ? {} : { filter_query: parseFilter(options.filter) }),
   }
+}
+
+function fieldsOf({ fields }: Pick<ScanOptions, 'fields'>): string[] | undefined {
+  return fields === undefined ? undefined : splitList(fields)
 }
 
 /** What lies in the prefix and between the ends. An empty text is no bound. */
@@ -88,21 +92,6 @@ function keyRange({ from, to, prefix }: Omit<ScanOptions, 'url'>): { from?: stri
 
 function isBound(key: string | undefined): key is string {
   return key !== undefined && key !== ''
-}
-
-function splitList(text: string | undefined): string[] | undefined {
-  return text
-    ?.split(',')
-    .map((part) => part.trim())
-    .filter((part) => part.length > 0)
-}
-
-function parseFilter(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw usageError(`--filter: not JSON; write it like '{"term":"MIT","field":"license"}'`)
-  }
 }
 
 /** Cuts a stream after its last line feed, and turns the service's error line into an error. */

@@ -2,8 +2,11 @@
 
 import { tablePath } from '../api-client.ts'
 import type { ApiClient } from '../api-client.ts'
+import { queryView } from '../render/query-view.ts'
+import { parseAnswer } from '../service-answers.ts'
+import type { Output } from '../terminal.ts'
 import { showStep } from './demo-step.ts'
-import type { DemoStage } from './demo-step.ts'
+import type { DemoStage, DemoStep } from './demo-step.ts'
 
 const TEXT = { type: 'string', 'x-service-types': ['text'] }
 const KEYWORD = { type: 'string', 'x-service-types': ['keyword'] }
@@ -32,6 +35,11 @@ export const DEMO_SCHEMA = {
   },
 }
 
+/** What the service marks words with unless it is told otherwise. */
+const DEFAULT_MARKS = { pre: '<em>', post: '</em>' }
+/** Steps stand this far from the edge. */
+const INDENT_COLUMNS = 2
+
 /** A key of every shard, none of which a package has. */
 const NOWHERE = ['b/none', 'd/none', 'j/none', 'q/none']
 
@@ -41,8 +49,26 @@ export async function waitForIndex(client: ApiClient, table: string): Promise<vo
   await client.request({ method: 'POST', path: `${tablePath(table)}/batch`, body })
 }
 
+type QueryStep = Pick<DemoStep, 'method' | 'path' | 'expectedStatus' | 'view'>
+
+/** As `quarry query` shows it. */
+function hitsAndFacets(text: string, screen: Output): readonly string[] {
+  const inner = { ...screen, columns: screen.columns - INDENT_COLUMNS }
+  return queryView(parseAnswer(text), inner, DEFAULT_MARKS).replace(/^\n+/, '').split('\n')
+}
+
 export async function showQueries(stage: DemoStage, table: string): Promise<void> {
-  const query = { method: 'POST', path: `${tablePath(table)}/query`, expectedStatus: 200 } as const
+  const query: QueryStep = {
+    method: 'POST',
+    path: `${tablePath(table)}/query`,
+    expectedStatus: 200,
+    view: hitsAndFacets,
+  }
+  await showSearches(stage, query)
+  await showFacets(stage, query)
+}
+
+async function showSearches(stage: DemoStage, query: QueryStep): Promise<void> {
   await showStep(
     {
       ...query,
@@ -60,11 +86,11 @@ export async function showQueries(stage: DemoStage, table: string): Promise<void
   await showStep(
     {
       ...query,
-      title: 'Search for a phrase, in large packages only',
+      title: 'Search for a phrase, in packages of a range of sizes',
       text: 'A filter narrows down without a say in the score.',
       body: {
         full_text_search: { match_phrase: 'command line', field: 'readme' },
-        filter_query: { min: 10_000, field: 'bytes' },
+        filter_query: { min: 10_000, max: 1_000_000, field: 'bytes' },
         fields: ['name', 'bytes'],
         limit: 3,
       },
@@ -86,6 +112,9 @@ export async function showQueries(stage: DemoStage, table: string): Promise<void
     },
     stage,
   )
+}
+
+async function showFacets(stage: DemoStage, query: QueryStep): Promise<void> {
   await showStep(
     {
       ...query,

@@ -22,6 +22,8 @@ export interface DemoStep extends DemoRequest {
   readonly text: string
   /** The answer that belongs to this step; another one is a defect. */
   readonly expectedStatus: number
+  /** How the answer is shown; as JSON if absent. */
+  readonly view?: (text: string, screen: Output) => readonly string[]
 }
 
 export interface DemoStage {
@@ -43,7 +45,8 @@ export async function showStep(step: DemoStep, { client, screen }: DemoStage): P
   const answer = await send(step, client)
   const version = answer.version === undefined ? '' : `  X-Service-Version: ${answer.version}`
   await writeLine(screen, `${INDENT}${paint(screen, 'green', String(answer.status))}${version}`)
-  for (const line of answerLines(answer.text, screen)) await writeLine(screen, INDENT + line)
+  const lines = step.view?.(answer.text, screen) ?? answerLines(answer.text, screen)
+  for (const line of lines) await writeLine(screen, INDENT + line)
   return answer
 }
 

@@ -13,18 +13,23 @@ const BAR_COLUMNS = 24
 const KEY_COLUMNS = 28
 const INDENT = '    '
 
-/** `answer` is the body of a single query's answer. */
-export function queryView(answer: unknown, screen: Output): string {
+export interface Marks {
+  readonly pre: string
+  readonly post: string
+}
+
+/** `answer` is the body of a single query's answer; `marks` stand around what it highlights. */
+export function queryView(answer: unknown, screen: Output, marks: Marks = MARKS): string {
   const [result] = listOf(memberOf(answer, 'responses'))
   const hits = memberOf(result, 'hits')
-  const shown = listOf(memberOf(hits, 'hits')).flatMap((hit) => hitLines(hit, screen))
+  const shown = listOf(memberOf(hits, 'hits')).flatMap((hit) => hitLines(hit, screen, marks))
   const facets = entriesOf(memberOf(result, 'aggregations')).flatMap(([name, facet]) =>
     facetLines(name, facet, screen),
   )
   return [...shown, ...facets, ...noteLines(result, screen), summary(result, screen)].join('\n')
 }
 
-function hitLines(hit: unknown, screen: Output): string[] {
+function hitLines(hit: unknown, screen: Output, marks: Marks): string[] {
   const score = numberOf(memberOf(hit, '_score')).toFixed(2)
   const key = paint(screen, 'bold', printable(String(memberOf(hit, '_id'))))
   const lines = [`${paint(screen, 'dim', score.padStart(7))}  ${key}`]
@@ -32,7 +37,7 @@ function hitLines(hit: unknown, screen: Output): string[] {
   for (const [field, fragments] of marked) {
     for (const fragment of listOf(fragments)) {
       lines.push(
-        `${INDENT}${paint(screen, 'cyan', field)}  ${markedText(String(fragment), screen)}`,
+        `${INDENT}${paint(screen, 'cyan', field)}  ${markedText(String(fragment), screen, marks)}`,
       )
     }
   }
@@ -42,11 +47,11 @@ function hitLines(hit: unknown, screen: Output): string[] {
 }
 
 /** Line feeds of the document would break the list. */
-function markedText(fragment: string, screen: Output): string {
-  const words = fragment.replaceAll(/\s+/g, ' ').split(MARKS.pre)
+function markedText(fragment: string, screen: Output, { pre, post }: Marks): string {
+  const words = fragment.replaceAll(/\s+/g, ' ').split(pre)
   return words
     .map((part, i) => {
-      const [found = '', rest = ''] = i === 0 ? ['', part] : part.split(MARKS.post)
+      const [found = '', rest = ''] = i === 0 ? ['', part] : part.split(post)
       return strong(printable(found), screen) + printable(rest)
     })
     .join('')

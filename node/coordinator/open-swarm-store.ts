@@ -31,6 +31,7 @@ export interface SwarmParts {
   readonly text?: {
     /** The directory that holds the indexes of all shards. */
     readonly indexRoot: string
+    readonly memoryBytesMax?: number
     /** Default: what the machine has room for. */
     readonly threads?: number
   }
@@ -99,8 +100,8 @@ function openTextIndexes(
   life: Lifecycle,
 ): TextIndexParts | undefined {
   if (text === undefined) return undefined
-  const { indexRoot: root, ...threads } = text
-  const pool = new TextWorkerPool({ clock, log, ...threads })
+  const { indexRoot: root, ...workers } = text
+  const pool = new TextWorkerPool({ clock, log, ...workers })
   life.onClose(() => pool.close())
   return { pool, root, log }
 }

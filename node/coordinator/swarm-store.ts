@@ -33,7 +33,7 @@ import type {
   WriteOptions,
 } from './store-service.ts'
 import { unknownIndex, type TableAdmin } from './table-admin.ts'
-import { BUILT_IN_TEXT_INDEX, indexesOf, INTERNAL_PREFIX } from './table-indexes.ts'
+import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './table-indexes.ts'
 import { tableInfoOf } from './table-info.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
@@ -190,7 +190,8 @@ export class SwarmStore implements StoreService {
     const table = this.#table(name)
     const { shards, schema } = table
     const shardOf = (key: Buffer): Shard => table.shardOf(key)
-    const queried = { name, schema, textIndex: BUILT_IN_TEXT_INDEX, shards, shardOf }
+    const textIndex = chooseTextIndex(name, indexesOf(table.record), request.textIndex)
+    const queried = { name, schema, textIndex, shards, shardOf }
     return queryTable(this.#with.clock, queried, { request, signal })
   }
 

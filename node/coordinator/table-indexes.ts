@@ -43,6 +43,25 @@ export function textIndexesOf(record: TableRecord): readonly TextIndexDefinition
   return indexesOf(record).map(({ name, memOnly }) => ({ name, memOnly }))
 }
 
+/** The name of the full-text index that a query searches. `wanted` is the client's choice. */
+export function chooseTextIndex(
+  table: string,
+  indexes: readonly IndexRecord[],
+  wanted: string | undefined,
+): string {
+  const names = indexes.map(({ name }) => name)
+  const [first] = names
+  if (first === undefined) {
+    const problem = `table "${table}" has no full_text index to search; add one to its indexes`
+    throw new ServiceError('NOT_FOUND', problem)
+  }
+  if (wanted === undefined || names.includes(wanted)) return wanted ?? first
+  throw new ServiceError(
+    'NOT_FOUND',
+    `indexes: table "${table}" has no index "${wanted.slice(0, 128)}"; there are ${names.join(', ')}`,
+  )
+}
+
 export function indexConfigOf({ name, type, memOnly }: IndexRecord): IndexConfig {
   return { name, type, ...(memOnly ? { mem_only: true } : {}) }
 }

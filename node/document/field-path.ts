@@ -37,6 +37,14 @@ export function valuesAt(document: JsonObject, path: FieldPath): readonly JsonVa
   return found
 }
 
+/** Every value at the path, where an array at its end is one value. */
+export function wholeValuesAt(document: JsonObject, path: FieldPath): readonly JsonValue[] {
+  const literal = memberOf(document, path.text)
+  const found: JsonValue[] = []
+  if (literal === undefined) collectWhole(document, path.segments, found)
+  return literal === undefined ? found : [literal]
+}
+
 /** The one value at the path, not looking into arrays. */
 export function valueAt(document: JsonObject, path: FieldPath): JsonValue | undefined {
   const literal = memberOf(document, path.text)
@@ -60,4 +68,16 @@ function collect(value: JsonValue, segments: readonly string[], found: JsonValue
   }
   const member = isJsonObject(value) ? memberOf(value, name) : undefined
   if (member !== undefined) collect(member, rest, found)
+}
+
+function collectWhole(value: JsonValue, segments: readonly string[], found: JsonValue[]): void {
+  const [name, ...rest] = segments
+  if (name === undefined) {
+    found.push(value)
+  } else if (isJsonArray(value)) {
+    for (const element of value) collectWhole(element, segments, found)
+  } else {
+    const member = isJsonObject(value) ? memberOf(value, name) : undefined
+    if (member !== undefined) collectWhole(member, rest, found)
+  }
 }

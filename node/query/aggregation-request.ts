@@ -19,7 +19,8 @@ import {
 import { refuse } from './query-limits.ts'
 import type { JsonValue } from '../document/exact-json.ts'
 import type { Clause } from './query-clause.ts'
-import type { GeoPoint, Query } from './query-tree.ts'
+import type { GeoPoint } from '../geo/geo-point.ts'
+import type { Query } from './query-tree.ts'
 
 export const AGGREGATION_DEPTH_MAX = 5
 export const AGGREGATIONS_MAX = 100

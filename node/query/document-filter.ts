@@ -6,15 +6,15 @@ import { isIP } from 'node:net'
 import type { BlockList } from 'node:net'
 import { unreachable } from '../../lib/assert.ts'
 import { isRawNumber } from '../document/exact-json.ts'
-import { valuesAt } from '../document/field-path.ts'
+import { valuesAt, wholeValuesAt } from '../document/field-path.ts'
 import { compareNumbers, isJsonNumber } from '../document/json-number.ts'
+import { parseShapes } from '../geo/geo-json.ts'
 import { parseRfc3339Ms } from '../schema/rfc3339.ts'
-import { matchesWildcard } from './wildcard.ts'
-import { containsRun } from './word-run.ts'
 import type { JsonObject, JsonValue } from '../document/exact-json.ts'
 import type { FieldPath } from '../document/field-path.ts'
 import type { JsonNumber } from '../document/json-number.ts'
-import type { Wildcard } from './wildcard.ts'
+import type { Shape } from '../geo/shape.ts'
+import type { GeoTest } from './geo-test.ts'
 
 const NUMERIC = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const WORD = /[\p{L}\p{M}\p{N}]+/gu
@@ -26,12 +26,20 @@ export interface Bounds<T> {
   readonly inclusiveMax: boolean
 }
 
+export interface FilterField {
+  readonly path: FieldPath
+  /** Where the values are when the path names a sub-field that indexes have and documents lack. */
+  readonly whole: FieldPath | undefined
+}
+
 export type DocumentFilter =
   | { readonly kind: 'all' }
   | { readonly kind: 'none' }
   | { readonly kind: 'ids'; readonly keys: ReadonlySet<string> }
-  | { readonly kind: 'match'; readonly field: FieldPath; readonly words: WordTest }
-  | { readonly kind: 'field'; readonly field: FieldPath; readonly test: ValueTest }
+  | { readonly kind: 'match'; readonly field: FilterField; readonly words: WordTest }
+  /** Looks at the value as a whole: an array may be a point. */
+  | { readonly kind: 'place'; readonly field: FieldPath; readonly test: GeoTest }
+  | { readonly kind: 'field'; readonly field: FilterField; readonly test: ValueTest }
   | { readonly kind: 'and'; readonly filters: readonly DocumentFilter[] }
   | { readonly kind: 'or'; readonly filters: readonly DocumentFilter[]; readonly min: number }
   | { readonly kind: 'not'; readonly filter: DocumentFilter }
@@ -39,17 +47,19 @@ export type DocumentFilter =
 /** Looks at all words of a field together, whichever element of an array holds them. */
 export interface WordTest {
   readonly words: readonly string[]
+  /** One more word, of which only the beginning is known. */
+  readonly prefix: string | undefined
   readonly operator: 'or' | 'and'
 }
 
 /** Looks at one value. */
 export type ValueTest =
+  | { readonly kind: 'exists' }
   | { readonly kind: 'term'; readonly term: ExactTerm }
-  | { readonly kind: 'prefix'; readonly prefix: string }
-  | { readonly kind: 'wildcard'; readonly pattern: Wildcard }
+  /** Prefixes, wildcards and phrases. */
+  | { readonly kind: 'text'; readonly holds: (text: string) => boolean }
   | { readonly kind: 'range'; readonly range: RangeTest }
   | { readonly kind: 'bool'; readonly value: boolean }
-  | { readonly kind: 'phrase'; readonly words: readonly string[] }
 
 export type RangeTest =
   | { readonly kind: 'numbers'; readonly bounds: Bounds<JsonNumber> }
@@ -91,12 +101,19 @@ export function matchesFilter(filter: DocumentFilter, document: JsonObject, key:
     case 'not':
       return !matchesFilter(filter.filter, document, key)
     case 'match':
-      return matchesWords(filter.words, valuesAt(document, filter.field))
+      return matchesWords(filter.words, valuesOf(document, filter.field))
+    case 'place':
+      return wholeValuesAt(document, filter.field).some((value) => holdsPlace(filter.test, value))
     case 'field':
-      return valuesAt(document, filter.field).some((value) => matchesValue(filter.test, value))
+      return valuesOf(document, filter.field).some((value) => matchesValue(filter.test, value))
     default:
       return unreachable(filter)
   }
+}
+
+function valuesOf(document: JsonObject, { path, whole }: FilterField): readonly JsonValue[] {
+  const values = valuesAt(document, path)
+  return values.length > 0 || whole === undefined ? values : valuesAt(document, whole)
 }
 
 /**
@@ -125,18 +142,16 @@ export function jsonNumberFrom(text: string): JsonNumber | undefined {
 
 function matchesValue(test: ValueTest, value: JsonValue): boolean {
   switch (test.kind) {
+    case 'exists':
+      return value !== null
     case 'term':
       return matchesTerm(test.term, value)
-    case 'prefix':
-      return typeof value === 'string' && value.startsWith(test.prefix)
-    case 'wildcard':
-      return typeof value === 'string' && matchesWildcard(test.pattern, value)
     case 'range':
       return isInRange(test.range, value)
     case 'bool':
       return value === test.value
-    case 'phrase':
-      return typeof value === 'string' && containsRun(wordsOf(value), test.words)
+    case 'text':
+      return typeof value === 'string' && test.holds(value)
     default:
       return unreachable(test)
   }
@@ -165,10 +180,26 @@ function matchesTerm(term: ExactTerm, value: JsonValue): boolean {
   return term.number !== undefined && compareNumbers(value, term.number) === 0
 }
 
-function matchesWords({ words, operator }: WordTest, values: readonly JsonValue[]): boolean {
-  if (words.length === 0) return false
+function matchesWords(
+  { words, prefix, operator }: WordTest,
+  values: readonly JsonValue[],
+): boolean {
   const found = new Set(values.flatMap((value) => wordsOf(textOf(value))))
+  if (prefix !== undefined && found.values().some((word) => word.startsWith(prefix))) return true
+  if (words.length === 0) return false
   return matchesAtLeast(operator === 'and' ? words.length : 1, words, (word) => found.has(word))
+}
+
+function holdsPlace(test: GeoTest, value: JsonValue): boolean {
+  return parseShapes(value).some((shape) => shape !== undefined && isPlace(test, shape))
+}
+
+/** A single point is tested as an index of points does, to the last digit. */
+function isPlace(test: GeoTest, shape: Shape): boolean {
+  const [part] = shape
+  const place = part?.paths[0]?.[0]
+  const isPoint = shape.length === 1 && part?.kind === 'point'
+  return isPoint && place !== undefined ? test.point(place) : test.shape(shape)
 }
 
 function textOf(value: JsonValue): string {

@@ -1,7 +1,8 @@
 // A checked query as a filter on one document in memory, where no index helps.
 //
 // Text is split into words, lower-cased and compared whole: no stop words, no stems. Every clause
-// has to name its field, and what would need an index's analysis or automata is refused.
+// has to name its field, and what needs an index's analysis, or automata that would hold up everybody
+// else on a long document, is refused.
 
 import { BlockList, isIP } from 'node:net'
 import { unreachable } from '../../lib/assert.ts'
@@ -10,33 +11,35 @@ import { parseDateMs } from './parse-value-queries.ts'
 import { jsonNumberFrom, termOf, wordsOf } from './document-filter.ts'
 import { shown } from './query-clause.ts'
 import { refuse } from './query-limits.ts'
-import { parseWildcard } from './wildcard.ts'
+import { positionsOf } from '../geo/shape.ts'
+import { geoTestOf, type GeoQuery } from './geo-test.ts'
+import { matchesWildcard, parseWildcard } from './wildcard.ts'
+import { buildRunTest } from './word-run.ts'
 import type { FieldPath } from '../document/field-path.ts'
 import type {
   Bounds,
   DocumentFilter,
+  FilterField,
   RangeTest,
   UntypedBounds,
   ValueTest,
+  WordTest,
 } from './document-filter.ts'
 import type { Query, QueryBounds } from './query-tree.ts'
 
+const POSITIONS_MAX = 1000
+/** The sub-field of whole values. */
+const KEYWORD = /(?:\.|__)keyword$/
+
 type QueryOf<Kind extends Query['kind']> = Extract<Query, { readonly kind: Kind }>
 type RangeKind = 'numbers' | 'terms' | 'dates' | 'untyped-range' | 'ip'
-type FieldKind = RangeKind | 'term' | 'prefix' | 'wildcard' | 'bool' | 'phrase'
-type DocumentKind = 'all' | 'none' | 'ids' | 'boolean' | 'match'
-type IndexKind = Exclude<Query['kind'], FieldKind | DocumentKind>
-
-/** Kinds that need an index, as refusals call them. */
-const INDEX_FORMS: Readonly<Record<IndexKind, string>> = {
-  'phrase-terms': 'a phrase of exact terms',
-  fuzzy: 'a fuzzy term',
-  regexp: 'a regular expression',
-  'geo-box': 'a geo box',
-  'geo-distance': 'a geo distance',
-  'geo-polygon': 'a geo polygon',
-  'geo-shape': 'a geo shape',
-  'multi-match': 'multi_match',
+type WordKind = 'phrase' | 'phrase-terms' | 'prefix' | 'wildcard'
+type FieldKind = RangeKind | WordKind | 'exists' | 'term' | 'bool'
+const GEO_KINDS: Readonly<Record<GeoQuery['kind'], true>> = {
+  'geo-box': true,
+  'geo-distance': true,
+  'geo-polygon': true,
+  'geo-shape': true,
 }
 const RANGE_KINDS: Readonly<Record<RangeKind, true>> = {
   numbers: true,
@@ -45,20 +48,25 @@ const RANGE_KINDS: Readonly<Record<RangeKind, true>> = {
   'untyped-range': true,
   ip: true,
 }
-const FIELD_KINDS: Readonly<Record<FieldKind, true>> = {
-  ...RANGE_KINDS,
-  term: true,
+const WORD_KINDS: Readonly<Record<WordKind, true>> = {
+  phrase: true,
+  'phrase-terms': true,
   prefix: true,
   wildcard: true,
+}
+const FIELD_KINDS: Readonly<Record<FieldKind, true>> = {
+  ...RANGE_KINDS,
+  ...WORD_KINDS,
+  exists: true,
+  term: true,
   bool: true,
-  phrase: true,
 }
 
 /** `where` is the place of the query in the request, for refusals. */
 export function buildDocumentFilter(query: Query, where: string): DocumentFilter {
-  if (isIndexQuery(query)) return refuseForm(where, INDEX_FORMS[query.kind])
+  if (isGeoQuery(query)) return filterOfPlace(query, where)
   if (isFieldQuery(query)) {
-    return { kind: 'field', field: pathOf(query, where), test: testOf(query, where) }
+    return { kind: 'field', field: fieldOf(query, where), test: testOf(query, where) }
   }
   switch (query.kind) {
     case 'all':
@@ -68,15 +76,33 @@ export function buildDocumentFilter(query: Query, where: string): DocumentFilter
       return { kind: 'ids', keys: new Set(query.ids) }
     case 'boolean':
       return filterOfBoolean(query, where)
+    case 'fuzzy':
+      return refuseForm(where, 'a fuzzy term')
+    case 'regexp':
+      return refuseForm(where, 'a regular expression')
     case 'match':
       return filterOfMatch(query, where)
+    case 'multi-match':
+      return filterOfMultiMatch(query, where)
     default:
       return unreachable(query)
   }
 }
 
-function isIndexQuery(query: Query): query is QueryOf<IndexKind> {
-  return Object.hasOwn(INDEX_FORMS, query.kind)
+/** Two shapes of the most positions take seconds to compare, which nobody else can be served in. */
+function filterOfPlace(query: GeoQuery, where: string): DocumentFilter {
+  if (query.kind === 'geo-shape' && positionsOf(query.shape) > POSITIONS_MAX) {
+    refuseForm(where, `a shape of more than ${POSITIONS_MAX} positions`)
+  }
+  return { kind: 'place', field: pathOf(query, where), test: geoTestOf(query) }
+}
+
+function isGeoQuery(query: Query): query is GeoQuery {
+  return Object.hasOwn(GEO_KINDS, query.kind)
+}
+
+function isWordQuery(query: Query): query is QueryOf<WordKind> {
+  return Object.hasOwn(WORD_KINDS, query.kind)
 }
 
 function isFieldQuery(query: Query): query is QueryOf<FieldKind> {
@@ -89,17 +115,32 @@ function isRangeQuery(query: Query): query is QueryOf<RangeKind> {
 
 function testOf(query: QueryOf<FieldKind>, where: string): ValueTest {
   if (isRangeQuery(query)) return { kind: 'range', range: rangeTestOf(query) }
+  if (isWordQuery(query)) return { kind: 'text', holds: textTestOf(query, where) }
   switch (query.kind) {
+    case 'exists':
+      return { kind: 'exists' }
     case 'term':
       return { kind: 'term', term: termOf(query.term) }
-    case 'prefix':
-      return { kind: 'prefix', prefix: query.prefix }
-    case 'wildcard':
-      return { kind: 'wildcard', pattern: parseWildcard(query.pattern) }
     case 'bool':
       return { kind: 'bool', value: query.value }
+    default:
+      return unreachable(query)
+  }
+}
+
+function textTestOf(query: QueryOf<WordKind>, where: string): (text: string) => boolean {
+  switch (query.kind) {
+    case 'prefix':
+      return (text) => text.startsWith(query.prefix)
+    case 'wildcard': {
+      const pattern = parseWildcard(query.pattern)
+      return (text) => matchesWildcard(pattern, text)
+    }
     case 'phrase':
-      return phraseTestOf(query, where)
+    case 'phrase-terms': {
+      const holds = buildRunTest(runOf(query, where))
+      return (text) => holds(wordsOf(text))
+    }
     default:
       return unreachable(query)
   }
@@ -136,14 +177,31 @@ function filterOfMatch(query: QueryOf<'match'>, where: string): DocumentFilter {
   if (query.fuzziness !== 0) refuseForm(where, 'fuzziness')
   if (query.analyzer !== undefined) refuseForm(where, 'an analyzer')
   const words = [...new Set(wordsOf(query.text))]
-  return { kind: 'match', field: pathOf(query, where), words: { words, operator: query.operator } }
+  const test: WordTest = { words, prefix: undefined, operator: query.operator }
+  return { kind: 'match', field: fieldOf(query, where), words: test }
 }
 
-function phraseTestOf(query: QueryOf<'phrase'>, where: string): ValueTest {
-  if (query.fuzziness !== 0) refuseForm(where, 'fuzziness')
-  if (query.analyzer !== undefined) refuseForm(where, 'an analyzer')
+/** One word is enough, and the last one may be cut. */
+function filterOfMultiMatch(query: QueryOf<'multi-match'>, where: string): DocumentFilter {
+  const typed = wordsOf(query.text)
+  const words: WordTest = { words: typed.slice(0, -1), prefix: typed.at(-1), operator: 'or' }
+  const filters = query.fields.map((field): DocumentFilter => {
+    const path = parseFieldPath(field, where)
+    return { kind: 'match', field: { path, whole: undefined }, words }
+  })
+  return { kind: 'or', filters, min: 1 }
+}
+
+/** Words in a row, with alternatives for each. */
+function runOf(
+  query: QueryOf<'phrase' | 'phrase-terms'>,
+  where: string,
+): readonly (readonly string[])[] {
   if (query.slop !== 0) refuseForm(where, 'slop')
-  return { kind: 'phrase', words: wordsOf(query.text) }
+  if (query.kind === 'phrase-terms') return query.positions
+  if (query.fuzziness !== 0) refuseForm(where, 'fuzziness of a phrase')
+  if (query.analyzer !== undefined) refuseForm(where, 'an analyzer')
+  return wordsOf(query.text).map((word) => [word])
 }
 
 function addressTestOf(cidr: string): RangeTest {
@@ -190,7 +248,13 @@ function countBounds({ min, max }: Bounds<unknown>): number {
   return [min, max].filter((bound) => bound !== undefined).length
 }
 
-function pathOf(query: QueryOf<FieldKind | 'match'>, where: string): FieldPath {
+function fieldOf(query: QueryOf<FieldKind | 'match'>, where: string): FilterField {
+  const path = pathOf(query, where)
+  const whole = path.text.replace(KEYWORD, '')
+  return { path, whole: whole === path.text ? undefined : parseFieldPath(whole, where) }
+}
+
+function pathOf(query: GeoQuery | QueryOf<FieldKind | 'match'>, where: string): FieldPath {
   if (query.field !== undefined) return parseFieldPath(query.field, where)
   const shownKind = query.kind === 'match' ? shown(query.text) : `the ${query.kind}`
   return refuse(

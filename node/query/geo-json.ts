@@ -1,11 +1,14 @@
 // GeoJSON geometries (RFC 7946, section 3.1), checked.
 
+import { must } from '../../lib/assert.ts'
 import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
+import { parseShape } from '../geo/geo-json.ts'
+import { SHAPE_POSITIONS_MAX } from '../geo/shape.ts'
 import { parseNumber } from './query-clause.ts'
 import { refuse } from './query-limits.ts'
 import type { JsonObject, JsonValue } from '../document/exact-json.ts'
+import type { Shape } from '../geo/shape.ts'
 
-const POSITIONS_MAX = 10_000
 const COLLECTION = 'GeometryCollection'
 
 interface GeometryForm {
@@ -29,11 +32,19 @@ interface Budget {
   positionsLeft: number
 }
 
-/** The geometry itself, once nothing is wrong with it. Collections hold no collections. */
-export function parseGeometry(value: JsonValue | undefined, where: string): JsonObject {
-  const budget = { positionsLeft: POSITIONS_MAX }
+/** Collections hold no collections. */
+export function parseGeometry(value: JsonValue | undefined, where: string): Shape {
+  checkShape(value, where)
+  return must(value === undefined ? undefined : parseShape(value), 'a shape that was checked')
+}
+
+function checkShape(value: JsonValue | undefined, where: string): void {
+  const budget = { positionsLeft: SHAPE_POSITIONS_MAX }
   if (!isJsonObject(value)) return refuse(where, 'must be a GeoJSON geometry, an object')
-  if (memberOf(value, 'type') !== COLLECTION) return checkGeometry(value, where, budget)
+  if (memberOf(value, 'type') !== COLLECTION) {
+    checkGeometry(value, where, budget)
+    return
+  }
   const geometries = memberOf(value, 'geometries')
   if (!isJsonArray(geometries) || geometries.length === 0) {
     refuse(`${where}.geometries`, 'must be an array of at least one geometry')
@@ -43,10 +54,9 @@ export function parseGeometry(value: JsonValue | undefined, where: string): Json
     if (!isJsonObject(geometry)) refuse(place, 'must be a GeoJSON geometry, an object')
     checkGeometry(geometry, place, budget)
   }
-  return value
 }
 
-function checkGeometry(geometry: JsonObject, where: string, budget: Budget): JsonObject {
+function checkGeometry(geometry: JsonObject, where: string, budget: Budget): void {
   const type = memberOf(geometry, 'type')
   const form = typeof type === 'string' && Object.hasOwn(FORMS, type) ? FORMS[type] : undefined
   if (form === undefined) {
@@ -54,7 +64,6 @@ function checkGeometry(geometry: JsonObject, where: string, budget: Budget): Jso
   }
   const coordinates = memberOf(geometry, 'coordinates')
   checkLevel(coordinates, { ...form, where: `${where}.coordinates`, left: form.levels, budget })
-  return geometry
 }
 
 interface Level extends GeometryForm {
@@ -82,7 +91,7 @@ function checkLevel(value: JsonValue | undefined, level: Level): void {
 
 /** A third number is an altitude, which is allowed and without meaning here. */
 function checkPosition(value: JsonValue | undefined, { where, budget }: Level): void {
-  if (--budget.positionsLeft < 0) refuse(where, `more than ${POSITIONS_MAX} positions in all`)
+  if (--budget.positionsLeft < 0) refuse(where, `more than ${SHAPE_POSITIONS_MAX} positions in all`)
   if (!isJsonArray(value) || value.length < 2 || value.length > 3) {
     refuse(where, 'must be a position: [longitude, latitude]')
   }

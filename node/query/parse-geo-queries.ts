@@ -15,7 +15,8 @@ import { parseGeometry } from './geo-json.ts'
 import { refuse } from './query-limits.ts'
 import type { JsonValue } from '../document/exact-json.ts'
 import type { Clause } from './query-clause.ts'
-import type { GeoPoint, Query } from './query-tree.ts'
+import type { GeoPoint } from '../geo/geo-point.ts'
+import type { Query } from './query-tree.ts'
 
 const POINTS_MAX = 1000
 const POINT_FORMS = 'write [lon, lat], {"lat": .., "lon": ..} or "lat,lon"'
@@ -61,10 +62,10 @@ export function parseGeoShape(clause: Clause): Query {
   if (!isJsonObject(members)) return refuse(where, 'must be an object with shape and relation')
   const inner: Clause = { ...clause, members, where }
   checkMembers(inner, ['shape', 'relation'])
-  const geometry = parseGeometry(memberOf(members, 'shape'), `${where}.shape`)
+  const shape = parseGeometry(memberOf(members, 'shape'), `${where}.shape`)
   const relation = choiceOf(inner, 'relation', RELATIONS) ?? 'intersects'
   const [field, boost] = [fieldOf(clause), boostOf(clause)]
-  return { kind: 'geo-shape', field, geometry, relation, boost }
+  return { kind: 'geo-shape', field, shape, relation, boost }
 }
 
 export function parseDistance(text: string, where: string): number {

@@ -93,13 +93,18 @@ export function parseQuery(value: JsonValue, where: string): Query {
 
 function parseClause(value: JsonValue, at: Omit<Clause, 'members'>): Query {
   const { where, depth, budget } = at
-  if (!isJsonObject(value)) return refuse(where, `must be an object, not ${describeKind(value)}`)
+  if (!isJsonObject(value)) return refuseNoObject(value, where)
   if (depth > QUERY_DEPTH_MAX) refuse(where, `nested deeper than ${QUERY_DEPTH_MAX} levels`)
   if (!takeClause(budget)) refuse(where, `more than ${QUERY_CLAUSES_MAX} clauses in all`)
   const clause = { ...at, members: value }
   const shape = chooseShape(clause)
   checkMembers(clause, [...shape.signs, ...shape.others, 'boost'])
   return shape.parse(clause)
+}
+
+function refuseNoObject(value: JsonValue, where: string): never {
+  const hint = typeof value === 'string' ? '; a query string stands in {"query": "..."}' : ''
+  return refuse(where, `must be an object, not ${describeKind(value)}${hint}`)
 }
 
 function chooseShape({ members, where }: Clause): Shape {
@@ -201,7 +206,7 @@ function queriesOf(query: Query | undefined): QueryList {
   return query === undefined ? [] : [query]
 }
 
-function buildBoolean(parts: {
+export function buildBoolean(parts: {
   readonly must?: QueryList
   readonly should?: QueryList
   readonly minShould?: number

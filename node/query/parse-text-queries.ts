@@ -12,11 +12,12 @@ import {
   fuzzinessOf,
   integerOf,
   listOf,
-  optionalTextOf,
   parseText,
   prefixLengthOf,
   textOf,
 } from './query-clause.ts'
+import { ANALYZER_NAMES } from '../schema/analyzer-names.ts'
+import { parseLinearPattern } from './linear-pattern.ts'
 import { parseQueryString } from './query-string.ts'
 import {
   QUERY_CLAUSES_MAX,
@@ -77,7 +78,7 @@ function readTerm(clause: Clause): { readonly term: string; readonly field: Fiel
 }
 
 /** Numbers and booleans are terms by their JSON text. */
-function parseExactTerm(value: JsonValue | undefined, where: string): string {
+export function parseExactTerm(value: JsonValue | undefined, where: string): string {
   if (typeof value === 'string') return parseText(value, where)
   if (typeof value === 'boolean') return String(value)
   if (!isJsonNumber(value)) return refuse(where, 'must be a string, a number or a boolean')
@@ -92,7 +93,7 @@ export function parseMatch(clause: Clause): Query {
     operator: choiceOf(clause, 'operator', OPERATORS) ?? 'or',
     fuzziness: fuzzinessOf(clause, 0),
     prefixLength: prefixLengthOf(clause),
-    analyzer: optionalTextOf(clause, 'analyzer'),
+    analyzer: choiceOf(clause, 'analyzer', ANALYZER_NAMES),
     boost: boostOf(clause),
   }
 }
@@ -104,7 +105,7 @@ export function parseMatchPhrase(clause: Clause): Query {
     text: textOf(clause, 'match_phrase'),
     slop: slopOf(clause),
     fuzziness: fuzzinessOf(clause, 0),
-    analyzer: optionalTextOf(clause, 'analyzer'),
+    analyzer: choiceOf(clause, 'analyzer', ANALYZER_NAMES),
     boost: boostOf(clause),
   }
 }
@@ -139,12 +140,15 @@ export function parsePrefix(clause: Clause): Query {
 export function parseWildcardQuery(clause: Clause): Query {
   const [field, boost] = [fieldOf(clause), boostOf(clause)]
   const pattern = textOf(clause, 'wildcard', QUERY_PATTERN_LENGTH_MAX)
-  return { kind: 'wildcard', field, pattern, boost }
+  return pattern === '*'
+    ? { kind: 'exists', field, boost }
+    : { kind: 'wildcard', field, pattern, boost }
 }
 
 export function parseRegexp(clause: Clause): Query {
   const [field, boost] = [fieldOf(clause), boostOf(clause)]
   const pattern = textOf(clause, 'regexp', QUERY_PATTERN_LENGTH_MAX)
+  at(`${clause.where}.regexp`, () => parseLinearPattern(pattern, { match: 'whole' }))
   return { kind: 'regexp', field, pattern, boost }
 }
 

@@ -7,7 +7,9 @@ import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
 import { parseProjection } from '../document/projection.ts'
 import { parseDurationMs } from '../schema/duration.ts'
 import { parseAggregations } from './aggregation-request.ts'
+import { parseCanonicalQuery } from './parse-canonical-query.ts'
 import { parseQuery } from './parse-query.ts'
+import { parsePruner } from './pruner-request.ts'
 import {
   checkMembers,
   flagOf,
@@ -24,6 +26,7 @@ import type { JsonObject, JsonValue } from '../document/exact-json.ts'
 import type { Projection } from '../document/projection.ts'
 import type { Aggregations } from './aggregation-request.ts'
 import type { Clause } from './query-clause.ts'
+import type { Pruner } from './pruner-request.ts'
 import type { SortKey, SortPosition } from './query-cursor.ts'
 import type { Query } from './query-tree.ts'
 
@@ -35,11 +38,14 @@ export const QUERY_TIMEOUT_MS_MAX = 600_000
 
 const ORDER_KEYS_MAX = 16
 const FIELDS_MAX = 1000
+const INDEXES_MAX = 100
 const MARK_LENGTH_MAX = 100
 
 /** Without any of `fullText`, `filter` and `exclusion`, every document is a hit. */
 export interface QueryRequest {
   readonly table: string | undefined
+  /** The name of the full-text index to search; undefined is the table's default. */
+  readonly textIndex: string | undefined
   /** Scores. */
   readonly fullText: Query | undefined
   /** Must hold, without scoring. */
@@ -51,6 +57,7 @@ export interface QueryRequest {
   /** By descending score unless the client said otherwise; ties go by key. */
   readonly order: readonly SortKey[]
   readonly page: QueryPage
+  readonly pruner: Pruner | undefined
   /** Only the total is wanted. */
   readonly countOnly: boolean
   readonly projection: Projection | undefined
@@ -75,6 +82,8 @@ export interface HighlightRequest {
 const MEMBERS = [
   'table',
   'full_text_search',
+  'query',
+  'indexes',
   'filter_query',
   'exclusion_query',
   'filter_prefix',
@@ -87,6 +96,7 @@ const MEMBERS = [
   'fields',
   'highlight',
   'aggregations',
+  'pruner',
   'profile',
   'timeout',
 ]
@@ -97,7 +107,6 @@ const GRAPH = 'a graph index'
 const UNAVAILABLE: Readonly<Record<string, string>> = {
   semantic_search: VECTOR,
   embedding_template: VECTOR,
-  indexes: VECTOR,
   embeddings: VECTOR,
   search_effort: VECTOR,
   distance_under: VECTOR,
@@ -105,7 +114,6 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   merge_config: VECTOR,
   analyses: VECTOR,
   reranker: 'a reranking model',
-  pruner: VECTOR,
   document_renderer: 'a reranking model',
   graph_searches: GRAPH,
   expand_strategy: GRAPH,
@@ -123,12 +131,14 @@ export function parseQueryRequest(value: JsonValue): QueryRequest {
   const order = parseOrder(value)
   return {
     table: optionalTextOf(body, 'table'),
-    fullText: queryOf(value, 'full_text_search'),
+    textIndex: parseTextIndex(body),
+    fullText: parseFullText(value),
     filter: queryOf(value, 'filter_query'),
     exclusion: queryOf(value, 'exclusion_query'),
     keyPrefix: parseKeyPrefix(memberOf(value, 'filter_prefix')),
     order,
     page: parsePage(body, order),
+    pruner: parsePruner(body),
     countOnly: parseCountOnly(body),
     projection: parseFields(body),
     highlight: parseHighlight(body),
@@ -145,6 +155,24 @@ function checkAvailable(members: JsonObject): void {
   }
 }
 
+/** One of the table's full-text indexes. Several need kinds of indexes that score apart. */
+function parseTextIndex(body: Clause): string | undefined {
+  if (!Object.hasOwn(body.members, 'indexes')) return undefined
+  const names = listOf(body, 'indexes', { what: 'index name', max: INDEXES_MAX })
+  const [name] = names.map((one, index) => parseText(one, `indexes[${index}]`))
+  if (names.length === 1) return name
+  return refuse('indexes', 'a query searches one full-text index; leave the others out')
+}
+
+function parseFullText(members: JsonObject): Query | undefined {
+  const canonical = memberOf(members, 'query')
+  if (canonical === undefined) return queryOf(members, 'full_text_search')
+  if (Object.hasOwn(members, 'full_text_search')) {
+    refuse('query', 'excludes full_text_search; leave one of them out')
+  }
+  return parseCanonicalQuery(canonical, 'query')
+}
+
 function queryOf(members: JsonObject, name: string): Query | undefined {
   const value = memberOf(members, name)
   return value === undefined ? undefined : parseQuery(value, name)
@@ -159,8 +187,21 @@ function parseKeyPrefix(value: JsonValue | undefined): Buffer | undefined {
   if (text !== padded && text !== padded.replaceAll('=', '')) {
     refuse('filter_prefix', 'must be the first bytes of the keys in base64: "Yjo=" for b:')
   }
+  if (!beginsText(bytes)) {
+    refuse('filter_prefix', 'no key begins so: it is not UTF-8; write "Yjo=", the base64 of b:')
+  }
   if (bytes.length <= KEY_BYTES_MAX) return bytes
   return refuse('filter_prefix', `may have at most ${KEY_BYTES_MAX} bytes, as keys do`)
+}
+
+/** Whether a text in UTF-8 may begin with the bytes, of which the last character may be cut. */
+function beginsText(bytes: Buffer): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** `[{field, desc}]`, or `{field: desc}` as older clients write it. */

@@ -12,8 +12,9 @@
 // side `+` is required and `-` is forbidden; a negation next to a written OR is one of the
 // alternatives. `&&` and `||` are other names of AND and OR.
 
-import { ServiceError } from '../../lib/errors.ts'
+import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import { parseFieldPath } from '../document/field-path.ts'
+import { parseLinearPattern } from './linear-pattern.ts'
 import {
   buildClauseBudget,
   QUERY_BOOST_MAX,
@@ -192,7 +193,7 @@ function parseValue(scope: Scope): Query | undefined {
       return withBoost(lexer, parsePhrase(scope))
     case '/':
       countClause(scope)
-      return withBoost(lexer, { kind: 'regexp', field, pattern: lexer.readRegexp(), boost: 1 })
+      return withBoost(lexer, { kind: 'regexp', field, pattern: parseRegexp(lexer), boost: 1 })
     case '[':
     case '{':
       return withBoost(lexer, parseRange(scope))
@@ -226,6 +227,18 @@ function parsePhrase(scope: Scope): Query {
   return { kind: 'phrase', field, text, slop, fuzziness: 0, analyzer: undefined, boost: 1 }
 }
 
+function parseRegexp(lexer: QueryStringLexer): string {
+  const start = lexer.position
+  const pattern = lexer.readRegexp()
+  try {
+    parseLinearPattern(pattern, { match: 'whole' })
+  } catch (error) {
+    if (isServiceError(error)) lexer.fail(error.message, start)
+    throw error
+  }
+  return pattern
+}
+
 function parseSlop(lexer: QueryStringLexer): number {
   const start = lexer.position
   const slop = lexer.readDecimal()
@@ -256,6 +269,7 @@ function parseEdits(lexer: QueryStringLexer): Fuzziness {
 /** `*` alone is every document; `field:*` is every document that has the field. */
 function parsePattern({ lexer, field }: Scope, word: Word): Query {
   if (word.pattern === '*' && field === undefined) return { kind: 'all', boost: 1 }
+  if (word.pattern === '*') return { kind: 'exists', field, boost: 1 }
   if (word.isPrefix) return { kind: 'prefix', field, prefix: word.text.slice(0, -1), boost: 1 }
   lexer.checkPattern(word.pattern, word.start)
   return { kind: 'wildcard', field, pattern: word.pattern, boost: 1 }

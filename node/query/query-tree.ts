@@ -1,7 +1,11 @@
 // A checked query: what the JSON language and the query string both become. Nothing in it has been
 // analysed yet; names of fields are as the client wrote them, and `undefined` means the default field.
 
+import type { GeoPoint } from '../geo/geo-point.ts'
+import type { Relation } from '../geo/shape-relation.ts'
+import type { Shape } from '../geo/shape.ts'
 import type { JsonNumber } from '../document/json-number.ts'
+import type { AnalyzerName } from '../schema/analyzer-names.ts'
 
 export type FieldName = string | undefined
 
@@ -12,13 +16,6 @@ interface Scored {
 
 /** `auto`: none below 3 characters, 1 up to 5, 2 beyond. */
 export type Fuzziness = 0 | 1 | 2 | 'auto'
-
-export interface GeoPoint {
-  /** -180 to 180. */
-  readonly lon: number
-  /** -90 to 90. */
-  readonly lat: number
-}
 
 export interface QueryBounds<Value> {
   readonly min: Value | undefined
@@ -40,7 +37,7 @@ export type Query = Scored &
         readonly operator: 'or' | 'and'
         readonly fuzziness: Fuzziness
         readonly prefixLength: number
-        readonly analyzer: string | undefined
+        readonly analyzer: AnalyzerName | undefined
       }
     | {
         readonly kind: 'phrase'
@@ -49,7 +46,7 @@ export type Query = Scored &
         /** How many positions the terms may be moved in all. */
         readonly slop: number
         readonly fuzziness: Fuzziness
-        readonly analyzer: string | undefined
+        readonly analyzer: AnalyzerName | undefined
       }
     /** Tokens as they are: alternatives for each position. */
     | {
@@ -88,6 +85,8 @@ export type Query = Scored &
     | { readonly kind: 'bool'; readonly field: FieldName; readonly value: boolean }
     /** CIDR notation, checked. */
     | { readonly kind: 'ip'; readonly field: FieldName; readonly cidr: string }
+    /** The field has a value. */
+    | { readonly kind: 'exists'; readonly field: FieldName }
     | { readonly kind: 'ids'; readonly ids: readonly string[] }
     | {
         readonly kind: 'boolean'
@@ -119,9 +118,9 @@ export type Query = Scored &
     | {
         readonly kind: 'geo-shape'
         readonly field: FieldName
-        /** GeoJSON geometry, checked. */
-        readonly geometry: unknown
-        readonly relation: 'intersects' | 'contains' | 'within'
+        readonly shape: Shape
+        /** How the document's shape stands to it. */
+        readonly relation: Relation
       }
     /** The last term is a prefix, the others are terms; over several fields, the best one scores. */
     | { readonly kind: 'multi-match'; readonly fields: readonly string[]; readonly text: string }

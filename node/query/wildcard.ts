@@ -1,50 +1,76 @@
 // Wildcard patterns: `*` stands for any run of characters, `?` for exactly one, and `\` takes the
-// meaning from the character behind it. No regular expression and no backtracking beyond the last
-// `*`: at most pattern × text steps.
+// meaning from the character behind it. Going back only to the last `*`, a match takes at most
+// pattern × text steps.
 
-/** Code points to meet, and the two wildcards. */
-export type Wildcard = readonly string[]
+export type Wildcard = readonly Part[]
 
-// Two characters long, so that no code point of a text equals them.
-const ANY_RUN = '**'
-const ANY_ONE = '??'
-
-export function parseWildcard(pattern: string): Wildcard {
-  const steps: string[] = []
-  let isEscaped = false
-  for (const character of pattern) {
-    if (isEscaped) steps.push(character)
-    else if (character === '*') steps.push(ANY_RUN)
-    else if (character === '?') steps.push(ANY_ONE)
-    else if (character !== '\\') steps.push(character)
-    isEscaped = !isEscaped && character === '\\'
-  }
-  if (isEscaped) steps.push('\\')
-  return steps
+type Part = { readonly kind: 'any' } | { readonly kind: 'one' } | Literal
+interface Literal {
+  readonly kind: 'literal'
+  readonly code: number
 }
 
-export function matchesWildcard(pattern: Wildcard, text: string): boolean {
-  const characters = Array.from(text)
+export function parseWildcard(pattern: string): Wildcard {
+  const parts: Part[] = []
+  let isEscaped = false
+  for (const character of pattern) {
+    if (!isEscaped && character === '\\') {
+      isEscaped = true
+      continue
+    }
+    parts.push(partOf(character, isEscaped))
+    isEscaped = false
+  }
+  // A backslash at the end has nothing to escape and stands for itself.
+  return isEscaped ? [...parts, partOf('\\', true)] : parts
+}
+
+function partOf(character: string, isEscaped: boolean): Part {
+  if (!isEscaped && character === '*') return { kind: 'any' }
+  if (!isEscaped && character === '?') return { kind: 'one' }
+  return { kind: 'literal', code: character.codePointAt(0) ?? 0 }
+}
+
+/** What every match begins with. */
+export function prefixOfWildcard(parts: Wildcard): string {
+  const end = parts.findIndex(({ kind }) => kind !== 'literal')
+  const literals = parts.slice(0, end < 0 ? parts.length : end)
+  return literals
+    .map((part) => (part.kind === 'literal' ? String.fromCodePoint(part.code) : ''))
+    .join('')
+}
+
+export function matchesWildcard(parts: Wildcard, text: string): boolean {
   let at = 0
   let next = 0
-  /** The last `*` seen, and the first character that it has not swallowed. */
-  let star = -1
-  let resume = 0
-  while (at < characters.length) {
-    const wanted = pattern[next]
-    if (wanted === ANY_RUN) {
-      star = next++
-      resume = at
-    } else if (wanted === ANY_ONE || wanted === characters[at]) {
-      next++
-      at++
-    } else if (star >= 0) {
-      next = star + 1
-      at = ++resume
+  /** Behind the last `any`, and where the text went on when it had swallowed nothing more. */
+  let resumePart = -1
+  let resumeAt = 0
+  while (at < text.length) {
+    const part = parts[next]
+    if (part?.kind === 'any') {
+      next += 1
+      resumePart = next
+      resumeAt = at
+    } else if (takes(part, text, at)) {
+      next += 1
+      at += widthAt(text, at)
+    } else if (resumePart >= 0) {
+      resumeAt += widthAt(text, resumeAt)
+      at = resumeAt
+      next = resumePart
     } else {
       return false
     }
   }
-  while (pattern[next] === ANY_RUN) next++
-  return next === pattern.length
+  return parts.slice(next).every(({ kind }) => kind === 'any')
+}
+
+function takes(part: Part | undefined, text: string, at: number): boolean {
+  if (part?.kind === 'literal') return part.code === text.codePointAt(at)
+  return part?.kind === 'one'
+}
+
+function widthAt(text: string, at: number): number {
+  return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
 }

@@ -1,35 +1,22 @@
 /**
- * Whether `run` is in `words` from one place on, without gaps. Knuth, Morris and Pratt: at most
- * two steps for each word, however often the run begins in vain. An empty run is nowhere.
+ * Whether a run of words is somewhere in others, without gaps; of each word there may be alternatives.
+ * Bit i of the state says that the run up to word i ends here (Baeza-Yates and Gonnet: shift-and), so
+ * that the work is the same for every text. An empty run is nowhere.
  */
-export function containsRun(words: readonly string[], run: readonly string[]): boolean {
-  if (run.length === 0 || run.length > words.length) return false
-  const borders = bordersOf(run)
-  let matched = 0
-  for (const word of words) {
-    matched = extend(run, borders, { matched, word })
-    if (matched === run.length) return true
+export function buildRunTest(
+  run: readonly (readonly string[])[],
+): (words: readonly string[]) => boolean {
+  const masks = new Map<string, bigint>()
+  for (const [i, words] of run.entries()) {
+    for (const word of words) masks.set(word, (masks.get(word) ?? 0n) | (1n << BigInt(i)))
   }
-  return false
-}
-
-/** For each length, the longest shorter beginning of the run that also ends there. */
-function bordersOf(run: readonly string[]): readonly number[] {
-  const borders = [0]
-  let matched = 0
-  for (const word of run.slice(1)) {
-    matched = extend(run, borders, { matched, word })
-    borders.push(matched)
+  const end = 1n << BigInt(Math.max(0, run.length - 1))
+  return (words) => {
+    let state = 0n
+    for (const word of words) {
+      state = ((state << 1n) | 1n) & (masks.get(word) ?? 0n)
+      if ((state & end) !== 0n) return true
+    }
+    return false
   }
-  return borders
-}
-
-function extend(
-  run: readonly string[],
-  borders: readonly number[],
-  { matched, word }: { readonly matched: number; readonly word: string },
-): number {
-  let length = matched
-  while (length > 0 && run[length] !== word) length = borders[length - 1] ?? 0
-  return run[length] === word ? length + 1 : 0
 }

@@ -5,8 +5,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { ServiceError } from '../../lib/errors.ts'
 import { refuse } from './schema-members.ts'
+import { ANALYZER_NAMES } from './analyzer-names.ts'
 import { FIELD_TYPES } from './field-types.ts'
-import type { ErrorObject, KeywordDefinition, Options } from 'ajv'
+import type { ErrorObject, KeywordDefinition, Options, SchemaObjCxt } from 'ajv'
 
 /** What is wrong with a document, or undefined if it is valid. */
 export type DocumentValidator = (document: unknown) => SchemaViolation | undefined
@@ -18,16 +19,13 @@ export interface SchemaViolation {
 }
 
 const EXTENSION_KEYWORDS: readonly KeywordDefinition[] = [
-  {
-    keyword: 'x-service-types',
-    metaSchema: { type: 'array', items: { enum: [...FIELD_TYPES] } },
-  },
+  choiceKeyword('x-service-types', FIELD_TYPES, { isList: true }),
   {
     keyword: 'x-service-include-in-all',
     metaSchema: { type: 'array', items: { type: 'string' } },
   },
   { keyword: 'x-service-index', metaSchema: { type: 'boolean' } },
-  { keyword: 'x-service-analyzer', metaSchema: { type: 'string' } },
+  choiceKeyword('x-service-analyzer', ANALYZER_NAMES, { isList: false }),
 ]
 
 // Not strict: other extension keywords are the client's business.
@@ -68,6 +66,23 @@ export function compileDocumentSchema(
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ServiceError('INVALID_ARGUMENT', `${where}: ${reason}`, { cause })
   }
+}
+
+/** A keyword of one of the names or of a list of them. Documents have nothing to do with it. */
+function choiceKeyword(
+  keyword: string,
+  known: readonly string[],
+  { isList }: { readonly isList: boolean },
+): KeywordDefinition {
+  const compile = (value: unknown, _: unknown, { errSchemaPath }: SchemaObjCxt) => {
+    const place = `${errSchemaPath}/${keyword}`
+    if (isList && !Array.isArray(value)) throw new Error(`${place}: must be an array`)
+    const names: readonly unknown[] = isList && Array.isArray(value) ? value : [value]
+    const unknown = names.find((name) => typeof name !== 'string' || !known.includes(name))
+    if (unknown === undefined) return () => true
+    throw new Error(`${place}: unknown ${JSON.stringify(unknown)}; known are ${known.join(', ')}`)
+  }
+  return { keyword, compile }
 }
 
 function violationOf(errors: readonly ErrorObject[] | null | undefined): SchemaViolation {

@@ -1,7 +1,9 @@
 // Dynamic templates: how fields that no document schema describes are indexed. The first match wins.
 
+import { ANALYZER_NAMES } from './analyzer-names.ts'
 import { FIELD_TYPES } from './field-types.ts'
 import { parseBoolean, parseChoice, parseRecord, parseText, refuse } from './schema-members.ts'
+import type { AnalyzerName } from './analyzer-names.ts'
 import type { FieldType } from './field-types.ts'
 
 export const DYNAMIC_TEMPLATES_MAX = 1000
@@ -24,7 +26,7 @@ export interface DynamicTemplate {
 
 export interface DynamicMapping {
   readonly type?: FieldType
-  readonly analyzer?: string
+  readonly analyzer?: AnalyzerName
   /** Default true. */
   readonly index?: boolean
   readonly store?: boolean
@@ -71,7 +73,7 @@ function parseTemplate(value: unknown, where: string): DynamicTemplate {
 function parseMapping(value: unknown, where: string): DynamicMapping {
   const members = parseRecord(value, where, ['type', 'analyzer', ...MAPPING_FLAGS])
   const type = parseChoice(members['type'], `${where}.type`, FIELD_TYPES)
-  const analyzer = parseText(members['analyzer'], `${where}.analyzer`)
+  const analyzer = parseChoice(members['analyzer'], `${where}.analyzer`, ANALYZER_NAMES)
   const flags = MAPPING_FLAGS.flatMap((flag) => {
     const isOn = parseBoolean(members[flag], `${where}.${flag}`)
     return isOn === undefined ? [] : [[flag, isOn] as const]

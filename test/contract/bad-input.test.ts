@@ -4,8 +4,14 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { prepareBooks, startApi } from './api-harness.ts'
 import type { Api, Sent } from './api-harness.ts'
+import { BAD_QUERIES } from './bad-queries.ts'
 
-type Row = readonly [name: string, sent: Omit<Sent, 'method'> & { method?: string }, code: string]
+type Row = readonly [
+  name: string,
+  sent: Omit<Sent, 'method'> & { method?: string },
+  code: string,
+  message?: RegExp,
+]
 
 const T = '/api/v1/tables'
 const BOOKS = `${T}/books`
@@ -21,42 +27,6 @@ const statusOf: Readonly<Record<string, number>> = {
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   IDEMPOTENCY_MISMATCH: 422,
-}
-
-const search = (query: string): string => JSON.stringify({ full_text_search: { query } })
-const nested = (depth: number): string =>
-  `${'{"must":'.repeat(depth)}{"match_all":{}}${'}'.repeat(depth)}`
-const ANY_TERM = { term: 'a', field: 'title' }
-
-const BAD_QUERIES: Readonly<Record<string, string>> = {
-  'an open phrase': search('title:"sea'),
-  'an open bracket': search('(a OR'),
-  'a range upside down in a query string': search('price:[9 TO 1]'),
-  'a range upside down': '{"filter_query":{"min":9,"max":1,"field":"price"}}',
-  'a bound that is no number': '{"filter_query":{"min":NaN,"field":"price"}}',
-  'a bound beyond the doubles': '{"filter_query":{"min":1e999,"field":"price"}}',
-  'a date that is none': '{"filter_query":{"start":"yesterday-ish","field":"at"}}',
-  'a network that is none': '{"filter_query":{"cidr":"10.0.0.0/99","field":"title"}}',
-  'an expression that does not end': '{"filter_query":{"regexp":"(a","field":"title"}}',
-  'an expression that explodes':
-    '{"filter_query":{"regexp":"((a{500}){500}){500}","field":"title"}}',
-  'too many clauses': JSON.stringify({
-    filter_query: { disjuncts: Array.from({ length: 2000 }, () => ANY_TERM) },
-  }),
-  'too many levels': `{"filter_query":${nested(200)}}`,
-  'a limit beyond the most': '{"limit":10001}',
-  'a window beyond the most': '{"limit":10,"offset":9999}',
-  'a cursor that is none': '{"order_by":[{"field":"price"}],"search_after":["n1","k0"]}',
-  'a cursor of another order':
-    '{"order_by":[{"field":"price"}],"search_after":["n1","k00000000.Ym9vay8x"]}',
-  'two cursors': '{"search_after":["n1","k00000000.YQ"],"search_before":["n1","k00000000.YQ"]}',
-  'an order by a text': '{"order_by":[{"field":"title"}]}',
-  'an aggregation of a text': '{"aggregations":{"t":{"type":"terms","field":"title"}}}',
-  'a sum of keywords': '{"aggregations":{"t":{"type":"sum","field":"title.keyword"}}}',
-  'an interval of 0': '{"aggregations":{"t":{"type":"histogram","field":"price","interval":0}}}',
-  'a timeout beyond the most': '{"timeout":"11m"}',
-  'another table than the path names': '{"table":"films"}',
-  'an index of a kind that is not there': '{"semantic_search":"sea","indexes":["v"]}',
 }
 
 const rows: Readonly<Record<string, readonly Row[]>> = {
@@ -177,6 +147,26 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       'an unknown field',
       { method: 'PUT', path: `${BOOKS}/schema`, body: '{"ttl":"1d"}' },
       'INVALID_ARGUMENT',
+    ],
+    [
+      'an unknown analyzer',
+      {
+        method: 'PUT',
+        path: `${BOOKS}/schema`,
+        body: '{"document_schemas":{"b":{"schema":{"properties":{"t":{"x-service-analyzer":"x"}}}}}}',
+      },
+      'INVALID_ARGUMENT',
+      /#\/properties\/t\/x-service-analyzer: unknown "x"; known are standard, html/,
+    ],
+    [
+      'an unknown analyzer of a template',
+      {
+        method: 'PUT',
+        path: `${BOOKS}/schema`,
+        body: '{"dynamic_templates":[{"mapping":{"type":"text","analyzer":"x"}}]}',
+      },
+      'INVALID_ARGUMENT',
+      /dynamic_templates\[0\].mapping.analyzer: must be one of standard, html/,
     ],
     [
       'a bad duration',
@@ -424,11 +414,18 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ['no body', { path: `${BOOKS}/query` }, 'INVALID_ARGUMENT'],
     ['blank lines', { path: `${BOOKS}/query`, body: '\n \n' }, 'INVALID_ARGUMENT'],
     ['an unknown table', { path: `${T}/none/query`, body: '{}' }, 'NOT_FOUND'],
-    ...Object.entries(BAD_QUERIES).map(([name, body]): Row => [
+    ...Object.entries(BAD_QUERIES).map(([name, [body, message]]): Row => [
       name,
       { path: `${BOOKS}/query`, body },
       'INVALID_ARGUMENT',
+      message,
     ]),
+    [
+      'an index that is not there',
+      { path: `${BOOKS}/query`, body: '{"indexes":["notes"]}' },
+      'NOT_FOUND',
+      /table "books" has no index "notes"; there are full_text_index_v0/,
+    ],
     [
       'more queries than one request may have',
       { path: `${BOOKS}/query`, body: '{"count":true}\n'.repeat(101) },
@@ -473,13 +470,14 @@ describe('bad input', () => {
 
   for (const [operationId, cases] of Object.entries(rows)) {
     describe(operationId, () => {
-      for (const [name, sent, code] of cases) {
+      for (const [name, sent, code, message = /./] of cases) {
         it(`refuses ${name}`, async () => {
           const { status, body, headers } = await api.send({ method: 'POST', ...sent })
 
           const error: unknown = JSON.parse(body)
           expect(error).to.include({ code })
           expect(error).to.have.property('error').that.is.a('string').with.length.greaterThan(5)
+          expect(error).to.have.property('error').that.matches(message)
           expect(status).to.equal(statusOf[code])
           expect(headers['content-type']).to.equal('application/json')
           expect(headers['x-content-type-options']).to.equal('nosniff')

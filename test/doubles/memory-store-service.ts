@@ -9,6 +9,7 @@ import { buildLayout } from '../../node/coordinator/shard-layout.ts'
 import {
   assertIndexName,
   BUILT_IN_TEXT_INDEX,
+  chooseTextIndex,
   indexConfigOf,
   parseIndex,
   parseIndexes,
@@ -251,7 +252,8 @@ export class MemoryStoreService implements StoreService {
       return [Buffer.from(key, 'latin1').toString(), documentOf(json)] as const
     })
     const shard = new TextShard(Object.fromEntries(documents), table.schema)
-    const queried = { name, schema: table.schema, textIndex: BUILT_IN_TEXT_INDEX }
+    const textIndex = chooseTextIndex(name, table.indexes, request.textIndex)
+    const queried = { name, schema: table.schema, textIndex }
     const target = { ...queried, shards: [shard], shardOf: () => shard }
     return queryTable(this.#clock, target, { request, signal })
   }

@@ -3,18 +3,32 @@
 
 import { unreachable } from '../../lib/assert.ts'
 import type { EngineQuery } from '../../node/index/text/engine-query.ts'
+import type { SortField, SortValue } from '../../node/index/text/engine/sorted-hits.ts'
 import type { IndexableDocument, IndexableField } from '../../node/index/text/indexable-document.ts'
 import { byteOfLength, lengthOfByte } from '../../node/index/text/segment/small-float.ts'
 
 export interface NaiveHit {
   readonly key: string
   readonly score: number
+  /** Of a search with an order. */
+  readonly sortValues?: readonly SortValue[]
+}
+
+export interface NaiveSearch {
+  readonly query: EngineQuery
+  readonly nowMs: number
+  readonly filter?: EngineQuery
+  /** Default: the best scores first. Equal hits are in ascending order of keys. */
+  readonly sort?: readonly SortField[]
+  /** The documents that statistics are about, if they are not this index's own. */
+  readonly collection?: readonly NaiveTextIndex[]
 }
 
 export class NaiveTextIndex {
   readonly documents = new Map<string, IndexableDocument>()
-  /** Counts over all documents, by what was counted; emptied by every change. */
-  readonly #counts = new Map<string, number>()
+  /** Counts over a collection, by what was counted; forgotten with every change of this index. */
+  #counts = new Map<string, number>()
+  #counted: readonly NaiveTextIndex[] = [this]
 
   upsert(document: IndexableDocument): void {
     this.#counts.clear()
@@ -26,16 +40,25 @@ export class NaiveTextIndex {
     this.documents.delete(textOf(key))
   }
 
-  /** Every hit, best first, then by key. */
-  search(query: EngineQuery, nowMs: number, filter?: EngineQuery): NaiveHit[] {
+  get(key: Uint8Array): IndexableDocument | undefined {
+    return this.documents.get(textOf(key))
+  }
+
+  /** Every hit in its order. */
+  search({ query, nowMs, filter, sort, collection = [this] }: NaiveSearch): readonly NaiveHit[] {
+    if (collection.length > 1 || this.#counted.length > 1) this.#counts.clear()
+    this.#counted = collection
     const hits: NaiveHit[] = []
     for (const [key, document] of this.documents) {
       if (document.expiresAtMs > 0 && document.expiresAtMs <= nowMs) continue
       if (filter !== undefined && this.#score(document, filter) === undefined) continue
-      const score = this.#score(document, query)
-      if (score !== undefined) hits.push({ key, score: Math.fround(score) })
+      const exact = this.#score(document, query)
+      if (exact === undefined) continue
+      const score = Math.fround(exact)
+      if (sort === undefined) hits.push({ key, score })
+      else hits.push({ key, score, sortValues: sort.map((by) => sortValueOf(by, document, score)) })
     }
-    return hits.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1))
+    return hits.toSorted(sort === undefined ? compareScores : (a, b) => compareBy(sort, a, b))
   }
 
   /** Undefined if the document does not match. */
@@ -98,7 +121,7 @@ export class NaiveTextIndex {
       this.#count(`${field} ${what}`, valueOf)
     const isText = fieldOf(document, field)?.kind === 'text'
     const withField = count('documents', (other) => (lengthOf(other, field) > 0 ? 1 : 0))
-    const docCount = isText ? withField : this.documents.size
+    const docCount = isText ? withField : count('all', () => 1)
     const average = count('lengths', (other) => lengthOf(other, field)) / withField
     const own = isText ? lengthOf(document, field) : 0
     const lengthRatio = own > 0 ? own / average : 1
@@ -116,10 +139,38 @@ export class NaiveTextIndex {
     const known = this.#counts.get(what)
     if (known !== undefined) return known
     let sum = 0
-    for (const document of this.documents.values()) sum += valueOf(document)
+    for (const { documents } of this.#counted) {
+      for (const document of documents.values()) sum += valueOf(document)
+    }
     this.#counts.set(what, sum)
     return sum
   }
+}
+
+function compareScores(a: NaiveHit, b: NaiveHit): number {
+  return b.score - a.score || (a.key < b.key ? -1 : 1)
+}
+
+/** Hits without a value come last in either direction. */
+function compareBy(sort: readonly SortField[], a: NaiveHit, b: NaiveHit): number {
+  for (const [i, { descending }] of sort.entries()) {
+    const [left, right] = [a.sortValues?.[i], b.sortValues?.[i]]
+    if (left === right) continue
+    if (left === undefined) return 1
+    if (right === undefined) return -1
+    return left < right === descending ? 1 : -1
+  }
+  return a.key < b.key ? -1 : 1
+}
+
+/** Of several values the least counts ascending, the greatest descending. */
+function sortValueOf(sort: SortField, document: IndexableDocument, score: number): SortValue {
+  if (sort.by === 'score') return score
+  if (sort.by === 'key') return textOf(document.key)
+  const field = fieldOf(document, sort.field)
+  const values = field?.kind === 'number' || field?.kind === 'keyword' ? [...field.values] : []
+  const ascending = values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))
+  return ascending.at(sort.descending ? -1 : 0)
 }
 
 type ConstantQuery = Exclude<
@@ -135,6 +186,8 @@ function isConstant(query: EngineQuery): query is ConstantQuery {
 
 function matchesConstant(document: IndexableDocument, query: ConstantQuery): boolean {
   switch (query.kind) {
+    case 'exists':
+      return hasValue(fieldOf(document, query.field))
     case 'expand':
       return termsOf(fieldOf(document, query.field)).some(
         (term) => term.startsWith(query.matcher.prefix) && query.matcher.matches(term),
@@ -169,6 +222,11 @@ function fieldOf(document: IndexableDocument, name: string): IndexableField | un
 function termsOf(field: IndexableField | undefined): readonly string[] {
   if (field?.kind === 'text') return field.tokens.map(({ term }) => term)
   return field?.kind === 'keyword' ? field.values : []
+}
+
+function hasValue(field: IndexableField | undefined): boolean {
+  if (field === undefined) return false
+  return field.kind === 'text' ? field.length > 0 : field.values.length > 0
 }
 
 function lengthOf(document: IndexableDocument, name: string): number {

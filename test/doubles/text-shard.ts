@@ -26,6 +26,11 @@ export class TextShard implements QueriedShard {
     }
   }
 
+  delete(key: string): void {
+    this.text.write({}, [key])
+    this.#records.delete(key)
+  }
+
   /** Deletes the document, of which the index has not heard yet. */
   deleteUnseen(key: string): void {
     this.#records.delete(key)

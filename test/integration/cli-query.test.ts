@@ -42,6 +42,15 @@ describe('quarry query', () => {
     expect(stdout).to.match(/b\n {4}\{"price":9\}\n.*a\n {4}\{"price":3\}\n3 hits/)
   })
 
+  it('searches the index that is named', async () => {
+    const { stdout } = await runCommand(['query', 'books', '--index', 'full_text_index_v0'], api)
+    const { stderr, exitCode } = await runCommand(['query', 'books', '--index', 'notes'], api)
+
+    expect(stdout).to.match(/3 hits/)
+    expect(exitCode).to.equal(1)
+    expect(stderr).to.contain('no index "notes"; there are full_text_index_v0')
+  })
+
   it('prints the answer as it came with --json', async () => {
     const { stdout } = await runCommand(['query', 'books', '--limit', '0', '--json'], api)
 

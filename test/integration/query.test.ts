@@ -112,6 +112,21 @@ describe('queries over HTTP', () => {
     })
   })
 
+  it('highlight by default what they look into, and nothing else', async () => {
+    const { hits } = await query({
+      full_text_search: { query: 'map charts OR tags:map' },
+      filter_query: { ids: ['b:1'] },
+      highlight: {},
+    })
+    const bare = await query({ full_text_search: { query: 'sea map' }, highlight: {} })
+
+    expect(hits.hits[0]['_highlight']).to.deep.equal({
+      title: ['Sea <em>charts</em> of the north'],
+      tags: ['<em>map</em>'],
+    })
+    for (const hit of bare.hits.hits) expect(hit['_highlight']).to.have.all.keys('title')
+  })
+
   it('aggregate over all shards', async () => {
     const tags = {
       type: 'terms',

@@ -95,10 +95,17 @@ describe('bench report', () => {
 
   it('shows the medians of latencies over the runs', () => {
     const table = renderLatencies([
-      { label: 'reads', side: 'bare', clients: 16, p50Ms: [1, 3, 2], p99Ms: [10, 30, 20] },
+      {
+        label: 'reads',
+        side: 'bare',
+        clients: 16,
+        p50Ms: [1, 3, 2],
+        p95Ms: [5, 7, 6],
+        p99Ms: [10, 30, 20],
+      },
     ])
 
-    expect(table).to.contain('| reads | 16      | bare | 2.00   | 20.0   |')
+    expect(table).to.contain('| reads | 16      | bare | 2.00   | 6.00   | 20.0   |')
   })
 
   const numbers = [

@@ -44,7 +44,7 @@ const byKind: Record<Query['kind'], readonly Row[]> = {
   ],
   match: [
     {
-      text: '{"match":"x y","field":"f","operator":"and","fuzziness":"auto","prefix_length":1,"analyzer":"en"}',
+      text: '{"match":"x y","field":"f","operator":"and","fuzziness":"auto","prefix_length":1,"analyzer":"english"}',
       tree: {
         ...place,
         kind: 'match',
@@ -52,7 +52,7 @@ const byKind: Record<Query['kind'], readonly Row[]> = {
         operator: 'and',
         fuzziness: 'auto',
         prefixLength: 1,
-        analyzer: 'en',
+        analyzer: 'english',
       },
     },
     {
@@ -94,6 +94,10 @@ const byKind: Record<Query['kind'], readonly Row[]> = {
     },
   ],
   prefix: [{ text: '{"prefix":"x","field":"f"}', tree: { ...place, kind: 'prefix', prefix: 'x' } }],
+  exists: [
+    { text: '{"query":"f:*"}', tree: { ...place, kind: 'exists' } },
+    { text: '{"wildcard":"*","field":"f"}', tree: { ...place, kind: 'exists' } },
+  ],
   wildcard: [
     { text: '{"wildcard":"x*","field":"f"}', tree: { ...place, kind: 'wildcard', pattern: 'x*' } },
   ],
@@ -212,7 +216,13 @@ const byKind: Record<Query['kind'], readonly Row[]> = {
       tree: {
         ...place,
         kind: 'geo-shape',
-        geometry: { type: 'Point', coordinates: [1, 2] },
+        shape: [
+          {
+            kind: 'point',
+            paths: [[{ lon: 1, lat: 2 }]],
+            box: { west: 1, east: 1, south: 2, north: 2 },
+          },
+        ],
         relation: 'within',
       },
     },

@@ -20,12 +20,14 @@ describe('parseQueryRequest', () => {
   it('finds everything by default, ten hits by score', () => {
     expect(parse('{}')).to.deep.equal({
       table: undefined,
+      textIndex: undefined,
       fullText: undefined,
       filter: undefined,
       exclusion: undefined,
       keyPrefix: undefined,
       order: [{ field: '_score', isDescending: true }],
       page: { kind: 'offset', offset: 0, limit: 10 },
+      pruner: undefined,
       countOnly: false,
       projection: undefined,
       highlight: undefined,

@@ -70,6 +70,36 @@ describe('a query over shards', () => {
     expect(whole.hits.total).to.equal(2 * single.hits.total)
   })
 
+  it('scores a fuzzy phrase by the terms of all shards', async () => {
+    const together = new TextShard({ ...LEFT, ...RIGHT })
+    const phrase = { match_phrase: 'sae sea', field: 'title', fuzziness: 2 }
+    const body = { full_text_search: phrase, highlight: { fields: ['title'] } }
+
+    const apart = await ask(shards, body)
+
+    expect(idsOf(apart)).to.deep.equal(['a2'])
+    expect(apart.hits).to.deep.equal((await ask([together], body)).hits)
+    expect(apart.hits.hits[0]).to.have.deep.property('_highlight', {
+      title: ['<em>sea</em> <em>sea</em> <em>sea</em>'],
+    })
+  })
+
+  it('leaves out the hits that a pruner drops, and counts them', async () => {
+    const full_text_search = { query: 'title:sea title:roads' }
+
+    const whole = await ask(shards, { full_text_search })
+    const pruned = await ask(shards, { full_text_search, pruner: { min_score_ratio: 0.99 } })
+    const none = await ask(shards, { full_text_search, pruner: { min_score_ratio: 1 }, offset: 1 })
+
+    expect(idsOf(whole)).to.have.lengthOf(4)
+    expect(idsOf(pruned)).to.deep.equal(idsOf(whole).slice(0, 1))
+    expect(pruned.hits.total).to.equal(4)
+    expect(idsOf(none)).to.deep.equal([])
+    const scores = { full_text: whole.hits.max_score }
+    expect(whole.hits.hits[0]).to.have.deep.property('_index_scores', scores)
+    expect((await ask(shards, {})).hits.hits[0]).to.not.have.property('_index_scores')
+  })
+
   it('merges by the keys of the order and pages through all shards', async () => {
     const order_by = [{ field: 'n', desc: true }]
     const first = await ask(shards, { order_by, limit: 2 })
@@ -231,6 +261,36 @@ describe('highlights', () => {
     const found = await highlightsOf(document, { full_text_search: { query: 'sea' }, highlight })
 
     expect(found).to.deep.equal({ 'a.b': ['yes [sea]'] })
+  })
+
+  it('mark in a document whose fields are not what they are elsewhere', async () => {
+    const shard = new TextShard({ a: { n: 5, t: 'sea' }, b: { n: 'none', t: 'sea' } })
+    const full_text_search = { query: 't:sea OR n:>3' }
+
+    const result = await ask([shard], { full_text_search, highlight: mark })
+
+    expect(idsOf(result)).to.have.members(['a', 'b'])
+    for (const hit of result.hits.hits) {
+      expect(hit).to.have.deep.property('_highlight', { t: ['[sea]'] })
+    }
+  })
+
+  it('end with the first hundred thousand characters of a document', async () => {
+    const filler = 'sand '.repeat(19_000)
+    const full_text_search = { query: 'a:seaside b:sea' }
+    const long = `${filler}seaside ${filler} seaside`
+
+    const found = await highlightsOf({ a: long, b: 'sea' }, { full_text_search })
+    const cut = await highlightsOf(
+      { a: `${'x '.repeat(49_998)}seaside` },
+      {
+        full_text_search: { query: 'a:sea' },
+      },
+    )
+
+    expect(Object.keys(found ?? {})).to.deep.equal(['a'])
+    expect(found?.['a']).to.have.length(1)
+    expect(cut).to.equal(undefined)
   })
 
   it('do not mark what the query excludes', async () => {

@@ -102,7 +102,7 @@ describe('parseQueryString', () => {
     'a~': match('a', undefined, { fuzziness: 1 }),
     'a~2^4': match('a', undefined, { fuzziness: 2, boost: 4 }),
     'pre*': { kind: 'prefix', field: undefined, prefix: 'pre', boost: 1 },
-    'f:*': { kind: 'prefix', field: 'f', prefix: '', boost: 1 },
+    'f:*': { kind: 'exists', field: 'f', boost: 1 },
     'a\\**': { kind: 'prefix', field: undefined, prefix: 'a*', boost: 1 },
     'a\\*': match('a*'),
     'a*b?': { kind: 'wildcard', field: undefined, pattern: 'a*b?', boost: 1 },
@@ -323,7 +323,7 @@ function leaf(): fc.Arbitrary<Query> {
     fc.record({
       ...base,
       kind: fc.constant('regexp' as const),
-      pattern: fc.stringMatching(/^[a-z().+/" ]{1,6}$/),
+      pattern: fc.stringMatching(/^(?:[a-z./" ]\+?){1,4}(?:\([a-z]\))?$/),
     }),
     fc.record({
       ...base,

@@ -44,7 +44,7 @@ describe('parseTableSchema', () => {
           match_mapping_type: 'string',
           mapping: {
             type: 'keyword',
-            analyzer: 'a',
+            analyzer: 'english',
             index: true,
             store: true,
             include_in_all: false,
@@ -148,15 +148,26 @@ describe('parseTableSchema', () => {
     [withSchema({ $async: true }), `${where}.schema: unknown keyword "$async"`],
     [
       withSchema({ properties: { a: { 'x-service-types': ['txt'] } } }),
-      'keyword "x-service-types" value is invalid at path "#/properties/a"',
+      `${where}.schema: #/properties/a/x-service-types: unknown "txt"; known are text, html`,
     ],
-    [withSchema({ 'x-service-types': 'text' }), 'keyword "x-service-types" value is invalid'],
+    [withSchema({ 'x-service-types': 'text' }), '#/x-service-types: must be an array'],
     [
       withSchema({ 'x-service-include-in-all': [1] }),
       'keyword "x-service-include-in-all" value is invalid',
     ],
     [withSchema({ 'x-service-index': 'no' }), 'keyword "x-service-index" value is invalid'],
-    [withSchema({ 'x-service-analyzer': 1 }), 'keyword "x-service-analyzer" value is invalid'],
+    [
+      withSchema({ properties: { a: { 'x-service-analyzer': 'klingon' } } }),
+      '#/properties/a/x-service-analyzer: unknown "klingon"; known are standard, html',
+    ],
+    [
+      withSchema({ 'x-service-analyzer': 1 }),
+      '#/x-service-analyzer: unknown 1; known are standard',
+    ],
+    [
+      { dynamic_templates: [{ mapping: { analyzer: 'klingon' } }] },
+      'schema.dynamic_templates[0].mapping.analyzer: must be one of standard, html',
+    ],
     [withSchema({ description: 'x'.repeat(1024 * 1024) }), 'schema: may have at most'],
     [{ ttl_duration: 5 }, 'schema.ttl_duration: must be a string'],
     [{ ttl_duration: '7x' }, 'schema.ttl_duration: not a duration'],

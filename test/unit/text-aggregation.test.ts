@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import type { JsonObject } from '../../node/document/exact-json.ts'
-import { geohashOf } from '../../node/index/text/aggregation/geo-buckets.ts'
+import { geohashOf } from '../../node/geo/geohash.ts'
 import { DistinctCounter } from '../../node/index/text/aggregation/distinct-counter.ts'
 import {
   aggregationResults,

@@ -1,10 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import {
-  ANALYZER_NAMES,
-  analyzerOf,
-  queryAnalyzerOf,
-} from '../../node/index/text/analysis/analyzers.ts'
+import { analyzerOf, queryAnalyzerOf } from '../../node/index/text/analysis/analyzers.ts'
+import { ANALYZER_NAMES } from '../../node/schema/analyzer-names.ts'
 
 function terms(name: string, text: string): readonly string[] {
   return analyzerOf(name)!

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { editDistanceMatcher } from '../../node/index/text/mapping/edit-distance-matcher.ts'
-import { parseGeoPoint } from '../../node/index/text/mapping/geo-point.ts'
+import { editDistanceTest } from '../../node/query/edit-distance.ts'
+import { parseGeoPoint } from '../../node/geo/geo-point.ts'
 
 /** Optimal string alignment by its definition, over whole words. */
 function distanceOf(left: string, right: string): number {
@@ -17,13 +17,13 @@ function distanceOf(left: string, right: string): number {
   return Math.min(...costs)
 }
 
-describe('editDistanceMatcher', () => {
+describe('editDistanceTest', () => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 5 })
 
   it('agrees with the definition', () => {
     fc.assert(
       fc.property(word, word, fc.integer({ min: 1, max: 2 }), (left, right, distance) => {
-        const matcher = editDistanceMatcher(left, { distance, prefixLength: 0 })
+        const matcher = editDistanceTest(left, { distance, prefixLength: 0 })
         expect(matcher.matches(right)).to.equal(distanceOf(left, right) <= distance)
       }),
       { numRuns: 500 },

@@ -189,8 +189,23 @@ describe('FieldMapping with document schemas', () => {
     {
       types: ['geoshape'],
       value: { type: 'Point', coordinates: [1, 2] },
-      expected: { f: [{ lon: 1, lat: 2 }] },
+      expected: { f: ['[[1,2,1,2],["point",[1,2]]]'] },
     },
+    {
+      types: ['geoshape'],
+      value: [
+        {
+          type: 'LineString',
+          coordinates: [
+            [179, 0],
+            [-179, 1],
+          ],
+        },
+        '2,1',
+      ],
+      expected: { f: ['[[179,0,181,1],["line",[179,0,181,1]]]', '[[1,2,1,2],["point",[1,2]]]'] },
+    },
+    { types: ['geoshape'], value: { type: 'Circle', coordinates: [1, 2] }, expected: {} },
     { types: ['embedding'], value: [1, 2], expected: {} },
     { types: ['blob'], value: 'AAAA', expected: {} },
     { types: ['text', 'html'], value: 'x', expected: {} },
@@ -232,10 +247,6 @@ describe('FieldMapping with document schemas', () => {
     {
       schema: { properties: { a: types('text') }, 'x-service-include-in-all': ['a'] },
       expected: { a: 'x', _all: 'x' },
-    },
-    {
-      schema: { properties: { a: { type: 'string', 'x-service-analyzer': 'klingon' } } },
-      expected: {},
     },
   ]
   for (const { schema, expected } of rules) {

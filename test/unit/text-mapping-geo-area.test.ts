@@ -1,13 +1,17 @@
 import { expect } from 'chai'
+import { must } from '../../lib/assert.ts'
+import { parseShape } from '../../node/geo/geo-json.ts'
 import { FieldMapping } from '../../node/index/text/mapping/field-mapping.ts'
 import { resolveQuery } from '../../node/index/text/mapping/resolve-query.ts'
 import { parseTableSchema } from '../../node/schema/table-schema.ts'
+import type { JsonObject } from '../../node/document/exact-json.ts'
 import type { Query } from '../../node/query/query-tree.ts'
 
 const SCHEMA = { properties: { loc: { 'x-service-types': ['geopoint'] } } }
 const MAPPING = new FieldMapping(
   parseTableSchema({ document_schemas: { doc: { schema: SCHEMA } } }, undefined),
 )
+const geoJson = (value: JsonObject) => must(parseShape(value), 'a shape')
 const point = (lon: number, lat: number) => ({ lon, lat })
 
 describe('areas', () => {
@@ -89,7 +93,7 @@ describe('areas', () => {
         field: 'loc',
         relation: 'within',
         boost: 1,
-        geometry: {
+        shape: geoJson({
           type: 'Polygon',
           coordinates: [
             [
@@ -107,7 +111,7 @@ describe('areas', () => {
               [4, 4],
             ],
           ],
-        },
+        }),
       },
       inside: [
         [1, 1],
@@ -124,7 +128,7 @@ describe('areas', () => {
         field: 'loc',
         relation: 'contains',
         boost: 1,
-        geometry: { type: 'Point', coordinates: [1, 2] },
+        shape: geoJson({ type: 'Point', coordinates: [1, 2] }),
       },
       inside: [[1, 2]],
       outside: [[1, 2.0001]],

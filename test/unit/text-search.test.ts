@@ -38,6 +38,9 @@ const BOOKS = {
   d: { title: 'Untold', note: 'no price' },
 }
 
+const phraseOf = (match_phrase: string, fuzziness: number | 'auto') =>
+  requestOf({ full_text_search: { match_phrase, field: 'title', fuzziness } })
+
 describe('a text search of one shard', () => {
   const books = new MemoryTextIndex(BOOKS)
 
@@ -108,6 +111,26 @@ describe('a text search of one shard', () => {
     expect(aggregated).to.equal(
       'INVALID_ARGUMENT: field "plain" is text and cannot be aggregated: add "keyword" to its x-service-types and name the sub-field "plain.keyword"',
     )
+  })
+
+  it('finds phrases of misspelt words, in the order of the words', () => {
+    expect(keysOf(books.search(phraseOf('see chart', 1)).hits)).to.deep.equal(['a'])
+    expect(keysOf(books.search(phraseOf('sea chatrs', 'auto')).hits)).to.deep.equal(['a'])
+    expect(books.search(phraseOf('sea chatrs', 0)).total).to.equal(0)
+    expect(books.search(phraseOf('charts see', 1)).total).to.equal(0)
+    expect(books.search(phraseOf('zzz charts', 2)).total).to.equal(0)
+  })
+
+  it('finds what has a field at all, whatever the type', () => {
+    const withField = (field: string) =>
+      keysOf(books.search(requestOf({ query: { exists: { field } } })).hits)
+
+    expect(withField('price')).to.deep.equal(['a', 'b', 'c'])
+    expect(withField('note')).to.deep.equal(['d'])
+    expect(withField('tags.keyword')).to.deep.equal(['a', 'b', 'c'])
+    expect(
+      keysOf(books.search(requestOf({ filter_query: { query: 'price:*' } })).hits),
+    ).to.deep.equal(['a', 'b', 'c'])
   })
 
   it('stops when it is interrupted', () => {
@@ -186,6 +209,34 @@ describe('cursors of a text search', () => {
 
     expect(back.hits).to.deep.equal(hits.slice(0, -1))
     expect(back.total).to.equal(3)
+  })
+
+  it('pages backwards through several segments as forwards', () => {
+    const written = Object.entries(BOOKS).flatMap(([key, book]) =>
+      Array.from({ length: 9 }, (_, i) => [`${key}${i}`, { ...book, rank: i % 4 }] as const),
+    )
+    const index = new MemoryTextIndex()
+    for (const part of [written.slice(0, 10), written.slice(10, 25), written.slice(25)]) {
+      index.write(Object.fromEntries(part))
+      index.index.flush()
+    }
+    index.write({ late: { title: 'A late sea', rank: 2 } })
+    const orders: readonly SortKey[][] = [
+      [{ field: '_score', isDescending: true }],
+      [
+        { field: 'rank', isDescending: true },
+        { field: '_score', isDescending: false },
+      ],
+      [{ field: 'tags.keyword', isDescending: false }],
+    ]
+
+    for (const keys of orders) {
+      const base = requestOf({ full_text_search: { query: 'sea roads OR *' } }, { order: keys })
+      const { everything, found } = pagesOf(index, base, 'before')
+
+      expect(everything).to.have.lengthOf(37)
+      expect(found).to.deep.equal(everything)
+    }
   })
 
   it('goes on behind its position though documents come and go', () => {

@@ -1,18 +1,33 @@
 import type { TextStatistics } from '../../index/text/search/text-search.ts'
 
+interface FieldCounts {
+  readonly docCount: number
+  readonly totalLength: number
+}
+
 /** Of all shards together: every number is a sum. */
 export function mergeStatistics(all: readonly TextStatistics[]): TextStatistics {
-  const fields = new Map<string, { docCount: number; totalLength: number }>()
+  const fields = new Map<string, FieldCounts>()
   const docFreqs = new Map<string, number>()
   for (const part of all) {
-    for (const [field, { docCount, totalLength }] of part.fields) {
-      const known = fields.get(field) ?? { docCount: 0, totalLength: 0 }
-      fields.set(field, {
-        docCount: known.docCount + docCount,
-        totalLength: known.totalLength + totalLength,
-      })
+    for (const [field, counts] of part.fields) {
+      const known = fields.get(field)
+      fields.set(field, known === undefined ? counts : mergeField(known, counts))
     }
     for (const [term, count] of part.docFreqs) docFreqs.set(term, (docFreqs.get(term) ?? 0) + count)
   }
   return { fields, docFreqs }
+}
+
+/**
+ * A shard where no document has a text field cannot tell that the field is one: it counts all of its
+ * documents, as for a field without lengths. The lengths of another shard show what the field is.
+ */
+function mergeField(left: FieldCounts, right: FieldCounts): FieldCounts {
+  if (left.totalLength === 0 && right.totalLength > 0) return right
+  if (right.totalLength === 0 && left.totalLength > 0) return left
+  return {
+    docCount: left.docCount + right.docCount,
+    totalLength: left.totalLength + right.totalLength,
+  }
 }

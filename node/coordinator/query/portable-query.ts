@@ -24,10 +24,6 @@ function withDoubles(query: Query): Query {
     const { exact: _, ...doubles } = query
     return doubles
   }
-  if (query.kind === 'geo-shape') {
-    const geometry: unknown = JSON.parse(JSON.stringify(query.geometry))
-    return { ...query, geometry }
-  }
   if (query.kind !== 'boolean') return query
   return {
     ...query,

@@ -1,15 +1,17 @@
 import type { Clock } from '../../../lib/clock.ts'
-import { ServiceError } from '../../../lib/errors.ts'
+import { isServiceError, ServiceError } from '../../../lib/errors.ts'
 
 /** Aborts with the reason that the client is told: the time is up, or it has gone itself. */
 export class QueryDeadline implements Disposable {
   /** Monotonic time. */
   readonly atMs: number
   readonly signal: AbortSignal
+  readonly #timeoutMs: number
   readonly #end = new AbortController()
   readonly #done = new AbortController()
 
   constructor(clock: Clock, timeoutMs: number, client: AbortSignal) {
+    this.#timeoutMs = timeoutMs
     this.atMs = clock.monotonicMs() + timeoutMs
     this.signal = this.#end.signal
     const cancel = (): void =>
@@ -20,6 +22,12 @@ export class QueryDeadline implements Disposable {
       () => this.#end.abort(timeIsUp(timeoutMs)),
       () => undefined, // answered in time
     )
+  }
+
+  /** A shard may notice first that the time is up, and knows nothing of what the client asked for. */
+  explain(error: unknown): unknown {
+    const isLate = isServiceError(error) && error.code === 'DEADLINE_EXCEEDED'
+    return isLate ? timeIsUp(this.#timeoutMs) : error
   }
 
   [Symbol.dispose](): void {

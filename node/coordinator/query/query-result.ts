@@ -26,6 +26,8 @@ export interface QueryHits {
 export interface QueryHit {
   readonly _id: string
   readonly _score: number
+  /** Where the query scores. */
+  readonly _index_scores?: { readonly full_text: number }
   readonly _source: JsonObject
   /** For `search_after` and `search_before`. */
   readonly _sort: readonly string[]

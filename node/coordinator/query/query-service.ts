@@ -23,42 +23,29 @@ import type {
   TextSearchAnswer,
   TextSearchRequest,
   TextStatistics,
-  TextStatisticsRequest,
   TextWindow,
 } from '../../index/text/search/text-search.ts'
 import { encodeCursor } from '../../query/query-cursor.ts'
 import type { QueryRequest } from '../../query/query-request.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
+import type { SearchLimits } from '../../index/text/worker/remote-text-index.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../../shard/document-record.ts'
+import type { Shard } from '../../shard/shard.ts'
 import { projectStored } from '../stored-projection.ts'
 import { buildHighlighter, type Highlighter } from './highlighter.ts'
 import { mergeStatistics } from './merge-statistics.ts'
 import { portableAggregations, portableQuery } from './portable-query.ts'
+import { pruneHits } from './prune-hits.ts'
 import { QueryDeadline } from './query-deadline.ts'
 import type { QueryHit, QueryProfile, QueryResult } from './query-result.ts'
 import { ShardFanOut } from './shard-fan-out.ts'
 
+/** Between two looks at other requests and at the deadline. */
 const HITS_PER_TURN = 64
-
-interface SearchLimits {
-  readonly signal: AbortSignal
-  readonly deadlineMs: number
-}
+const BYTES_PER_TURN = 256 * 1024
 
 /** What a query needs of a shard. */
-export interface QueriedShard {
-  read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined>
-  searchText(
-    index: string,
-    request: TextSearchRequest,
-    limits: SearchLimits,
-  ): Promise<TextSearchAnswer>
-  textStatistics(
-    index: string,
-    request: TextStatisticsRequest,
-    limits: SearchLimits,
-  ): Promise<TextStatistics>
-}
+export type QueriedShard = Pick<Shard, 'read' | 'searchText' | 'textStatistics'>
 
 export interface QueriedTable {
   readonly name: string
@@ -76,7 +63,11 @@ export async function queryTable(
   { request, signal }: { readonly request: QueryRequest; readonly signal: AbortSignal },
 ): Promise<QueryResult> {
   using deadline = new QueryDeadline(clock, request.timeoutMs, signal)
-  return await new TableQuery(clock, table, { request, deadline }).run()
+  try {
+    return await new TableQuery(clock, table, { request, deadline }).run()
+  } catch (error) {
+    throw deadline.explain(error)
+  }
 }
 
 class TableQuery {
@@ -193,23 +184,30 @@ class TableQuery {
   }
 
   #pageOf(merged: readonly TextHit[]): readonly TextHit[] {
-    const { page, countOnly } = this.#request
+    const { page, countOnly, pruner } = this.#request
     if (countOnly) return []
     if (page.kind === 'before') return page.limit === 0 ? [] : merged.slice(-page.limit)
     const offset = page.kind === 'offset' ? page.offset : 0
-    return merged.slice(offset, offset + page.limit)
+    const window = merged.slice(0, offset + page.limit)
+    return (pruner === undefined ? window : pruneHits(window, pruner)).slice(offset)
   }
 
   async #fetch(page: readonly TextHit[]): Promise<readonly QueryHit[]> {
     const hits: QueryHit[] = []
     const highlighter = buildHighlighter(this.#request, this.#table.schema)
-    for (const [i, hit] of page.entries()) {
-      // Other requests take their turns, and the deadline is noticed.
-      if (i % HITS_PER_TURN === HITS_PER_TURN - 1) await nextTurn()
+    const turn = { hits: 0, bytes: 0 }
+    for (const hit of page) {
+      if (turn.hits >= HITS_PER_TURN || turn.bytes >= BYTES_PER_TURN) {
+        await nextTurn()
+        Object.assign(turn, { hits: 0, bytes: 0 })
+      }
       const key = Buffer.from(hit.key)
       const shard = this.#table.shardOf(key)
       const record = await this.#fanOut.attempt(shard, () => shard.read(key))
-      if (record !== undefined) hits.push(this.#hitOf({ ...hit, key }, record, highlighter))
+      if (record === undefined) continue
+      hits.push(this.#hitOf({ ...hit, key }, record, highlighter))
+      turn.hits += 1
+      turn.bytes += record.length
     }
     return hits
   }
@@ -219,7 +217,7 @@ class TableQuery {
     record: DocumentRecord,
     highlighter: Highlighter | undefined,
   ): QueryHit {
-    const { projection, order } = this.#request
+    const { projection, order, fullText } = this.#request
     const document = documentOf(record)
     const source =
       projection === undefined ? document : projectStored(document, projection, versionOf(record))
@@ -227,6 +225,7 @@ class TableQuery {
     return {
       _id: key.toString(),
       _score: score,
+      ...(fullText === undefined ? {} : { _index_scores: { full_text: score } }),
       _source: source,
       _sort: encodeCursor(order, { values: sortValues, key }),
       ...(highlight === undefined ? {} : { _highlight: highlight }),

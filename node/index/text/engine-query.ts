@@ -6,7 +6,27 @@ export interface TermMatcher {
   readonly prefix: string
   /** An inclusive upper bound on matching terms beyond the prefix, if there is one. */
   readonly upTo: string | undefined
+  /** What a look at a term costs, in postings read; 4 unless it says otherwise. */
+  readonly cost?: number
   matches(term: string): boolean
+}
+
+/** The terms that a matcher lets through. */
+export interface Expansion {
+  readonly matcher: TermMatcher
+  /** More matching terms than this are refused: INVALID_ARGUMENT naming the limit. */
+  readonly termsMax: number
+  /** For the message. */
+  readonly shown: string
+}
+
+export interface PhrasePosition {
+  /** Relative to the first. */
+  readonly offset: number
+  /** Alternatives. */
+  readonly terms: readonly string[]
+  /** More of them, to be looked up before the engine is asked. */
+  readonly more?: Expansion
 }
 
 export type EngineQuery =
@@ -14,21 +34,15 @@ export type EngineQuery =
   | { readonly kind: 'none' }
   | { readonly kind: 'term'; readonly field: string; readonly term: string; readonly boost: number }
   /** Every term that matches; all documents that have one score `boost`. */
-  | {
+  | (Expansion & {
       readonly kind: 'expand'
       readonly field: string
-      readonly matcher: TermMatcher
-      /** More matching terms than this are refused: INVALID_ARGUMENT naming the limit. */
-      readonly termsMax: number
-      /** For the message. */
-      readonly shown: string
       readonly boost: number
-    }
-  /** Alternatives for each position; `offset` is relative to the first. */
+    })
   | {
       readonly kind: 'phrase'
       readonly field: string
-      readonly positions: readonly { readonly offset: number; readonly terms: readonly string[] }[]
+      readonly positions: readonly PhrasePosition[]
       readonly slop: number
       readonly boost: number
     }
@@ -53,6 +67,8 @@ export type EngineQuery =
       contains(lon: number, lat: number): boolean
       readonly boost: number
     }
+  /** The field has a value; of text, a word. */
+  | { readonly kind: 'exists'; readonly field: string; readonly boost: number }
   | { readonly kind: 'keys'; readonly keys: readonly Uint8Array[]; readonly boost: number }
   /** Keys that begin with these bytes. */
   | { readonly kind: 'key-prefix'; readonly prefix: Uint8Array; readonly boost: number }

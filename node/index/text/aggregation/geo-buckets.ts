@@ -1,13 +1,10 @@
 // Buckets of points: cells of a geohash grid, and rings around an origin.
 
 import type { BucketAggregation } from '../../../query/aggregation-request.ts'
-import { distanceMetres } from '../mapping/geo-area.ts'
+import { distanceMetres } from '../../../geo/geo-area.ts'
+import { geohashOf } from '../../../geo/geohash.ts'
 import type { AggregationContext, BucketWalk } from './aggregation-context.ts'
-import { walkValues } from './doc-set.ts'
-import { rangeHolds } from './number-buckets.ts'
-
-// Base 32 as geohashes have it, without a, i, l and o.
-const GEOHASH_DIGITS = '0123456789bcdefghjkmnpqrstuvwxyz'
+import { rangeHolds, walkColumn } from './column-walk.ts'
 
 type RequestOf<Kind extends BucketAggregation['kind']> = Extract<
   BucketAggregation,
@@ -37,41 +34,11 @@ function walkPoints(
   keysOf: (lon: number, lat: number) => readonly string[],
 ): BucketWalk<string> {
   const indexField = context.column(field, 'the aggregation needs points', ['point'])?.indexField
-  return ({ segment, docs }, visit) => {
-    const column = indexField === undefined ? undefined : segment.field(indexField)?.column
-    if (column === undefined) return
-    walkValues(docs, column, {
-      poll: context.poll,
-      visit: (doc, values, from, to) => {
-        const seen = new Set<string>()
-        for (let i = from; i + 1 < to; i += 2) {
-          for (const key of keysOf(values[i] ?? 0, values[i + 1] ?? 0)) seen.add(key)
-        }
-        for (const key of seen) visit(key, doc)
-      },
-    })
-  }
-}
-
-/** Bits halve the longitudes and the latitudes in turn; five of them are a character. */
-export function geohashOf(lon: number, lat: number, length: number): string {
-  const axes: { readonly value: number; low: number; high: number }[] = [
-    { value: lon, low: -180, high: 180 },
-    { value: lat, low: -90, high: 90 },
-  ]
-  let text = ''
-  let digit = 0
-  for (let bit = 0; bit < length * 5; bit += 1) {
-    const axis = axes[bit % 2]
-    if (axis === undefined) break
-    const middle = (axis.low + axis.high) / 2
-    const isUpper = axis.value >= middle
-    if (isUpper) axis.low = middle
-    else axis.high = middle
-    digit = digit * 2 + (isUpper ? 1 : 0)
-    if (bit % 5 !== 4) continue
-    text += GEOHASH_DIGITS[digit] ?? ''
-    digit = 0
-  }
-  return text
+  return walkColumn<string>(context, indexField, ({ values, from, to }, visit) => {
+    const seen = new Set<string>()
+    for (let i = from; i + 1 < to; i += 2) {
+      for (const key of keysOf(values[i] ?? 0, values[i + 1] ?? 0)) seen.add(key)
+    }
+    for (const key of seen) visit(key)
+  })
 }

@@ -3,7 +3,7 @@
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { BucketAggregation, NamedRange } from '../../../query/aggregation-request.ts'
 import type { AggregationContext, BucketWalk } from './aggregation-context.ts'
-import { walkValues } from './doc-set.ts'
+import { rangeHolds, walkColumn } from './column-walk.ts'
 import { dateBoundMs, intervalStart } from './date-interval.ts'
 
 type RequestOf<Kind extends BucketAggregation['kind']> = Extract<
@@ -56,10 +56,6 @@ export function walkDateRanges(
   return walkNamed(context, indexField, inMs)
 }
 
-export function rangeHolds({ from, to }: NamedRange<number>, value: number): boolean {
-  return (from === undefined || value >= from) && (to === undefined || value < to)
-}
-
 function numberField(context: AggregationContext, name: string, needs: string) {
   return context.column(name, needs, ['number'])?.indexField
 }
@@ -70,21 +66,14 @@ function walkMonotone(
   indexField: string | undefined,
   keyOf: (value: number) => number,
 ): BucketWalk<number> {
-  return ({ segment, docs }, visit) => {
-    const column = indexField === undefined ? undefined : segment.field(indexField)?.column
-    if (column === undefined) return
-    walkValues(docs, column, {
-      poll: context.poll,
-      visit: (doc, values, from, to) => {
-        let last: number | undefined
-        for (let i = from; i < to; i += 1) {
-          const key = keyOf(values[i] ?? 0)
-          if (key !== last) visit(key, doc)
-          last = key
-        }
-      },
-    })
-  }
+  return walkColumn<number>(context, indexField, ({ values, from, to }, visit) => {
+    let last: number | undefined
+    for (let i = from; i < to; i += 1) {
+      const key = keyOf(values[i] ?? 0)
+      if (key !== last) visit(key)
+      last = key
+    }
+  })
 }
 
 function walkNamed(
@@ -92,18 +81,9 @@ function walkNamed(
   indexField: string | undefined,
   ranges: readonly NamedRange<number>[],
 ): BucketWalk<string> {
-  return ({ segment, docs }, visit) => {
-    const column = indexField === undefined ? undefined : segment.field(indexField)?.column
-    if (column === undefined) return
-    walkValues(docs, column, {
-      poll: context.poll,
-      visit: (doc, values, from, to) => {
-        for (const range of ranges) {
-          if (values.subarray(from, to).some((value) => rangeHolds(range, value))) {
-            visit(range.name, doc)
-          }
-        }
-      },
-    })
-  }
+  return walkColumn<string>(context, indexField, ({ values, from, to }, visit) => {
+    for (const range of ranges) {
+      if (values.subarray(from, to).some((value) => rangeHolds(range, value))) visit(range.name)
+    }
+  })
 }

@@ -7,6 +7,7 @@ import { segmentByWhitespace, segmentLetters, segmentWhole } from './simple-segm
 import { remembering } from './stem-memo.ts'
 import { segmentWords } from './word-segmenter.ts'
 import type { Analyzer, Pipeline } from './analyzer.ts'
+import type { AnalyzerName } from '../../../schema/analyzer-names.ts'
 import type { Language } from './languages.ts'
 
 export const KEYWORD_LENGTH_MAX = 8192
@@ -45,7 +46,8 @@ const KEYWORD: Pipeline = {
 }
 const AS_YOU_TYPE: Pipeline = { ...STANDARD, name: 'search_as_you_type' }
 
-const BUILDERS: ReadonlyMap<string, () => Analyzer> = new Map([
+/** One for each of ANALYZER_NAMES. */
+const BUILDERS: ReadonlyMap<string, () => Analyzer> = new Map<AnalyzerName, () => Analyzer>([
   ['standard', () => buildAnalyzer(STANDARD)],
   ['html', () => buildHtmlAnalyzer('html', buildAnalyzer(STANDARD))],
   ['simple', () => buildAnalyzer({ ...BARE, name: 'simple', segment: segmentLetters })],
@@ -54,8 +56,6 @@ const BUILDERS: ReadonlyMap<string, () => Analyzer> = new Map([
   ['search_as_you_type', () => buildAnalyzer({ ...AS_YOU_TYPE, expand: edgeGrams })],
   ...LANGUAGES.map((one) => [one.name, () => buildAnalyzer(languagePipeline(one))] as const),
 ])
-
-export const ANALYZER_NAMES: readonly string[] = [...BUILDERS.keys()]
 
 /** `html_german` and its like read the text of a page with the analyzer behind the prefix. */
 export const HTML_PREFIX = 'html_'

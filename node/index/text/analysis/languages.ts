@@ -31,10 +31,11 @@ import { stopwords as russianStops } from '@orama/stopwords/russian'
 import { stopwords as spanishStops } from '@orama/stopwords/spanish'
 import { stopwords as swedishStops } from '@orama/stopwords/swedish'
 import { stopwords as turkishStops } from '@orama/stopwords/turkish'
+import type { AnalyzerName } from '../../../schema/analyzer-names.ts'
 import { stemEnglish } from './english-stem.ts'
 
 export interface Language {
-  readonly name: string
+  readonly name: AnalyzerName
   readonly stem: (word: string) => string
   readonly stopWords: readonly string[]
   /** What is cut off the word before anything else: articles with an apostrophe, the genitive. */

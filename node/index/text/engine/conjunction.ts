@@ -35,26 +35,30 @@ class Conjunction {
     while (from !== NO_MORE) {
       const end = this.#lead.blockEnd(from)
       if (end === NO_MORE) return
-      from = this.#mayReachBar(from, end) ? this.#searchBlock(from, end) : end + 1
+      if (this.#mayReachBar(from, end)) from = this.#searchBlock(from, end, true)
+      else from = this.#search.countsAll ? this.#searchBlock(from, end, false) : end + 1
     }
   }
 
   #mayReachBar(from: number, end: number): boolean {
-    if (this.#search.countsAll) return true
     this.#othersBound = 0
     for (const other of this.#others) this.#othersBound += other.boundBetween(from, end)
     this.#search.poll.spend(16)
     return this.#lead.boundBetween(from, end) + this.#othersBound > this.#search.hits.bar
   }
 
-  /** Answers where to go on: behind the block, or as far as another term has leapt. */
-  #searchBlock(from: number, end: number): number {
+  /**
+   * Answers where to go on: behind the block, or as far as another term has leapt. Without
+   * `mayScore` matches are only counted.
+   */
+  #searchBlock(from: number, end: number, mayScore: boolean): number {
     const lead = this.#lead
     const { hits, countsAll, accepted, poll } = this.#search
     let doc = lead.doc < from ? lead.advance(from) : lead.doc
     while (doc <= end) {
       poll.spend(4)
-      if (!countsAll && lead.score() + this.#othersBound <= hits.bar) {
+      const mayEnter = mayScore && lead.score() + this.#othersBound > hits.bar
+      if (!mayEnter && !countsAll) {
         doc = lead.next()
         continue
       }
@@ -66,7 +70,7 @@ class Conjunction {
       }
       if (isAccepted(accepted, doc)) {
         this.matchCount += 1
-        hits.offer(doc, this.#sum())
+        if (mayEnter) hits.offer(doc, this.#sum())
       }
       doc = lead.next()
     }

@@ -8,33 +8,21 @@
 //   D1  `deleted` has exactly the bits named in `log`, each once.
 //   D2  The first `checkpointed` entries of the log are those of the last checkpoint.
 
-import type { DictionaryEntry } from '../segment/dictionary.ts'
 import { GrowableUint32 } from '../segment/growable.ts'
 import { NO_MORE, PostingsCursor } from '../segment/postings-cursor.ts'
 import type { PostingsSource } from '../segment/postings-source.ts'
 import type { Segment, SegmentField } from '../segment/segment.ts'
 import { lengthOfByte } from '../segment/small-float.ts'
+import { bytesOfCachedTerm, type CachedTerm, type TermCache } from './term-cache.ts'
 import type { FieldStatistics } from './bm25.ts'
 import { hasBit, newBitset, nextBit, setBit, type Bitset } from './bitset.ts'
 
-const CACHED_TERMS_MAX = 2048
-const CACHED_BYTES_MAX = 4 * 2 ** 20
-const CACHED_TERM_BYTES = 300
 const EXPIRY_CHUNK = 4096
 
 /** A term of the segment, ready to walk. */
 export interface SegmentTerm {
   readonly source: PostingsSource
   readonly liveDocFreq: number
-}
-
-interface CachedTerm {
-  readonly entry: DictionaryEntry | undefined
-  readonly source: PostingsSource | undefined
-  readonly bytes: number
-  deletedCount: number
-  /** How much of the log `deletedCount` covers. */
-  seen: number
 }
 
 export class LiveSegment {
@@ -44,13 +32,15 @@ export class LiveSegment {
   readonly log = new GrowableUint32()
   checkpointed = 0
   readonly #deletedOf = new Map<string, { docCount: number; totalLength: number }>()
-  readonly #terms = new Map<string, CachedTerm>()
+  readonly #terms: TermCache
+  readonly #termOwner: number
   #noNorms = new Uint8Array(0)
-  #termBytes = 0
   #sortedLog = { from: 0, to: 0, docs: new Uint32Array(0) }
   #expired: { fromMs: number; untilMs: number; bits: Bitset | undefined } | undefined
 
-  constructor(id: number, segment: Segment) {
+  constructor(id: number, segment: Segment, terms: TermCache) {
+    this.#terms = terms
+    this.#termOwner = terms.newSegment()
     this.id = id
     this.segment = segment
     this.deleted = newBitset(segment.docCount)
@@ -62,7 +52,7 @@ export class LiveSegment {
 
   get bytesInMemory(): number {
     const bitsets = this.deleted.byteLength + (this.#expired?.bits?.byteLength ?? 0)
-    return this.segment.bytesInMemory + this.log.length * 4 + bitsets + this.#termBytes
+    return this.segment.bytesInMemory + this.log.length * 4 + bitsets
   }
 
   /** Norm 0 for every document: of fields without lengths. */
@@ -172,27 +162,16 @@ export class LiveSegment {
   }
 
   #cachedTerm(field: SegmentField, text: string): CachedTerm {
-    const key = `${field.name}\0${text}`
+    const key = `${this.#termOwner}\0${field.name}\0${text}`
     const known = this.#terms.get(key)
     if (known !== undefined) return known
     // A segment that grows must be asked each time; only its count of deleted is kept.
     const entry = this.segment.isKeyOrdered ? field.find(text) : undefined
     const source = entry === undefined ? undefined : field.postings(entry)
-    const bytes = CACHED_TERM_BYTES + key.length + (source?.blockCount ?? 0) * 60
-    const cached: CachedTerm = { entry, source, bytes, deletedCount: 0, seen: 0 }
-    this.#terms.set(key, cached)
-    this.#termBytes += bytes
-    this.#evict()
+    const cached: CachedTerm = { entry, source, deletedCount: 0, seen: 0 }
+    const blocks = source?.blockCount ?? 0
+    this.#terms.put(key, cached, bytesOfCachedTerm(key, blocks))
     return cached
-  }
-
-  #evict(): void {
-    for (const [key, { bytes }] of this.#terms) {
-      const isFull = this.#terms.size > CACHED_TERMS_MAX || this.#termBytes > CACHED_BYTES_MAX
-      if (!isFull || this.#terms.size === 1) return
-      this.#terms.delete(key)
-      this.#termBytes -= bytes
-    }
   }
 
   /** How many of the documents deleted since log entry `from` have the term. */

@@ -11,32 +11,32 @@ export interface ShiftedPositions {
   readonly offset: number
   values: Int32Array
   length: number
+  /** How far a comparison has come. */
+  at: number
 }
 
 export function exactFrequency(lists: readonly ShiftedPositions[]): number {
   const [first] = lists
   if (first === undefined) return 0
-  const places = lists.map(() => 0)
+  for (const list of lists) list.at = 0
   let frequency = 0
   for (let i = 0; i < first.length; i += 1) {
     const value = first.values[i] ?? 0
     if (i > 0 && value === first.values[i - 1]) continue
-    if (lists.every((list, l) => reach(list, places, l, value) === value)) frequency += 1
+    let agreed = 1
+    while (agreed < lists.length && reaches(lists[agreed] ?? first, value)) agreed += 1
+    if (agreed === lists.length) frequency += 1
   }
   return frequency
 }
 
-/** The first entry of list `l` at or above `value`. */
-function reach(
-  list: ShiftedPositions,
-  places: number[],
-  l: number,
-  value: number,
-): number | undefined {
-  let at = places[l] ?? 0
-  while (at < list.length && (list.values[at] ?? 0) < value) at += 1
-  places[l] = at
-  return at < list.length ? list.values[at] : undefined
+/** Goes to the first entry at or above `value`, and says whether it is the value. */
+function reaches(list: ShiftedPositions, value: number): boolean {
+  const { values, length } = list
+  let { at } = list
+  while (at < length && (values[at] ?? 0) < value) at += 1
+  list.at = at
+  return at < length && values[at] === value
 }
 
 export function sloppyFrequency(lists: readonly ShiftedPositions[], slop: number): number {

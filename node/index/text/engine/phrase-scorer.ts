@@ -11,14 +11,21 @@ export class PhrasePosition {
   readonly cost: number
   readonly shifted: ShiftedPositions
   readonly #cursors: readonly PostingsCursor[]
+  readonly #only: PostingsCursor | undefined
 
   constructor(offset: number, cursors: readonly PostingsCursor[]) {
     this.#cursors = cursors
-    this.shifted = { offset, values: new Int32Array(16), length: 0 }
+    this.#only = cursors.length === 1 ? cursors[0] : undefined
+    this.shifted = { offset, values: new Int32Array(16), length: 0, at: 0 }
     this.cost = cursors.reduce((sum, { source }) => sum + source.docFreq, 0)
   }
 
+  /** `target` is behind `doc`. */
   advance(target: number): number {
+    if (this.#only !== undefined) {
+      this.doc = this.#only.advance(target)
+      return this.doc
+    }
     let least = NO_MORE
     for (const cursor of this.#cursors) {
       least = Math.min(least, cursor.doc < target ? cursor.advance(target) : cursor.doc)

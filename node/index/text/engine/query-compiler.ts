@@ -2,6 +2,7 @@ import { unreachable } from '../../../../lib/assert.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { NO_MORE, PostingsCursor } from '../segment/postings-cursor.ts'
 import { fullBitset, newBitset, setBit, subtract, type Bitset } from './bitset.ts'
+import { ColumnScorer } from './column-scorer.ts'
 import type { LiveSegment } from './live-segment.ts'
 import { PhrasePosition, PhraseScorer } from './phrase-scorer.ts'
 import type { Poll } from './poll.ts'
@@ -14,26 +15,37 @@ import {
   OptionalScorer,
   type Scorer,
 } from './scorer.ts'
-import { areaSet, expandedSet, keyPrefixSet, keySet, keyText, rangeSet } from './set-query.ts'
+import {
+  columnOf,
+  columnSet,
+  expandedSet,
+  fieldSet,
+  keyPrefixSet,
+  keySet,
+  keyText,
+  testOf,
+  type ColumnQuery,
+  type QueryOf,
+} from './set-query.ts'
 import type { Weights } from './statistics.ts'
 import { TermScorer } from './term-scorer.ts'
 
-type ConstantQuery = Extract<
-  EngineQuery,
-  { kind: 'expand' | 'range' | 'area' | 'keys' | 'key-prefix' }
->
-type BooleanQuery = Extract<EngineQuery, { kind: 'boolean' }>
+type SetQuery = QueryOf<'expand' | 'exists' | 'keys' | 'key-prefix'>
+type BooleanQuery = QueryOf<'boolean'>
 
 const SET_KINDS: ReadonlySet<string> = new Set([
   'expand',
-  'range',
-  'area',
+  'exists',
   'keys',
   'key-prefix',
-] satisfies ConstantQuery['kind'][])
+] satisfies SetQuery['kind'][])
 
-function isSetQuery(query: EngineQuery): query is ConstantQuery {
+function isSetQuery(query: EngineQuery): query is SetQuery {
   return SET_KINDS.has(query.kind)
+}
+
+function isColumnQuery(query: EngineQuery): query is ColumnQuery {
+  return query.kind === 'range' || query.kind === 'area'
 }
 
 /** Turns queries into walks of one segment. Deleted and expired documents are still in them. */
@@ -52,7 +64,8 @@ export class QueryCompiler {
     const { segment } = this.#live
     if (query.kind === 'none') return new EmptyScorer()
     const boost = factor * query.boost
-    if (isSetQuery(query)) return this.#constant(this.#constantSet(query), boost)
+    if (isColumnQuery(query)) return this.#inColumn(query, boost)
+    if (isSetQuery(query)) return this.#constant(this.#set(query), boost)
     switch (query.kind) {
       case 'all':
         return this.#constant(fullBitset(segment.docCount), boost)
@@ -73,15 +86,13 @@ export class QueryCompiler {
     }
   }
 
-  #constantSet(query: ConstantQuery): Bitset {
+  #set(query: SetQuery): Bitset {
     const { segment } = this.#live
     switch (query.kind) {
       case 'expand':
         return expandedSet(segment, query, this.#poll)
-      case 'range':
-        return rangeSet(segment, query, this.#poll)
-      case 'area':
-        return areaSet(segment, query, this.#poll)
+      case 'exists':
+        return fieldSet(segment, query.field, this.#poll)
       case 'keys':
         return keySet(segment, query.keys.map(keyText))
       case 'key-prefix':
@@ -89,6 +100,13 @@ export class QueryCompiler {
       default:
         return unreachable(query)
     }
+  }
+
+  #inColumn(query: ColumnQuery, score: number): Scorer {
+    const { docCount } = this.#live.segment
+    const column = columnOf(this.#live.segment, query.field)
+    if (column === undefined) return new EmptyScorer()
+    return new ColumnScorer(column, { docCount, test: testOf(query), score, poll: this.#poll })
   }
 
   /** Undefined if no document of the segment has the term. */
@@ -101,6 +119,11 @@ export class QueryCompiler {
 
   /** The documents that match, whatever they score. */
   set(query: EngineQuery): Bitset {
+    if (isSetQuery(query)) return this.#set(query)
+    if (isColumnQuery(query)) {
+      const column = columnOf(this.#live.segment, query.field)
+      return columnSet(this.#live.segment, { column, test: testOf(query) }, this.#poll)
+    }
     const bits = newBitset(this.#live.segment.docCount)
     const walk = new QueryCompiler(this.#live, this.#weights, this.#poll).compile(query)
     for (let doc = walk.next(); doc !== NO_MORE; doc = walk.next()) {

@@ -2,17 +2,19 @@
 
 import { assert } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
-import type { EngineQuery } from '../engine-query.ts'
+import type { EngineQuery, Expansion } from '../engine-query.ts'
 import { BLOCK_LENGTH } from '../segment/bit-packing.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import type { DictionaryEntry } from '../segment/dictionary.ts'
 import type { Segment, SegmentField } from '../segment/segment.ts'
 import { newBitset, setBit, type Bitset } from './bitset.ts'
+import { f64At, u32At } from './bulk-search.ts'
 import type { Poll } from './poll.ts'
 
 const DOCS_PER_CHUNK = 4096
 
-type QueryOf<Kind extends EngineQuery['kind']> = Extract<EngineQuery, { kind: Kind }>
+export type FieldExpansion = Expansion & { readonly field: string }
+export type QueryOf<Kind extends EngineQuery['kind']> = Extract<EngineQuery, { kind: Kind }>
 
 export function expandedSet(segment: Segment, query: QueryOf<'expand'>, poll: Poll): Bitset {
   const bits = newBitset(segment.docCount)
@@ -33,24 +35,24 @@ export function expandedSet(segment: Segment, query: QueryOf<'expand'>, poll: Po
 /** The terms of one segment that match. Which of them count is decided over all segments. */
 function* matchingEntries(
   field: SegmentField,
-  { matcher }: QueryOf<'expand'>,
+  { matcher }: FieldExpansion,
   poll: Poll,
 ): Generator<DictionaryEntry, void> {
-  const { prefix, upTo } = matcher
+  const { prefix, upTo, cost = 4 } = matcher
   for (const entry of field.entriesFrom(prefix)) {
     if (!entry.text.startsWith(prefix)) return
     if (upTo !== undefined && entry.text > upTo) return
-    poll.spend(4)
+    poll.spend(cost)
     if (matcher.matches(entry.text)) yield entry
   }
 }
 
-/** Refuses a query with more terms in the whole index than it allows. */
-export function checkExpansion(
+/** The terms of the whole index that match. Refuses more than the query allows. */
+export function matchingTerms(
   segments: Iterable<Segment>,
-  query: QueryOf<'expand'>,
+  query: FieldExpansion,
   poll: Poll,
-): void {
+): ReadonlySet<string> {
   const terms = new Set<string>()
   for (const segment of segments) {
     const field = segment.field(query.field)
@@ -65,30 +67,59 @@ export function checkExpansion(
       )
     }
   }
+  return terms
 }
 
-export function rangeSet(segment: Segment, query: QueryOf<'range'>, poll: Poll): Bitset {
-  const bits = newBitset(segment.docCount)
-  const column = columnOf(segment, query.field)
-  if (column === undefined) return bits
-  for (let from = 0; from < segment.docCount; from += DOCS_PER_CHUNK) {
-    const to = Math.min(from + DOCS_PER_CHUNK, segment.docCount)
-    const { values, ends } = column.read(from, to)
-    poll.spend(to - from)
-    let i = 0
-    for (let doc = from; doc < to; doc += 1) {
-      const end = ends[doc - from] ?? 0
-      if (hasBetween(values, { from: i, to: end }, query)) setBit(bits, doc)
-      i = end
+/** Whether one of the values from `from` to `to` (not included) of a column is what is asked for. */
+export type ValueTest = (values: Float64Array, from: number, to: number) => boolean
+
+/** Queries about the values of a column. */
+export type ColumnQuery = QueryOf<'range' | 'area'>
+
+export function testOf(query: ColumnQuery): ValueTest {
+  return query.kind === 'range' ? rangeTest(query) : areaTest(query)
+}
+
+function rangeTest({ min, max }: QueryOf<'range'>): ValueTest {
+  return (values, from, to) => {
+    for (let i = from; i < to; i += 1) {
+      const value = f64At(values, i)
+      if (value >= min && value <= max) return true
     }
+    return false
   }
-  return bits
 }
 
 /** A box whose west is greater than its east crosses the antimeridian. */
-export function areaSet(segment: Segment, query: QueryOf<'area'>, poll: Poll): Bitset {
+function areaTest(query: QueryOf<'area'>): ValueTest {
+  const { box } = query
+  return (values, from, to) => {
+    for (let i = from; i < to; i += 2) {
+      const lon = f64At(values, i)
+      const lat = f64At(values, i + 1)
+      if (isInBox(box, lon, lat) && query.contains(lon, lat)) return true
+    }
+    return false
+  }
+}
+
+/** Of text the documents with a word, of other fields those with a value. */
+export function fieldSet(segment: Segment, name: string, poll: Poll): Bitset {
+  const field = segment.field(name)
+  if (field?.column !== undefined) {
+    return columnSet(segment, { column: field.column, test: (_, from, to) => from < to }, poll)
+  }
   const bits = newBitset(segment.docCount)
-  const column = columnOf(segment, query.field)
+  for (const [doc, norm] of field?.norms?.entries() ?? []) if (norm > 0) setBit(bits, doc)
+  return bits
+}
+
+export function columnSet(
+  segment: Segment,
+  { column, test }: { readonly column: ColumnReader | undefined; readonly test: ValueTest },
+  poll: Poll,
+): Bitset {
+  const bits = newBitset(segment.docCount)
   if (column === undefined) return bits
   for (let from = 0; from < segment.docCount; from += DOCS_PER_CHUNK) {
     const to = Math.min(from + DOCS_PER_CHUNK, segment.docCount)
@@ -96,34 +127,12 @@ export function areaSet(segment: Segment, query: QueryOf<'area'>, poll: Poll): B
     poll.spend(to - from)
     let i = 0
     for (let doc = from; doc < to; doc += 1) {
-      const end = ends[doc - from] ?? 0
-      if (hasInside(values, { from: i, to: end }, query)) setBit(bits, doc)
+      const end = u32At(ends, doc - from)
+      if (test(values, i, end)) setBit(bits, doc)
       i = end
     }
   }
   return bits
-}
-
-interface Slice {
-  readonly from: number
-  readonly to: number
-}
-
-function hasBetween(values: Float64Array, { from, to }: Slice, query: QueryOf<'range'>): boolean {
-  for (let i = from; i < to; i += 1) {
-    const value = values[i] ?? 0
-    if (value >= query.min && value <= query.max) return true
-  }
-  return false
-}
-
-function hasInside(values: Float64Array, { from, to }: Slice, query: QueryOf<'area'>): boolean {
-  for (let i = from; i < to; i += 2) {
-    const lon = values[i] ?? 0
-    const lat = values[i + 1] ?? 0
-    if (isInBox(query.box, lon, lat) && query.contains(lon, lat)) return true
-  }
-  return false
 }
 
 function isInBox(box: QueryOf<'area'>['box'], lon: number, lat: number): boolean {
@@ -147,7 +156,8 @@ export function keyPrefixSet(segment: Segment, prefix: string): Bitset {
   return bits
 }
 
-function columnOf(segment: Segment, name: string): ColumnReader | undefined {
+/** Of numbers or points; undefined if no document of the segment has the field. */
+export function columnOf(segment: Segment, name: string): ColumnReader | undefined {
   const field = segment.field(name)
   if (field === undefined) return undefined
   assert(field.column !== undefined && field.kind !== 'keyword', `field ${name} holds numbers`)

@@ -3,7 +3,7 @@
 
 import type { ColumnReader } from '../segment/column.ts'
 import type { Segment } from '../segment/segment.ts'
-import { compareTexts } from '../segment/sliced-sort.ts'
+import { compareTexts } from '../segment/compare-texts.ts'
 
 /** Documents without a value come last in either direction. Ties: ascending keys. */
 export type SortField =
@@ -51,16 +51,26 @@ export class SortedHits {
   readonly #columns: readonly (ColumnReader | undefined)[]
   readonly #limit: number
   readonly #after: { readonly ranks: readonly number[]; readonly key: string } | undefined
+  /** 1, or -1 from the last hit towards the first. */
+  readonly #direction: 1 | -1
+  readonly #sortsByScore: boolean
   #kept: Candidate[] = []
   #worst: Candidate | undefined
 
   constructor(
     segment: Segment,
-    options: { limit: number; sort: readonly SortField[]; after: SortBoundary | undefined },
+    options: {
+      readonly limit: number
+      readonly sort: readonly SortField[]
+      readonly after: SortBoundary | undefined
+      readonly isBackwards: boolean
+    },
   ) {
     this.#segment = segment
     this.#sort = options.sort
     this.#limit = options.limit
+    this.#direction = options.isBackwards ? -1 : 1
+    this.#sortsByScore = options.sort.some(({ by }) => by === 'score')
     this.#columns = options.sort.map((field) =>
       field.by === 'column' ? segment.field(field.field)?.column : undefined,
     )
@@ -75,17 +85,28 @@ export class SortedHits {
           }
   }
 
-  offer(doc: number, exactScore: number): void {
+  /** The score is asked for if the order or a kept hit needs it. */
+  offer(doc: number, exactScore: () => number): void {
     if (this.#limit === 0) return
-    const score = Math.fround(exactScore)
-    const ranks = this.#sort.map((field, i) =>
-      this.#rankOf(field, this.#columns[i], { doc, score }),
-    )
+    if (this.#worst !== undefined && !this.#sortsByScore) {
+      if (this.#isBehind(this.#worst, doc, 0)) return
+    }
+    const score = Math.fround(exactScore())
+    if (this.#worst !== undefined && this.#isBehind(this.#worst, doc, score)) return
+    const ranks = this.#sort.map((field, i) => this.#rankOf(field, this.#columns[i], doc, score))
     const candidate = { doc, score, ranks }
     if (this.#worst !== undefined && this.#compare(candidate, this.#worst) >= 0) return
     if (!this.#isPastBoundary(candidate)) return
     this.#kept.push(candidate)
     if (this.#kept.length >= this.#limit * 2 + 64) this.#trim()
+  }
+
+  /** Told by the first field alone, which decides about nearly all documents. */
+  #isBehind(worst: Candidate, doc: number, score: number): boolean {
+    const [field] = this.#sort
+    if (field === undefined || field.by === 'key') return false
+    const rank = this.#rankOf(field, this.#columns[0], doc, score)
+    return compareRanks(rank, worst.ranks[0] ?? 0) * this.#direction > 0
   }
 
   finish(): SortedHit[] {
@@ -110,9 +131,9 @@ export class SortedHits {
         field.by === 'key'
           ? this.#compareKeys(a.doc, b.doc) * (field.descending ? -1 : 1)
           : compareRanks(a.ranks[i] ?? 0, b.ranks[i] ?? 0)
-      if (order !== 0) return order
+      if (order !== 0) return order * this.#direction
     }
-    return this.#compareKeys(a.doc, b.doc)
+    return this.#compareKeys(a.doc, b.doc) * this.#direction
   }
 
   #compareKeys(a: number, b: number): number {
@@ -127,22 +148,19 @@ export class SortedHits {
         field.by === 'key'
           ? compareTexts(this.#segment.key(doc), this.#after.key) * (field.descending ? -1 : 1)
           : compareRanks(ranks[i] ?? 0, this.#after.ranks[i] ?? 0)
-      if (order !== 0) return order > 0
+      if (order !== 0) return order * this.#direction > 0
     }
-    return this.#segment.key(doc) > this.#after.key
+    return compareTexts(this.#segment.key(doc), this.#after.key) * this.#direction > 0
   }
 
-  #rankOf(
-    field: SortField,
-    column: ColumnReader | undefined,
-    hit: { readonly doc: number; readonly score: number },
-  ): number {
+  // For every match: four plain arguments make no object.
+  #rankOf(field: SortField, column: ColumnReader | undefined, doc: number, score: number): number {
     if (field.by === 'key') return 0
     const sign = field.descending ? -1 : 1
-    if (field.by === 'score') return hit.score * sign
-    const count = column?.count(hit.doc) ?? 0
+    if (field.by === 'score') return score * sign
+    const count = column?.count(doc) ?? 0
     if (column === undefined || count === 0) return Infinity
-    return column.value(hit.doc, field.descending ? count - 1 : 0) * sign
+    return column.value(doc, field.descending ? count - 1 : 0) * sign
   }
 
   #valueOf(

@@ -1,4 +1,4 @@
-import { must, unreachable } from '../../../../lib/assert.ts'
+import { must } from '../../../../lib/assert.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { idfOf, K1, lengthTable, type FieldStatistics } from './bm25.ts'
 import type { LiveSegment } from './live-segment.ts'
@@ -55,28 +55,14 @@ function sumOfField(segments: readonly LiveSegment[], name: string): FieldStatis
 
 /** The terms whose statistics a query's scores depend on. */
 export function scoringTerms(query: EngineQuery): FieldTerm[] {
-  switch (query.kind) {
-    case 'term':
-      return [{ field: query.field, term: query.term }]
-    case 'phrase':
-      return query.positions.flatMap(({ terms }) =>
-        terms.map((term) => ({ field: query.field, term })),
-      )
-    case 'boolean':
-      return [...query.must, ...query.should].flatMap(scoringTerms)
-    case 'best':
-      return query.parts.flatMap(scoringTerms)
-    case 'all':
-    case 'none':
-    case 'expand':
-    case 'range':
-    case 'area':
-    case 'keys':
-    case 'key-prefix':
-      return []
-    default:
-      return unreachable(query)
+  if (query.kind === 'term') return [{ field: query.field, term: query.term }]
+  if (query.kind === 'phrase') {
+    const { field } = query
+    return query.positions.flatMap(({ terms }) => terms.map((term) => ({ field, term })))
   }
+  if (query.kind === 'boolean') return [...query.must, ...query.should].flatMap(scoringTerms)
+  // Everything else scores its boost.
+  return query.kind === 'best' ? query.parts.flatMap(scoringTerms) : []
 }
 
 /** Weights of terms and phrases under fixed statistics. */

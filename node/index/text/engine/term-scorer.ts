@@ -59,7 +59,7 @@ export class TermScorer implements Scorer {
     if (this.#bestBound >= 0) return this.#bestBound
     let best = 0
     for (let block = 0; block < this.#bounds.length; block += 1) {
-      best = Math.max(best, this.#bound(block))
+      best = Math.max(best, this.boundOf(block))
     }
     this.#bestBound = best
     return best
@@ -72,7 +72,7 @@ export class TermScorer implements Scorer {
     let best = 0
     for (let block = first; block < source.blockCount; block += 1) {
       if (block - first >= BLOCKS_PER_BOUND) return this.bestBound()
-      best = Math.max(best, this.#bound(block))
+      best = Math.max(best, this.boundOf(block))
       if ((source.lastDocs[block] ?? NO_MORE) >= to) break
     }
     return best
@@ -83,7 +83,8 @@ export class TermScorer implements Scorer {
     return this.cursor.source.lastDocs[this.cursor.blockOf(from)] ?? NO_MORE
   }
 
-  #bound(block: number): number {
+  /** No document of the block scores more. */
+  boundOf(block: number): number {
     const known = this.#bounds[block] ?? -1
     if (known >= 0) return known
     const bound = this.#computeBound(block) * SLACK

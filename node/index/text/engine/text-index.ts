@@ -17,27 +17,27 @@ import type { Clock } from '../../../../lib/clock.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import type { DiskSegment } from '../segment/disk-segment.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import { PageCache } from '../segment/page-cache.ts'
+import type { Segment } from '../segment/segment.ts'
 import { writeSegment, type WrittenSegment } from '../segment/segment-writer.ts'
 import { LiveSegment } from './live-segment.ts'
 import { chooseMerge, defaultMergePolicy, type MergePolicy } from './merge-policy.ts'
-import { collect, search, type MatchRequest, type MatchVisitor } from './search.ts'
+import { Poll, type Interrupt } from './poll.ts'
+import { collect, search, type MatchVisitor } from './search.ts'
 import type { SearchRequest, SearchResult } from './search.ts'
+import type { MatchRequest } from './segment-search.ts'
 import { SegmentStore, type ManifestSegment } from './segment-store.ts'
-import { keyText } from './set-query.ts'
+import { keyText, matchingTerms, type FieldExpansion } from './set-query.ts'
 import { gatherStatistics, type FieldTerm, type TermStatistics } from './statistics.ts'
+import { TextMemory } from './text-memory.ts'
 
 export interface TextIndexLimits {
   /** A memory segment of this size is flushed. Twice as much is held while that is under way. */
   readonly memorySegmentBytesMax: number
-  /** Pages of segment files held in memory. */
-  readonly pageCacheBytesMax: number
   readonly mergePolicy: MergePolicy
 }
 
 export const defaultTextIndexLimits: TextIndexLimits = {
   memorySegmentBytesMax: 32 * 2 ** 20,
-  pageCacheBytesMax: 64 * 2 ** 20,
   mergePolicy: defaultMergePolicy,
 }
 
@@ -46,6 +46,8 @@ export interface TextIndexOptions {
   readonly directory: string | undefined
   readonly clock: Clock
   readonly limits?: TextIndexLimits
+  /** Shared with other indexes; default: its own. */
+  readonly memory?: TextMemory
 }
 
 export interface TextBatch {
@@ -73,12 +75,12 @@ interface DiskPart {
 
 export class TextIndex {
   readonly #store: SegmentStore
-  readonly #cache: PageCache
+  readonly #shared: TextMemory
   readonly #clock: Clock
   readonly #limits: TextIndexLimits
   #parts: DiskPart[] = []
   #memory = new MemorySegment()
-  #memoryLive = new LiveSegment(0, this.#memory)
+  #memoryLive: LiveSegment
   #frozen: LiveSegment | undefined
   #sequence = 0
   #checkpoint = 0
@@ -91,11 +93,17 @@ export class TextIndex {
     return new TextIndex(options)
   }
 
-  private constructor({ directory, clock, limits = defaultTextIndexLimits }: TextIndexOptions) {
+  private constructor({
+    directory,
+    clock,
+    limits = defaultTextIndexLimits,
+    memory = new TextMemory(),
+  }: TextIndexOptions) {
     this.#clock = clock
     this.#limits = limits
-    this.#cache = new PageCache(limits.pageCacheBytesMax)
-    this.#store = new SegmentStore(directory, this.#cache)
+    this.#shared = memory
+    this.#memoryLive = this.#live(0, this.#memory)
+    this.#store = new SegmentStore(directory, memory.pages)
     const manifest = this.#store.readManifest()
     if (manifest === undefined) {
       this.#writeManifest()
@@ -118,8 +126,27 @@ export class TextIndex {
     return this.#checkpoint
   }
 
-  /** Searchable when it returns. Deletes come before upserts; of one key the last upsert counts. */
+  /** The sequence of the last batch. */
+  get sequence(): number {
+    return this.#sequence
+  }
+
+  /** What is not on disk yet. */
+  get unflushedBytes(): number {
+    return this.#memory.bytesInMemory + (this.#frozen?.segment.bytesInMemory ?? 0)
+  }
+
+  get isFlushing(): boolean {
+    return this.#flushing !== undefined
+  }
+
+  /**
+   * Searchable when it returns. Deletes come before upserts; of one key the last upsert counts.
+   * A writer that lets `maintain` work whenever `isFull` never waits for a flush here.
+   */
   apply({ sequence, upserts, deletes }: TextBatch): void {
+    // As much again is held already: the writer does the work that `maintain` was not let do.
+    if (this.#memory.bytesInMemory >= 2 * this.#limits.memorySegmentBytesMax) this.#finishFlush()
     for (const key of deletes) this.#delete(keyText(key))
     for (const document of upserts) {
       const key = keyText(document.key)
@@ -127,18 +154,31 @@ export class TextIndex {
       this.#memory.add(key, document)
     }
     this.#sequence = sequence
-    if (this.#memory.bytesInMemory < this.#limits.memorySegmentBytesMax) return
-    // A second full segment would be held: the writer does the work that `maintain` did not.
-    if (this.#flushing !== undefined) this.#finishFlush()
+    if (this.#memory.bytesInMemory >= this.#limits.memorySegmentBytesMax) this.beginFlush()
+  }
+
+  /** Whether the memory segment is full while the one before is still being flushed. */
+  get isFull(): boolean {
+    const { memorySegmentBytesMax } = this.#limits
+    return this.isFlushing && this.#memory.bytesInMemory >= memorySegmentBytesMax
+  }
+
+  /**
+   * Brings everything applied to disk, as `maintain` is driven, until not `isFlushing`: the
+   * checkpoint is then at least the last batch's sequence. Nothing new happens while a flush is
+   * under way.
+   */
+  beginFlush(): void {
+    if (this.isFlushing) return
+    if (this.#checkpoint === this.#sequence && this.#memory.docCount === 0) return
     this.#flushing = this.#flush()
     this.#flushing.next()
   }
 
-  /** Brings everything applied to disk; the checkpoint is then the last batch's sequence. */
+  /** A flush driven to its end at once. */
   flush(): void {
     this.#finishFlush()
-    if (this.#checkpoint === this.#sequence && this.#memory.docCount === 0) return
-    this.#flushing = this.#flush()
+    this.beginFlush()
     this.#finishFlush()
   }
 
@@ -162,6 +202,12 @@ export class TextIndex {
     collect(this.#segments(), request, visit)
   }
 
+  /** The terms of a field that match, in all segments. Refuses more than the expansion allows. */
+  matchingTerms(expansion: FieldExpansion, interrupt: Interrupt): readonly string[] {
+    const segments = this.#segments().map(({ segment }) => segment)
+    return [...matchingTerms(segments, expansion, new Poll(interrupt))]
+  }
+
   termStatistics(terms: Iterable<FieldTerm>): TermStatistics {
     return gatherStatistics(this.#segments(), terms)
   }
@@ -171,7 +217,7 @@ export class TextIndex {
     const sum = (valueOf: (live: LiveSegment) => number): number =>
       segments.reduce((total, live) => total + valueOf(live), 0)
     const fileBytes = this.#parts.reduce((total, { segment }) => total + segment.file.bytesTotal, 0)
-    const bytesInMemory = sum((live) => live.bytesInMemory) + this.#cache.bytes
+    const bytesInMemory = sum((live) => live.bytesInMemory) + this.#shared.pages.bytes
     return {
       documents: sum(({ liveCount }) => liveCount),
       deleted: sum(({ log }) => log.length),
@@ -187,6 +233,10 @@ export class TextIndex {
     this.#merging?.return()
     for (const { segment } of this.#parts) segment.file.close()
     this.#parts = []
+  }
+
+  #live(id: number, segment: Segment): LiveSegment {
+    return new LiveSegment(id, segment, this.#shared.terms)
   }
 
   #segments(): readonly LiveSegment[] {
@@ -206,7 +256,7 @@ export class TextIndex {
 
   #openPart(part: ManifestSegment): DiskPart {
     const segment = this.#store.openSegment(part.id, undefined)
-    const live = new LiveSegment(part.id, segment)
+    const live = this.#live(part.id, segment)
     const { deletedGeneration } = part
     if (deletedGeneration > 0) {
       live.restoreDeleted(this.#store.readDeleted(part, segment.docCount))
@@ -247,7 +297,7 @@ export class TextIndex {
     frozen.checkpointed = frozen.log.length
     this.#frozen = frozen
     this.#memory = new MemorySegment()
-    this.#memoryLive = new LiveSegment(0, this.#memory)
+    this.#memoryLive = this.#live(0, this.#memory)
     yield
     const part = yield* this.#write([frozen])
     // No merge ends while a flush is under way, so every segment is one of those at the start.
@@ -295,7 +345,7 @@ export class TextIndex {
       return undefined
     }
     const segment = this.#store.openSegment(id, written.bytes)
-    const live = new LiveSegment(id, segment)
+    const live = this.#live(id, segment)
     carryDeletions(inputs, starts, { live, docMaps: written.docMaps })
     return { live, segment, deletedGeneration: 0, persistedDeletes: 0 }
   }

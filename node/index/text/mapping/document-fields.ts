@@ -2,7 +2,7 @@
 
 import { ALL_FIELD } from './field-names.ts'
 import type { IndexableField, IndexableToken } from '../indexable-document.ts'
-import type { GeoPoint } from '../../../query/query-tree.ts'
+import type { GeoPoint } from '../../../geo/geo-point.ts'
 
 export const FIELDS_PER_DOCUMENT_MAX = 10_000
 export const VALUES_PER_DOCUMENT_MAX = 100_000

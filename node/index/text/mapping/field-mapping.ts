@@ -19,9 +19,11 @@ import { ALL_FIELD, candidateNames, TYPE_FIELD } from './field-names.ts'
 import { planField, unindexed } from './field-plan.ts'
 import { FieldRegistry, KNOWN_FIELDS_MAX, parseSavedFields } from './field-registry.ts'
 import { booleanTermOf, dateMsOf, finiteNumberOf, textOf } from './field-values.ts'
-import { parseGeoPoints } from './geo-point.ts'
+import { parseGeoPoints } from '../../../geo/geo-point.ts'
+import { parseShapes } from '../../../geo/geo-json.ts'
 import { declaredMembers, memberNode, rootNode } from './path-tree.ts'
 import { branchesOf } from './schema-walk.ts'
+import { shapeTerm } from './shape-term.ts'
 import type { JsonObject, JsonValue } from '../../../document/exact-json.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
 import type { Analyzer } from '../analysis/analyzer.ts'
@@ -53,7 +55,8 @@ export class FieldMapping {
   readonly #schema: TableSchema | undefined
   readonly #registry = new FieldRegistry()
   readonly #unindexed = new Map<string, string>()
-  readonly #analyzers = new Map<string, Analyzer | undefined>()
+  readonly #inAll = new Set<string>()
+  readonly #analyzers = new Map<string, Analyzer>()
   readonly #roots = new Map<string, DocumentRoot>()
   readonly #dynamicRoot: DocumentRoot = {
     schema: undefined,
@@ -84,6 +87,11 @@ export class FieldMapping {
     return mapping
   }
 
+  /** How many fields were decided by what documents brought: what `toJSON` saves. */
+  get decisionCount(): number {
+    return this.#registry.decisionCount
+  }
+
   toJSON(): SavedFields {
     return this.#registry.toJSON()
   }
@@ -97,6 +105,11 @@ export class FieldMapping {
     }
     const reason = names.map((one) => this.#unindexed.get(one)).find((one) => one !== undefined)
     return reason === undefined ? undefined : { kind: 'unindexed', reason }
+  }
+
+  /** Whether queries without a field name search the field, too. */
+  isInAll(path: string): boolean {
+    return this.#inAll.has(path)
   }
 
   mapDocument(key: Uint8Array, document: JsonObject, expiresAtMs: number): IndexableDocument {
@@ -158,8 +171,11 @@ export class FieldMapping {
   #addValue(place: Place, value: JsonValue): void {
     const { node } = place
     const plan = (node.plan ??= this.#planByValue(place.root, node, firstElement(value)))
-    if (plan?.kind === 'indexed' && plan.targets[0]?.kind === 'point') {
-      this.#addPoints(place, plan.targets[0].indexField, value)
+    const target = plan?.kind === 'indexed' ? plan.targets[0] : undefined
+    if (target?.kind === 'point') {
+      this.#addPoints(place, target.indexField, value)
+    } else if (target?.kind === 'shape') {
+      this.#addShapes(place, target.indexField, value)
     } else if (isJsonArray(value)) {
       for (const element of value) this.#addElement(place, plan, element)
     } else {
@@ -229,6 +245,13 @@ export class FieldMapping {
     }
   }
 
+  #addShapes({ fields }: Place, indexField: string, value: JsonValue): void {
+    for (const shape of parseShapes(value)) {
+      if (shape === undefined) this.counts.badValues += 1
+      else this.#count(fields.addKeyword(indexField, shapeTerm(shape)), 'overLimit')
+    }
+  }
+
   #count(isFine: boolean, what: keyof MappingCounts): void {
     if (!isFine) this.counts[what] += 1
   }
@@ -269,17 +292,16 @@ export class FieldMapping {
     if (plan.kind === 'unindexed' && !this.#unindexed.has(path)) {
       this.#unindexed.set(path, plan.reason)
     }
-    if (plan.kind === 'indexed' && plan.allAnalyzer !== undefined) this.#claimAll()
+    if (plan.kind === 'indexed' && plan.allAnalyzer !== undefined) {
+      this.#inAll.add(path)
+      this.#claimAll()
+    }
     return plan
   }
 
   #claimed(path: string, decision: DynamicDecision): FieldPlan {
     const plan = planField(path, decision)
     if (plan.kind === 'unindexed') return plan
-    const unknown = plan.targets.find(
-      ({ analyzer }) => analyzer !== undefined && this.#findAnalyzer(analyzer) === undefined,
-    )
-    if (unknown !== undefined) return unindexed(`names an unknown analyzer "${unknown.analyzer}"`)
     const isFree = plan.targets.every((target) => this.#registry.claim(target))
     return isFree ? plan : unindexed('is of another type in another document schema')
   }
@@ -295,15 +317,11 @@ export class FieldMapping {
   }
 
   #analyzer(name: string): Analyzer {
-    return must(this.#findAnalyzer(name), `analyzer ${name}, which was looked for when planning`)
-  }
-
-  #findAnalyzer(name: string): Analyzer | undefined {
     const known = this.#analyzers.get(name)
     if (known !== undefined) return known
-    const found = analyzerOf(name)
-    this.#analyzers.set(name, found)
-    return found
+    const built = must(analyzerOf(name), `analyzer ${name}, which was checked with the schema`)
+    this.#analyzers.set(name, built)
+    return built
   }
 }
 

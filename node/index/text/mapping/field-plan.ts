@@ -7,7 +7,7 @@ import { HTML_PREFIX } from '../analysis/analyzers.ts'
 import { KEYWORD_SUFFIX, PREFIX_SUFFIX } from './field-names.ts'
 import type { FieldType } from '../../../schema/field-types.ts'
 
-export type IndexedKind = 'text' | 'keyword' | 'number' | 'date' | 'point' | 'boolean'
+export type IndexedKind = 'text' | 'keyword' | 'number' | 'date' | 'point' | 'shape' | 'boolean'
 
 /** How the values of one document field become those of one index field. */
 export interface Target {
@@ -45,7 +45,7 @@ const ALONE: Partial<Record<FieldType, Builder>> = {
   boolean: (path) => [columned(path, 'boolean')],
   datetime: (path) => [columned(path, 'date')],
   geopoint: (path) => [columned(path, 'point')],
-  geoshape: (path) => [columned(path, 'point')],
+  geoshape: (path) => [columned(path, 'shape')],
   link: (path, { keywordLengthMax }) => [keyword(path, keywordLengthMax)],
 }
 const TEXT_LIKE: ReadonlySet<FieldType> = new Set(['text', 'html', 'keyword', 'search_as_you_type'])

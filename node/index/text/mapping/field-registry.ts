@@ -63,6 +63,11 @@ export class FieldRegistry {
     return true
   }
 
+  /** Of the fields that documents brought; it only grows. */
+  get decisionCount(): number {
+    return this.#decisions.size
+  }
+
   toJSON(): SavedFields {
     return { version: 1, fields: Object.fromEntries(this.#decisions) }
   }

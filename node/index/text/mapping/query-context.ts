@@ -1,5 +1,6 @@
 // What resolving a query needs all the way down: the mapping, and where the warnings go.
 
+import { must } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { queryAnalyzerOf } from '../analysis/analyzers.ts'
 import { ALL_FIELD } from './field-names.ts'
@@ -52,9 +53,10 @@ export class QueryContext {
   /** The analyzer for text in queries on the field. `override` is the client's choice. */
   analyzer(field: IndexedField, override: string | undefined): Analyzer {
     const name = override ?? field.analyzer ?? 'keyword'
-    const analyzer = queryAnalyzerOf(name)
-    if (analyzer !== undefined) return analyzer
-    throw new ServiceError('INVALID_ARGUMENT', `analyzer "${name}" is unknown`)
+    return must(
+      queryAnalyzerOf(name),
+      `analyzer ${name}, which was checked with the schema or query`,
+    )
   }
 }
 

@@ -10,6 +10,7 @@ import { resolveGeo } from './resolve-geo.ts'
 import { numberRange, textRange } from './resolve-range.ts'
 import {
   resolveBool,
+  resolveExists,
   resolveFuzzy,
   resolveNetwork,
   resolvePrefix,
@@ -26,7 +27,7 @@ import {
 import type { EngineQuery } from '../engine-query.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { FieldMapping } from './field-mapping.ts'
-import type { GeoQuery } from './resolve-geo.ts'
+import type { GeoQuery } from '../../../query/geo-test.ts'
 import type { QueryOf } from './query-context.ts'
 
 export interface ResolvedQuery {
@@ -42,7 +43,9 @@ export function resolveQuery(query: Query, mapping: FieldMapping): ResolvedQuery
 }
 
 type RangeQuery = QueryOf<'numbers' | 'dates' | 'terms' | 'untyped-range'>
-type TermQuery = QueryOf<'term' | 'fuzzy' | 'prefix' | 'wildcard' | 'regexp' | 'bool' | 'ip'>
+type TermQuery = QueryOf<
+  'exists' | 'term' | 'fuzzy' | 'prefix' | 'wildcard' | 'regexp' | 'bool' | 'ip'
+>
 
 const GEO_KINDS: ReadonlySet<string> = new Set<GeoQuery['kind']>([
   'geo-box',
@@ -57,6 +60,7 @@ const RANGE_KINDS: ReadonlySet<string> = new Set<RangeQuery['kind']>([
   'untyped-range',
 ])
 const TERM_KINDS: ReadonlySet<string> = new Set<TermQuery['kind']>([
+  'exists',
   'term',
   'fuzzy',
   'prefix',
@@ -94,6 +98,8 @@ function resolve(query: Query, context: QueryContext): EngineQuery {
 
 function resolveTermQuery(query: TermQuery, context: QueryContext): EngineQuery {
   switch (query.kind) {
+    case 'exists':
+      return resolveExists(query, context)
     case 'term':
       return resolveTerm(query, context)
     case 'fuzzy':

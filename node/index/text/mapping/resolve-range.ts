@@ -51,6 +51,7 @@ export function textRange(request: RangeRequest<string>): EngineQuery {
     case 'text':
     case 'boolean':
     case 'point':
+    case 'shape':
       return refuseRange(field, name)
     default:
       return unreachable(field.kind)

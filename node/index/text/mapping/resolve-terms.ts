@@ -2,22 +2,33 @@
 // boolean values, networks of addresses.
 
 import { ServiceError } from '../../../../lib/errors.ts'
-import { KEYWORD_SUFFIX } from './field-names.ts'
+import { ALL_FIELD, KEYWORD_SUFFIX } from './field-names.ts'
 import { NOTHING, refusal } from './query-context.ts'
 import { TERMS_MAX } from './resolve-range.ts'
 import { exactValue, fuzzyTerm, hasTerms } from './resolve-text.ts'
-import { networkMatcher, prefixMatcher, regexpMatcher } from './term-matchers.ts'
-import { wildcardMatcher } from './wildcard-matcher.ts'
+import { networkMatcher, prefixMatcher, regexpMatcher, wildcardMatcher } from './term-matchers.ts'
 import type { EngineQuery, TermMatcher } from '../engine-query.ts'
 import type { FieldName } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
 import type { QueryContext, QueryOf } from './query-context.ts'
+
+export function resolveExists(query: QueryOf<'exists'>, context: QueryContext): EngineQuery {
+  const field = context.field(query.field)
+  if (field === undefined) return NOTHING
+  return { kind: 'exists', field: field.indexField, boost: query.boost }
+}
 
 export function resolveTerm(query: QueryOf<'term'>, context: QueryContext): EngineQuery {
   const field = context.field(query.field)
   if (field === undefined) return NOTHING
   const { term, boost } = query
   if (!hasTerms(field)) return exactValue(field, term, boost, context)
+  if (field.kind === 'text' && context.analyzer(field, undefined).normalize(term) !== term) {
+    context.warn(
+      `field "${query.field ?? ALL_FIELD}" is text, of which no term is "${term.slice(0, 100)}": ` +
+        'look for words with match, and for whole values in a keyword sub-field',
+    )
+  }
   return { kind: 'term', field: field.indexField, term, boost }
 }
 
@@ -26,7 +37,7 @@ export function resolveFuzzy(query: QueryOf<'fuzzy'>, context: QueryContext): En
   if (field === undefined) return NOTHING
   const { fuzziness, prefixLength, boost } = query
   const term = context.analyzer(field, undefined).normalize(query.term)
-  return fuzzyTerm({ field: field.indexField, term, fuzziness, prefixLength, boost })
+  return fuzzyTerm({ field: field.indexField, term, fuzziness, prefixLength }, boost)
 }
 
 export function resolvePrefix(query: QueryOf<'prefix'>, context: QueryContext): EngineQuery {

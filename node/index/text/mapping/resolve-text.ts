@@ -1,11 +1,11 @@
 // Queries that are text for the field's analyzer: match, phrase, multi-match.
 
-import { editDistanceMatcher } from './edit-distance-matcher.ts'
+import { distanceOf, editDistanceTest } from '../../../query/edit-distance.ts'
 import { NOTHING } from './query-context.ts'
 import { TERMS_MAX, toDateMs, toNumber } from './resolve-range.ts'
 import { prefixMatcher } from './term-matchers.ts'
 import { PREFIX_SUFFIX } from './field-names.ts'
-import type { EngineQuery } from '../engine-query.ts'
+import type { EngineQuery, Expansion } from '../engine-query.ts'
 import type { IndexableToken } from '../indexable-document.ts'
 import type { Fuzziness } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
@@ -20,7 +20,7 @@ export function resolveMatch(query: QueryOf<'match'>, context: QueryContext): En
   const terms = [...new Set(tokens.map(({ term }) => term))]
   // Each part is boosted, so that one term alone needs no query around it.
   const parts = terms.map((term) =>
-    fuzzyTerm({ field: field.indexField, term, boost, ...fuzzinessOf(query) }),
+    fuzzyTerm({ field: field.indexField, term, ...fuzzinessOf(query) }, boost),
   )
   return combine(parts, query.operator)
 }
@@ -30,16 +30,15 @@ export function resolvePhrase(query: QueryOf<'phrase'>, context: QueryContext): 
   if (field === undefined) return NOTHING
   const { boost, slop } = query
   if (!hasTerms(field)) return exactValue(field, query.text, boost, context)
-  if (query.fuzziness !== 0) {
-    context.warn('the fuzziness of a phrase is ignored: its words are matched exactly')
-  }
   const tokens = tokensOf(field, query.text, query.analyzer, context)
   const [first] = tokens
   if (first === undefined) return NOTHING
-  const positions = tokens.map(({ term, position }) => ({
-    offset: position - first.position,
-    terms: [term],
-  }))
+  const positions = tokens.map(({ term, position }) => {
+    const near = { field: field.indexField, term, fuzziness: query.fuzziness, prefixLength: 0 }
+    const more = fuzzyExpansion(near)
+    const offset = position - first.position
+    return more === undefined ? { offset, terms: [term] } : { offset, terms: [], more }
+  })
   return phraseOf({ field: field.indexField, positions, slop, boost })
 }
 
@@ -92,8 +91,8 @@ export function exactValue(
   context: QueryContext,
 ): EngineQuery {
   const { kind, indexField } = field
-  if (kind === 'point') {
-    context.warn(`field "${indexField}" holds points, which only geo queries find`)
+  if (kind === 'point' || kind === 'shape') {
+    context.warn(`field "${indexField}" holds ${kind}s, which only geo queries find`)
     return NOTHING
   }
   const value = kind === 'date' ? toDateMs(text, indexField) : toNumber(text, indexField)
@@ -109,26 +108,29 @@ interface FuzzyTerm {
   readonly term: string
   readonly fuzziness: Fuzziness
   readonly prefixLength: number
-  readonly boost: number
 }
 
-export function fuzzyTerm({ field, term, fuzziness, prefixLength, boost }: FuzzyTerm): EngineQuery {
-  const distance = fuzziness === 'auto' ? distanceFor(term) : fuzziness
-  if (distance === 0) return { kind: 'term', field, term, boost }
+export function fuzzyTerm(fuzzy: FuzzyTerm, boost: number): EngineQuery {
+  const { field, term } = fuzzy
+  const expansion = fuzzyExpansion(fuzzy)
+  if (expansion === undefined) return { kind: 'term', field, term, boost }
+  return { kind: 'expand', field, ...expansion, boost }
+}
+
+/** Undefined if only the term itself is near enough. */
+function fuzzyExpansion({
+  field,
+  term,
+  fuzziness,
+  prefixLength,
+}: FuzzyTerm): Expansion | undefined {
+  const distance = distanceOf(term, fuzziness)
+  if (distance === 0) return undefined
   return {
-    kind: 'expand',
-    field,
-    matcher: editDistanceMatcher(term, { distance, prefixLength }),
+    matcher: { ...editDistanceTest(term, { distance, prefixLength }), upTo: undefined },
     termsMax: TERMS_MAX,
     shown: `${field}:${term}~${distance}`,
-    boost,
   }
-}
-
-function distanceFor(term: string): number {
-  const length = Array.from(term).length
-  if (length < 3) return 0
-  return length <= 5 ? 1 : 2
 }
 
 function fuzzinessOf({ fuzziness, prefixLength }: QueryOf<'match'>) {
@@ -151,7 +153,8 @@ function tokensOf(
 function phraseOf(phrase: Omit<Extract<EngineQuery, { kind: 'phrase' }>, 'kind'>): EngineQuery {
   const [first] = phrase.positions
   const [term] = first?.terms ?? []
-  if (phrase.positions.length === 1 && first?.terms.length === 1 && term !== undefined) {
+  const isTerm = phrase.positions.length === 1 && first?.terms.length === 1
+  if (isTerm && first.more === undefined && term !== undefined) {
     return { kind: 'term', field: phrase.field, term, boost: phrase.boost }
   }
   return { kind: 'phrase', ...phrase }

@@ -3,11 +3,21 @@
 
 import ipaddr from 'ipaddr.js'
 import { parseLinearPattern } from '../../../query/linear-pattern.ts'
+import { matchesWildcard, parseWildcard, prefixOfWildcard } from '../../../query/wildcard.ts'
 import type { TermMatcher } from '../engine-query.ts'
 import type { QueryBounds } from '../../../query/query-tree.ts'
 
 export function prefixMatcher(prefix: string): TermMatcher {
   return { prefix, upTo: undefined, matches: (term) => term.startsWith(prefix) }
+}
+
+export function wildcardMatcher(pattern: string): TermMatcher {
+  const wildcard = parseWildcard(pattern)
+  return {
+    prefix: prefixOfWildcard(wildcard),
+    upTo: undefined,
+    matches: (term) => matchesWildcard(wildcard, term),
+  }
 }
 
 /** The expression must match the whole term. */
@@ -20,7 +30,8 @@ export function termRangeMatcher(bounds: QueryBounds<string>): TermMatcher {
   const { min, max, inclusiveMin, inclusiveMax } = bounds
   return {
     prefix: min === undefined || max === undefined ? '' : commonPrefix(min, max),
-    upTo: max,
+    // Surrogates come before U+E000 as units and behind U+FFFF as characters.
+    upTo: max !== undefined && /[\ud800-\udfff]/.test(max) ? undefined : max,
     matches: (term) => {
       const toMin = min === undefined ? 1 : compareTerms(term, min)
       const toMax = max === undefined ? -1 : compareTerms(term, max)

@@ -32,6 +32,9 @@ export class FieldColumns {
     if (field.kind === 'text' || !field.hasColumn) {
       throw refusal(name, `is text and cannot be ${purpose}: ${this.#remedy(name)}`)
     }
+    if (field.kind === 'shape') {
+      throw refusal(name, `holds shapes and cannot be ${purpose}: add a field of type geopoint`)
+    }
     const kind = columnKindOf(field.kind)
     if (kinds?.includes(kind) === false) throw refusal(name, `is of type ${field.kind}; ${needs}`)
     return { indexField: field.indexField, kind, isDate: field.kind === 'date' }

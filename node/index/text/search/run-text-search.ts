@@ -8,7 +8,8 @@ import type { DocSet } from '../aggregation/doc-set.ts'
 import { gatherAggregations } from '../aggregation/gather-aggregations.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { Poll, type Interrupt } from '../engine/poll.ts'
-import type { MatchRequest, SearchBoundary } from '../engine/search.ts'
+import type { SearchBoundary } from '../engine/search.ts'
+import type { MatchRequest } from '../engine/segment-search.ts'
 import type { SortField } from '../engine/sorted-hits.ts'
 import { scoringTerms } from '../engine/statistics.ts'
 import type { TextIndex } from '../engine/text-index.ts'
@@ -16,8 +17,8 @@ import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { QueryContext } from '../mapping/query-context.ts'
 import { resolveQuery } from '../mapping/resolve-query.ts'
 import type { Segment } from '../segment/segment.ts'
+import { expandPhrases } from './expand-phrases.ts'
 import { FieldColumns } from './field-columns.ts'
-import { hitsBefore } from './hits-before.ts'
 import type {
   TextConditions,
   TextHit,
@@ -34,6 +35,7 @@ export interface MappedIndex {
 }
 
 const EVERYTHING: EngineQuery = { kind: 'all', boost: 1 }
+const BEST_FIRST: readonly SortField[] = [{ by: 'score', descending: true }]
 
 /**
  * `interrupt` is called every few thousand documents and throws to stop the search. Throws
@@ -54,8 +56,9 @@ export function gatherTextStatistics(
   { conditions }: TextStatisticsRequest,
 ): TextStatistics {
   const { query } = conditions
-  const terms = query === undefined ? [] : scoringTerms(resolveQuery(query, mapping).query)
-  return index.termStatistics(terms)
+  if (query === undefined) return index.termStatistics([])
+  const resolved = expandPhrases(resolveQuery(query, mapping).query, index, () => undefined)
+  return index.termStatistics(scoringTerms(resolved))
 }
 
 class TextSearchRun {
@@ -113,7 +116,7 @@ class TextSearchRun {
   #resolve(query: Query): EngineQuery {
     const resolved = resolveQuery(query, this.#mapping)
     for (const warning of resolved.warnings) this.#warnings.add(warning)
-    return resolved.query
+    return expandPhrases(resolved.query, this.#index, this.#interrupt)
   }
 
   #search(match: MatchRequest): { readonly hits: readonly TextHit[]; readonly total: number } {
@@ -129,8 +132,9 @@ class TextSearchRun {
     const { position, limit } = window
     const after = boundaryOf(order, position)
     if (window.kind === 'after') return this.#index.search({ ...base, limit, after })
-    const { total } = this.#index.search({ ...base, limit: 0 })
-    return { hits: hitsBefore(this.#index, base, { order, position, limit }), total }
+    const backwards = { ...base, sort: sort ?? BEST_FIRST, isBackwards: true }
+    const { hits, total } = this.#index.search({ ...backwards, limit, after })
+    return { hits: hits.toReversed(), total }
   }
 
   /** Undefined for the best scores first, which the engine finds without looking at every match. */

@@ -1,5 +1,8 @@
 import { crc32 } from 'node:zlib'
 
+/** Fewer bytes are copied sooner one by one than by way of a view. */
+const COPIED_SINGLY_MAX = 48
+
 /** Bytes that grow at the end. The views it hands out are good until the next append. */
 export class ByteBuffer {
   bytes = new Uint8Array(4096)
@@ -56,6 +59,17 @@ export class ByteBuffer {
     const at = this.reserve(bytes.length)
     this.bytes.set(bytes, at)
     this.length += bytes.length
+  }
+
+  /** What another buffer holds, of which there is often little. */
+  append(other: ByteBuffer): void {
+    if (other.length > COPIED_SINGLY_MAX) {
+      this.write(other.view())
+      return
+    }
+    const at = this.reserve(other.length)
+    for (let i = 0; i < other.length; i += 1) this.bytes[at + i] = other.bytes[i] ?? 0
+    this.length += other.length
   }
 }
 

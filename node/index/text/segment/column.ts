@@ -55,6 +55,7 @@ export class DiskColumn implements ColumnReader {
   readonly #width: number
   readonly #scratch = new Float64Array(1)
   readonly #scratchBytes = new Uint8Array(this.#scratch.buffer)
+  #ends = new Uint32Array(0)
 
   constructor(
     file: SegmentFile,
@@ -81,7 +82,8 @@ export class DiskColumn implements ColumnReader {
   }
 
   count(doc: number): number {
-    return this.#end(doc) - this.#end(doc - 1)
+    const { perDoc, endsOffset } = this.#place
+    return endsOffset === 0 ? perDoc : this.#end(doc) - this.#end(doc - 1)
   }
 
   value(doc: number, i: number): number {
@@ -104,17 +106,27 @@ export class DiskColumn implements ColumnReader {
     const values =
       this.#width === 8
         ? new Float64Array(bytes.buffer, 0, count)
-        : Float64Array.from(new Uint32Array(bytes.buffer, 0, count))
+        : new Float64Array(new Uint32Array(bytes.buffer, 0, count))
     return { values, ends }
   }
 
   #readEnds(from: number, to: number): Uint32Array {
     const { perDoc, endsOffset } = this.#place
-    if (endsOffset === 0) return Uint32Array.from({ length: to - from }, (_, i) => (i + 1) * perDoc)
+    if (endsOffset === 0) return this.#regularEnds(to - from, perDoc)
     const bytes = this.#file.copy(endsOffset + from * 4, (to - from) * 4)
     const ends = new Uint32Array(bytes.buffer)
     const first = this.#end(from - 1)
-    return first === 0 ? ends : ends.map((end) => end - first)
+    if (first > 0) for (let i = 0; i < ends.length; i += 1) ends[i] = (ends[i] ?? 0) - first
+    return ends
+  }
+
+  /** The ends of documents that all have as many values. */
+  #regularEnds(count: number, perDoc: number): Uint32Array {
+    if (this.#ends.length < count) {
+      this.#ends = new Uint32Array(count)
+      for (let i = 0; i < count; i += 1) this.#ends[i] = (i + 1) * perDoc
+    }
+    return this.#ends.subarray(0, count)
   }
 
   /** How many values there are up to and with this document. */

@@ -113,7 +113,15 @@ export class DictionaryReader {
   find(text: string): DictionaryEntry | undefined {
     const block = this.#blockOf(text)
     if (block < 0) return undefined
-    return this.#blockEntries(block).find((entry) => entry.text === text)
+    const wanted = Buffer.from(text, this.#encoding)
+    const walk = this.#openBlock(block)
+    for (let ordinal = block * BLOCK_TEXTS; ordinal < this.#endOf(block); ordinal += 1) {
+      walk.next()
+      if (!walk.isAt(wanted)) continue
+      const { docFreq, offset, length } = walk
+      return { text, ordinal, docFreq, offset, length }
+    }
+    return undefined
   }
 
   /** The number of texts below this one, which is the ordinal of the first that is not. */
@@ -126,9 +134,10 @@ export class DictionaryReader {
   }
 
   at(ordinal: number): string {
-    const entry = this.#blockEntries(Math.floor(ordinal / BLOCK_TEXTS))[ordinal % BLOCK_TEXTS]
-    if (entry === undefined) throw this.#file.corruption()
-    return entry.text
+    if (ordinal < 0 || ordinal >= this.count) throw this.#file.corruption()
+    const walk = this.#openBlock(Math.floor(ordinal / BLOCK_TEXTS))
+    for (let i = ordinal % BLOCK_TEXTS; i >= 0; i -= 1) walk.next()
+    return walk.text(this.#encoding)
   }
 
   /** From the first text that is not below `from`, in order. */
@@ -151,26 +160,69 @@ export class DictionaryReader {
   }
 
   #blockEntries(block: number): DictionaryEntry[] {
-    const start = this.#starts[block] ?? 0
-    const length = (this.#starts[block + 1] ?? 0) - start
-    this.#file.seek(start, length)
-    const reader = new ByteReader(this.#file.view, this.#file.at)
-    const first = block * BLOCK_TEXTS
+    const walk = this.#openBlock(block)
     const entries: DictionaryEntry[] = []
-    let offset = reader.varint()
-    let bytes = Buffer.alloc(64)
-    for (let ordinal = first; ordinal < Math.min(first + BLOCK_TEXTS, this.count); ordinal += 1) {
-      const shared = reader.varint()
-      const suffix = reader.take(reader.varint())
-      const total = shared + suffix.length
-      if (total > bytes.length) bytes = Buffer.concat([bytes], total * 2)
-      bytes.set(suffix, shared)
-      const docFreq = this.#hasPostings ? reader.varint() : 0
-      const postingsBytes = this.#hasPostings ? reader.varint() : 0
-      const text = bytes.toString(this.#encoding, 0, total)
-      entries.push({ text, ordinal, docFreq, offset, length: postingsBytes })
-      offset += postingsBytes
+    for (let ordinal = block * BLOCK_TEXTS; ordinal < this.#endOf(block); ordinal += 1) {
+      walk.next()
+      const { docFreq, offset, length } = walk
+      entries.push({ text: walk.text(this.#encoding), ordinal, docFreq, offset, length })
     }
     return entries
+  }
+
+  #openBlock(block: number): BlockWalk {
+    const start = this.#starts[block] ?? 0
+    this.#file.seek(start, (this.#starts[block + 1] ?? 0) - start)
+    return new BlockWalk(new ByteReader(this.#file.view, this.#file.at), this.#hasPostings)
+  }
+
+  /** The ordinal behind the last of the block. */
+  #endOf(block: number): number {
+    return Math.min((block + 1) * BLOCK_TEXTS, this.count)
+  }
+}
+
+/** Text after text through one block, as bytes: most are only passed on the way to another. */
+class BlockWalk {
+  docFreq = 0
+  offset = 0
+  length = 0
+  readonly #reader: ByteReader
+  readonly #hasPostings: boolean
+  #bytes = Buffer.allocUnsafe(64)
+  #total = 0
+
+  constructor(reader: ByteReader, hasPostings: boolean) {
+    this.#reader = reader
+    this.#hasPostings = hasPostings
+    this.offset = reader.varint()
+  }
+
+  next(): void {
+    const reader = this.#reader
+    const shared = reader.varint()
+    const own = reader.varint()
+    const total = shared + own
+    if (total > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], total * 2)
+    const bytes = this.#bytes
+    for (let at = shared; at < total; at += 1) bytes[at] = reader.byte()
+    this.#total = total
+    if (!this.#hasPostings) return
+    this.offset += this.length
+    this.docFreq = reader.varint()
+    this.length = reader.varint()
+  }
+
+  isAt(wanted: Uint8Array): boolean {
+    if (wanted.length !== this.#total) return false
+    // From the end: texts of a block begin alike.
+    for (let at = this.#total - 1; at >= 0; at -= 1) {
+      if (wanted[at] !== this.#bytes[at]) return false
+    }
+    return true
+  }
+
+  text(encoding: DictionaryEncoding): string {
+    return this.#bytes.toString(encoding, 0, this.#total)
   }
 }

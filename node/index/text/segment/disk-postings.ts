@@ -15,40 +15,49 @@ export interface PostingsPlace {
   readonly length: number
 }
 
+/** Where the blocks of a term are, and what is known of them. */
+interface BlockTable {
+  readonly lastDocs: Uint32Array
+  /** Where each block's bytes begin; one more for the end of the last. */
+  readonly blockStarts: Float64Array
+  /** Empty unless the field has positions. */
+  readonly positionStarts: Float64Array
+  readonly impacts: Impacts
+}
+
 export class DiskPostings implements PostingsSource {
   readonly docFreq: number
   readonly blockCount: number
-  readonly lastDocs: Uint32Array
-  readonly impacts: Impacts | undefined
   readonly #file: SegmentFile
   readonly #place: PostingsPlace
-  /** Where each block's bytes begin; one more for the end of the last. */
-  readonly #blockStarts: Float64Array
-  /** Empty unless the field has positions. */
-  readonly #positionStarts: Float64Array
+  /** Undefined for a term with less than a block, which has no description. */
+  readonly #table: BlockTable | undefined
+  #tailLastDocs: Uint32Array | undefined
 
   constructor(file: SegmentFile, place: PostingsPlace, hasPositions: boolean) {
     this.#file = file
     this.#place = place
     this.docFreq = place.docFreq
     this.blockCount = Math.ceil(place.docFreq / BLOCK_LENGTH)
-    this.lastDocs = new Uint32Array(this.blockCount)
-    this.#blockStarts = new Float64Array(this.blockCount + 1)
-    this.#positionStarts = new Float64Array(hasPositions ? this.blockCount + 1 : 0)
-    this.impacts = place.docFreq < BLOCK_LENGTH ? this.#describeShort() : this.#readMeta()
+    this.#table = place.docFreq < BLOCK_LENGTH ? undefined : this.#readTable(hasPositions)
   }
 
-  /** The size of what this object keeps of the term. */
-  get bytesInMemory(): number {
-    const impactBytes = (this.impacts?.freqs.length ?? 0) * 9
-    return 200 + this.blockCount * 24 + impactBytes
+  get impacts(): Impacts | undefined {
+    return this.#table?.impacts
+  }
+
+  /** Of a short term only decoding tells it, which a merge has no need of. */
+  get lastDocs(): Uint32Array {
+    if (this.#table !== undefined) return this.#table.lastDocs
+    this.#tailLastDocs ??= this.#lastDocOfTail()
+    return this.#tailLastDocs
   }
 
   decodeDocs(block: number, docs: Uint32Array): number {
     const start = this.#seekBlock(block)
     if (block * BLOCK_LENGTH + BLOCK_LENGTH > this.docFreq) return this.#decodeTail(block, docs)
     unpackBlock(this.#file.view, start + 2, this.#file.view[start] ?? 0, docs)
-    let doc = block === 0 ? -1 : (this.lastDocs[block - 1] ?? 0)
+    let doc = this.#lastDocBefore(block)
     for (let i = 0; i < BLOCK_LENGTH; i += 1) {
       doc += (docs[i] ?? 0) + 1
       docs[i] = doc
@@ -69,29 +78,39 @@ export class DiskPostings implements PostingsSource {
 
   decodePositions(block: number, freqs: Uint32Array, out: PositionBlock): void {
     const count = Math.min(BLOCK_LENGTH, this.docFreq - block * BLOCK_LENGTH)
-    if (this.docFreq < BLOCK_LENGTH) {
+    if (this.#table === undefined) {
       this.#seekBlock(0)
       const reader = new ByteReader(this.#file.view, this.#file.at)
       for (let i = 0; i < count; i += 1) if (reader.varint() % 2 === 0) reader.varint()
-      out.read(reader, freqs, count)
+      out.read({ bytes: this.#file.view, at: reader.at }, freqs, count)
       return
     }
-    const start = this.#positionStarts[block] ?? 0
-    this.#file.seek(start, (this.#positionStarts[block + 1] ?? 0) - start)
-    out.read(new ByteReader(this.#file.view, this.#file.at), freqs, count)
+    const { positionStarts } = this.#table
+    const start = positionStarts[block] ?? 0
+    this.#file.seek(start, (positionStarts[block + 1] ?? 0) - start)
+    out.read({ bytes: this.#file.view, at: this.#file.at }, freqs, count)
   }
 
   #seekBlock(block: number): number {
-    const start = this.#blockStarts[block] ?? 0
-    this.#file.seek(start, (this.#blockStarts[block + 1] ?? 0) - start)
+    if (this.#table === undefined) {
+      this.#file.seek(this.#place.offset, this.#place.length)
+      return this.#file.at
+    }
+    const { blockStarts } = this.#table
+    const start = blockStarts[block] ?? 0
+    this.#file.seek(start, (blockStarts[block + 1] ?? 0) - start)
     return this.#file.at
+  }
+
+  #lastDocBefore(block: number): number {
+    return block === 0 ? -1 : (this.#table?.lastDocs[block - 1] ?? -1)
   }
 
   /** The last block, shorter than the others: after `#seekBlock`. */
   #decodeTail(block: number, docs?: Uint32Array, freqs?: Uint32Array): number {
     const reader = new ByteReader(this.#file.view, this.#file.at)
     const count = this.docFreq - block * BLOCK_LENGTH
-    let doc = block === 0 ? -1 : (this.lastDocs[block - 1] ?? 0)
+    let doc = this.#lastDocBefore(block)
     for (let i = 0; i < count; i += 1) {
       const value = reader.varint()
       const freq = value % 2 === 1 ? 1 : reader.varint()
@@ -102,17 +121,14 @@ export class DiskPostings implements PostingsSource {
     return count
   }
 
-  /** A term with less than a block has no description: its block is found by decoding it. */
-  #describeShort(): undefined {
-    const { offset, length } = this.#place
-    this.#blockStarts[0] = offset
-    this.#blockStarts[1] = offset + length
+  #lastDocOfTail(): Uint32Array {
     const docs = new Uint32Array(BLOCK_LENGTH)
     const count = this.decodeDocs(0, docs)
-    this.lastDocs[0] = docs[count - 1] ?? 0
+    return docs.slice(count - 1, count)
   }
 
-  #readMeta(): Impacts {
+  #readTable(hasPositions: boolean): BlockTable {
+    const { blockCount } = this
     const { offset, length } = this.#place
     this.#file.seek(offset, Math.min(length, 8))
     const head = new ByteReader(this.#file.view, this.#file.at)
@@ -120,26 +136,28 @@ export class DiskPostings implements PostingsSource {
     const metaAt = offset + head.at - this.#file.at
     this.#file.seek(metaAt, metaBytes)
     const reader = new ByteReader(this.#file.view, this.#file.at)
-    const hasPositions = this.#positionStarts.length > 0
-    const impacts = new ImpactsBuilder(this.blockCount)
+    const lastDocs = new Uint32Array(blockCount)
+    const blockStarts = new Float64Array(blockCount + 1)
+    const positionStarts = new Float64Array(hasPositions ? blockCount + 1 : 0)
+    const impacts = new ImpactsBuilder(blockCount)
     let doc = -1
     let start = metaAt + metaBytes
     let positions = 0
-    for (let block = 0; block < this.blockCount; block += 1) {
+    for (let block = 0; block < blockCount; block += 1) {
       doc += reader.varint()
-      this.lastDocs[block] = doc
-      this.#blockStarts[block] = start
+      lastDocs[block] = doc
+      blockStarts[block] = start
       start += reader.varint()
-      if (hasPositions) this.#positionStarts[block] = positions
+      if (hasPositions) positionStarts[block] = positions
       if (hasPositions) positions += reader.varint()
       impacts.readBlock(block, reader)
     }
-    this.#blockStarts[this.blockCount] = start
-    if (hasPositions) this.#positionStarts[this.blockCount] = positions
-    for (let i = 0; i < this.#positionStarts.length; i += 1) {
-      this.#positionStarts[i] = (this.#positionStarts[i] ?? 0) + start
+    blockStarts[blockCount] = start
+    if (hasPositions) positionStarts[blockCount] = positions
+    for (let i = 0; i < positionStarts.length; i += 1) {
+      positionStarts[i] = (positionStarts[i] ?? 0) + start
     }
-    return impacts.build()
+    return { lastDocs, blockStarts, positionStarts, impacts: impacts.build() }
   }
 }
 

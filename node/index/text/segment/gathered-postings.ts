@@ -8,6 +8,13 @@ const INSERTION_MAX = 24
 const SCATTER_RATIO = 16
 const BLOCKS_PER_SLICE = 32
 
+interface PostingsRun {
+  readonly from: number
+  readonly to: number
+  readonly order: Uint32Array | undefined
+  readonly hasPositions: boolean
+}
+
 /** One term's postings from several segments, brought into the order of the new documents. */
 export class GatheredPostings {
   readonly #docs = new GrowableUint32()
@@ -37,30 +44,53 @@ export class GatheredPostings {
     hasPositions: boolean,
   ): Generator<void, void> {
     for (let block = 0; block < source.blockCount; block += 1) {
-      const count = source.decodeDocs(block, this.#blockDocs)
-      source.decodeFreqs(block, this.#blockFreqs)
-      if (hasPositions) source.decodePositions(block, this.#blockFreqs, this.#block)
-      for (let i = 0; i < count; i += 1) {
-        const doc = docMap[this.#blockDocs[i] ?? 0] ?? -1
-        if (doc >= 0) this.#add(doc, i, hasPositions)
-      }
+      this.gatherBlock(source, block, { docMap, hasPositions })
       if (block % BLOCKS_PER_SLICE === BLOCKS_PER_SLICE - 1) yield
+    }
+  }
+
+  gatherBlock(
+    source: PostingsSource,
+    block: number,
+    { docMap, hasPositions }: { readonly docMap: Int32Array; readonly hasPositions: boolean },
+  ): void {
+    const count = source.decodeDocs(block, this.#blockDocs)
+    source.decodeFreqs(block, this.#blockFreqs)
+    if (hasPositions) source.decodePositions(block, this.#blockFreqs, this.#block)
+    for (let i = 0; i < count; i += 1) {
+      const doc = docMap[this.#blockDocs[i] ?? 0] ?? -1
+      if (doc >= 0) this.#add(doc, i, hasPositions)
     }
   }
 
   *write(writer: PostingsWriter, docCount: number, hasPositions: boolean): Generator<void, void> {
     const order = this.#order(docCount)
+    const slice = BLOCK_LENGTH * BLOCKS_PER_SLICE
+    for (let from = 0; from < this.#docs.length; from += slice) {
+      if (from > 0) yield
+      const to = Math.min(from + slice, this.#docs.length)
+      this.#writeSome(writer, { from, to, order, hasPositions })
+    }
+  }
+
+  /** As `write`, for a list that needs no slices. */
+  writeShort(writer: PostingsWriter, docCount: number, hasPositions: boolean): void {
+    const order = this.#order(docCount)
+    this.#writeSome(writer, { from: 0, to: this.#docs.length, order, hasPositions })
+  }
+
+  #writeSome(writer: PostingsWriter, { from, to, order, hasPositions }: PostingsRun): void {
     const docs = this.#docs.values
     const freqs = this.#freqs.values
-    for (let i = 0; i < this.#docs.length; i += 1) {
+    const starts = this.#starts.values
+    const positions = this.#positions.values
+    for (let i = from; i < to; i += 1) {
       const at = order === undefined ? i : (order[i] ?? 0)
       const freq = freqs[at] ?? 0
       writer.add(docs[at] ?? 0, freq)
-      if (hasPositions) {
-        const start = this.#starts.values[at] ?? 0
-        writer.addPositions(this.#positions.values, start, start + freq)
-      }
-      if (i % (BLOCK_LENGTH * BLOCKS_PER_SLICE) === BLOCK_LENGTH * BLOCKS_PER_SLICE - 1) yield
+      if (!hasPositions) continue
+      const start = starts[at] ?? 0
+      writer.addPositions(positions, start, start + freq)
     }
   }
 

@@ -53,7 +53,8 @@ export class MemoryColumn implements ColumnReader {
 
   read(from: number, to: number): ColumnChunk {
     const start = this.#end(from - 1)
-    const ends = Uint32Array.from({ length: to - from }, (_, i) => this.#end(from + i) - start)
+    const ends = new Uint32Array(to - from)
+    for (let i = 0; i < ends.length; i += 1) ends[i] = this.#end(from + i) - start
     const values = this.#values.values.slice(start, this.#end(to - 1))
     if (this.#ranks === undefined) return { values, ends }
     let first = 0

@@ -6,10 +6,10 @@ import { MemoryColumn, type TermRanks } from './memory-column.ts'
 import { MemoryPostingsPool } from './memory-postings.ts'
 import type { PostingsSource } from './postings-source.ts'
 import type { SegmentField, SegmentFieldKind } from './segment.ts'
-import { compareTexts, sortInSlices } from './sliced-sort.ts'
 import { byteOfLength, lengthOfByte } from './small-float.ts'
+import { TextOrder } from './text-order.ts'
 
-/** A rough price of a term: its string, the map's entry, and the arrays beside it. */
+/** A rough price of a term without its characters: the map's entry, and the arrays beside it. */
 const TERM_BYTES = 120
 
 export class MemoryField implements SegmentField, TermRanks {
@@ -21,14 +21,16 @@ export class MemoryField implements SegmentField, TermRanks {
   #norms = new Uint8Array(0)
   readonly #terms = new Map<string, number>()
   readonly #texts: string[] = []
+  /** As if of one byte a character. */
+  #textBytes = 0
   readonly #postings = new MemoryPostingsPool()
   /** Of the document being added: the frequency and the next free position by term. */
   readonly #freqs = new GrowableUint32()
   readonly #nextPositions = new GrowableUint32()
   readonly #tokenTerms = new GrowableUint32()
   readonly #docTerms = new GrowableUint32()
-  /** Terms in order and the place of each in it; of the first `sorted.length` terms. */
-  #sorted: number[] = []
+  readonly #order = new TextOrder(this.#texts)
+  /** The place of each term in the order; of the first `ranks.length` terms. */
   #ranks = new Uint32Array(0)
   #lastDoc = -1
 
@@ -41,7 +43,8 @@ export class MemoryField implements SegmentField, TermRanks {
 
   get bytes(): number {
     const columnBytes = this.column?.bytes ?? 0
-    return this.#norms.length + this.#postings.bytes + this.#texts.length * TERM_BYTES + columnBytes
+    const termBytes = this.#texts.length * TERM_BYTES + this.#textBytes
+    return this.#norms.length + this.#postings.bytes + termBytes + columnBytes
   }
 
   add(doc: number, field: IndexableField): void {
@@ -84,9 +87,9 @@ export class MemoryField implements SegmentField, TermRanks {
   }
 
   *entriesFrom(term: string): Generator<DictionaryEntry, void> {
-    this.#sort()
-    for (let rank = this.lowerBound(term); rank < this.#sorted.length; rank += 1) {
-      yield this.#entry(this.#sorted[rank] ?? 0)
+    const sorted = this.#order.sorted()
+    for (let rank = this.#order.lowerBound(term); rank < sorted.length; rank += 1) {
+      yield this.#entry(sorted[rank] ?? 0)
     }
   }
 
@@ -101,40 +104,25 @@ export class MemoryField implements SegmentField, TermRanks {
   }
 
   at(ordinal: number): string {
-    this.#sort()
-    return this.#texts[this.#sorted[ordinal] ?? 0] ?? ''
+    return this.#texts[this.#order.sorted()[ordinal] ?? 0] ?? ''
   }
 
   rankOf(term: number): number {
-    this.#sort()
+    if (this.#ranks.length < this.#texts.length) {
+      const sorted = this.#order.sorted()
+      this.#ranks = new Uint32Array(sorted.length)
+      for (let rank = 0; rank < sorted.length; rank += 1) this.#ranks[sorted[rank] ?? 0] = rank
+    }
     return this.#ranks[term] ?? 0
   }
 
   lowerBound(term: string): number {
-    this.#sort()
-    let low = 0
-    let high = this.#sorted.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.#texts[this.#sorted[middle] ?? 0] ?? '') < term) low = middle + 1
-      else high = middle
-    }
-    return low
+    return this.#order.lowerBound(term)
   }
 
-  /** Sorts the terms; whole, unless a merge drives it in slices. */
-  *sortTerms(): Generator<void, void> {
-    if (this.#sorted.length === this.#texts.length) return
-    const sorted = this.#texts.map((_, id) => id)
-    const texts = this.#texts
-    yield* sortInSlices(sorted, (a, b) => compareTexts(texts[a] ?? '', texts[b] ?? ''))
-    this.#sorted = sorted
-    this.#ranks = new Uint32Array(sorted.length)
-    for (const [rank, id] of sorted.entries()) this.#ranks[id] = rank
-  }
-
-  #sort(): void {
-    for (const _ of this.sortTerms());
+  /** What would be done for the first walk of the terms, in slices. */
+  sortTerms(): Generator<void, void> {
+    return this.#order.update()
   }
 
   #entry(id: number): DictionaryEntry {
@@ -152,6 +140,7 @@ export class MemoryField implements SegmentField, TermRanks {
     const id = this.#texts.length
     this.#terms.set(wellFormed, id)
     this.#texts.push(wellFormed)
+    this.#textBytes += wellFormed.length
     this.#postings.newTerm()
     this.#freqs.push(0)
     this.#nextPositions.push(0)

@@ -87,8 +87,8 @@ export class MemoryPostingsPool {
 class MemoryPostings implements PostingsSource {
   readonly docFreq: number
   readonly blockCount: number
-  readonly lastDocs: Uint32Array
   readonly impacts = undefined
+  #lastDocs: Uint32Array | undefined
   readonly #pool: Uint32Array
   readonly #positions: Uint32Array
   readonly #start: number
@@ -103,11 +103,17 @@ class MemoryPostings implements PostingsSource {
     this.#start = place.start
     this.docFreq = place.count
     this.blockCount = Math.ceil(place.count / BLOCK_LENGTH)
-    this.lastDocs = new Uint32Array(this.blockCount)
+  }
+
+  get lastDocs(): Uint32Array {
+    if (this.#lastDocs !== undefined) return this.#lastDocs
+    const lastDocs = new Uint32Array(this.blockCount)
     for (let block = 0; block < this.blockCount; block += 1) {
-      const last = Math.min((block + 1) * BLOCK_LENGTH, place.count) - 1
-      this.lastDocs[block] = pool[place.start + last * WORDS] ?? 0
+      const last = Math.min((block + 1) * BLOCK_LENGTH, this.docFreq) - 1
+      lastDocs[block] = this.#pool[this.#start + last * WORDS] ?? 0
     }
+    this.#lastDocs = lastDocs
+    return lastDocs
   }
 
   decodeDocs(block: number, docs: Uint32Array): number {

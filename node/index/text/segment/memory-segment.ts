@@ -2,7 +2,7 @@ import type { IndexableDocument } from '../indexable-document.ts'
 import { GrowableFloat64 } from './growable.ts'
 import { MemoryField } from './memory-field.ts'
 import type { Segment } from './segment.ts'
-import { compareTexts, sortInSlices } from './sliced-sort.ts'
+import { TextOrder } from './text-order.ts'
 
 /** A rough price of a key: its string and the entry of the map. */
 const KEY_BYTES = 80
@@ -15,7 +15,7 @@ export class MemorySegment implements Segment {
   readonly #docs = new Map<string, number>()
   readonly #expiries = new GrowableFloat64()
   readonly #fields = new Map<string, MemoryField>()
-  #ordered: number[] = []
+  readonly #order = new TextOrder(this.#keys)
 
   get docCount(): number {
     return this.#keys.length
@@ -68,15 +68,12 @@ export class MemorySegment implements Segment {
   }
 
   *prepareMerge(): Generator<void, void> {
-    const keys = this.#keys
-    this.#ordered = keys.map((_, doc) => doc)
-    yield* sortInSlices(this.#ordered, (a, b) => compareTexts(keys[a] ?? '', keys[b] ?? ''))
+    yield* this.#order.update()
     for (const field of this.#fields.values()) yield* field.sortTerms()
   }
 
-  /** After `prepareMerge`. */
   *keysInOrder(): Generator<{ text: string; ordinal: number }, void> {
-    for (const doc of this.#ordered) yield { text: this.#keys[doc] ?? '', ordinal: doc }
+    for (const doc of this.#order.sorted()) yield { text: this.#keys[doc] ?? '', ordinal: doc }
   }
 
   docsWithPrefix(prefix: string, visit: (doc: number) => void): void {

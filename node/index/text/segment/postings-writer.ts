@@ -13,7 +13,10 @@ export interface PostingsFieldOptions {
   readonly norms: Uint8Array
 }
 
-/** Gathers one term after the other: `add` each document in order, then `finish`. */
+/** Bytes of ended terms are handed on in pieces of about this size. */
+const PENDING_BYTES_MAX = 32 * 1024
+
+/** Gathers one term after the other: `add` each document in order, then `endTerm`. */
 export class PostingsWriter {
   readonly #options: PostingsFieldOptions
   readonly #docs = new Uint32Array(BLOCK_LENGTH)
@@ -22,6 +25,7 @@ export class PostingsWriter {
   readonly #meta = new ByteBuffer()
   readonly #blocks = new ByteBuffer()
   readonly #positions = new ByteBuffer()
+  readonly #pending = new ByteBuffer()
   readonly #leastNorms = new Uint16Array(IMPACT_FREQ_MAX + 1)
   #count = 0
   #blockCount = 0
@@ -53,25 +57,37 @@ export class PostingsWriter {
     }
   }
 
-  /** Calls `write` with the pieces, whose bytes it must take before it returns. */
-  finish(write: (bytes: Uint8Array) => void): void {
-    const isShort = this.docFreq < BLOCK_LENGTH
-    if (this.#count > 0) this.#endBlock()
-    if (!isShort) {
-      const head = new ByteBuffer()
-      head.writeVarint(this.#meta.length)
-      write(head.view())
-      write(this.#meta.view())
+  /** The bytes of ended terms that have not been taken yet. */
+  get pendingBytes(): number {
+    return this.#pending.length
+  }
+
+  endTerm(): void {
+    const pending = this.#pending
+    if (this.#blockCount === 0 && this.#count < BLOCK_LENGTH) {
+      this.#writeTail(pending)
+    } else {
+      if (this.#count > 0) this.#endBlock()
+      pending.writeVarint(this.#meta.length)
+      pending.write(this.#meta.view())
+      pending.write(this.#blocks.view())
     }
-    write(this.#blocks.view())
-    write(this.#positions.view())
+    pending.append(this.#positions)
     this.#clear()
+  }
+
+  /** Calls `write`, which must take the bytes before it returns, if there are many or `isEnd`. */
+  drain(write: (bytes: Uint8Array) => void, isEnd: boolean): void {
+    if (!isEnd && this.#pending.length < PENDING_BYTES_MAX) return
+    write(this.#pending.view())
+    this.#pending.clear()
   }
 
   #clear(): void {
     this.#meta.clear()
     this.#blocks.clear()
     this.#positions.clear()
+    this.#count = 0
     this.#blockCount = 0
     this.#lastDoc = -1
     this.#positionsStart = 0
@@ -81,7 +97,7 @@ export class PostingsWriter {
     const start = this.#blocks.length
     const before = this.#lastDoc
     if (this.#count === BLOCK_LENGTH) this.#packBlock()
-    else this.#writeTail()
+    else this.#writeTail(this.#blocks)
     this.#lastDoc = this.#docs[this.#count - 1] ?? 0
     this.#meta.writeVarint(this.#lastDoc - before)
     this.#meta.writeVarint(this.#blocks.length - start)
@@ -110,12 +126,12 @@ export class PostingsWriter {
     blocks.length += packedBytes(freqBits)
   }
 
-  #writeTail(): void {
+  #writeTail(out: ByteBuffer): void {
     this.#fillDeltas()
     for (let i = 0; i < this.#count; i += 1) {
       const freq = this.#freqs[i] ?? 1
-      this.#blocks.writeVarint((this.#deltas[i] ?? 0) * 2 + (freq === 1 ? 1 : 0))
-      if (freq !== 1) this.#blocks.writeVarint(freq)
+      out.writeVarint((this.#deltas[i] ?? 0) * 2 + (freq === 1 ? 1 : 0))
+      if (freq !== 1) out.writeVarint(freq)
     }
   }
 

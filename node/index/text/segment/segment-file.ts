@@ -205,7 +205,7 @@ export class SegmentFile {
     if (start < 0 || start >= this.#dataBytes) throw this.corruption()
     const page = this.#read(start, Math.min(PAGE_BYTES, this.#dataBytes - start))
     if (checksum(page) !== readUint32(this.#sums, number * 4)) throw this.corruption()
-    this.#cache.put(key, page)
+    this.#cache.put(key, page, page.length)
     return page
   }
 

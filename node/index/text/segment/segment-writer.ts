@@ -12,11 +12,14 @@ import { PostingsWriter } from './postings-writer.ts'
 import type { Segment, SegmentField } from './segment.ts'
 import type { SegmentOutput } from './segment-file.ts'
 import { lengthOfByte } from './small-float.ts'
+import { TextMerge } from './text-merge.ts'
 
 const DOCS_PER_SLICE = 1024
 const POSTINGS_PER_SLICE = 4096
 /** A term costs about as much as this many postings. */
 const TERM_COST = 16
+/** Shorter lists are not worth a generator. */
+const SHORT_MAX = 128
 
 export interface SegmentInput {
   readonly segment: Segment
@@ -91,12 +94,13 @@ class Merge {
   *#writeKeys(): Generator<void, { keys: DictionaryPlace; filter: SegmentDescription['filter'] }> {
     const writer = new DictionaryWriter('latin1')
     const filter = newKeyFilter(this.#docCount)
-    const merged = mergeByText(this.#segments.map((segment) => segment.keysInOrder()))
+    const merge = new TextMerge(this.#segments.map((segment) => segment.keysInOrder()))
     let next = 0
-    for (const { items, sources } of merged) {
-      for (const [i, source] of sources.entries()) {
+    while (merge.next()) {
+      for (let i = 0; i < merge.sources.length; i += 1) {
+        const source = merge.sources[i] ?? 0
         const docMap = must(this.#docMaps[source], 'the map of a source')
-        const { text, ordinal } = must(items[i], 'an item of each source')
+        const { text, ordinal } = must(merge.items[i], 'an item of each source')
         if (docMap[ordinal] === -1) continue
         docMap[ordinal] = next
         this.#sourceOf[next] = source
@@ -182,40 +186,49 @@ class Merge {
     const writer = new PostingsWriter({ hasPositions, norms })
     const ordinals = fields.map((field) => new Uint32Array(field?.column?.ordinalCount ?? 0))
     const rankOf = fields.map(() => 0)
+    const write = (bytes: Uint8Array): void => this.#out.write(bytes)
     let count = 0
-    for (const { items, sources } of mergeByText(
-      fields.map((field) => field?.entriesFrom('') ?? []),
-    )) {
-      yield* this.#gather(fields, { items, sources }, hasPositions)
-      for (const source of sources) {
+    const merge = new TextMerge(fields.map((field) => field?.entriesFrom('') ?? []))
+    while (merge.next()) {
+      yield* this.#gather(fields, merge, hasPositions)
+      for (const source of merge.sources) {
         const rank = rankOf[source] ?? 0
         rankOf[source] = rank + 1
         const map = ordinals[source]
         if (map !== undefined && rank < map.length) map[rank] = count
       }
-      if (this.#gathered.length === 0) continue
-      count += 1
       const docFreq = this.#gathered.length
-      yield* this.#gathered.write(writer, this.#docCount, hasPositions)
-      const offset = this.#out.offset
-      writer.finish((bytes) => this.#out.write(bytes))
-      const text = must(items[0], 'a term').text
-      dictionary.add(text, { docFreq, offset, length: this.#out.offset - offset })
+      if (docFreq === 0) continue
+      count += 1
+      if (docFreq <= SHORT_MAX) this.#gathered.writeShort(writer, this.#docCount, hasPositions)
+      else yield* this.#gathered.write(writer, this.#docCount, hasPositions)
+      const before = writer.pendingBytes
+      const offset = this.#out.offset + before
+      writer.endTerm()
+      const { text } = must(merge.items[0], 'a term')
+      dictionary.add(text, { docFreq, offset, length: writer.pendingBytes - before })
+      writer.drain(write, false)
     }
+    writer.drain(write, true)
     return { place: dictionary.finish(this.#out), ordinals }
   }
 
   *#gather(
     fields: readonly (SegmentField | undefined)[],
-    group: MergeGroup<DictionaryEntry>,
+    merge: TextMerge<DictionaryEntry>,
     hasPositions: boolean,
   ): Generator<void, void> {
     this.#gathered.clear()
-    for (const [i, source] of group.sources.entries()) {
+    for (let i = 0; i < merge.sources.length; i += 1) {
+      const source = merge.sources[i] ?? 0
       const field = must(fields[source], 'the field of a source')
       const docMap = must(this.#docMaps[source], 'the map of a source')
-      const postings = field.postings(must(group.items[i], 'an entry of each source'))
-      yield* this.#gathered.gather(postings, docMap, hasPositions)
+      const postings = field.postings(must(merge.items[i], 'an entry of each source'))
+      if (postings.blockCount === 1) {
+        this.#gathered.gatherBlock(postings, 0, { docMap, hasPositions })
+      } else {
+        yield* this.#gathered.gather(postings, docMap, hasPositions)
+      }
       this.#cost += postings.docFreq + TERM_COST
     }
     if (this.#cost < POSTINGS_PER_SLICE) return
@@ -280,38 +293,5 @@ class Merge {
 
   #source(doc: number): Segment {
     return must(this.#segments[this.#sourceOf[doc] ?? 0], 'the segment of a document')
-  }
-}
-
-interface MergeGroup<Item> {
-  readonly items: readonly Item[]
-  readonly sources: readonly number[]
-}
-
-/** Walks sorted lists together: the items with the least text, and the list each is from. */
-function* mergeByText<Item extends { readonly text: string }>(
-  lists: readonly Iterable<Item>[],
-): Generator<MergeGroup<Item>, void> {
-  const walks = lists.map((list) => list[Symbol.iterator]())
-  const heads = walks.map((walk) => walk.next())
-  for (;;) {
-    let least: string | undefined
-    for (const head of heads) {
-      if (head.done !== true && (least === undefined || head.value.text < least)) {
-        least = head.value.text
-      }
-    }
-    if (least === undefined) return
-    const items: Item[] = []
-    const sources: number[] = []
-    for (let source = 0; source < heads.length; source += 1) {
-      for (let head = heads[source]; head?.done === false && head.value.text === least;) {
-        items.push(head.value)
-        sources.push(source)
-        head = must(walks[source], 'a walk of each list').next()
-        heads[source] = head
-      }
-    }
-    yield { items, sources }
   }
 }

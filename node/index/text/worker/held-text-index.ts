@@ -8,12 +8,11 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../../../../lib/assert.ts'
-import type { Clock } from '../../../../lib/clock.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { parseExact } from '../../../document/exact-json.ts'
 import { isJsonObject } from '../../../document/json-object.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
-import { TextIndex } from '../engine/text-index.ts'
+import { TextIndex, type TextIndexOptions } from '../engine/text-index.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import { FieldMapping } from '../mapping/field-mapping.ts'
 import { unpackBatch, type DocumentBatch } from './document-batch.ts'
@@ -36,13 +35,13 @@ export class HeldTextIndex {
     this.index = index
     this.#schema = opened.schema
     this.#mapping = opened.mapping
-    this.#savedFields = fieldCountOf(opened.mapping)
+    this.#savedFields = opened.mapping.decisionCount
   }
 
   /** CORRUPTION if something is missing or damaged. */
-  static open({ directory, source }: RequestOf<'open'>, clock: Clock): HeldTextIndex {
+  static open({ directory, source }: RequestOf<'open'>, engine: EngineParts): HeldTextIndex {
     const opened = directory === undefined ? freshMapping(source) : openMapping(directory, source)
-    return new HeldTextIndex(directory, TextIndex.open({ directory, clock }), opened)
+    return new HeldTextIndex(directory, TextIndex.open({ directory, ...engine }), opened)
   }
 
   static remove(directory: string | undefined): void {
@@ -59,38 +58,71 @@ export class HeldTextIndex {
     this.#saveMapping()
   }
 
-  apply(batch: DocumentBatch): void {
-    const deletes: Uint8Array[] = []
-    const upserts: IndexableDocument[] = []
+  /** Steps take a millisecond or so; what a step has applied is found from then on. */
+  *applyInSteps(batch: DocumentBatch): Generator<void, void> {
+    let step = new Step()
     for (const { key, json, expiresAtMs } of unpackBatch(batch)) {
+      if (step.isFull) {
+        yield* this.#take(step, this.index.sequence)
+        step = new Step()
+      }
       if (json === undefined) {
-        deletes.push(key)
+        step.deletes.push(key)
         continue
       }
       const document = parseExact(asBuffer(json))
       assert(isJsonObject(document), 'a stored document is a JSON object')
-      upserts.push(this.#mapping.mapDocument(key, document, expiresAtMs))
+      step.upserts.push(this.#mapping.mapDocument(key, document, expiresAtMs))
+      step.bytes += json.length
     }
-    if (fieldCountOf(this.#mapping) !== this.#savedFields) this.#saveMapping()
-    this.index.apply({ sequence: batch.sequence, upserts, deletes })
+    yield* this.#take(step, batch.sequence)
   }
 
-  flush(sequence: number): void {
+  /** As a flush of the engine. */
+  *flushInSteps(sequence: number): Generator<void, void> {
     this.index.apply({ sequence, upserts: [], deletes: [] })
-    this.index.flush()
+    yield* this.#endFlush() // it began before
+    this.index.beginFlush()
+    yield* this.#endFlush()
+  }
+
+  *#endFlush(): Generator<void, void> {
+    for (; this.index.isFlushing; yield) this.index.maintain(0)
+  }
+
+  *#take(step: Step, sequence: number): Generator<void, void> {
+    // Decisions are only ever added, so that their number tells whether there are new ones.
+    if (this.#mapping.decisionCount !== this.#savedFields) this.#saveMapping()
+    this.index.apply({ sequence, upserts: step.upserts, deletes: step.deletes })
+    yield
+    for (; this.index.isFull; yield) this.index.maintain(0)
   }
 
   #saveMapping(): void {
     const fields = this.#mapping.toJSON()
-    this.#savedFields = Object.keys(fields.fields).length
+    this.#savedFields = this.#mapping.decisionCount
     if (this.#directory === undefined) return
     writeMapping(this.#directory, { schema: this.#schema, fields })
   }
 }
 
-/** Decisions are only ever added, so that their number tells whether there are new ones. */
-function fieldCountOf(mapping: FieldMapping): number {
-  return Object.keys(mapping.toJSON().fields).length
+/** What an engine is given besides its directory. */
+export type EngineParts = Pick<TextIndexOptions, 'clock' | 'memory'>
+
+const STEP_DOCUMENTS_MAX = 32
+const STEP_BYTES_MAX = 32 * 1024
+
+/** Documents that are applied together. */
+class Step {
+  readonly deletes: Uint8Array[] = []
+  readonly upserts: IndexableDocument[] = []
+  /** Of the documents' JSON. */
+  bytes = 0
+
+  get isFull(): boolean {
+    const count = this.deletes.length + this.upserts.length
+    return count >= STEP_DOCUMENTS_MAX || this.bytes >= STEP_BYTES_MAX
+  }
 }
 
 interface OpenedMapping {

@@ -16,6 +16,12 @@ import type { DocumentBatch } from './document-batch.ts'
 export type SchemaSource =
   { readonly kind: 'given'; readonly schema: TableSchema | undefined } | { readonly kind: 'stored' }
 
+/** What a worker is started with. */
+export interface TextWorkerSettings {
+  /** Of what its indexes share; see TextMemory. */
+  readonly memoryBytesMax: number
+}
+
 export interface TextIndexPlace {
   /** Undefined: in memory only. */
   readonly directory: string | undefined

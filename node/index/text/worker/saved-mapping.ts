@@ -9,7 +9,7 @@ import type { SavedFields } from '../mapping/field-registry.ts'
 import { checksum } from '../segment/byte-buffer.ts'
 
 const FILE = 'mapping'
-const FORMAT_VERSION = 1
+const FORMAT_VERSION = 2
 
 export interface SavedMapping {
   readonly schema: TableSchema | undefined

@@ -4,10 +4,17 @@
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { ServiceError, type ErrorCode } from '../../../../lib/errors.ts'
+import type { TextMemory } from '../engine/text-memory.ts'
 import { gatherTextStatistics, runTextSearch } from '../search/run-text-search.ts'
 import { HeldTextIndex } from './held-text-index.ts'
 import { STOP_REASONS, stoppedError } from './protocol.ts'
-import type { RequestOf, SentError, StopFlag, ToTextWorker } from './protocol.ts'
+import type {
+  RequestOf,
+  SentError,
+  StopFlag,
+  TextWorkerCallKind,
+  ToTextWorker,
+} from './protocol.ts'
 
 const CODE_BY_SYSTEM_ERROR: Readonly<Record<string, ErrorCode>> = {
   ENOSPC: 'DISK_FULL',
@@ -15,45 +22,59 @@ const CODE_BY_SYSTEM_ERROR: Readonly<Record<string, ErrorCode>> = {
   EIO: 'CORRUPTION',
 }
 
+/** Questions are answered at once, whatever else is under way; they change nothing. */
+export function isQuestion(kind: TextWorkerCallKind): boolean {
+  return kind === 'search' || kind === 'statistics' || kind === 'stats'
+}
+
+export interface TextIndexHostOptions {
+  readonly clock: Clock
+  readonly memory: TextMemory
+  onBroken(index: number, error: SentError): void
+}
+
 export class TextIndexHost {
-  readonly #clock: Clock
-  readonly #onBroken: (index: number, error: SentError) => void
+  readonly #with: TextIndexHostOptions
   readonly #indexes = new Map<number, HeldTextIndex>()
   readonly #broken = new Map<number, ServiceError>()
+  /** The indexes that may have something to flush or merge, the next one first. */
+  readonly #unsettled = new Set<number>()
 
-  constructor(clock: Clock, onBroken: (index: number, error: SentError) => void) {
-    this.#clock = clock
-    this.#onBroken = onBroken
+  constructor(options: TextIndexHostOptions) {
+    this.#with = options
   }
 
-  /** The answer to the call; throws a ServiceError alone. */
-  handle(message: ToTextWorker): unknown {
+  /**
+   * Carries out a call in steps of a millisecond or so and returns its answer; throws a
+   * ServiceError alone. Between the steps questions may be answered.
+   */
+  *handle(message: ToTextWorker): Generator<void, unknown> {
     const { index: id, kind } = message
     try {
-      return this.#handle(message)
+      return yield* this.#handle(message)
     } catch (error) {
       const failure = serviceErrorOf(error)
-      const isHarmless = kind === 'search' || kind === 'statistics' || kind === 'stats'
-      if (!isHarmless || failure.code === 'CORRUPTION') this.#break(id, failure)
+      if (!isQuestion(kind) || failure.code === 'CORRUPTION') this.#break(id, failure)
       throw failure
     }
   }
 
-  /** Flushes and merges for about `budgetMs` in each index; answers whether there is more to do. */
+  /** Flushes and merges for about `budgetMs`, in one index; answers whether there is more to do. */
   maintain(budgetMs: number): boolean {
-    let isMore = false
-    for (const [id, { index }] of this.#indexes) {
-      try {
-        if (index.maintain(budgetMs)) isMore = true
-      } catch (error) {
-        this.#break(id, serviceErrorOf(error))
-      }
+    const [id] = this.#unsettled
+    if (id === undefined) return false
+    this.#unsettled.delete(id)
+    try {
+      if (this.#indexes.get(id)?.index.maintain(budgetMs) === true) this.#unsettled.add(id)
+    } catch (error) {
+      this.#break(id, serviceErrorOf(error))
     }
-    return isMore
+    return this.#unsettled.size > 0
   }
 
-  #handle(message: ToTextWorker): unknown {
+  *#handle(message: ToTextWorker): Generator<void, unknown> {
     const { index: id, kind, request } = message
+    if (!isQuestion(kind)) this.#unsettled.add(id)
     switch (kind) {
       case 'open':
         return this.#open(id, request)
@@ -62,10 +83,9 @@ export class TextIndexHost {
       case 'setSchema':
         return this.#held(id).setSchema(request.schema)
       case 'apply':
-        this.#held(id).apply(request.batch)
-        return { checkpoint: this.#held(id).index.checkpoint }
+        return yield* this.#apply(id, request)
       case 'flush':
-        this.#held(id).flush(request.sequence)
+        yield* this.#held(id).flushInSteps(request.sequence)
         return { checkpoint: this.#held(id).index.checkpoint }
       case 'search':
         return this.#search(id, request)
@@ -83,9 +103,41 @@ export class TextIndexHost {
     }
   }
 
+  *#apply(id: number, { batch }: RequestOf<'apply'>): Generator<void, unknown> {
+    const held = this.#held(id)
+    for (const _ of held.applyInSteps(batch)) {
+      yield
+      yield* this.#makeRoom()
+    }
+    return { checkpoint: held.index.checkpoint }
+  }
+
+  /** Keeps the memory segments of all indexes within their bound: the largest are flushed. */
+  *#makeRoom(): Generator<void, void> {
+    while (this.#unflushedBytes() > this.#with.memory.segmentBytesMax) {
+      const [largest] = [...this.#indexes].toSorted(
+        ([, a], [, b]) => b.index.unflushedBytes - a.index.unflushedBytes,
+      )
+      if (largest === undefined) return
+      const [id, { index }] = largest
+      try {
+        index.beginFlush()
+        for (; index.isFlushing; yield) index.maintain(0)
+      } catch (error) {
+        this.#break(id, serviceErrorOf(error))
+      }
+    }
+  }
+
+  #unflushedBytes(): number {
+    let bytes = 0
+    for (const { index } of this.#indexes.values()) bytes += index.unflushedBytes
+    return bytes
+  }
+
   #open(id: number, request: RequestOf<'open'>): unknown {
     this.#close(id)
-    const held = HeldTextIndex.open(request, this.#clock)
+    const held = HeldTextIndex.open(request, this.#with)
     this.#indexes.set(id, held)
     return { checkpoint: held.index.checkpoint, documents: held.index.stats().documents }
   }
@@ -94,7 +146,7 @@ export class TextIndexHost {
     this.#close(id)
     HeldTextIndex.remove(directory)
     const source = { kind: 'given', schema } as const
-    this.#indexes.set(id, HeldTextIndex.open({ directory, source }, this.#clock))
+    this.#indexes.set(id, HeldTextIndex.open({ directory, source }, this.#with))
   }
 
   #search(id: number, { search, stop }: RequestOf<'search'>): unknown {
@@ -106,6 +158,7 @@ export class TextIndexHost {
   #close(id: number): undefined {
     this.#indexes.get(id)?.index.close()
     this.#indexes.delete(id)
+    this.#unsettled.delete(id)
     this.#broken.delete(id)
   }
 
@@ -113,7 +166,7 @@ export class TextIndexHost {
     if (this.#broken.has(id)) return
     this.#close(id)
     this.#broken.set(id, error)
-    this.#onBroken(id, { code: error.code, message: error.message })
+    this.#with.onBroken(id, { code: error.code, message: error.message })
   }
 
   #held(id: number): HeldTextIndex {

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { must } from '../../../../lib/assert.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import type { Log } from '../../../../lib/log.ts'
+import { TEXT_MEMORY_BYTES_DEFAULT } from '../engine/text-memory.ts'
 import { RemoteTextIndex } from './remote-text-index.ts'
 import { TextWorkerThread } from './text-worker-thread.ts'
 
@@ -16,6 +17,8 @@ export interface TextWorkerPoolOptions {
   readonly clock: Clock
   readonly log: Log
   readonly threads?: number
+  /** Of what all threads together keep of their indexes; see TextMemory. */
+  readonly memoryBytesMax?: number
 }
 
 /** The threads of a node's text indexes; each index lives in one of them for its whole life. */
@@ -24,9 +27,15 @@ export class TextWorkerPool implements AsyncDisposable {
   readonly #threads: readonly TextWorkerThread[]
   #nextIndex = 0
 
-  constructor({ clock, log, threads = defaultThreadCount() }: TextWorkerPoolOptions) {
+  constructor({
+    clock,
+    log,
+    threads = defaultThreadCount(),
+    memoryBytesMax = TEXT_MEMORY_BYTES_DEFAULT,
+  }: TextWorkerPoolOptions) {
     this.#clock = clock
-    this.#threads = Array.from({ length: threads }, () => new TextWorkerThread(log))
+    const settings = { memoryBytesMax: memoryBytesMax / threads }
+    this.#threads = Array.from({ length: threads }, () => new TextWorkerThread(log, settings))
   }
 
   /** A place for an index; nothing is open yet. */

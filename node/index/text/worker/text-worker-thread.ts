@@ -11,6 +11,7 @@ import type {
   RequestOf,
   SentError,
   TextWorkerCallKind,
+  TextWorkerSettings,
 } from './protocol.ts'
 
 const ENTRY = new URL('./text-worker.ts', import.meta.url)
@@ -33,14 +34,16 @@ export interface SentCall<Kind extends TextWorkerCallKind> {
 
 export class TextWorkerThread {
   readonly #log: Log
+  readonly #settings: TextWorkerSettings
   readonly #onBroken = new Map<number, (error: ServiceError) => void>()
   readonly #pending = new Map<number, Pending>()
   #worker: Worker | undefined
   #nextId = 1
   #isClosed = false
 
-  constructor(log: Log) {
+  constructor(log: Log, settings: TextWorkerSettings) {
     this.#log = log
+    this.#settings = settings
   }
 
   /** `listener` hears that the index failed, or that the thread died with it. */
@@ -78,7 +81,7 @@ export class TextWorkerThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(ENTRY, { name: 'text-index' })
+    const worker = new Worker(ENTRY, { name: 'text-index', workerData: this.#settings })
     let reason = 'it ended'
     worker.on('message', (message: FromTextWorker<never>) => this.#receive(message))
     worker.on('messageerror', (error) =>

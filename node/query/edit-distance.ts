@@ -4,7 +4,7 @@
 // Only the diagonal band that the distance allows is computed, about 5 cells for each character at
 // distance 2, and two rows without a cell in reach end the comparison.
 
-import type { TermMatcher } from '../engine-query.ts'
+import type { Fuzziness } from './query-tree.ts'
 
 export interface EditDistance {
   readonly distance: number
@@ -12,7 +12,21 @@ export interface EditDistance {
   readonly prefixLength: number
 }
 
-export function editDistanceMatcher(word: string, options: EditDistance): TermMatcher {
+export interface EditDistanceTest {
+  /** Every term that is near enough begins with this. */
+  readonly prefix: string
+  readonly matches: (term: string) => boolean
+}
+
+/** How many edits are allowed. */
+export function distanceOf(word: string, fuzziness: Fuzziness): number {
+  if (fuzziness !== 'auto') return fuzziness
+  const length = Array.from(word).length
+  if (length < 3) return 0
+  return length <= 5 ? 1 : 2
+}
+
+export function editDistanceTest(word: string, options: EditDistance): EditDistanceTest {
   const { distance } = options
   const wanted = codePointsOf(word)
   const prefixLength = Math.min(options.prefixLength, wanted.length)
@@ -20,7 +34,6 @@ export function editDistanceMatcher(word: string, options: EditDistance): TermMa
   const rest = wanted.slice(prefixLength)
   return {
     prefix,
-    upTo: undefined,
     matches: (term) => {
       // A character has one or two units, so very different lengths need no look.
       if (term.length > word.length + 2 * distance || !term.startsWith(prefix)) return false

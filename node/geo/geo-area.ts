@@ -6,15 +6,11 @@
 // from 170 to -170 crosses the line and is 20 degrees long. Points on an edge may count as inside
 // or outside. A polygon around a pole has to be given with the pole's latitude as corners.
 
-import type { GeoPoint } from '../../../query/query-tree.ts'
+import type { GeoPoint } from './geo-point.ts'
+import { boxOf, isInside, unrolled, type Box, type Path } from './plane.ts'
 
 export interface Area {
-  readonly box: {
-    readonly west: number
-    readonly east: number
-    readonly south: number
-    readonly north: number
-  }
+  readonly box: Box
   contains(lon: number, lat: number): boolean
 }
 
@@ -71,18 +67,10 @@ function boxAround(centre: GeoPoint, metres: number): Area['box'] {
   return { west: wrapped(centre.lon - lonSpan), east: wrapped(centre.lon + lonSpan), south, north }
 }
 
-export type Ring = readonly GeoPoint[]
-
-/** The first ring is the outline, the others are holes. Undefined without three corners. */
-export function polygonArea(rings: readonly Ring[]): Area | undefined {
-  const [outline, ...holes] = rings.map(unrolled)
-  if (outline === undefined || outline.length < 3) return undefined
-  const lons = outline.map(({ lon }) => lon)
-  const lats = outline.map(({ lat }) => lat)
-  const west = Math.min(...lons)
-  const east = Math.max(...lons)
-  const south = Math.min(...lats)
-  const north = Math.max(...lats)
+/** The first ring is the outline, the others are holes. */
+export function polygonArea(rings: readonly Path[]): Area {
+  const [outline = [], ...holes] = rings.map(unrolled)
+  const { west, east, south, north } = boxOf(outline)
   return {
     box:
       east - west >= 360
@@ -96,51 +84,11 @@ export function polygonArea(rings: readonly Ring[]): Area | undefined {
   }
 }
 
-/** What one of the areas holds. Undefined if there is none. */
-export function unionArea(areas: readonly Area[]): Area | undefined {
-  const [first] = areas
-  if (first === undefined || areas.length === 1) return first
-  const isCrossing = areas.some(({ box }) => box.west > box.east)
-  return {
-    box: {
-      west: isCrossing ? -180 : Math.min(...areas.map(({ box }) => box.west)),
-      east: isCrossing ? 180 : Math.max(...areas.map(({ box }) => box.east)),
-      south: Math.min(...areas.map(({ box }) => box.south)),
-      north: Math.max(...areas.map(({ box }) => box.north)),
-    },
-    contains: (lon, lat) => areas.some((area) => area.contains(lon, lat)),
-  }
-}
-
-/** The ring with longitudes that never jump by more than half a turn. */
-function unrolled(ring: Ring): Ring {
-  let last: number | undefined
-  return ring.map(({ lon, lat }) => {
-    const turns = last === undefined ? 0 : Math.round((last - lon) / 360)
-    last = lon + turns * 360
-    return { lon: last, lat }
-  })
-}
-
 /** The ring may have been unrolled to either side of the point's own turn. */
-function isInAnyTurn(ring: Ring, lon: number, lat: number): boolean {
+function isInAnyTurn(ring: Path, lon: number, lat: number): boolean {
   return (
     isInside(ring, lon, lat) || isInside(ring, lon + 360, lat) || isInside(ring, lon - 360, lat)
   )
-}
-
-/** By the even-odd rule: how many edges a ray to the east crosses. */
-function isInside(ring: Ring, lon: number, lat: number): boolean {
-  let isIn = false
-  let from = ring.at(-1)
-  for (const to of ring) {
-    if (from !== undefined && from.lat > lat !== to.lat > lat) {
-      const crossing = from.lon + ((lat - from.lat) / (to.lat - from.lat)) * (to.lon - from.lon)
-      if (lon < crossing) isIn = !isIn
-    }
-    from = to
-  }
-  return isIn
 }
 
 function wrapped(lon: number): number {

@@ -1,0 +1,19 @@
+// Values of options that several commands take.
+
+import { usageError } from '../exit.ts'
+
+/** `a, b` as a list; what is empty is left out. */
+export function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part.length > 0)
+}
+
+export function parseFilter(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw usageError(`--filter: not JSON; write it like '{"term":"MIT","field":"license"}'`)
+  }
+}

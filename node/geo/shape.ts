@@ -1,0 +1,61 @@
+// Geometries as parts: places, lines and polygons.
+
+import type { GeoPoint } from './geo-point.ts'
+import { boxOf, unrolled, type Box, type Path } from './plane.ts'
+
+/** In all parts of one shape, whether a document or a query has it. */
+export const SHAPE_POSITIONS_MAX = 10_000
+
+export interface Part {
+  readonly kind: 'point' | 'line' | 'polygon'
+  /** One, and for each hole of a polygon another. Those of polygons end where they begin. */
+  readonly paths: readonly Path[]
+  readonly box: Box
+}
+
+/** At least one part. */
+export type Shape = readonly Part[]
+
+export function positionsOf(shape: Shape): number {
+  return shape.reduce(
+    (sum, { paths }) => sum + paths.reduce((all, path) => all + path.length, 0),
+    0,
+  )
+}
+
+export function pointPart(place: GeoPoint): Part {
+  return partOf('point', [[place]])
+}
+
+export function linePart(path: Path): Part {
+  return partOf('line', [unrolled(path)])
+}
+
+/** Edges take the shorter way around the globe. The first ring is the outline. */
+export function polygonPart(rings: readonly Path[]): Part {
+  return partOf('polygon', rings.map(closed).map(unrolled))
+}
+
+/** A box whose west is greater than its east crosses the 180th meridian. */
+export function boxPart({ west, east, south, north }: Box): Part {
+  const end = west > east ? east + 360 : east
+  const corners = [
+    { lon: west, lat: south },
+    { lon: end, lat: south },
+    { lon: end, lat: north },
+    { lon: west, lat: north },
+  ]
+  return partOf('polygon', [closed(corners)])
+}
+
+export function partOf(kind: Part['kind'], paths: readonly Path[]): Part {
+  const [outline = []] = paths
+  return { kind, paths, box: boxOf(outline) }
+}
+
+function closed(ring: Path): Path {
+  const [first] = ring
+  const last = ring.at(-1)
+  if (first === undefined || (first.lon === last?.lon && first.lat === last.lat)) return ring
+  return [...ring, first]
+}

@@ -1,0 +1,32 @@
+import type { AggregationContext, BucketWalk } from './aggregation-context.ts'
+import { walkValues } from './doc-set.ts'
+
+/** The values of one document, ascending but for points: `values[from]` up to `values[to]`. */
+export interface DocumentValues {
+  readonly values: Float64Array
+  readonly from: number
+  readonly to: number
+}
+
+/** The buckets by what a field's column holds; none where no document has the field. */
+export function walkColumn<Key>(
+  { poll }: AggregationContext,
+  indexField: string | undefined,
+  tell: (document: DocumentValues, visit: (key: Key) => void) => void,
+): BucketWalk<Key> {
+  return ({ segment, docs }, visit) => {
+    const column = indexField === undefined ? undefined : segment.field(indexField)?.column
+    if (column === undefined) return
+    walkValues(docs, column, {
+      poll,
+      visit: (doc, values, from, to) => tell({ values, from, to }, (key) => visit(key, doc)),
+    })
+  }
+}
+
+export function rangeHolds(
+  { from, to }: { readonly from: number | undefined; readonly to: number | undefined },
+  value: number,
+): boolean {
+  return (from === undefined || value >= from) && (to === undefined || value < to)
+}

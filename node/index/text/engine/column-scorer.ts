@@ -1,0 +1,69 @@
+import type { ColumnReader } from '../segment/column.ts'
+import { NO_MORE } from '../segment/postings-cursor.ts'
+import { u32At } from './bulk-search.ts'
+import type { Poll } from './poll.ts'
+import type { Scorer } from './scorer.ts'
+import type { ValueTest } from './set-query.ts'
+
+const CHUNK_MIN = 32
+const CHUNK_MAX = 4096
+
+/**
+ * The documents whose values in a column pass a test, looked at as far as somebody asks: few by a
+ * leader with few documents. Chunks grow while they are read one behind the other.
+ */
+export class ColumnScorer implements Scorer {
+  doc = -1
+  readonly cost: number
+  readonly #column: ColumnReader
+  readonly #test: ValueTest
+  readonly #score: number
+  readonly #poll: Poll
+  #from = 0
+  #to = 0
+  #values = new Float64Array(0)
+  #ends = new Uint32Array(0)
+
+  constructor(
+    column: ColumnReader,
+    options: { docCount: number; test: ValueTest; score: number; poll: Poll },
+  ) {
+    this.#column = column
+    this.cost = options.docCount
+    this.#test = options.test
+    this.#score = options.score
+    this.#poll = options.poll
+  }
+
+  next(): number {
+    return this.advance(this.doc + 1)
+  }
+
+  advance(target: number): number {
+    let doc = target
+    for (; doc < this.cost; doc += 1) {
+      if (doc >= this.#to) this.#read(doc)
+      const at = doc - this.#from
+      const first = at === 0 ? 0 : u32At(this.#ends, at - 1)
+      if (this.#test(this.#values, first, u32At(this.#ends, at))) break
+    }
+    this.doc = doc < this.cost ? doc : NO_MORE
+    return this.doc
+  }
+
+  score(): number {
+    return this.#score
+  }
+
+  #read(doc: number): void {
+    const isNext = doc === this.#to
+    const size = isNext ? Math.min(CHUNK_MAX, (this.#to - this.#from) * 2) : CHUNK_MIN
+    this.#from = doc
+    this.#to = Math.min(doc + Math.max(size, CHUNK_MIN), this.cost)
+    // The reader's arrays are good until its next call, which may be another query part's.
+    const { values, ends } = this.#column.read(this.#from, this.#to)
+    this.#values = values.slice()
+    this.#ends = ends.slice()
+    this.#poll.spend(this.#to - this.#from)
+  }
+}

@@ -1,0 +1,26 @@
+// What the indexes of one worker share of its memory. Of the bound, half is for pages of segment
+// files, an eighth for terms looked up, and the rest for memory segments, the one being flushed
+// included. Beside it lies what grows with the documents: norms, the sparse indexes of
+// dictionaries, key filters and deletions, some five bytes a document and text field.
+
+import { PageCache } from '../segment/page-cache.ts'
+import { TermCache } from './term-cache.ts'
+
+const PAGES_PART = 1 / 2
+const TERMS_PART = 1 / 8
+const SEGMENTS_PART = 1 - PAGES_PART - TERMS_PART
+
+export const TEXT_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
+
+export class TextMemory {
+  readonly pages: PageCache
+  readonly terms: TermCache
+  /** Of all memory segments together. */
+  readonly segmentBytesMax: number
+
+  constructor(bytesMax = TEXT_MEMORY_BYTES_DEFAULT) {
+    this.pages = new PageCache(bytesMax * PAGES_PART)
+    this.terms = new TermCache(bytesMax * TERMS_PART)
+    this.segmentBytesMax = bytesMax * SEGMENTS_PART
+  }
+}

@@ -1,0 +1,48 @@
+// A cache bounded by the bytes it holds.
+//
+// Two generations instead of a list in order of use: an entry found in the old one moves to the
+// young one; when the young one holds half of the bound it becomes the old one. A hit in the young
+// generation changes nothing, which keeps the common case at one map lookup.
+
+interface Entry<Value> {
+  readonly value: Value
+  readonly bytes: number
+}
+
+export class BoundedCache<Key, Value> {
+  readonly #bytesMax: number
+  #young = new Map<Key, Entry<Value>>()
+  #old = new Map<Key, Entry<Value>>()
+  #youngBytes = 0
+  #oldBytes = 0
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  get bytes(): number {
+    return this.#youngBytes + this.#oldBytes
+  }
+
+  get(key: Key): Value | undefined {
+    const young = this.#young.get(key)
+    if (young !== undefined) return young.value
+    const old = this.#old.get(key)
+    if (old === undefined) return undefined
+    this.#old.delete(key)
+    this.#oldBytes -= old.bytes
+    this.put(key, old.value, old.bytes)
+    return old.value
+  }
+
+  /** The key must not be in the cache. An entry larger than half of the bound is not kept long. */
+  put(key: Key, value: Value, bytes: number): void {
+    this.#young.set(key, { value, bytes })
+    this.#youngBytes += bytes
+    if (this.#youngBytes < this.#bytesMax / 2) return
+    this.#old = this.#young
+    this.#oldBytes = this.#youngBytes
+    this.#young = new Map()
+    this.#youngBytes = 0
+  }
+}

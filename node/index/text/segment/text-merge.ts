@@ -1,0 +1,46 @@
+/**
+ * A walk through sorted lists together: at each step the items with the least text, and the number
+ * of the list each is from. A list may hold a text several times.
+ */
+export class TextMerge<Item extends { readonly text: string }> {
+  /** Of the present step; the next one overwrites them. */
+  readonly items: Item[] = []
+  readonly sources: number[] = []
+  readonly #walks: readonly Iterator<Item>[]
+  /** The next item of each list; undefined behind the last. */
+  readonly #heads: (Item | undefined)[]
+
+  constructor(lists: readonly Iterable<Item>[]) {
+    this.#walks = lists.map((list) => list[Symbol.iterator]())
+    this.#heads = lists.map((_, source) => this.#take(source))
+  }
+
+  /** Goes to the next text; false behind the last. */
+  next(): boolean {
+    this.items.length = 0
+    this.sources.length = 0
+    const least = this.#least()
+    if (least === undefined) return false
+    for (let source = 0; source < this.#heads.length; source += 1) {
+      for (let head = this.#heads[source]; head?.text === least; head = this.#heads[source]) {
+        this.items.push(head)
+        this.sources.push(source)
+        this.#heads[source] = this.#take(source)
+      }
+    }
+    return true
+  }
+
+  #least(): string | undefined {
+    let least: string | undefined
+    for (const head of this.#heads) {
+      if (head !== undefined && (least === undefined || head.text < least)) least = head.text
+    }
+    return least
+  }
+
+  #take(source: number): Item | undefined {
+    const step = this.#walks[source]?.next()
+    return step === undefined || step.done === true ? undefined : step.value
+  }
+}

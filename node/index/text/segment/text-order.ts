@@ -1,0 +1,173 @@
+// The order of texts that only grow in number: terms and keys of a memory segment.
+//
+// A text's first characters and its number make one whole number below 2^53, and numbers are sorted
+// many times faster than texts are compared. Texts that begin alike are then compared whole.
+
+import { compareTexts } from './compare-texts.ts'
+
+const RUN_BITS = 14
+const RUN_LENGTH = 2 ** RUN_BITS
+/** Five characters of seven bits each: with the number of a text in its run, 49 bits. */
+const PREFIX_LENGTH = 5
+const CHARACTER_MAX = 127
+const COPIES_PER_SLICE = 32_768
+const EMPTY = new Uint32Array(0)
+
+/** Orders the numbers of texts, bringing new texts in where they belong. */
+export class TextOrder {
+  readonly #texts: readonly string[]
+  #sorted: Uint32Array = EMPTY
+
+  /** The caller appends to `texts`. */
+  constructor(texts: readonly string[]) {
+    this.#texts = texts
+  }
+
+  get isCurrent(): boolean {
+    return this.#sorted.length === this.#texts.length
+  }
+
+  /** The numbers of all texts in ascending order of code units; equal texts in order of numbers. */
+  sorted(): Uint32Array {
+    if (!this.isCurrent) for (const _ of this.update());
+    return this.#sorted
+  }
+
+  /** The work of `sorted`, in slices of about a millisecond. */
+  *update(): Generator<void, void> {
+    if (this.isCurrent) return
+    const known = this.#sorted
+    let runs: Uint32Array[] = []
+    for (let from = known.length; from < this.#texts.length; from += RUN_LENGTH) {
+      runs.push(sortedRun(this.#texts, from, Math.min(from + RUN_LENGTH, this.#texts.length)))
+      yield
+    }
+    while (runs.length > 1) {
+      const merged: Uint32Array[] = []
+      for (let i = 0; i < runs.length; i += 2) {
+        merged.push(yield* this.#merge(runs[i] ?? EMPTY, runs[i + 1] ?? EMPTY))
+      }
+      runs = merged
+    }
+    this.#sorted = yield* this.#merge(known, runs[0] ?? EMPTY)
+  }
+
+  /** Where the first text that is not below `text` stands among the sorted. */
+  lowerBound(text: string): number {
+    return lowerBound(this.#texts, this.sorted(), text, 0)
+  }
+
+  /** `b` is usually much the shorter: what lies between its texts is copied in one go. */
+  *#merge(a: Uint32Array, b: Uint32Array): Generator<void, Uint32Array> {
+    if (a.length === 0) return b
+    if (b.length === 0) return a
+    const texts = this.#texts
+    const out = new Uint32Array(a.length + b.length)
+    let from = 0
+    let budget = COPIES_PER_SLICE
+    for (let i = 0; i < b.length; i += 1) {
+      const id = b[i] ?? 0
+      const text = texts[id] ?? ''
+      let to = from
+      // Equal texts of `a` come first: they have the lower numbers.
+      if (from < a.length && (texts[a[from] ?? 0] ?? '') <= text) {
+        to = upperBoundFrom(texts, a, text, from)
+      }
+      out.set(a.subarray(from, to), from + i)
+      budget -= to - from + 8
+      from = to
+      out[from + i] = id
+      if (budget > 0) continue
+      budget = COPIES_PER_SLICE
+      yield
+    }
+    out.set(a.subarray(from), from + b.length)
+    return out
+  }
+}
+
+/** The first place in `a` behind `from` with a text above `text`: by doubling steps, then halving. */
+function upperBoundFrom(
+  texts: readonly string[],
+  a: Uint32Array,
+  text: string,
+  from: number,
+): number {
+  let low = from
+  let step = 1
+  while (low + step < a.length && (texts[a[low + step] ?? 0] ?? '') <= text) {
+    low += step
+    step *= 2
+  }
+  let high = Math.min(low + step, a.length)
+  low += 1
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((texts[a[middle] ?? 0] ?? '') <= text) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function lowerBound(
+  texts: readonly string[],
+  sorted: Uint32Array,
+  text: string,
+  from: number,
+): number {
+  let low = from
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((texts[sorted[middle] ?? 0] ?? '') < text) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The numbers from `from` to `to` (not included) in the order of their texts. */
+function sortedRun(texts: readonly string[], from: number, to: number): Uint32Array {
+  const run = new Uint32Array(to - from)
+  if (isAscending(texts, from, to)) {
+    for (let i = 0; i < run.length; i += 1) run[i] = from + i
+    return run
+  }
+  const keys = new Float64Array(run.length)
+  for (let i = 0; i < run.length; i += 1) {
+    keys[i] = prefixOf(texts[from + i] ?? '') * RUN_LENGTH + i
+  }
+  keys.sort()
+  for (let i = 0; i < run.length; i += 1) run[i] = from + ((keys[i] ?? 0) % RUN_LENGTH)
+  sortWithinPrefixes(texts, run, keys)
+  return run
+}
+
+/** `keys` are in order; those with the same prefix say nothing about their texts. */
+function sortWithinPrefixes(texts: readonly string[], run: Uint32Array, keys: Float64Array): void {
+  const prefixAt = (i: number): number => Math.floor((keys[i] ?? 0) / RUN_LENGTH)
+  for (let start = 0; start < run.length;) {
+    const prefix = prefixAt(start)
+    let end = start + 1
+    while (end < run.length && prefixAt(end) === prefix) end += 1
+    if (end > start + 1) {
+      run.subarray(start, end).sort((a, b) => compareTexts(texts[a] ?? '', texts[b] ?? '') || a - b)
+    }
+    start = end
+  }
+}
+
+function isAscending(texts: readonly string[], from: number, to: number): boolean {
+  for (let i = from + 1; i < to; i += 1) if ((texts[i - 1] ?? '') > (texts[i] ?? '')) return false
+  return true
+}
+
+/** Orders as the texts do, or not at all: what is not ASCII counts as the last character. */
+function prefixOf(text: string): number {
+  let prefix = 0
+  for (let i = 0; i < PREFIX_LENGTH; i += 1) {
+    // One is added, so that an ended text comes before one that goes on with U+0000.
+    const code = i < text.length ? Math.min(text.charCodeAt(i) + 1, CHARACTER_MAX) : 0
+    prefix = prefix * (CHARACTER_MAX + 1) + code
+  }
+  return prefix
+}

@@ -1,0 +1,26 @@
+/** How the text of a field may be cut into terms, by name. */
+export const ANALYZER_NAMES = [
+  'standard',
+  'html',
+  'simple',
+  'whitespace',
+  'keyword',
+  'search_as_you_type',
+  'arabic',
+  'danish',
+  'dutch',
+  'english',
+  'finnish',
+  'french',
+  'german',
+  'hungarian',
+  'italian',
+  'norwegian',
+  'portuguese',
+  'romanian',
+  'russian',
+  'spanish',
+  'swedish',
+  'turkish',
+] as const
+export type AnalyzerName = (typeof ANALYZER_NAMES)[number]
