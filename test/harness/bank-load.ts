@@ -3,7 +3,7 @@
 
 import { expect } from 'chai'
 import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from './load.ts'
-import type { ClientStep, Load, LoadContext } from './load.ts'
+import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
 import type { Looked, StoreClient } from './store-client.ts'
 
 const TABLE = 'bank'
@@ -13,6 +13,7 @@ const TRANSFER_MAX = 30
 const CLIENTS = 3
 
 export class BankLoad implements Load {
+  readonly tables: readonly IndexedTable[] = [{ table: TABLE, field: 'balance' }]
   readonly clients: readonly ClientStep[]
   readonly #context: LoadContext
   readonly #accounts = countTo(ACCOUNTS).map(

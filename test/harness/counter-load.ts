@@ -4,7 +4,7 @@
 
 import { expect } from 'chai'
 import { countTo, FOUR_SHARDS } from './load.ts'
-import type { ClientStep, Load, LoadContext } from './load.ts'
+import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
 import type { StoreClient } from './store-client.ts'
 
 const TABLE = 'counters'
@@ -21,6 +21,7 @@ interface Counter {
 }
 
 export class CounterLoad implements Load {
+  readonly tables: readonly IndexedTable[] = [{ table: TABLE, field: 'n' }]
   readonly clients: readonly ClientStep[]
   readonly #context: LoadContext
   readonly #counters: readonly Counter[]

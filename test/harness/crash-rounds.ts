@@ -7,7 +7,9 @@ import { BankLoad } from './bank-load.ts'
 import { CounterLoad } from './counter-load.ts'
 import { FleetingLoad } from './fleeting-load.ts'
 import { GroupLoad } from './group-load.ts'
+import { expectIndexAgrees } from './index-agreement.ts'
 import { MergeLoad } from './merge-load.ts'
+import { ProseLoad } from './prose-load.ts'
 import { RegisterLoad } from './register-load.ts'
 import { ConnectionLost, StoreClient } from './store-client.ts'
 import { StoreProcess, killedStart } from './store-process.ts'
@@ -17,6 +19,9 @@ const WRITES_PER_ROUND_MAX = 700
 /** How often the restart is killed as well, before the one that is checked. */
 const KILLED_START_RATIO = 0.2
 const KILLED_START_MAX_MS = 500
+/** How often the kill comes in the middle of an orderly end, when indexes are written to disk. */
+const KILLED_STOP_RATIO = 0.25
+const KILLED_STOP_MAX_MS = 300
 const INTENTS_DEADLINE_MS = 30_000
 const STATUS_PERIOD_MS = 20
 
@@ -43,6 +48,7 @@ export class CrashRounds implements AsyncDisposable {
       new MergeLoad(context),
       new FleetingLoad(context),
       new CounterLoad(context),
+      new ProseLoad(context),
     ]
   }
 
@@ -85,6 +91,9 @@ export class CrashRounds implements AsyncDisposable {
     using client = new StoreClient(this.#store.api)
     await this.#expectHealthy(client)
     for (const load of this.#loads) await load.check(client)
+    for (const { tables } of this.#loads) {
+      for (const table of tables) await expectIndexAgrees(client, table)
+    }
   }
 
   async #loadUntilKilled(writes: number): Promise<void> {
@@ -104,10 +113,20 @@ export class CrashRounds implements AsyncDisposable {
       await Promise.race([tally.reached(tally.count + writes), Promise.all(clients)])
     } finally {
       over.abort()
-      await this.#store.kill()
+      await this.#end(clients)
       this.#kills += 1
     }
     await Promise.all(clients)
+  }
+
+  async #end(clients: readonly Promise<void>[]): Promise<void> {
+    const { random } = this.#context
+    if (random() >= KILLED_STOP_RATIO) {
+      await this.#store.kill()
+      return
+    }
+    await Promise.allSettled(clients)
+    await this.#store.stopAndKill(random() * KILLED_STOP_MAX_MS)
   }
 
   /** Nobody helps: the intents of transactions that died go away by themselves. */

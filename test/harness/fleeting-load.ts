@@ -4,7 +4,7 @@
 import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
 import { FOUR_SHARDS, pick, SHARD_PREFIXES } from './load.ts'
-import type { ClientStep, Load, LoadContext } from './load.ts'
+import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
 import type { StoreClient } from './store-client.ts'
 
 const TABLE = 'fleeting'
@@ -24,6 +24,7 @@ interface Mayfly {
 }
 
 export class FleetingLoad implements Load {
+  readonly tables: readonly IndexedTable[] = [{ table: TABLE, field: 'n', expires: true }]
   readonly clients: readonly ClientStep[]
   readonly #context: LoadContext
   readonly #written: Mayfly[] = []
@@ -66,7 +67,7 @@ export class FleetingLoad implements Load {
     this.#written.push(mayfly)
     if (this.#written.length > REMEMBERED_MAX) this.#written.shift()
     const born = new Date(expiresAtMs - TTL_MS).toISOString()
-    await store.batch(TABLE, { inserts: { [key]: { _timestamp: born } } })
+    await store.batch(TABLE, { inserts: { [key]: { _timestamp: born, n: this.#count } } })
     mayfly.isAcknowledged = true
     tally.add()
   }

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { StepHistory } from './history.ts'
 import type { Step } from './history.ts'
 import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from './load.ts'
-import type { ClientStep, Load, LoadContext } from './load.ts'
+import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
 import type { StoreClient } from './store-client.ts'
 
 const SPREAD = 'spread'
@@ -21,6 +21,10 @@ interface Group {
 }
 
 export class GroupLoad implements Load {
+  readonly tables: readonly IndexedTable[] = [
+    { table: SPREAD, field: 'n' },
+    { table: OTHER, field: 'n' },
+  ]
   readonly clients: readonly ClientStep[]
   readonly #context: LoadContext
   readonly #groups: readonly Group[]

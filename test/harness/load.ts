@@ -5,6 +5,16 @@ import type { StoreClient } from './store-client.ts'
 /** One operation of one client; called again and again until the store dies. */
 export type ClientStep = (store: StoreClient) => Promise<void>
 
+export interface IndexedTable {
+  readonly table: string
+  /** A number in every document, which changes with every write. */
+  readonly field: string
+  /** Whether documents vanish by themselves. */
+  readonly expires?: boolean
+  /** A query for a word that the documents with this number have, and no others. */
+  readonly wordOf?: (value: unknown) => unknown
+}
+
 /** What all loads of one test share. */
 export interface LoadContext {
   readonly random: Random
@@ -23,6 +33,8 @@ export interface LoadContext {
  *   any step ever got.
  */
 export interface Load {
+  /** Tables whose text index is compared with their documents after every check. */
+  readonly tables: readonly IndexedTable[]
   /** Creates tables and first documents in a new store. */
   prepare(store: StoreClient): Promise<void>
   readonly clients: readonly ClientStep[]

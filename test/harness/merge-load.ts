@@ -4,7 +4,7 @@
 import { expect } from 'chai'
 import { StepHistory } from './history.ts'
 import { countTo, FOUR_SHARDS, SHARD_PREFIXES } from './load.ts'
-import type { ClientStep, Load, LoadContext } from './load.ts'
+import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
 import type { StoreClient } from './store-client.ts'
 
 const TABLE = 'merged'
@@ -13,6 +13,7 @@ const KEYS_PER_SHARD = 5
 const LAST_KEY = 'z'
 
 export class MergeLoad implements Load {
+  readonly tables: readonly IndexedTable[] = [{ table: TABLE, field: 'n' }]
   readonly clients: readonly ClientStep[]
   readonly #context: LoadContext
   readonly #generations = new StepHistory('merged generation', Number.MAX_SAFE_INTEGER)

@@ -2,7 +2,7 @@
 
 import { StepHistory } from './history.ts'
 import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from './load.ts'
-import type { ClientStep, Load, LoadContext } from './load.ts'
+import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
 import type { StoreClient } from './store-client.ts'
 
 const TABLE = 'registers'
@@ -12,6 +12,7 @@ const DELETE_EVERY = 7
 const READ_RATIO = 0.3
 
 export class RegisterLoad implements Load {
+  readonly tables: readonly IndexedTable[] = [{ table: TABLE, field: 'n' }]
   readonly clients: readonly ClientStep[]
   readonly #context: LoadContext
   readonly #registers: readonly StepHistory[]

@@ -72,6 +72,14 @@ export class StoreProcess implements AsyncDisposable {
     return this.#signal('SIGTERM')
   }
 
+  /** SIGTERM, and SIGKILL in the middle of the orderly end, unless that is over by then. */
+  async stopAndKill(afterMs: number): Promise<Ending> {
+    const timer = setTimeout(() => void this.kill(), afterMs)
+    const ending = await this.stop()
+    clearTimeout(timer)
+    return ending
+  }
+
   /** Memory that the process holds now. */
   residentBytes(): number {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')

@@ -1,221 +1,54 @@
 // The engine against BM25's formula applied document by document: random corpora, queries, updates,
-// flushes, merges and reopenings. A failure names its seed: give it as `baseSeed` to run it again.
+// flushes, merges, crashes and reopenings. A failure names its seed: `QUARRY_TEST_SEED=<seed>` runs
+// that corpus first.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { expect } from 'chai'
-import { ManualClock } from '../../lib/clock.ts'
 import { seededRandom, type Random } from '../../lib/random.ts'
-import type { EngineQuery } from '../../node/index/text/engine-query.ts'
-import type { IndexableDocument } from '../../node/index/text/indexable-document.ts'
-import type { SearchResult } from '../../node/index/text/engine/search.ts'
-import { defaultTextIndexLimits, TextIndex } from '../../node/index/text/engine/text-index.ts'
-import { NaiveTextIndex, type NaiveHit } from '../doubles/naive-text-index.ts'
+import { mergeStatistics } from '../../node/coordinator/query/merge-statistics.ts'
+import { scoringTerms } from '../../node/index/text/engine/statistics.ts'
+import { parseTestSettings } from '../harness/test-settings.ts'
+import type { TextSizes } from '../harness/text-generator.ts'
+import { describing, expectPages, TextWorld } from '../harness/text-world.ts'
 
-const ROUNDS = 150
-const STEPS = 30
-const NOW_MS = 1000
+const { seed: baseSeed, textCorpora } = parseTestSettings(process.env)
+/** A corpus takes some milliseconds; a busy machine may take ten times as long. */
+const CORPUS_TIMEOUT_MS = 60
 
-const limits = {
-  ...defaultTextIndexLimits,
-  mergePolicy: { ...defaultTextIndexLimits.mergePolicy, segmentsPerTier: 3 },
+function below(random: Random, bound: number): number {
+  return Math.floor(random() * bound)
 }
 
-class World {
-  readonly random: Random
-  readonly naive = new NaiveTextIndex()
-  readonly directory: string | undefined
-  readonly words: number
-  readonly keys: number
-  index: TextIndex
-  sequence = 0
-
-  constructor(seed: number, directory: string | undefined) {
-    this.random = seededRandom(seed)
-    this.directory = directory
-    this.words = 3 + this.below(30)
-    this.keys = this.below(8) === 0 ? 1000 : 10 + this.below(200)
-    this.index = this.#open()
-  }
-
-  below(bound: number): number {
-    return Math.floor(this.random() * bound)
-  }
-
-  /** Frequent words are likelier. */
-  word(): string {
-    return `w${Math.floor(this.words * this.random() ** 2)}`
-  }
-
-  key(): Uint8Array {
-    return Buffer.from(`k${this.below(this.keys)}${this.below(3) === 0 ? 'é' : ''}`, 'utf8')
-  }
-
-  document(): IndexableDocument {
-    const textLength = this.below(12) === 0 ? 0 : 1 + this.below(this.below(5) === 0 ? 80 : 12)
-    let position = -1
-    const tokens = Array.from({ length: textLength }, () => {
-      position += this.below(6) === 0 ? 2 : 1
-      return { term: this.word(), position }
-    })
-    const few = <T>(make: () => T): T[] => Array.from({ length: this.below(3) }, make)
-    return {
-      key: this.key(),
-      expiresAtMs: this.below(8) === 0 ? NOW_MS - 50 + this.below(100) : 0,
-      fields: [
-        { kind: 'text', name: 'body', tokens, length: textLength },
-        { kind: 'keyword', name: 'tag', values: few(() => `t${this.below(5)}`) },
-        { kind: 'number', name: 'rank', values: few(() => this.below(20) / 2) },
-        {
-          kind: 'point',
-          name: 'place',
-          values: few(() => ({ lon: this.below(20), lat: this.below(20) })),
-        },
-      ],
-    }
-  }
-
-  query(depth = 2): EngineQuery {
-    const boost = this.below(3) === 0 ? 0.5 + this.below(4) : 1
-    const parts = (most: number): EngineQuery[] =>
-      Array.from({ length: this.below(most + 1) }, () => this.query(depth - 1))
-    const words = (most: number): EngineQuery[] =>
-      Array.from({ length: 1 + this.below(most) }, () => this.#termQuery())
-    const none = { must: [], should: [], minShould: 0, mustNot: [], filter: [] }
-    switch (this.below(depth > 0 ? 10 : 5)) {
-      case 0:
-      case 1:
-      case 2:
-        return this.#constantQuery(boost)
-      case 3:
-        return this.#phrase(boost)
-      case 4:
-        return this.#termQuery()
-      case 5:
-        return { kind: 'boolean', ...none, should: words(5), boost }
-      case 6:
-        return { kind: 'boolean', ...none, must: words(3), boost, mustNot: parts(1) }
-      case 7:
-        return { kind: 'best', parts: [this.query(depth - 1), ...parts(2)], boost }
-      default: {
-        const should = parts(3)
-        const minShould = this.below(should.length + 1)
-        const lists = { must: parts(2), should, mustNot: parts(1), filter: parts(1) }
-        return { kind: 'boolean', ...lists, minShould, boost }
-      }
-    }
-  }
-
-  #constantQuery(boost: number): EngineQuery {
-    switch (this.below(4)) {
-      case 0:
-        return { kind: 'expand', field: 'body', ...this.#expansion(), boost }
-      case 1:
-        return { kind: 'range', field: 'rank', min: this.below(8), max: 2 + this.below(8), boost }
-      case 2:
-        return this.#area(boost)
-      default:
-        return this.#keyQuery(boost)
-    }
-  }
-
-  #keyQuery(boost: number): EngineQuery {
-    const queries: readonly EngineQuery[] = [
-      { kind: 'keys', keys: [this.key(), this.key()], boost },
-      { kind: 'key-prefix', prefix: Buffer.from(`k${this.below(10)}`), boost },
-      { kind: 'all', boost },
-      { kind: 'none' },
-    ]
-    return queries[this.below(queries.length)]!
-  }
-
-  #termQuery(): EngineQuery {
-    const boost = this.below(3) === 0 ? 0.5 + this.below(4) : 1
-    return this.below(6) === 0
-      ? { kind: 'term', field: 'tag', term: `t${this.below(6)}`, boost }
-      : { kind: 'term', field: 'body', term: this.word(), boost }
-  }
-
-  #expansion() {
-    const last = String(this.below(10))
-    const matches = (term: string): boolean => term.endsWith(last)
-    const prefix = this.below(2) === 0 ? 'w' : `w${this.below(3)}`
-    return { matcher: { prefix, upTo: undefined, matches }, termsMax: 1000, shown: 'w*' }
-  }
-
-  #phrase(boost: number): EngineQuery {
-    const length = 1 + this.below(3)
-    const positions = Array.from({ length }, (_, i) => ({
-      offset: this.below(8) === 0 ? i + 1 : i,
-      terms: this.below(4) === 0 ? [this.word(), this.word()] : [this.word()],
-    }))
-    return { kind: 'phrase', field: 'body', positions, slop: this.below(4), boost }
-  }
-
-  #area(boost: number): EngineQuery {
-    const west = this.below(15)
-    const south = this.below(15)
-    const box = { west, east: west + 6, south, north: south + 6 }
-    const contains = (lon: number, lat: number): boolean =>
-      lon >= west && lon <= west + 6 && lat >= south && lat <= south + 6
-    return { kind: 'area', field: 'place', box, contains, boost }
-  }
-
-  write(): void {
-    const count = this.below(3) === 0 ? this.below(this.keys) : this.below(20)
-    const upserts = Array.from({ length: count }, () => this.document())
-    const deletes = Array.from({ length: this.below(6) }, () => this.key())
-    this.sequence += 1
-    this.index.apply({ sequence: this.sequence, upserts, deletes })
-    for (const key of deletes) this.naive.delete(key)
-    for (const document of upserts) this.naive.upsert(document)
-  }
-
-  /** Everything is flushed before, so that nothing has to be replayed. */
-  reopen(): void {
-    if (this.directory === undefined) return
-    this.index.flush()
-    this.index.close()
-    this.index = this.#open()
-    expect(this.index.checkpoint).to.equal(this.sequence)
-  }
-
-  #open(): TextIndex {
-    return TextIndex.open({ directory: this.directory, clock: new ManualClock(), limits })
+function smallSizes(random: Random): TextSizes {
+  return {
+    words: 2 + below(random, 12),
+    keys: 3 + below(random, 30),
+    tokensMax: 1 + below(random, 10),
   }
 }
 
-function expectSame(found: SearchResult, expected: readonly NaiveHit[], about: string): void {
-  const keys = found.hits.map(({ key }) => Buffer.from(key).toString('latin1'))
-  expect(keys, about).to.deep.equal(expected.map(({ key }) => key))
-  for (const [i, { score }] of found.hits.entries()) {
-    expect(score, about).to.be.closeTo(expected[i]!.score, 1e-4)
+/** Runs `corpus` with one seed after the other. */
+function repeat(count: number, corpus: (random: Random, seed: number) => void): void {
+  for (let seed = baseSeed; seed < baseSeed + count; seed += 1) {
+    describing({ QUARRY_TEST_SEED: seed }, () => corpus(seededRandom(seed), seed))
   }
 }
 
-function checkOneQuery(world: World, seed: number): void {
-  const query = world.query()
-  const filter = world.below(5) === 0 ? world.query(0) : undefined
-  const expected = world.naive.search(query, NOW_MS, filter)
-  const limit = world.below(4) === 0 ? 1 + world.below(2000) : 1 + world.below(12)
-  const about = `seed ${seed} limit ${limit} ${JSON.stringify({ query, filter })}`
-  const countTotal = world.below(2) === 0
-  const request = { query, nowMs: NOW_MS, interrupt: () => undefined, limit, countTotal }
-  const asked = filter === undefined ? request : { ...request, filter }
-
-  const page = world.index.search(asked)
-
-  expectSame(page, expected.slice(0, limit), about)
-  if (countTotal) expect(page.total, about).to.equal(expected.length)
-  else expect(page.total, about).to.be.at.most(expected.length)
-  const after = page.hits.at(-1)
-  if (after === undefined) return
-  expectSame(world.index.search({ ...asked, after }), expected.slice(limit, 2 * limit), about)
+function runWorld(
+  world: TextWorld,
+  run: { readonly steps: number; readonly upsertsMax: number },
+): void {
+  world.write(run.upsertsMax)
+  for (let step = 0; step < run.steps; step += 1) {
+    if (world.make.below(3) === 0) world.write(run.upsertsMax)
+    world.disturb()
+    world.checkSearch()
+  }
+  world.close()
 }
 
-describe('the text engine against the formula', () => {
-  const baseSeed = Math.floor(Math.random() * 1e9)
+describe(`the text engine against the formula (QUARRY_TEST_SEED=${baseSeed})`, () => {
   let directory = ''
 
   beforeEach(() => {
@@ -224,23 +57,60 @@ describe('the text engine against the formula', () => {
 
   afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-  for (const place of ['in memory', 'on disk'] as const) {
-    it(`finds the same documents with the same scores ${place} (seed ${baseSeed})`, () => {
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const seed = baseSeed + round
-        const own = place === 'on disk' ? path.join(directory, String(round)) : undefined
-        const world = new World(seed, own)
-        world.write()
-        for (let step = 0; step < STEPS; step += 1) {
-          const chance = world.below(10)
-          if (chance < 3) world.write()
-          else if (chance === 3) world.index.flush()
-          else if (chance === 4) world.index.maintain(1)
-          else if (chance === 5 && world.below(4) === 0) world.reopen()
-          checkOneQuery(world, seed)
+  it(`finds the same documents with the same scores in ${textCorpora} small corpora`, () => {
+    repeat(textCorpora, (random, seed) => {
+      const isOnDisk = seed % 4 === 0
+      const own = isOnDisk ? path.join(directory, String(seed)) : undefined
+      runWorld(new TextWorld({ random, sizes: smallSizes(random), directory: own }), {
+        steps: 6,
+        upsertsMax: 12,
+      })
+      if (own !== undefined) rmSync(own, { recursive: true })
+    })
+  }).timeout(textCorpora * CORPUS_TIMEOUT_MS)
+
+  const largeCorpora = Math.ceil(textCorpora / 80)
+  it(`does so in ${largeCorpora} larger ones through many changes`, () => {
+    repeat(largeCorpora, (random, seed) => {
+      const keys = below(random, 8) === 0 ? 1000 : 50 + below(random, 200)
+      const sizes = { words: 3 + below(random, 40), keys, tokensMax: 12 }
+      const own = seed % 2 === 0 ? path.join(directory, String(seed)) : undefined
+      runWorld(new TextWorld({ random, sizes, directory: own }), { steps: 30, upsertsMax: keys })
+    })
+  }).timeout(largeCorpora * 20 * CORPUS_TIMEOUT_MS)
+
+  const sharded = Math.ceil(textCorpora / 8)
+  it(`scores ${sharded} corpora in several indexes as if they were one`, () => {
+    repeat(sharded, (random) => {
+      const sizes = smallSizes(random)
+      const worlds = Array.from(
+        { length: 2 + below(random, 3) },
+        () => new TextWorld({ random, sizes }),
+      )
+      for (let step = 0; step < 6; step += 1) {
+        for (const world of worlds) {
+          world.write(8)
+          world.disturb()
         }
-        world.index.close()
+        checkTogether(worlds)
       }
-    }).timeout(60_000)
-  }
+      for (const world of worlds) world.close()
+    })
+  }).timeout(sharded * 4 * CORPUS_TIMEOUT_MS)
 })
+
+/** Every index is searched with the statistics of all of them, as a coordinator does. */
+function checkTogether(worlds: readonly TextWorld[]): void {
+  const { make } = worlds[0]!
+  const [query, nowMs] = [make.query(), make.nowMs()]
+  const statistics = mergeStatistics(
+    worlds.map(({ index }) => index.termStatistics(scoringTerms(query))),
+  )
+  const collection = worlds.map(({ naive }) => naive)
+  for (const { index, naive } of worlds) {
+    const asked = { query, nowMs, statistics, limit: make.limit(), countTotal: true }
+    describing(asked, () => {
+      expectPages(index, asked, naive.search({ query, nowMs, collection }))
+    })
+  }
+}
