@@ -37,6 +37,7 @@ export interface LatencyFinding {
   readonly clients: number
   /** One per run. */
   readonly p50Ms: readonly number[]
+  readonly p95Ms: readonly number[]
   readonly p99Ms: readonly number[]
 }
 

@@ -8,6 +8,8 @@ export interface BenchOptions {
   readonly quick: boolean
   readonly clients: readonly number[]
   readonly runs: number
+  /** Undefined: as many as each row uses by itself. */
+  readonly documents: number | undefined
   readonly seed: number
   readonly profile: boolean
   /** Where to write all figures as JSON. */
@@ -22,12 +24,13 @@ export const CLIENTS_DEFAULT: readonly number[] = [1, 16, 64, 128]
 
 export const USAGE = `usage: npm run bench -- <suite> [options]
 
-suites: documents
+suites: documents, text
 
   --rows a,b         only these rows
   --quick            a tenth of the data, shorter runs
   --clients <n,m>    numbers of clients (default 1,16,64,128)
   --runs <n>         repetitions of each comparison (default 5)
+  --documents <n>    how many documents the rows of text use
   --seed <n>         of the documents and of the choice of keys (default 1)
   --profile          leave CPU profiles of our server, and say what they hold
   --json <file>      write all figures as JSON
@@ -45,6 +48,7 @@ export function parseOptions(args: readonly string[], suites: readonly string[])
       quick: { type: 'boolean', default: false },
       clients: { type: 'string' },
       runs: { type: 'string', default: '5' },
+      documents: { type: 'string' },
       seed: { type: 'string', default: '1' },
       profile: { type: 'boolean', default: false },
       json: { type: 'string' },
@@ -61,6 +65,8 @@ export function parseOptions(args: readonly string[], suites: readonly string[])
     quick: values.quick,
     clients: parseClients(values.clients),
     runs: parseCount('runs', values.runs),
+    documents:
+      values.documents === undefined ? undefined : parseCount('documents', values.documents),
     seed: parseCount('seed', values.seed),
     profile: values.profile,
     jsonFile: values.json,

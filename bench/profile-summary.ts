@@ -46,6 +46,6 @@ function placeOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode):
   if (url === '') return name
   const file = url
     .replace(/^file:\/\//, '')
-    .replace(/^.*?\/(?=(?:node|lib|cli|node_modules)\/)/, '')
+    .replace(/^.*?\/(?=(?:node|lib|cli|bench|node_modules)\/)/, '')
   return `${name} ${file}:${lineNumber + 1}`
 }

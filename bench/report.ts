@@ -39,12 +39,13 @@ function formatGoal({ kind, value }: Goal, finding: Finding): string {
 }
 
 export function renderLatencies(latencies: readonly LatencyFinding[]): string {
-  const head = ['work', 'clients', 'side', 'p50 ms', 'p99 ms']
-  const cells = latencies.map(({ label, clients, side, p50Ms, p99Ms }) => [
+  const head = ['work', 'clients', 'side', 'p50 ms', 'p95 ms', 'p99 ms']
+  const cells = latencies.map(({ label, clients, side, p50Ms, p95Ms, p99Ms }) => [
     label,
     String(clients),
     side,
     formatNumber(median(p50Ms)),
+    formatNumber(median(p95Ms)),
     formatNumber(median(p99Ms)),
   ])
   return renderTable(head, cells)

@@ -13,6 +13,8 @@ export interface Bench {
   readonly quick: boolean
   /** Numbers of clients to measure throughput with. */
   readonly clients: readonly number[]
+  /** How many documents instead of what a row uses by itself. */
+  readonly documents: number | undefined
   /** How often each comparison is repeated. */
   readonly runs: number
   readonly seed: number
@@ -29,5 +31,7 @@ export interface SuiteEntry {
   /** Packages whose versions belong to the figures. */
   readonly packages: readonly string[]
   readonly rowNames: readonly string[]
+  /** Whether the number of documents can be chosen. */
+  readonly takesDocuments: boolean
   build(bench: Bench): Suite
 }

@@ -110,6 +110,7 @@ export function latencyOf(
     side: of.side,
     clients: of.clients,
     p50Ms: of.results.map(({ p50Ms }) => p50Ms),
+    p95Ms: of.results.map(({ p95Ms }) => p95Ms),
     p99Ms: of.results.map(({ p99Ms }) => p99Ms),
   }
 }

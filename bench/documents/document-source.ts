@@ -4,8 +4,9 @@
 import { must } from '../../lib/assert.ts'
 import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
+import { buildArticleSource } from '../text/article-source.ts'
 
-export type DocumentShape = 'kilobyte' | 'small'
+export type DocumentShape = 'kilobyte' | 'small' | 'article'
 
 export interface DocumentSource {
   /** JSON text: ASCII, so that its length is its size in bytes. */
@@ -26,6 +27,7 @@ const CODAS = ['', '', 'n', 'r', 's', 'l', 'm', 'nd', 'st']
 
 export function buildDocumentSource(shape: DocumentShape, seed: number): DocumentSource {
   if (shape === 'small') return { documentAt: smallDocument }
+  if (shape === 'article') return buildArticleSource(seed)
   const random = seededRandom(seed)
   const words = Array.from({ length: VOCABULARY }, () => buildWord(random))
   const bodies = Array.from({ length: BODIES }, () => buildBody(random, words))

@@ -6,7 +6,11 @@ import { SETTLE_TIMEOUT_MS, batchPath } from './quarry-server.ts'
 import type { QuarryServer } from './quarry-server.ts'
 
 const CLIENTS = 4
-const DOCUMENTS_PER_BATCH: Record<DocumentShape, number> = { kilobyte: 1000, small: 5000 }
+const DOCUMENTS_PER_BATCH: Record<DocumentShape, number> = {
+  kilobyte: 1000,
+  small: 5000,
+  article: 1000,
+}
 
 export interface TableLoad {
   readonly table: string

@@ -1,5 +1,6 @@
 // Our server, as users run it: bin/quarry swarm in a process of its own.
 
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ReadyProcess } from '../child-process.ts'
 import type { Bench } from '../suite.ts'
@@ -9,12 +10,23 @@ export const SETTLE_TIMEOUT_MS = 20_000
 
 export interface QuarryServer extends AsyncDisposable {
   readonly origin: string
+  /** Where metrics are. */
+  readonly healthOrigin: string
   readonly process: ReadyProcess
 }
 
+/** As a configuration file names them. */
+export type ServerSettings = Readonly<Record<string, number>>
+
 /** `name` names the data directory: the same name serves the same data again. */
-export async function startQuarry(bench: Bench, name: string): Promise<QuarryServer> {
+export async function startQuarry(
+  bench: Bench,
+  name: string,
+  settings: ServerSettings = {},
+): Promise<QuarryServer> {
   const { profileDirectory, directory } = bench
+  const configFile = path.join(directory, `${name}.json`)
+  await writeFile(configFile, JSON.stringify(settings))
   const profiling =
     profileDirectory === undefined
       ? []
@@ -25,6 +37,7 @@ export async function startQuarry(bench: Bench, name: string): Promise<QuarrySer
       ...profiling,
       BIN,
       'swarm',
+      `--config=${configFile}`,
       `--data-dir=${path.join(directory, name)}`,
       '--api-port=0',
       '--health-port=0',
@@ -33,6 +46,7 @@ export async function startQuarry(bench: Bench, name: string): Promise<QuarrySer
   })
   return {
     origin: String(ready['api']),
+    healthOrigin: String(ready['health']),
     process,
     [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
   }
@@ -42,12 +56,21 @@ const BUILT_IN_INDEX = 'full_text_index_v0'
 
 /** Without any index: the document rows are about documents. */
 export async function createTable(
-  { origin }: QuarryServer,
+  server: QuarryServer,
   table: string,
   body: object = {},
 ): Promise<void> {
+  await createIndexedTable(server, table, body)
+  await call(`${server.origin}${tablePath(table)}/indexes/${BUILT_IN_INDEX}`, 'DELETE')
+}
+
+/** With the full-text index that tables have unless it is dropped. */
+export async function createIndexedTable(
+  { origin }: QuarryServer,
+  table: string,
+  body: object,
+): Promise<void> {
   await call(`${origin}${tablePath(table)}`, 'POST', body)
-  await call(`${origin}${tablePath(table)}/indexes/${BUILT_IN_INDEX}`, 'DELETE')
 }
 
 export async function dropTable({ origin }: QuarryServer, table: string): Promise<void> {
@@ -66,7 +89,8 @@ export function lookupPath(table: string): string {
   return `${tablePath(table)}/lookup/`
 }
 
-async function call(url: string, method: string, body?: object): Promise<void> {
+/** Answers the text of the response; throws for any but a good status. */
+export async function call(url: string, method: string, body?: object): Promise<string> {
   const init = { method, headers: { 'content-type': 'application/json' } }
   const response = await fetch(
     url,
@@ -74,4 +98,5 @@ async function call(url: string, method: string, body?: object): Promise<void> {
   )
   const text = await response.text()
   if (!response.ok) throw new Error(`${method} ${url}: status ${response.status}: ${text}`)
+  return text
 }

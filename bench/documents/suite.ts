@@ -12,6 +12,7 @@ import { writeLatencies } from './write-latencies.ts'
 export const documentsSuite: SuiteEntry = {
   packages: ['classic-level', 'lmdb'],
   rowNames: ['ingest', 'writes', 'lookups', 'latencies', 'scan', 'memory', 'growth', 'start'],
+  takesDocuments: false,
   build: buildDocumentsSuite,
 }
 

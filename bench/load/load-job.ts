@@ -16,7 +16,7 @@ export type LoadEnd =
   | { readonly kind: 'time'; readonly warmupMs: number; readonly ms: number }
   | { readonly kind: 'end-of-plan' }
 
-export type RequestPlan = InsertBatches | InsertEach | Lookups
+export type RequestPlan = InsertBatches | InsertEach | Lookups | Searches
 
 /** Batch writes of a table, each document once. */
 export interface InsertBatches {
@@ -53,10 +53,23 @@ export interface Lookups {
   readonly documents: number
 }
 
+/** The ten best by score, with titles: queries of one and two terms, and phrases. */
+export interface Searches {
+  readonly kind: 'searches'
+  readonly path: string
+  /** Of the articles that are there. */
+  readonly articlesSeed: number
+  readonly documents: number
+  readonly seed: number
+  /** Undefined: without end. */
+  readonly requestsMax: number | undefined
+}
+
 export interface LoadResult {
   readonly requests: number
   readonly elapsedMs: number
   readonly p50Ms: number
+  readonly p95Ms: number
   readonly p99Ms: number
   /** Of one core, that the generator itself used. Near 1, it measured itself. */
   readonly generatorCpu: number

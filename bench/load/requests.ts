@@ -1,9 +1,19 @@
 // The bytes of the requests that a plan asks for.
 
-import { unreachable } from '../../lib/assert.ts'
+import { must, unreachable } from '../../lib/assert.ts'
 import { seededRandom } from '../../lib/random.ts'
 import { buildDocumentSource, documentKey, scatter } from '../documents/document-source.ts'
-import type { InsertBatches, InsertEach, KeyOrder, Lookups, RequestPlan } from './load-job.ts'
+import { buildArticleSource } from '../text/article-source.ts'
+import { buildRequestBody } from '../text/request-body.ts'
+import { drawQueries, TOP_HITS_CLASSES } from '../text/query-classes.ts'
+import type {
+  InsertBatches,
+  InsertEach,
+  KeyOrder,
+  Lookups,
+  RequestPlan,
+  Searches,
+} from './load-job.ts'
 
 /** Undefined when there are no more. */
 export type NextRequest = () => Buffer | undefined
@@ -16,6 +26,8 @@ export function buildRequests(plan: RequestPlan): NextRequest {
       return insertEach(plan)
     case 'lookups':
       return lookups(plan)
+    case 'searches':
+      return searches(plan)
     default:
       return unreachable(plan)
   }
@@ -91,6 +103,25 @@ function lookups({ path, seed, documents }: Lookups): NextRequest {
     const key = documentKey(Math.floor(random() * documents))
     return Buffer.from(`GET ${path}${key} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`, 'latin1')
   }
+}
+
+/** So many different queries of each class, then they come again. */
+const QUERIES_PER_CLASS = 100
+
+/** Built before the first is sent, class after class in turn. */
+function searches({ path, articlesSeed, documents, seed, ...plan }: Searches): NextRequest {
+  const articles = buildArticleSource(articlesSeed)
+  const byClass = TOP_HITS_CLASSES.map((queryClass) =>
+    drawQueries(articles, queryClass, { seed, documents, count: QUERIES_PER_CLASS }),
+  )
+  const requests = Array.from({ length: QUERIES_PER_CLASS * byClass.length }, (_, i) => {
+    const queries = must(byClass[i % byClass.length], 'class')
+    const query = must(queries[Math.floor(i / byClass.length)], 'query')
+    return postRequest(path, buildRequestBody(query, ['title']))
+  })
+  const { requestsMax = Infinity } = plan
+  let sent = 0
+  return () => (sent < requestsMax ? requests[sent++ % requests.length] : undefined)
 }
 
 function postRequest(path: string, body: string): Buffer {

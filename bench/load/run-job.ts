@@ -53,6 +53,7 @@ async function runLoad(job: LoadJob, clock: Clock): Promise<LoadResult> {
     requests: sorted.length,
     elapsedMs: Math.min(wallMs, window.toMs - window.fromMs),
     p50Ms: percentile(sorted, 0.5),
+    p95Ms: percentile(sorted, 0.95),
     p99Ms: percentile(sorted, 0.99),
     generatorCpu: (cpu.user + cpu.system) / 1000 / wallMs,
   }

@@ -1,0 +1,89 @@
+// Row `ingest`: batches of 1000 over HTTP into a new table, until the last document is found.
+
+import { mkdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { ReadyProcess } from '../child-process.ts'
+import { SETTLE_TIMEOUT_MS, batchPath, dropTable, startQuarry } from '../documents/quarry-server.ts'
+import type { QuarryServer } from '../documents/quarry-server.ts'
+import type { RowResult } from '../finding.ts'
+import { settle } from '../process-memory.ts'
+import { formatNumber } from '../report.ts'
+import type { Bench } from '../suite.ts'
+import { createArticleTable, waitUntilSearchable } from './article-table.ts'
+
+const FTS5_SCRIPT = path.resolve(import.meta.dirname, '../peers/fts5-inserts.ts')
+const DOCUMENTS = 100_000
+const DOCUMENTS_QUICK = 20_000
+const DOCUMENTS_PER_BATCH = 1000
+const CLIENTS = 4
+const WARMUP_DOCUMENTS = 10_000
+const TABLE = 'ingest'
+
+export async function indexedIngest(bench: Bench): Promise<RowResult> {
+  const documents = bench.documents ?? (bench.quick ? DOCUMENTS_QUICK : DOCUMENTS)
+  await using server = await startQuarry(bench, 'ingest')
+  await ingestOurs(bench, server, WARMUP_DOCUMENTS)
+  const ours: number[] = []
+  const peer: number[] = []
+  for (let run = 0; run < bench.runs; run += 1) {
+    bench.progress(`ingest with the index: run ${run + 1} of ${bench.runs}`)
+    ours.push(await ingestOurs(bench, server, documents))
+    peer.push(await ingestPeer(bench, documents))
+  }
+  const label =
+    `ingest of ${formatNumber(documents)} with the full-text index, batches of 1000, ` +
+    `${CLIENTS} clients, until found`
+  return {
+    findings: [
+      {
+        kind: 'ratio',
+        label,
+        unit: 'docs/s',
+        peerName: 'FTS5 in process',
+        ours,
+        peer,
+        goal: { kind: 'at-least', value: 0.3 },
+      },
+    ],
+  }
+}
+
+async function ingestOurs(
+  { generator, clock, seed }: Bench,
+  server: QuarryServer,
+  documents: number,
+): Promise<number> {
+  await createArticleTable(server, TABLE)
+  const { elapsedMs } = await generator.load({
+    origin: server.origin,
+    clients: CLIENTS,
+    plan: {
+      kind: 'insert-batches',
+      path: batchPath(TABLE),
+      shape: 'article',
+      seed,
+      firstDocument: 0,
+      documents,
+      documentsPerBatch: DOCUMENTS_PER_BATCH,
+      keyOrder: 'ascending',
+      prepared: true,
+    },
+    until: { kind: 'end-of-plan' },
+  })
+  const writtenMs = clock.monotonicMs()
+  await waitUntilSearchable(server, TABLE)
+  const foundMs = elapsedMs + clock.monotonicMs() - writtenMs
+  await dropTable(server, TABLE)
+  await settle(server.process.pid, clock, SETTLE_TIMEOUT_MS)
+  return (documents / foundMs) * 1000
+}
+
+async function ingestPeer(bench: Bench, documents: number): Promise<number> {
+  const folder = path.join(bench.directory, 'ingest-peer')
+  await mkdir(folder)
+  const args = [FTS5_SCRIPT, folder, String(documents), String(bench.seed)]
+  const [peer, answer] = await ReadyProcess.start({ name: 'FTS5', args })
+  await peer.finished()
+  await rm(folder, { recursive: true })
+  return (documents / Number(answer['elapsedMs'])) * 1000
+}
