@@ -1,5 +1,9 @@
 import { expect } from 'chai'
-import { chooseMerge, type SegmentSize } from '../../node/index/text/engine/merge-policy.ts'
+import {
+  chooseMerge,
+  chooseSettledMerge,
+  type SegmentSize,
+} from '../../node/index/text/engine/merge-policy.ts'
 
 const policy = {
   segmentsPerTier: 3,
@@ -51,5 +55,27 @@ describe('the merge policy', () => {
     const sizes = [segment(1, 1000, 34), segment(2, 100, 90), segment(3, 5000)]
 
     expect(chooseMerge(sizes, policy)).to.deep.equal([2])
+  })
+})
+
+describe('the merge policy of an index at rest', () => {
+  it('gathers segments that are small beside those below them together', () => {
+    const sizes = [segment(1, 290), segment(2, 36), segment(3, 36), segment(4, 5), segment(5, 5)]
+
+    expect(chooseSettledMerge(sizes, policy)).to.deep.equal([4, 5, 2, 3])
+  })
+
+  it('leaves segments alone that each have twice the size of those below', () => {
+    const sizes = [segment(1, 10), segment(2, 20), segment(3, 60), segment(4, 180)]
+
+    expect(chooseSettledMerge(sizes, policy)).to.equal(undefined)
+  })
+
+  it('does not rewrite a large segment for a small one', () => {
+    expect(chooseSettledMerge([segment(1, 4000), segment(2, 10)], policy)).to.equal(undefined)
+  })
+
+  it('leaves segments alone that would become too large', () => {
+    expect(chooseSettledMerge([segment(1, 6000), segment(2, 6000)], policy)).to.equal(undefined)
   })
 })

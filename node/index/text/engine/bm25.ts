@@ -7,6 +7,8 @@ import { lengthOfByte } from '../segment/small-float.ts'
 export const K1 = 1.2
 export const B = 0.75
 
+const LENGTHS = Float64Array.from({ length: 256 }, (_, byte) => lengthOfByte(byte))
+
 export interface FieldStatistics {
   readonly docCount: number
   readonly totalLength: number
@@ -19,7 +21,10 @@ export function idfOf(docFreq: number, docCount: number): number {
 /** The share of the length in the divisor, by norm byte. Byte 0, no length, counts as average. */
 export function lengthTable({ docCount, totalLength }: FieldStatistics): Float64Array {
   const average = docCount === 0 ? 1 : totalLength / docCount
-  return Float64Array.from({ length: 256 }, (_, byte) =>
-    byte === 0 || average === 0 ? K1 : K1 * (1 - B + (B * lengthOfByte(byte)) / average),
-  )
+  const table = new Float64Array(256)
+  for (let byte = 0; byte < table.length; byte += 1) {
+    const ratio = byte === 0 || average === 0 ? 1 : (LENGTHS[byte] ?? 0) / average
+    table[byte] = K1 * (1 - B + B * ratio)
+  }
+  return table
 }

@@ -6,10 +6,37 @@
 // terms, the highest bound first, as long as the bar can still be reached.
 
 import { f64At, isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
+import { NO_MORE } from '../segment/postings-cursor.ts'
 import type { TermScorer } from './term-scorer.ts'
 
 const WINDOW_MIN = 1024
 const WINDOW_MAX = 8192
+
+/** Of few postings every document is scored, one after the other; answers how many there are. */
+export function scoreAnyTerm(terms: readonly TermScorer[], search: BulkSearch): number {
+  const { hits, accepted, poll } = search
+  let matchCount = 0
+  let doc = NO_MORE
+  for (const term of terms) doc = Math.min(doc, term.next())
+  while (doc !== NO_MORE) {
+    poll.spend(terms.length)
+    let score = 0
+    let next = NO_MORE
+    for (const term of terms) {
+      if (term.doc === doc) {
+        score += term.score()
+        term.next()
+      }
+      next = Math.min(next, term.doc)
+    }
+    if (isAccepted(accepted, doc)) {
+      matchCount += 1
+      hits.offer(doc, score)
+    }
+    doc = next
+  }
+  return matchCount
+}
 
 /** Answers how many matches were visited: all of them with `countsAll`. */
 export function searchDisjunction(
@@ -32,9 +59,9 @@ class Disjunction {
   readonly #order: TermScorer[]
   readonly #bounds: Float64Array
   readonly #sums: Float64Array
-  /** Sums by document of the window; a single term needs none. */
-  readonly #scores: Float64Array
-  readonly #found: Uint32Array
+  /** Sums by document of the window; made when a window first needs them. */
+  #scores = new Float64Array(0)
+  #found = new Uint32Array(0)
 
   constructor(terms: readonly TermScorer[], search: BulkSearch) {
     this.#terms = terms
@@ -42,9 +69,6 @@ class Disjunction {
     this.#order = [...terms]
     this.#bounds = new Float64Array(terms.length)
     this.#sums = new Float64Array(terms.length)
-    const width = terms.length > 1 ? WINDOW_MAX : 0
-    this.#scores = new Float64Array(width)
-    this.#found = new Uint32Array(width / 32)
   }
 
   /** Answers where the next window begins. */
@@ -117,6 +141,10 @@ class Disjunction {
   }
 
   #searchSeveral(required: number, from: number, end: number): void {
+    if (this.#scores.length === 0) {
+      this.#scores = new Float64Array(WINDOW_MAX)
+      this.#found = new Uint32Array(WINDOW_MAX / 32)
+    }
     for (let i = required; i < this.#order.length; i += 1) {
       const term = this.#order[i]
       if (term !== undefined) this.#accumulate(term, from, end)

@@ -18,6 +18,7 @@ import type { FieldStatistics } from './bm25.ts'
 import { hasBit, newBitset, nextBit, setBit, type Bitset } from './bitset.ts'
 
 const EXPIRY_CHUNK = 4096
+const RECENT_TERMS_MAX = 16
 
 /** A term of the segment, ready to walk. */
 export interface SegmentTerm {
@@ -34,6 +35,9 @@ export class LiveSegment {
   readonly #deletedOf = new Map<string, { docCount: number; totalLength: number }>()
   readonly #terms: TermCache
   readonly #termOwner: number
+  /** A query asks for a term several times: these need no key to be made. */
+  readonly #recent = new Map<string, Map<string, CachedTerm>>()
+  #recentCount = 0
   #noNorms = new Uint8Array(0)
   #sortedLog = { from: 0, to: 0, docs: new Uint32Array(0) }
   #expired: { fromMs: number; untilMs: number; bits: Bitset | undefined } | undefined
@@ -162,6 +166,24 @@ export class LiveSegment {
   }
 
   #cachedTerm(field: SegmentField, text: string): CachedTerm {
+    const recent = this.#recent.get(field.name)?.get(text)
+    if (recent !== undefined) return recent
+    const cached = this.#sharedTerm(field, text)
+    this.#remember(field.name, text, cached)
+    return cached
+  }
+
+  #remember(field: string, text: string, term: CachedTerm): void {
+    if (this.#recentCount >= RECENT_TERMS_MAX) {
+      this.#recent.clear()
+      this.#recentCount = 0
+    }
+    const ofField = this.#recent.get(field) ?? new Map<string, CachedTerm>()
+    this.#recent.set(field, ofField.set(text, term))
+    this.#recentCount += 1
+  }
+
+  #sharedTerm(field: SegmentField, text: string): CachedTerm {
     const key = `${this.#termOwner}\0${field.name}\0${text}`
     const known = this.#terms.get(key)
     if (known !== undefined) return known

@@ -35,6 +35,28 @@ export function chooseMerge(
   return chooseTier(segments, policy) ?? chooseWasteful(segments, policy)
 }
 
+/**
+ * For an index that nobody writes to: small segments are gathered until each is at least half as
+ * large as those below it together, so that a search visits few.
+ */
+export function chooseSettledMerge(
+  segments: readonly SegmentSize[],
+  { largestBytes }: MergePolicy,
+): readonly number[] | undefined {
+  const sizes = segments
+    .filter((segment) => liveBytes(segment) * 2 <= largestBytes)
+    .toSorted((a, b) => liveBytes(a) - liveBytes(b))
+  let below = 0
+  let end = 0
+  for (const [i, segment] of sizes.entries()) {
+    const bytes = liveBytes(segment)
+    if (i > 0 && bytes < below * 2) end = i + 1
+    below += bytes
+  }
+  if (end === 0) return undefined
+  return withinBytes(sizes.slice(0, end), largestBytes).map(({ id }) => id)
+}
+
 function chooseTier(
   segments: readonly SegmentSize[],
   policy: MergePolicy,

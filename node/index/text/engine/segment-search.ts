@@ -6,7 +6,7 @@ import { NO_MORE } from '../segment/postings-cursor.ts'
 import { intersect, newBitset, subtract, type Bitset } from './bitset.ts'
 import { isAccepted, type BulkSearch } from './bulk-search.ts'
 import { searchConjunction } from './conjunction.ts'
-import { searchDisjunction } from './disjunction.ts'
+import { scoreAnyTerm, searchDisjunction } from './disjunction.ts'
 import type { LiveSegment } from './live-segment.ts'
 import { countAnyTerm, countTerm } from './match-count.ts'
 import { Poll, type Interrupt } from './poll.ts'
@@ -21,7 +21,7 @@ import type { TopHits } from './top-hits.ts'
 
 const DOCS_PER_VISIT = 1024
 /** As few postings are scored one by one sooner than searched for the best and counted apart. */
-const SCORED_WHOLE_MAX = 2048
+const SCORED_WHOLE_MAX = 1024
 /** A filter's documents are gathered if the query may have more than one in this many documents. */
 const FILTER_GATHER_RATIO = 32
 
@@ -103,9 +103,8 @@ export class SegmentSearch {
   #topOfAnyTerm(live: LiveSegment, terms: readonly TermScorer[], bulk: BulkSearch): number {
     const { docCount } = live.segment
     const postings = postingsOf(terms)
-    if (!bulk.countsAll || postings <= SCORED_WHOLE_MAX) {
-      return searchDisjunction(terms, docCount, bulk)
-    }
+    if (postings <= SCORED_WHOLE_MAX) return scoreAnyTerm(terms, bulk)
+    if (!bulk.countsAll) return searchDisjunction(terms, docCount, bulk)
     if (bulk.hits.bar < Infinity) searchDisjunction(terms, docCount, { ...bulk, countsAll: false })
     const sources = terms.map(({ cursor }) => cursor.source)
     return countAnyTerm(sources, { ...bulk, docCount })

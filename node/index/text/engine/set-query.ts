@@ -170,5 +170,5 @@ export function keyText(key: Uint8Array): string {
 }
 
 export function keyBytes(text: string): Uint8Array {
-  return Uint8Array.from(Buffer.from(text, 'latin1'))
+  return new Uint8Array(Buffer.from(text, 'latin1'))
 }

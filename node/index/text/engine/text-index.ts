@@ -20,7 +20,12 @@ import { MemorySegment } from '../segment/memory-segment.ts'
 import type { Segment } from '../segment/segment.ts'
 import { writeSegment, type WrittenSegment } from '../segment/segment-writer.ts'
 import { LiveSegment } from './live-segment.ts'
-import { chooseMerge, defaultMergePolicy, type MergePolicy } from './merge-policy.ts'
+import {
+  chooseMerge,
+  chooseSettledMerge,
+  defaultMergePolicy,
+  type MergePolicy,
+} from './merge-policy.ts'
 import { Poll, type Interrupt } from './poll.ts'
 import { collect, search, type MatchVisitor } from './search.ts'
 import type { SearchRequest, SearchResult } from './search.ts'
@@ -283,7 +288,11 @@ export class TextIndex {
       // Only what was deleted before the checkpoint can be left out.
       deletedCount: live.checkpointed,
     }))
-    const chosen = chooseMerge(sizes, this.#limits.mergePolicy)
+    const { mergePolicy } = this.#limits
+    const isSettled = this.#memory.docCount === 0 && this.#frozen === undefined
+    const chosen =
+      chooseMerge(sizes, mergePolicy) ??
+      (isSettled ? chooseSettledMerge(sizes, mergePolicy) : undefined)
     if (chosen === undefined) return undefined
     this.#merging = this.#merge(this.#parts.filter(({ live }) => chosen.includes(live.id)))
     return this.#merging

@@ -18,8 +18,8 @@ export class TopHits {
   readonly #limit: number
   readonly #segment: Segment
   readonly #after: ScoreBoundary | undefined
-  readonly scores: Float64Array
-  readonly docs: Int32Array
+  readonly scores: number[] = []
+  readonly docs: number[] = []
   length = 0
 
   /** `floor`: a score below it is known to be too low; one equal to it is not. */
@@ -31,8 +31,6 @@ export class TopHits {
     this.#limit = options.limit
     this.#after = options.after
     this.bar = options.limit === 0 ? Infinity : justBelow(options.floor)
-    this.scores = new Float64Array(options.limit)
-    this.docs = new Int32Array(options.limit)
   }
 
   /** Documents may come in any order. */

@@ -4,13 +4,16 @@ import { PositionBlock, type PostingsSource } from './postings-source.ts'
 /** Behind the last document: greater than every document number. */
 export const NO_MORE = 0x7fffffff
 
+const NONE = new Uint32Array(0)
+
 /** A walk through one term's postings. Begins before the first document, at -1. */
 export class PostingsCursor {
   readonly source: PostingsSource
   doc = -1
   /** The decoded block: entries `index` to `count` are still ahead. For loops over whole blocks. */
-  readonly docs = new Uint32Array(BLOCK_LENGTH)
-  readonly freqs = new Uint32Array(BLOCK_LENGTH)
+  readonly docs: Uint32Array
+  /** Filled by `loadFreqs`. */
+  freqs: Uint32Array = NONE
   index = 0
   count = 0
   block = -1
@@ -20,6 +23,8 @@ export class PostingsCursor {
 
   constructor(source: PostingsSource) {
     this.source = source
+    // Most terms are rare: small arrays cost much less to make.
+    this.docs = new Uint32Array(Math.min(source.docFreq, BLOCK_LENGTH))
   }
 
   next(): number {
@@ -98,6 +103,7 @@ export class PostingsCursor {
   /** Fills `freqs` for the present block. */
   loadFreqs(): void {
     if (this.#hasFreqs) return
+    if (this.freqs.length < this.docs.length) this.freqs = new Uint32Array(this.docs.length)
     this.source.decodeFreqs(this.block, this.freqs)
     this.#hasFreqs = true
   }
