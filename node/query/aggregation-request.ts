@@ -4,9 +4,9 @@ import { describeKind } from '../document/exact-json.ts'
 import { parseFieldPath } from '../document/field-path.ts'
 import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
 import { parseDurationMs } from '../schema/duration.ts'
-import { METRES_BY_UNIT, parsePoint } from './parse-geo-queries.ts'
-import { parseQuery } from './parse-query.ts'
-import { parseDateMs } from './parse-value-queries.ts'
+import { METRES_BY_UNIT, parsePoint } from './language/parse-geo-queries.ts'
+import { parseQuery } from './language/parse-query.ts'
+import { parseDateMs } from './language/parse-value-queries.ts'
 import {
   checkMembers,
   choiceOf,
@@ -15,10 +15,10 @@ import {
   parseNumber,
   parseText,
   shown,
-} from './query-clause.ts'
+} from './language/query-clause.ts'
 import { refuse } from './query-limits.ts'
 import type { JsonValue } from '../document/exact-json.ts'
-import type { Clause } from './query-clause.ts'
+import type { Clause } from './language/query-clause.ts'
 import type { GeoPoint } from '../geo/geo-point.ts'
 import type { Query } from './query-tree.ts'
 

@@ -1,7 +1,7 @@
 // From the JSON of `filter_query` to a filter that needs no index.
 
 import { buildDocumentFilter } from './filter-of-query.ts'
-import { parseQuery } from './parse-query.ts'
+import { parseQuery } from './language/parse-query.ts'
 import type { JsonValue } from '../document/exact-json.ts'
 import type { DocumentFilter } from './document-filter.ts'
 

@@ -2,10 +2,10 @@
 
 import { numberOf } from '../document/exact-json.ts'
 import { isJsonObject, memberOf } from '../document/json-object.ts'
-import { checkMembers, flagOf } from './query-clause.ts'
+import { checkMembers, flagOf } from './language/query-clause.ts'
 import { refuse } from './query-limits.ts'
 import type { JsonObject } from '../document/exact-json.ts'
-import type { Clause } from './query-clause.ts'
+import type { Clause } from './language/query-clause.ts'
 
 /** Undefined: hits are not judged by it. */
 export interface Pruner {

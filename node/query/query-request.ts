@@ -7,8 +7,8 @@ import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
 import { parseProjection } from '../document/projection.ts'
 import { parseDurationMs } from '../schema/duration.ts'
 import { parseAggregations } from './aggregation-request.ts'
-import { parseCanonicalQuery } from './parse-canonical-query.ts'
-import { parseQuery } from './parse-query.ts'
+import { parseCanonicalQuery } from './language/parse-canonical-query.ts'
+import { parseQuery } from './language/parse-query.ts'
 import { parsePruner } from './pruner-request.ts'
 import {
   checkMembers,
@@ -19,13 +19,13 @@ import {
   parseText,
   shown,
   textOf,
-} from './query-clause.ts'
+} from './language/query-clause.ts'
 import { parseCursor } from './query-cursor.ts'
 import { buildClauseBudget, refuse } from './query-limits.ts'
 import type { JsonObject, JsonValue } from '../document/exact-json.ts'
 import type { Projection } from '../document/projection.ts'
 import type { Aggregations } from './aggregation-request.ts'
-import type { Clause } from './query-clause.ts'
+import type { Clause } from './language/query-clause.ts'
 import type { Pruner } from './pruner-request.ts'
 import type { SortKey, SortPosition } from './query-cursor.ts'
 import type { Query } from './query-tree.ts'

@@ -3,7 +3,7 @@
 
 import { unreachable } from '../../lib/assert.ts'
 import type { EngineQuery } from '../../node/index/text/engine-query.ts'
-import type { SortField, SortValue } from '../../node/index/text/engine/sorted-hits.ts'
+import type { SortField, SortValue } from '../../node/index/text/matching/sorted-hits.ts'
 import type { IndexableDocument, IndexableField } from '../../node/index/text/indexable-document.ts'
 import { byteOfLength, lengthOfByte } from '../../node/index/text/segment/small-float.ts'
 

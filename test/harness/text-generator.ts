@@ -2,7 +2,7 @@
 
 import type { Random } from '../../lib/random.ts'
 import type { EngineQuery } from '../../node/index/text/engine-query.ts'
-import type { SortField } from '../../node/index/text/engine/sorted-hits.ts'
+import type { SortField } from '../../node/index/text/matching/sorted-hits.ts'
 import type { IndexableDocument } from '../../node/index/text/indexable-document.ts'
 
 /** Documents expire in the hundred milliseconds around this moment. */

@@ -3,8 +3,8 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
-import type { SearchHit, SearchRequest } from '../../node/index/text/engine/search.ts'
-import type { MatchRequest } from '../../node/index/text/engine/segment-search.ts'
+import type { SearchHit, SearchRequest } from '../../node/index/text/matching/search.ts'
+import type { MatchRequest } from '../../node/index/text/matching/segment-search.ts'
 import {
   TextIndex,
   type TextBatch,

@@ -4,7 +4,7 @@
 import { expect } from 'chai'
 import { seededRandom, type Random } from '../../lib/random.ts'
 import type { EngineQuery } from '../../node/index/text/engine-query.ts'
-import type { SearchResult } from '../../node/index/text/engine/search.ts'
+import type { SearchResult } from '../../node/index/text/matching/search.ts'
 import { defaultTextIndexLimits } from '../../node/index/text/engine/text-index.ts'
 import type { NaiveHit, NaiveSearch } from '../doubles/naive-text-index.ts'
 import { parseTestSettings } from '../harness/test-settings.ts'

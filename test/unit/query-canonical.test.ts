@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { parseExact } from '../../node/document/exact-json.ts'
-import { parseCanonicalQuery } from '../../node/query/parse-canonical-query.ts'
+import { parseCanonicalQuery } from '../../node/query/language/parse-canonical-query.ts'
 
 const parse = (text: string) => parseCanonicalQuery(parseExact(text), 'query')
 const term = (text: string) => ({ kind: 'term', field: 'f', term: text, boost: 1 })

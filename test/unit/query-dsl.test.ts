@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { parseExact } from '../../node/document/exact-json.ts'
 
-import { parseQuery } from '../../node/query/parse-query.ts'
+import { parseQuery } from '../../node/query/language/parse-query.ts'
 import type { Query, QueryBounds } from '../../node/query/query-tree.ts'
 
 type Kind = Query['kind']

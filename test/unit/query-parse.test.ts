@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { isServiceError } from '../../lib/errors.ts'
 import { parseExact } from '../../node/document/exact-json.ts'
-import { parseQuery } from '../../node/query/parse-query.ts'
+import { parseQuery } from '../../node/query/language/parse-query.ts'
 import type { JsonValue } from '../../node/document/exact-json.ts'
 import type { Query } from '../../node/query/query-tree.ts'
 

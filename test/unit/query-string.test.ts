@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { isServiceError } from '../../lib/errors.ts'
-import { parseQueryString } from '../../node/query/query-string.ts'
+import { parseQueryString } from '../../node/query/language/query-string.ts'
 import type { FieldName, Query, QueryBounds } from '../../node/query/query-tree.ts'
 
 const OTHERS = ['[', ']', '{', '}', '~', '^', ':', '*', '?', '+', '-', '!', '<', '>', '=', ' ']

@@ -25,7 +25,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../lib/clock.ts'
 import { mergeStatistics } from '../../node/coordinator/query/merge-statistics.ts'
 import type { EngineQuery } from '../../node/index/text/engine-query.ts'
-import { scoringTerms } from '../../node/index/text/engine/statistics.ts'
+import { scoringTerms } from '../../node/index/text/matching/statistics.ts'
 import { TextIndex } from '../../node/index/text/engine/text-index.ts'
 
 const DOCUMENTS = { a: 'blue whale', b: 'blue blue sea', c: 'the sea and whale' }

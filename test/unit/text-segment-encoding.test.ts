@@ -5,7 +5,7 @@ import {
   packBlock,
   packedBytes,
   unpackBlock,
-} from '../../node/index/text/segment/bit-packing.ts'
+} from '../../node/index/text/postings/bit-packing.ts'
 import { ByteBuffer, ByteReader } from '../../node/index/text/segment/byte-buffer.ts'
 import { byteOfLength, lengthOfByte } from '../../node/index/text/segment/small-float.ts'
 

@@ -9,12 +9,12 @@
 //   D2  The first `checkpointed` entries of the log are those of the last checkpoint.
 
 import { GrowableUint32 } from '../segment/growable.ts'
-import { NO_MORE, PostingsCursor } from '../segment/postings-cursor.ts'
-import type { PostingsSource } from '../segment/postings-source.ts'
+import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
+import type { PostingsSource } from '../postings/postings-source.ts'
 import type { Segment, SegmentField } from '../segment/segment.ts'
 import { lengthOfByte } from '../segment/small-float.ts'
 import { bytesOfCachedTerm, type CachedTerm, type TermCache } from './term-cache.ts'
-import type { FieldStatistics } from './bm25.ts'
+import type { FieldStatistics } from '../matching/bm25.ts'
 import { hasBit, newBitset, nextBit, setBit, type Bitset } from './bitset.ts'
 
 const EXPIRY_CHUNK = 4096

@@ -1,6 +1,6 @@
 import { BoundedCache } from '../segment/bounded-cache.ts'
 import type { DictionaryEntry } from '../segment/dictionary.ts'
-import type { PostingsSource } from '../segment/postings-source.ts'
+import type { PostingsSource } from '../postings/postings-source.ts'
 
 const TERM_BYTES = 300
 const BLOCK_BYTES = 60

@@ -27,12 +27,12 @@ import {
   type MergePolicy,
 } from './merge-policy.ts'
 import { Poll, type Interrupt } from './poll.ts'
-import { collect, search, type MatchVisitor } from './search.ts'
-import type { SearchRequest, SearchResult } from './search.ts'
-import type { MatchRequest } from './segment-search.ts'
+import { collect, search, type MatchVisitor } from '../matching/search.ts'
+import type { SearchRequest, SearchResult } from '../matching/search.ts'
+import type { MatchRequest } from '../matching/segment-search.ts'
 import { SegmentStore, type ManifestSegment } from './segment-store.ts'
-import { keyText, matchingTerms, type FieldExpansion } from './set-query.ts'
-import { gatherStatistics, type FieldTerm, type TermStatistics } from './statistics.ts'
+import { keyText, matchingTerms, type FieldExpansion } from '../matching/set-query.ts'
+import { gatherStatistics, type FieldTerm, type TermStatistics } from '../matching/statistics.ts'
 import { TextMemory } from './text-memory.ts'
 
 export interface TextIndexLimits {

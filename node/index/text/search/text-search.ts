@@ -5,7 +5,7 @@ import type { Aggregations } from '../../../query/aggregation-request.ts'
 import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
-import type { TermStatistics } from '../engine/statistics.ts'
+import type { TermStatistics } from '../matching/statistics.ts'
 
 /** What is looked for. Without any part, every document is a hit. */
 export interface TextConditions {

@@ -2,9 +2,9 @@
 
 import { DiskColumn, type ColumnPlace, type ColumnReader } from './column.ts'
 import { DictionaryReader, type DictionaryEntry, type DictionaryPlace } from './dictionary.ts'
-import { DiskPostings } from './disk-postings.ts'
+import { DiskPostings } from '../postings/disk-postings.ts'
 import { hashOfKey, mayHaveKey } from './key-filter.ts'
-import type { PostingsSource } from './postings-source.ts'
+import type { PostingsSource } from '../postings/postings-source.ts'
 import { endOfPrefix, type Segment, type SegmentField, type SegmentFieldKind } from './segment.ts'
 import type { SegmentFile } from './segment-file.ts'
 

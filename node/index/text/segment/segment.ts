@@ -1,6 +1,6 @@
 import type { ColumnReader } from './column.ts'
 import type { DictionaryEntry } from './dictionary.ts'
-import type { PostingsSource } from './postings-source.ts'
+import type { PostingsSource } from '../postings/postings-source.ts'
 
 export type SegmentFieldKind = 'text' | 'keyword' | 'number' | 'point'
 

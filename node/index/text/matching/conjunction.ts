@@ -1,7 +1,7 @@
 // The best documents that have all of several terms: the rarest leads, the others leap to it, and
 // blocks of the leader whose maxima together cannot reach the bar are passed over undecoded.
 
-import { NO_MORE } from '../segment/postings-cursor.ts'
+import { NO_MORE } from '../postings/postings-cursor.ts'
 import { isAccepted, type BulkSearch } from './bulk-search.ts'
 import type { TermScorer } from './term-scorer.ts'
 

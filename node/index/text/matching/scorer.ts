@@ -1,6 +1,6 @@
-import { NO_MORE } from '../segment/postings-cursor.ts'
-import { nextBit, type Bitset } from './bitset.ts'
-import type { Poll } from './poll.ts'
+import { NO_MORE } from '../postings/postings-cursor.ts'
+import { nextBit, type Bitset } from '../engine/bitset.ts'
+import type { Poll } from '../engine/poll.ts'
 
 /**
  * A walk through the documents of a segment that match a query, in order. Contract:

@@ -12,9 +12,9 @@
 // side `+` is required and `-` is forbidden; a negation next to a written OR is one of the
 // alternatives. `&&` and `||` are other names of AND and OR.
 
-import { isServiceError, ServiceError } from '../../lib/errors.ts'
-import { parseFieldPath } from '../document/field-path.ts'
-import { parseLinearPattern } from './linear-pattern.ts'
+import { isServiceError, ServiceError } from '../../../lib/errors.ts'
+import { parseFieldPath } from '../../document/field-path.ts'
+import { parseLinearPattern } from '../linear-pattern.ts'
 import {
   buildClauseBudget,
   QUERY_BOOST_MAX,
@@ -23,11 +23,11 @@ import {
   QUERY_SLOP_MAX,
   QUERY_STRING_LENGTH_MAX,
   takeClause,
-} from './query-limits.ts'
+} from '../query-limits.ts'
 import { QueryStringLexer } from './query-string-lexer.ts'
-import type { ClauseBudget } from './query-limits.ts'
+import type { ClauseBudget } from '../query-limits.ts'
 import type { Word } from './query-string-lexer.ts'
-import type { FieldName, Fuzziness, Query, QueryBounds } from './query-tree.ts'
+import type { FieldName, Fuzziness, Query, QueryBounds } from '../query-tree.ts'
 
 export interface QueryStringOptions {
   /** Between clauses side by side; `or` if absent. */

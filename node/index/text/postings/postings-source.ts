@@ -1,4 +1,4 @@
-import { ByteReader } from './byte-buffer.ts'
+import { ByteReader } from '../segment/byte-buffer.ts'
 
 /** The positions of the documents of one block: those of entry i from starts[i] to starts[i + 1]. */
 export class PositionBlock {

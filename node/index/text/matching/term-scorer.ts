@@ -1,5 +1,5 @@
-import { NO_MORE, PostingsCursor } from '../segment/postings-cursor.ts'
-import type { PostingsSource } from '../segment/postings-source.ts'
+import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
+import type { PostingsSource } from '../postings/postings-source.ts'
 import { K1 } from './bm25.ts'
 import type { Scorer } from './scorer.ts'
 

@@ -1,6 +1,6 @@
 // The leaves of the JSON language that compare places. Positions are [longitude, latitude].
 
-import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
+import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
 import {
   boostOf,
   checkMembers,
@@ -11,12 +11,12 @@ import {
   shown,
   textOf,
 } from './query-clause.ts'
-import { parseGeometry } from './geo-json.ts'
-import { refuse } from './query-limits.ts'
-import type { JsonValue } from '../document/exact-json.ts'
+import { parseGeometry } from '../geo-json.ts'
+import { refuse } from '../query-limits.ts'
+import type { JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from './query-clause.ts'
-import type { GeoPoint } from '../geo/geo-point.ts'
-import type { Query } from './query-tree.ts'
+import type { GeoPoint } from '../../geo/geo-point.ts'
+import type { Query } from '../query-tree.ts'
 
 const POINTS_MAX = 1000
 const POINT_FORMS = 'write [lon, lat], {"lat": .., "lon": ..} or "lat,lon"'

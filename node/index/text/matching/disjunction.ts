@@ -6,7 +6,7 @@
 // terms, the highest bound first, as long as the bar can still be reached.
 
 import { f64At, isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
-import { NO_MORE } from '../segment/postings-cursor.ts'
+import { NO_MORE } from '../postings/postings-cursor.ts'
 import type { TermScorer } from './term-scorer.ts'
 
 const WINDOW_MIN = 1024

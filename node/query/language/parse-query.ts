@@ -1,7 +1,7 @@
 // From the JSON query language to a checked Query. The members present choose the shape.
 
-import { describeKind } from '../document/exact-json.ts'
-import { isJsonObject, memberOf } from '../document/json-object.ts'
+import { describeKind } from '../../document/exact-json.ts'
+import { isJsonObject, memberOf } from '../../document/json-object.ts'
 import { boostOf, checkMembers, integerOf, listOf } from './query-clause.ts'
 import {
   parseGeoBox,
@@ -28,10 +28,10 @@ import {
   QUERY_DEPTH_MAX,
   refuse,
   takeClause,
-} from './query-limits.ts'
-import type { JsonValue } from '../document/exact-json.ts'
+} from '../query-limits.ts'
+import type { JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from './query-clause.ts'
-import type { Query } from './query-tree.ts'
+import type { Query } from '../query-tree.ts'
 
 interface Shape {
   /** Members that choose this shape. */

@@ -1,6 +1,6 @@
 import type { Segment } from '../segment/segment.ts'
 import { compareTexts } from '../segment/compare-texts.ts'
-import type { LiveSegment } from './live-segment.ts'
+import type { LiveSegment } from '../engine/live-segment.ts'
 import { SegmentSearch, type MatchRequest } from './segment-search.ts'
 import { keyBytes, keyText } from './set-query.ts'
 import {

@@ -1,7 +1,7 @@
 import { must } from '../../../../lib/assert.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { idfOf, K1, lengthTable, type FieldStatistics } from './bm25.ts'
-import type { LiveSegment } from './live-segment.ts'
+import type { LiveSegment } from '../engine/live-segment.ts'
 import type { TermWeight } from './term-scorer.ts'
 
 export interface FieldTerm {

@@ -1,8 +1,8 @@
 // The characters of a query string. Every method moves forward, so reading takes linear time.
 
-import { ServiceError } from '../../lib/errors.ts'
-import { located } from '../document/document-limits.ts'
-import { QUERY_PATTERN_LENGTH_MAX } from './query-limits.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { located } from '../../document/document-limits.ts'
+import { QUERY_PATTERN_LENGTH_MAX } from '../query-limits.ts'
 
 export type Operator = 'and' | 'or' | 'not'
 

@@ -1,5 +1,5 @@
 import { BLOCK_LENGTH } from './bit-packing.ts'
-import { GrowableUint32 } from './growable.ts'
+import { GrowableUint32 } from '../segment/growable.ts'
 import { PositionBlock, type PostingsSource } from './postings-source.ts'
 import type { PostingsWriter } from './postings-writer.ts'
 

@@ -1,12 +1,12 @@
 // One JSON object of a query under examination, and the readers of its members.
 
-import { describeKind, numberOf } from '../document/exact-json.ts'
-import { parseFieldPath } from '../document/field-path.ts'
-import { isJsonArray, memberOf } from '../document/json-object.ts'
-import { QUERY_BOOST_MAX, QUERY_TEXT_LENGTH_MAX, refuse } from './query-limits.ts'
-import type { JsonObject, JsonValue } from '../document/exact-json.ts'
-import type { ClauseBudget } from './query-limits.ts'
-import type { FieldName, Fuzziness } from './query-tree.ts'
+import { describeKind, numberOf } from '../../document/exact-json.ts'
+import { parseFieldPath } from '../../document/field-path.ts'
+import { isJsonArray, memberOf } from '../../document/json-object.ts'
+import { QUERY_BOOST_MAX, QUERY_TEXT_LENGTH_MAX, refuse } from '../query-limits.ts'
+import type { JsonObject, JsonValue } from '../../document/exact-json.ts'
+import type { ClauseBudget } from '../query-limits.ts'
+import type { FieldName, Fuzziness } from '../query-tree.ts'
 
 export interface Clause {
   readonly members: JsonObject

@@ -1,7 +1,7 @@
-import { NO_MORE, type PostingsCursor } from '../segment/postings-cursor.ts'
+import { NO_MORE, type PostingsCursor } from '../postings/postings-cursor.ts'
 import { K1 } from './bm25.ts'
 import { exactFrequency, sloppyFrequency, type ShiftedPositions } from './phrase-frequency.ts'
-import type { Poll } from './poll.ts'
+import type { Poll } from '../engine/poll.ts'
 import type { Scorer } from './scorer.ts'
 import type { TermWeight } from './term-scorer.ts'
 

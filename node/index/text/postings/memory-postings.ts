@@ -3,7 +3,7 @@
 // move to one of twice the size, and the old room goes to the next term that needs it.
 
 import { BLOCK_LENGTH } from './bit-packing.ts'
-import { GrowableUint32 } from './growable.ts'
+import { GrowableUint32 } from '../segment/growable.ts'
 import type { PositionBlock, PostingsSource } from './postings-source.ts'
 
 const WORDS = 3

@@ -1,11 +1,11 @@
 import { unreachable } from '../../../../lib/assert.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import { NO_MORE, PostingsCursor } from '../segment/postings-cursor.ts'
-import { fullBitset, newBitset, setBit, subtract, type Bitset } from './bitset.ts'
+import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
+import { fullBitset, newBitset, setBit, subtract, type Bitset } from '../engine/bitset.ts'
 import { ColumnScorer } from './column-scorer.ts'
-import type { LiveSegment } from './live-segment.ts'
+import type { LiveSegment } from '../engine/live-segment.ts'
 import { PhrasePosition, PhraseScorer } from './phrase-scorer.ts'
-import type { Poll } from './poll.ts'
+import type { Poll } from '../engine/poll.ts'
 import {
   AllOfScorer,
   AllowedScorer,

@@ -3,13 +3,13 @@
 import { assert } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { EngineQuery, Expansion } from '../engine-query.ts'
-import { BLOCK_LENGTH } from '../segment/bit-packing.ts'
+import { BLOCK_LENGTH } from '../postings/bit-packing.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import type { DictionaryEntry } from '../segment/dictionary.ts'
 import type { Segment, SegmentField } from '../segment/segment.ts'
-import { newBitset, setBit, type Bitset } from './bitset.ts'
+import { newBitset, setBit, type Bitset } from '../engine/bitset.ts'
 import { f64At, u32At } from './bulk-search.ts'
-import type { Poll } from './poll.ts'
+import type { Poll } from '../engine/poll.ts'
 
 const DOCS_PER_CHUNK = 4096
 

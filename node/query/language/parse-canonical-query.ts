@@ -1,9 +1,9 @@
 // The member `query` of a request: the same queries in a second form, with the field inside each
 // leaf. It becomes the tree that `full_text_search` becomes.
 
-import { parseFieldPath } from '../document/field-path.ts'
-import { describeKind } from '../document/exact-json.ts'
-import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
+import { parseFieldPath } from '../../document/field-path.ts'
+import { describeKind } from '../../document/exact-json.ts'
+import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
 import { buildBoolean } from './parse-query.ts'
 import { parseExactTerm } from './parse-text-queries.ts'
 import { checkMembers, listOf, parseText, textOf } from './query-clause.ts'
@@ -13,10 +13,10 @@ import {
   QUERY_DEPTH_MAX,
   refuse,
   takeClause,
-} from './query-limits.ts'
-import type { JsonValue } from '../document/exact-json.ts'
+} from '../query-limits.ts'
+import type { JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from './query-clause.ts'
-import type { Query } from './query-tree.ts'
+import type { Query } from '../query-tree.ts'
 
 interface Form {
   readonly members: string

@@ -2,14 +2,14 @@
 // and how they are counted.
 
 import type { EngineQuery } from '../engine-query.ts'
-import { NO_MORE } from '../segment/postings-cursor.ts'
-import { intersect, newBitset, subtract, type Bitset } from './bitset.ts'
+import { NO_MORE } from '../postings/postings-cursor.ts'
+import { intersect, newBitset, subtract, type Bitset } from '../engine/bitset.ts'
 import { isAccepted, type BulkSearch } from './bulk-search.ts'
 import { searchConjunction } from './conjunction.ts'
 import { scoreAnyTerm, searchDisjunction } from './disjunction.ts'
-import type { LiveSegment } from './live-segment.ts'
+import type { LiveSegment } from '../engine/live-segment.ts'
 import { countAnyTerm, countTerm } from './match-count.ts'
-import { Poll, type Interrupt } from './poll.ts'
+import { Poll, type Interrupt } from '../engine/poll.ts'
 import { QueryCompiler } from './query-compiler.ts'
 import { planQuery, type QueryPlan } from './query-plan.ts'
 import { AllOfScorer } from './scorer.ts'

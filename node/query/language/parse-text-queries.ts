@@ -1,9 +1,9 @@
 // The leaves of the JSON language that look for words and terms.
 
-import { isRawNumber } from '../document/exact-json.ts'
-import { parseFieldPath } from '../document/field-path.ts'
-import { isJsonNumber } from '../document/json-number.ts'
-import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
+import { isRawNumber } from '../../document/exact-json.ts'
+import { parseFieldPath } from '../../document/field-path.ts'
+import { isJsonNumber } from '../../document/json-number.ts'
+import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
 import {
   boostOf,
   checkMembers,
@@ -16,8 +16,8 @@ import {
   prefixLengthOf,
   textOf,
 } from './query-clause.ts'
-import { ANALYZER_NAMES } from '../schema/analyzer-names.ts'
-import { parseLinearPattern } from './linear-pattern.ts'
+import { ANALYZER_NAMES } from '../../schema/analyzer-names.ts'
+import { parseLinearPattern } from '../linear-pattern.ts'
 import { parseQueryString } from './query-string.ts'
 import {
   QUERY_CLAUSES_MAX,
@@ -25,11 +25,11 @@ import {
   QUERY_PATTERN_LENGTH_MAX,
   QUERY_SLOP_MAX,
   refuse,
-} from './query-limits.ts'
-import { at } from '../document/document-limits.ts'
-import type { JsonValue } from '../document/exact-json.ts'
+} from '../query-limits.ts'
+import { at } from '../../document/document-limits.ts'
+import type { JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from './query-clause.ts'
-import type { FieldName, Query } from './query-tree.ts'
+import type { FieldName, Query } from '../query-tree.ts'
 
 const OPERATORS = ['or', 'and'] as const
 const FIELDS_MAX = 100

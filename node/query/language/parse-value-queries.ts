@@ -1,10 +1,10 @@
 // The leaves of the JSON language that compare values: ranges, booleans, addresses.
 
 import { isIP } from 'node:net'
-import { isRawNumber } from '../document/exact-json.ts'
-import { compareNumbers, isJsonNumber } from '../document/json-number.ts'
-import { memberOf } from '../document/json-object.ts'
-import { parseRfc3339Ms } from '../schema/rfc3339.ts'
+import { isRawNumber } from '../../document/exact-json.ts'
+import { compareNumbers, isJsonNumber } from '../../document/json-number.ts'
+import { memberOf } from '../../document/json-object.ts'
+import { parseRfc3339Ms } from '../../schema/rfc3339.ts'
 import {
   boostOf,
   choiceOf,
@@ -16,11 +16,11 @@ import {
   shown,
   textOf,
 } from './query-clause.ts'
-import { refuse } from './query-limits.ts'
-import type { JsonValue } from '../document/exact-json.ts'
-import type { JsonNumber } from '../document/json-number.ts'
+import { refuse } from '../query-limits.ts'
+import type { JsonValue } from '../../document/exact-json.ts'
+import type { JsonNumber } from '../../document/json-number.ts'
 import type { Clause } from './query-clause.ts'
-import type { Query, QueryBounds } from './query-tree.ts'
+import type { Query, QueryBounds } from '../query-tree.ts'
 
 const DATE_PARSERS = ['dateTimeOptional'] as const
 

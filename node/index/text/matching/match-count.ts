@@ -1,10 +1,10 @@
 // How many documents match, exactly, where the search for the best of them need not see them all.
 
-import { BLOCK_LENGTH } from '../segment/bit-packing.ts'
-import type { PostingsSource } from '../segment/postings-source.ts'
-import { intersect, newBitset, setBit, type Bitset } from './bitset.ts'
+import { BLOCK_LENGTH } from '../postings/bit-packing.ts'
+import type { PostingsSource } from '../postings/postings-source.ts'
+import { intersect, newBitset, setBit, type Bitset } from '../engine/bitset.ts'
 import { isAccepted, u32At } from './bulk-search.ts'
-import type { Poll } from './poll.ts'
+import type { Poll } from '../engine/poll.ts'
 
 export interface CountScope {
   readonly docCount: number
