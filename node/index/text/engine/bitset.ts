@@ -39,6 +39,11 @@ export function intersect(bits: Bitset, other: Bitset): void {
   for (let i = 0; i < bits.length; i += 1) bits[i] = (bits[i] ?? 0) & (other[i] ?? 0)
 }
 
+/** Adds to `bits` what is in `other`. */
+export function unite(bits: Bitset, other: Bitset): void {
+  for (let i = 0; i < bits.length; i += 1) bits[i] = (bits[i] ?? 0) | (other[i] ?? 0)
+}
+
 /** Takes from `bits` what is in `other`, which may be the shorter one. */
 export function subtract(bits: Bitset, other: Bitset): void {
   const words = Math.min(bits.length, other.length)

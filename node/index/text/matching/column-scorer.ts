@@ -21,8 +21,8 @@ export class ColumnScorer implements Scorer {
   readonly #poll: Poll
   #from = 0
   #to = 0
-  #values = new Float64Array(0)
-  #ends = new Uint32Array(0)
+  #values: Float64Array = new Float64Array(0)
+  #ends: Uint32Array = new Uint32Array(0)
 
   constructor(
     column: ColumnReader,
@@ -60,10 +60,9 @@ export class ColumnScorer implements Scorer {
     const size = isNext ? Math.min(CHUNK_MAX, (this.#to - this.#from) * 2) : CHUNK_MIN
     this.#from = doc
     this.#to = Math.min(doc + Math.max(size, CHUNK_MIN), this.cost)
-    // The reader's arrays are good until its next call, which may be another query part's.
     const { values, ends } = this.#column.read(this.#from, this.#to)
-    this.#values = values.slice()
-    this.#ends = ends.slice()
+    this.#values = values
+    this.#ends = ends
     this.#poll.spend(this.#to - this.#from)
   }
 }

@@ -1,10 +1,14 @@
 // How many documents match, exactly, where the search for the best of them need not see them all.
 
 import { BLOCK_LENGTH } from '../postings/bit-packing.ts'
+import { PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
-import { intersect, newBitset, setBit, type Bitset } from '../engine/bitset.ts'
+import { intersect, newBitset, nextBit, setBit, type Bitset } from '../engine/bitset.ts'
 import { isAccepted, u32At } from './bulk-search.ts'
 import type { Poll } from '../engine/poll.ts'
+
+/** Looking up a document costs about as much as walking so many. */
+const SPARSE_RATIO = 16
 
 export interface CountScope {
   readonly docCount: number
@@ -23,19 +27,60 @@ export function countTerm(source: PostingsSource, { accepted, poll }: CountScope
   return total
 }
 
-/** Documents with any of the terms. */
-export function countAnyTerm(sources: readonly PostingsSource[], scope: CountScope): number {
-  const bits = newBitset(scope.docCount)
-  for (const source of sources) {
-    forEachBlock(source, scope.poll, (docs, count) => {
-      for (let i = 0; i < count; i += 1) setBit(bits, u32At(docs, i))
-    })
-  }
-  if (scope.accepted !== undefined) intersect(bits, scope.accepted)
-  return bitCount(bits)
+/** A term, and how many documents of the segment that are not deleted have it. */
+export interface CountedTerm {
+  readonly source: PostingsSource
+  readonly liveDocFreq: number
 }
 
-function forEachBlock(
+/**
+ * Documents with any of the terms. Where all live documents count, as `acceptsLive` says, the most
+ * frequent term need not be walked: it is asked about the documents of the others alone.
+ */
+export function countAnyTerm(
+  terms: readonly CountedTerm[],
+  scope: CountScope,
+  acceptsLive: boolean,
+): number {
+  const [largest, ...others] = terms.toSorted((a, b) => b.source.docFreq - a.source.docFreq)
+  if (largest === undefined) return 0
+  const bits = newBitset(scope.docCount)
+  for (const { source } of others) addPostings(bits, source, scope.poll)
+  const otherPostings = others.reduce((sum, { source }) => sum + source.docFreq, 0)
+  const isSparse = otherPostings * SPARSE_RATIO < largest.source.docFreq
+  if (!acceptsLive || !isSparse) addPostings(bits, largest.source, scope.poll)
+  if (scope.accepted !== undefined) intersect(bits, scope.accepted)
+  if (!acceptsLive || !isSparse) return bitCount(bits)
+  return largest.liveDocFreq + countWithout(bits, largest.source, scope)
+}
+
+/** Members that do not have the term. */
+function countWithout(
+  bits: Bitset,
+  source: PostingsSource,
+  { docCount, poll }: CountScope,
+): number {
+  const cursor = new PostingsCursor(source)
+  let total = 0
+  for (
+    let doc = nextBit(bits, 0, docCount);
+    doc < docCount;
+    doc = nextBit(bits, doc + 1, docCount)
+  ) {
+    poll.spend(4)
+    if (cursor.doc < doc) cursor.advance(doc)
+    if (cursor.doc !== doc) total += 1
+  }
+  return total
+}
+
+export function addPostings(bits: Bitset, source: PostingsSource, poll: Poll): void {
+  forEachBlock(source, poll, (docs, count) => {
+    for (let i = 0; i < count; i += 1) setBit(bits, u32At(docs, i))
+  })
+}
+
+export function forEachBlock(
   source: PostingsSource,
   poll: Poll,
   visit: (docs: Uint32Array, count: number) => void,

@@ -1,9 +1,10 @@
 import { unreachable } from '../../../../lib/assert.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
-import { fullBitset, newBitset, setBit, subtract, type Bitset } from '../engine/bitset.ts'
+import { PostingsCursor } from '../postings/postings-cursor.ts'
+import { fullBitset, subtract, type Bitset } from '../engine/bitset.ts'
 import { ColumnScorer } from './column-scorer.ts'
 import type { LiveSegment } from '../engine/live-segment.ts'
+import { isColumnQuery, isSetQuery, matchingSet, neededShould } from './matching-set.ts'
 import { PhrasePosition, PhraseScorer } from './phrase-scorer.ts'
 import type { Poll } from '../engine/poll.ts'
 import {
@@ -15,38 +16,11 @@ import {
   OptionalScorer,
   type Scorer,
 } from './scorer.ts'
-import {
-  columnOf,
-  columnSet,
-  expandedSet,
-  fieldSet,
-  keyPrefixSet,
-  keySet,
-  keyText,
-  testOf,
-  type ColumnQuery,
-  type QueryOf,
-} from './set-query.ts'
+import { columnOf, testOf, type ColumnQuery, type QueryOf } from './set-query.ts'
 import type { Weights } from './statistics.ts'
 import { TermScorer } from './term-scorer.ts'
 
-type SetQuery = QueryOf<'expand' | 'exists' | 'keys' | 'key-prefix'>
 type BooleanQuery = QueryOf<'boolean'>
-
-const SET_KINDS: ReadonlySet<string> = new Set([
-  'expand',
-  'exists',
-  'keys',
-  'key-prefix',
-] satisfies SetQuery['kind'][])
-
-function isSetQuery(query: EngineQuery): query is SetQuery {
-  return SET_KINDS.has(query.kind)
-}
-
-function isColumnQuery(query: EngineQuery): query is ColumnQuery {
-  return query.kind === 'range' || query.kind === 'area'
-}
 
 /** Turns queries into walks of one segment. Deleted and expired documents are still in them. */
 export class QueryCompiler {
@@ -65,7 +39,7 @@ export class QueryCompiler {
     if (query.kind === 'none') return new EmptyScorer()
     const boost = factor * query.boost
     if (isColumnQuery(query)) return this.#inColumn(query, boost)
-    if (isSetQuery(query)) return this.#constant(this.#set(query), boost)
+    if (isSetQuery(query)) return this.#constant(this.set(query), boost)
     switch (query.kind) {
       case 'all':
         return this.#constant(fullBitset(segment.docCount), boost)
@@ -81,22 +55,6 @@ export class QueryCompiler {
           1,
           'best',
         )
-      default:
-        return unreachable(query)
-    }
-  }
-
-  #set(query: SetQuery): Bitset {
-    const { segment } = this.#live
-    switch (query.kind) {
-      case 'expand':
-        return expandedSet(segment, query, this.#poll)
-      case 'exists':
-        return fieldSet(segment, query.field, this.#poll)
-      case 'keys':
-        return keySet(segment, query.keys.map(keyText))
-      case 'key-prefix':
-        return keyPrefixSet(segment, keyText(query.prefix))
       default:
         return unreachable(query)
     }
@@ -119,18 +77,8 @@ export class QueryCompiler {
 
   /** The documents that match, whatever they score. */
   set(query: EngineQuery): Bitset {
-    if (isSetQuery(query)) return this.#set(query)
-    if (isColumnQuery(query)) {
-      const column = columnOf(this.#live.segment, query.field)
-      return columnSet(this.#live.segment, { column, test: testOf(query) }, this.#poll)
-    }
-    const bits = newBitset(this.#live.segment.docCount)
-    const walk = new QueryCompiler(this.#live, this.#weights, this.#poll).compile(query)
-    for (let doc = walk.next(); doc !== NO_MORE; doc = walk.next()) {
-      setBit(bits, doc)
-      this.#poll.spend(1)
-    }
-    return bits
+    const walk = (part: EngineQuery): Scorer => this.compile(part)
+    return matchingSet(query, { live: this.#live, poll: this.#poll, walk })
   }
 
   #constant(bits: Bitset, score: number): Scorer {
@@ -194,14 +142,4 @@ export class QueryCompiler {
     for (const query of mustNot) subtract(allowed, this.set(query))
     return new AllowedScorer(part, allowed)
   }
-}
-
-/**
- * How many of `should` a document must match: at least one if nothing else is required. A boolean
- * query with `mustNot` alone matches every other document, and one without any part nothing.
- */
-export function neededShould(query: BooleanQuery): number {
-  const isOptional = query.must.length > 0 || query.filter.length > 0
-  const least = isOptional || query.should.length === 0 ? 0 : 1
-  return Math.max(query.minShould, least)
 }

@@ -2,7 +2,7 @@
 // Filters and exclusions at the top become part of the set of accepted documents.
 
 import type { EngineQuery } from '../engine-query.ts'
-import { neededShould } from './query-compiler.ts'
+import { neededShould } from './matching-set.ts'
 
 type TermQuery = Extract<EngineQuery, { kind: 'term' }>
 

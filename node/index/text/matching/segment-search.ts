@@ -4,17 +4,23 @@
 import type { EngineQuery } from '../engine-query.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
 import { intersect, newBitset, subtract, type Bitset } from '../engine/bitset.ts'
-import { isAccepted, type BulkSearch } from './bulk-search.ts'
+import { isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
 import { searchConjunction } from './conjunction.ts'
 import { scoreAnyTerm, searchDisjunction } from './disjunction.ts'
-import type { LiveSegment } from '../engine/live-segment.ts'
-import { countAnyTerm, countTerm } from './match-count.ts'
+import type { LiveSegment, SegmentTerm } from '../engine/live-segment.ts'
+import { countAnyTerm, countTerm, forEachBlock } from './match-count.ts'
 import { Poll, type Interrupt } from '../engine/poll.ts'
 import { QueryCompiler } from './query-compiler.ts'
 import { planQuery, type QueryPlan } from './query-plan.ts'
 import { AllOfScorer } from './scorer.ts'
 import { matchingTerms } from './set-query.ts'
-import { gatherStatistics, scoringTerms, Weights, type TermStatistics } from './statistics.ts'
+import {
+  gatherStatistics,
+  scoringTerms,
+  Weights,
+  type FieldTerm,
+  type TermStatistics,
+} from './statistics.ts'
 import type { TermScorer } from './term-scorer.ts'
 import { searchTerm } from './term-search.ts'
 import type { TopHits } from './top-hits.ts'
@@ -95,9 +101,8 @@ export class SegmentSearch {
   /** Of the plan's only term that the segment has. */
   #liveCount(live: LiveSegment): number {
     const { body } = this.#plan
-    if (body.kind === 'walk') return 0
-    const counts = body.terms.map(({ field, term }) => live.term(field, term)?.liveDocFreq ?? 0)
-    return Math.max(0, ...counts)
+    const [found] = body.kind === 'walk' ? [] : this.#found(live, body.terms)
+    return found?.liveDocFreq ?? 0
   }
 
   #topOfAnyTerm(live: LiveSegment, terms: readonly TermScorer[], bulk: BulkSearch): number {
@@ -106,8 +111,15 @@ export class SegmentSearch {
     if (postings <= SCORED_WHOLE_MAX) return scoreAnyTerm(terms, bulk)
     if (!bulk.countsAll) return searchDisjunction(terms, docCount, bulk)
     if (bulk.hits.bar < Infinity) searchDisjunction(terms, docCount, { ...bulk, countsAll: false })
-    const sources = terms.map(({ cursor }) => cursor.source)
-    return countAnyTerm(sources, { ...bulk, docCount })
+    const { body } = this.#plan
+    const counted = body.kind === 'walk' ? [] : this.#found(live, body.terms)
+    return countAnyTerm(counted, { ...bulk, docCount }, this.#acceptsLive(live))
+  }
+
+  #found(live: LiveSegment, terms: readonly FieldTerm[]): readonly SegmentTerm[] {
+    return terms
+      .map(({ field, term }) => live.term(field, term))
+      .filter((term) => term !== undefined)
   }
 
   /** Filters are looked up for few documents rather than gathered for the whole segment. */
@@ -137,14 +149,30 @@ export class SegmentSearch {
   collect(live: LiveSegment, visit: (docs: Uint32Array) => void): void {
     const docs = new Uint32Array(DOCS_PER_VISIT)
     let count = 0
-    this.walk(live, (doc) => {
+    const take = (doc: number): void => {
       docs[count] = doc
       count += 1
       if (count < DOCS_PER_VISIT) return
       visit(docs)
       count = 0
-    })
+    }
+    const { body } = this.#plan
+    const [only, ...others] = body.kind === 'walk' ? [] : body.terms
+    if (only === undefined || others.length > 0) this.walk(live, take)
+    else this.#collectTerm(live, only, take)
     if (count > 0) visit(docs.subarray(0, count))
+  }
+
+  #collectTerm(live: LiveSegment, { field, term }: FieldTerm, take: (doc: number) => void): void {
+    const found = live.term(field, term)
+    if (found === undefined) return
+    const accepted = this.#accepted(live, this.#compiler(live))
+    forEachBlock(found.source, this.#poll, (docs, count) => {
+      for (let i = 0; i < count; i += 1) {
+        const doc = u32At(docs, i)
+        if (isAccepted(accepted, doc)) take(doc)
+      }
+    })
   }
 
   #topByWalk(live: LiveSegment, hits: TopHits): number {

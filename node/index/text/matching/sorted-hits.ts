@@ -3,6 +3,7 @@
 
 import type { ColumnReader } from '../segment/column.ts'
 import type { Segment } from '../segment/segment.ts'
+import { ColumnCursor } from './column-cursor.ts'
 import { compareTexts } from '../segment/compare-texts.ts'
 
 /** Documents without a value come last in either direction. Ties: ascending keys. */
@@ -49,6 +50,7 @@ export class SortedHits {
   readonly #segment: Segment
   readonly #sort: readonly SortField[]
   readonly #columns: readonly (ColumnReader | undefined)[]
+  readonly #cursors: readonly (ColumnCursor | undefined)[]
   readonly #limit: number
   readonly #after: { readonly ranks: readonly number[]; readonly key: string } | undefined
   /** 1, or -1 from the last hit towards the first. */
@@ -74,6 +76,10 @@ export class SortedHits {
     this.#columns = options.sort.map((field) =>
       field.by === 'column' ? segment.field(field.field)?.column : undefined,
     )
+    this.#cursors = options.sort.map(({ descending }, i) => {
+      const column = this.#columns[i]
+      return column && new ColumnCursor(column, segment.docCount, descending)
+    })
     this.#after =
       options.after === undefined
         ? undefined
@@ -93,7 +99,7 @@ export class SortedHits {
     }
     const score = Math.fround(exactScore())
     if (this.#worst !== undefined && this.#isBehind(this.#worst, doc, score)) return
-    const ranks = this.#sort.map((field, i) => this.#rankOf(field, this.#columns[i], doc, score))
+    const ranks = this.#sort.map((_, i) => this.#rankOf(i, doc, score))
     const candidate = { doc, score, ranks }
     if (this.#worst !== undefined && this.#compare(candidate, this.#worst) >= 0) return
     if (!this.#isPastBoundary(candidate)) return
@@ -105,7 +111,7 @@ export class SortedHits {
   #isBehind(worst: Candidate, doc: number, score: number): boolean {
     const [field] = this.#sort
     if (field === undefined || field.by === 'key') return false
-    const rank = this.#rankOf(field, this.#columns[0], doc, score)
+    const rank = this.#rankOf(0, doc, score)
     return compareRanks(rank, worst.ranks[0] ?? 0) * this.#direction > 0
   }
 
@@ -153,14 +159,14 @@ export class SortedHits {
     return compareTexts(this.#segment.key(doc), this.#after.key) * this.#direction > 0
   }
 
-  // For every match: four plain arguments make no object.
-  #rankOf(field: SortField, column: ColumnReader | undefined, doc: number, score: number): number {
-    if (field.by === 'key') return 0
+  /** By the i-th field. For every match: plain arguments make no object. */
+  #rankOf(i: number, doc: number, score: number): number {
+    const field = this.#sort[i]
+    if (field === undefined || field.by === 'key') return 0
     const sign = field.descending ? -1 : 1
     if (field.by === 'score') return score * sign
-    const count = column?.count(doc) ?? 0
-    if (column === undefined || count === 0) return Infinity
-    return column.value(doc, field.descending ? count - 1 : 0) * sign
+    const value = this.#cursors[i]?.valueOf(doc) ?? NaN
+    return Number.isNaN(value) ? Infinity : value * sign
   }
 
   #valueOf(

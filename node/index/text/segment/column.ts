@@ -14,7 +14,7 @@ export type ColumnKind = 'number' | 'keyword' | 'point'
  *   latitude, in the order given, and `count` counts both.
  * - `read` fills `values` with all values of documents `from` to `to` (not included), one after
  *   the other, and `ends[i]` with the number of values up to and with document `from + i`.
- *   The arrays are the reader's own and good until the next call.
+ *   The arrays do not change afterwards, and must not be changed.
  */
 export interface ColumnReader {
   readonly kind: ColumnKind
@@ -123,8 +123,9 @@ export class DiskColumn implements ColumnReader {
   /** The ends of documents that all have as many values. */
   #regularEnds(count: number, perDoc: number): Uint32Array {
     if (this.#ends.length < count) {
-      this.#ends = new Uint32Array(count)
-      for (let i = 0; i < count; i += 1) this.#ends[i] = (i + 1) * perDoc
+      const ends = new Uint32Array(count)
+      for (let i = 0; i < count; i += 1) ends[i] = (i + 1) * perDoc
+      this.#ends = ends
     }
     return this.#ends.subarray(0, count)
   }
