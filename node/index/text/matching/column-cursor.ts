@@ -2,8 +2,11 @@ import type { ColumnReader } from '../segment/column.ts'
 import { u32At } from './bulk-search.ts'
 
 const CHUNK_DOCS = 512
-/** Documents further apart are looked up one by one. */
-const GAP_MAX = 32
+/** Documents that are further apart on average are looked up one by one. */
+const GAP_MAX = 8
+const GAP_FIRST = 64
+/** How much of the average is the newest gap. */
+const GAP_WEIGHT = 1 / 8
 
 /** The least or greatest value of documents that are asked for in ascending order. */
 export class ColumnCursor {
@@ -13,6 +16,7 @@ export class ColumnCursor {
   #from = 0
   #to = 0
   #lastDoc = -1
+  #averageGap = GAP_FIRST
   #values: Float64Array = new Float64Array(0)
   #ends: Uint32Array = new Uint32Array(0)
 
@@ -24,10 +28,10 @@ export class ColumnCursor {
 
   /** NaN for a document without a value. */
   valueOf(doc: number): number {
-    const gap = doc - this.#lastDoc
+    this.#averageGap += (doc - this.#lastDoc - this.#averageGap) * GAP_WEIGHT
     this.#lastDoc = doc
     if (doc < this.#from || doc >= this.#to) {
-      if (gap < 0 || gap > GAP_MAX) return this.#lookUp(doc)
+      if (this.#averageGap > GAP_MAX) return this.#lookUp(doc)
       this.#read(doc)
     }
     const at = doc - this.#from

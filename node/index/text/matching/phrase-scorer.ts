@@ -43,19 +43,18 @@ export class PhrasePosition {
   }
 
   #append(cursor: PostingsCursor): void {
-    const { starts, values } = cursor.positions()
+    const { values, length } = cursor.positions()
     const { shifted } = this
-    const from = starts[cursor.index] ?? 0
-    const to = starts[cursor.index + 1] ?? 0
-    if (shifted.length + to - from > shifted.values.length) {
-      const larger = new Int32Array((shifted.length + to - from) * 2)
+    const { offset } = shifted
+    if (shifted.length + length > shifted.values.length) {
+      const larger = new Int32Array((shifted.length + length) * 2)
       larger.set(shifted.values)
       shifted.values = larger
     }
-    for (let i = from; i < to; i += 1) {
-      shifted.values[shifted.length] = (values[i] ?? 0) - shifted.offset
-      shifted.length += 1
-    }
+    const out = shifted.values
+    const from = shifted.length
+    for (let i = 0; i < length; i += 1) out[from + i] = (values[i] ?? 0) - offset
+    shifted.length = from + length
   }
 }
 

@@ -3,7 +3,7 @@
 import { BLOCK_LENGTH, packedBytes, unpackBlock } from './bit-packing.ts'
 import { ByteReader } from '../segment/byte-buffer.ts'
 import { GrowableUint32 } from '../segment/growable.ts'
-import type { Impacts, PositionBlock, PostingsSource } from './postings-source.ts'
+import type { Impacts, PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
 import type { SegmentFile } from '../segment/segment-file.ts'
 
 const END_OF_IMPACTS = 255
@@ -78,17 +78,38 @@ export class DiskPostings implements PostingsSource {
 
   decodePositions(block: number, freqs: Uint32Array, out: PositionBlock): void {
     const count = Math.min(BLOCK_LENGTH, this.docFreq - block * BLOCK_LENGTH)
-    if (this.#table === undefined) {
-      this.#seekBlock(0)
-      const reader = new ByteReader(this.#file.view, this.#file.at)
-      for (let i = 0; i < count; i += 1) if (reader.varint() % 2 === 0) reader.varint()
-      out.read({ bytes: this.#file.view, at: reader.at }, freqs, count)
-      return
-    }
-    const { positionStarts } = this.#table
-    const start = positionStarts[block] ?? 0
-    this.#file.seek(start, (positionStarts[block + 1] ?? 0) - start)
+    const start = this.#positionsStart(block)
+    this.#file.seek(start, this.#positionsEnd(block) - start)
     out.read({ bytes: this.#file.view, at: this.#file.at }, freqs, count)
+  }
+
+  readPositions(block: number, index: number, freqs: Uint32Array, walk: PositionsWalk): void {
+    if (walk.block !== block || walk.index > index) {
+      const start = this.#positionsStart(block)
+      this.#file.seek(start, this.#positionsEnd(block) - start)
+      walk.block = block
+      walk.index = 0
+      // Pages and copies do not change: the walk may go on when the file has been sought elsewhere.
+      walk.bytes = this.#file.view
+      walk.at = this.#file.at
+    }
+    let skipped = 0
+    for (let i = walk.index; i < index; i += 1) skipped += freqs[i] ?? 0
+    walk.read(skipped, freqs[index] ?? 0)
+    walk.index = index + 1
+  }
+
+  #positionsStart(block: number): number {
+    if (this.#table !== undefined) return this.#table.positionStarts[block] ?? 0
+    const start = this.#seekBlock(0)
+    const reader = new ByteReader(this.#file.view, start)
+    for (let i = 0; i < this.docFreq; i += 1) if (reader.varint() % 2 === 0) reader.varint()
+    return this.#place.offset + reader.at - start
+  }
+
+  #positionsEnd(block: number): number {
+    if (this.#table !== undefined) return this.#table.positionStarts[block + 1] ?? 0
+    return this.#place.offset + this.#place.length
   }
 
   #seekBlock(block: number): number {

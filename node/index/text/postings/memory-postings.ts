@@ -4,7 +4,7 @@
 
 import { BLOCK_LENGTH } from './bit-packing.ts'
 import { GrowableUint32 } from '../segment/growable.ts'
-import type { PositionBlock, PostingsSource } from './postings-source.ts'
+import type { PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
 
 const WORDS = 3
 const FIRST_ROOM = 1
@@ -141,6 +141,14 @@ class MemoryPostings implements PostingsSource {
       length += freq
     }
     out.starts[count] = length
+  }
+
+  readPositions(block: number, index: number, freqs: Uint32Array, walk: PositionsWalk): void {
+    const count = freqs[index] ?? 0
+    const from = this.#pool[this.#startOf(block) + index * WORDS + 2] ?? 0
+    walk.reserve(count)
+    walk.length = count
+    for (let i = 0; i < count; i += 1) walk.values[i] = this.#positions[from + i] ?? 0
   }
 
   #countOf(block: number): number {

@@ -1,10 +1,12 @@
 import { BLOCK_LENGTH } from './bit-packing.ts'
-import { PositionBlock, type PostingsSource } from './postings-source.ts'
+import { PositionsWalk, type PostingsSource } from './postings-source.ts'
 
 /** Behind the last document: greater than every document number. */
 export const NO_MORE = 0x7fffffff
 
 const NONE = new Uint32Array(0)
+/** Entries looked at one by one first: in dense lists the target is among them. */
+const NEAR = 6
 
 /** A walk through one term's postings. Begins before the first document, at -1. */
 export class PostingsCursor {
@@ -18,8 +20,7 @@ export class PostingsCursor {
   count = 0
   block = -1
   #hasFreqs = false
-  #positions: PositionBlock | undefined
-  #positionsBlock = -1
+  #positions: PositionsWalk | undefined
 
   constructor(source: PostingsSource) {
     this.source = source
@@ -40,21 +41,32 @@ export class PostingsCursor {
       this.openBlock(this.blockOf(target))
       if (this.doc >= target) return this.doc
     }
+    const { docs, count } = this
     let low = this.index
+    const near = Math.min(low + NEAR, count)
+    while (low < near && (docs[low] ?? 0) < target) low += 1
+    if (low === near) low = this.#leap(target, near - 1)
+    this.index = low
+    this.doc = docs[low] ?? NO_MORE
+    return this.doc
+  }
+
+  /** The first entry of the block at or behind `target`: by doubling steps, then halving. */
+  #leap(target: number, from: number): number {
+    const { docs, count } = this
+    let low = from
     let step = 1
-    while (low + step < this.count && (this.docs[low + step] ?? 0) < target) {
+    while (low + step < count && (docs[low + step] ?? 0) < target) {
       low += step
       step *= 2
     }
-    let high = Math.min(low + step, this.count - 1)
+    let high = Math.min(low + step, count - 1)
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((this.docs[middle] ?? 0) < target) low = middle + 1
+      if ((docs[middle] ?? 0) < target) low = middle + 1
       else high = middle
     }
-    this.index = low
-    this.doc = this.docs[low] ?? NO_MORE
-    return this.doc
+    return low
   }
 
   /** The first block, from the present one on, that may hold `target`; `blockCount` for none. */
@@ -113,14 +125,11 @@ export class PostingsCursor {
     return this.freqs[this.index] ?? 0
   }
 
-  /** Positions of the whole present block; those of the present document are at `index`. */
-  positions(): PositionBlock {
-    this.#positions ??= new PositionBlock()
-    if (this.#positionsBlock !== this.block) {
-      this.loadFreqs()
-      this.source.decodePositions(this.block, this.freqs, this.#positions)
-      this.#positionsBlock = this.block
-    }
+  /** Those of the present document. */
+  positions(): PositionsWalk {
+    this.#positions ??= new PositionsWalk()
+    this.loadFreqs()
+    this.source.readPositions(this.block, this.index, this.freqs, this.#positions)
     return this.#positions
   }
 }

@@ -1,5 +1,7 @@
 import { ByteReader } from '../segment/byte-buffer.ts'
 
+const NO_BYTES = new Uint8Array(0)
+
 /** The positions of the documents of one block: those of entry i from starts[i] to starts[i + 1]. */
 export class PositionBlock {
   readonly starts = new Uint32Array(129)
@@ -44,6 +46,44 @@ export class PositionBlock {
   }
 }
 
+/** A walk through the positions of a block's documents, and those of the one read last. */
+export class PositionsWalk {
+  /** Entry `index` of `block` is the next: it begins at `bytes[at]`. */
+  block = -1
+  index = 0
+  bytes: Uint8Array = NO_BYTES
+  at = 0
+  values = new Uint32Array(16)
+  length = 0
+
+  /** Skips `skipped` numbers and reads `count` positions. */
+  read(skipped: number, count: number): void {
+    const { bytes } = this
+    let { at } = this
+    for (let left = skipped; left > 0; at += 1) if ((bytes[at] ?? 0) < 0x80) left -= 1
+    this.reserve(count)
+    const { values } = this
+    let position = 0
+    for (let i = 0; i < count; i += 1) {
+      const byte = bytes[at] ?? 0
+      at += 1
+      position += byte & 0x7f
+      if (byte >= 0x80) {
+        const next = readRest(bytes, at)
+        position += next.value
+        at = next.at
+      }
+      values[i] = position
+    }
+    this.length = count
+    this.at = at
+  }
+
+  reserve(count: number): void {
+    if (count > this.values.length) this.values = new Uint32Array(count * 2)
+  }
+}
+
 /** The higher bits of a varint whose first byte has been taken. */
 function readRest(
   bytes: Uint8Array,
@@ -85,4 +125,6 @@ export interface PostingsSource {
   decodeFreqs(block: number, freqs: Uint32Array): void
   /** Of a text field only. `freqs` are those of the block, `count` its documents. */
   decodePositions(block: number, freqs: Uint32Array, out: PositionBlock): void
+  /** Those of one entry of a block alone; `walk` is this source's and goes on from entry to entry. */
+  readPositions(block: number, index: number, freqs: Uint32Array, walk: PositionsWalk): void
 }
