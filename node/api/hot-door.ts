@@ -1,5 +1,5 @@
-// The short way for the two busiest operations, ahead of express: one document's lookup and one
-// table's batch.
+// The short way for the busiest operations, ahead of express: one document's lookup, one table's
+// batch, and queries of one table.
 //
 // Invariants:
 //   D1  What this door cannot vouch for at a glance (a query, an odd path, an odd name) it declines,
@@ -14,8 +14,10 @@ import { answer } from './exchange.ts'
 import { batchWrite } from './handlers/batch-write.ts'
 import { documentFound, documentMissing } from './handlers/lookup-document.ts'
 import type { OperationMetrics } from './metrics.ts'
+import { queryTable } from './handlers/query-table.ts'
+import type { Handler } from './operation.ts'
 import { sendBytes } from './reply.ts'
-import type { BytesReply } from './reply.ts'
+import type { BytesReply, Reply } from './reply.ts'
 import { bodyMissing, readBody } from './request-body.ts'
 import { isAscii } from './route-table.ts'
 import { isTableName } from './table-name.ts'
@@ -23,6 +25,7 @@ import { isTableName } from './table-name.ts'
 const TABLES = '/api/v1/tables/'
 const LOOKUP = '/lookup/'
 const BATCH = '/batch'
+const QUERY = '/query'
 const NO_QUERY = Object.freeze({})
 
 /** True if the request was taken; otherwise nothing was done to it. */
@@ -38,9 +41,10 @@ export function buildHotDoor(options: AppOptions): HotDoor {
     const table = url.slice(TABLES.length, tableEnd)
     if (!isTableName(table)) return false
     if (method === 'GET') return door.lookup(table, url.slice(tableEnd), response)
-    if (method === 'POST' && url.length === tableEnd + BATCH.length && url.endsWith(BATCH)) {
-      return door.batch(table, request, response)
-    }
+    if (method !== 'POST') return false
+    const rest = url.slice(tableEnd)
+    if (rest === BATCH) return door.batch(table, request, response)
+    if (rest === QUERY) return door.query(table, request, response)
     return false
   }
 }
@@ -49,11 +53,13 @@ class Door {
   readonly #options: AppOptions
   readonly #lookupMetrics: OperationMetrics
   readonly #batchMetrics: OperationMetrics
+  readonly #queryMetrics: OperationMetrics
 
   constructor(options: AppOptions) {
     this.#options = options
     this.#lookupMetrics = options.metrics.of('lookupDocument')
     this.#batchMetrics = options.metrics.of('batchWrite')
+    this.#queryMetrics = options.metrics.of('queryTable')
   }
 
   lookup(table: string, rest: string, response: ServerResponse): boolean {
@@ -80,25 +86,50 @@ class Door {
   batch(table: string, request: IncomingMessage, response: ServerResponse): boolean {
     // The front door knows the rules of this header, and a write that carries it is not in a hurry.
     if (request.headers['idempotency-key'] !== undefined) return false
-    const { context, bodyBytesMax } = this.#options
-    void answer({ response, metrics: this.#batchMetrics }, this.#options, async (signal) => {
-      const body = await readBody(request, { bytesMax: bodyBytesMax })
-      if (body.length === 0) throw bodyMissing()
-      return batchWrite(
-        {
-          operationId: 'batchWrite',
-          params: { tableName: table },
-          query: NO_QUERY,
-          idempotencyKey: undefined,
-          body,
-          json: undefined,
-          signal,
-        },
-        context,
-      )
-    })
+    const metrics = this.#batchMetrics
+    void answer({ response, metrics }, this.#options, (signal) =>
+      this.#perform(request, { operationId: 'batchWrite', handler: batchWrite, table, signal }),
+    )
     return true
   }
+
+  query(table: string, request: IncomingMessage, response: ServerResponse): boolean {
+    const metrics = this.#queryMetrics
+    void answer({ response, metrics }, this.#options, (signal) =>
+      this.#perform(request, { operationId: 'queryTable', handler: queryTable, table, signal }),
+    )
+    return true
+  }
+
+  async #perform(
+    request: IncomingMessage,
+    { operationId, handler, table, signal }: TableOperation,
+  ): Promise<Reply> {
+    const { context, bodyBytesMax } = this.#options
+    const allowsLines = operationId === 'queryTable'
+    const body = await readBody(request, { bytesMax: bodyBytesMax, allowsLines })
+    if (body.length === 0) throw bodyMissing()
+    const params = { tableName: table }
+    return handler(
+      {
+        operationId,
+        params,
+        query: NO_QUERY,
+        idempotencyKey: undefined,
+        body,
+        json: undefined,
+        signal,
+      },
+      context,
+    )
+  }
+}
+
+interface TableOperation {
+  readonly operationId: 'batchWrite' | 'queryTable'
+  readonly handler: Handler
+  readonly table: string
+  readonly signal: AbortSignal
 }
 
 /** The key of `/lookup/{key}`; undefined for everything that is not exactly that. */

@@ -15,6 +15,7 @@ import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import type { OpenTable } from './open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
+import { EventLoopTurns } from './query/event-loop-turns.ts'
 import { queryTable } from './query/query-service.ts'
 import { scanLines } from './scan-lines.ts'
 import type {
@@ -59,6 +60,7 @@ export interface SwarmStoreOptions {
 
 export class SwarmStore implements StoreService {
   readonly #with: SwarmStoreOptions
+  readonly #turns = new EventLoopTurns()
   #ready = false
 
   constructor(options: SwarmStoreOptions) {
@@ -192,7 +194,7 @@ export class SwarmStore implements StoreService {
     const shardOf = (key: Buffer): Shard => table.shardOf(key)
     const textIndex = chooseTextIndex(name, indexesOf(table.record), request.textIndex)
     const queried = { name, schema, textIndex, shards, shardOf }
-    return queryTable(this.#with.clock, queried, { request, signal })
+    return queryTable({ clock: this.#with.clock, turns: this.#turns }, queried, { request, signal })
   }
 
   async status(): Promise<ClusterStatus> {

@@ -18,7 +18,7 @@ export const STEP_KEYS_MAX = 1000
 /** Of one message to the index. */
 export const BATCH_BYTES_MAX = 4 * 1024 * 1024
 /** Reading is synchronous; other work gets its turn this often. */
-const SLICE_MS = 2
+const SLICE_MS = 1
 
 export interface DocumentSource {
   readonly store: KvStore

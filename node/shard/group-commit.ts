@@ -11,11 +11,15 @@
 //       memory is rebuilt from the store before anything is applied again.
 //   G4  Behind a command that ends its group nothing else is applied until that group is published.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvariantError } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 
 export const GROUP_PROPOSALS_MAX = 1024
-export const GROUP_BYTES_MAX = 4 * 1024 * 1024
+/** A group is applied and handed to the store without a pause: larger ones would hold up readers. */
+export const GROUP_BYTES_MAX = 1024 * 1024
+/** Between applying and writing more than this, other work gets its turn. */
+const TURN_BYTES = 128 * 1024
 export const QUEUED_PROPOSALS_MAX = 16_384
 export const QUEUED_BYTES_MAX = 256 * 1024 * 1024
 
@@ -176,6 +180,7 @@ export class GroupCommit<Command, Outcome> {
     this.#flying = group
     this.#open = undefined
     try {
+      if (group.bytes > TURN_BYTES) await nextTurn()
       await group.applied.write({ sync: group.sync })
       group.applied.publish()
     } catch (error) {

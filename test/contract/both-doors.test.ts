@@ -4,6 +4,7 @@ import { prepareBooks, startApi } from './api-harness.ts'
 import type { Api, Received, Sent } from './api-harness.ts'
 
 const BATCH = '/api/v1/tables/books/batch'
+const QUERY = '/api/v1/tables/books/query'
 const LOOKUP = '/api/v1/tables/books/lookup'
 const WRITE = '{"inserts":{"k":{"a":1}}}'
 
@@ -12,6 +13,10 @@ const post = (body: string | Buffer, headers = {}): Sent => ({
   path: BATCH,
   body,
   headers,
+})
+const query = (body: string | Buffer, headers = {}): Sent => ({
+  ...post(body, headers),
+  path: QUERY,
 })
 const get = (path: string, method = 'GET'): Sent => ({ method, path })
 
@@ -91,6 +96,32 @@ const requests: Readonly<Record<string, { sent: Sent; status: number }>> = {
     sent: post(gzipSync(' '.repeat(1_000_000)), { 'content-encoding': 'gzip' }),
     status: 413,
   },
+  'a query': { sent: query('{}'), status: 200 },
+  'a query that finds': { sent: query('{"full_text_search":{"match_all":{}}}'), status: 200 },
+  'two queries in lines': {
+    sent: query('{"limit":1}\n{"limit":0}\n', { 'content-type': 'application/x-ndjson' }),
+    status: 200,
+  },
+  'a query in gzip': { sent: query(gzipSync('{}'), { 'content-encoding': 'gzip' }), status: 200 },
+  'a query of an unknown table': {
+    sent: { ...query('{}'), path: '/api/v1/tables/nothing/query' },
+    status: 404,
+  },
+  'a query with a parameter': { sent: { ...query('{}'), path: `${QUERY}?x=1` }, status: 400 },
+  'a query without a body': { sent: query(''), status: 400 },
+  'a query that is no JSON': { sent: query('{"limit":'), status: 400 },
+  'a query that is no object': { sent: query('[1]'), status: 400 },
+  'a query with an unknown field': { sent: query('{"limits":1}'), status: 400 },
+  'a query with a wrong limit': { sent: query('{"limit":10001}'), status: 400 },
+  'a query of text/plain': {
+    sent: query('{}', { 'content-type': 'text/plain' }),
+    status: 415,
+  },
+  'a query with an idempotency key': {
+    sent: query('{}', { 'idempotency-key': 'a1' }),
+    status: 200,
+  },
+  'a wrong method on query': { sent: get(QUERY), status: 405 },
   'a wrong method on batch': { sent: get(BATCH), status: 405 },
 }
 

@@ -16,6 +16,7 @@ import {
 } from '../../node/coordinator/table-indexes.ts'
 import type { IndexRecord } from '../../node/coordinator/table-record.ts'
 import type { QueryResult } from '../../node/coordinator/query/query-result.ts'
+import { EventLoopTurns } from '../../node/coordinator/query/event-loop-turns.ts'
 import { queryTable } from '../../node/coordinator/query/query-service.ts'
 import type {
   ClusterStatus,
@@ -72,6 +73,7 @@ interface Remembered {
 
 export class MemoryStoreService implements StoreService {
   readonly #clock: Clock
+  readonly #turns = new EventLoopTurns()
   readonly #tables = new Map<string, Table>()
   readonly #answers = new Map<string, Remembered>()
   #last: Timestamp = timestampOf(0n)
@@ -255,7 +257,7 @@ export class MemoryStoreService implements StoreService {
     const textIndex = chooseTextIndex(name, table.indexes, request.textIndex)
     const queried = { name, schema: table.schema, textIndex }
     const target = { ...queried, shards: [shard], shardOf: () => shard }
-    return queryTable(this.#clock, target, { request, signal })
+    return queryTable({ clock: this.#clock, turns: this.#turns }, target, { request, signal })
   }
 
   async status(): Promise<ClusterStatus> {

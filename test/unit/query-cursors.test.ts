@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { ManualClock } from '../../lib/clock.ts'
 import { must } from '../../lib/assert.ts'
+import { EventLoopTurns } from '../../node/coordinator/query/event-loop-turns.ts'
 import { queryTable } from '../../node/coordinator/query/query-service.ts'
 import type { QueryHit } from '../../node/coordinator/query/query-result.ts'
 import type { JsonObject } from '../../node/document/exact-json.ts'
@@ -53,7 +54,10 @@ class Table {
     }
     const request = parseQueryRequest(body)
     const { signal } = new AbortController()
-    const { hits } = await queryTable(clock, table, { request, signal })
+    const { hits } = await queryTable({ clock, turns: new EventLoopTurns() }, table, {
+      request,
+      signal,
+    })
     return hits.hits
   }
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
+import { EventLoopTurns } from '../../node/coordinator/query/event-loop-turns.ts'
 import { queryTable } from '../../node/coordinator/query/query-service.ts'
 import type { QueriedShard } from '../../node/coordinator/query/query-service.ts'
 import type { QueryHit, QueryResult } from '../../node/coordinator/query/query-result.ts'
@@ -26,7 +27,10 @@ function ask(
     shardOf: (key: Buffer) => shards[(key[0] ?? 97) - 97] ?? first,
   }
   const value = typeof body === 'string' ? parseExact(body) : body
-  return queryTable(clock, table, { request: parseQueryRequest(value), signal })
+  return queryTable({ clock, turns: new EventLoopTurns() }, table, {
+    request: parseQueryRequest(value),
+    signal,
+  })
 }
 
 function sortOf(hit: QueryHit | undefined): string[] {

@@ -1,6 +1,9 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
 
+/** A reason given spares the error, with its stack, that `abort` would make for each query. */
+const DONE = 'the query is done'
+
 /** Aborts with the reason that the client is told: the time is up, or it has gone itself. */
 export class QueryDeadline implements Disposable {
   /** Monotonic time. */
@@ -31,7 +34,7 @@ export class QueryDeadline implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#done.abort()
+    this.#done.abort(DONE)
   }
 }
 

@@ -33,6 +33,7 @@ import { jsonOf, versionOf, type DocumentRecord } from '../../shard/document-rec
 import type { Shard } from '../../shard/shard.ts'
 import { projectStored } from '../stored-projection.ts'
 import { buildHighlighter, type Highlighter } from './highlighter.ts'
+import type { EventLoopTurns } from './event-loop-turns.ts'
 import { mergeStatistics } from './merge-statistics.ts'
 import { portableAggregations, portableQuery } from './portable-query.ts'
 import { pruneHits } from './prune-hits.ts'
@@ -56,15 +57,21 @@ export interface QueriedTable {
   shardOf(key: Buffer): QueriedShard
 }
 
+/** What all queries of a node share. */
+export interface QueryParts {
+  readonly clock: Clock
+  readonly turns: EventLoopTurns
+}
+
 /** Refused: INVALID_ARGUMENT, DEADLINE_EXCEEDED, CANCELLED, or the error of a shard if all fail. */
 export async function queryTable(
-  clock: Clock,
+  parts: QueryParts,
   table: QueriedTable,
   { request, signal }: { readonly request: QueryRequest; readonly signal: AbortSignal },
 ): Promise<QueryResult> {
-  using deadline = new QueryDeadline(clock, request.timeoutMs, signal)
+  using deadline = new QueryDeadline(parts.clock, request.timeoutMs, signal)
   try {
-    return await new TableQuery(clock, table, { request, deadline }).run()
+    return await new TableQuery(parts, table, { request, deadline }).run()
   } catch (error) {
     throw deadline.explain(error)
   }
@@ -72,6 +79,7 @@ export async function queryTable(
 
 class TableQuery {
   readonly #clock: Clock
+  readonly #turns: EventLoopTurns
   readonly #table: QueriedTable
   readonly #request: QueryRequest
   readonly #deadline: QueryDeadline
@@ -80,11 +88,12 @@ class TableQuery {
   readonly #phases = { statistics: 0, search: 0, merge: 0, fetch: 0 }
 
   constructor(
-    clock: Clock,
+    { clock, turns }: QueryParts,
     table: QueriedTable,
     { request, deadline }: { request: QueryRequest; deadline: QueryDeadline },
   ) {
     this.#clock = clock
+    this.#turns = turns
     this.#table = table
     this.#request = request
     this.#deadline = deadline
@@ -97,6 +106,7 @@ class TableQuery {
     const conditions = this.#conditions()
     const statistics = await this.#timed('statistics', () => this.#statistics(conditions))
     const answers = await this.#timed('search', () => this.#search(conditions, statistics))
+    await this.#turns.take()
     const { page, rest } = await this.#timed('merge', async () => this.#merge(answers))
     const hits = await this.#timed('fetch', () => this.#fetch(page))
     const { failures } = this.#fanOut
@@ -203,7 +213,8 @@ class TableQuery {
       }
       const key = Buffer.from(hit.key)
       const shard = this.#table.shardOf(key)
-      const record = await this.#fanOut.attempt(shard, () => shard.read(key))
+      const found = this.#fanOut.attempt(shard, () => shard.read(key))
+      const record = found instanceof Promise ? await found : found
       if (record === undefined) continue
       hits.push(this.#hitOf({ ...hit, key }, record, highlighter))
       turn.hits += 1

@@ -42,10 +42,18 @@ export class ShardFanOut<Shard> {
     return answers
   }
 
-  /** Undefined if the shard failed. */
-  async attempt<Answer>(shard: Shard, act: () => Answer | Promise<Answer>) {
-    const [answer] = (await this.#askOne(shard, async () => act())) ?? []
-    return answer
+  /** Undefined if the shard failed. What it answers at once is not waited for. */
+  attempt<Answer>(
+    shard: Shard,
+    act: () => Answer | Promise<Answer>,
+  ): Answer | undefined | Promise<Answer | undefined> {
+    try {
+      const answer = act()
+      if (!(answer instanceof Promise)) return answer
+      return this.#askOne(shard, () => answer).then((found) => found?.[0])
+    } catch (error) {
+      return this.#fail(shard, error)
+    }
   }
 
   async #askOne<Answer>(
@@ -55,10 +63,15 @@ export class ShardFanOut<Shard> {
     try {
       return [await unlessAborted(ask(shard), this.#signal)]
     } catch (error) {
-      if (!isServiceError(error) || ENDS_QUERY.has(error.code)) throw error
-      this.#failures.set(shard, error)
-      return undefined
+      return this.#fail(shard, error)
     }
+  }
+
+  /** Throws what ends the query. */
+  #fail(shard: Shard, error: unknown): undefined {
+    if (!isServiceError(error) || ENDS_QUERY.has(error.code)) throw error
+    this.#failures.set(shard, error)
+    return undefined
   }
 }
 

@@ -13,6 +13,8 @@ import type { TextWorkerThread } from './text-worker-thread.ts'
 
 /** What a timer can count to. */
 const DEADLINE_MAX_MS = 2 ** 31 - 1
+/** A reason given spares the error, with its stack, that `abort` would make for each search. */
+const DONE = 'the search is done'
 
 export interface SearchLimits {
   readonly signal: AbortSignal
@@ -86,7 +88,7 @@ export class RemoteTextIndex {
     try {
       return await Promise.race([this.#call('search', { search: request, stop }), stopped])
     } finally {
-      done.abort()
+      done.abort(DONE)
       signal.removeEventListener('abort', onAbort)
     }
   }
