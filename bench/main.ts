@@ -11,6 +11,7 @@ import { documentsSuite } from './documents/suite.ts'
 import { replaceFigures } from './figures-file.ts'
 import { judge } from './finding.ts'
 import type { RowResult } from './finding.ts'
+import { inferenceSuite } from './inference/suite.ts'
 import { LoadGenerator } from './load/load-generator.ts'
 import { describeMachine, requireRealDisk } from './machine.ts'
 import type { Machine } from './machine.ts'
@@ -25,6 +26,7 @@ const DEADLINE_MS = 30 * 60_000
 const PROFILE_ENTRIES_MAX = 40
 const SUITES: Readonly<Record<string, SuiteEntry>> = {
   documents: documentsSuite,
+  inference: inferenceSuite,
   text: textSuite,
 }
 

@@ -24,11 +24,11 @@ export const CLIENTS_DEFAULT: readonly number[] = [1, 16, 64, 128]
 
 export const USAGE = `usage: npm run bench -- <suite> [options]
 
-suites: documents, text
+suites: documents, text, inference
 
   --rows a,b         only these rows
   --quick            a tenth of the data, shorter runs
-  --clients <n,m>    numbers of clients (default 1,16,64,128)
+  --clients <n,m>    of documents: numbers of clients (default 1,16,64,128)
   --runs <n>         repetitions of each comparison (default 5)
   --documents <n>    how many documents the rows of text use
   --seed <n>         of the documents and of the choice of keys (default 1)

@@ -19,3 +19,20 @@ export function parseCliSettings(env: Env): CliSettings {
     parentPipe: pipe === undefined || !/^\d+$/.test(pipe) ? undefined : Number(pipe),
   }
 }
+
+export const HUB_DEFAULT = 'https://huggingface.co'
+
+/** What the environment decides for `quarry models`; the hub's names are those its own tools read. */
+export interface ModelsSettings {
+  readonly modelsDir: string
+  readonly endpoint: string
+  readonly token: string | undefined
+}
+
+export function parseModelsSettings(env: Env): ModelsSettings {
+  return {
+    modelsDir: env['QUARRY_MODELS_DIR'] ?? 'models',
+    endpoint: env['HF_ENDPOINT'] ?? HUB_DEFAULT,
+    token: env['HF_TOKEN'],
+  }
+}

@@ -5,7 +5,9 @@ import { Command } from 'commander'
 import type { Help } from 'commander'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDeleteCommand, addLookupCommand } from './commands/documents.ts'
+import { addInferenceCommand } from './commands/inference.ts'
 import { addLoadCommand } from './commands/load.ts'
+import { addModelsCommand } from './commands/models.ts'
 import { addQueryCommand } from './commands/query.ts'
 import { addScanCommand } from './commands/scan.ts'
 import { addStatusCommand } from './commands/status.ts'
@@ -39,6 +41,7 @@ export function buildProgram(context: CliContext): Command {
     .addHelpText('after', GETTING_STARTED)
   configureTexts(program, context)
   addSwarmCommand(program, context)
+  addInferenceCommand(program, context)
   addDemoCommand(program, context)
   addTableCommand(program, context)
   addLoadCommand(program, context)
@@ -47,6 +50,7 @@ export function buildProgram(context: CliContext): Command {
   addScanCommand(program, context)
   addDeleteCommand(program, context)
   addStatusCommand(program, context)
+  addModelsCommand(program, context)
   return program
 }
 

@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'OVERLOADED'
   | 'CANCELLED'
   | 'CORRUPTION'
+  | 'INFERENCE_FAILED'
   | 'INTERNAL'
   | 'UNAVAILABLE'
   | 'DEADLINE_EXCEEDED'

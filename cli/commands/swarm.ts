@@ -1,13 +1,15 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { isServiceError } from '../../lib/errors.ts'
+import type { RunningInference } from '../../inference/main.ts'
+import { Lifecycle } from '../../lib/lifecycle.ts'
 import type { RunningNode } from '../../node/main.ts'
 import type { CliContext } from '../context.ts'
-import { CliError, EXIT } from '../exit.ts'
-import { memberOf } from '../service-answers.ts'
+import { CliError, EXIT, usageError } from '../exit.ts'
+import { explainStart } from '../explain-start.ts'
 import { writeLine } from '../terminal.ts'
 import { examples } from './client-command.ts'
+import { startInferenceServer } from './inference.ts'
 
 /** As they were given: node/config.ts knows the rules, and reports all that breaks them at once. */
 export interface SwarmOptions {
@@ -18,6 +20,9 @@ export interface SwarmOptions {
   readonly config?: string
   readonly insecure?: boolean
   readonly logLevel?: string
+  /** Undefined: no inference server. */
+  readonly inferencePort?: string
+  readonly modelsDir?: string
 }
 
 export function addSwarmCommand(program: Command, context: CliContext): void {
@@ -34,6 +39,11 @@ export function addSwarmCommand(program: Command, context: CliContext): void {
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
     .option('--config <file>', 'configuration file, YAML or JSON; options and environment win')
     .option('--insecure', 'listen beyond this machine although nobody is asked who they are')
+    .option(
+      '--inference-port <port>',
+      'run the inference server inside, on this port (0 takes a free one)',
+    )
+    .option('--models-dir <dir>', "where the inference server's models live (default: ./models)")
     .option('--log-level <level>', 'debug, info, warn or error (default: info)')
     .addHelpText('after', HELP)
     .action((options: SwarmOptions) => runSwarm(options, context))
@@ -50,14 +60,37 @@ ${examples(
 
 async function runSwarm(options: SwarmOptions, context: CliContext): Promise<void> {
   const stop = context.stopSignal()
-  const node = await startSwarm(options, context)
-  try {
-    const ready = { event: 'ready', api: node.apiUrl, health: node.healthUrl }
-    await writeLine(context.terminal.out, JSON.stringify(ready))
-    if (!stop.aborted) await once(stop, 'abort')
-  } finally {
-    await node.close()
+  await using life = new Lifecycle()
+  const { inferencePort, modelsDir, ...nodeOptions } = options
+  const node = await startSwarm(nodeOptions, context)
+  life.onClose(() => node.close())
+  const ready = { event: 'ready', api: node.apiUrl, health: node.healthUrl }
+  const { logLevel } = options
+  const inside = await startInside({ port: inferencePort, modelsDir, logLevel }, context)
+  if (inside !== undefined) life.onClose(() => inside.close())
+  const places =
+    inside === undefined ? {} : { inference: inside.apiUrl, inference_health: inside.healthUrl }
+  await writeLine(context.terminal.out, JSON.stringify({ ...ready, ...places }))
+  if (!stop.aborted) await once(stop, 'abort')
+}
+
+interface InsideFlags {
+  readonly port: string | undefined
+  readonly modelsDir: string | undefined
+  readonly logLevel: string | undefined
+}
+
+/** Its health port is a free one unless the environment names it: the store has the usual one. */
+async function startInside(
+  flags: InsideFlags,
+  context: CliContext,
+): Promise<RunningInference | undefined> {
+  if (flags.port === undefined) {
+    if (flags.modelsDir === undefined) return undefined
+    throw usageError('--models-dir is for the inference server: add --inference-port')
   }
+  const healthPort = context.env['QUARRY_INFERENCE_HEALTH_PORT'] ?? '0'
+  return startInferenceServer({ ...flags, healthPort }, context)
 }
 
 /** Loaded on demand: client commands start without the store's code. */
@@ -69,7 +102,7 @@ export async function startSwarm(options: SwarmOptions, { env }: CliContext): Pr
   try {
     return await startNode(parseNodeConfig(env, flags, text))
   } catch (error) {
-    throw explainStart(error)
+    throw explainStart(error, '--api-port and --health-port')
   }
 }
 
@@ -80,20 +113,4 @@ async function readConfigFile(path: string): Promise<string> {
     const message = `--config ${path}: the file cannot be read; check the path`
     throw new CliError(EXIT.configuration, 'CONFIGURATION', message, { cause })
   }
-}
-
-function explainStart(error: unknown): unknown {
-  if (!(error instanceof Error)) return error
-  if (error.message.startsWith('invalid configuration')) return configurationError(error.message)
-  if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') {
-    return configurationError(error.message)
-  }
-  if (memberOf(error, 'code') !== 'EADDRINUSE') return error
-  const port = memberOf(error, 'port')
-  const remedy = 'stop what uses it, or choose others with --api-port and --health-port'
-  return configurationError(`port ${String(port)} is taken: ${remedy}`)
-}
-
-function configurationError(message: string): CliError {
-  return new CliError(EXIT.configuration, 'CONFIGURATION', message)
 }

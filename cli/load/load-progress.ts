@@ -1,13 +1,13 @@
 // The progress of a load on a terminal; silent anywhere else.
 
-import { Presets, SingleBar } from 'cli-progress'
+import type { SingleBar } from 'cli-progress'
+import { drawBar, startProgressLine } from '../render/progress-bar.ts'
 import { formatBytes, formatCount } from '../render/quantity.ts'
 import { paint } from '../terminal.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Output } from '../terminal.ts'
 import type { DocumentSource } from './document-source.ts'
 
-const BAR_COLUMNS_MAX = 40
 /** What the text beside the bar takes at most. */
 const TEXT_COLUMNS = 58
 
@@ -48,22 +48,8 @@ export class LoadProgress {
   }
 
   #start(): SingleBar {
-    const bar = new SingleBar(
-      {
-        stream: this.#output.stream,
-        fps: 8,
-        clearOnComplete: true,
-        // The terminal is left as it is, so a signal may end the process at any moment without
-        // anything to restore; the library's own handlers would swallow the first Ctrl-C.
-        hideCursor: false,
-        linewrap: true,
-        gracefulExit: false,
-        format: () => this.#line(),
-      },
-      Presets.shades_classic,
-    )
-    bar.start(this.#source.progress().total ?? 0, 0)
-    return bar
+    const total = this.#source.progress().total ?? 0
+    return startProgressLine(this.#output, total, () => this.#line())
   }
 
   #line(): string {
@@ -82,12 +68,7 @@ export class LoadProgress {
   /** Empty when the end is not known, as for a pipe. */
   #drawBar(): string {
     const { done, total } = this.#source.progress()
-    const columns = Math.min(BAR_COLUMNS_MAX, this.#output.columns - TEXT_COLUMNS)
-    if (total === undefined || total === 0 || columns < 8) return ''
-    const share = Math.min(1, done / total)
-    const filled = Math.round(share * columns)
-    const percent = `${Math.floor(share * 100)}%`.padStart(4)
-    const rest = paint(this.#output, 'dim', '─'.repeat(columns - filled))
-    return `${paint(this.#output, 'green', '━'.repeat(filled))}${rest} ${percent}  `
+    if (total === undefined || total === 0) return ''
+    return drawBar(this.#output, done / total, TEXT_COLUMNS)
   }
 }

@@ -2,8 +2,8 @@
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { bytesReply, emptyReply } from './reply.ts'
-import type { BytesReply } from './reply.ts'
+import { bytesReply, emptyReply } from '../../lib/http/reply.ts'
+import type { BytesReply } from '../../lib/http/reply.ts'
 
 /** Nothing from elsewhere, no inline script. Swagger UI's style sheet holds its icons as data: URLs. */
 const CONTENT_SECURITY_POLICY = [

@@ -5,8 +5,8 @@ import { ServiceError, isServiceError } from '../../lib/errors.ts'
 import type { ErrorCode } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
-import { jsonReply } from './reply.ts'
-import type { BytesReply } from './reply.ts'
+import { jsonReply } from '../../lib/http/reply.ts'
+import type { BytesReply } from '../../lib/http/reply.ts'
 
 export const statusByErrorCode: Record<ErrorCode, number> = {
   INVALID_ARGUMENT: 400,
@@ -20,6 +20,7 @@ export const statusByErrorCode: Record<ErrorCode, number> = {
   IDEMPOTENCY_MISMATCH: 422,
   CANCELLED: 499,
   CORRUPTION: 500,
+  INFERENCE_FAILED: 500,
   INTERNAL: 500,
   OVERLOADED: 503,
   UNAVAILABLE: 503,

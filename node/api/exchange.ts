@@ -5,8 +5,8 @@ import type { Clock } from '../../lib/clock.ts'
 import type { ErrorTranslator } from './error-status.ts'
 import type { OperationMetrics } from './metrics.ts'
 import { sendPages } from './page-stream.ts'
-import { sendBytes } from './reply.ts'
-import type { Reply } from './reply.ts'
+import { sendBytes } from '../../lib/http/reply.ts'
+import type { Reply } from '../../lib/http/reply.ts'
 
 export interface ExchangeOptions {
   readonly translator: ErrorTranslator

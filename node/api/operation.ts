@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 import { must } from '../../lib/assert.ts'
 import type { StoreService, WriteOptions } from '../coordinator/store-service.ts'
 import type { SyncLevel } from '../document/writes.ts'
-import type { Contract } from './contract.ts'
-import type { Reply } from './reply.ts'
+import type { Contract } from '../../openapi/contract.ts'
+import type { Reply } from '../../lib/http/reply.ts'
 
 export interface ApiContext {
   readonly service: StoreService

@@ -8,7 +8,7 @@
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { NOSNIFF } from './reply.ts'
+import { NOSNIFF } from '../../lib/http/reply.ts'
 import type { ErrorBody } from './error-status.ts'
 
 const HEADERS = ['Content-Type', 'application/x-ndjson', ...NOSNIFF]

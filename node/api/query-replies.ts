@@ -7,7 +7,7 @@ import type { QueryResult } from '../coordinator/query/query-result.ts'
 import type { StoreService } from '../coordinator/store-service.ts'
 import { statusByErrorCode, type ErrorBody } from './error-status.ts'
 import type { OperationRequest } from './operation.ts'
-import { jsonReply, type BytesReply } from './reply.ts'
+import { jsonReply, type BytesReply } from '../../lib/http/reply.ts'
 import { checkTableName } from './table-name.ts'
 
 export const QUERIES_PER_REQUEST_MAX = 100

@@ -3,8 +3,8 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { middleware as openApiMiddleware } from 'express-openapi-validator'
 import { ServiceError } from '../../lib/errors.ts'
-import { isJsonObject } from './contract.ts'
-import type { Contract, JsonObject } from './contract.ts'
+import { isJsonObject } from '../../openapi/contract.ts'
+import type { Contract, JsonObject } from '../../openapi/contract.ts'
 
 /**
  * Operations whose bodies hold documents or queries. Their parsers walk the bytes, check all that the

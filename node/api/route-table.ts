@@ -2,7 +2,7 @@
 
 import leven from 'leven'
 import { ServiceError } from '../../lib/errors.ts'
-import type { Operation } from './contract.ts'
+import type { Operation } from '../../openapi/contract.ts'
 
 const PREFIX = '/api/v1'
 const SUGGESTED_PATH_LENGTH_MAX = 256

@@ -1,34 +1,25 @@
-// The API's listener: limits, the two doors, and an orderly end.
+// The API's two doors on one listener.
 
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { Server, ServerOptions } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import { assert } from '../../lib/assert.ts'
 import type { InvariantError } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { ServiceError } from '../../lib/errors.ts'
-import type { ErrorCode } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
 import type { StoreService } from '../coordinator/store-service.ts'
 import { buildApp } from './app.ts'
-import { buildBrowserGuard } from './browser-guard.ts'
-import { loadContract } from './contract.ts'
+import { buildBrowserGuard } from '../../lib/http/browser-guard.ts'
+import { loadContract } from '../../openapi/contract.ts'
 import { ErrorTranslator } from './error-status.ts'
 import { buildHotDoor } from './hot-door.ts'
 import { ApiMetrics } from './metrics.ts'
-import { sendBytes } from './reply.ts'
-import { BODY_BYTES_MAX } from './request-body.ts'
+import { LOOPBACK, SERVER_OPTIONS, checkHost, listen } from '../../lib/http/listener.ts'
+import type { RunningServer } from '../../lib/http/listener.ts'
+import { sendBytes } from '../../lib/http/reply.ts'
+import { BODY_BYTES_MAX } from '../../lib/http/request-body.ts'
 
-const HEADER_BYTES_MAX = 16 * 1024
-const HEADERS_TIMEOUT_MS = 60_000
-const REQUEST_TIMEOUT_MS = 60_000
 const WRITE_TIMEOUT_MS = 60_000
 const CLOSE_DEADLINE_MS = 10_000
-const IDLE_SWEEP_PERIOD_MS = 10
-const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export interface ApiServerOptions {
   readonly service: StoreService
@@ -51,15 +42,9 @@ export interface ApiServerOptions {
   readonly metrics?: ApiMetrics
 }
 
-export interface RunningServer {
-  readonly url: string
-  /** Takes no new connections, lets running requests finish within the deadline, then cuts them. */
-  close(): Promise<void>
-}
-
 /** Metrics for `startApiServer` and `startHealthServer` to share. */
 export function buildApiMetrics(): ApiMetrics {
-  return new ApiMetrics(loadContract().operations.map(({ operationId }) => operationId))
+  return new ApiMetrics(loadContract('store.v1').operations.map(({ operationId }) => operationId))
 }
 
 export async function startApiServer(options: ApiServerOptions): Promise<RunningServer> {
@@ -67,7 +52,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   checkHost(host, insecure)
   const clock = options.clock ?? systemClock
   const appOptions = {
-    context: { service: options.service, contract: loadContract() },
+    context: { service: options.service, contract: loadContract('store.v1') },
     translator: new ErrorTranslator(options.log, options.random, options.onInvariantBroken),
     metrics: options.metrics ?? buildApiMetrics(),
     clock,
@@ -83,112 +68,4 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
     else if (!hotDoor(request, response)) app(request, response)
   })
   return listen(server, { host, port, clock, closeDeadlineMs })
-}
-
-export const SERVER_OPTIONS: ServerOptions = {
-  maxHeaderSize: HEADER_BYTES_MAX,
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  requestTimeout: REQUEST_TIMEOUT_MS,
-  keepAlive: true,
-  noDelay: true,
-}
-
-function checkHost(host: string, insecure: boolean): void {
-  if (insecure || LOOPBACK.has(host)) return
-  throw new ServiceError(
-    'INVALID_ARGUMENT',
-    `host ${host} can be reached from other machines and the API has no authentication; ` +
-      'bind to 127.0.0.1, or start with --insecure if the network is yours alone',
-  )
-}
-
-export interface ListenOptions {
-  readonly host: string
-  readonly port: number
-  readonly clock: Clock
-  readonly closeDeadlineMs: number
-}
-
-export async function listen(server: Server, options: ListenOptions): Promise<RunningServer> {
-  server.on('clientError', refuseMalformed)
-  server.listen(options.port, options.host)
-  await once(server, 'listening')
-  const address = server.address()
-  assert(address !== null && typeof address === 'object', 'the server listens on TCP')
-  return { url: urlOf(address), close: () => closeServer(server, options) }
-}
-
-function urlOf({ address, family, port }: AddressInfo): string {
-  return family === 'IPv6' ? `http://[${address}]:${port}` : `http://${address}:${port}`
-}
-
-async function closeServer(
-  server: Server,
-  { clock, closeDeadlineMs }: ListenOptions,
-): Promise<void> {
-  if (!server.listening) return
-  const deadline = new AbortController()
-  // A connection whose request has just ended would otherwise stay open, waiting for the next one.
-  server.on('request', (_request, response) => {
-    response.once('close', () => server.closeIdleConnections())
-  })
-  // The same for requests that are running now: watching each from its start would cost all of them.
-  const stopSweeping = clock.every(IDLE_SWEEP_PERIOD_MS, async () => server.closeIdleConnections())
-  const closed = once(server, 'close')
-  server.close()
-  server.closeIdleConnections()
-  const cut = clock.sleep(closeDeadlineMs, deadline.signal).then(
-    () => server.closeAllConnections(),
-    () => undefined, // everything was closed in time
-  )
-  await closed
-  await stopSweeping()
-  deadline.abort()
-  await cut
-}
-
-interface Refusal {
-  readonly status: string
-  readonly code: ErrorCode
-  readonly error: string
-}
-
-const MALFORMED: Refusal = {
-  status: '400 Bad Request',
-  code: 'INVALID_ARGUMENT',
-  error: 'the request is not well-formed HTTP',
-}
-
-const REFUSAL_BY_PARSER_CODE: ReadonlyMap<string, Refusal> = new Map([
-  [
-    'HPE_HEADER_OVERFLOW',
-    {
-      status: '431 Request Header Fields Too Large',
-      code: 'INVALID_ARGUMENT',
-      error: `the request line and headers are larger than ${HEADER_BYTES_MAX} bytes; shorten them`,
-    },
-  ],
-  [
-    'ERR_HTTP_REQUEST_TIMEOUT',
-    {
-      status: '408 Request Timeout',
-      code: 'DEADLINE_EXCEEDED',
-      error: `the request did not arrive within ${REQUEST_TIMEOUT_MS / 1000} s; send it faster`,
-    },
-  ],
-])
-
-/** What node:http could not parse never becomes a request, so the answer is written by hand. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
-    socket.destroy() // gone, or in the middle of an answer that must not be written into
-    return
-  }
-  const refusal = REFUSAL_BY_PARSER_CODE.get(error.code ?? '') ?? MALFORMED
-  const body = JSON.stringify({ error: refusal.error, code: refusal.code })
-  socket.end(
-    `HTTP/1.1 ${refusal.status}\r\nContent-Type: application/json\r\n` +
-      `X-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `Connection: close\r\n\r\n${body}`,
-  )
 }

@@ -1,7 +1,7 @@
 import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { isServiceError } from '../../lib/errors.ts'
-import { loadContract } from '../../node/api/contract.ts'
+import { loadContract } from '../../openapi/contract.ts'
 import { BYTE_PARSED_OPERATIONS } from '../../node/api/request-validator.ts'
 import { parseExact } from '../../node/document/exact-json.ts'
 import { parseQueryRequest } from '../../node/query/query-request.ts'
@@ -142,7 +142,7 @@ const rows: Readonly<Record<string, Row>> = {
 
 describe('the byte parsers and the contract', () => {
   const ajv = new Ajv2020.default({ strict: false })
-  ajv.addSchema(loadContract().document, 'contract')
+  ajv.addSchema(loadContract('store.v1').document, 'contract')
 
   it('are compared for every operation that is parsed from bytes', () => {
     expect(Object.keys(rows)).to.have.members([...BYTE_PARSED_OPERATIONS])

@@ -3,14 +3,38 @@ import path from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { OpenAPISchemaValidator } from 'express-openapi-validator/dist/framework/openapi.schema.validator.js'
+import { statusByErrorCode as inferenceStatusByErrorCode } from '../../inference/api/error-status.ts'
+import { handlerByOperation as inferenceHandlerByOperation } from '../../inference/api/handler-table.ts'
 import { statusByErrorCode } from '../../node/api/error-status.ts'
-import { isJsonObject, loadContract } from '../../node/api/contract.ts'
-import type { JsonObject } from '../../node/api/contract.ts'
+import { isJsonObject, loadContract } from '../../openapi/contract.ts'
+import type { ContractName, JsonObject } from '../../openapi/contract.ts'
 import { handlerByOperation } from '../../node/api/handler-table.ts'
 
-const HANDLERS = path.resolve(import.meta.dirname, '../../node/api/handlers')
-const { document, operations } = loadContract()
-const operationIds = operations.map(({ operationId }) => operationId).toSorted()
+interface Service {
+  readonly contract: ContractName
+  readonly handlersFolder: string
+  readonly handlerByOperation: ReadonlyMap<string, unknown>
+  readonly statusByErrorCode: Readonly<Record<string, number>>
+  /** Codes that the service never answers with. */
+  readonly unusedCodes: readonly string[]
+}
+
+const SERVICES: readonly Service[] = [
+  {
+    contract: 'store.v1',
+    handlersFolder: 'node/api/handlers',
+    handlerByOperation,
+    statusByErrorCode,
+    unusedCodes: [],
+  },
+  {
+    contract: 'inference.v1',
+    handlersFolder: 'inference/api/handlers',
+    handlerByOperation: inferenceHandlerByOperation,
+    statusByErrorCode: inferenceStatusByErrorCode,
+    unusedCodes: ['ALREADY_EXISTS', 'CONFLICT', 'IDEMPOTENCY_MISMATCH', 'CORRUPTION', 'DISK_FULL'],
+  },
+]
 
 interface Example {
   readonly place: string
@@ -18,67 +42,82 @@ interface Example {
   readonly value: unknown
 }
 
-describe('openapi/store.v1.yaml', () => {
-  const ajv = new Ajv2020.default({ strict: false, allErrors: true })
-  ajv.addSchema(document, 'contract')
+for (const service of SERVICES) describeContract(service)
 
-  it('is valid OpenAPI', () => {
-    const { openapi: version } = document
-    const validator = new OpenAPISchemaValidator({ version, validateApiSpec: true })
+function describeContract(service: Service): void {
+  const { document, operations } = loadContract(service.contract)
+  const operationIds = operations.map(({ operationId }) => operationId).toSorted()
+  describe(`openapi/${service.contract}.yaml`, () => {
+    const ajv = new Ajv2020.default({ strict: false, allErrors: true })
+    ajv.addSchema(document, 'contract')
 
-    expect(validator.validate(JSON.parse(JSON.stringify(document))).errors ?? []).to.deep.equal([])
-  })
+    it('is valid OpenAPI', () => {
+      const { openapi: version } = document
+      const validator = new OpenAPISchemaValidator({ version, validateApiSpec: true })
 
-  it('names each operation once', () => {
-    expect(new Set(operationIds).size).to.equal(operationIds.length)
-  })
-
-  it('has one handler file for each operation', () => {
-    const files = readdirSync(HANDLERS).map((file) => path.basename(file, '.ts'))
-    expect(files.toSorted()).to.deep.equal(operationIds.map(kebab).toSorted())
-  })
-
-  it('has one handler for each operation', () => {
-    expect([...handlerByOperation.keys()].toSorted()).to.deep.equal(operationIds)
-  })
-
-  it('resolves every reference', () => {
-    const missing = referencesOf(document).filter((reference) => {
-      const steps = reference.slice(2).split('/')
-      return steps.reduce<unknown>((at, step) => memberOf(at, step), document) === undefined
+      expect(validator.validate(JSON.parse(JSON.stringify(document))).errors ?? []).to.deep.equal(
+        [],
+      )
     })
-    expect(missing).to.deep.equal([])
-  })
 
-  it('documents every error code with its status', () => {
-    const documented = memberOf(memberOf(memberOf(document, 'components'), 'schemas'), 'ErrorCode')
-    expect(memberOf(documented, 'enum')).to.have.members(Object.keys(statusByErrorCode))
-    const text = String(memberOf(document.info, 'description'))
-    for (const [code, status] of Object.entries(statusByErrorCode)) {
-      expect(text).to.include(`| \`${code}\` | ${status} |`)
+    it('names each operation once', () => {
+      expect(new Set(operationIds).size).to.equal(operationIds.length)
+    })
+
+    it('has one handler file for each operation', () => {
+      const folder = path.resolve(import.meta.dirname, '../..', service.handlersFolder)
+      const files = readdirSync(folder).map((file) => path.basename(file, '.ts'))
+      expect(files.toSorted()).to.deep.equal(operationIds.map(kebab).toSorted())
+    })
+
+    it('has one handler for each operation', () => {
+      expect([...service.handlerByOperation.keys()].toSorted()).to.deep.equal(operationIds)
+    })
+
+    it('resolves every reference', () => {
+      const missing = referencesOf(document).filter((reference) => {
+        const steps = reference.slice(2).split('/')
+        return steps.reduce<unknown>((at, step) => memberOf(at, step), document) === undefined
+      })
+      expect(missing).to.deep.equal([])
+    })
+
+    it('documents every error code with its status', () => {
+      const documented = memberOf(
+        memberOf(memberOf(document, 'components'), 'schemas'),
+        'ErrorCode',
+      )
+      const statuses = Object.entries(service.statusByErrorCode).filter(
+        ([code]) => !service.unusedCodes.includes(code),
+      )
+      expect(memberOf(documented, 'enum')).to.have.members(statuses.map(([code]) => code))
+      const text = String(memberOf(document.info, 'description'))
+      for (const [code, status] of statuses) {
+        expect(text).to.include(`| \`${code}\` | ${status} |`)
+      }
+    })
+
+    it('gives every JSON body an example', () => {
+      const bare = mediaTypesOf(document).filter(({ value }) => examplesIn(value).length === 0)
+      expect(bare.map(({ place }) => place)).to.deep.equal([])
+    })
+
+    it('describes every operation', () => {
+      for (const { method, template } of operations) {
+        const operation = memberOf(document.paths[template], method.toLowerCase())
+        expect(String(memberOf(operation, 'description')).length).to.be.greaterThan(20)
+        expect(String(memberOf(operation, 'summary')).length).to.be.greaterThan(5)
+      }
+    })
+
+    for (const { place, schema, value } of examplesOf(document)) {
+      it(`has a valid example at ${place}`, () => {
+        const validate = ajv.compile({ $ref: `contract#${schema}` })
+        expect(validate(value), JSON.stringify(validate.errors)).to.equal(true)
+      })
     }
   })
-
-  it('gives every JSON body an example', () => {
-    const bare = mediaTypesOf(document).filter(({ value }) => examplesIn(value).length === 0)
-    expect(bare.map(({ place }) => place)).to.deep.equal([])
-  })
-
-  it('describes every operation', () => {
-    for (const { method, template } of operations) {
-      const operation = memberOf(document.paths[template], method.toLowerCase())
-      expect(String(memberOf(operation, 'description')).length).to.be.greaterThan(20)
-      expect(String(memberOf(operation, 'summary')).length).to.be.greaterThan(5)
-    }
-  })
-
-  for (const { place, schema, value } of examplesOf(document)) {
-    it(`has a valid example at ${place}`, () => {
-      const validate = ajv.compile({ $ref: `contract#${schema}` })
-      expect(validate(value), JSON.stringify(validate.errors)).to.equal(true)
-    })
-  }
-})
+}
 
 function kebab(operationId: string): string {
   return operationId.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

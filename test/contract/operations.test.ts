@@ -3,14 +3,14 @@
 import { gzipSync } from 'node:zlib'
 import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { isJsonObject, loadContract } from '../../node/api/contract.ts'
+import { isJsonObject, loadContract } from '../../openapi/contract.ts'
 import { startApi } from './api-harness.ts'
 import type { Api, Received } from './api-harness.ts'
 
 const BOOKS = '/api/v1/tables/books'
 
 describe('the operations of the store API', () => {
-  const contract = loadContract()
+  const contract = loadContract('store.v1')
   const ajv = new Ajv2020.default({ strict: false })
   ajv.addSchema(contract.document, 'contract')
   const answered = new Set<string>()

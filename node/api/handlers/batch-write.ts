@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parseTableWrites } from '../../document/batch-body.ts'
 import { tableOf, writeOptionsOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
-import { jsonReply } from '../reply.ts'
+import { jsonReply } from '../../../lib/http/reply.ts'
 
 /** Between parsing and applying more than this, other requests get their turn. */
 const TURN_BYTES = 128 * 1024

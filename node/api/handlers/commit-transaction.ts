@@ -5,7 +5,7 @@ import { statusByErrorCode } from '../error-status.ts'
 import type { ErrorBody } from '../error-status.ts'
 import { writeOptionsOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
-import { jsonReply } from '../reply.ts'
+import { jsonReply } from '../../../lib/http/reply.ts'
 import { checkTableName } from '../table-name.ts'
 
 export const commitTransaction: Handler = async (request, { service }) => {

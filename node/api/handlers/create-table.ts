@@ -1,7 +1,7 @@
 import type { CreateTableRequest } from '../../coordinator/store-service.ts'
 import { tableOf, validatedBody } from '../operation.ts'
 import type { Handler } from '../operation.ts'
-import { jsonReply } from '../reply.ts'
+import { jsonReply } from '../../../lib/http/reply.ts'
 
 export const createTable: Handler = async (request, { service }) => {
   const asked = validatedBody<CreateTableRequest>(request)

@@ -1,7 +1,7 @@
 import { parseCrossTable } from '../../document/batch-body.ts'
 import { writeOptionsOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
-import { jsonReply } from '../reply.ts'
+import { jsonReply } from '../../../lib/http/reply.ts'
 import { checkTableName } from '../table-name.ts'
 
 export const crossTableBatch: Handler = async (request, { service }) => {

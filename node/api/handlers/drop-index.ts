@@ -1,5 +1,5 @@
 import { indexOf, tableOf } from '../operation.ts'
-import { emptyReply } from '../reply.ts'
+import { emptyReply } from '../../../lib/http/reply.ts'
 import type { Handler } from '../operation.ts'
 
 export const dropIndex: Handler = async (request, { service }) => {

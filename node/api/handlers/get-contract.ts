@@ -1,4 +1,4 @@
-import { bytesReply } from '../reply.ts'
+import { bytesReply } from '../../../lib/http/reply.ts'
 import type { Handler } from '../operation.ts'
 
 export const getContract: Handler = (_request, { contract }) =>

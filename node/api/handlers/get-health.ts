@@ -1,4 +1,4 @@
-import { bytesReply } from '../reply.ts'
+import { bytesReply } from '../../../lib/http/reply.ts'
 import type { Handler } from '../operation.ts'
 
 const OK = bytesReply(200, Buffer.from('ok'), ['Content-Type', 'text/plain; charset=utf-8'])

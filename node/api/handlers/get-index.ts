@@ -1,5 +1,5 @@
 import { indexOf, tableOf } from '../operation.ts'
-import { jsonReply } from '../reply.ts'
+import { jsonReply } from '../../../lib/http/reply.ts'
 import type { Handler } from '../operation.ts'
 
 export const getIndex: Handler = async (request, { service }) =>

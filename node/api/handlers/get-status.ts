@@ -1,4 +1,4 @@
-import { jsonReply } from '../reply.ts'
+import { jsonReply } from '../../../lib/http/reply.ts'
 import type { Handler } from '../operation.ts'
 
 export const getStatus: Handler = async (_request, { service }) =>

@@ -1,6 +1,6 @@
 import { parseLinearPattern } from '../../query/linear-pattern.ts'
 import { textParameter } from '../operation.ts'
-import { jsonReply } from '../reply.ts'
+import { jsonReply } from '../../../lib/http/reply.ts'
 import type { Handler } from '../operation.ts'
 
 export const listTables: Handler = async ({ query }, { service }) => {

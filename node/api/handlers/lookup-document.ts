@@ -9,8 +9,8 @@ import type { StoredDocument } from '../../coordinator/store-service.ts'
 import { tableOf, textParameter } from '../operation.ts'
 import type { Handler } from '../operation.ts'
 import { errorReply } from '../error-status.ts'
-import { jsonBytesReply } from '../reply.ts'
-import type { BytesReply } from '../reply.ts'
+import { jsonBytesReply } from '../../../lib/http/reply.ts'
+import type { BytesReply } from '../../../lib/http/reply.ts'
 
 const ABSENT = '0'
 

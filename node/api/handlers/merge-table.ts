@@ -1,7 +1,7 @@
 import { parseMerge } from '../../document/batch-body.ts'
 import { tableOf, writeOptionsOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
-import { jsonReply } from '../reply.ts'
+import { jsonReply } from '../../../lib/http/reply.ts'
 
 export const mergeTable: Handler = async (request, { service }) => {
   const { syncLevel, ...page } = parseMerge(request.body)

@@ -4,7 +4,7 @@
 // Two ways in: the page sends across origins (`Origin` gives it away), or its own name was made to
 // point here (DNS rebinding; then `Host` is not a name of this machine).
 
-import { ServiceError } from '../../lib/errors.ts'
+import { ServiceError } from '../errors.ts'
 
 const LOCAL_NAMES: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
 const PORT = /:\d+$/

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { ServiceError } from '../../lib/errors.ts'
+import { ServiceError } from '../errors.ts'
 
 /** Of the body as it arrives, and again of what it decompresses to. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024

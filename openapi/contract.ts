@@ -1,11 +1,9 @@
-// The contract as data: read once at the start from openapi/store.v1.yaml.
+// A service's HTTP contract as data: read once at its start from the file beside this one.
 
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
-import { assert } from '../../lib/assert.ts'
+import { assert } from '../lib/assert.ts'
 
-const CONTRACT_URL = new URL('../../openapi/store.v1.yaml', import.meta.url)
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -33,8 +31,10 @@ export interface Contract {
   readonly operations: readonly Operation[]
 }
 
-export function loadContract(): Contract {
-  const text = readFileSync(fileURLToPath(CONTRACT_URL))
+export type ContractName = 'store.v1' | 'inference.v1'
+
+export function loadContract(name: ContractName): Contract {
+  const text = readFileSync(new URL(`${name}.yaml`, import.meta.url))
   // Our own file, whose shape test/contract checks against the OpenAPI schema.
   const document: ContractDocument = parse(text.toString())
   return { text, document, operations: operationsOf(document) }

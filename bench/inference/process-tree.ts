@@ -1,0 +1,34 @@
+import { readFile, readdir } from 'node:fs/promises'
+
+/** Proportional set sizes in MiB: pages that processes share count once, as they do in the machine. */
+export async function readTreeMemory(pid: number): Promise<number> {
+  const pids = await treeOf(pid)
+  const sizes = await Promise.all(pids.map(readProportionalSize))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+/** The process and all that descend from it. */
+export async function treeOf(pid: number): Promise<number[]> {
+  const children = await childrenOf(pid)
+  const below = await Promise.all(children.map(treeOf))
+  return [pid, ...below.flat()]
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  try {
+    const threads = await readdir(`/proc/${pid}/task`)
+    const lists = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8'))
+    return (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number))
+  } catch {
+    return [] // it has ended meanwhile
+  }
+}
+
+async function readProportionalSize(pid: number): Promise<number> {
+  try {
+    const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')
+    return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) / 1024
+  } catch {
+    return 0 // it has ended meanwhile
+  }
+}

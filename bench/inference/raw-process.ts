@@ -1,0 +1,58 @@
+// onnxruntime-node with nothing around it: the upper bound of what a server can do. Forked by
+// raw-peer.ts; answers one job at a time.
+
+import { InferenceSession, Tensor } from 'onnxruntime-node'
+import { systemClock } from '../../lib/clock.ts'
+import { must } from '../../lib/assert.ts'
+
+export type RawJob =
+  | { readonly kind: 'open'; readonly graphFile: string; readonly threads: number }
+  /** Each batch is the lengths in tokens of its texts; all are padded to the longest. */
+  | { readonly kind: 'run'; readonly batches: readonly (readonly number[])[] }
+
+export interface RawAnswer {
+  readonly elapsedMs: number
+}
+
+const TOKEN = 1000n
+
+let session: InferenceSession | undefined
+
+process.on('message', (job: RawJob) => void answer(job))
+
+async function answer(job: RawJob): Promise<void> {
+  const startMs = systemClock.monotonicMs()
+  if (job.kind === 'open') session = await openSession(job)
+  else for (const lengths of job.batches) await runBatch(must(session, 'session'), lengths)
+  const done: RawAnswer = { elapsedMs: systemClock.monotonicMs() - startMs }
+  process.send?.(done)
+}
+
+/** The settings that the server uses, so that the comparison is about what is around them. */
+function openSession({ graphFile, threads }: RawJob & { kind: 'open' }): Promise<InferenceSession> {
+  return InferenceSession.create(graphFile, {
+    executionProviders: ['cpu'],
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    logSeverityLevel: 3,
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
+  })
+}
+
+async function runBatch(open: InferenceSession, lengths: readonly number[]): Promise<void> {
+  const longest = Math.max(...lengths)
+  const dims = [lengths.length, longest]
+  const ids = new BigInt64Array(lengths.length * longest)
+  const mask = new BigInt64Array(ids.length)
+  lengths.forEach((length, row) => {
+    ids.fill(TOKEN, row * longest, row * longest + length)
+    mask.fill(1n, row * longest, row * longest + length)
+  })
+  await open.run({
+    input_ids: new Tensor('int64', ids, dims),
+    attention_mask: new Tensor('int64', mask, dims),
+    token_type_ids: new Tensor('int64', new BigInt64Array(ids.length), dims),
+  })
+}

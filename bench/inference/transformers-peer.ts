@@ -1,0 +1,87 @@
+import { execFile, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { access, mkdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import type { TransformersAnswer, TransformersJob } from './transformers-process.ts'
+
+const SCRIPT = path.join(import.meta.dirname, 'transformers-process.ts')
+const NAME = '@huggingface/transformers'
+const VERSION = '4.2.0'
+export const TRANSFORMERS_PEER = `transformers.js ${VERSION}`
+const INSTALL_TIMEOUT_MS = 10 * 60_000
+
+type Done = TransformersAnswer & { readonly kind: 'done' }
+
+/** Installs the package into a folder of its own, where it stays for later runs. */
+export async function installTransformers(): Promise<string> {
+  const folder = path.join(tmpdir(), 'quarry-bench-peers', `transformers-${VERSION}`)
+  if (await exists(path.join(folder, 'node_modules', NAME, 'package.json'))) return folder
+  await mkdir(folder, { recursive: true })
+  await writeFile(path.join(folder, 'package.json'), '{"private":true}')
+  // Its dependencies bring their binaries with them; their scripts would download others.
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefix', folder]
+  const run = promisify(execFile)
+  await run('npm', ['install', ...options, `${NAME}@${VERSION}`], { timeout: INSTALL_TIMEOUT_MS })
+  return folder
+}
+
+async function exists(file: string): Promise<boolean> {
+  try {
+    await access(file)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export interface TransformersSetting {
+  /** Where it is installed. */
+  readonly folder: string
+  readonly modelsDir: string
+  /** Below `modelsDir`. */
+  readonly model: string
+}
+
+/** A process that embeds batch after batch, with as many threads as the package takes. */
+export class TransformersPeer implements AsyncDisposable {
+  readonly #child: ChildProcess = fork(SCRIPT)
+
+  static async start(setting: TransformersSetting): Promise<TransformersPeer> {
+    const peer = new TransformersPeer()
+    await peer.#perform({ kind: 'open', packageName: NAME, ...setting })
+    return peer
+  }
+
+  embed(batches: readonly (readonly string[])[]): Promise<Done> {
+    return this.#perform({ kind: 'embed', batches })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#child.connected) return
+    const exited = once(this.#child, 'exit')
+    this.#child.disconnect()
+    await exited
+  }
+
+  async #perform(job: TransformersJob): Promise<Done> {
+    const done = new AbortController()
+    const ended = once(this.#child, 'exit', { signal: done.signal }).then(() => {
+      throw new Error(`${TRANSFORMERS_PEER} ended`)
+    })
+    ended.catch(() => undefined) // lost the race
+    this.#child.send(job)
+    try {
+      const [answer]: TransformersAnswer[] = await Promise.race([
+        once(this.#child, 'message'),
+        ended,
+      ])
+      if (answer?.kind === 'done') return answer
+      throw new Error(`${TRANSFORMERS_PEER}: ${answer?.message}`)
+    } finally {
+      done.abort()
+    }
+  }
+}

@@ -1,0 +1,247 @@
+import { createInterface } from 'node:readline/promises'
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { parseModelName, parseRevision } from '../../inference/models/hub/model-name.ts'
+import { pullModel } from '../../inference/models/hub/model-pull.ts'
+import type { PulledModel } from '../../inference/models/hub/model-pull.ts'
+import { ModelsFolder } from '../../inference/models/hub/models-folder.ts'
+import type { InstalledModel } from '../../inference/models/hub/models-folder.ts'
+import { parseModelKind } from '../../inference/models/hub/kind-detection.ts'
+import { isServiceError } from '../../lib/errors.ts'
+import { parseModelsSettings } from '../config.ts'
+import type { CliContext } from '../context.ts'
+import { CliError, EXIT, usageError } from '../exit.ts'
+import { PullProgress } from '../models/pull-progress.ts'
+import { memberOf } from '../service-answers.ts'
+import { formatBytes, plural } from '../render/quantity.ts'
+import { formatTable } from '../render/text-table.ts'
+import { printable } from '../render/text-width.ts'
+import { writeLine } from '../terminal.ts'
+import type { Output } from '../terminal.ts'
+import { examples } from './client-command.ts'
+
+type ModelKind = InstalledModel['kind']
+
+interface ModelsOptions {
+  readonly modelsDir: string
+  readonly json?: boolean
+}
+
+export function addModelsCommand(program: Command, context: CliContext): void {
+  const models = program
+    .command('models')
+    .description('Get models for the inference server, list and remove them.')
+    .summary('get, list and remove models')
+  addPull(models, context)
+  addList(models, context)
+  addRemove(models, context)
+}
+
+function modelsCommand(command: Command, { env }: CliContext): Command {
+  const { modelsDir } = parseModelsSettings(env)
+  return command
+    .option('--models-dir <dir>', 'where models live (environment: QUARRY_MODELS_DIR)', modelsDir)
+    .option('--json', 'print JSON, one value per line, for programs')
+}
+
+interface PullOptions extends ModelsOptions {
+  readonly variant?: string
+  readonly kind?: ModelKind
+  readonly endpoint: string
+  readonly revision: string
+}
+
+const PULL_HELP = `
+Takes the ONNX graphs of one variant, the tokenizer and the configuration. Each
+file is checked against the hub's digest, and the model appears when all of it
+is there. A pull that was interrupted goes on where it stopped. A running server
+reads the models directory when it starts. For models with restricted access put
+your token into HF_TOKEN; it is sent to the hub and to nobody else.
+
+Variants: f32, f16, bf16, i8, u8, i4, q4f16 and others, or the spelling of a file,
+as in quantized.
+${examples(
+  [
+    'an embedder, with weights of 8 bits',
+    'quarry models pull Xenova/all-MiniLM-L6-v2 --variant i8',
+  ],
+  ['from another hub', 'quarry models pull acme/ranker --endpoint https://hub.example.org'],
+)}`
+
+function addPull(models: Command, context: CliContext): void {
+  const { endpoint } = parseModelsSettings(context.env)
+  modelsCommand(models.command('pull <model>'), context)
+    .description('Download a model, OWNER/NAME, from a hub.')
+    .summary('download a model')
+    .option('--variant <variant>', 'number format of the weights (default: the most exact)')
+    .option('--kind <kind>', 'what it is for, as in embedders (default: found out)', kindOption)
+    .option('--endpoint <url>', 'the hub (environment: HF_ENDPOINT)', endpoint)
+    .option('--revision <revision>', 'branch, tag or commit', 'main')
+    .addHelpText('after', PULL_HELP)
+    .action((model: string, options: PullOptions) => runPull(model, options, context))
+}
+
+function kindOption(text: string): ModelKind {
+  try {
+    return parseModelKind(text)
+  } catch (error) {
+    throw isServiceError(error) ? new InvalidArgumentError(error.message) : error
+  }
+}
+
+async function runPull(model: string, options: PullOptions, context: CliContext): Promise<void> {
+  const { terminal, clock, random, env } = context
+  const repository = { ...parseModelName(model), revision: parseRevision(options.revision) }
+  const stop = context.stopSignal()
+  const progress = new PullProgress(terminal.err, clock)
+  try {
+    const pulled = await pullModel(
+      {
+        repository,
+        hub: { endpoint: options.endpoint, token: parseModelsSettings(env).token },
+        modelsDir: options.modelsDir,
+        kind: options.kind,
+        variant: options.variant,
+      },
+      { clock, random, watcher: progress },
+      stop,
+    )
+    progress.stop()
+    await writeLine(terminal.out, describePull(model, pulled, options.json === true))
+  } catch (error) {
+    progress.stop()
+    throw explainPull(error, { stop, model, endpoint: options.endpoint })
+  }
+}
+
+function describePull(model: string, pulled: PulledModel, asJson: boolean): string {
+  const { kind, variant, directory, files, bytes } = pulled
+  if (asJson) return JSON.stringify({ model, kind, variant, directory, files, bytes })
+  const facts = [kind, variant, plural(files, 'file'), formatBytes(bytes)]
+  return `pulled ${model} (${facts.join(', ')}) into ${directory}`
+}
+
+function explainPull(
+  error: unknown,
+  { stop, model, endpoint }: { stop: AbortSignal; model: string; endpoint: string },
+): unknown {
+  if (stop.aborted) {
+    const message = `stopped; go on with: quarry models pull ${model}`
+    return new CliError(EXIT.refused, 'CANCELLED', message, { cause: error })
+  }
+  if (!isServiceError(error) || error.code !== 'UNAVAILABLE') return explainFiles(error)
+  const message = `${endpoint}: ${error.message}`
+  return new CliError(EXIT.unreachable, 'UNREACHABLE', message, { cause: error })
+}
+
+/** What the file system refused: no space, no permission, a file where a folder should be. */
+function explainFiles(error: unknown): unknown {
+  if (!(error instanceof Error) || memberOf(error, 'syscall') === undefined) return error
+  const message = `the models directory cannot be used: ${error.message}`
+  return new CliError(EXIT.refused, 'FILE', message, { cause: error })
+}
+
+function addList(models: Command, context: CliContext): void {
+  modelsCommand(models.command('list'), context)
+    .description('List the models that are here.')
+    .summary('list the models that are here')
+    .action(async ({ modelsDir, json }: ModelsOptions) => {
+      const { out } = context.terminal
+      const found = await listModels(modelsDir)
+      if (json !== true) return writeLine(out, describeModels(found, modelsDir, out))
+      for (const model of found) await writeLine(out, JSON.stringify(model))
+    })
+}
+
+async function listModels(modelsDir: string): Promise<InstalledModel[]> {
+  try {
+    return await new ModelsFolder(modelsDir).list()
+  } catch (error) {
+    throw explainFiles(error)
+  }
+}
+
+function describeModels(
+  models: readonly InstalledModel[],
+  modelsDir: string,
+  screen: Output,
+): string {
+  if (models.length === 0) {
+    return `no models in ${printable(modelsDir)} yet; get one with: quarry models pull OWNER/NAME`
+  }
+  const columns = [
+    { title: 'MODEL' },
+    { title: 'KIND' },
+    { title: 'VARIANTS' },
+    { title: 'ON DISK', align: 'right' },
+  ] as const
+  const rows = models.map(({ name, kind, variants, bytes }) => [
+    name,
+    kind,
+    variants.join(', ') || '-',
+    formatBytes(bytes),
+  ])
+  return formatTable(columns, rows, screen)
+}
+
+interface RemoveOptions extends ModelsOptions {
+  readonly kind?: ModelKind
+  readonly yes?: boolean
+}
+
+function addRemove(models: Command, context: CliContext): void {
+  modelsCommand(models.command('rm <model>'), context)
+    .description('Remove a model with all its variants.')
+    .summary('remove a model with all its variants')
+    .option('--kind <kind>', 'which one, if the name is there more than once', kindOption)
+    .option('--yes', 'do not ask')
+    .addHelpText('after', examples(['in a script', 'quarry models rm acme/ranker --yes']))
+    .action(async (name: string, options: RemoveOptions) => {
+      const model = pickModel(await listModels(options.modelsDir), name, options)
+      if (options.yes !== true) await confirmRemoval(model, context)
+      await removeModel(options.modelsDir, model)
+      const line = options.json === true ? JSON.stringify({ removed: name }) : `removed ${name}`
+      await writeLine(context.terminal.out, line)
+    })
+}
+
+async function removeModel(modelsDir: string, model: InstalledModel): Promise<void> {
+  try {
+    await new ModelsFolder(modelsDir).remove(model)
+  } catch (error) {
+    throw explainFiles(error)
+  }
+}
+
+function pickModel(
+  models: readonly InstalledModel[],
+  name: string,
+  { kind, modelsDir }: RemoveOptions,
+): InstalledModel {
+  const named = models.filter((model) => model.name === name)
+  const [model, other] = named.filter((candidate) => candidate.kind === (kind ?? candidate.kind))
+  if (model === undefined) {
+    const message = `no model ${name} in ${modelsDir}; quarry models list shows those that are there`
+    throw new CliError(EXIT.refused, 'NOT_FOUND', message)
+  }
+  if (other === undefined) return model
+  const kinds = named.map((candidate) => `${candidate.kind}s`).join(' or ')
+  throw usageError(`${name} is there more than once: add --kind ${kinds}`)
+}
+
+async function confirmRemoval(
+  { name, bytes }: InstalledModel,
+  { terminal }: CliContext,
+): Promise<void> {
+  if (!terminal.stdinIsTty || !terminal.err.isTty) {
+    throw usageError(`removing ${name} cannot be undone: add --yes to do it without a question`)
+  }
+  const prompt = createInterface({ input: terminal.stdin, output: terminal.err.stream })
+  try {
+    const question = `Remove model ${printable(name)} (${formatBytes(bytes)})? Type its name to confirm: `
+    if ((await prompt.question(question)) === name) return
+  } finally {
+    prompt.close()
+  }
+  throw new CliError(EXIT.refused, 'CANCELLED', 'nothing was removed')
+}

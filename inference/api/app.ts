@@ -1,0 +1,155 @@
+// The front door: every operation of the contract, checked and answered.
+
+import express from 'express'
+import type { Express, Request, Response } from 'express'
+import { must } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import { sendBytes } from '../../lib/http/reply.ts'
+import { bodyMissing, readBody } from '../../lib/http/request-body.ts'
+import type { Operation } from '../../openapi/contract.ts'
+import type { RequestGate } from '../batching/request-gate.ts'
+import { errorReply } from './error-status.ts'
+import type { ErrorTranslator } from './error-status.ts'
+import { sendEvents } from './event-stream.ts'
+import { handlerByOperation } from './handler-table.ts'
+import { NO_OPERATION } from './metrics.ts'
+import type { InferenceMetrics } from './metrics.ts'
+import type { ApiContext, Reply } from './operation.ts'
+import { buildRequestValidator } from './request-validator.ts'
+import type { RequestValidator } from './request-validator.ts'
+
+export interface AppOptions {
+  readonly context: ApiContext
+  readonly translator: ErrorTranslator
+  readonly metrics: InferenceMetrics
+  readonly gate: RequestGate
+  readonly clock: Clock
+  readonly bodyBytesMax: number
+  /** From the headers to the end of the answer; streams included. */
+  readonly requestTimeoutMs: number
+}
+
+export function buildApp(options: AppOptions): Express {
+  const frontDoor = new FrontDoor(options)
+  const app = express()
+  app.disable('x-powered-by')
+  app.use((request, response) => frontDoor.answer(request, response))
+  return app
+}
+
+interface Exchange {
+  readonly request: Request
+  readonly response: Response
+  readonly signal: AbortSignal
+}
+
+class FrontDoor {
+  readonly #options: AppOptions
+  readonly #validate: RequestValidator
+
+  constructor(options: AppOptions) {
+    this.#options = options
+    this.#validate = buildRequestValidator(options.context.contract)
+  }
+
+  async answer(request: Request, response: Response): Promise<void> {
+    const { clock, translator, metrics } = this.#options
+    // node:http has noted already that an answer to HEAD has no body; from here on it is a GET.
+    if (request.method === 'HEAD') request.method = 'GET'
+    const { path } = request
+    const startMs = clock.monotonicMs()
+    const operation = this.#operationOf(request)
+    const watch = this.#watch(response)
+    try {
+      if (operation === undefined) this.#answerAstray(request, response)
+      else await this.#perform(operation, { request, response, signal: watch.signal })
+    } catch (error) {
+      sendBytes(response, translator.replyOf(error, path))
+    } finally {
+      watch.end()
+    }
+    const status = response.headersSent ? response.statusCode : CLIENT_GONE_STATUS
+    const name = operation?.operationId ?? NO_OPERATION
+    metrics.request(name, status, clock.monotonicMs() - startMs)
+  }
+
+  #operationOf({ method, path }: Request): Operation | undefined {
+    const { operations } = this.#options.context.contract
+    return operations.find((each) => each.template === path && each.method === method)
+  }
+
+  /** Aborts when the client goes away or the time is over, whichever comes first. */
+  #watch(response: Response): { readonly signal: AbortSignal; end(this: void): void } {
+    const { clock, requestTimeoutMs } = this.#options
+    const controller = new AbortController()
+    const over = new AbortController()
+    response.once('close', () => {
+      if (response.writableFinished) return
+      controller.abort(new ServiceError('CANCELLED', 'the client went away'))
+    })
+    void clock.sleep(requestTimeoutMs, over.signal).then(
+      () => controller.abort(new ServiceError('DEADLINE_EXCEEDED', 'request timeout exceeded')),
+      () => undefined, // answered in time
+    )
+    return { signal: controller.signal, end: () => over.abort() }
+  }
+
+  /** The place is taken before the body is read, so that bodies that wait are not in memory. */
+  async #perform(operation: Operation, exchange: Exchange): Promise<void> {
+    if (operation.method === 'GET') return this.#handle(operation, exchange, undefined)
+    const leave = await this.#options.gate.enter(exchange.signal)
+    try {
+      const json = await this.#readJson(exchange.request)
+      await this.#handle(operation, exchange, json)
+    } finally {
+      leave()
+    }
+  }
+
+  async #readJson(request: Request): Promise<unknown> {
+    const body = await readBody(request, { bytesMax: this.#options.bodyBytesMax })
+    if (body.length === 0) throw bodyMissing()
+    try {
+      const json: unknown = JSON.parse(body.toString())
+      return json
+    } catch (cause) {
+      const problem = cause instanceof Error ? cause.message : String(cause)
+      throw new ServiceError('INVALID_ARGUMENT', `the body is not JSON: ${problem}`, { cause })
+    }
+  }
+
+  async #handle(operation: Operation, exchange: Exchange, json: unknown): Promise<void> {
+    const { request, response, signal } = exchange
+    const { context, clock } = this.#options
+    await this.#validate({ request, response, json })
+    const { operationId } = operation
+    const handler = must(handlerByOperation.get(operationId), `handler of ${operationId}`)
+    const asked = { accept: request.get('accept'), json, signal, clock }
+    await this.#send(await handler(asked, context), exchange)
+  }
+
+  async #send(reply: Reply, { request, response, signal }: Exchange): Promise<void> {
+    if (reply.kind === 'bytes') return sendBytes(response, reply)
+    const { clock, translator } = this.#options
+    const errorBodyOf = (error: unknown) => translator.bodyOf(error, request.path)
+    await sendEvents(response, reply.events, { clock, signal, errorBodyOf })
+  }
+
+  #answerAstray({ method, path }: Request, response: Response): void {
+    const { operations } = this.#options.context.contract
+    const allow = operations.filter(({ template }) => template === path).map((each) => each.method)
+    const shown = `${method} ${path.slice(0, SHOWN_PATH_LENGTH_MAX)}`
+    if (allow.length === 0) {
+      const error = `no such route ${shown}; see /api/openapi.yaml`
+      return sendBytes(response, errorReply(path, { error, code: 'NOT_FOUND' }))
+    }
+    const methods = allow.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ')
+    const error = `${shown} is not possible; this route allows ${methods}`
+    sendBytes(response, errorReply(path, { error, code: 'METHOD_NOT_ALLOWED' }, ['Allow', methods]))
+  }
+}
+
+const SHOWN_PATH_LENGTH_MAX = 256
+/** What is counted for an answer that nobody was there to get. */
+const CLIENT_GONE_STATUS = 499

@@ -1,0 +1,134 @@
+// Answers to a chat in the two shapes of chat completions: one object, or a stream of chunks.
+//
+// A stream: a chunk with the role, chunks with content or tool calls, one with the finish reason, and
+// one with the usage if that was asked for.
+
+import { randomBytes } from 'node:crypto'
+import { must } from '../../lib/assert.ts'
+import { jsonReply } from '../../lib/http/reply.ts'
+import type { GenerateEvent } from '../pipelines/generate/generate-request.ts'
+import type {
+  GenerateService,
+  Generation,
+  GenerationEnd,
+} from '../pipelines/generate/generate-service.ts'
+import { parseChat } from './chat-request.ts'
+import type { ChatBody } from './chat-request.ts'
+import { parseKeepAlive } from './keep-alive.ts'
+import { validatedBody } from './operation.ts'
+import type { OperationRequest, Reply } from './operation.ts'
+
+const ID_BYTES = 12
+
+export async function answerChat(
+  request: OperationRequest,
+  service: GenerateService,
+): Promise<Reply> {
+  const body = validatedBody<ChatBody>(request)
+  const nowMs = request.clock.nowMs()
+  const generation = service.generate(body.model ?? '', parseChat(body, nowMs), {
+    keepAliveMs: parseKeepAlive(body.keep_alive),
+    signal: request.signal,
+  })
+  const envelope = {
+    id: `chatcmpl-${randomId()}`,
+    created: Math.floor(nowMs / 1000),
+    model: generation.model,
+  }
+  if (body.stream !== true) return jsonReply(200, await wholeAnswer(generation, envelope))
+  const withUsage = body.stream_options?.include_usage === true
+  return { kind: 'events', events: chunks(generation, envelope, withUsage) }
+}
+
+interface Envelope {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+}
+
+async function wholeAnswer(generation: Generation, envelope: Envelope): Promise<object> {
+  const texts: string[] = []
+  const calls: object[] = []
+  let end: GenerationEnd | undefined
+  for await (const event of generation.events) {
+    if (event.kind === 'text') texts.push(event.text)
+    else if (event.kind === 'tool-call') calls.push(toolCallBody(event))
+    else end = event
+  }
+  const { finishReason, ...counts } = must(end, 'the end of a generation')
+  const text = texts.join('')
+  const content = calls.length > 0 && text.trim() === '' ? null : text
+  const message = { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }
+  return {
+    ...envelope,
+    object: 'chat.completion',
+    choices: [{ index: 0, message, finish_reason: finishReason, logprobs: null }],
+    usage: usageOf(counts),
+  }
+}
+
+async function* chunks(
+  generation: Generation,
+  envelope: Envelope,
+  withUsage: boolean,
+): AsyncGenerator<string> {
+  const chunk = (delta: object, finishReason: string | null): string =>
+    JSON.stringify({
+      ...envelope,
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta, finish_reason: finishReason, logprobs: null }],
+      ...(withUsage ? { usage: null } : {}),
+    })
+  let hasBegun = false
+  for await (const event of generation.events) {
+    // Not before the first event: until then a refusal is still an error with a status.
+    if (!hasBegun) yield chunk({ role: 'assistant' }, null)
+    hasBegun = true
+    if (event.kind === 'text') yield chunk({ content: event.text }, null)
+    else if (event.kind === 'tool-call') yield* toolCallDeltas(event, chunk)
+    else {
+      yield chunk({}, event.finishReason)
+      if (withUsage) yield usageChunk(envelope, event)
+    }
+  }
+}
+
+type ToolCallEvent = Extract<GenerateEvent, { readonly kind: 'tool-call' }>
+
+function* toolCallDeltas(
+  event: ToolCallEvent,
+  chunk: (delta: object, finishReason: string | null) => string,
+): Generator<string> {
+  const { index } = event
+  const { id, type, function: call } = toolCallBody(event)
+  const first = { index, id, type, function: { name: call.name, arguments: '' } }
+  yield chunk({ tool_calls: [first] }, null)
+  yield chunk({ tool_calls: [{ index, function: { arguments: call.arguments } }] }, null)
+}
+
+function toolCallBody({ call }: ToolCallEvent) {
+  return { id: `call_${randomId()}`, type: 'function', function: call }
+}
+
+function usageChunk(envelope: Envelope, counts: TokenCounts): string {
+  return JSON.stringify({
+    ...envelope,
+    object: 'chat.completion.chunk',
+    choices: [],
+    usage: usageOf(counts),
+  })
+}
+
+type TokenCounts = Pick<GenerationEnd, 'promptTokens' | 'completionTokens'>
+
+function usageOf({ promptTokens, completionTokens }: TokenCounts): object {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  }
+}
+
+function randomId(): string {
+  return randomBytes(ID_BYTES).toString('hex')
+}

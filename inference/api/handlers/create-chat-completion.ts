@@ -1,0 +1,5 @@
+import { answerChat } from '../chat-completion.ts'
+import type { Handler } from '../operation.ts'
+
+export const createChatCompletion: Handler = (request, { service }) =>
+  answerChat(request, service.generate)

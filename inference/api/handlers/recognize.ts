@@ -1,0 +1,26 @@
+import { jsonReply } from '../../../lib/http/reply.ts'
+import { validatedBody } from '../operation.ts'
+import type { Handler } from '../operation.ts'
+
+interface RecognizeBody {
+  readonly model: string
+  readonly texts: readonly string[]
+  readonly labels: readonly string[]
+  readonly relation_labels: readonly string[]
+}
+
+export const recognize: Handler = async (request, { service }) => {
+  const body = validatedBody<RecognizeBody>(request)
+  const { model, results, hasRelations } = await service.recognize.recognize({
+    model: body.model ?? '',
+    texts: body.texts ?? [],
+    labels: body.labels ?? [],
+    relationLabels: body.relation_labels ?? [],
+    signal: request.signal,
+  })
+  return jsonReply(200, {
+    model,
+    entities: results.map(({ entities }) => entities),
+    ...(hasRelations ? { relations: results.map(({ relations }) => relations) } : {}),
+  })
+}

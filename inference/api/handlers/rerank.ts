@@ -1,0 +1,25 @@
+import { jsonReply } from '../../../lib/http/reply.ts'
+import { validatedBody } from '../operation.ts'
+import type { Handler } from '../operation.ts'
+
+interface RerankBody {
+  readonly model: string
+  readonly query: string
+  readonly prompts: readonly string[]
+  readonly raw_scores: boolean
+}
+
+export const rerank: Handler = async (request, { service }) => {
+  const body = validatedBody<RerankBody>(request)
+  const { model, results } = await service.rerank.rerank({
+    model: body.model ?? '',
+    query: body.query ?? '',
+    prompts: body.prompts ?? [],
+    signal: request.signal,
+  })
+  const isRaw = body.raw_scores === true
+  return jsonReply(200, {
+    model,
+    scores: results.map(({ score, rawScore }) => (isRaw ? rawScore : score)),
+  })
+}

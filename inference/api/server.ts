@@ -1,0 +1,59 @@
+// The API's listener.
+
+import { createServer } from 'node:http'
+import type { InvariantError } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { buildBrowserGuard } from '../../lib/http/browser-guard.ts'
+import { LOOPBACK, SERVER_OPTIONS, checkHost, listen } from '../../lib/http/listener.ts'
+import type { RunningServer } from '../../lib/http/listener.ts'
+import { sendBytes } from '../../lib/http/reply.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Random } from '../../lib/random.ts'
+import { loadContract } from '../../openapi/contract.ts'
+import type { RequestGate } from '../batching/request-gate.ts'
+import type { InferenceService } from '../pipelines/inference-service.ts'
+import { buildApp } from './app.ts'
+import { ErrorTranslator } from './error-status.ts'
+import type { InferenceMetrics } from './metrics.ts'
+
+export interface ApiServerOptions {
+  readonly service: InferenceService
+  readonly host: string
+  /** 0 lets the system choose; the answer's `url` says which. */
+  readonly port: number
+  /** Allows a host that other machines can reach, although nobody has to authenticate. */
+  readonly insecure: boolean
+  readonly bodyBytesMax: number
+  readonly requestTimeoutMs: number
+  /** How long running requests may take to end once the server closes. */
+  readonly closeDeadlineMs: number
+  readonly gate: RequestGate
+  readonly metrics: InferenceMetrics
+  readonly clock: Clock
+  readonly log: Log
+  readonly random: Random
+  /** Called once a reply to the broken request is on its way; the process must end. */
+  readonly onInvariantBroken: (error: InvariantError) => void
+}
+
+export async function startApiServer(options: ApiServerOptions): Promise<RunningServer> {
+  const { service, host, port, insecure, gate, metrics, clock, closeDeadlineMs } = options
+  checkHost(host, insecure)
+  const translator = new ErrorTranslator(options.log, options.random, options.onInvariantBroken)
+  const app = buildApp({
+    context: { service, contract: loadContract('inference.v1') },
+    translator,
+    metrics,
+    gate,
+    clock,
+    bodyBytesMax: options.bodyBytesMax,
+    requestTimeoutMs: options.requestTimeoutMs,
+  })
+  const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
+  const server = createServer(SERVER_OPTIONS, (request, response) => {
+    const refusal = guard(request.rawHeaders)
+    if (refusal === undefined) app(request, response)
+    else sendBytes(response, translator.replyOf(refusal, request.url ?? ''))
+  })
+  return listen(server, { host, port, clock, closeDeadlineMs })
+}

@@ -1,0 +1,78 @@
+// Results of the last two minutes, so that the same question is not computed twice.
+//
+// Invariants:
+//   C1  A value is answered for `ttlMs` after it was written, however often it is read.
+//   C2  The values' bytes never exceed `bytesMax`; the least recently used go first.
+
+import type { Clock } from '../../lib/clock.ts'
+
+export interface ResultCacheOptions<Value> {
+  readonly clock: Clock
+  readonly ttlMs: number
+  readonly bytesMax: number
+  readonly bytesOf: (value: Value) => number
+}
+
+interface Entry<Value> {
+  readonly value: Value
+  readonly bytes: number
+  readonly expiresAtMs: number
+}
+
+/** What a key and the bookkeeping of an entry take, roughly. */
+const ENTRY_BYTES = 200
+
+export class ResultCache<Value> {
+  readonly #options: ResultCacheOptions<Value>
+  /** Least recently used first. */
+  readonly #entries = new Map<string, Entry<Value>>()
+  #bytes = 0
+
+  constructor(options: ResultCacheOptions<Value>) {
+    this.#options = options
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get(key: string): Value | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    this.#drop(key, entry)
+    if (entry.expiresAtMs <= this.#options.clock.monotonicMs()) return undefined
+    this.#insert(key, entry)
+    return entry.value
+  }
+
+  set(key: string, value: Value): void {
+    const { clock, ttlMs, bytesMax, bytesOf } = this.#options
+    const before = this.#entries.get(key)
+    if (before !== undefined) this.#drop(key, before)
+    const bytes = bytesOf(value) + ENTRY_BYTES
+    if (bytes > bytesMax) return
+    this.#insert(key, { value, bytes, expiresAtMs: clock.monotonicMs() + ttlMs })
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#bytes <= bytesMax) return
+      this.#drop(oldest, entry)
+    }
+  }
+
+  /** Drops what has expired; to be called now and then, because reads only drop what they meet. */
+  sweep(): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    for (const [key, entry] of this.#entries) {
+      if (entry.expiresAtMs <= nowMs) this.#drop(key, entry)
+    }
+  }
+
+  #insert(key: string, entry: Entry<Value>): void {
+    this.#entries.set(key, entry)
+    this.#bytes += entry.bytes
+  }
+
+  #drop(key: string, entry: Entry<Value>): void {
+    this.#entries.delete(key)
+    this.#bytes -= entry.bytes
+  }
+}

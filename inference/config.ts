@@ -1,0 +1,161 @@
+import { EnvReader, type Env } from '../lib/env.ts'
+
+export interface InferenceConfig {
+  readonly host: string
+  /** 0 lets the system choose a free port. */
+  readonly port: number
+  readonly healthPort: number
+  readonly modelsDir: string
+  /** Allows a host beyond loopback although nobody has to authenticate. */
+  readonly insecure: boolean
+  readonly logLevel: LogLevel
+  /** 0: as many as there are cores, up to 8. */
+  readonly workers: number
+  /** Cores that one run may use. */
+  readonly threadsPerWorker: number
+  readonly isolation: 'process' | 'thread'
+  readonly keepAliveMs: number
+  readonly loadedModelsMax: number
+  readonly memoryBytesMax: number
+  readonly requestsRunningMax: number
+  readonly requestsWaitingMax: number
+  readonly requestTimeoutMs: number
+  /** A single load or batch that takes longer ends its worker. */
+  readonly callTimeoutMs: number
+  readonly drainDeadlineMs: number
+  readonly cacheBytesMax: number
+  readonly bodyBytesMax: number
+  /** Padded tokens of a batch. */
+  readonly batchTokensMax: number
+  readonly batchItemsMax: number
+  /** Hosts that images may come from; empty: any public one. */
+  readonly mediaHosts: readonly string[]
+  /** Of the source revision; images are built with it. */
+  readonly gitCommit: string
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+const PORT_MAX = 65_535
+const MIB = 1024 * 1024
+const GIB = 1024 * MIB
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+const COUNT_MAX = 1_000_000
+
+/** Flags of the command line, by the name of their variable. */
+const VARIABLE_BY_FLAG: Readonly<Record<string, string>> = {
+  host: 'QUARRY_INFERENCE_HOST',
+  port: 'QUARRY_INFERENCE_PORT',
+  healthPort: 'QUARRY_INFERENCE_HEALTH_PORT',
+  modelsDir: 'QUARRY_MODELS_DIR',
+  insecure: 'QUARRY_INFERENCE_INSECURE',
+  logLevel: 'QUARRY_LOG_LEVEL',
+  workers: 'QUARRY_INFERENCE_WORKERS',
+  isolation: 'QUARRY_INFERENCE_ISOLATION',
+  keepAliveMs: 'QUARRY_INFERENCE_KEEP_ALIVE_MS',
+}
+
+export type Flags = Readonly<Record<string, string | boolean | undefined>>
+
+/** Reads flags and environment; flags win. Throws one Error that lists every problem at once. */
+export function parseInferenceConfig(env: Env, flags: Flags = {}): InferenceConfig {
+  const given = Object.entries(VARIABLE_BY_FLAG).flatMap(([flag, name]) => {
+    const value = flags[flag]
+    return value === undefined ? [] : [[name, String(value)] as const]
+  })
+  const read = new EnvReader({ ...env, ...Object.fromEntries(given) })
+  return read.done({ ...parsePlace(read), ...parseWork(read), ...parseLimits(read) })
+}
+
+function parsePlace(read: EnvReader) {
+  const port = { min: 0, max: PORT_MAX }
+  return {
+    host: read.text('QUARRY_INFERENCE_HOST', '127.0.0.1'),
+    port: read.integer('QUARRY_INFERENCE_PORT', { default: 11_433, ...port }),
+    healthPort: read.integer('QUARRY_INFERENCE_HEALTH_PORT', { default: 4200, ...port }),
+    modelsDir: read.text('QUARRY_MODELS_DIR', './models'),
+    insecure: read.choice('QUARRY_INFERENCE_INSECURE', ['false', 'true'], 'false') === 'true',
+    logLevel: read.choice('QUARRY_LOG_LEVEL', LOG_LEVELS, 'info'),
+    gitCommit: read.text('QUARRY_GIT_COMMIT', 'unknown'),
+    mediaHosts: hostsOf(read.text('QUARRY_INFERENCE_MEDIA_HOSTS', '*')),
+  }
+}
+
+/** `*` stands for any public host. */
+function hostsOf(text: string): readonly string[] {
+  return text === '*' ? [] : text.split(',').map((host) => host.trim())
+}
+
+function parseWork(read: EnvReader) {
+  return {
+    workers: read.integer('QUARRY_INFERENCE_WORKERS', { default: 0, min: 0, max: 64 }),
+    threadsPerWorker: read.integer('QUARRY_INFERENCE_THREADS_PER_WORKER', {
+      default: 1,
+      min: 1,
+      max: 64,
+    }),
+    isolation: read.choice('QUARRY_INFERENCE_ISOLATION', ['process', 'thread'], 'process'),
+    batchTokensMax: read.integer('QUARRY_INFERENCE_BATCH_TOKENS_MAX', {
+      default: 512,
+      min: 1,
+      max: COUNT_MAX,
+    }),
+    batchItemsMax: read.integer('QUARRY_INFERENCE_BATCH_ITEMS_MAX', {
+      default: 16,
+      min: 1,
+      max: 1024,
+    }),
+    keepAliveMs: read.integer('QUARRY_INFERENCE_KEEP_ALIVE_MS', {
+      default: 5 * MINUTE_MS,
+      min: 0,
+      max: 365 * DAY_MS,
+    }),
+    callTimeoutMs: read.integer('QUARRY_INFERENCE_CALL_TIMEOUT_MS', {
+      default: 2 * MINUTE_MS,
+      min: 100,
+      max: DAY_MS,
+    }),
+  }
+}
+
+function parseLimits(read: EnvReader) {
+  const bytes = { min: 1, max: Number.MAX_SAFE_INTEGER }
+  const count = { min: 0, max: COUNT_MAX }
+  return {
+    loadedModelsMax: read.integer('QUARRY_INFERENCE_LOADED_MODELS_MAX', {
+      default: 8,
+      min: 1,
+      max: 1000,
+    }),
+    memoryBytesMax: read.integer('QUARRY_INFERENCE_MEMORY_BYTES_MAX', {
+      default: 4 * GIB,
+      ...bytes,
+    }),
+    requestsRunningMax: read.integer('QUARRY_INFERENCE_REQUESTS_RUNNING_MAX', {
+      default: 64,
+      min: 1,
+      max: COUNT_MAX,
+    }),
+    requestsWaitingMax: read.integer('QUARRY_INFERENCE_REQUESTS_WAITING_MAX', {
+      default: 448,
+      ...count,
+    }),
+    requestTimeoutMs: read.integer('QUARRY_INFERENCE_REQUEST_TIMEOUT_MS', {
+      default: 9 * MINUTE_MS,
+      min: 1,
+      max: DAY_MS,
+    }),
+    drainDeadlineMs: read.integer('QUARRY_INFERENCE_DRAIN_DEADLINE_MS', {
+      default: MINUTE_MS / 2,
+      min: 0,
+      max: DAY_MS,
+    }),
+    cacheBytesMax: read.integer('QUARRY_INFERENCE_CACHE_BYTES_MAX', {
+      default: 64 * MIB,
+      ...bytes,
+    }),
+    bodyBytesMax: read.integer('QUARRY_INFERENCE_BODY_BYTES_MAX', { default: 32 * MIB, ...bytes }),
+  }
+}

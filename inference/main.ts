@@ -1,0 +1,191 @@
+// The inference server, built in order; this file is the diagram.
+//
+//   model directories ─► workers ─► fleet ─► services of the tasks ─► HTTP
+
+import { readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { pino } from 'pino'
+import type { InvariantError } from '../lib/assert.ts'
+import { systemClock } from '../lib/clock.ts'
+import { Lifecycle } from '../lib/lifecycle.ts'
+import type { Log } from '../lib/log.ts'
+import { startHealthServer } from './api/health-server.ts'
+import { InferenceMetrics } from './api/metrics.ts'
+import { startApiServer } from './api/server.ts'
+import { RequestGate } from './batching/request-gate.ts'
+import type { InferenceConfig } from './config.ts'
+import { MediaReader } from './media/media-reader.ts'
+import { MEDIA_LIMITS_DEFAULT } from './media/media-limits.ts'
+import { scanModels } from './models/model-catalog.ts'
+import { ModelFleet, defaultWorkerCount } from './models/model-fleet.ts'
+import { BuiltinThread } from './pipelines/builtin-thread.ts'
+import { ChunkService } from './pipelines/chunk/chunk-service.ts'
+import { EmbedService } from './pipelines/embed/embed-service.ts'
+import { GenerateService } from './pipelines/generate/generate-service.ts'
+import { InferenceService } from './pipelines/inference-service.ts'
+import type { VersionInfo } from './pipelines/inference-service.ts'
+import type { ServiceParts } from './pipelines/model-requests.ts'
+import { RecognizeService } from './pipelines/recognize/recognize-service.ts'
+import { RerankService } from './pipelines/rerank/rerank-service.ts'
+import { RewriteService } from './pipelines/rewrite/rewrite-service.ts'
+import { ModelWorker } from './runtime/model-worker.ts'
+
+const WORKER_ENTRY = new URL('./pipelines/model-worker-entry.ts', import.meta.url)
+/** For what a worker is in the middle of when everything else has ended. */
+const WORKER_CLOSE_DEADLINE_MS = 5_000
+
+export interface RunningInference extends AsyncDisposable {
+  readonly apiUrl: string
+  readonly healthUrl: string
+  /** For tests: the workers and what they have loaded. */
+  readonly fleet: ModelFleet
+  /** Not ready from now on; what runs may end within the deadline. */
+  close(): Promise<void>
+}
+
+export async function startInference(config: InferenceConfig): Promise<RunningInference> {
+  const life = new Lifecycle()
+  try {
+    return await buildInference(config, life)
+  } catch (error) {
+    await life.close()
+    throw error
+  }
+}
+
+async function buildInference(config: InferenceConfig, life: Lifecycle): Promise<RunningInference> {
+  const clock = systemClock
+  const log = buildLog(config)
+  const metrics = new InferenceMetrics()
+  const catalog = await scanModels(config.modelsDir, log)
+
+  const fleet = buildFleet(config, metrics, log)
+  life.onClose(() => fleet.close())
+  const thread = new BuiltinThread()
+  life.onClose(() => thread.close())
+
+  let requests = 0
+  const parts: ServiceParts = {
+    catalog,
+    fleet,
+    clock,
+    cacheBytesMax: config.cacheBytesMax,
+    onSource: (task, source) => metrics.result(task, source),
+    nextRequestId: () => ++requests,
+  }
+  const limits = { ...MEDIA_LIMITS_DEFAULT, allowedHosts: config.mediaHosts }
+  const service = new InferenceService({
+    catalog,
+    fleet,
+    version: versionInfo(config),
+    embed: new EmbedService(parts, new MediaReader({ limits, clock }), thread),
+    chunk: new ChunkService(parts, thread, log),
+    rerank: new RerankService(parts),
+    generate: new GenerateService(parts),
+    recognize: new RecognizeService(parts),
+    rewrite: new RewriteService(parts),
+  })
+
+  const gate = new RequestGate({
+    runningMax: config.requestsRunningMax,
+    waitingMax: config.requestsWaitingMax,
+  })
+  registerGauges(metrics, gate, fleet)
+  const { host } = config
+  const health = await startHealthServer({ service, metrics, host, port: config.healthPort, clock })
+  life.onClose(() => health.close())
+  const api = await startApiServer({
+    service,
+    host,
+    port: config.port,
+    insecure: config.insecure,
+    bodyBytesMax: config.bodyBytesMax,
+    requestTimeoutMs: config.requestTimeoutMs,
+    closeDeadlineMs: config.drainDeadlineMs,
+    gate,
+    metrics,
+    clock,
+    log,
+    random: Math.random,
+    onInvariantBroken: (error) => endProcess(log, error),
+  })
+  life.onClose(() => api.close())
+  life.onClose(() => service.beginStopping())
+  log.info('inference serves', { api: api.url, health: health.url, modelsDir: config.modelsDir })
+  const close = (): Promise<void> => life.close()
+  return { apiUrl: api.url, healthUrl: health.url, fleet, close, [Symbol.asyncDispose]: close }
+}
+
+function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log): ModelFleet {
+  return new ModelFleet({
+    workerCount: config.workers === 0 ? defaultWorkerCount() : config.workers,
+    batchLimits: { tokensMax: config.batchTokensMax, itemsMax: config.batchItemsMax },
+    memoryLimits: {
+      loadedModelsMax: config.loadedModelsMax,
+      memoryBytesMax: config.memoryBytesMax,
+    },
+    keepAliveMs: config.keepAliveMs,
+    clock: systemClock,
+    log,
+    observer: {
+      loaded: ({ name }, durationMs) => metrics.loaded(name, durationMs),
+      batch: ({ name }, sizes) => metrics.batch(name, sizes),
+      waited: (ms) => metrics.waited(ms),
+    },
+    openWorker: (listener) =>
+      new ModelWorker(
+        {
+          entry: WORKER_ENTRY,
+          isolation: config.isolation,
+          environment: process.env,
+          threads: config.threadsPerWorker,
+          callTimeoutMs: config.callTimeoutMs,
+          closeDeadlineMs: WORKER_CLOSE_DEADLINE_MS,
+          clock: systemClock,
+          random: Math.random,
+          log,
+        },
+        listener,
+      ),
+  })
+}
+
+function registerGauges(metrics: InferenceMetrics, gate: RequestGate, fleet: ModelFleet): void {
+  metrics.registerGauge('requests_running', 'Requests that are served.', () => gate.running)
+  metrics.registerGauge('requests_waiting', 'Requests that wait for a place.', () => gate.waiting)
+  metrics.registerGauge(
+    'requests_rejected',
+    'Requests refused since the start, because too many waited.',
+    () => gate.rejected,
+  )
+  metrics.registerGauge('queued_items', 'Items that wait for a worker.', () => fleet.queuedItems)
+  metrics.registerGauge('loaded_models', 'Models in memory.', () => fleet.loadedModels().length)
+}
+
+/** A broken invariant means that memory can no longer be trusted. */
+function endProcess(log: Log, error: InvariantError): void {
+  log.error('invariant broken, the process ends', { error: error.stack })
+  setImmediate(() => process.exit(70))
+}
+
+function buildLog({ logLevel }: InferenceConfig): Log {
+  const lines = pino({ level: logLevel }, pino.destination({ dest: 2, sync: true }))
+  return {
+    debug: (message, fields) => lines.debug(fields, message),
+    info: (message, fields) => lines.info(fields, message),
+    warn: (message, fields) => lines.warn(fields, message),
+    error: (message, fields) => lines.error(fields, message),
+  }
+}
+
+/** Nothing is built; what stands in for the time of a build is when this version was put here. */
+function versionInfo({ gitCommit }: InferenceConfig): VersionInfo {
+  const file = path.resolve(import.meta.dirname, '../package.json')
+  const manifest: { readonly version: string } = JSON.parse(readFileSync(file, 'utf8'))
+  return {
+    version: manifest.version,
+    gitCommit,
+    buildTime: statSync(file).mtime.toISOString(),
+    runtimeVersion: process.version,
+  }
+}

@@ -1,0 +1,145 @@
+// What a model wants done to an image, from its preprocessor_config.json as the Transformers library
+// writes it (CLIP and SigLIP families). Pure.
+
+import { ServiceError } from '../../lib/errors.ts'
+
+export interface PixelSize {
+  readonly width: number
+  readonly height: number
+}
+
+export type ResizeTarget =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'shortest-edge'; readonly edge: number }
+  | { readonly kind: 'exact'; readonly size: PixelSize }
+
+export type ResizeKernel = 'nearest' | 'linear' | 'cubic' | 'lanczos3'
+
+export interface ImageRecipe {
+  readonly resize: ResizeTarget
+  readonly kernel: ResizeKernel
+  /** Undefined: no crop. A crop larger than the image is filled up with black. */
+  readonly centreCrop: PixelSize | undefined
+  /** A byte times this; 1 for none. */
+  readonly rescaleFactor: number
+  /** For red, green and blue, after rescaling: (value - mean) / deviation. */
+  readonly mean: readonly number[]
+  readonly deviation: readonly number[]
+}
+
+/** What CLIP models were trained with, for what a configuration does not say. */
+const CLIP = {
+  edge: 224,
+  mean: [0.48145466, 0.4578275, 0.40821073],
+  deviation: [0.26862954, 0.26130258, 0.27577711],
+} as const
+const RESCALE_FACTOR = 1 / 255
+const EDGE_MAX = 4096
+
+/** The library's numbers for `resample`, which are those of PIL. */
+const KERNELS: Readonly<Record<number, ResizeKernel>> = {
+  0: 'nearest',
+  1: 'lanczos3',
+  2: 'linear',
+  3: 'cubic',
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** `config` is the parsed file, or undefined where the model has none. */
+export function parseImageRecipe(config: unknown): ImageRecipe {
+  const fields: Fields = isFields(config) ? config : {}
+  const wants = (step: string): boolean => fields[step] !== false
+  return {
+    resize: wants('do_resize') ? parseResize(fields['size']) : { kind: 'none' },
+    kernel: parseKernel(fields['resample']),
+    centreCrop: cropOf(fields),
+    rescaleFactor: wants('do_rescale') ? parseFactor(fields['rescale_factor']) : 1,
+    mean: wants('do_normalize') ? parseChannels('image_mean', fields, CLIP.mean) : [0, 0, 0],
+    deviation: wants('do_normalize')
+      ? parseChannels('image_std', fields, CLIP.deviation)
+      : [1, 1, 1],
+  }
+}
+
+/** The size of what a recipe makes, or undefined when it depends on the image. */
+export function outputSize({ resize, centreCrop }: ImageRecipe): PixelSize | undefined {
+  return centreCrop ?? (resize.kind === 'exact' ? resize.size : undefined)
+}
+
+function parseResize(size: unknown): ResizeTarget {
+  if (size === undefined) return { kind: 'shortest-edge', edge: CLIP.edge }
+  if (typeof size === 'number') return { kind: 'shortest-edge', edge: parseEdge('size', size) }
+  if (!isFields(size)) throw invalid('size', 'a number or an object')
+  const { shortest_edge: edge } = size
+  if (edge !== undefined) {
+    return { kind: 'shortest-edge', edge: parseEdge('size.shortest_edge', edge) }
+  }
+  return { kind: 'exact', size: parseSize('size', size) }
+}
+
+/** Models of the SigLIP family name no crop, and want none. */
+function cropOf(fields: Fields): PixelSize | undefined {
+  const { do_center_crop: wanted, crop_size: size } = fields
+  if (wanted === false) return undefined
+  if (size === undefined) {
+    const isDefault = wanted === true || fields['size'] === undefined
+    return isDefault ? { width: CLIP.edge, height: CLIP.edge } : undefined
+  }
+  if (typeof size === 'number') {
+    const edge = parseEdge('crop_size', size)
+    return { width: edge, height: edge }
+  }
+  if (!isFields(size)) throw invalid('crop_size', 'a number or an object')
+  return parseSize('crop_size', size)
+}
+
+function parseSize(name: string, size: Fields): PixelSize {
+  return {
+    width: parseEdge(`${name}.width`, size['width']),
+    height: parseEdge(`${name}.height`, size['height']),
+  }
+}
+
+function parseEdge(name: string, value: unknown): number {
+  const isEdge = typeof value === 'number' && Number.isInteger(value)
+  if (isEdge && value >= 1 && value <= EDGE_MAX) return value
+  throw invalid(name, `an integer from 1 to ${EDGE_MAX}`)
+}
+
+function parseKernel(resample: unknown): ResizeKernel {
+  if (resample === undefined || resample === null) return 'cubic'
+  const kernel = typeof resample === 'number' ? KERNELS[resample] : undefined
+  if (kernel === undefined) throw invalid('resample', '0, 1, 2 or 3')
+  return kernel
+}
+
+function parseFactor(value: unknown): number {
+  if (value === undefined) return RESCALE_FACTOR
+  if (typeof value === 'number' && value > 0) return value
+  throw invalid('rescale_factor', 'a number above 0')
+}
+
+function parseChannels(
+  name: string,
+  fields: Fields,
+  fallback: readonly number[],
+): readonly number[] {
+  const value = fields[name]
+  if (value === undefined) return fallback
+  const values: unknown[] = Array.isArray(value) ? value : []
+  const numbers = values.filter((entry) => typeof entry === 'number')
+  const isDivisor = name === 'image_std'
+  if (numbers.length === 3 && values.length === 3 && !(isDivisor && numbers.includes(0))) {
+    return numbers
+  }
+  throw invalid(name, isDivisor ? 'three numbers other than 0' : 'three numbers')
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function invalid(name: string, wanted: string): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', `preprocessor_config.json: ${name} must be ${wanted}`)
+}

@@ -1,0 +1,76 @@
+import { copyFile, link, mkdir, open, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises'
+import path from 'node:path'
+
+/** No such file, or a file where a folder was expected. */
+export function isMissing(error: unknown): boolean {
+  return hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
+
+export async function isFolder(folder: string): Promise<boolean> {
+  try {
+    return (await stat(folder)).isDirectory()
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+}
+
+/** Names within a folder that are not hidden, in order; none for a folder that is not there. */
+export async function visibleNames(folder: string): Promise<string[]> {
+  try {
+    const names = await readdir(folder)
+    return names.filter((name) => !name.startsWith('.')).toSorted()
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+/** Paths of all files below a folder, relative to it, with `/`. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
+    .map((file) => file.split(path.sep).join('/'))
+    .toSorted()
+}
+
+/** Makes what was written to a file, or the names in a folder, survive a loss of power. */
+export async function syncToDisk(fileOrFolder: string): Promise<void> {
+  await using handle = await open(fileOrFolder, 'r')
+  await handle.sync()
+}
+
+/** Replaces `to`. A link costs nothing; whoever changes one of the two must replace it as well. */
+export async function linkOrCopy(from: string, to: string): Promise<void> {
+  await mkdir(path.dirname(to), { recursive: true })
+  await rm(to, { force: true })
+  try {
+    await link(from, to)
+  } catch {
+    await copyFile(from, to) // a file system without links
+  }
+}
+
+/** Empty for a file that is not there. */
+export async function readIfThere(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (isMissing(error)) return ''
+    throw error
+  }
+}
+
+export async function removeIfEmpty(folder: string): Promise<void> {
+  try {
+    await rmdir(folder)
+  } catch (error) {
+    if (!isMissing(error) && !hasCode(error, 'ENOTEMPTY')) throw error
+  }
+}

@@ -1,0 +1,82 @@
+// What a model is for, from what its repository says. Pure.
+
+import { ServiceError } from '../../../lib/errors.ts'
+import { MODEL_KINDS } from '../model-spec.ts'
+import type { ModelKind } from '../model-spec.ts'
+import { memberOf } from './hub-listing.ts'
+
+export interface RepositoryFacts {
+  readonly name: string
+  readonly paths: readonly string[]
+  /** The parsed config.json, or undefined where there is none. */
+  readonly config: unknown
+}
+
+interface KindRule {
+  readonly kind: ModelKind
+  applies(facts: RepositoryFacts): boolean
+}
+
+/**
+ * The first rule that applies decides. A model made for sentences says so by modules.json, whatever
+ * architecture it grew from; a classifier is named by its architecture, whatever lies beside it.
+ */
+const RULES: readonly KindRule[] = [
+  { kind: 'recognizer', applies: ({ paths }) => paths.includes('gliner_config.json') },
+  { kind: 'recognizer', applies: ({ paths }) => paths.includes('rebel_config.json') },
+  { kind: 'recognizer', applies: ({ name, config }) => /rebel/i.test(name) && isSeq2Seq(config) },
+  { kind: 'reranker', applies: ({ config }) => hasHead(config, 'ForSequenceClassification') },
+  {
+    kind: 'chunker',
+    applies: ({ config }) => hasHead(config, 'ForTokenClassification') && labelsCutText(config),
+  },
+  { kind: 'recognizer', applies: ({ config }) => hasHead(config, 'ForTokenClassification') },
+  {
+    kind: 'embedder',
+    applies: ({ paths }) =>
+      paths.includes('modules.json') || paths.includes('1_Pooling/config.json'),
+  },
+  { kind: 'rewriter', applies: ({ config }) => isSeq2Seq(config) },
+  {
+    kind: 'generator',
+    applies: ({ config }) => hasHead(config, 'ForCausalLM') || hasHead(config, 'LMHeadModel'),
+  },
+  {
+    kind: 'embedder',
+    applies: ({ config }) => hasHead(config, 'Model') || hasHead(config, 'ForMaskedLM'),
+  },
+]
+
+/** `embedder`, or `embedders` as its folder is called. */
+export function parseModelKind(text: string): ModelKind {
+  const kind = MODEL_KINDS.find((known) => text === known || text === `${known}s`)
+  if (kind !== undefined) return kind
+  const kinds = MODEL_KINDS.map((known) => `${known}s`).join(', ')
+  throw new ServiceError('INVALID_ARGUMENT', `Kinds are ${kinds}.`)
+}
+
+/** Undefined when nothing tells. */
+export function detectKind(facts: RepositoryFacts): ModelKind | undefined {
+  return RULES.find((rule) => rule.applies(facts))?.kind
+}
+
+function isSeq2Seq(config: unknown): boolean {
+  return (
+    memberOf(config, 'is_encoder_decoder') === true || hasHead(config, 'ForConditionalGeneration')
+  )
+}
+
+function hasHead(config: unknown, ending: string): boolean {
+  const architectures = memberOf(config, 'architectures')
+  if (!Array.isArray(architectures)) return false
+  return architectures.some((name) => typeof name === 'string' && name.endsWith(ending))
+}
+
+/** A chunker's labels mark separators or boundaries. */
+function labelsCutText(config: unknown): boolean {
+  const labels = memberOf(config, 'id2label')
+  if (typeof labels !== 'object' || labels === null) return false
+  return Object.values(labels).some(
+    (label) => typeof label === 'string' && /sep|boundary/i.test(label),
+  )
+}

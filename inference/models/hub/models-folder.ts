@@ -1,0 +1,176 @@
+// The models directory: `<kind>s/<owner>/<name>/` and, put there by hand, `<kind>s/<name>/`.
+//
+// Invariants:
+//   M1  A model directory appears, changes and disappears by renaming alone: at no time does it hold
+//       half of what was pulled.
+//   M2  What is being pulled stands in `.pulls/<owner>/<name>/`, in the same file system, and is kept
+//       until it is whole; `.pulls` is no kind, so nothing looks for models there. Likewise what is
+//       being deleted stands in `.removed`.
+
+import { lstat, mkdir, rename, rm, unlink, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { MODEL_KINDS } from '../model-spec.ts'
+import type { ModelKind } from '../model-spec.ts'
+import { graphVariantOf } from './file-selection.ts'
+import {
+  filesBelow,
+  isFolder,
+  linkOrCopy,
+  readIfThere,
+  removeIfEmpty,
+  syncToDisk,
+  visibleNames,
+} from './folders.ts'
+import { buildManifest, MANIFEST_FILE, NO_CONTENT, parseManifestContent } from './model-manifest.ts'
+import type { ManifestContent, ManifestFacts } from './model-manifest.ts'
+import type { ModelName } from './model-name.ts'
+
+const PULLS = '.pulls'
+const REMOVED = '.removed'
+
+export interface InstalledModel {
+  /** `owner/name`, or `name` alone. */
+  readonly name: string
+  readonly kind: ModelKind
+  readonly variants: readonly string[]
+  /** Of all its files. */
+  readonly bytes: number
+}
+
+export class ModelsFolder {
+  readonly #root: string
+
+  constructor(root: string) {
+    this.#root = path.resolve(root)
+  }
+
+  directoryOf(kind: ModelKind, { owner, name }: ModelName): string {
+    return path.join(this.#root, `${kind}s`, owner, name)
+  }
+
+  /** Where a pull collects its files; made if it is not there. */
+  async openPull({ owner, name }: ModelName): Promise<string> {
+    const folder = path.join(this.#root, PULLS, owner, name, 'files')
+    await mkdir(folder, { recursive: true })
+    return folder
+  }
+
+  /**
+   * Puts a pull in place of the model directory, with those files of the latter that the pull does
+   * not replace, such as other variants.
+   */
+  async install(kind: ModelKind, facts: ManifestFacts): Promise<string> {
+    const target = this.directoryOf(kind, facts)
+    const pull = path.join(this.#root, PULLS, facts.owner, facts.name)
+    const files = path.join(pull, 'files')
+    await this.#restore(kind, facts)
+    await removeOthers(files, new Set(facts.files.map((file) => file.name)))
+    const before = await this.#carryOver(target, files)
+    const manifest = buildManifest(facts, before)
+    await writeFile(path.join(files, MANIFEST_FILE), `${JSON.stringify(manifest, undefined, 2)}\n`)
+    await syncToDisk(path.join(files, MANIFEST_FILE))
+    await syncToDisk(files)
+    await mkdir(path.dirname(target), { recursive: true })
+    const old = path.join(pull, 'replaced')
+    if (await isFolder(target)) await rename(target, old)
+    await rename(files, target)
+    await syncToDisk(path.dirname(target))
+    await rm(pull, { recursive: true })
+    await removeIfEmpty(path.dirname(pull))
+    await removeIfEmpty(path.join(this.#root, PULLS))
+    return target
+  }
+
+  async list(): Promise<InstalledModel[]> {
+    const models: InstalledModel[] = []
+    for (const kind of MODEL_KINDS) {
+      for (const name of await this.#namesOf(kind)) {
+        models.push(await this.#describe(kind, name))
+      }
+    }
+    return models
+  }
+
+  /** Vanishes at once, and is deleted then. A link is removed, and not what it leads to. */
+  async remove({ kind, name }: Pick<InstalledModel, 'kind' | 'name'>): Promise<void> {
+    const target = path.join(this.#root, `${kind}s`, name)
+    if ((await lstat(target)).isSymbolicLink()) return unlink(target)
+    const doomed = path.join(this.#root, REMOVED, kind, name)
+    await rm(doomed, { recursive: true, force: true })
+    await mkdir(path.dirname(doomed), { recursive: true })
+    await rename(target, doomed)
+    await rm(path.join(this.#root, REMOVED), { recursive: true })
+    if (name.includes('/')) await removeIfEmpty(path.dirname(target))
+  }
+
+  /** After a pull that died between the two renames of `install`. */
+  async #restore(kind: ModelKind, name: ModelName): Promise<void> {
+    const target = this.directoryOf(kind, name)
+    const old = path.join(this.#root, PULLS, name.owner, name.name, 'replaced')
+    if ((await isFolder(old)) && !(await isFolder(target))) await rename(old, target)
+    await rm(old, { recursive: true, force: true })
+  }
+
+  async #carryOver(from: string, to: string): Promise<ManifestContent> {
+    if (!(await isFolder(from))) return NO_CONTENT
+    const replaced = new Set(await filesBelow(to))
+    for (const file of await filesBelow(from)) {
+      if (replaced.has(file) || file === MANIFEST_FILE) continue
+      await linkOrCopy(path.join(from, file), path.join(to, file))
+    }
+    return parseManifestContent(await readIfThere(path.join(from, MANIFEST_FILE)))
+  }
+
+  async #namesOf(kind: ModelKind): Promise<string[]> {
+    const folder = path.join(this.#root, `${kind}s`)
+    const names: string[] = []
+    for (const first of await visibleNames(folder)) {
+      if (await holdsModel(path.join(folder, first))) {
+        names.push(first)
+        continue
+      }
+      for (const second of await visibleNames(path.join(folder, first))) {
+        if (await holdsModel(path.join(folder, first, second))) names.push(`${first}/${second}`)
+      }
+    }
+    return names
+  }
+
+  async #describe(kind: ModelKind, name: string): Promise<InstalledModel> {
+    const directory = path.join(this.#root, `${kind}s`, name)
+    const files = await filesBelow(directory)
+    const sizes = await Promise.all(files.map((file) => lstat(path.join(directory, file))))
+    const { variants } = parseManifestContent(
+      await readIfThere(path.join(directory, MANIFEST_FILE)),
+    )
+    const named = Object.keys(variants)
+    return {
+      name,
+      kind,
+      variants: named.length > 0 ? named.toSorted() : variantsByName(files),
+      bytes: sizes.reduce((sum, { size }) => sum + size, 0),
+    }
+  }
+}
+
+function isModelFile(name: string): boolean {
+  return name === MANIFEST_FILE || name.endsWith('.onnx')
+}
+
+async function holdsModel(folder: string): Promise<boolean> {
+  const names = await visibleNames(folder)
+  if (names.some(isModelFile)) return true
+  return names.includes('onnx') && (await visibleNames(path.join(folder, 'onnx'))).some(isModelFile)
+}
+
+/** What an earlier pull of another variant has left. */
+async function removeOthers(folder: string, wanted: ReadonlySet<string>): Promise<void> {
+  for (const file of await filesBelow(folder)) {
+    if (!wanted.has(file)) await rm(path.join(folder, file))
+  }
+}
+
+/** For a directory without a manifest: by the names of its graphs. */
+function variantsByName(files: readonly string[]): string[] {
+  return [...new Set(files.flatMap((file) => graphVariantOf(file) ?? []))].toSorted()
+}

@@ -1,0 +1,55 @@
+// What the parsers of all kinds of models share.
+
+import type { ConfigFields } from './config-fields.ts'
+import { refuse } from './model-files.ts'
+import type { GraphFile, ModelFiles } from './model-files.ts'
+
+/** What the parsers of all kinds are given. */
+export interface ModelDirectory {
+  readonly name: string
+  readonly files: ModelFiles
+  /** config.json; no fields where there is none. */
+  readonly config: ConfigFields
+}
+
+const TOKENS_MAX = 1_000_000
+const TOKENS_DEFAULT = 512
+/** Their positions begin after the padding id. */
+const OFFSET_POSITION_TYPES: ReadonlySet<string> = new Set(['roberta', 'xlm-roberta', 'camembert'])
+
+/** How many tokens the model takes, by the first file that says so. */
+export async function parseMaxTokens({ files, config }: ModelDirectory): Promise<number> {
+  const sentence = await files.config('sentence_bert_config.json')
+  const said = sentence.count('max_seq_length', TOKENS_MAX)
+  if (said !== undefined) return said
+  const positions =
+    config.count('max_position_embeddings', TOKENS_MAX) ?? config.count('n_positions', TOKENS_MAX)
+  if (positions !== undefined) {
+    const isOffset = OFFSET_POSITION_TYPES.has(config.text('model_type') ?? '')
+    return isOffset ? positions - ((config.number('pad_token_id') ?? 1) + 1) : positions
+  }
+  // Tokenizers without a limit carry a number beyond all bounds.
+  const limit = (await files.config('tokenizer_config.json')).number('model_max_length')
+  return limit !== undefined && limit >= 1 && limit <= TOKENS_MAX ? limit : TOKENS_DEFAULT
+}
+
+/** The fields that all specs share. */
+export function specBase(
+  { name, files }: ModelDirectory,
+  variant: string,
+  { graphFiles, maxTokens }: { readonly graphFiles: readonly string[]; readonly maxTokens: number },
+) {
+  return {
+    name: variant === 'f32' ? name : `${name}-${variant}`,
+    directory: files.directory,
+    variant,
+    fileBytes: files.bytesOf([...graphFiles, 'tokenizer.json']),
+    maxTokens,
+  }
+}
+
+export function graphsOf(files: ModelFiles, stems: readonly string[]): readonly GraphFile[] {
+  const graphs = files.graphs(stems)
+  if (graphs.length > 0) return graphs
+  throw refuse(`it has no graph; one of ${stems.join('.onnx, ')}.onnx is wanted`)
+}

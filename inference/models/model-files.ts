@@ -1,0 +1,132 @@
+// The files of one model directory: read with limits, and found by the names that exporters use.
+
+import { readFile, readdir, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { ServiceError } from '../../lib/errors.ts'
+import { ConfigFields } from './config-fields.ts'
+import { VARIANT_BY_SUFFIX } from './graph-variants.ts'
+
+const CONFIG_BYTES_MAX = 8 * 1024 * 1024
+const TEMPLATE_BYTES_MAX = 1024 * 1024
+const FILES_MAX = 2_000
+/** Where graphs lie: beside the configuration, or in the folder that exporters make. */
+const GRAPH_FOLDERS = ['', 'onnx/']
+
+export interface GraphFile {
+  readonly variant: string
+  /** Relative to the model's directory. */
+  readonly file: string
+}
+
+export class ModelFiles {
+  readonly directory: string
+  /** Sizes by path, relative to the directory, with `/` between folders. */
+  readonly #bytes: ReadonlyMap<string, number>
+
+  private constructor(directory: string, bytes: ReadonlyMap<string, number>) {
+    this.directory = directory
+    this.#bytes = bytes
+  }
+
+  static async list(directory: string): Promise<ModelFiles> {
+    const bytes = new Map<string, number>()
+    for (const folder of ['', ...(await foldersOf(directory))]) {
+      const names = await readdir(path.join(directory, folder))
+      for (const name of names) {
+        if (bytes.size >= FILES_MAX) throw refuse(`it has more than ${FILES_MAX} files`)
+        const found = await stat(path.join(directory, folder, name)).catch(() => undefined)
+        if (found?.isFile() === true) bytes.set(folder + name, found.size)
+      }
+    }
+    return new ModelFiles(directory, bytes)
+  }
+
+  has(file: string): boolean {
+    return this.#bytes.has(file)
+  }
+
+  get hasGraph(): boolean {
+    return this.#bytes.keys().some((file) => file.endsWith('.onnx'))
+  }
+
+  /** The graphs called by the first of `stems` that any variant has, one for each variant. */
+  graphs(stems: readonly string[]): GraphFile[] {
+    for (const stem of stems) {
+      const found = [...VARIANT_BY_SUFFIX].flatMap(([suffix, variant]) => {
+        const file = this.#graph(stem + suffix)
+        return file === undefined ? [] : [{ variant, file }]
+      })
+      const byVariant = new Map(found.toReversed().map((graph) => [graph.variant, graph]))
+      if (byVariant.size > 0) {
+        return [...byVariant.values()].toSorted((a, b) => (a.variant < b.variant ? -1 : 1))
+      }
+    }
+    return []
+  }
+
+  /** The graph called by one of `stems` in this variant, or in any if there is none. */
+  graphLike(stems: readonly string[], variant: string): string | undefined {
+    const graphs = stems.flatMap((stem) => this.graphs([stem]))
+    const same = graphs.find((graph) => graph.variant === variant)
+    return (same ?? graphs[0])?.file
+  }
+
+  /** Of the files and of the weights that lie beside graphs. */
+  bytesOf(files: readonly string[]): number {
+    return files
+      .flatMap((file) => [file, `${file}.data`, `${file}_data`])
+      .reduce((sum, file) => sum + (this.#bytes.get(file) ?? 0), 0)
+  }
+
+  async config(file: string): Promise<ConfigFields> {
+    const text = await this.#read(file, CONFIG_BYTES_MAX)
+    if (text === undefined) return new ConfigFields(file, undefined)
+    try {
+      return new ConfigFields(file, JSON.parse(text))
+    } catch (cause) {
+      if (cause instanceof SyntaxError) throw refuse(`${file} is not JSON: ${cause.message}`, cause)
+      throw cause
+    }
+  }
+
+  /** The parsed file, for a parser of its own. */
+  async json(file: string): Promise<unknown> {
+    const text = await this.#read(file, CONFIG_BYTES_MAX)
+    if (text === undefined) return undefined
+    try {
+      const content: unknown = JSON.parse(text)
+      return content
+    } catch (cause) {
+      throw refuse(`${file} is not JSON: ${String(cause)}`, cause)
+    }
+  }
+
+  template(file: string): Promise<string | undefined> {
+    return this.#read(file, TEMPLATE_BYTES_MAX)
+  }
+
+  async #read(file: string, bytesMax: number): Promise<string | undefined> {
+    const bytes = this.#bytes.get(file)
+    if (bytes === undefined) return undefined
+    if (bytes > bytesMax) throw refuse(`${file} is larger than ${bytesMax} bytes`)
+    return readFile(path.join(this.directory, file), 'utf8')
+  }
+
+  #graph(stem: string): string | undefined {
+    return GRAPH_FOLDERS.map((folder) => `${folder}${stem}.onnx`).find((file) => this.has(file))
+  }
+}
+
+/** Folders whose files are a model's own. */
+async function foldersOf(directory: string): Promise<string[]> {
+  const known = ['onnx', '1_Pooling']
+  const checks = known.map(async (name) => {
+    const found = await stat(path.join(directory, name)).catch(() => undefined)
+    return found?.isDirectory() === true ? [`${name}/`] : []
+  })
+  return (await Promise.all(checks)).flat()
+}
+
+export function refuse(problem: string, cause?: unknown): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', problem, { cause })
+}

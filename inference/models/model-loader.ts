@@ -1,0 +1,156 @@
+// Loads models into workers and unloads them, within the limits.
+
+import { assert, must } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { BatchLimits } from '../batching/batch-queue.ts'
+import { WorkerEndedError } from '../runtime/model-worker.ts'
+import type { ModelWorker } from '../runtime/model-worker.ts'
+import type { FleetModel, Replica } from './fleet-model.ts'
+import type { ModelSpec } from './model-spec.ts'
+import { decidePlacement, decideReplica, memoryBytesOf } from './placement-policy.ts'
+import type { MemoryLimits, Placement, PlacementQuestion } from './placement-policy.ts'
+
+export interface LoaderOptions {
+  /** By their index, which a replica is known by. */
+  readonly workers: readonly ModelWorker[]
+  /** All that have ever been asked for; the loader reads and changes their replicas. */
+  readonly models: ReadonlyMap<ModelSpec, FleetModel>
+  readonly batchLimits: BatchLimits
+  readonly memoryLimits: MemoryLimits
+  readonly clock: Clock
+  readonly log: Log
+  readonly onLoaded: (spec: ModelSpec, durationMs: number) => void
+  /** Something was loaded or unloaded, or was not: others may go on. */
+  readonly onChange: () => void
+}
+
+export class ModelLoader {
+  readonly #options: LoaderOptions
+
+  constructor(options: LoaderOptions) {
+    this.#options = options
+  }
+
+  /** For a model that is wanted and loaded nowhere: load it, make room for it, wait, or refuse it. */
+  place(model: FleetModel): void {
+    const waitedMs =
+      this.#options.clock.monotonicMs() -
+      (model.waitingSinceMs() ?? this.#options.clock.monotonicMs())
+    const { fileBytes } = model.spec
+    this.#follow(model, decidePlacement({ fileBytes, waitedMs, ...this.#situation() }))
+  }
+
+  #situation(): Pick<PlacementQuestion, 'placed' | 'workers' | 'limits'> {
+    const { models, workers, memoryLimits: limits } = this.#options
+    const loaded = [...models.values()].filter(({ replicas }) => replicas.size > 0)
+    const up = [...workers.entries()].filter(([, worker]) => worker.isUp)
+    return {
+      placed: loaded.map((model) => model.placed()),
+      workers: up.map(([index]) => ({ index, bytes: this.#bytesIn(index) })),
+      limits,
+    }
+  }
+
+  #bytesIn(worker: number): number {
+    return [...this.#options.models.values()]
+      .filter(({ replicas }) => replicas.has(worker))
+      .reduce((sum, { spec }) => sum + memoryBytesOf(spec.fileBytes), 0)
+  }
+
+  #follow(model: FleetModel, placement: Placement): void {
+    switch (placement.kind) {
+      case 'load':
+        void this.#load(model, placement.worker)
+        return
+      case 'evict':
+        for (const id of placement.models) this.evict(this.#byId(id))
+        return
+      case 'quiesce':
+        this.#byId(placement.model).isQuiescing = true
+        return
+      case 'wait':
+        return
+      case 'impossible': {
+        const message = `model ${model.spec.name} needs more memory than the server may use`
+        model.fail(new ServiceError('UNAVAILABLE', message), this.#options.clock.monotonicMs())
+      }
+    }
+  }
+
+  #byId(id: number): FleetModel {
+    return must(
+      this.#options.models.values().find((model) => model.id === id),
+      'a placed model',
+    )
+  }
+
+  /** Nothing of it runs. */
+  evict(model: FleetModel): void {
+    for (const worker of model.replicas.keys()) void this.#unload(model, worker)
+  }
+
+  /** A second worker, or a third, for a model that those it has cannot keep up with. */
+  addReplica(model: FleetModel): void {
+    const { batchLimits, clock } = this.#options
+    const { tokensMax, itemsMax } = batchLimits
+    if (model.isQuiescing || !model.hasBacklog(tokensMax, itemsMax, clock.monotonicMs())) return
+    if (model.replicas.values().some(({ state }) => state !== 'ready')) return
+    const worker = decideReplica(model.placed(), this.#situation())
+    if (worker !== undefined) void this.#load(model, worker)
+  }
+
+  async #load(model: FleetModel, worker: number): Promise<void> {
+    const { clock, log, onLoaded, onChange } = this.#options
+    const replica: Replica = { state: 'loading', running: 0, streams: 0 }
+    model.replicas.set(worker, replica)
+    const startMs = clock.monotonicMs()
+    try {
+      model.info = await this.#workerAt(worker).load(model.id, model.spec)
+      const durationMs = clock.monotonicMs() - startMs
+      replica.state = 'ready'
+      model.lastUsedMs = this.#options.clock.monotonicMs()
+      model.lastLoad = { finishedAtMs: clock.monotonicMs(), durationMs }
+      onLoaded(model.spec, durationMs)
+      log.info('model loaded', { model: model.spec.name, worker, durationMs })
+    } catch (error) {
+      if (model.replicas.get(worker) === replica) model.replicas.delete(worker)
+      this.#onLoadFailed(model, error)
+    }
+    onChange()
+  }
+
+  #onLoadFailed(model: FleetModel, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error)
+    this.#options.log.error('model failed to load', { model: model.spec.name, reason })
+    if (model.replicas.size > 0) return // another worker has it
+    if (error instanceof WorkerEndedError && !model.loseWorker(error)) return // what waits, waits on
+    const message = `model ${model.spec.name} failed to load: ${reason}`
+    model.fail(
+      new ServiceError('UNAVAILABLE', message, { cause: error }),
+      this.#options.clock.monotonicMs(),
+    )
+  }
+
+  async #unload(model: FleetModel, worker: number): Promise<void> {
+    const replica = must(model.replicas.get(worker), 'a replica')
+    assert(replica.running === 0, 'nothing runs on what is unloaded')
+    replica.state = 'unloading'
+    const failure = await this.#workerAt(worker)
+      .unload(model.id)
+      .then(
+        () => undefined,
+        (error: unknown) => error, // the worker ended: that unloads too
+      )
+    if (model.replicas.get(worker) === replica) model.replicas.delete(worker)
+    if (model.replicas.size === 0) model.isQuiescing = false
+    const { log, onChange } = this.#options
+    log.info('model unloaded', { model: model.spec.name, worker, failed: failure !== undefined })
+    onChange()
+  }
+
+  #workerAt(index: number): ModelWorker {
+    return must(this.#options.workers[index], 'a worker')
+  }
+}

@@ -1,0 +1,79 @@
+import type { ConfigFields } from './config-fields.ts'
+import { refuse } from './model-files.ts'
+import { TOOL_CALL_FORMATS } from './model-spec.ts'
+import type { GeneratorSpec, SamplingDefaults, ToolCallFormat } from './model-spec.ts'
+import { graphsOf, parseMaxTokens, specBase } from './model-directory.ts'
+import type { ModelDirectory } from './model-directory.ts'
+
+const LAYERS_MAX = 1_000
+const HEADS_MAX = 10_000
+const SIZE_MAX = 1_000_000
+
+const STEMS = ['model', 'decoder_model_merged', 'decoder_model', 'decoder']
+
+export async function parseGenerator(directory: ModelDirectory): Promise<readonly GeneratorSpec[]> {
+  const { files, config } = directory
+  const generation = await files.config('generation_config.json')
+  const tokenizer = await files.config('tokenizer_config.json')
+  const eosIds = [generation.ids('eos_token_id'), config.ids('eos_token_id')].find(
+    (ids) => ids.length > 0,
+  )
+  if (eosIds === undefined) throw refuse('config.json: eos_token_id is missing')
+  const heads = config.requiredCount('num_attention_heads', HEADS_MAX)
+  const shared = {
+    layerCount: config.requiredCount('num_hidden_layers', LAYERS_MAX),
+    keyValueHeadCount: config.count('num_key_value_heads', HEADS_MAX) ?? heads,
+    headSize: config.count('head_dim', SIZE_MAX) ?? headSizeOf(config, heads),
+    eosIds,
+    chatTemplate: (await files.template('chat_template.jinja')) ?? templateOf(tokenizer),
+    toolCallFormat: parseToolCallFormat(config) ?? parseToolCallFormat(tokenizer),
+    specialTokens: {
+      bos_token: tokenOf(tokenizer, 'bos_token'),
+      eos_token: tokenOf(tokenizer, 'eos_token'),
+      unk_token: tokenOf(tokenizer, 'unk_token'),
+      pad_token: tokenOf(tokenizer, 'pad_token'),
+    },
+    sampling: parseSampling(generation),
+  }
+  const maxTokens = await parseMaxTokens(directory)
+  return graphsOf(files, STEMS).map(({ variant, file }) => ({
+    kind: 'generator',
+    ...specBase(directory, variant, { graphFiles: [file], maxTokens }),
+    graphFile: file,
+    ...shared,
+  }))
+}
+
+function headSizeOf(config: ConfigFields, heads: number): number {
+  return Math.floor(config.requiredCount('hidden_size', SIZE_MAX) / heads)
+}
+
+/** Some models have several templates; the one called `default` is for chats. */
+function templateOf(tokenizer: ConfigFields): string | undefined {
+  const [only, ...others] = tokenizer.templates('chat_template')
+  const template = others.find(({ name }) => name === 'default') ?? only
+  return template?.text
+}
+
+/** A special token is a text, or an object that holds it. */
+function tokenOf(tokenizer: ConfigFields, name: string): string {
+  return tokenizer.tokenText(name) ?? ''
+}
+
+function parseToolCallFormat(fields: ConfigFields): ToolCallFormat | undefined {
+  const said = fields.text('tool_call_format')
+  if (said === undefined) return undefined
+  const format = TOOL_CALL_FORMATS.find((known) => known === said)
+  if (format !== undefined) return format
+  throw refuse(`tool_call_format must be one of ${TOOL_CALL_FORMATS.join(', ')}`)
+}
+
+/** A model that says do_sample: false wants the likeliest token unless a request says otherwise. */
+function parseSampling(generation: ConfigFields): SamplingDefaults {
+  return {
+    temperature: generation.flag('do_sample') === false ? 0 : generation.number('temperature'),
+    topP: generation.number('top_p'),
+    topK: generation.number('top_k'),
+    repetitionPenalty: generation.number('repetition_penalty'),
+  }
+}

@@ -1,0 +1,86 @@
+import { isServiceError } from '../../../lib/errors.ts'
+import type { ChunkerSpec } from '../../models/model-spec.ts'
+import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
+import { argMax, softmax } from '../probabilities.ts'
+import { classifyTokens } from '../token-logits.ts'
+import type { TokenClassifier, TokenLogits } from '../token-logits.ts'
+import type { ChunkItem, ChunkResult } from './chunk-item.ts'
+import { chunkFixed, packPieces } from './fixed-chunker.ts'
+import type { TextRange } from './fixed-chunker.ts'
+
+/** Segments shorter than this join the next one. */
+const SEGMENT_CHARS_MIN = 50
+const BORDER_LABEL = /sep|boundary|^[BI]-/i
+
+/** A token classifier marks where a text may be cut; its segments are packed to the target. */
+export async function openChunkRunner(
+  parts: RunnerParts<ChunkerSpec>,
+): Promise<ModelRunner<ChunkItem, ChunkResult>> {
+  const { spec, tokenizer } = parts
+  const session = await parts.openSession(spec.graphFile)
+  return new ChunkRunner({ session, tokenizer, maxTokens: spec.maxTokens }, spec.labels)
+}
+
+class ChunkRunner implements ModelRunner<ChunkItem, ChunkResult> {
+  readonly #classifier: TokenClassifier
+  readonly #borderLabels: readonly boolean[]
+
+  constructor(classifier: TokenClassifier, labels: readonly string[]) {
+    this.#classifier = classifier
+    this.#borderLabels = labels.map((label) => BORDER_LABEL.test(label))
+  }
+
+  async run(
+    items: readonly ChunkItem[],
+    signal: AbortSignal,
+  ): Promise<readonly ItemOutcome<ChunkResult>[]> {
+    const outcomes: ItemOutcome<ChunkResult>[] = []
+    for (const item of items) {
+      outcomes.push({ kind: 'done', result: await this.#chunk(item, signal) })
+    }
+    return outcomes
+  }
+
+  dispose(): Promise<void> {
+    return this.#classifier.session.release()
+  }
+
+  async #chunk({ text, settings }: ChunkItem, signal: AbortSignal): Promise<ChunkResult> {
+    try {
+      const { ids, spans } = this.#classifier.tokenizer.contentWithOffsets(text)
+      const [logits] = await classifyTokens(this.#classifier, [ids], signal)
+      const borders =
+        logits === undefined
+          ? []
+          : this.#borderTokens(logits, settings.threshold).map((token) => spans[token]?.end ?? 0)
+      const segments = segmentsBetween(borders, text.length)
+      return { chunkedBy: 'model', chunks: packPieces(text, segments, settings) }
+    } catch (error) {
+      if (signal.aborted || !isServiceError(error)) throw error
+      return { chunkedBy: 'fixed', chunks: chunkFixed(text, settings) }
+    }
+  }
+
+  /** Of adjacent separators the last one is the border. */
+  #borderTokens({ labelCount, values }: TokenLogits, threshold: number): number[] {
+    const isBorder: boolean[] = []
+    for (let at = 0; at < values.length; at += labelCount) {
+      const probabilities = softmax(Float64Array.from(values.subarray(at, at + labelCount)))
+      const label = argMax(probabilities)
+      const isLikely = (probabilities[label] ?? 0) >= threshold
+      isBorder.push(this.#borderLabels[label] === true && isLikely)
+    }
+    return Array.from(isBorder.keys()).filter((token) => isBorder[token] && !isBorder[token + 1])
+  }
+}
+
+function segmentsBetween(borders: readonly number[], textLength: number): TextRange[] {
+  const segments: TextRange[] = []
+  let start = 0
+  for (const end of borders) {
+    if (end - start < SEGMENT_CHARS_MIN) continue
+    segments.push({ start, end })
+    start = end
+  }
+  return [...segments, { start, end: textLength }]
+}

@@ -1,0 +1,124 @@
+import { must } from '../../../lib/assert.ts'
+import { ServiceError, isServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { ResultCache } from '../../batching/result-cache.ts'
+import { SharedResults, resultKey } from '../../batching/shared-results.ts'
+import type { StartedRun } from '../../batching/shared-results.ts'
+import type { ChunkerSpec } from '../../models/model-spec.ts'
+import type { BuiltinThread } from '../builtin-thread.ts'
+import { CHARS_AT_ONCE_MAX } from '../builtin-thread.ts'
+import type { ItemOutcome } from '../model-runner.ts'
+import { RESULT_TTL_MS, fleetRequest, resultOf } from '../model-requests.ts'
+import type { RequestOptions, ServiceParts } from '../model-requests.ts'
+import { costOfChunkItem } from './chunk-item.ts'
+import type { ChunkItem, ChunkResult } from './chunk-item.ts'
+import { buildChunkSettings } from './chunk-settings.ts'
+import type { ChunkSettings } from './chunk-settings.ts'
+import { chunkFixed } from './fixed-chunker.ts'
+import type { TextRange } from './fixed-chunker.ts'
+
+export const FIXED_CHUNKER = 'fixed'
+/** What other servers call their built-in chunkers; both stand for ours. */
+const FIXED_ALIASES: ReadonlySet<string> = new Set([
+  FIXED_CHUNKER,
+  'fixed-bert-tokenizer',
+  'fixed-bpe-tokenizer',
+])
+const RANGE_BYTES = 48
+
+export interface ChunkRequest extends RequestOptions {
+  readonly model: string
+  readonly text: string
+  readonly settings: Partial<ChunkSettings>
+}
+
+export interface ChunkAnswer {
+  /** The chunker that was used in the end. */
+  readonly model: string
+  readonly ranges: readonly TextRange[]
+  readonly isFromCache: boolean
+}
+
+export class ChunkService {
+  readonly #parts: ServiceParts
+  readonly #thread: BuiltinThread
+  readonly #log: Log
+  readonly #results: SharedResults<ChunkResult>
+
+  constructor(parts: ServiceParts, thread: BuiltinThread, log: Log) {
+    this.#parts = parts
+    this.#thread = thread
+    this.#log = log
+    const cache = new ResultCache<ChunkResult>({
+      clock: parts.clock,
+      ttlMs: RESULT_TTL_MS,
+      bytesMax: parts.cacheBytesMax,
+      bytesOf: ({ chunks }) => chunks.length * RANGE_BYTES,
+    })
+    this.#results = new SharedResults(cache, (source) => parts.onSource('chunk', source))
+  }
+
+  modelNames(): string[] {
+    return [FIXED_CHUNKER, ...this.#parts.catalog.ofKind('chunker').map(({ name }) => name)]
+  }
+
+  async chunk(request: ChunkRequest): Promise<ChunkAnswer> {
+    const settings = buildChunkSettings(request.settings)
+    const { text, signal } = request
+    if (text.trim() === '') {
+      throw new ServiceError('INVALID_ARGUMENT', 'text is required: it holds nothing but space')
+    }
+    const spec = this.#specOf(request.model)
+    const key = resultKey([spec?.name ?? FIXED_CHUNKER, JSON.stringify(settings), text])
+    const start = (): StartedRun<ChunkResult> =>
+      spec === undefined
+        ? this.#startFixed(text, settings)
+        : this.#startModel(spec, { text, settings }, request)
+    const [found] = await this.#results.getMany([key], start, signal)
+    const { value, source } = must(found, 'a result for the one key')
+    return {
+      model: value.chunkedBy === 'fixed' || spec === undefined ? FIXED_CHUNKER : spec.name,
+      ranges: value.chunks,
+      isFromCache: source === 'cache',
+    }
+  }
+
+  #specOf(name: string): ChunkerSpec | undefined {
+    if (FIXED_ALIASES.has(name)) return undefined
+    const spec = this.#parts.catalog.find('chunker', name)
+    if (spec !== undefined) return spec
+    const message = `config.model: no such chunker; ${FIXED_CHUNKER} is always there`
+    throw new ServiceError('NOT_FOUND', message)
+  }
+
+  #startFixed(text: string, settings: ChunkSettings): StartedRun<ChunkResult> {
+    return { promise: this.#chunkFixed(text, settings), cancel: () => undefined }
+  }
+
+  async #chunkFixed(text: string, settings: ChunkSettings): Promise<ChunkResult> {
+    const chunks =
+      text.length <= CHARS_AT_ONCE_MAX
+        ? chunkFixed(text, settings)
+        : await this.#thread.chunk(text, settings)
+    return { chunkedBy: 'fixed', chunks }
+  }
+
+  #startModel(
+    spec: ChunkerSpec,
+    item: ChunkItem,
+    options: RequestOptions,
+  ): StartedRun<ChunkResult> {
+    const sent = { item, cost: costOfChunkItem(item), group: 'text' }
+    const asked = fleetRequest(this.#parts, options)
+    const run = this.#parts.fleet.submit<ItemOutcome<ChunkResult>>(spec, sent, asked)
+    const promise = run.promise.then(resultOf).catch((error: unknown) => {
+      if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') throw error
+      this.#log.warn('chunker failed, the fixed one is used', {
+        model: spec.name,
+        error: String(error),
+      })
+      return this.#chunkFixed(item.text, item.settings)
+    })
+    return { promise, cancel: run.cancel }
+  }
+}

@@ -1,0 +1,33 @@
+/** Text or an image on its way into the vector space of a model. */
+export type EmbedItem =
+  | {
+      readonly kind: 'text'
+      /** With the prompt in front. */
+      readonly text: string
+      /** Whether a text that is too long is cut, or refused. */
+      readonly truncate: boolean
+    }
+  | { readonly kind: 'image'; readonly bytes: Uint8Array }
+
+export interface EmbedResult {
+  /** Of length 1, unless it is all zeros. */
+  readonly vector: Float32Array
+  /** Tokens that the model saw; 0 for an image. */
+  readonly tokens: number
+}
+
+/** What a loaded embedder says about itself. */
+export interface EmbedderInfo {
+  readonly dimension: number
+}
+
+const CHARS_PER_TOKEN = 4
+const SPECIAL_TOKENS = 2
+/** About what one image of the usual 224 pixels costs: 7 × 7 patches of 32 to 14 × 14 of 16. */
+const IMAGE_COST = 128
+
+/** About how many tokens the item has; `maxTokens` is where it is cut. */
+export function costOfEmbedItem(item: EmbedItem, maxTokens: number): number {
+  if (item.kind === 'image') return IMAGE_COST
+  return Math.min(maxTokens, Math.ceil(item.text.length / CHARS_PER_TOKEN) + SPECIAL_TOKENS)
+}

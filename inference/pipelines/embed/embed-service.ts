@@ -1,0 +1,194 @@
+// Embedding on the server's side: which model, what is known already, what has to be run.
+
+import { createHash } from 'node:crypto'
+import { must } from '../../../lib/assert.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { ResultCache } from '../../batching/result-cache.ts'
+import { SharedResults, resultKey } from '../../batching/shared-results.ts'
+import type { StartedRun } from '../../batching/shared-results.ts'
+import type { FleetRequest } from '../../models/model-fleet.ts'
+import type { EmbedderSpec } from '../../models/model-spec.ts'
+import type { MediaReader } from '../../media/media-reader.ts'
+import { CHARS_AT_ONCE_MAX } from '../builtin-thread.ts'
+import type { BuiltinThread } from '../builtin-thread.ts'
+import type { ItemOutcome } from '../model-runner.ts'
+import { RESULT_TTL_MS, fleetRequest, requireModel, resultOf } from '../model-requests.ts'
+import type { RequestOptions, ServiceParts } from '../model-requests.ts'
+import { BUILTIN_HASH_DIMENSIONS, BUILTIN_HASH_NAME, hashEmbedding } from './builtin-hash.ts'
+import { costOfEmbedItem } from './embed-item.ts'
+import type { EmbedItem, EmbedResult } from './embed-item.ts'
+import { normalized } from './pooling.ts'
+
+export type EmbedPart =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'image'; readonly url: string }
+
+export interface EmbedRequest extends RequestOptions {
+  readonly model: string
+  /** At least one. */
+  readonly parts: readonly EmbedPart[]
+  readonly truncate: boolean
+  /** Keep this many leading numbers of each vector, and bring it back to length 1. */
+  readonly dimensions: number | undefined
+  /** Undefined: the model's default. */
+  readonly promptName: string | undefined
+}
+
+export interface EmbedAnswer {
+  readonly model: string
+  /** One for each part, all of `dimension` numbers. */
+  readonly vectors: readonly Float32Array[]
+  readonly dimension: number
+  readonly tokens: number
+  /** What loading the model took of this request's time. */
+  readonly loadMs: number
+}
+
+/** Images that one request may hold in memory at once. */
+const IMAGES_AT_ONCE_MAX = 4
+
+export class EmbedService {
+  readonly #parts: ServiceParts
+  readonly #media: MediaReader
+  readonly #thread: BuiltinThread
+  readonly #results: SharedResults<EmbedResult>
+
+  constructor(parts: ServiceParts, media: MediaReader, thread: BuiltinThread) {
+    this.#parts = parts
+    this.#media = media
+    this.#thread = thread
+    const cache = new ResultCache<EmbedResult>({
+      clock: parts.clock,
+      ttlMs: RESULT_TTL_MS,
+      bytesMax: parts.cacheBytesMax,
+      bytesOf: ({ vector }) => vector.byteLength,
+    })
+    this.#results = new SharedResults(cache, (source) => parts.onSource('embed', source))
+  }
+
+  /** Names that can be asked for, the built-in one first. */
+  modelNames(): string[] {
+    return [BUILTIN_HASH_NAME, ...this.#parts.catalog.ofKind('embedder').map(({ name }) => name)]
+  }
+
+  async embed(request: EmbedRequest): Promise<EmbedAnswer> {
+    if (request.model === BUILTIN_HASH_NAME) return this.#embedBuiltIn(request)
+    const startMs = this.#parts.clock.monotonicMs()
+    const spec = this.#specOf(request.model)
+    const items = await this.#itemsOf(request, spec)
+    const fleetAsked = fleetRequest(this.#parts, request)
+    const keys = items.map((item) => keyOf(spec, item))
+    const found = await this.#results.getMany(
+      keys,
+      (index) => this.#start(spec, must(items[index], 'an item for each key'), fleetAsked),
+      request.signal,
+    )
+    const results = found.map(({ value }) => value)
+    const load = this.#parts.fleet.lastLoadOf(spec)
+    const isOurs = load !== undefined && load.finishedAtMs > startMs
+    return {
+      model: spec.name,
+      ...shortened(
+        results.map(({ vector }) => vector),
+        request.dimensions,
+      ),
+      tokens: results.reduce((sum, { tokens }) => sum + tokens, 0),
+      loadMs: isOurs ? load.durationMs : 0,
+    }
+  }
+
+  /** The built-in embedder counts as configured: an unknown name is never for want of models. */
+  #specOf(model: string): EmbedderSpec {
+    const { catalog } = this.#parts
+    if (catalog.ofKind('embedder').length > 0) return requireModel(catalog, 'embedder', model)
+    const shown = JSON.stringify(model.slice(0, SHOWN_NAME_LENGTH_MAX))
+    const message = `model not found: ${shown}; ${BUILTIN_HASH_NAME} is always there`
+    throw new ServiceError('NOT_FOUND', message)
+  }
+
+  async #itemsOf(request: EmbedRequest, spec: EmbedderSpec): Promise<EmbedItem[]> {
+    const prefix = prefixOf(request.promptName ?? spec.defaultPrompt, spec)
+    const { parts, truncate, signal } = request
+    if (spec.image === undefined) checkTextOnly(parts, spec.name)
+    const items: EmbedItem[] = []
+    for (let start = 0; start < parts.length; start += IMAGES_AT_ONCE_MAX) {
+      const some = parts.slice(start, start + IMAGES_AT_ONCE_MAX).map(async (part) => {
+        if (part.kind === 'text') {
+          return { kind: 'text' as const, text: prefix + part.text, truncate }
+        }
+        const { bytes } = await this.#media.readImage(part.url, signal)
+        return { kind: 'image' as const, bytes }
+      })
+      items.push(...(await Promise.all(some)))
+    }
+    return items
+  }
+
+  async #embedBuiltIn({ parts, dimensions, promptName }: EmbedRequest): Promise<EmbedAnswer> {
+    checkTextOnly(parts, BUILTIN_HASH_NAME)
+    if (promptName !== undefined) {
+      throw new ServiceError('INVALID_ARGUMENT', `prompt_name: ${BUILTIN_HASH_NAME} has no prompts`)
+    }
+    const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
+    const chars = texts.reduce((sum, { length }) => sum + length, 0)
+    const vectors =
+      chars <= CHARS_AT_ONCE_MAX
+        ? texts.map((text) => hashEmbedding(text))
+        : await this.#thread.embed(texts)
+    const tokens = Math.ceil(chars / CHARS_PER_TOKEN)
+    return { model: BUILTIN_HASH_NAME, ...shortened(vectors, dimensions), tokens, loadMs: 0 }
+  }
+
+  #start(spec: EmbedderSpec, item: EmbedItem, asked: FleetRequest): StartedRun<EmbedResult> {
+    const cost = costOfEmbedItem(item, spec.maxTokens)
+    const sent = { item, cost, group: item.kind }
+    const run = this.#parts.fleet.submit<ItemOutcome<EmbedResult>>(spec, sent, asked)
+    return { promise: run.promise.then(resultOf), cancel: run.cancel }
+  }
+}
+
+const SHOWN_NAME_LENGTH_MAX = 200
+/** An estimate, for the usage that clients are told. */
+const CHARS_PER_TOKEN = 4
+
+function checkTextOnly(parts: readonly EmbedPart[], model: string): void {
+  const index = parts.findIndex(({ kind }) => kind === 'image')
+  if (index < 0) return
+  const message =
+    `input[${index}]: model ${model} embeds text alone; ` +
+    'send text, or use a model of text and images'
+  throw new ServiceError('INVALID_ARGUMENT', message)
+}
+
+function prefixOf(name: string | undefined, { prompts }: EmbedderSpec): string {
+  if (name === undefined) return ''
+  const prefix = Object.hasOwn(prompts, name) ? prompts[name] : undefined
+  if (prefix !== undefined) return prefix
+  const known = Object.keys(prompts).join(', ') || 'none'
+  throw new ServiceError('INVALID_ARGUMENT', `prompt_name: the model's prompts are: ${known}`)
+}
+
+/** Of a text, its own characters and whether it may be cut; of an image, its bytes. */
+function keyOf(spec: EmbedderSpec, item: EmbedItem): string {
+  const content =
+    item.kind === 'text'
+      ? [String(item.truncate), item.text]
+      : [createHash('sha256').update(item.bytes).digest('base64')]
+  return resultKey([spec.name, item.kind, ...content])
+}
+
+function shortened(
+  vectors: readonly Float32Array[],
+  dimensions: number | undefined,
+): { readonly vectors: readonly Float32Array[]; readonly dimension: number } {
+  const size = vectors[0]?.length ?? BUILTIN_HASH_DIMENSIONS
+  if (dimensions === undefined || dimensions === size) return { vectors, dimension: size }
+  if (dimensions > size) {
+    const message = `dimensions: the model's vectors have ${size} numbers; ask for at most as many`
+    throw new ServiceError('INVALID_ARGUMENT', message)
+  }
+  const cut = vectors.map((vector) =>
+    must(normalized(vector.slice(0, dimensions)), 'a part of a finite vector is finite'),
+  )
+  return { vectors: cut, dimension: dimensions }
+}

@@ -1,0 +1,105 @@
+// Renders the Jinja template by which a model wants a conversation written. The template comes with
+// the model, from strangers: it gets a second, a bounded `range`, and its output a bounded size.
+
+import { Environment, Interpreter, Template } from '@huggingface/jinja'
+import { ServiceError, isServiceError } from '../../../lib/errors.ts'
+import { TimeLimit } from '../../text/time-limit.ts'
+import { formatDate } from './template-date.ts'
+
+export const TEMPLATE_CHARS_MAX = 1024 * 1024
+export const PROMPT_CHARS_MAX = 16 * 1024 * 1024
+const RENDER_MS_MAX = 1000
+const RANGE_LENGTH_MAX = 100_000
+
+/** The parts of @huggingface/jinja that are used: its own declarations do not resolve here. */
+interface JinjaEnvironment {
+  set(name: string, value: unknown): unknown
+}
+interface JinjaInterpreter {
+  run(program: unknown): { readonly value: unknown }
+}
+const JinjaTemplate: new (source: string) => { readonly parsed: unknown } = Template
+const NewEnvironment: new () => JinjaEnvironment = Environment
+const NewInterpreter: new (environment: JinjaEnvironment) => JinjaInterpreter = Interpreter
+
+export class ChatTemplate {
+  readonly #program: unknown
+  readonly #limit = new TimeLimit(RENDER_MS_MAX)
+
+  /** Refuses a template that cannot be read with code INVALID_ARGUMENT. */
+  constructor(source: string) {
+    if (source.length > TEMPLATE_CHARS_MAX) {
+      throw new ServiceError(
+        'INVALID_ARGUMENT',
+        `the chat template has more than ${TEMPLATE_CHARS_MAX} characters`,
+      )
+    }
+    this.#program = refuseOnError('the chat template cannot be read', () =>
+      this.#limit.run('reading the chat template', () => new JinjaTemplate(source).parsed),
+    )
+  }
+
+  /** A template may refuse a conversation (roles out of order): code INVALID_ARGUMENT. */
+  render(variables: Readonly<Record<string, unknown>>, nowMs: number): string {
+    return refuseOnError('the chat template refuses this conversation', () =>
+      this.#limit.run('rendering the chat template', () => {
+        const environment = buildEnvironment(variables, nowMs)
+        const { value } = new NewInterpreter(environment).run(this.#program)
+        const prompt = typeof value === 'string' ? value : ''
+        if (prompt.length > PROMPT_CHARS_MAX) {
+          throw new ServiceError(
+            'INVALID_ARGUMENT',
+            `the prompt has more than ${PROMPT_CHARS_MAX} characters`,
+          )
+        }
+        return prompt
+      }),
+    )
+  }
+}
+
+function buildEnvironment(
+  variables: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): JinjaEnvironment {
+  const environment = new NewEnvironment()
+  const globals = {
+    ...CONSTANTS,
+    range: boundedRange,
+    raise_exception: (message: string) => {
+      throw new ServiceError('INVALID_ARGUMENT', message)
+    },
+    strftime_now: (format: string) => formatDate(nowMs, format),
+    ...variables,
+  }
+  for (const [name, value] of Object.entries(globals)) environment.set(name, value)
+  return environment
+}
+
+const CONSTANTS = {
+  true: true,
+  false: false,
+  none: null,
+  True: true,
+  False: false,
+  None: null,
+}
+
+function boundedRange(first: number, last?: number, step: number = 1): number[] {
+  const [start, stop] = last === undefined ? [0, first] : [first, last]
+  const length = Math.max(0, Math.ceil((stop - start) / step))
+  if (!(length <= RANGE_LENGTH_MAX)) {
+    throw new ServiceError('INVALID_ARGUMENT', `range() is longer than ${RANGE_LENGTH_MAX}`)
+  }
+  return Array.from({ length }, (_, index) => start + index * step)
+}
+
+function refuseOnError<T>(what: string, task: () => T): T {
+  try {
+    return task()
+  } catch (error) {
+    if (isServiceError(error)) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ServiceError('INVALID_ARGUMENT', `${what}: ${reason}`, { cause: error })
+  }
+}

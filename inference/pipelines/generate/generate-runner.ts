@@ -1,0 +1,156 @@
+// Generates text token by token. Every generation has a cache of its own and takes single steps, and
+// between two steps the event loop turns, so that generations of one model interleave.
+
+import { setImmediate } from 'node:timers/promises'
+import { ServiceError } from '../../../lib/errors.ts'
+import { seededRandom } from '../../../lib/random.ts'
+import type { GeneratorSpec } from '../../models/model-spec.ts'
+import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
+import type { RunnerParts, StreamRunner } from '../model-runner.ts'
+import { AnswerText } from './answer-text.ts'
+import type { GenerateEnd, GenerateEvent, GenerateRequest } from './generate-request.ts'
+import { KvDecoder } from './kv-decoder.ts'
+import type { DecoderStep } from './kv-decoder.ts'
+import { PromptBuilder } from './prompt-builder.ts'
+import type { Prompt } from './prompt-builder.ts'
+import { sampleToken } from './sampler.ts'
+import type { SamplingSettings } from './sampler.ts'
+import { TurnQueue } from './turn-queue.ts'
+
+/** Generations that have a cache at the same time; others wait. */
+const PARALLEL_MAX = 4
+
+export async function openGenerateRunner(
+  parts: RunnerParts<GeneratorSpec>,
+): Promise<StreamRunner<GenerateRequest, GenerateEvent, GenerateEnd>> {
+  const prompts = new PromptBuilder(parts.spec)
+  const session = await parts.openSession(parts.spec.graphFile)
+  const { keyValueHeadCount: headCount, headSize } = parts.spec
+  return new GenerateRunner(parts, prompts, new KvDecoder(session, { headCount, headSize }))
+}
+
+interface Generation {
+  readonly request: GenerateRequest
+  readonly promptIds: readonly number[]
+  readonly maxTokens: number
+  readonly answer: AnswerText
+  readonly signal: AbortSignal
+}
+
+class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, GenerateEnd> {
+  readonly #spec: GeneratorSpec
+  readonly #tokenizer: TokenizerHandle
+  readonly #prompts: PromptBuilder
+  readonly #decoder: KvDecoder
+  readonly #eosIds: ReadonlySet<number>
+  readonly #keptIds: ReadonlySet<number>
+  readonly #turns = new TurnQueue(PARALLEL_MAX)
+
+  constructor(
+    { spec, tokenizer }: RunnerParts<GeneratorSpec>,
+    prompts: PromptBuilder,
+    decoder: KvDecoder,
+  ) {
+    this.#spec = spec
+    this.#tokenizer = tokenizer
+    this.#prompts = prompts
+    this.#decoder = decoder
+    this.#eosIds = new Set(spec.eosIds)
+    const marks = prompts.toolCallMarks.map((mark) => tokenizer.idOf(mark))
+    this.#keptIds = new Set(marks.filter((id) => id !== undefined))
+  }
+
+  async start(
+    request: GenerateRequest,
+    emit: (event: GenerateEvent) => void,
+    signal: AbortSignal,
+  ): Promise<GenerateEnd> {
+    signal.throwIfAborted()
+    const prompt = this.#prompts.build(request)
+    const promptIds = this.#tokenizer.content(prompt.text + prompt.answerBeginning)
+    const maxTokens = this.#answerTokensMax(promptIds.length, request.maxTokens)
+    const answer = this.#openAnswer(request, prompt, emit)
+    const leave = await this.#turns.enter(signal)
+    try {
+      return await this.#generate({ request, promptIds, maxTokens, answer, signal })
+    } finally {
+      leave()
+    }
+  }
+
+  dispose(): Promise<void> {
+    return this.#decoder.release()
+  }
+
+  #answerTokensMax(promptTokens: number, wanted: number): number {
+    const room = this.#spec.maxTokens - promptTokens
+    if (promptTokens > 0 && room > 0) return Math.min(wanted, room)
+    throw new ServiceError(
+      'INVALID_ARGUMENT',
+      promptTokens === 0
+        ? 'messages: the prompt has no token'
+        : `messages: the prompt has ${promptTokens} tokens, the model's context is ${this.#spec.maxTokens}`,
+    )
+  }
+
+  #openAnswer(
+    { stop }: GenerateRequest,
+    { toolCallSyntax, answerBeginning }: Prompt,
+    emit: (event: GenerateEvent) => void,
+  ): AnswerText {
+    const decoder = this.#tokenizer.decodeStream({ keep: this.#keptIds })
+    return new AnswerText({ decoder, stop, toolCallSyntax, answerBeginning, emit })
+  }
+
+  async #generate(generation: Generation): Promise<GenerateEnd> {
+    const { request, promptIds, maxTokens, answer, signal } = generation
+    const settings = this.#samplingOf(request)
+    const random = seededRandom(request.seed)
+    const history = new Set(promptIds)
+    let { sequence, logits } = await this.#prefill(promptIds, signal)
+    let completionTokens = 0
+    for (;;) {
+      const id = sampleToken(logits, settings, { history, random })
+      if (this.#eosIds.has(id)) break
+      completionTokens += 1
+      history.add(id)
+      answer.push(id)
+      if (answer.isStopped || completionTokens === maxTokens) break
+      await nextTurn(signal)
+      ;({ sequence, logits } = await this.#decoder.step(sequence, [id]))
+    }
+    const isCut = completionTokens === maxTokens && !answer.isStopped
+    const { hasCalls } = answer.end()
+    const finishReason = hasCalls ? 'tool_calls' : isCut ? 'length' : 'stop'
+    return { finishReason, promptTokens: promptIds.length, completionTokens }
+  }
+
+  /** The prompt by pieces, so that no run holds up the other generations for long. */
+  async #prefill(ids: readonly number[], signal: AbortSignal): Promise<DecoderStep> {
+    const { tokensPerRun } = this.#decoder
+    let sequence = this.#decoder.begin()
+    let from = 0
+    while (from + tokensPerRun < ids.length) {
+      await nextTurn(signal)
+      sequence = await this.#decoder.feed(sequence, ids.slice(from, from + tokensPerRun))
+      from += tokensPerRun
+    }
+    await nextTurn(signal)
+    return this.#decoder.step(sequence, ids.slice(from))
+  }
+
+  #samplingOf({ sampling }: GenerateRequest): SamplingSettings {
+    const model = this.#spec.sampling
+    return {
+      temperature: sampling.temperature ?? model.temperature ?? 1,
+      topK: sampling.topK ?? model.topK ?? 50,
+      topP: sampling.topP ?? model.topP ?? 1,
+      repetitionPenalty: sampling.repetitionPenalty ?? model.repetitionPenalty ?? 1,
+    }
+  }
+}
+
+async function nextTurn(signal: AbortSignal): Promise<void> {
+  await setImmediate()
+  signal.throwIfAborted()
+}

@@ -1,0 +1,109 @@
+import { ServiceError } from '../../../lib/errors.ts'
+import type { GeneratorSpec } from '../../models/model-spec.ts'
+import { isJsonRecord } from '../../text/json-record.ts'
+import { ChatTemplate } from './chat-template.ts'
+import type { ChatMessage, ChatTool, GenerateRequest } from './generate-request.ts'
+import { TOOL_CALL_SYNTAX, detectToolCallFormat } from './tool-call-format.ts'
+import type { ToolCallSyntax } from './tool-call-format.ts'
+
+export interface Prompt {
+  readonly text: string
+  /** How the answer begins: put behind the prompt, and part of the answer. */
+  readonly answerBeginning: string
+  /** Undefined: the answer is not searched for calls. */
+  readonly toolCallSyntax: ToolCallSyntax | undefined
+}
+
+/** Writes conversations as a model knows them from its training. */
+export class PromptBuilder {
+  readonly #template: ChatTemplate | undefined
+  readonly #syntax: ToolCallSyntax | undefined
+  readonly #specialTokens: GeneratorSpec['specialTokens']
+
+  constructor(spec: GeneratorSpec) {
+    const { chatTemplate } = spec
+    this.#template = chatTemplate === undefined ? undefined : new ChatTemplate(chatTemplate)
+    this.#specialTokens = spec.specialTokens
+    const format = spec.toolCallFormat ?? detectToolCallFormat(chatTemplate ?? '')
+    this.#syntax = format === undefined ? undefined : TOOL_CALL_SYNTAX[format]
+  }
+
+  get toolCallMarks(): readonly string[] {
+    return this.#syntax?.marks ?? []
+  }
+
+  build(request: GenerateRequest): Prompt {
+    const tools = chosenTools(request)
+    const syntax = tools.length === 0 ? undefined : this.#syntax
+    if (tools.length > 0 && syntax === undefined) {
+      throw new ServiceError('INVALID_ARGUMENT', 'tools: the model does not support tool calling')
+    }
+    return {
+      text: this.#render(request, tools),
+      answerBeginning: syntax === undefined ? '' : forcedBeginning(request, syntax),
+      toolCallSyntax: syntax,
+    }
+  }
+
+  #render({ messages, nowMs }: GenerateRequest, tools: readonly ChatTool[]): string {
+    if (this.#template === undefined) {
+      return this.#specialTokens.bos_token + messages.map(({ content }) => content).join('\n')
+    }
+    const variables = {
+      ...this.#specialTokens,
+      messages: messages.map(messageVariables),
+      add_generation_prompt: true,
+      ...(tools.length === 0 ? {} : { tools: tools.map(toolVariables) }),
+    }
+    return this.#template.render(variables, nowMs)
+  }
+}
+
+function chosenTools({ tools, toolChoice }: GenerateRequest): readonly ChatTool[] {
+  if (toolChoice.kind === 'none') return []
+  if (toolChoice.kind === 'auto') return tools
+  const chosen =
+    toolChoice.kind === 'function' ? tools.filter(({ name }) => name === toolChoice.name) : tools
+  if (chosen.length > 0) return chosen
+  const missing = toolChoice.kind === 'function' ? `the function ${toolChoice.name}` : 'any tool'
+  throw new ServiceError('INVALID_ARGUMENT', `tool_choice: tools do not have ${missing}`)
+}
+
+function forcedBeginning({ toolChoice }: GenerateRequest, syntax: ToolCallSyntax): string {
+  if (toolChoice.kind === 'required') return syntax.beginning(undefined)
+  return toolChoice.kind === 'function' ? syntax.beginning(toolChoice.name) : ''
+}
+
+function messageVariables({ role, content, toolCalls, toolCallId }: ChatMessage): object {
+  return {
+    role,
+    content,
+    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+    ...(toolCalls === undefined
+      ? {}
+      : {
+          tool_calls: toolCalls.map(({ id, name, arguments: given }) => ({
+            id,
+            type: 'function',
+            function: { name, arguments: argumentsVariable(given) },
+          })),
+        }),
+  }
+}
+
+/** Templates want the arguments as an object, and write them in their own way. */
+function argumentsVariable(given: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(given)
+    return isJsonRecord(parsed) ? parsed : given
+  } catch {
+    return given
+  }
+}
+
+function toolVariables({ name, description, parameters }: ChatTool): object {
+  return {
+    type: 'function',
+    function: { name, description: description ?? '', parameters: parameters ?? {} },
+  }
+}

@@ -1,0 +1,91 @@
+// Chooses the next token from a model's logits.
+//
+//   logits → repetition penalty → temperature → top-k → softmax → top-p → draw
+//
+// A temperature of 0, or a top-k of 1, is the largest logit; of equals, the lowest id.
+
+import { ServiceError } from '../../../lib/errors.ts'
+import type { Random } from '../../../lib/random.ts'
+import { largestIndexes } from '../largest-indexes.ts'
+
+export interface SamplingSettings {
+  readonly temperature: number
+  /** 0: all tokens. */
+  readonly topK: number
+  readonly topP: number
+  /** 1: none. Above, tokens that stand in the text already become less likely. */
+  readonly repetitionPenalty: number
+}
+
+/** Tokens that may be drawn, the likeliest first. Their probabilities sum to 1. */
+export interface Candidates {
+  readonly ids: readonly number[]
+  readonly probabilities: readonly number[]
+}
+
+/**
+ * Tokens that are considered at most. What lies beyond the 4096 likeliest tokens has next to no
+ * probability, and to order a whole vocabulary would take longer than many a model's step.
+ */
+const CANDIDATES_MAX = 4096
+
+export function sampleToken(
+  logits: Float32Array,
+  settings: SamplingSettings,
+  { history, random }: { readonly history: ReadonlySet<number>; readonly random: Random },
+): number {
+  const { ids, probabilities } = buildCandidates(logits, settings, history)
+  let rest = random()
+  for (const [index, probability] of probabilities.entries()) {
+    rest -= probability
+    if (rest < 0) return ids[index] ?? 0
+  }
+  return ids.at(-1) ?? 0
+}
+
+export function buildCandidates(
+  logits: Float32Array,
+  settings: SamplingSettings,
+  history: ReadonlySet<number>,
+): Candidates {
+  const penalized = penalizeRepetition(logits, settings.repetitionPenalty, history)
+  const isGreedy = settings.temperature === 0
+  const count = isGreedy ? 1 : settings.topK === 0 ? CANDIDATES_MAX : settings.topK
+  const ids = largestIndexes(penalized, Math.min(count, CANDIDATES_MAX))
+  const largest = penalized[ids[0] ?? 0] ?? 0
+  if (ids.length === 0) throw new ServiceError('INFERENCE_FAILED', 'the graph answered no logits')
+  if (ids.length === 1) return { ids, probabilities: [1] }
+  const weights = ids.map((id) =>
+    Math.exp(((penalized[id] ?? -Infinity) - largest) / settings.temperature),
+  )
+  return cutAtMass(ids, weights, settings.topP)
+}
+
+function penalizeRepetition(
+  logits: Float32Array,
+  penalty: number,
+  history: ReadonlySet<number>,
+): Float32Array {
+  if (penalty === 1) return logits
+  const penalized = logits.slice()
+  for (const id of history) {
+    const logit = penalized[id]
+    if (logit !== undefined) penalized[id] = logit > 0 ? logit / penalty : logit * penalty
+  }
+  return penalized
+}
+
+/** Keeps the likeliest tokens that together have the share `topP`, at least one. */
+function cutAtMass(ids: readonly number[], weights: readonly number[], topP: number): Candidates {
+  const wanted = topP * weights.reduce((sum, weight) => sum + weight, 0)
+  let mass = 0
+  let kept = 0
+  while (kept < ids.length && (kept === 0 || mass < wanted)) {
+    mass += weights[kept] ?? 0
+    kept += 1
+  }
+  return {
+    ids: ids.slice(0, kept),
+    probabilities: weights.slice(0, kept).map((weight) => weight / mass),
+  }
+}

@@ -1,0 +1,150 @@
+import type { ToolCall } from './generate-request.ts'
+import { JsonExtent } from './json-extent.ts'
+import { sharedEnd } from './stop-filter.ts'
+import type { ToolCallSyntax } from './tool-call-format.ts'
+
+export type ParsedPart =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'call'; readonly call: ToolCall }
+
+/** What is being read. `body` is what came of a call so far. */
+type State =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'call'; readonly opened: string; readonly extent: JsonExtent }
+
+const PYTHON_TAG = '<|python_tag|>'
+
+/**
+ * Finds the calls of tools in a text that comes in pieces.
+ *
+ * Contract:
+ * - The parts do not depend on how the text is cut: joined texts and calls are the same for every
+ *   cut, and for the whole text at once.
+ * - What begins as a call and is none becomes text, with its marks.
+ * - Text is held back only where it may be the beginning of a call.
+ */
+export class ToolCallParser {
+  readonly #syntax: ToolCallSyntax
+  #state: State = { kind: 'text' }
+  #pending = ''
+  /** Of a syntax without an opening mark: a call may stand here. */
+  #isAtBeginning = true
+
+  constructor(syntax: ToolCallSyntax) {
+    this.#syntax = syntax
+  }
+
+  push(text: string): ParsedPart[] {
+    this.#pending += text
+    const parts: ParsedPart[] = []
+    while (this.#step(parts));
+    return joinTexts(parts)
+  }
+
+  end(): ParsedPart[] {
+    const parts: ParsedPart[] = []
+    const rest = this.#pending
+    this.#pending = ''
+    if (this.#state.kind === 'call') this.#finishCall(this.#state.opened, rest, '', parts)
+    else parts.push({ kind: 'text', text: rest })
+    this.#state = { kind: 'text' }
+    return joinTexts(parts)
+  }
+
+  /** Answers whether there may be more to do. */
+  #step(parts: ParsedPart[]): boolean {
+    if (this.#state.kind === 'call') return this.#stepInCall(this.#state, parts)
+    return this.#syntax.open === undefined
+      ? this.#stepAtBeginning(parts)
+      : this.#stepInText(this.#syntax.open, parts)
+  }
+
+  #stepInText(open: string, parts: ParsedPart[]): boolean {
+    const at = this.#pending.indexOf(open)
+    if (at >= 0) {
+      parts.push({ kind: 'text', text: this.#pending.slice(0, at) })
+      this.#beginCall(open, this.#pending.slice(at + open.length))
+      return true
+    }
+    this.#release(sharedEnd(this.#pending, open), parts)
+    return false
+  }
+
+  /** A bare object is a call only as the first thing in the text, or after another call. */
+  #stepAtBeginning(parts: ParsedPart[]): boolean {
+    const trimmed = this.#pending.replace(/^[\s;]+/, '')
+    const mayBeTag = PYTHON_TAG.startsWith(trimmed) || trimmed.startsWith(PYTHON_TAG)
+    if (!this.#isAtBeginning) {
+      this.#release(0, parts)
+      return false
+    }
+    if (trimmed.startsWith('{')) {
+      this.#beginCall(this.#pending.slice(0, this.#pending.length - trimmed.length), trimmed)
+      return true
+    }
+    if (!mayBeTag) {
+      this.#isAtBeginning = false
+      return this.#pending !== ''
+    }
+    const afterTag = trimmed.slice(PYTHON_TAG.length).trimStart()
+    if (!trimmed.startsWith(PYTHON_TAG) || afterTag === '') return false
+    if (afterTag.startsWith('{')) {
+      this.#beginCall(this.#pending.slice(0, this.#pending.length - afterTag.length), afterTag)
+      return true
+    }
+    this.#isAtBeginning = false
+    return true
+  }
+
+  #stepInCall({ opened, extent }: State & { kind: 'call' }, parts: ParsedPart[]): boolean {
+    const { close } = this.#syntax
+    const end = close === undefined ? extent.endIn(this.#pending) : this.#indexOfClose(close)
+    if (end === undefined) return false
+    const body = this.#pending.slice(0, end)
+    const after = end + (close?.length ?? 0)
+    const rest = this.#pending.slice(after)
+    this.#state = { kind: 'text' }
+    this.#pending = rest
+    this.#finishCall(opened, body, close ?? '', parts)
+    return true
+  }
+
+  #indexOfClose(close: string): number | undefined {
+    const at = this.#pending.indexOf(close)
+    return at < 0 ? undefined : at
+  }
+
+  #beginCall(opened: string, rest: string): void {
+    this.#state = { kind: 'call', opened, extent: new JsonExtent() }
+    this.#pending = rest
+  }
+
+  #finishCall(opened: string, body: string, closed: string, parts: ParsedPart[]): void {
+    const calls = this.#syntax.parse(body)
+    if (calls !== undefined) {
+      for (const call of calls) parts.push({ kind: 'call', call })
+      return
+    }
+    this.#isAtBeginning = false
+    parts.push({ kind: 'text', text: opened + body + closed })
+  }
+
+  #release(held: number, parts: ParsedPart[]): void {
+    const safe = this.#pending.length - held
+    parts.push({ kind: 'text', text: this.#pending.slice(0, safe) })
+    this.#pending = this.#pending.slice(safe)
+  }
+}
+
+/** Neighbouring texts are one, and empty ones none. */
+function joinTexts(parts: readonly ParsedPart[]): ParsedPart[] {
+  const joined: ParsedPart[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if (part.kind === 'text' && part.text === '') continue
+    if (part.kind === 'text' && last?.kind === 'text') {
+      joined[joined.length - 1] = { kind: 'text', text: last.text + part.text }
+    } else joined.push(part)
+  }
+  return joined
+}

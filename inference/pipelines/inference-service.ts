@@ -1,0 +1,115 @@
+// Everything the API can ask for, in one object.
+
+import type { ModelCatalog, SkippedModel } from '../models/model-catalog.ts'
+import { FOLDER_BY_KIND } from '../models/model-catalog.ts'
+import type { ModelFleet } from '../models/model-fleet.ts'
+import { MODEL_KINDS } from '../models/model-spec.ts'
+import type { ModelKind, RecognizerCapability } from '../models/model-spec.ts'
+import type { ChunkService } from './chunk/chunk-service.ts'
+import type { EmbedService } from './embed/embed-service.ts'
+import type { GenerateService } from './generate/generate-service.ts'
+import type { RecognizeService } from './recognize/recognize-service.ts'
+import type { RerankService } from './rerank/rerank-service.ts'
+import type { RewriteService } from './rewrite/rewrite-service.ts'
+
+export interface InferenceServiceParts {
+  readonly catalog: ModelCatalog
+  readonly fleet: ModelFleet
+  readonly version: VersionInfo
+  readonly embed: EmbedService
+  readonly chunk: ChunkService
+  readonly rerank: RerankService
+  readonly generate: GenerateService
+  readonly recognize: RecognizeService
+  readonly rewrite: RewriteService
+}
+
+export interface VersionInfo {
+  readonly version: string
+  readonly gitCommit: string
+  /** ISO 8601. */
+  readonly buildTime: string
+  /** Of what runs the server. */
+  readonly runtimeVersion: string
+}
+
+export interface LoadedModelState {
+  readonly model: string
+  readonly kind: ModelKind
+  readonly workers: number
+  /** Of an embedder's vectors. */
+  readonly dimension?: number
+}
+
+export interface Readiness {
+  readonly isReady: boolean
+  /** By the folder of the kind. Built-in models count. */
+  readonly modelCounts: Readonly<Record<string, number>>
+  readonly loaded: readonly LoadedModelState[]
+  readonly skipped: readonly SkippedModel[]
+}
+
+export class InferenceService {
+  readonly embed: EmbedService
+  readonly chunk: ChunkService
+  readonly rerank: RerankService
+  readonly generate: GenerateService
+  readonly recognize: RecognizeService
+  readonly rewrite: RewriteService
+  readonly version: VersionInfo
+  readonly #catalog: ModelCatalog
+  readonly #fleet: ModelFleet
+  #isStopping = false
+
+  constructor(parts: InferenceServiceParts) {
+    this.embed = parts.embed
+    this.chunk = parts.chunk
+    this.rerank = parts.rerank
+    this.generate = parts.generate
+    this.recognize = parts.recognize
+    this.rewrite = parts.rewrite
+    this.version = parts.version
+    this.#catalog = parts.catalog
+    this.#fleet = parts.fleet
+  }
+
+  /** From now on not ready: whoever sends requests here should look elsewhere. */
+  beginStopping(): void {
+    this.#isStopping = true
+  }
+
+  namesOf(kind: ModelKind): string[] {
+    if (kind === 'embedder') return this.embed.modelNames()
+    if (kind === 'chunker') return this.chunk.modelNames()
+    return this.#catalog.ofKind(kind).map(({ name }) => name)
+  }
+
+  recognizerCapabilities(): ReadonlyMap<string, readonly RecognizerCapability[]> {
+    const specs = this.#catalog.ofKind('recognizer')
+    return new Map(
+      specs.flatMap((spec) =>
+        spec.kind === 'recognizer' ? [[spec.name, spec.capabilities] as const] : [],
+      ),
+    )
+  }
+
+  readiness(): Readiness {
+    const counts = MODEL_KINDS.map((kind) => [FOLDER_BY_KIND[kind], this.namesOf(kind).length])
+    return {
+      isReady: this.#fleet.isUp && !this.#isStopping,
+      modelCounts: Object.fromEntries(counts),
+      loaded: this.#fleet.loadedModels().map(({ spec, workers, info }) => ({
+        model: spec.name,
+        kind: spec.kind,
+        workers,
+        ...dimensionOf(info),
+      })),
+      skipped: this.#catalog.skipped,
+    }
+  }
+}
+
+function dimensionOf(info: unknown): { readonly dimension?: number } {
+  if (typeof info !== 'object' || info === null || !('dimension' in info)) return {}
+  return typeof info.dimension === 'number' ? { dimension: info.dimension } : {}
+}

@@ -1,0 +1,64 @@
+// What the services of all tasks have in common: who is asked for, and how the fleet is asked.
+
+import { ServiceError } from '../../lib/errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { ResultSource } from '../batching/shared-results.ts'
+import { FOLDER_BY_KIND } from '../models/model-catalog.ts'
+import type { ModelCatalog } from '../models/model-catalog.ts'
+import type { FleetRequest, ModelFleet } from '../models/model-fleet.ts'
+import type { ModelKind, SpecOf } from '../models/model-spec.ts'
+import type { ItemOutcome } from './model-runner.ts'
+
+/** What every service is built from. */
+export interface ServiceParts {
+  readonly catalog: ModelCatalog
+  readonly fleet: ModelFleet
+  readonly clock: Clock
+  readonly cacheBytesMax: number
+  /** Hears where each item's result came from. */
+  readonly onSource: (task: string, source: ResultSource) => void
+  /** A number for each request that no other has. */
+  readonly nextRequestId: () => number
+}
+
+export const RESULT_TTL_MS = 120_000
+
+/** What a client may say about any request. */
+export interface RequestOptions {
+  readonly keepAliveMs?: number | undefined
+  readonly signal: AbortSignal
+}
+
+/** Refuses an unknown name with NOT_FOUND, and any with UNAVAILABLE where no model of the kind is. */
+export function requireModel<Kind extends ModelKind>(
+  catalog: ModelCatalog,
+  kind: Kind,
+  name: string,
+): SpecOf<Kind> {
+  const spec = catalog.find(kind, name)
+  if (spec !== undefined) return spec
+  if (catalog.ofKind(kind).length === 0) {
+    const message = `no models are configured for this; add one to MODELS_DIR/${FOLDER_BY_KIND[kind]}`
+    throw new ServiceError('UNAVAILABLE', message)
+  }
+  const shown = JSON.stringify(name.slice(0, SHOWN_NAME_LENGTH_MAX))
+  throw new ServiceError(
+    'NOT_FOUND',
+    `model not found: ${shown}; GET /api/models lists what there is`,
+  )
+}
+
+const SHOWN_NAME_LENGTH_MAX = 200
+
+export function fleetRequest(
+  { nextRequestId }: ServiceParts,
+  { keepAliveMs }: RequestOptions,
+): FleetRequest {
+  return keepAliveMs === undefined ? { id: nextRequestId() } : { id: nextRequestId(), keepAliveMs }
+}
+
+/** The result, or the refusal as the error it stands for. */
+export function resultOf<Result>(outcome: ItemOutcome<Result>): Result {
+  if (outcome.kind === 'done') return outcome.result
+  throw new ServiceError(outcome.code, outcome.message)
+}

@@ -1,0 +1,141 @@
+import { ServiceError } from '../../../lib/errors.ts'
+import type { GlinerFinding, GlinerModel } from './gliner-model.ts'
+import type { Entity, RecognizeItem, RecognizeResult, Relation } from './recognize-item.ts'
+import { selectSpans } from './span-selection.ts'
+import type { SpanCandidate } from './span-selection.ts'
+
+/** As models for several tasks are trained: relations are asked for by this, and by such labels. */
+const RELATION_PREFIX = 'Extract relationships between entities from the text:'
+const RELATION_MARK = ' <> '
+const UNKNOWN_LABEL = 'ENTITY'
+
+/** Recognizes entities and relations of texts that are asked for the same labels. */
+export async function recognizeByLabels(
+  model: GlinerModel,
+  items: readonly RecognizeItem[],
+  signal: AbortSignal,
+): Promise<RecognizeResult[]> {
+  const labels = labelsOf(model, items[0])
+  const texts = items.map(({ text }) => text)
+  const { threshold, flat, multiLabel } = model.settings
+  const findings = await model.find({ texts, labels, prefix: '', threshold }, signal)
+  const results: RecognizeResult[] = []
+  for (const [index, item] of items.entries()) {
+    const finding = findings[index] ?? { words: [], candidates: [] }
+    const entities = selectSpans(finding.candidates, { flat, multiLabel }).map((span) =>
+      entityOf(item.text, { finding, span, label: labels[span.label] ?? UNKNOWN_LABEL }),
+    )
+    const relations = await findRelations(model, { item, entities }, signal)
+    results.push({ entities, relations })
+  }
+  return results
+}
+
+function labelsOf(model: GlinerModel, item: RecognizeItem | undefined): string[] {
+  const given = item?.labels ?? []
+  const labels = [...new Set(given.length > 0 ? given : model.settings.defaultLabels)]
+  if (labels.length > 0) return labels
+  throw new ServiceError('INVALID_ARGUMENT', 'labels are required: the model has none of its own')
+}
+
+interface SpanOfText {
+  readonly finding: GlinerFinding
+  readonly span: SpanCandidate
+  readonly label: string
+}
+
+function entityOf(text: string, { finding, span, label }: SpanOfText): Entity {
+  const start = finding.words[span.firstWord]?.start ?? 0
+  const end = finding.words[span.lastWord]?.end ?? start
+  return { text: text.slice(start, end), label, start, end, score: span.score }
+}
+
+interface RelationQuestion {
+  readonly head: Entity
+  readonly relation: string
+  /** What the model is asked for: it answers with the tails. */
+  readonly label: string
+}
+
+interface EntitiesOfItem {
+  readonly item: RecognizeItem
+  readonly entities: readonly Entity[]
+}
+
+async function findRelations(
+  model: GlinerModel,
+  found: EntitiesOfItem,
+  signal: AbortSignal,
+): Promise<Relation[]> {
+  const relations: Relation[] = []
+  for (const questions of groupQuestions(model, buildQuestions(found.item, found.entities))) {
+    const labels = questions.map(({ label }) => label)
+    const threshold = model.settings.relationThreshold
+    const query = { texts: [found.item.text], labels, prefix: RELATION_PREFIX, threshold }
+    const [finding] = await model.find(query, signal)
+    if (finding === undefined) continue
+    for (const [index, question] of questions.entries()) {
+      const candidates = finding.candidates.filter(({ label }) => label === index)
+      relations.push(...relationsOf(question, { ...finding, candidates }, found))
+    }
+  }
+  return relations
+}
+
+/** What is found is the tail: an entity that is known, or one by itself. */
+function relationsOf(
+  { head, relation }: RelationQuestion,
+  finding: GlinerFinding,
+  { item, entities }: EntitiesOfItem,
+): Relation[] {
+  return selectSpans(finding.candidates, { flat: true, multiLabel: false })
+    .map((span) => entityOf(item.text, { finding, span, label: UNKNOWN_LABEL }))
+    .map((hit) => ({
+      head,
+      tail: entities.find((entity) => overlaps(entity, hit)) ?? hit,
+      label: relation,
+      score: hit.score,
+    }))
+    .filter(({ tail }) => tail.text !== head.text)
+}
+
+/** An entity that is named several times is asked for once. */
+function buildQuestions(
+  { relationLabels }: RecognizeItem,
+  entities: readonly Entity[],
+): RelationQuestion[] {
+  const heads = new Map(entities.toReversed().map((entity) => [entity.text, entity]))
+  const inOrder = entities.filter((entity) => heads.get(entity.text) === entity)
+  return inOrder.flatMap((head) =>
+    [...new Set(relationLabels)].map((relation) => ({
+      head,
+      relation,
+      label: `${head.text}${RELATION_MARK}${relation}`,
+    })),
+  )
+}
+
+/** As many questions at once as leave room for the text. */
+function groupQuestions(
+  model: GlinerModel,
+  questions: readonly RelationQuestion[],
+): RelationQuestion[][] {
+  // Half of the room, because the prefix takes some of it too.
+  const tokensMax = model.labelTokensMax / 2
+  const groups: RelationQuestion[][] = []
+  let tokens = Infinity
+  for (const question of questions) {
+    const added = model.labelTokens(question.label)
+    if (tokens + added > tokensMax) {
+      groups.push([])
+      tokens = 0
+    }
+    groups.at(-1)?.push(question)
+    tokens += added
+  }
+  return groups
+}
+
+function overlaps(left: Entity, right: Entity): boolean {
+  return left.start < right.end && right.start < left.end
+}

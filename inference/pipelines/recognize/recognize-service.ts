@@ -1,0 +1,98 @@
+import { must } from '../../../lib/assert.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { ResultCache } from '../../batching/result-cache.ts'
+import { SharedResults, resultKey } from '../../batching/shared-results.ts'
+import type { StartedRun } from '../../batching/shared-results.ts'
+import type { FleetRequest } from '../../models/model-fleet.ts'
+import type { RecognizerSpec } from '../../models/model-spec.ts'
+import type { ItemOutcome } from '../model-runner.ts'
+import { RESULT_TTL_MS, fleetRequest, requireModel, resultOf } from '../model-requests.ts'
+import type { RequestOptions, ServiceParts } from '../model-requests.ts'
+import { costOfRecognizeItem } from './recognize-item.ts'
+import type { RecognizeItem, RecognizeResult } from './recognize-item.ts'
+
+export interface RecognizeRequest extends RequestOptions {
+  readonly model: string
+  readonly texts: readonly string[]
+  /** What to look for; empty: all labels that the model has of its own. */
+  readonly labels: readonly string[]
+  readonly relationLabels: readonly string[]
+}
+
+export interface RecognizeAnswer {
+  readonly model: string
+  /** One for each text, in order. */
+  readonly results: readonly RecognizeResult[]
+  readonly hasRelations: boolean
+}
+
+/** What an entity takes beside its text, and a relation beside its entities. */
+const ENTITY_BYTES = 120
+
+export class RecognizeService {
+  readonly #parts: ServiceParts
+  readonly #results: SharedResults<RecognizeResult>
+
+  constructor(parts: ServiceParts) {
+    this.#parts = parts
+    const cache = new ResultCache<RecognizeResult>({
+      clock: parts.clock,
+      ttlMs: RESULT_TTL_MS,
+      bytesMax: parts.cacheBytesMax,
+      bytesOf: bytesOfResult,
+    })
+    this.#results = new SharedResults(cache, (source) => parts.onSource('recognize', source))
+  }
+
+  async recognize(request: RecognizeRequest): Promise<RecognizeAnswer> {
+    const { texts, signal } = request
+    const spec = requireModel(this.#parts.catalog, 'recognizer', request.model)
+    checkCapabilities(spec, request)
+    const labels = [...new Set(request.labels)]
+    const relationLabels = [...new Set(request.relationLabels)]
+    const asked = fleetRequest(this.#parts, request)
+    const labelKey = JSON.stringify([labels, relationLabels])
+    const found = await this.#results.getMany(
+      texts.map((text) => resultKey([spec.name, labelKey, text])),
+      (index) => {
+        const text = must(texts[index], 'a text for each key')
+        return this.#start(spec, { text, labels, relationLabels }, asked)
+      },
+      signal,
+    )
+    const isExtractor = spec.model.type === 'rebel'
+    return {
+      model: spec.name,
+      results: found.map(({ value }) => value),
+      hasRelations: isExtractor || relationLabels.length > 0,
+    }
+  }
+
+  /** Items share a batch only if they look for the same: the labels are part of the input. */
+  #start(
+    spec: RecognizerSpec,
+    item: RecognizeItem,
+    asked: FleetRequest,
+  ): StartedRun<RecognizeResult> {
+    const group = JSON.stringify([item.labels, item.relationLabels])
+    const sent = { item, cost: costOfRecognizeItem(item), group }
+    const run = this.#parts.fleet.submit<ItemOutcome<RecognizeResult>>(spec, sent, asked)
+    return { promise: run.promise.then(resultOf), cancel: run.cancel }
+  }
+}
+
+function checkCapabilities(
+  { name, capabilities, model }: RecognizerSpec,
+  { relationLabels }: RecognizeRequest,
+): void {
+  const takesRelationLabels = capabilities.includes('relations') && model.type !== 'rebel'
+  if (relationLabels.length > 0 && !takesRelationLabels) {
+    const message = `relation_labels: model ${name} cannot be told which relations to find`
+    throw new ServiceError('INVALID_ARGUMENT', message)
+  }
+}
+
+function bytesOfResult({ entities, relations }: RecognizeResult): number {
+  const chars = entities.reduce((sum, { text, label }) => sum + text.length + label.length, 0)
+  return 2 * chars + (entities.length + 3 * relations.length) * ENTITY_BYTES
+}

@@ -1,0 +1,54 @@
+import type { RerankerSpec } from '../../models/model-spec.ts'
+import type { GraphSession } from '../../runtime/graph-session.ts'
+import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
+import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
+import { sigmoid } from '../probabilities.ts'
+import { runRows } from '../row-outputs.ts'
+import type { RerankItem, RerankResult } from './rerank-item.ts'
+
+/** A cross-encoder reads both texts at once; its logit says how well they go together. */
+export async function openRerankRunner(
+  parts: RunnerParts<RerankerSpec>,
+): Promise<ModelRunner<RerankItem, RerankResult>> {
+  return new RerankRunner(parts, await parts.openSession(parts.spec.graphFile))
+}
+
+class RerankRunner implements ModelRunner<RerankItem, RerankResult> {
+  readonly #session: GraphSession
+  readonly #tokenizer: TokenizerHandle
+  readonly #maxTokens: number
+
+  constructor({ spec, tokenizer }: RunnerParts<RerankerSpec>, session: GraphSession) {
+    this.#session = session
+    this.#tokenizer = tokenizer
+    this.#maxTokens = spec.maxTokens
+  }
+
+  async run(
+    items: readonly RerankItem[],
+    signal: AbortSignal,
+  ): Promise<readonly ItemOutcome<RerankResult>[]> {
+    const encodings = items.map(({ query, document }) =>
+      this.#tokenizer.encodePair(
+        { first: query, second: document },
+        { maxTokens: this.#maxTokens },
+      ),
+    )
+    const rows = await runRows(this.#session, encodings, this.#tokenizer, signal)
+    return rows.map(({ values }) => ({ kind: 'done', result: scoreOfLogits(values) }))
+  }
+
+  dispose(): Promise<void> {
+    return this.#session.release()
+  }
+}
+
+/**
+ * Of two labels the second one means "goes together", and the sigmoid of their difference is its
+ * softmax. Of any other number of labels the first one counts.
+ */
+export function scoreOfLogits(logits: Float32Array): RerankResult {
+  const [first = 0, second = 0] = logits
+  const rawScore = logits.length === 2 ? second - first : first
+  return { score: sigmoid(rawScore), rawScore }
+}

@@ -1,0 +1,84 @@
+import { ServiceError } from '../../lib/errors.ts'
+import type { GraphSession } from '../runtime/graph-session.ts'
+import { buildTokenWindows } from '../text/token-windows.ts'
+import type { TokenWindow } from '../text/token-windows.ts'
+import type { Encoding, TokenizerHandle } from '../text/tokenizer-handle.ts'
+import { runRows } from './row-outputs.ts'
+import type { RowOutput } from './row-outputs.ts'
+import { groupForRuns } from './run-groups.ts'
+
+/** Of each token of a text, a logit for each label. */
+export interface TokenLogits {
+  readonly labelCount: number
+  /** Row-major: token, label. */
+  readonly values: Float32Array
+}
+
+export interface TokenClassifier {
+  readonly session: GraphSession
+  readonly tokenizer: TokenizerHandle
+  readonly maxTokens: number
+}
+
+interface Job {
+  readonly text: number
+  readonly window: TokenWindow
+  readonly encoding: Encoding
+}
+
+/** Classifies the tokens of texts of any length, given without special tokens. */
+export async function classifyTokens(
+  classifier: TokenClassifier,
+  texts: readonly (readonly number[])[],
+  signal: AbortSignal,
+): Promise<TokenLogits[]> {
+  const { session, tokenizer, maxTokens } = classifier
+  const room = maxTokens - tokenizer.specialCount('single')
+  const jobs = texts.flatMap((ids, text) =>
+    buildTokenWindows(ids.length, room).map((window): Job => {
+      const encoding = tokenizer.wrap(ids.slice(window.start, window.end))
+      return { text, window, encoding }
+    }),
+  )
+  const results = texts.map((): TokenLogits => ({ labelCount: 0, values: new Float32Array() }))
+  for (const group of groupForRuns(jobs, ({ encoding }) => encoding.ids.length)) {
+    const encodings = group.map(({ encoding }) => encoding)
+    const rows = await runRows(session, encodings, tokenizer, signal)
+    for (const [index, row] of rows.entries()) {
+      const job = group[index]
+      if (job === undefined) continue
+      const count = texts[job.text]?.length ?? 0
+      const offset = row.leadingPadding + tokenizer.leadingSpecialCount()
+      results[job.text] = addWindow(results[job.text], { count, job, row, offset })
+    }
+  }
+  return results
+}
+
+interface WindowResult {
+  /** Tokens of the whole text. */
+  readonly count: number
+  readonly job: Job
+  readonly row: RowOutput
+  /** Where the window's first token stands in the row. */
+  readonly offset: number
+}
+
+function addWindow(
+  result: TokenLogits | undefined,
+  { count, job, row, offset }: WindowResult,
+): TokenLogits {
+  const labelCount = row.dims[1]
+  if (row.dims.length !== 2 || labelCount === undefined) {
+    throw new ServiceError('INFERENCE_FAILED', 'the graph does not answer logits for each token')
+  }
+  const values =
+    result === undefined || result.labelCount === 0
+      ? new Float32Array(count * labelCount)
+      : result.values
+  const { start, ownedStart, ownedEnd } = job.window
+  const from = (offset + ownedStart - start) * labelCount
+  const length = (ownedEnd - ownedStart) * labelCount
+  values.set(row.values.subarray(from, from + length), ownedStart * labelCount)
+  return { labelCount, values }
+}

@@ -1,0 +1,91 @@
+// The tensors that a graph wants to be fed with token ids, in the types and under the names it declares.
+
+import { ServiceError } from '../../lib/errors.ts'
+import type { GraphSlot, GraphTensor } from './graph-session.ts'
+
+export interface TokenEncoding {
+  readonly ids: readonly number[]
+  readonly typeIds: readonly number[]
+}
+
+export interface PaddingRule {
+  readonly padId: number
+  readonly paddingSide: 'left' | 'right'
+}
+
+/**
+ * One row for each encoding, padded to the longest. Feeds those of `input_ids`, `attention_mask`,
+ * `token_type_ids` and `position_ids` that the graph declares, and an empty past where it declares
+ * one; other inputs are the caller's.
+ */
+export function buildTokenFeeds(
+  inputs: readonly GraphSlot[],
+  encodings: readonly TokenEncoding[],
+  padding: PaddingRule,
+): Record<string, GraphTensor> {
+  const width = Math.max(1, ...encodings.map(({ ids }) => ids.length))
+  const feeds: Record<string, GraphTensor> = {}
+  for (const slot of inputs) {
+    if (slot.name.startsWith(PAST_PREFIX)) feeds[slot.name] = emptyPast(slot, encodings.length)
+    const source = SOURCE_BY_INPUT.get(slot.name)
+    if (source === undefined) continue
+    const values = new Int32Array(encodings.length * width)
+    if (slot.name === 'input_ids') values.fill(padding.padId)
+    encodings.forEach((encoding, row) => {
+      const free = padding.paddingSide === 'left' ? width - encoding.ids.length : 0
+      const start = row * width + free
+      for (let i = 0; i < encoding.ids.length; i++) values[start + i] = source(encoding, i)
+    })
+    feeds[slot.name] = integerTensor(slot, [encodings.length, width], values)
+  }
+  return feeds
+}
+
+const PAST_PREFIX = 'past_key_values.'
+
+/** [rows, heads, 0, head size]: a decoder that embeds has seen nothing yet. */
+function emptyPast(slot: GraphSlot, rows: number): GraphTensor {
+  const [, heads = 1, , size = 1] = slot.dims
+  return floatTensor(slot, [rows, heads, 0, size], new Float32Array(0))
+}
+
+type Source = (encoding: TokenEncoding, index: number) => number
+
+const SOURCE_BY_INPUT: ReadonlyMap<string, Source> = new Map([
+  ['input_ids', ({ ids }: TokenEncoding, i: number) => ids[i] ?? 0],
+  ['attention_mask', () => 1],
+  ['token_type_ids', ({ typeIds }: TokenEncoding, i: number) => typeIds[i] ?? 0],
+  ['position_ids', (_encoding: TokenEncoding, i: number) => i],
+])
+
+export function integerTensor(
+  { name, type }: GraphSlot,
+  dims: readonly number[],
+  values: ArrayLike<number>,
+): GraphTensor {
+  if (type === 'int64') return { type, dims, data: BigInt64Array.from(values, BigInt) }
+  if (type === 'int32') return { type, dims, data: Int32Array.from(values) }
+  throw new ServiceError('UNAVAILABLE', `the graph's input ${name} takes ${type}, not integers`)
+}
+
+export function floatTensor(
+  { name, type }: GraphSlot,
+  dims: readonly number[],
+  values: Float32Array,
+): GraphTensor {
+  if (type === 'float32') return { type, dims, data: values }
+  if (type === 'float16') {
+    return { type, dims, data: new Uint16Array(Float16Array.from(values).buffer) }
+  }
+  throw new ServiceError('UNAVAILABLE', `the graph's input ${name} takes ${type}, not floats`)
+}
+
+/** A tensor's numbers, whatever the width of its floats. */
+export function floatsOf(tensor: GraphTensor): Float32Array {
+  if (tensor.type === 'float32') return tensor.data
+  if (tensor.type !== 'float16') {
+    throw new ServiceError('INFERENCE_FAILED', `the graph answered ${tensor.type}, not floats`)
+  }
+  const halves = new Float16Array(tensor.data.buffer, tensor.data.byteOffset, tensor.data.length)
+  return Float32Array.from(halves)
+}

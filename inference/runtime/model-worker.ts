@@ -1,0 +1,236 @@
+// One worker as the server sees it: calls with answers, and a life of its own.
+//
+//   starting ──ready──► up ──hangs──► ending ──exit──► down ──backoff──► starting
+//   starting, up ──exit──► down
+//   any of them ──close──► closed
+//
+// Invariants:
+//   M1  Calls go to a worker that is up, and each is settled: answered, refused, or UNAVAILABLE
+//       when the worker ended under it.
+//   M2  A call that exceeds its time ends the worker if it can be ended; in a thread it is waited for,
+//       because ending a thread inside the runtime would abort the server.
+
+import { assert } from '../../lib/assert.ts'
+import { backoffDelayMs } from '../../lib/backoff.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Env } from '../../lib/env.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Random } from '../../lib/random.ts'
+import { openWorkerChannel } from './worker-channel.ts'
+import type { Isolation, WorkerChannel } from './worker-channel.ts'
+import { receivedError } from './worker-protocol.ts'
+import type { FromWorker, ToWorker } from './worker-protocol.ts'
+
+const RESTART = { baseMs: 200, capMs: 30_000, retriesMax: Number.POSITIVE_INFINITY }
+
+export interface ModelWorkerOptions {
+  readonly entry: URL
+  readonly isolation: Isolation
+  readonly environment: Env
+  /** Cores that one graph run may use. */
+  readonly threads: number
+  /** A load or a batch that takes longer counts as hanging. */
+  readonly callTimeoutMs: number
+  readonly closeDeadlineMs: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+export interface WorkerListener {
+  /** The worker takes calls; it has no models. */
+  onUp(): void
+  /** It takes none, and its models are gone. */
+  onDown(reason: string): void
+}
+
+interface Pending {
+  readonly resolve: (answer: never) => void
+  readonly reject: (error: ServiceError) => void
+  readonly emit?: (event: never) => void
+  readonly timer: AbortController
+}
+
+/** A call without its number. */
+type Asked = Omit<Extract<ToWorker, { readonly kind: 'load' }>, 'call'> | Unnumbered
+type Unnumbered =
+  | Omit<Extract<ToWorker, { readonly kind: 'unload' }>, 'call'>
+  | Omit<Extract<ToWorker, { readonly kind: 'run' }>, 'call'>
+  | Omit<Extract<ToWorker, { readonly kind: 'start' }>, 'call'>
+
+type State = 'starting' | 'up' | 'ending' | 'down' | 'closed'
+
+export class ModelWorker {
+  readonly #options: ModelWorkerOptions
+  readonly #listener: WorkerListener
+  readonly #pending = new Map<number, Pending>()
+  readonly #stop = new AbortController()
+  readonly #ended = Promise.withResolvers<void>()
+  #channel: WorkerChannel
+  #state: State = 'starting'
+  #nextCall = 1
+  /** Ends since the last time that a call was answered. */
+  #failures = 0
+
+  constructor(options: ModelWorkerOptions, listener: WorkerListener) {
+    this.#options = options
+    this.#listener = listener
+    this.#channel = this.#open()
+  }
+
+  get isUp(): boolean {
+    return this.#state === 'up'
+  }
+
+  /** Resolves to what the opened model says about itself. */
+  load<Info>(model: number, spec: unknown): Promise<Info> {
+    return this.#call<Info>({ kind: 'load', model, spec })
+  }
+
+  unload(model: number): Promise<void> {
+    return this.#call<void>({ kind: 'unload', model })
+  }
+
+  /** Outcomes are of the type that the model's runner gives them. */
+  run(model: number, items: readonly unknown[], signal: AbortSignal): Promise<readonly never[]> {
+    return this.#call<readonly never[]>({ kind: 'run', model, items }, { signal })
+  }
+
+  /** A stream may take as long as its client listens. */
+  start<End>(
+    model: number,
+    request: unknown,
+    { emit, signal }: { readonly emit: (event: never) => void; readonly signal: AbortSignal },
+  ): Promise<End> {
+    return this.#call<End>({ kind: 'start', model, request }, { emit, signal })
+  }
+
+  /** Waits for running calls within the deadline. */
+  async close(): Promise<void> {
+    const { clock, closeDeadlineMs } = this.#options
+    if (this.#state === 'closed') return this.#ended.promise
+    const wasDown = this.#state === 'down'
+    this.#state = 'closed'
+    this.#stop.abort()
+    if (wasDown) return this.#ended.resolve()
+    this.#channel.send({ kind: 'quit' })
+    const inTime = new AbortController()
+    const late = clock.sleep(closeDeadlineMs, inTime.signal).then(
+      () => this.#channel.kill(),
+      () => undefined, // it ended in time
+    )
+    await this.#ended.promise
+    inTime.abort()
+    await late
+  }
+
+  /** For tests: ends the worker as a native crash would. */
+  crash(): void {
+    this.#channel.kill()
+  }
+
+  #open(): WorkerChannel {
+    const { entry, isolation, environment, threads } = this.#options
+    return openWorkerChannel(
+      { entry, isolation, environment, settings: { threads } },
+      {
+        onMessage: (message) => this.#receive(message),
+        onExit: (reason) => this.#onExit(reason),
+      },
+    )
+  }
+
+  #call<Answer>(
+    asked: Asked,
+    { emit, signal }: { emit?: (event: never) => void; signal?: AbortSignal } = {},
+  ): Promise<Answer> {
+    if (this.#state !== 'up') return Promise.reject(new WorkerEndedError('it is not up'))
+    const call = this.#nextCall++
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const timer = new AbortController()
+    const pending = { resolve, reject, timer }
+    this.#pending.set(call, emit === undefined ? pending : { ...pending, emit })
+    if (asked.kind !== 'start') this.#watch(call, asked.kind, timer.signal)
+    signal?.addEventListener('abort', () => this.#cancel(call), { signal: timer.signal })
+    this.#channel.send({ ...asked, call })
+    if (signal?.aborted === true) this.#cancel(call)
+    return promise
+  }
+
+  #cancel(call: number): void {
+    if (this.#pending.has(call)) this.#channel.send({ kind: 'cancel', call })
+  }
+
+  #watch(call: number, kind: Asked['kind'], settled: AbortSignal): void {
+    const { clock, callTimeoutMs, log } = this.#options
+    void clock.sleep(callTimeoutMs, settled).then(
+      () => {
+        log.error('inference worker hangs', { call: kind, timeoutMs: callTimeoutMs })
+        this.#settle(call)?.reject(
+          new ServiceError('DEADLINE_EXCEEDED', `the model took longer than ${callTimeoutMs} ms`),
+        )
+        if (this.#channel.kill() && this.#state === 'up') this.#state = 'ending'
+      },
+      () => undefined, // settled in time
+    )
+  }
+
+  #receive(message: FromWorker<never>): void {
+    switch (message.kind) {
+      case 'ready':
+        if (this.#state !== 'starting') return
+        this.#state = 'up'
+        this.#listener.onUp()
+        return
+      case 'event':
+        this.#pending.get(message.call)?.emit?.(message.event)
+        return
+      case 'answer':
+        this.#failures = 0
+        this.#settle(message.call)?.resolve(message.answer)
+        return
+      case 'refusal':
+        this.#settle(message.call)?.reject(receivedError(message.error))
+    }
+  }
+
+  #settle(call: number): Pending | undefined {
+    const pending = this.#pending.get(call)
+    this.#pending.delete(call)
+    pending?.timer.abort()
+    return pending
+  }
+
+  #onExit(reason: string): void {
+    const isClosed = this.#state === 'closed'
+    const lost = new WorkerEndedError(reason)
+    for (const call of this.#pending.keys()) this.#settle(call)?.reject(lost)
+    if (isClosed) return this.#ended.resolve()
+    assert(this.#state !== 'down', 'a worker ends once')
+    this.#state = 'down'
+    this.#options.log.error('inference worker ended', { reason, failures: this.#failures })
+    this.#listener.onDown(reason)
+    void this.#restart()
+  }
+
+  async #restart(): Promise<void> {
+    const { clock, random } = this.#options
+    const delayMs = backoffDelayMs(RESTART, this.#failures, random)
+    this.#failures += 1
+    try {
+      await clock.sleep(delayMs, this.#stop.signal)
+    } catch {
+      return // closed meanwhile
+    }
+    this.#state = 'starting'
+    this.#channel = this.#open()
+  }
+}
+
+/** The call was lost with its worker, through whosever fault. */
+export class WorkerEndedError extends ServiceError {
+  constructor(reason: string) {
+    super('UNAVAILABLE', `the worker of this model ended (${reason}); try again`)
+  }
+}

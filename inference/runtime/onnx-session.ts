@@ -1,0 +1,141 @@
+// The only file that knows onnxruntime-node.
+
+import { InferenceSession, Tensor } from 'onnxruntime-node'
+import { assert } from '../../lib/assert.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import type { GraphSession, GraphSlot, GraphTensor, TensorType } from './graph-session.ts'
+
+export interface SessionOptions {
+  /** Cores that one run may use. */
+  readonly threads: number
+  /** Shapes that grow at every run (generation) make memory patterns a waste. */
+  readonly growingShapes?: boolean
+}
+
+/** By path, not from bytes: weights beside the graph are found, and nothing is copied. */
+export async function openOnnxSession(
+  file: string,
+  options: SessionOptions,
+): Promise<GraphSession> {
+  try {
+    return new OnnxSession(await InferenceSession.create(file, nativeOptions(options)))
+  } catch (cause) {
+    throw new ServiceError('UNAVAILABLE', `the graph cannot be loaded: ${reasonOf(cause)}`, {
+      cause,
+    })
+  }
+}
+
+function nativeOptions({ threads, growingShapes = false }: SessionOptions) {
+  return {
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    enableMemPattern: !growingShapes,
+    // Fatal only: whatever else goes wrong is thrown, and reported once, by us.
+    logSeverityLevel: 4,
+    // Threads that spin between runs double the processor time and slow down the neighbours.
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
+  } satisfies InferenceSession.SessionOptions
+}
+
+class OnnxSession implements GraphSession {
+  readonly inputs: readonly GraphSlot[]
+  readonly outputs: readonly GraphSlot[]
+  readonly #session: InferenceSession
+  #isReleased = false
+
+  constructor(session: InferenceSession) {
+    this.#session = session
+    this.inputs = session.inputMetadata.map(slotOf)
+    this.outputs = session.outputMetadata.map(slotOf)
+  }
+
+  async run(
+    feeds: Readonly<Record<string, GraphTensor>>,
+    wanted?: readonly string[],
+  ): Promise<Readonly<Record<string, GraphTensor>>> {
+    assert(!this.#isReleased, 'a released session is not run')
+    const native = Object.fromEntries(
+      Object.entries(feeds).map(([name, tensor]) => [name, nativeTensor(tensor)]),
+    )
+    const fetches = wanted ?? this.outputs.map(({ name }) => name)
+    try {
+      const outputs = await this.#session.run(native, fetches)
+      return Object.fromEntries(fetches.map((name) => [name, graphTensor(outputs[name])]))
+    } catch (cause) {
+      const message = `the graph failed: ${reasonOf(cause)}`
+      throw new ServiceError('INFERENCE_FAILED', message, { cause })
+    }
+  }
+
+  async release(): Promise<void> {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    await this.#session.release()
+  }
+}
+
+function slotOf(metadata: InferenceSession.ValueMetadata): GraphSlot {
+  const { name } = metadata
+  if (!metadata.isTensor) throw new Error(`${name} is not a tensor`)
+  const dims = metadata.shape.map((size) =>
+    typeof size === 'number' && size >= 0 ? size : undefined,
+  )
+  return { name, type: tensorTypeOf(metadata.type), dims }
+}
+
+const TENSOR_TYPES: ReadonlySet<string> = new Set<TensorType>([
+  'float32',
+  'float16',
+  'int64',
+  'int32',
+  'bool',
+  'uint8',
+  'int8',
+])
+
+function isTensorType(type: string): type is TensorType {
+  return TENSOR_TYPES.has(type)
+}
+
+function tensorTypeOf(type: string): TensorType {
+  if (!isTensorType(type)) throw new Error(`tensors of ${type} are not supported`)
+  return type
+}
+
+function nativeTensor({ type, dims, data }: GraphTensor): Tensor {
+  return new Tensor(type, data, dims)
+}
+
+/** The runtime's own class says the same with less precise types. */
+function graphTensor(tensor: Tensor | undefined): GraphTensor {
+  assert(tensor !== undefined, 'a wanted output is answered')
+  const { type, dims, data } = tensor
+  if (type === 'float16') return { type, dims, data: float16Bits(data) }
+  if (data instanceof Float32Array && type === 'float32') return { type, dims, data }
+  if (data instanceof BigInt64Array && type === 'int64') return { type, dims, data }
+  if (data instanceof Int32Array && type === 'int32') return { type, dims, data }
+  if (data instanceof Int8Array && type === 'int8') return { type, dims, data }
+  if (data instanceof Uint8Array && isByteType(type)) return { type, dims, data }
+  throw new ServiceError('INFERENCE_FAILED', `an output of type ${type} is not supported`)
+}
+
+function isByteType(type: string): type is 'bool' | 'uint8' {
+  return type === 'bool' || type === 'uint8'
+}
+
+/** Newer JavaScript engines hand out a Float16Array, older ones the bits. */
+function float16Bits(data: Tensor['data']): Uint16Array {
+  assert(ArrayBuffer.isView(data), 'a tensor of halves is a typed array')
+  return new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2)
+}
+
+const REASON_LENGTH_MAX = 500
+
+/** Without where in the runtime's own source it happened, and never longer than a log line bears. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.replaceAll(/\s+/g, ' ').slice(0, REASON_LENGTH_MAX)
+}

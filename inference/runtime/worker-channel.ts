@@ -1,0 +1,102 @@
+// A worker as something that messages go to and come from. Two ways to have one:
+//
+//   process  a native crash (an abort, a segmentation fault, an exhausted address space) ends that
+//            process alone, and a run that does not end can be killed
+//   thread   messages cost a third, but a native crash ends the server, and so would killing
+//            a thread in the middle of a run
+//
+// See docs/decisions/0009-inference-server.md.
+
+import { fork } from 'node:child_process'
+import { Worker } from 'node:worker_threads'
+import type { Env } from '../../lib/env.ts'
+import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts'
+
+/** Of objects: tokenizers and templates of strangers live there. The largest tokenizers take 1 GiB. */
+const HEAP_MIB_MAX = 2_048
+
+/**
+ * The GNU C library keeps freed memory, unless it was large when it was asked for, and by default it
+ * raises what counts as large with each such block. Held at its first value, a process that has
+ * unloaded a model of 90 MB is back at 96 MiB and not at 210.
+ */
+const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '131072' }
+
+export const ISOLATIONS = ['process', 'thread'] as const
+export type Isolation = (typeof ISOLATIONS)[number]
+
+export interface ChannelListener {
+  onMessage(message: FromWorker<never>): void
+  /** Once, and last. */
+  onExit(reason: string): void
+}
+
+export interface WorkerChannel {
+  send(message: ToWorker): void
+  /** Ends the worker in the middle of what it does; false if this kind of worker cannot be. */
+  kill(): boolean
+}
+
+export interface ChannelOptions {
+  /** The worker's entry file. */
+  readonly entry: URL
+  readonly isolation: Isolation
+  readonly settings: WorkerSettings
+  /** Of worker processes; threads share the server's. */
+  readonly environment: Env
+}
+
+export function openWorkerChannel(
+  options: ChannelOptions,
+  listener: ChannelListener,
+): WorkerChannel {
+  return options.isolation === 'process'
+    ? openProcess(options, listener)
+    : openThread(options, listener)
+}
+
+function openProcess(
+  { entry, settings, environment }: ChannelOptions,
+  listener: ChannelListener,
+): WorkerChannel {
+  const child = fork(entry, [JSON.stringify(settings)], {
+    env: { ...environment, ...ALLOCATOR },
+    execArgv: [`--max-old-space-size=${HEAP_MIB_MAX}`],
+    serialization: 'advanced', // typed arrays arrive as typed arrays
+    // What a crashing library writes is for the log's reader; nothing else writes there.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    // Ctrl-C in a terminal goes to the whole group; the server alone decides when workers end.
+    detached: true,
+  })
+  let isOver = false
+  const end = (reason: string): void => {
+    if (isOver) return
+    isOver = true
+    listener.onExit(reason)
+  }
+  child.on('message', (message: FromWorker<never>) => listener.onMessage(message))
+  child.on('error', (error) => {
+    if (child.pid === undefined) end(`it could not be started: ${error.message}`)
+  })
+  child.on('exit', (code, signal) => end(signal === null ? `exit code ${code}` : signal))
+  return {
+    send: (message) => {
+      // A worker that is gone has its exit told; a message to it is lost like one under way.
+      if (child.connected) child.send(message, () => undefined)
+    },
+    kill: () => child.kill('SIGKILL'),
+  }
+}
+
+function openThread({ entry, settings }: ChannelOptions, listener: ChannelListener): WorkerChannel {
+  const worker = new Worker(entry, {
+    name: 'inference',
+    argv: [JSON.stringify(settings)],
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
+  })
+  let reason = 'it ended'
+  worker.on('message', (message: FromWorker<never>) => listener.onMessage(message))
+  worker.on('error', (error) => (reason = String(error)))
+  worker.on('exit', () => listener.onExit(reason))
+  return { send: (message) => worker.postMessage(message, []), kill: () => false }
+}

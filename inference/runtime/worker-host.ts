@@ -1,0 +1,154 @@
+// A worker from the inside: keeps models and answers calls about them.
+
+import { parentPort } from 'node:worker_threads'
+import { assert, must, unreachable } from '../../lib/assert.ts'
+import { ServiceError, isServiceError } from '../../lib/errors.ts'
+import type { FromWorker, SentError, ToWorker, WorkerSettings } from './worker-protocol.ts'
+
+/** A model as its worker knows it. A model answers batches or streams. */
+export interface ServedModel {
+  /** What the server wants to know about the loaded model. */
+  readonly info: unknown
+  run?(items: readonly never[], signal: AbortSignal): Promise<unknown>
+  start?(request: never, emit: (event: unknown) => void, signal: AbortSignal): Promise<unknown>
+  dispose(): Promise<void>
+}
+
+/** Opens the model that a spec describes; the spec is what the server sent. */
+export type ModelOpener = (spec: never, settings: WorkerSettings) => Promise<ServedModel>
+
+/** Serves the process or thread that this one was started by, until it says `quit` or is gone. */
+export function serveModels(open: ModelOpener): void {
+  const settings: WorkerSettings = JSON.parse(must(process.argv[2], 'the settings of a worker'))
+  const port = connectParent()
+  const host = new WorkerHost(open, settings, port.post)
+  port.listen((message) => {
+    if (message.kind === 'quit') void host.close().then(port.close)
+    else host.handle(message)
+  })
+  port.post({ kind: 'ready' })
+}
+
+interface ParentPort {
+  post(this: void, message: FromWorker): void
+  listen(onMessage: (message: ToWorker<never>) => void): void
+  close(this: void): void
+}
+
+function connectParent(): ParentPort {
+  const port = parentPort
+  if (port !== null) {
+    return {
+      post: (message) => port.postMessage(message),
+      listen: (onMessage) => port.on('message', onMessage),
+      close: () => port.close(),
+    }
+  }
+  // A server that died cannot say quit. Nothing is worth keeping here.
+  process.on('disconnect', () => process.exit(0))
+  // A supervisor may signal a whole group; when this worker ends is the server's to say.
+  process.on('SIGTERM', () => undefined)
+  process.on('SIGINT', () => undefined)
+  return {
+    post: (message) => void process.send?.(message),
+    listen: (onMessage) => process.on('message', onMessage),
+    close: () => process.exit(0),
+  }
+}
+
+type Call = Exclude<ToWorker<never>, { readonly kind: 'quit' | 'cancel' }>
+
+class WorkerHost {
+  readonly #open: ModelOpener
+  readonly #settings: WorkerSettings
+  readonly #post: (message: FromWorker) => void
+  readonly #models = new Map<number, ServedModel>()
+  readonly #running = new Map<number, AbortController>()
+  readonly #ends = new Set<Promise<void>>()
+
+  constructor(open: ModelOpener, settings: WorkerSettings, post: (message: FromWorker) => void) {
+    this.#open = open
+    this.#settings = settings
+    this.#post = post
+  }
+
+  handle(message: Call | Extract<ToWorker<never>, { readonly kind: 'cancel' }>): void {
+    if (message.kind === 'cancel') {
+      this.#running
+        .get(message.call)
+        ?.abort(new ServiceError('CANCELLED', 'the call was cancelled'))
+      return
+    }
+    const end = this.#answer(message).finally(() => this.#ends.delete(end))
+    this.#ends.add(end)
+  }
+
+  async close(): Promise<void> {
+    for (const controller of this.#running.values()) controller.abort()
+    await Promise.all(this.#ends)
+    for (const model of this.#models.values()) await model.dispose()
+  }
+
+  async #answer(message: Call): Promise<void> {
+    const { call } = message
+    const controller = new AbortController()
+    this.#running.set(call, controller)
+    try {
+      const answer = await this.#perform(message, controller.signal)
+      this.#post({ kind: 'answer', call, answer })
+    } catch (error) {
+      this.#post({ kind: 'refusal', call, error: sentError(error) })
+    } finally {
+      this.#running.delete(call)
+    }
+  }
+
+  async #perform(message: Call, signal: AbortSignal): Promise<unknown> {
+    switch (message.kind) {
+      case 'load':
+        return this.#load(message.model, message.spec)
+      case 'unload':
+        return this.#unload(message.model)
+      case 'run': {
+        const model = this.#modelOf(message)
+        assert(model.run !== undefined, 'a model of batches')
+        return model.run(message.items, signal)
+      }
+      case 'start': {
+        const model = this.#modelOf(message)
+        assert(model.start !== undefined, 'a model of streams')
+        const { call } = message
+        return model.start(
+          message.request,
+          (event) => this.#post({ kind: 'event', call, event }),
+          signal,
+        )
+      }
+      default:
+        return unreachable(message)
+    }
+  }
+
+  async #load(id: number, spec: never): Promise<unknown> {
+    const model = await this.#open(spec, this.#settings)
+    this.#models.set(id, model)
+    return model.info
+  }
+
+  async #unload(id: number): Promise<void> {
+    const model = this.#models.get(id)
+    this.#models.delete(id)
+    await model?.dispose()
+  }
+
+  #modelOf({ model }: { readonly model: number }): ServedModel {
+    return must(this.#models.get(model), 'a loaded model')
+  }
+}
+
+/** A worker knows no client: what went wrong unexpectedly is the model's failure on this input. */
+function sentError(error: unknown): SentError {
+  if (isServiceError(error)) return { code: error.code, message: error.message }
+  const text = error instanceof Error ? error.message : String(error)
+  return { code: 'INFERENCE_FAILED', message: `the model failed: ${text}` }
+}

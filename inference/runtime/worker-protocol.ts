@@ -1,0 +1,51 @@
+// What the server and its workers say to each other, over a process's channel or a thread's port.
+//
+// Invariants:
+//   W1  Every call gets exactly one answer or refusal, in any order; after that, nothing.
+//   W2  `cancel` makes a running call end at its next safe point; its answer still comes.
+
+import { ServiceError } from '../../lib/errors.ts'
+import type { ErrorCode } from '../../lib/errors.ts'
+
+/** What is carried is anything where it is sent, and of the type its receiver names where it is read. */
+export type ToWorker<Payload = unknown> =
+  /** Opens the model that `spec` describes; it is called `model` from then on. */
+  | { readonly kind: 'load'; readonly call: number; readonly model: number; readonly spec: Payload }
+  | { readonly kind: 'unload'; readonly call: number; readonly model: number }
+  | {
+      readonly kind: 'run'
+      readonly call: number
+      readonly model: number
+      readonly items: readonly Payload[]
+    }
+  /** A stream: events, then the answer. */
+  | {
+      readonly kind: 'start'
+      readonly call: number
+      readonly model: number
+      readonly request: Payload
+    }
+  | { readonly kind: 'cancel'; readonly call: number }
+  /** Lets running calls end, releases every model, and ends. */
+  | { readonly kind: 'quit' }
+
+export type FromWorker<Payload = unknown> =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'answer'; readonly call: number; readonly answer: Payload }
+  | { readonly kind: 'event'; readonly call: number; readonly event: Payload }
+  | { readonly kind: 'refusal'; readonly call: number; readonly error: SentError }
+
+/** A ServiceError as it is sent: classes do not survive the way. */
+export interface SentError {
+  readonly code: ErrorCode
+  readonly message: string
+}
+
+export function receivedError({ code, message }: SentError): ServiceError {
+  return new ServiceError(code, message)
+}
+
+/** What every worker is told when it starts, as JSON. */
+export interface WorkerSettings {
+  readonly threads: number
+}

@@ -1,0 +1,127 @@
+// Where a tokenizer puts its special tokens, read from the post-processor of tokenizer.json.
+//
+//   single   [CLS] first [SEP]
+//   pair     [CLS] first [SEP] second [SEP]
+//
+// Kept as data, and applied to ids by us: the library's own post-processing knows neither
+// truncation nor a pair whose second text is empty.
+
+import { ServiceError } from '../../lib/errors.ts'
+import { isJsonRecord, isListOf, isText, isWhole } from './json-record.ts'
+import type { JsonRecord } from './json-record.ts'
+
+export type LayoutPart =
+  | { readonly kind: 'special'; readonly id: number; readonly typeId: number }
+  | { readonly kind: 'sequence'; readonly of: 'first' | 'second'; readonly typeId: number }
+
+export interface SpecialLayout {
+  readonly single: readonly LayoutPart[]
+  readonly pair: readonly LayoutPart[]
+}
+
+const FIRST: LayoutPart = { kind: 'sequence', of: 'first', typeId: 0 }
+const BARE: SpecialLayout = {
+  single: [FIRST],
+  pair: [FIRST, { kind: 'sequence', of: 'second', typeId: 1 }],
+}
+
+export function parseSpecialLayout(postProcessor: unknown): SpecialLayout {
+  if (postProcessor === null || postProcessor === undefined) return BARE
+  if (!isJsonRecord(postProcessor)) throw refusal('post_processor must be an object')
+  switch (postProcessor['type']) {
+    case 'ByteLevel':
+      return BARE
+    case 'TemplateProcessing':
+      return parseTemplates(postProcessor)
+    case 'BertProcessing':
+      return buildBertLayout(postProcessor)
+    case 'RobertaProcessing':
+      return buildRobertaLayout(postProcessor)
+    case 'Sequence':
+      return parseSequence(postProcessor)
+    default:
+      throw refusal(`post_processor type ${JSON.stringify(postProcessor['type'])} is not supported`)
+  }
+}
+
+/** ByteLevel members change offsets only, so a sequence is the one member that adds tokens. */
+function parseSequence(sequence: JsonRecord): SpecialLayout {
+  const processors = sequence['processors']
+  if (!isListOf(processors, isJsonRecord)) throw refusal('post_processor.processors is no list')
+  const adding = processors.filter(({ type }) => type !== 'ByteLevel')
+  if (adding.length > 1) throw refusal('two post-processors that add tokens are not supported')
+  const [only] = adding
+  if (only?.['type'] === 'Sequence') throw refusal('nested post-processors are not supported')
+  return parseSpecialLayout(only)
+}
+
+function parseTemplates(processor: JsonRecord): SpecialLayout {
+  const specials = processor['special_tokens']
+  const idsOf = (name: unknown): readonly number[] => {
+    const special = isJsonRecord(specials) && isText(name) ? specials[name] : undefined
+    const ids = isJsonRecord(special) ? special['ids'] : undefined
+    if (!isListOf(ids, isWhole)) throw refusal(`special token ${JSON.stringify(name)} has no ids`)
+    return ids
+  }
+  return {
+    single: parseTemplate(processor['single'], idsOf),
+    pair: parseTemplate(processor['pair'], idsOf),
+  }
+}
+
+function parseTemplate(
+  template: unknown,
+  idsOf: (name: unknown) => readonly number[],
+): LayoutPart[] {
+  if (!isListOf(template, isJsonRecord)) throw refusal('a template must be a list of objects')
+  return template.flatMap((item): LayoutPart[] => {
+    const { SpecialToken: special, Sequence: sequence } = item
+    if (isJsonRecord(special)) {
+      const typeId = typeIdOf(special)
+      return idsOf(special['id']).map((id) => ({ kind: 'special', id, typeId }))
+    }
+    if (isJsonRecord(sequence)) {
+      const of = sequence['id'] === 'B' ? 'second' : 'first'
+      return [{ kind: 'sequence', of, typeId: typeIdOf(sequence) }]
+    }
+    throw refusal('a template item must be a SpecialToken or a Sequence')
+  })
+}
+
+function typeIdOf(item: JsonRecord): number {
+  return item['type_id'] === 1 ? 1 : 0
+}
+
+function buildBertLayout(processor: JsonRecord): SpecialLayout {
+  const cls: LayoutPart = { kind: 'special', id: idOfTokenPair(processor, 'cls'), typeId: 0 }
+  const sep = idOfTokenPair(processor, 'sep')
+  const single: LayoutPart[] = [cls, FIRST, { kind: 'special', id: sep, typeId: 0 }]
+  return {
+    single,
+    pair: [
+      ...single,
+      { kind: 'sequence', of: 'second', typeId: 1 },
+      { kind: 'special', id: sep, typeId: 1 },
+    ],
+  }
+}
+
+/** RoBERTa marks the border with two separators and leaves every token type at zero. */
+function buildRobertaLayout(processor: JsonRecord): SpecialLayout {
+  const cls: LayoutPart = { kind: 'special', id: idOfTokenPair(processor, 'cls'), typeId: 0 }
+  const sep: LayoutPart = { kind: 'special', id: idOfTokenPair(processor, 'sep'), typeId: 0 }
+  const second: LayoutPart = { kind: 'sequence', of: 'second', typeId: 0 }
+  return { single: [cls, FIRST, sep], pair: [cls, FIRST, sep, sep, second, sep] }
+}
+
+/** These processors name a special token as a list of its text and its id. */
+function idOfTokenPair(processor: JsonRecord, field: string): number {
+  const pair: unknown = processor[field]
+  const id: unknown = Array.isArray(pair) ? pair[1] : undefined
+  if (!isWhole(id)) throw refusal(`post_processor.${field} must be a list of a token and its id`)
+  return id
+}
+
+function refusal(problem: string): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', `tokenizer.json: ${problem}`)
+}

@@ -1,0 +1,208 @@
+// Reads tokenizer.json and tokenizer_config.json of a model directory. The files come from
+// strangers: whatever they hold ends in a tokenizer whose memory is bounded, or in a refusal that
+// says what is not supported.
+
+import { ServiceError } from '../../lib/errors.ts'
+import { isJsonRecord, isListOf, isText, isWhole } from './json-record.ts'
+import type { JsonRecord } from './json-record.ts'
+import { checkComponents } from './tokenizer-components.ts'
+import type { ComponentStage } from './tokenizer-components.ts'
+
+/** The largest tokenizer.json in wide use has 34 MB. */
+export const TOKENIZER_JSON_CHARS_MAX = 96 * 1024 * 1024
+const TOKENIZER_CONFIG_CHARS_MAX = 8 * 1024 * 1024
+const VOCABULARY_IDS_MAX = 2_000_000
+const ADDED_TOKENS_MAX = 32_768
+const TOKEN_CHARS_MAX = 4096
+/** Pieces that are prefixes of one another: each place of a text makes a node for each of them. */
+const UNIGRAM_CHAIN_MAX = 64
+
+export type TokenizerModelType = 'WordPiece' | 'BPE' | 'Unigram'
+
+export interface AddedTokenRecord {
+  readonly id: number
+  readonly content: string
+  readonly special: boolean
+  readonly isSingleWord: boolean
+}
+
+export interface TokenizerFile {
+  /** In the shape the library wants: every component present, the model's type named. */
+  readonly tokenizer: JsonRecord
+  readonly config: JsonRecord
+  readonly modelType: TokenizerModelType
+  readonly addedTokens: readonly AddedTokenRecord[]
+  readonly patternStages: ReadonlySet<ComponentStage>
+  readonly isByteLevel: boolean
+  readonly warnings: readonly string[]
+}
+
+/** The texts of tokenizer.json and of tokenizer_config.json, if the model has one. */
+export interface TokenizerTexts {
+  readonly tokenizerJson: string
+  readonly tokenizerConfig: string | undefined
+}
+
+export function parseTokenizerFile(texts: TokenizerTexts): TokenizerFile {
+  const file = parseRecord('tokenizer.json', texts.tokenizerJson, TOKENIZER_JSON_CHARS_MAX)
+  const config =
+    texts.tokenizerConfig === undefined
+      ? {}
+      : parseRecord('tokenizer_config.json', texts.tokenizerConfig, TOKENIZER_CONFIG_CHARS_MAX)
+  const model = file['model']
+  if (!isJsonRecord(model)) throw refusal('"model" must be an object')
+  const modelType = modelTypeOf(model)
+  checkModel(modelType, model)
+  const addedTokens = parseAddedTokens(file['added_tokens'] ?? [])
+  const findings = checkComponents(file)
+  return {
+    tokenizer: {
+      normalizer: file['normalizer'] ?? null,
+      pre_tokenizer: file['pre_tokenizer'] ?? null,
+      post_processor: file['post_processor'] ?? null,
+      decoder: file['decoder'] ?? null,
+      added_tokens: file['added_tokens'] ?? [],
+      model: { ...model, type: modelType },
+    },
+    config,
+    modelType,
+    addedTokens,
+    patternStages: findings.patternStages,
+    isByteLevel: findings.isByteLevel,
+    warnings: addedTokens.some(({ isSingleWord }) => isSingleWord)
+      ? [...findings.warnings, 'added tokens that stand for whole words are found inside words too']
+      : findings.warnings,
+  }
+}
+
+function parseRecord(name: string, text: string, charsMax: number): JsonRecord {
+  if (text.length > charsMax) {
+    throw new ServiceError('INVALID_ARGUMENT', `${name} has more than ${charsMax} characters`)
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new ServiceError('INVALID_ARGUMENT', `${name} is not JSON`, { cause: error })
+  }
+  if (!isJsonRecord(value)) {
+    throw new ServiceError('INVALID_ARGUMENT', `${name} must hold an object`)
+  }
+  return value
+}
+
+/** Older files leave the type out; the shape of the model tells it. */
+function modelTypeOf(model: JsonRecord): TokenizerModelType {
+  const { type } = model
+  if (type === 'WordPiece' || type === 'BPE' || type === 'Unigram') return type
+  if (type !== undefined) {
+    throw refusal(
+      `tokenizer models of type ${JSON.stringify(type)} are not supported; WordPiece, BPE and Unigram are`,
+    )
+  }
+  if (Array.isArray(model['vocab'])) return 'Unigram'
+  if (Array.isArray(model['merges'])) return 'BPE'
+  if ('continuing_subword_prefix' in model) return 'WordPiece'
+  throw refusal('"model.type" is missing; WordPiece, BPE and Unigram are supported')
+}
+
+const modelChecks: Record<TokenizerModelType, (model: JsonRecord) => void> = {
+  WordPiece: checkWordPiece,
+  BPE: checkBpe,
+  Unigram: checkUnigram,
+}
+
+function checkModel(type: TokenizerModelType, model: JsonRecord): void {
+  modelChecks[type](model)
+}
+
+function checkWordPiece(model: JsonRecord): void {
+  const vocab = checkVocabulary(model['vocab'])
+  const unknown = model['unk_token']
+  if (!isText(unknown) || !isWhole(vocab[unknown])) {
+    throw refusal('"model.unk_token" must be a token of the vocabulary')
+  }
+  const charsMax = model['max_input_chars_per_word'] ?? 100
+  if (!isWhole(charsMax) || charsMax < 1 || charsMax > 1000) {
+    throw refusal('"model.max_input_chars_per_word" must be from 1 to 1000')
+  }
+}
+
+function checkBpe(model: JsonRecord): void {
+  const vocab = checkVocabulary(model['vocab'])
+  const unknown = model['unk_token'] ?? null
+  if (unknown !== null && (!isText(unknown) || !isWhole(vocab[unknown]))) {
+    throw refusal('"model.unk_token" must be a token of the vocabulary')
+  }
+  const merges = model['merges']
+  if (!isListOf(merges, isText) && !isListOf(merges, isPair)) {
+    throw refusal('"model.merges" must be a list of pairs')
+  }
+}
+
+function isPair(value: unknown): value is readonly string[] {
+  return isListOf(value, isText) && value.length === 2
+}
+
+function checkVocabulary(vocab: unknown): JsonRecord {
+  if (!isJsonRecord(vocab)) throw refusal('"model.vocab" must be an object')
+  for (const [token, id] of Object.entries(vocab)) checkTokenId(token, id)
+  return vocab
+}
+
+function checkTokenId(token: string, id: unknown): void {
+  if (!isWhole(id) || id < 0 || id >= VOCABULARY_IDS_MAX) {
+    throw refusal(`the id of a token must be a whole number below ${VOCABULARY_IDS_MAX}`)
+  }
+  if (token.length > TOKEN_CHARS_MAX) {
+    throw refusal(`a token has more than ${TOKEN_CHARS_MAX} characters`)
+  }
+}
+
+function checkUnigram(model: JsonRecord): void {
+  const vocab = model['vocab']
+  if (!isListOf(vocab, isPiece) || vocab.length === 0 || vocab.length > VOCABULARY_IDS_MAX) {
+    throw refusal('"model.vocab" must be a list of pairs of a piece and its score')
+  }
+  const unknownId = model['unk_id']
+  if (!isWhole(unknownId) || unknownId < 0 || unknownId >= vocab.length) {
+    throw refusal('"model.unk_id" must be the index of a piece')
+  }
+  checkChains(vocab.map(([piece]) => piece))
+}
+
+function isPiece(value: unknown): value is readonly [string, number] {
+  return Array.isArray(value) && isText(value[0]) && typeof value[1] === 'number'
+}
+
+/** In order of text, a piece follows its prefixes at once or after others that share them. */
+function checkChains(pieces: readonly string[]): void {
+  const chain: string[] = []
+  for (const piece of pieces.toSorted()) {
+    if (piece.length > TOKEN_CHARS_MAX) {
+      throw refusal(`a piece has more than ${TOKEN_CHARS_MAX} characters`)
+    }
+    while (chain.length > 0 && !piece.startsWith(chain.at(-1) ?? '')) chain.pop()
+    chain.push(piece)
+    if (chain.length > UNIGRAM_CHAIN_MAX) {
+      throw refusal(`more than ${UNIGRAM_CHAIN_MAX} pieces are prefixes of one another`)
+    }
+  }
+}
+
+function parseAddedTokens(tokens: unknown): AddedTokenRecord[] {
+  if (!isListOf(tokens, isJsonRecord) || tokens.length > ADDED_TOKENS_MAX) {
+    throw refusal(`"added_tokens" must be a list of at most ${ADDED_TOKENS_MAX} tokens`)
+  }
+  return tokens.map(({ id, content, special, single_word: single }) => {
+    if (!isText(content) || content === '') {
+      throw refusal('the "content" of an added token must be a text that is not empty')
+    }
+    checkTokenId(content, id)
+    return { id: Number(id), content, special: special === true, isSingleWord: single === true }
+  })
+}
+
+function refusal(problem: string): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', `tokenizer.json: ${problem}`)
+}

@@ -1,0 +1,307 @@
+import { ServiceError, isServiceError } from '../../lib/errors.ts'
+import { OffsetTokenizer } from './offset-tokenizer.ts'
+import { parseSpecialLayout } from './special-layout.ts'
+import type { LayoutPart, SpecialLayout } from './special-layout.ts'
+import { StreamingDecoder } from './streaming-decoder.ts'
+import { TimeLimit } from './time-limit.ts'
+import type { ComponentStage } from './tokenizer-components.ts'
+import type { Span } from './token-offsets.ts'
+import { parsePadding } from './token-padding.ts'
+import { parseTokenizerFile } from './tokenizer-file.ts'
+import type { TokenizerTexts } from './tokenizer-file.ts'
+import { openTokenizerLibrary } from './tokenizer-library.ts'
+import type { TokenizerLibrary } from './tokenizer-library.ts'
+
+/** More characters than this for each token that a model takes are not looked at. */
+const CHARS_PER_TOKEN_MAX = 250
+/** English has about 4.5 characters for a token, so this is mostly enough. */
+const CHARS_PER_TOKEN_FIRST = 16
+const CHARS_PER_TOKEN_GROWTH = 4
+/** A cut changes tokens near it; those that are kept must be far from it. */
+const TOKENS_BEHIND_CUT = 64
+const WORD_CHARS_MAX = 256
+const TOKENIZE_MS_MAX = 5_000
+const LOAD_MS_MAX = 60_000
+/** Below this, a text of a tokenizer without patterns of its own needs no watch. */
+const TRUSTED_CHARS_MAX = 16_384
+
+export interface Encoding {
+  readonly ids: readonly number[]
+  /** Of each token: 0, or 1 for the second text of a pair. */
+  readonly typeIds: readonly number[]
+  /** The text had more tokens than were kept. */
+  readonly truncated: boolean
+}
+
+/** `spans` has undefined for special tokens. */
+export interface LocatedEncoding extends Encoding {
+  readonly spans: readonly (Span | undefined)[]
+}
+
+/** `wordIndexes` has the index of the word each token belongs to, and -1 for special tokens. */
+export interface WordsEncoding extends Encoding {
+  readonly wordIndexes: readonly number[]
+}
+
+export interface TokenLimit {
+  /** Special tokens included. */
+  readonly maxTokens?: number
+}
+
+/** The tokens of a text without special ones. */
+export interface LocatedContent {
+  readonly ids: readonly number[]
+  readonly spans: readonly Span[]
+}
+
+export interface DecodeOptions {
+  /** Special tokens that are text to the reader, such as the marks of tool calls. */
+  readonly keep?: ReadonlySet<number>
+}
+
+/**
+ * One model's tokenizer.
+ *
+ * Contract:
+ * - Limits count all tokens, the special ones included; truncation takes tokens of the text only,
+ *   from its end, so the special tokens stay where they are. Of a pair the second text gives way
+ *   first, and the first one only if it alone is too long.
+ * - Spans are UTF-16 code units of the given text, without white space at their ends.
+ * - A text is well-formed before all else: a lone surrogate counts as U+FFFD.
+ * - The padding and truncation blocks of tokenizer.json are ignored.
+ * - Work on one call that takes longer than 5 seconds fails with code DEADLINE_EXCEEDED.
+ */
+export class TokenizerHandle {
+  readonly padId: number
+  readonly paddingSide: 'left' | 'right'
+  /** In what this tokenizer may differ from the reference implementation; for the log. */
+  readonly warnings: readonly string[]
+
+  readonly #library: TokenizerLibrary
+  readonly #offsets: OffsetTokenizer
+  readonly #layout: SpecialLayout
+  readonly #specialIds: ReadonlySet<number>
+  readonly #patternStages: ReadonlySet<ComponentStage>
+  readonly #limit: TimeLimit
+
+  constructor(texts: TokenizerTexts, tokenizeMsMax: number) {
+    this.#limit = new TimeLimit(tokenizeMsMax)
+    const file = parseTokenizerFile(texts)
+    this.#library = buildLibrary(file.tokenizer, file.config)
+    this.#offsets = new OffsetTokenizer(this.#library, file)
+    this.#layout = parseSpecialLayout(file.tokenizer['post_processor'])
+    this.#specialIds = new Set(
+      file.addedTokens.filter(({ special }) => special).map(({ id }) => id),
+    )
+    this.#patternStages = file.patternStages
+    this.warnings = file.warnings
+    const padding = parsePadding(file.config, (token) => this.idOf(token))
+    this.padId = padding.id
+    this.paddingSide = padding.side
+  }
+
+  encode(text: string, { maxTokens = Infinity }: TokenLimit = {}): Encoding {
+    const ids = this.#tokenize(text, maxTokens)
+    const encoding = fit(this.#layout.single, { first: ids, second: [] }, maxTokens)
+    return isCut(text, maxTokens) ? { ...encoding, truncated: true } : encoding
+  }
+
+  /** Both texts have their place, though one be empty. */
+  encodePair(
+    pair: { readonly first: string; readonly second: string },
+    { maxTokens = Infinity }: TokenLimit = {},
+  ): Encoding {
+    const first = this.#tokenize(pair.first, maxTokens)
+    const second = this.#tokenize(pair.second, maxTokens)
+    return fit(this.#layout.pair, { first, second }, maxTokens)
+  }
+
+  /** Encodes words that are cut already. */
+  encodeWords(words: readonly string[], limit: TokenLimit = {}): WordsEncoding {
+    return this.wrapWords(this.tokenizeWords(words), limit)
+  }
+
+  /** Of each word, as a text of its own, the tokens without special ones. */
+  tokenizeWords(words: readonly string[]): readonly (readonly number[])[] {
+    const length = words.reduce((sum, word) => sum + word.length, 0)
+    return this.#watched(length, () => words.map((word) => this.#idsOf(word.toWellFormed())))
+  }
+
+  /** Puts the special tokens of a single text around the tokens of words. */
+  wrapWords(
+    words: readonly (readonly number[])[],
+    { maxTokens = Infinity }: TokenLimit = {},
+  ): WordsEncoding {
+    const indexes = words.flatMap((ids, index) => ids.map(() => index))
+    const encoding = fit(this.#layout.single, { first: words.flat(), second: [] }, maxTokens)
+    return { ...encoding, wordIndexes: spread(this.#layout.single, encoding, indexes, -1) }
+  }
+
+  encodeWithOffsets(text: string, { maxTokens = Infinity }: TokenLimit = {}): LocatedEncoding {
+    const { ids, spans } = this.contentWithOffsets(text)
+    const encoding = fit(this.#layout.single, { first: ids, second: [] }, maxTokens)
+    return { ...encoding, spans: spread(this.#layout.single, encoding, spans, undefined) }
+  }
+
+  /** The tokens of a text and where they stand, without special ones: windows are cut from them. */
+  contentWithOffsets(text: string): LocatedContent {
+    const wellFormed = text.toWellFormed()
+    return this.#watched(text.length, () => this.#offsets.tokenize(wellFormed))
+  }
+
+  /** Tokens of a text without special tokens: a prompt that names its special tokens itself. */
+  content(text: string): readonly number[] {
+    return this.#tokenize(text, Infinity)
+  }
+
+  /** Puts the special tokens of a single text around tokens. */
+  wrap(ids: readonly number[]): Encoding {
+    return fit(this.#layout.single, { first: ids, second: [] }, Infinity)
+  }
+
+  /** How many special tokens surround a single text, or a pair. */
+  specialCount(shape: 'single' | 'pair'): number {
+    return this.#layout[shape].filter(({ kind }) => kind === 'special').length
+  }
+
+  /** How many special tokens stand before the first text. */
+  leadingSpecialCount(): number {
+    return this.#layout.single.findIndex(({ kind }) => kind === 'sequence')
+  }
+
+  /** How many tokens a text has, without special ones. */
+  count(text: string): number {
+    return this.#tokenize(text, Infinity).length
+  }
+
+  idOf(token: string): number | undefined {
+    return this.#library.token_to_id(token)
+  }
+
+  tokenOf(id: number): string | undefined {
+    return this.#library.id_to_token(id)
+  }
+
+  isSpecial(id: number): boolean {
+    return this.#specialIds.has(id)
+  }
+
+  decode(ids: readonly number[], options: DecodeOptions = {}): string {
+    return this.#decodeVisible(ids.filter((id) => this.#isVisible(id, options)))
+  }
+
+  /** `push` of the answer takes any id; special ones add no text unless they are kept. */
+  decodeStream(options: DecodeOptions = {}): { push(id: number): string; flush(): string } {
+    const decoder = new StreamingDecoder((ids) => this.#decodeVisible(ids))
+    return {
+      push: (id) => (this.#isVisible(id, options) ? decoder.push(id) : ''),
+      flush: () => decoder.flush(),
+    }
+  }
+
+  #isVisible(id: number, { keep }: DecodeOptions): boolean {
+    if (this.tokenOf(id) === undefined) return false
+    return !this.#specialIds.has(id) || keep?.has(id) === true
+  }
+
+  #decodeVisible(ids: readonly number[]): string {
+    if (ids.length === 0) return ''
+    const decode = (): string =>
+      this.#library.decode([...ids], {
+        skip_special_tokens: false,
+        clean_up_tokenization_spaces: false,
+      })
+    return this.#patternStages.has('decoder') ? this.#limit.run('decoding', decode) : decode()
+  }
+
+  /**
+   * All tokens of a text, or of so much of it that there are more than enough. Most long texts are
+   * cut, so their beginning is tried first.
+   */
+  #tokenize(text: string, tokensMax: number): readonly number[] {
+    const charsMax = Math.min(text.length, tokensMax * CHARS_PER_TOKEN_MAX)
+    for (let chars = tokensMax * CHARS_PER_TOKEN_FIRST; ; chars *= CHARS_PER_TOKEN_GROWTH) {
+      const part = leadingPart(text, Math.min(chars, charsMax)).toWellFormed()
+      const ids = this.#watched(part.length, () => this.#idsOf(part))
+      if (chars >= charsMax || ids.length > tokensMax + TOKENS_BEHIND_CUT) return ids
+    }
+  }
+
+  #idsOf(text: string): readonly number[] {
+    return text === '' ? [] : this.#library.encode(text, { add_special_tokens: false }).ids
+  }
+
+  #watched<T>(textLength: number, task: () => T): T {
+    const hasPatterns =
+      this.#patternStages.has('normalizer') || this.#patternStages.has('pre_tokenizer')
+    const isTrusted = !hasPatterns && textLength <= TRUSTED_CHARS_MAX
+    return isTrusted ? task() : this.#limit.run('tokenizing', task)
+  }
+}
+
+/** Refuses what is not supported with code INVALID_ARGUMENT and the reason. */
+export function openTokenizer(
+  texts: TokenizerTexts,
+  tokenizeMsMax: number = TOKENIZE_MS_MAX,
+): TokenizerHandle {
+  return new TokenizerHandle(texts, tokenizeMsMax)
+}
+
+function buildLibrary(tokenizer: object, config: object): TokenizerLibrary {
+  try {
+    const limit = new TimeLimit(LOAD_MS_MAX)
+    return limit.run('reading the tokenizer', () => openTokenizerLibrary(tokenizer, config))
+  } catch (error) {
+    if (isServiceError(error)) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ServiceError('INVALID_ARGUMENT', `tokenizer.json: ${reason}`, { cause: error })
+  }
+}
+
+function isCut(text: string, tokensMax: number): boolean {
+  return text.length > tokensMax * CHARS_PER_TOKEN_MAX
+}
+
+/** Up to `chars` characters of a text, cut between words if there is a place nearby. */
+function leadingPart(text: string, chars: number): string {
+  if (chars >= text.length) return text
+  const tail = text.slice(Math.max(0, chars - WORD_CHARS_MAX), chars)
+  const spaceAt = Math.max(tail.lastIndexOf(' '), tail.lastIndexOf('\n'))
+  return text.slice(0, spaceAt < 0 ? chars : chars - tail.length + spaceAt)
+}
+
+interface Contents {
+  readonly first: readonly number[]
+  readonly second: readonly number[]
+}
+
+function fit(layout: readonly LayoutPart[], contents: Contents, tokensMax: number): Encoding {
+  const specials = layout.filter(({ kind }) => kind === 'special').length
+  const room = Math.max(0, tokensMax - specials)
+  const first = contents.first.slice(0, room)
+  const second = contents.second.slice(0, room - first.length)
+  const ids: number[] = []
+  const typeIds: number[] = []
+  for (const part of layout) {
+    const added = part.kind === 'special' ? [part.id] : part.of === 'first' ? first : second
+    for (const id of added) {
+      ids.push(id)
+      typeIds.push(part.typeId)
+    }
+  }
+  const kept = first.length + second.length
+  return { ids, typeIds, truncated: kept < contents.first.length + contents.second.length }
+}
+
+/** What each token of the text has, spread over the encoding; special tokens get `filler`. */
+function spread<T>(
+  layout: readonly LayoutPart[],
+  { ids }: Encoding,
+  values: readonly T[],
+  filler: T,
+): T[] {
+  const specials = layout.filter(({ kind }) => kind === 'special').length
+  return layout.flatMap((part) =>
+    part.kind === 'special' ? [filler] : values.slice(0, ids.length - specials),
+  )
+}

@@ -1,0 +1,78 @@
+// Every operation of the inference API done right: the answer fits the documented schema.
+
+import path from 'node:path'
+import Ajv2020 from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { loadContract } from '../../openapi/contract.ts'
+import { InferenceServer } from '../harness/inference-server.ts'
+import {
+  writeTinyEmbedder,
+  writeTinyGenerator,
+  writeTinyNer,
+  writeTinyReranker,
+  writeTinyRewriter,
+} from '../harness/model-directories.ts'
+
+const MESSAGES = [{ role: 'user', content: 'hello' }]
+const CHAT = { model: 'chat', messages: MESSAGES, max_tokens: 3, temperature: 0 }
+
+/** By operationId: the body, or undefined for a GET. */
+const REQUESTS: Readonly<Record<string, object | undefined>> = {
+  getHealth: undefined,
+  getReadiness: undefined,
+  getContract: undefined,
+  getVersion: undefined,
+  listModels: undefined,
+  listOpenaiModels: undefined,
+  embed: { model: 'tiny', input: ['hello', 'world'] },
+  createEmbeddings: { model: 'tiny', input: 'hello' },
+  chunk: { text: 'one two three', config: { target_tokens: 2 } },
+  rerank: { model: 'cross', query: 'hello', prompts: ['world'] },
+  recognize: { model: 'ner', texts: ['Alice works.'] },
+  rewrite: { model: 'sums', inputs: ['hello'] },
+  generate: CHAT,
+  createChatCompletion: CHAT,
+}
+
+describe('the operations of the inference API', () => {
+  const contract = loadContract('inference.v1')
+  const ajv = new Ajv2020.default({ strict: false })
+  ajv.addSchema(contract.document, 'contract')
+  let server: InferenceServer
+
+  before(async () => {
+    server = await InferenceServer.start(async (root) => {
+      await writeTinyEmbedder(path.join(root, 'embedders/tiny'))
+      await writeTinyReranker(path.join(root, 'rerankers/cross'))
+      await writeTinyNer(path.join(root, 'recognizers/ner'))
+      await writeTinyRewriter(path.join(root, 'rewriters/sums'))
+      await writeTinyGenerator(path.join(root, 'generators/chat'))
+    })
+  })
+
+  after(() => server[Symbol.asyncDispose]())
+
+  it('are all here', () => {
+    const ids = contract.operations.map(({ operationId }) => operationId)
+    expect(Object.keys(REQUESTS)).to.have.members(ids)
+  })
+
+  for (const { operationId, method, template } of contract.operations) {
+    it(`${operationId} answers what it promises`, async () => {
+      const accept = { accept: 'application/json' }
+      const answer =
+        method === 'GET'
+          ? await server.get(template)
+          : await server.post(template, REQUESTS[operationId], accept)
+
+      expect(answer.status, answer.bytes.toString()).to.equal(200)
+      if (operationId === 'getContract') return
+      const shared = /^(?:generate|createChatCompletion)$/.test(operationId)
+      const place = `paths/${template.replaceAll('/', '~1')}/${method.toLowerCase()}/responses/200`
+      const response = shared ? 'components/responses/Completion' : place
+      const schema = encodeURI(`${response}/content/application~1json/schema`)
+      const validate = ajv.compile({ $ref: `contract#/${schema}` })
+      expect(validate(answer.json), JSON.stringify(validate.errors)).to.equal(true)
+    })
+  }
+})

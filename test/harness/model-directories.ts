@@ -1,0 +1,257 @@
+// Writes model directories as a hub or an exporter lays them out, around the graphs of
+// model-graphs.ts and one tiny WordPiece tokenizer.
+
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import {
+  crossEncoderGraph,
+  decoderGraph,
+  embedderGraph,
+  encoderGraph,
+  glinerSpanGraph,
+  seq2seqDecoderGraph,
+  tokenClassifierGraph,
+} from './model-graphs.ts'
+import type { CrossEncoderShape, EmbedderShape } from './model-graphs.ts'
+
+/** A file's content: bytes as they are, text as it is, anything else as JSON. */
+export type ModelFile = Uint8Array | string | object
+
+export async function writeModelDirectory(
+  directory: string,
+  files: Readonly<Record<string, ModelFile>>,
+): Promise<string> {
+  for (const [name, content] of Object.entries(files)) {
+    const file = path.join(directory, name)
+    await mkdir(path.dirname(file), { recursive: true })
+    const raw = typeof content === 'string' || content instanceof Uint8Array
+    await writeFile(file, raw ? content : JSON.stringify(content))
+  }
+  return directory
+}
+
+/** Token ids of the tiny tokenizer are the indices. */
+export const TINY_VOCABULARY = [
+  '[PAD]',
+  '[UNK]',
+  '[CLS]',
+  '[SEP]',
+  'hello',
+  'world',
+  '##s',
+  'foo',
+  'bar',
+  '.',
+  'alice',
+  'acme',
+  'corp',
+  'paris',
+  'works',
+  'at',
+  'in',
+  '##y',
+] as const
+
+const SPECIAL_COUNT = 4
+
+/** The tokenizer.json of a lower-casing BERT; `more` are added tokens from id 18 on. */
+export function tinyTokenizer(more: readonly string[] = []): object {
+  const special = TINY_VOCABULARY.slice(0, SPECIAL_COUNT).map((content, id) => ({ id, content }))
+  const added = more.map((content, index) => ({ id: TINY_VOCABULARY.length + index, content }))
+  const cls = { SpecialToken: { id: '[CLS]', type_id: 0 } }
+  const first = { Sequence: { id: 'A', type_id: 0 } }
+  const second = { Sequence: { id: 'B', type_id: 1 } }
+  const end = { SpecialToken: { id: '[SEP]', type_id: 0 } }
+  const secondEnd = { SpecialToken: { id: '[SEP]', type_id: 1 } }
+  return {
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    added_tokens: [...special, ...added].map((token) => ({
+      ...token,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: true,
+    })),
+    normalizer: {
+      type: 'BertNormalizer',
+      clean_text: true,
+      handle_chinese_chars: true,
+      strip_accents: null,
+      lowercase: true,
+    },
+    pre_tokenizer: { type: 'BertPreTokenizer' },
+    post_processor: {
+      type: 'TemplateProcessing',
+      single: [cls, first, end],
+      pair: [cls, first, end, second, secondEnd],
+      special_tokens: {
+        '[CLS]': { id: '[CLS]', ids: [2], tokens: ['[CLS]'] },
+        '[SEP]': { id: '[SEP]', ids: [3], tokens: ['[SEP]'] },
+      },
+    },
+    decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
+    model: {
+      type: 'WordPiece',
+      unk_token: '[UNK]',
+      continuing_subword_prefix: '##',
+      max_input_chars_per_word: 100,
+      vocab: Object.fromEntries([...TINY_VOCABULARY, ...more].map((token, id) => [token, id])),
+    },
+  }
+}
+
+export const TINY_TOKENIZER_CONFIG = {
+  tokenizer_class: 'BertTokenizer',
+  model_max_length: 512,
+  pad_token: '[PAD]',
+  unk_token: '[UNK]',
+  cls_token: '[CLS]',
+  sep_token: '[SEP]',
+}
+
+const BERT_CONFIG = {
+  model_type: 'bert',
+  hidden_size: 4,
+  max_position_embeddings: 512,
+  pad_token_id: 0,
+  vocab_size: 18,
+}
+
+function tinyFiles(config: object = {}): Record<string, ModelFile> {
+  return {
+    'tokenizer.json': tinyTokenizer(),
+    'tokenizer_config.json': TINY_TOKENIZER_CONFIG,
+    'config.json': { ...BERT_CONFIG, ...config },
+  }
+}
+
+export interface EmbedderDirectory extends EmbedderShape {
+  readonly pooling?: 'cls' | 'mean' | 'max' | 'last-token'
+  readonly paddingSide?: 'left' | 'right'
+  readonly maxLength?: number
+  /** The graph's path in the directory; default model.onnx. */
+  readonly file?: string
+}
+
+const POOLING_KEY = {
+  cls: 'pooling_mode_cls_token',
+  mean: 'pooling_mode_mean_tokens',
+  max: 'pooling_mode_max_tokens',
+  'last-token': 'pooling_mode_lasttoken',
+} as const
+
+export function writeTinyEmbedder(
+  directory: string,
+  options: EmbedderDirectory = {},
+): Promise<string> {
+  const { pooling = 'mean', paddingSide = 'right', maxLength = 512, file = 'model.onnx' } = options
+  return writeModelDirectory(directory, {
+    ...tinyFiles({ max_position_embeddings: maxLength }),
+    'tokenizer_config.json': { ...TINY_TOKENIZER_CONFIG, padding_side: paddingSide },
+    '1_Pooling/config.json': { word_embedding_dimension: 4, [POOLING_KEY[pooling]]: true },
+    [file]: embedderGraph(options),
+  })
+}
+
+export function writeTinyReranker(
+  directory: string,
+  shape: CrossEncoderShape & { readonly file?: string } = {},
+): Promise<string> {
+  const { file = 'model.onnx' } = shape
+  return writeModelDirectory(directory, { ...tinyFiles(), [file]: crossEncoderGraph(shape) })
+}
+
+export const NER_LABELS = ['O', 'B-PER', 'I-PER', 'B-ORG', 'I-ORG', 'B-LOC', 'I-LOC'] as const
+
+/** alice B-PER, acme B-ORG, corp I-ORG, paris B-LOC, every other token O. */
+export function writeTinyNer(directory: string): Promise<string> {
+  return writeModelDirectory(directory, {
+    ...tinyFiles({ id2label: Object.fromEntries(NER_LABELS.map((label, id) => [id, label])) }),
+    'model.onnx': tokenClassifierGraph(NER_LABELS.length, { 10: 1, 11: 3, 12: 4, 13: 5 }),
+  })
+}
+
+/** The full stop (id 9) separates. */
+export function writeTinyChunker(directory: string, graph?: Uint8Array): Promise<string> {
+  return writeModelDirectory(directory, {
+    ...tinyFiles({ id2label: { 0: 'O', 1: 'separator' } }),
+    'model.onnx': graph ?? tokenClassifierGraph(2, { 9: 1 }),
+  })
+}
+
+/** A span model: added tokens a 18, b 19, <<ENT>> 20, <<SEP>> 21. */
+export function writeTinyGliner(directory: string): Promise<string> {
+  return writeModelDirectory(directory, {
+    ...tinyFiles({ vocab_size: 22 }),
+    'tokenizer.json': tinyTokenizer(['a', 'b', '<<ENT>>', '<<SEP>>']),
+    'gliner_config.json': {
+      max_width: 3,
+      max_len: 384,
+      ent_token: '<<ENT>>',
+      sep_token: '<<SEP>>',
+      span_mode: 'markerV0',
+    },
+    'model.onnx': glinerSpanGraph(),
+  })
+}
+
+export interface GeneratorDirectory {
+  readonly eos?: number | readonly number[]
+  readonly contextLength?: number
+  readonly chatTemplate?: string
+  readonly toolCallFormat?: string
+}
+
+/** Contents of messages, joined by spaces: prompt "[CLS] hello" gives the ids 2 4. */
+export const TINY_CHAT_TEMPLATE =
+  "{{ '[CLS]' }}{% for message in messages %}{{ ' ' + message.content }}{% endfor %}"
+
+export function writeTinyGenerator(
+  directory: string,
+  options: GeneratorDirectory = {},
+): Promise<string> {
+  const { eos = 3, contextLength = 512, chatTemplate = TINY_CHAT_TEMPLATE } = options
+  const { toolCallFormat } = options
+  return writeModelDirectory(directory, {
+    ...tinyFiles({
+      model_type: 'llama',
+      num_hidden_layers: 1,
+      num_attention_heads: 1,
+      num_key_value_heads: 1,
+      head_dim: 1,
+      hidden_size: 1,
+      max_position_embeddings: contextLength,
+      eos_token_id: eos,
+      ...(toolCallFormat === undefined ? {} : { tool_call_format: toolCallFormat }),
+    }),
+    'generation_config.json': { eos_token_id: eos },
+    'chat_template.jinja': chatTemplate,
+    'model.onnx': decoderGraph(),
+  })
+}
+
+/** Source ids 2 4 3 give 9, 6, 0, 0 …; 0 ends unless `eos` says otherwise. */
+export function writeTinyRewriter(
+  directory: string,
+  { eos = 0, maxLength = 16 }: { readonly eos?: number; readonly maxLength?: number } = {},
+): Promise<string> {
+  return writeModelDirectory(directory, {
+    ...tinyFiles({
+      model_type: 't5',
+      d_kv: 1,
+      d_model: 1,
+      num_heads: 1,
+      num_decoder_layers: 1,
+      decoder_start_token_id: 0,
+      eos_token_id: eos,
+      vocab_size: 12,
+    }),
+    'seq2seq_config.json': { max_length: maxLength },
+    'encoder.onnx': encoderGraph(),
+    'decoder-init.onnx': seq2seqDecoderGraph('first'),
+    'decoder.onnx': seq2seqDecoderGraph('later'),
+  })
+}

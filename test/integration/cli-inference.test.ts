@@ -1,0 +1,185 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { writeTinyEmbedder } from '../harness/model-directories.ts'
+
+const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
+const HELLO_BYTES = 16 + 4 * 4
+const POLLS_MAX = 1_000
+const POLL_MS = 10
+
+describe('quarry inference', () => {
+  let folder: string
+  let running: ChildProcessWithoutNullStreams[]
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'quarry-inference-'))
+    running = []
+  })
+
+  afterEach(async () => {
+    for (const child of running) {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGKILL')
+        await once(child, 'close')
+      }
+    }
+    await rm(folder, { recursive: true })
+  })
+
+  function quarry(...args: string[]): ChildProcessWithoutNullStreams {
+    const child = spawn(process.execPath, [BIN, ...args], { cwd: folder, detached: true })
+    running.push(child)
+    return child
+  }
+
+  function inference(...more: string[]): ChildProcessWithoutNullStreams {
+    return quarry('inference', '--port', '0', '--health-port', '0', ...more)
+  }
+
+  it('says in one line where it serves, and serves there', async () => {
+    const child = inference()
+
+    const ready = await readyLine(child)
+    const vector = await embed(ready['api']!, 'builtin-hash')
+    const health = await fetch(`${ready['health']}/healthz`)
+
+    expect(ready['event']).to.equal('ready')
+    expect(vector).to.have.length(16 + 384 * 4)
+    expect(health.status).to.equal(200)
+  })
+
+  it('finishes what runs when it is told to end, and leaves nothing behind', async () => {
+    await writeTinyEmbedder(path.join(folder, 'models/embedders/slow'), { products: 30 })
+    const child = inference('--workers', '2')
+    const log = text(child.stderr)
+    const { api, health } = await readyLine(child)
+    const answer = embed(api!, 'slow')
+    await until(async () => (await metric(health!, 'requests_running')) === 1)
+    await until(async () => (await metric(health!, 'loaded_models')) === 1)
+    const group = await descendantsOf(child.pid!)
+
+    child.kill('SIGTERM')
+
+    expect(await answer).to.have.length(HELLO_BYTES)
+    const [code, signal] = await once(child, 'close')
+    expect([code, signal]).to.deep.equal([0, null])
+    expect(await log).to.not.match(/Napi|abort|"level":50/)
+    expect(group.length).to.be.at.least(2)
+    expect(await alive(group)).to.deep.equal([])
+  })
+
+  it('takes its workers with it when it is killed', async () => {
+    const child = inference('--workers', '2')
+    await readyLine(child)
+    const group = await descendantsOf(child.pid!)
+
+    child.kill('SIGKILL')
+
+    expect(group.length).to.be.at.least(2)
+    await until(async () => (await alive(group)).length === 0)
+  })
+
+  it('names everything that is wrong with its settings, and exits with 78', async () => {
+    const child = inference('--workers', 'many', '--isolation', 'wish')
+    const log = text(child.stderr)
+
+    const [code] = await once(child, 'close')
+
+    expect(code).to.equal(78)
+    expect(await log)
+      .to.include('QUARRY_INFERENCE_WORKERS')
+      .and.include('ISOLATION')
+  })
+
+  it('refuses to be reached from elsewhere without --insecure', async () => {
+    const child = inference('--host', '0.0.0.0')
+
+    const [code] = await once(child, 'close')
+
+    expect(code).to.equal(78)
+  })
+
+  it('runs inside the swarm, where it is asked to', async () => {
+    await writeTinyEmbedder(path.join(folder, 'elsewhere/embedders/tiny'))
+    const ports = ['--api-port', '0', '--health-port', '0', '--inference-port', '0']
+    const data = ['--data-dir', path.join(folder, 'data')]
+    const child = quarry('swarm', ...data, ...ports, '--models-dir', 'elsewhere')
+
+    const ready = await readyLine(child)
+    const status = await fetch(`${ready['api']}/api/v1/status`)
+    const vector = await embed(ready['inference']!, 'tiny')
+    const readiness = await fetch(`${ready['inference_health']}/readyz`)
+    child.kill('SIGTERM')
+
+    expect([status.status, readiness.status]).to.deep.equal([200, 200])
+    expect(vector).to.have.length(HELLO_BYTES)
+    expect((await once(child, 'close'))[0]).to.equal(0)
+  })
+
+  it('is not part of a swarm that does not ask', async () => {
+    const ports = ['--api-port', '0', '--health-port', '0']
+    const child = quarry('swarm', '--data-dir', path.join(folder, 'data'), ...ports)
+
+    expect(await readyLine(child)).to.not.have.property('inference')
+  })
+})
+
+async function readyLine(child: ChildProcessWithoutNullStreams): Promise<Record<string, string>> {
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  return JSON.parse(line)
+}
+
+async function embed(api: string, model: string): Promise<Buffer> {
+  const response = await fetch(`${api}/api/embed`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model, input: 'hello worlds' }),
+  })
+  return Buffer.from(await response.arrayBuffer())
+}
+
+async function metric(health: string, name: string): Promise<number> {
+  const lines = (await (await fetch(`${health}/metrics`)).text()).split('\n')
+  const line = lines.find((each) => each.startsWith(`quarry_inference_${name} `))
+  return Number(line?.split(' ')[1])
+}
+
+/** Processes below this one, the wrapper's child and its workers among them. */
+async function descendantsOf(pid: number): Promise<number[]> {
+  const parents = new Map<number, number>()
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '')
+    const parent = /\) \S (\d+)/.exec(stat)?.[1]
+    if (parent !== undefined) parents.set(Number(name), Number(parent))
+  }
+  const found = [pid]
+  for (const ancestor of found) {
+    for (const [child, parent] of parents) if (parent === ancestor) found.push(child)
+  }
+  return found.slice(1)
+}
+
+async function alive(pids: readonly number[]): Promise<number[]> {
+  const checks = pids.map(async (pid) => {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+    return stat === '' || /\) Z /.test(stat) ? [] : [pid]
+  })
+  return (await Promise.all(checks)).flat()
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let polls = 0; polls < POLLS_MAX; polls++) {
+    if (await condition()) return
+    await sleep(POLL_MS)
+  }
+  expect.fail('the condition never held')
+}

@@ -1,0 +1,155 @@
+// The official clients of the two APIs that this server also speaks, as they come from the registry.
+
+import path from 'node:path'
+import { expect } from 'chai'
+import { Ollama } from 'ollama'
+import OpenAI, { NotFoundError } from 'openai'
+import { InferenceServer } from '../harness/inference-server.ts'
+import { writeTinyEmbedder, writeTinyGenerator } from '../harness/model-directories.ts'
+
+const HELLO = [0.54815096, 0.13703774, -0.54815096, 0.61666983]
+
+describe('the official clients', () => {
+  let server: InferenceServer
+  let openai: OpenAI
+  let ollama: Ollama
+
+  before(async () => {
+    server = await InferenceServer.start(async (root) => {
+      await writeTinyEmbedder(path.join(root, 'embedders/tiny'))
+      await writeTinyEmbedder(path.join(root, 'embedders/short'), { maxLength: 4 })
+      await writeTinyGenerator(path.join(root, 'generators/tiny-chat'))
+    })
+    openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'none', maxRetries: 0 })
+    ollama = new Ollama({ host: server.url })
+  })
+
+  after(() => server[Symbol.asyncDispose]())
+
+  it('ollama embeds one text and several', async () => {
+    const one = await ollama.embed({ model: 'tiny', input: 'hello worlds' })
+    const two = await ollama.embed({
+      model: 'tiny',
+      input: ['hello worlds', 'foo'],
+      truncate: true,
+      keep_alive: '1m',
+      options: { num_ctx: 8 },
+    })
+
+    expectClose(one.embeddings[0], HELLO)
+    expect(two.embeddings).to.have.length(2)
+    expect(two.prompt_eval_count).to.equal(8)
+    expect(two.model).to.equal('tiny')
+  })
+
+  it('ollama hears of a missing model and of a text that is too long', async () => {
+    expect(await failureOf(ollama.embed({ model: 'none', input: 'a' }))).to.include('not found')
+    const long = ollama.embed({ model: 'short', input: 'hello worlds', truncate: false })
+    expect(await failureOf(long)).to.include('exceeds the context length')
+  })
+
+  it('ollama reads the version', async () => {
+    expect((await ollama.version()).version).to.match(/^\d+\.\d+\.\d+/)
+  })
+
+  it('openai embeds, as floats and by default', async () => {
+    const floats = await openai.embeddings.create({
+      model: 'tiny',
+      input: ['hello worlds'],
+      encoding_format: 'float',
+    })
+    const packed = await openai.embeddings.create({ model: 'tiny', input: 'hello worlds' })
+
+    expectClose(floats.data[0]!.embedding, HELLO)
+    expectClose(packed.data[0]!.embedding, HELLO)
+    expect(packed.usage.prompt_tokens).to.equal(5)
+  })
+
+  it('openai asks for fewer dimensions', async () => {
+    const { data } = await openai.embeddings.create({
+      model: 'tiny',
+      input: 'hello worlds',
+      dimensions: 2,
+    })
+
+    expectClose(data[0]!.embedding, [0.9701425, 0.24253563])
+  })
+
+  it('openai hears of a missing model as a 404', async () => {
+    try {
+      await openai.embeddings.create({ model: 'none', input: 'a' })
+      expect.fail('the model is not there')
+    } catch (error) {
+      expect(error).to.be.instanceOf(NotFoundError)
+      expect(error).to.have.property('code', 'NOT_FOUND')
+      expect(error).to.have.property('message').that.includes('model not found')
+    }
+  })
+
+  it('openai lists the models', async () => {
+    const ids: string[] = []
+    for await (const model of openai.models.list()) ids.push(model.id)
+
+    expect(ids).to.have.members(['tiny-chat', 'builtin-hash', 'short', 'tiny'])
+  })
+
+  // [CLS] hello are the ids 2 4: 6 12 6 12 … is "##s corp", over and over.
+  const messages = [{ role: 'user' as const, content: 'hello' }]
+
+  it('openai completes a chat', async () => {
+    const completion = await openai.chat.completions.create({
+      model: 'tiny-chat',
+      messages,
+      max_tokens: 4,
+      temperature: 0,
+    })
+
+    const [choice] = completion.choices
+    expect(completion.object).to.equal('chat.completion')
+    expect(completion.id).to.match(/^chatcmpl-[0-9a-f]{24}$/)
+    expect(choice!.finish_reason).to.equal('length')
+    expect(choice!.message.content).to.include('corp')
+    expect(completion.usage).to.deep.equal({
+      prompt_tokens: 2,
+      completion_tokens: 4,
+      total_tokens: 6,
+    })
+  })
+
+  it('openai streams the same text, with usage if it asks', async () => {
+    const asked = { model: 'tiny-chat', messages, max_tokens: 8, temperature: 0 }
+    const whole = await openai.chat.completions.create(asked)
+    const stream = await openai.chat.completions.create({
+      ...asked,
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+
+    const chunks: OpenAI.ChatCompletionChunk[] = []
+    for await (const chunk of stream) chunks.push(chunk)
+
+    const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')
+    expect(text).to.equal(whole.choices[0]!.message.content)
+    expect(chunks[0]!.choices[0]!.delta.role).to.equal('assistant')
+    expect(chunks.at(-2)!.choices[0]!.finish_reason).to.equal('length')
+    expect(chunks.at(-1)!.choices).to.deep.equal([])
+    expect(chunks.at(-1)!.usage).to.deep.equal(whole.usage)
+  })
+
+  it('openai hears of a refusal before the stream begins', async () => {
+    const refused = openai.chat.completions.create({ model: 'none', messages, stream: true })
+    expect(await failureOf(refused)).to.include('404')
+  })
+})
+
+async function failureOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'nothing failed',
+    (error: unknown) => String(error),
+  )
+}
+
+function expectClose(actual: readonly number[] | undefined, expected: readonly number[]): void {
+  expect(actual).to.have.length(expected.length)
+  expected.forEach((value, i) => expect(actual![i]).to.be.closeTo(value, 1e-6))
+}
