@@ -1,8 +1,8 @@
 import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard } from '../shard/shard.ts'
-import type { OpenTable } from './open-table.ts'
+import type { OpenTable } from './tables/open-table.ts'
 import type { ClusterStatus, ShardHealth } from './store-service.ts'
-import { INTERNAL_PREFIX } from './table-indexes.ts'
+import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 
 /** The worst state of any shard decides the health; every problem is named in the message. */
 export function clusterStatusOf(state: {

@@ -9,13 +9,13 @@ import { TIMESTAMP_ZERO, type Timestamp } from '../clock/hybrid-clock.ts'
 import { sameContent } from '../document/canonical-json.ts'
 import { shownKey } from '../document/document-limits.ts'
 import type { Insert } from '../document/writes.ts'
-import { jsonOf, versionOf } from '../shard/document-record.ts'
+import { jsonOf, versionOf } from '../shard/format/document-record.ts'
 import { keyAfter, type KeyRange } from '../shard/key-range.ts'
 import type { ScanRow } from '../shard/shard.ts'
-import type { OpenTable } from './open-table.ts'
+import type { OpenTable } from './tables/open-table.ts'
 import type { MergeFailure, MergeRequest, MergeResult } from './store-service.ts'
-import { PartCollector } from './transaction-part.ts'
-import type { TransactionRunner } from './transaction-runner.ts'
+import { PartCollector } from './transactions/transaction-part.ts'
+import type { TransactionRunner } from './transactions/transaction-runner.ts'
 
 export const MERGE_RECORDS_MAX = 10_000
 export const MERGE_SCANNED_KEYS_MAX = 100_000

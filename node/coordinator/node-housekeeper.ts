@@ -10,10 +10,13 @@ import {
 } from '../shard/housekeeping.ts'
 import type { LocalShard } from '../shard/local-shard.ts'
 import type { ReadPins } from './read-pins.ts'
-import type { TableAdmin } from './table-admin.ts'
-import { FORGET_PERIOD_MS, type TransactionFinisher } from './transaction-finisher.ts'
-import type { TableRegistry } from './table-registry.ts'
-import { RECOVERY_PERIOD_MS, type TransactionRecovery } from './transaction-recovery.ts'
+import type { TableAdmin } from './tables/table-admin.ts'
+import { FORGET_PERIOD_MS, type TransactionFinisher } from './transactions/transaction-finisher.ts'
+import type { TableRegistry } from './tables/table-registry.ts'
+import {
+  RECOVERY_PERIOD_MS,
+  type TransactionRecovery,
+} from './transactions/transaction-recovery.ts'
 
 const COLLECTION_PERIOD_MS = 60_000
 const REPAIR_PERIOD_MS = 1000

@@ -4,11 +4,11 @@ import type { Log } from '../../lib/log.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard, ShardRouter } from '../shard/shard.ts'
-import { ShardTextIndexes, type TextIndexParts } from '../shard/shard-text-indexes.ts'
+import { ShardTextIndexes, type TextIndexParts } from '../shard/indexing/shard-text-indexes.ts'
 import type { TableSettings } from '../shard/table-settings.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import { FailedShard } from './failed-shard.ts'
-import type { ShardRecord } from './table-record.ts'
+import type { ShardRecord } from './tables/table-record.ts'
 
 export interface ShardHostOptions {
   readonly stores: KvStoreFactory

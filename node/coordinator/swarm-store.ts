@@ -4,16 +4,16 @@ import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/query-request.ts'
-import { jsonOf, versionOf, type DocumentRecord } from '../shard/document-record.ts'
+import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
 import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
-import type { Idempotency } from './idempotency.ts'
-import { indexInfoOf } from './index-status.ts'
-import { waitForIndexes } from './index-wait.ts'
+import type { Idempotency } from './transactions/idempotency.ts'
+import { indexInfoOf } from './tables/index-status.ts'
+import { waitForIndexes } from './tables/index-wait.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
-import type { OpenTable } from './open-table.ts'
+import type { OpenTable } from './tables/open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
 import { EventLoopTurns } from './query/event-loop-turns.ts'
 import { queryTable } from './query/query-service.ts'
@@ -33,18 +33,18 @@ import type {
   WriteCounts,
   WriteOptions,
 } from './store-service.ts'
-import { unknownIndex, type TableAdmin } from './table-admin.ts'
-import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './table-indexes.ts'
-import { tableInfoOf } from './table-info.ts'
-import { unknownTable, type TableRegistry } from './table-registry.ts'
+import { unknownIndex, type TableAdmin } from './tables/table-admin.ts'
+import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
+import { tableInfoOf } from './tables/table-info.ts'
+import { unknownTable, type TableRegistry } from './tables/table-registry.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
-import { PartCollector } from './transaction-part.ts'
+import { PartCollector } from './transactions/transaction-part.ts'
 import type {
   RunOptions,
   RunOutcome,
   TransactionConflict,
   TransactionRunner,
-} from './transaction-runner.ts'
+} from './transactions/transaction-runner.ts'
 
 export interface SwarmStoreOptions {
   readonly clock: Clock

@@ -4,7 +4,7 @@ import { ServiceError } from '../../lib/errors.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import { intersectRanges, keyAfter, type KeyRange } from '../shard/key-range.ts'
 import type { ScanRow } from '../shard/shard.ts'
-import type { OpenTable } from './open-table.ts'
+import type { OpenTable } from './tables/open-table.ts'
 import type { ReadPins } from './read-pins.ts'
 
 export interface TableScanOptions {

@@ -3,9 +3,9 @@
 
 import type { Clock } from '../../lib/clock.ts'
 import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
-import type { TransactionStatus } from './command.ts'
-import type { DocumentRecord } from './document-record.ts'
-import { intentOutcome } from './intent-outcome.ts'
+import type { TransactionStatus } from './apply/command.ts'
+import type { DocumentRecord } from './format/document-record.ts'
+import { intentOutcome } from './apply/intent-outcome.ts'
 import { rangeContains, type KeyRange } from './key-range.ts'
 import type { Hold } from './lock-table.ts'
 import { TRANSACTION_SILENCE_MAX_MS } from './push-answers.ts'

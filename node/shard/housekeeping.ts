@@ -3,9 +3,9 @@
 
 import { millisOf, timestampAtMs, type Timestamp } from '../clock/hybrid-clock.ts'
 import type { KvStore } from '../storage/kv-store.ts'
-import type { CollectCommand, RetimeCommand } from './command.ts'
-import { FINISHED_RETENTION_MS } from './apply-transaction.ts'
-import { checkRecord, isDeleted, ttlGenerationOf, versionOf } from './document-record.ts'
+import type { CollectCommand, RetimeCommand } from './apply/command.ts'
+import { FINISHED_RETENTION_MS } from './apply/apply-transaction.ts'
+import { checkRecord, isDeleted, ttlGenerationOf, versionOf } from './format/document-record.ts'
 import {
   documentRange,
   expiryKey,
@@ -16,9 +16,9 @@ import {
   RETIMED_KEY,
   sequenceOfLogKey,
   transactionIdOfFinishedKey,
-} from './keyspace.ts'
-import { encodeGeneration } from './apply-housekeeping.ts'
-import { decodeLogEntry, type Touch } from './log-entry.ts'
+} from './format/keyspace.ts'
+import { encodeGeneration } from './apply/apply-housekeeping.ts'
+import { decodeLogEntry, type Touch } from './format/log-entry.ts'
 import { endOfLog } from './log-reader.ts'
 import type { LocalShard } from './local-shard.ts'
 import { buildTransactionId } from './transaction-id.ts'

@@ -26,19 +26,19 @@ import type {
   TransactionStatus,
   WriteCommand,
   WriteOutcome,
-} from './command.ts'
-import { COMMAND_BYTES, writeBytes } from './command-size.ts'
-import { checkRecord, type DocumentRecord } from './document-record.ts'
+} from './apply/command.ts'
+import { COMMAND_BYTES, writeBytes } from './apply/command-size.ts'
+import { checkRecord, type DocumentRecord } from './format/document-record.ts'
 import { GroupCommit } from './group-commit.ts'
 import { HolderReader } from './holder-reader.ts'
 import type { KeyRange } from './key-range.ts'
-import { documentKey, documentRange } from './keyspace.ts'
+import { documentKey, documentRange } from './format/keyspace.ts'
 import type { Hold } from './lock-table.ts'
-import { ProposedCommand } from './proposed-command.ts'
+import { ProposedCommand } from './apply/proposed-command.ts'
 import { PushAnswers } from './push-answers.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
 import { scanSnapshot } from './shard-scan.ts'
-import { ShardTextIndexes, type TextIndexParts } from './shard-text-indexes.ts'
+import { ShardTextIndexes, type TextIndexParts } from './indexing/shard-text-indexes.ts'
 import type { TableSettings } from './table-settings.ts'
 import { ShardState } from './shard-state.ts'
 import type {

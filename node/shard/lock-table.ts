@@ -7,7 +7,7 @@
 //   L3  An entry leaves the table only after its resolution is durable, so that a reader which
 //       still needs the intent's value finds it here.
 
-import type { Intent } from './intent-codec.ts'
+import type { Intent } from './format/intent-codec.ts'
 import type { TransactionId } from './transaction-id.ts'
 
 /** The hold of one transaction on one key; `heldSinceMs` is monotonic time of this process. */

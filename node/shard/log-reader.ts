@@ -1,7 +1,7 @@
 import { assert } from '../../lib/assert.ts'
 import type { KvStore } from '../storage/kv-store.ts'
-import { keyspaceRange, logKey, sequenceOfLogKey } from './keyspace.ts'
-import { decodeLogEntry, type LogEntry } from './log-entry.ts'
+import { keyspaceRange, logKey, sequenceOfLogKey } from './format/keyspace.ts'
+import { decodeLogEntry, type LogEntry } from './format/log-entry.ts'
 
 export interface NumberedEntry {
   readonly sequence: number

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../lib/clock.ts'
 import type { HybridClock, Timestamp } from '../clock/hybrid-clock.ts'
-import type { Command, CommandKind, OutcomeOf, TransactionStatus } from './command.ts'
+import type { Command, CommandKind, OutcomeOf, TransactionStatus } from './apply/command.ts'
 import type { Push } from './shard.ts'
 import type { ShardState } from './shard-state.ts'
 import type { TransactionId } from './transaction-id.ts'

@@ -10,11 +10,11 @@ import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { millisOf, TIMESTAMP_ZERO, type HybridClock } from '../clock/hybrid-clock.ts'
 import type { KvOp, KvStore } from '../storage/kv-store.ts'
-import { ENDS_GROUP, IS_LAZY } from './apply-command.ts'
-import type { ApplyContext, LiveTransaction, ShardMemory } from './apply-context.ts'
-import type { Command, Decision } from './command.ts'
+import { ENDS_GROUP, IS_LAZY } from './apply/apply-command.ts'
+import type { ApplyContext, LiveTransaction, ShardMemory } from './apply/apply-context.ts'
+import type { Command, Decision } from './apply/command.ts'
 import type { AppliedGroup, GroupTarget } from './group-commit.ts'
-import { decodeIntent } from './intent-codec.ts'
+import { decodeIntent } from './format/intent-codec.ts'
 import {
   finishedKey,
   keyOfIntentKey,
@@ -22,13 +22,13 @@ import {
   logKey,
   parseTransactionKey,
   sequenceOfLogKey,
-} from './keyspace.ts'
+} from './format/keyspace.ts'
 import { LockTable, type Hold } from './lock-table.ts'
-import { decodeLogEntry, encodeLogEntry, type LogEntry, type Touch } from './log-entry.ts'
+import { decodeLogEntry, encodeLogEntry, type LogEntry, type Touch } from './format/log-entry.ts'
 import type { TableSettings } from './table-settings.ts'
-import type { ProposedCommand } from './proposed-command.ts'
+import type { ProposedCommand } from './apply/proposed-command.ts'
 import { ShardView } from './shard-view.ts'
-import { decodeFinishedMark, decodeTransactionRecord } from './transaction-record.ts'
+import { decodeFinishedMark, decodeTransactionRecord } from './format/transaction-record.ts'
 import type { TransactionId } from './transaction-id.ts'
 
 /** More entries than fit into LevelDB's log before it becomes a table. */

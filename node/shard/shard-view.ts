@@ -1,9 +1,9 @@
 import type { KvOp, KvStore } from '../storage/kv-store.ts'
-import type { Decision } from './command.ts'
-import { checkRecord, type DocumentRecord } from './document-record.ts'
-import { documentKey, finishedKey, keyOfDocumentKey, KEYSPACES } from './keyspace.ts'
+import type { Decision } from './apply/command.ts'
+import { checkRecord, type DocumentRecord } from './format/document-record.ts'
+import { documentKey, finishedKey, keyOfDocumentKey, KEYSPACES } from './format/keyspace.ts'
 import type { TransactionId } from './transaction-id.ts'
-import { decodeFinishedMark, encodeFinishedMark } from './transaction-record.ts'
+import { decodeFinishedMark, encodeFinishedMark } from './format/transaction-record.ts'
 
 /**
  * The shard's state as a group of commands sees it while it is applied: the store at the bottom, the

@@ -17,8 +17,8 @@ import type {
   TransactionStatus,
   WriteCommand,
   WriteOutcome,
-} from './command.ts'
-import type { DocumentRecord } from './document-record.ts'
+} from './apply/command.ts'
+import type { DocumentRecord } from './format/document-record.ts'
 import type { KeyRange } from './key-range.ts'
 import type { ShardId } from './shard-id.ts'
 import type { TransactionId } from './transaction-id.ts'

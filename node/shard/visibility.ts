@@ -9,7 +9,7 @@ import {
   ttlGenerationOf,
   versionOf,
   type DocumentRecord,
-} from './document-record.ts'
+} from './format/document-record.ts'
 
 /** Whether readers at `nowMs` see the record: it is not a tombstone and has not expired. */
 export function isVisible(

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { HybridClock, TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
 import { ManualClock } from '../../lib/clock.ts'
-import { jsonOf, versionOf } from '../../node/shard/document-record.ts'
+import { jsonOf, versionOf } from '../../node/shard/format/document-record.ts'
 import type { Shard, ShardRouter } from '../../node/shard/shard.ts'
 import { buildTransactionId, type TransactionId } from '../../node/shard/transaction-id.ts'
 import { memoryBound, putOp, deleteOp } from '../harness/shard-world.ts'

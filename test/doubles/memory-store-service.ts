@@ -5,7 +5,7 @@ import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { millisOf, timestampAtMs, timestampOf } from '../../node/clock/hybrid-clock.ts'
 import type { Timestamp } from '../../node/clock/hybrid-clock.ts'
-import { buildLayout } from '../../node/coordinator/shard-layout.ts'
+import { buildLayout } from '../../node/coordinator/tables/shard-layout.ts'
 import {
   assertIndexName,
   BUILT_IN_TEXT_INDEX,
@@ -13,8 +13,8 @@ import {
   indexConfigOf,
   parseIndex,
   parseIndexes,
-} from '../../node/coordinator/table-indexes.ts'
-import type { IndexRecord } from '../../node/coordinator/table-record.ts'
+} from '../../node/coordinator/tables/table-indexes.ts'
+import type { IndexRecord } from '../../node/coordinator/tables/table-record.ts'
 import type { QueryResult } from '../../node/coordinator/query/query-result.ts'
 import { EventLoopTurns } from '../../node/coordinator/query/event-loop-turns.ts'
 import { queryTable } from '../../node/coordinator/query/query-service.ts'

@@ -5,7 +5,7 @@ import type { QueriedShard } from '../../node/coordinator/query/query-service.ts
 import type { JsonObject } from '../../node/document/exact-json.ts'
 import { stringifyExact } from '../../node/document/exact-json.ts'
 import type { TableSchema } from '../../node/schema/table-schema.ts'
-import { encodeRecord, type DocumentRecord } from '../../node/shard/document-record.ts'
+import { encodeRecord, type DocumentRecord } from '../../node/shard/format/document-record.ts'
 import { MemoryTextIndex, type Documents } from '../harness/memory-text-index.ts'
 
 export const WRITTEN_AT_MS = 1_700_000_000_000

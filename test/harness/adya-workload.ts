@@ -6,7 +6,7 @@ import { ServiceError } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { WriteOptions } from '../../node/coordinator/store-service.ts'
 import type { SwarmStore } from '../../node/coordinator/swarm-store.ts'
-import { jsonOf, versionOf } from '../../node/shard/document-record.ts'
+import { jsonOf, versionOf } from '../../node/shard/format/document-record.ts'
 import type { Access, History, HistoryTransaction } from './adya.ts'
 import {
   documentOf,

@@ -16,7 +16,7 @@ import type { ScanRequest, WriteOptions } from '../../node/coordinator/store-ser
 import type { SwarmStore } from '../../node/coordinator/swarm-store.ts'
 import { parseProjection } from '../../node/document/projection.ts'
 import type { Insert, TableWrites } from '../../node/document/writes.ts'
-import { keyspaceRange, type Keyspace } from '../../node/shard/keyspace.ts'
+import { keyspaceRange, type Keyspace } from '../../node/shard/format/keyspace.ts'
 import { FaultyDisk } from '../../node/storage/faulty-kv-store.ts'
 import type { KvEntry, KvStore, KvStoreFactory } from '../../node/storage/kv-store.ts'
 

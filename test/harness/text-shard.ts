@@ -11,7 +11,7 @@ import { TextWorkerPool } from '../../node/index/text/worker/text-worker-pool.ts
 import { parseQuery } from '../../node/query/language/parse-query.ts'
 import { DocumentRules } from '../../node/schema/document-rules.ts'
 import type { TableSchema } from '../../node/schema/table-schema.ts'
-import type { WriteOp } from '../../node/shard/command.ts'
+import type { WriteOp } from '../../node/shard/apply/command.ts'
 import { LocalShard } from '../../node/shard/local-shard.ts'
 import type { TextIndexStatus } from '../../node/shard/shard.ts'
 import { parseShardId } from '../../node/shard/shard-id.ts'

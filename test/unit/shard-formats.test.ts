@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { timestampOf } from '../../node/clock/hybrid-clock.ts'
-import { decodeTable, encodeTable, type TableRecord } from '../../node/coordinator/table-record.ts'
+import {
+  decodeTable,
+  encodeTable,
+  type TableRecord,
+} from '../../node/coordinator/tables/table-record.ts'
 import {
   encodeRecord,
   encodeTombstone,
@@ -10,8 +14,8 @@ import {
   jsonOf,
   ttlGenerationOf,
   versionOf,
-} from '../../node/shard/document-record.ts'
-import { decodeIntent, encodeIntent, type IntentOp } from '../../node/shard/intent-codec.ts'
+} from '../../node/shard/format/document-record.ts'
+import { decodeIntent, encodeIntent, type IntentOp } from '../../node/shard/format/intent-codec.ts'
 import {
   documentKey,
   expiryKey,
@@ -20,8 +24,8 @@ import {
   intentKey,
   logKey,
   transactionKey,
-} from '../../node/shard/keyspace.ts'
-import { decodeLogEntry, encodeLogEntry, type LogEntry } from '../../node/shard/log-entry.ts'
+} from '../../node/shard/format/keyspace.ts'
+import { decodeLogEntry, encodeLogEntry, type LogEntry } from '../../node/shard/format/log-entry.ts'
 import { parseShardId } from '../../node/shard/shard-id.ts'
 import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 import {
@@ -29,7 +33,7 @@ import {
   decodeTransactionRecord,
   encodeFinishedMark,
   encodeTransactionRecord,
-} from '../../node/shard/transaction-record.ts'
+} from '../../node/shard/format/transaction-record.ts'
 
 const golden: Readonly<Record<string, string>> = JSON.parse(
   readFileSync(new URL('../golden/shard-formats.json', import.meta.url), 'utf8'),

@@ -15,7 +15,7 @@ import {
   sequenceOfLogKey,
   transactionKey,
   versionOfHistoryKey,
-} from '../../node/shard/keyspace.ts'
+} from '../../node/shard/format/keyspace.ts'
 import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 
 /** Bytes that escaping must get right are much more frequent than chance would make them. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { timestampOf } from '../../node/clock/hybrid-clock.ts'
-import type { IntentOp } from '../../node/shard/intent-codec.ts'
+import type { IntentOp } from '../../node/shard/format/intent-codec.ts'
 import { LockTable, type Hold } from '../../node/shard/lock-table.ts'
 import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 

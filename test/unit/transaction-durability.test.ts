@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
-import { jsonOf } from '../../node/shard/document-record.ts'
+import { jsonOf } from '../../node/shard/format/document-record.ts'
 import type { TransactionId } from '../../node/shard/transaction-id.ts'
 import { errorOf } from '../conformance/kv-store.ts'
 import { putOp, ShardWorld } from '../harness/shard-world.ts'

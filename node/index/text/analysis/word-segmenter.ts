@@ -1,4 +1,5 @@
-// Cutting text into words by the rules of UAX #29 that concern words (WB4 to WB13b).
+// Cutting text into words by the rules of UAX #29 that concern words (WB4 to WB13b, but for WB7a to
+// WB7c, quotation marks in Hebrew words, and the colon, which a few languages have inside words).
 //
 // A word is a run of letters, digits and connectors that holds at least one letter or digit. An
 // apostrophe or full stop stays inside between two letters or two digits, a comma between two

@@ -1,0 +1,71 @@
+import { ServiceError } from '../../../lib/errors.ts'
+import type { Coordination } from '../../coordination/coordination.ts'
+import {
+  decodeTable,
+  encodeTable,
+  TABLE_PREFIX,
+  tableKey,
+  type TableRecord,
+} from './table-record.ts'
+
+/** The table records in the coordination store. Every change is a compare-and-swap. */
+export class Catalog {
+  readonly #coordination: Coordination
+
+  constructor(coordination: Coordination) {
+    this.#coordination = coordination
+  }
+
+  async list(): Promise<readonly TableRecord[]> {
+    const { entries } = await this.#coordination.list(TABLE_PREFIX)
+    return entries.map(({ value }) => decodeTable(value))
+  }
+
+  /** Throws ALREADY_EXISTS, also for a table that is still being dropped. */
+  async create(table: TableRecord): Promise<void> {
+    const key = tableKey(table.name)
+    const outcome = await this.#coordination.commit({
+      when: [{ key, modRevision: 0 }],
+      changes: [{ type: 'put', key, value: encodeTable(table) }],
+    })
+    if (outcome.kind === 'committed') return
+    const found = outcome.entries[0]
+    const isDropping = found !== undefined && decodeTable(found.value).state === 'dropping'
+    const why = isDropping ? 'is still being dropped; try again' : 'exists; drop it first'
+    throw new ServiceError('ALREADY_EXISTS', `table "${table.name}" ${why}`)
+  }
+
+  /**
+   * Replaces the record by what `change` makes of it, again if another change came first.
+   * Throws NOT_FOUND when the table, in this incarnation, is gone.
+   */
+  async update(
+    { name, tableId }: TableRecord,
+    change: (table: TableRecord) => TableRecord,
+  ): Promise<TableRecord> {
+    const key = tableKey(name)
+    for (;;) {
+      const entry = await this.#coordination.get(key)
+      const current = entry === undefined ? undefined : decodeTable(entry.value)
+      if (entry === undefined || current?.tableId !== tableId) {
+        throw new ServiceError('NOT_FOUND', `table "${name}" was dropped`)
+      }
+      const changed = change(current)
+      const outcome = await this.#coordination.commit({
+        when: [{ key, modRevision: entry.modRevision }],
+        changes: [{ type: 'put', key, value: encodeTable(changed) }],
+      })
+      if (outcome.kind === 'committed') return changed
+    }
+  }
+
+  async remove({ name, tableId }: TableRecord): Promise<void> {
+    const key = tableKey(name)
+    const entry = await this.#coordination.get(key)
+    if (entry === undefined || decodeTable(entry.value).tableId !== tableId) return
+    await this.#coordination.commit({
+      when: [{ key, modRevision: entry.modRevision }],
+      changes: [{ type: 'delete', key }],
+    })
+  }
+}

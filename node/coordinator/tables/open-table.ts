@@ -1,0 +1,51 @@
+import { must } from '../../../lib/assert.ts'
+import { DocumentRules, type TtlPolicy } from '../../schema/document-rules.ts'
+import type { Shard } from '../../shard/shard.ts'
+import { rangeContains } from '../../shard/key-range.ts'
+import type { TableSchema } from '../../schema/table-schema.ts'
+import type { TableSettings, TextIndexDefinition } from '../../shard/table-settings.ts'
+import { textIndexesOf } from './table-indexes.ts'
+import type { TableRecord } from './table-record.ts'
+
+/** A table as this node serves it: its record, its compiled rules and its shards in key order. */
+export class OpenTable implements TableSettings {
+  readonly record: TableRecord
+  readonly rules: DocumentRules
+  readonly ttl: TtlPolicy | undefined
+  readonly textIndexes: readonly TextIndexDefinition[]
+  readonly shards: readonly Shard[]
+
+  constructor(record: TableRecord, shards: readonly Shard[]) {
+    this.record = record
+    this.rules = new DocumentRules(record.schema)
+    this.ttl = ttlOf(record, this.rules)
+    this.textIndexes = textIndexesOf(record)
+    this.shards = shards
+  }
+
+  get schema(): TableSchema | undefined {
+    return this.record.schema
+  }
+
+  /** The shard that owns the key: a binary search over the starts of the ranges. */
+  shardOf(key: Buffer): Shard {
+    let low = 0
+    let high = this.shards.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      const shard = must(this.shards[middle], 'a shard within bounds')
+      if (shard.range.start.compare(key) <= 0) low = middle
+      else high = middle - 1
+    }
+    const found = must(this.shards[low], 'a table has at least one shard')
+    return must(rangeContains(found.range, key) ? found : undefined, 'a shard for every key')
+  }
+}
+
+/**
+ * The policy stamped into records carries the table's own TTL generation, which changes only with
+ * the TTL, so that another change of the schema does not make every record's expiry suspect.
+ */
+function ttlOf(record: TableRecord, rules: DocumentRules): TtlPolicy | undefined {
+  return rules.ttl === undefined ? undefined : { ...rules.ttl, generation: record.ttlGeneration }
+}

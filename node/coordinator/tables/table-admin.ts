@@ -1,0 +1,257 @@
+// Creating, changing and dropping tables, and opening them at the start.
+//
+// Invariants:
+//   A1  A table is found by name only while its record says `ready` and its shards are open.
+//   A2  Stores are removed only while the record says `dropping`, and after every transaction that
+//       the table anchors has told its outcome to the other tables. The record goes last, so a store
+//       without a record was not made here, and nobody removes it.
+//   A3  Whatever a crash or a failure leaves half done is finished by `openAll` and `repair`: a table
+//       that is `creating` is completed, one that is `dropping` is dropped.
+//   A4  At most one piece of work changes a table's state at a time (`#working`), and changes of its
+//       schema and indexes follow each other (`#changing`).
+
+import { isServiceError, ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { parseTableSchema, type TableSchema } from '../../schema/table-schema.ts'
+import { LocalShard } from '../../shard/local-shard.ts'
+import { parseShardId } from '../../shard/shard-id.ts'
+import type { Catalog } from './catalog.ts'
+import { OpenTable } from './open-table.ts'
+import type { ShardHost } from '../shard-host.ts'
+import { buildLayout } from './shard-layout.ts'
+import type { CreateTableRequest } from '../store-service.ts'
+import {
+  assertIndexName,
+  parseIndex,
+  parseIndexes,
+  withIndex,
+  withoutIndex,
+} from './table-indexes.ts'
+import type { TableRecord } from './table-record.ts'
+import { unknownTable, type TableRegistry } from './table-registry.ts'
+import type { TransactionRecovery } from '../transactions/transaction-recovery.ts'
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/
+export const TABLES_MAX = 1000
+
+export interface TableAdminOptions {
+  readonly catalog: Catalog
+  readonly registry: TableRegistry
+  readonly host: ShardHost
+  readonly recovery: TransactionRecovery
+  readonly log: Log
+  /** 64 random bits as 16 hexadecimal digits. */
+  readonly randomBits: () => string
+}
+
+export class TableAdmin {
+  readonly #with: TableAdminOptions
+  /** Ids of the tables that are being created or dropped right now. */
+  readonly #working = new Set<string>()
+  #changing: Promise<unknown> = Promise.resolve()
+
+  constructor(options: TableAdminOptions) {
+    this.#with = options
+  }
+
+  /** Opens every table of the catalog and finishes what a crash interrupted. */
+  async openAll(): Promise<void> {
+    const { catalog, registry } = this.#with
+    for (const record of await catalog.list()) {
+      if (record.state === 'creating') await this.#complete(record)
+      else registry.set(await this.#open(record))
+    }
+  }
+
+  /**
+   * Takes up creations and drops that failed midway (a full disk, a shard that does not answer), and
+   * leaves to the next round what still cannot be done.
+   */
+  async repair(): Promise<void> {
+    for (const record of await this.#with.catalog.list()) {
+      if (record.state === 'ready' || this.#working.has(record.tableId)) continue
+      try {
+        if (record.state === 'creating') await this.#complete(record)
+        else await this.#finishDrop(await this.#open(record))
+      } catch (error) {
+        if (!isServiceError(error)) throw error
+        const fields = { table: record.name, state: record.state, error: error.message }
+        this.#with.log.warn('table not repaired', fields)
+      }
+    }
+  }
+
+  async create(name: string, request: CreateTableRequest): Promise<OpenTable> {
+    assertTableName(name)
+    return this.createUnchecked(name, request)
+  }
+
+  /** Without the rules on names, for the product's own tables. */
+  async createUnchecked(name: string, request: CreateTableRequest): Promise<OpenTable> {
+    const { registry, catalog } = this.#with
+    if (registry.find(name) !== undefined) {
+      throw new ServiceError('ALREADY_EXISTS', `table "${name}" exists; drop it first`)
+    }
+    if (registry.tables().length >= TABLES_MAX) {
+      throw new ServiceError('INVALID_ARGUMENT', `a cluster holds at most ${TABLES_MAX} tables`)
+    }
+    const record = this.#buildRecord(name, request)
+    return this.#alone(record, async () => {
+      await catalog.create(record)
+      return this.#complete(record)
+    })
+  }
+
+  updateSchema(name: string, schema: unknown): Promise<OpenTable> {
+    return this.#change(name, (current) => withSchema(current, schema))
+  }
+
+  async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
+    const index = parseIndex(indexName, config)
+    await this.#change(name, (current) => {
+      const changed = withIndex(current, index)
+      if (changed !== undefined) return changed
+      const problem = `index "${indexName}" of table "${name}" exists; drop it first`
+      throw new ServiceError('ALREADY_EXISTS', problem)
+    })
+  }
+
+  async dropIndex(name: string, indexName: string): Promise<void> {
+    assertIndexName(indexName)
+    await this.#change(name, (current) => {
+      const changed = withoutIndex(current, indexName)
+      if (changed === undefined) throw unknownIndex(name, indexName)
+      return changed
+    })
+  }
+
+  /** One after the other, so that the registry never goes back to an older record. */
+  #change(name: string, change: (record: TableRecord) => TableRecord): Promise<OpenTable> {
+    const changed = this.#changing.then(() => this.#changeNow(name, change))
+    this.#changing = changed.catch(() => undefined) // the caller hears of it
+    return changed
+  }
+
+  async #changeNow(name: string, change: (record: TableRecord) => TableRecord): Promise<OpenTable> {
+    const { catalog, registry } = this.#with
+    const record = await catalog.update(registry.get(name).record, (current) => {
+      if (current.state !== 'ready') throw unknownTable(name)
+      return change(current)
+    })
+    const table = new OpenTable(record, registry.get(name).shards)
+    registry.set(table)
+    const local = table.shards.filter((shard) => shard instanceof LocalShard)
+    await Promise.all(local.map((shard) => shard.setSettings(table)))
+    return table
+  }
+
+  async drop(name: string): Promise<void> {
+    const { catalog, registry } = this.#with
+    const table = registry.get(name)
+    await this.#alone(table.record, async () => {
+      const record = await catalog.update(table.record, (current) => ({
+        ...current,
+        state: 'dropping',
+      }))
+      const dropping = new OpenTable(record, table.shards)
+      registry.set(dropping)
+      await this.#finishDrop(dropping)
+    })
+  }
+
+  async #alone<Result>({ tableId }: TableRecord, work: () => Promise<Result>): Promise<Result> {
+    this.#working.add(tableId)
+    try {
+      return await work()
+    } finally {
+      this.#working.delete(tableId)
+    }
+  }
+
+  async closeAll(): Promise<void> {
+    const { registry, host } = this.#with
+    for (const { shard } of registry.localShards()) await host.close(shard)
+  }
+
+  async #complete(record: TableRecord): Promise<OpenTable> {
+    const { host, catalog, registry } = this.#with
+    const settings = new OpenTable(record, [])
+    const opened = await Promise.allSettled(
+      record.shards.map((shard) => host.create(shard, settings)),
+    )
+    const shards = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    try {
+      const failure = opened.find((one) => one.status === 'rejected')
+      if (failure !== undefined) throw failure.reason
+      const ready = await catalog.update(record, (current) => ({ ...current, state: 'ready' }))
+      const table = new OpenTable(ready, shards)
+      registry.set(table)
+      return table
+    } catch (error) {
+      for (const shard of shards) await host.close(shard)
+      throw error
+    }
+  }
+
+  async #open(record: TableRecord): Promise<OpenTable> {
+    const known = this.#with.registry.openShards(record.tableId)
+    if (known !== undefined) return new OpenTable(record, known)
+    const settings = new OpenTable(record, [])
+    const shards = await Promise.all(
+      record.shards.map((shard) => this.#with.host.open(shard, settings)),
+    )
+    return new OpenTable(record, shards)
+  }
+
+  async #finishDrop(table: OpenTable): Promise<void> {
+    const { recovery, catalog, registry, host } = this.#with
+    const { tableId } = table.record
+    const shards = table.shards.filter((shard) => shard instanceof LocalShard)
+    await Promise.all(shards.map((shard) => shard.seal()))
+    for (const shard of shards) await recovery.drain(tableId, shard)
+    registry.remove(table.record)
+    for (const shard of table.shards) await host.destroy(shard)
+    await catalog.remove(table.record)
+  }
+
+  #buildRecord(name: string, request: CreateTableRequest): TableRecord {
+    const ranges = buildLayout({ numShards: request.num_shards, splitKeys: request.split_keys })
+    const schema =
+      request.schema === undefined ? undefined : parseTableSchema(request.schema, undefined)
+    return {
+      name,
+      tableId: this.#with.randomBits(),
+      state: 'creating',
+      description: request.description,
+      schema,
+      ttlGeneration: 1,
+      hasBuiltInIndex: true,
+      indexes: parseIndexes(request.indexes),
+      shards: ranges.map((range) => ({ id: parseShardId(this.#with.randomBits()), range })),
+    }
+  }
+}
+
+export function unknownIndex(table: string, index: string): ServiceError {
+  const problem = `index "${index}" of table "${table}" does not exist; create it first`
+  return new ServiceError('NOT_FOUND', problem)
+}
+
+function withSchema(record: TableRecord, value: unknown): TableRecord {
+  const schema = parseTableSchema(value, record.schema)
+  const generation = sameTtl(record.schema, schema) ? 0 : 1
+  return { ...record, schema, ttlGeneration: record.ttlGeneration + generation }
+}
+
+function sameTtl(a: TableSchema | undefined, b: TableSchema): boolean {
+  return a?.ttl_duration === b.ttl_duration && a?.ttl_field === b.ttl_field
+}
+
+function assertTableName(name: string): void {
+  if (NAME.test(name)) return
+  throw new ServiceError(
+    'INVALID_ARGUMENT',
+    'tableName must begin with a letter or digit, have only letters, digits, ".", "_" and "-", ' +
+      'and at most 255 of them',
+  )
+}

@@ -1,0 +1,128 @@
+// Which indexes a table has, and what a client may ask for.
+
+import { ServiceError } from '../../../lib/errors.ts'
+import type { TextIndexDefinition } from '../../shard/table-settings.ts'
+import type { IndexConfig } from '../store-service.ts'
+import type { IndexRecord, TableRecord } from './table-record.ts'
+
+/** Every table begins with it, so that any table can be searched; it may be dropped and added again. */
+export const BUILT_IN_TEXT_INDEX = 'full_text_index_v0'
+/** Names that begin with this are the product's own. */
+const RESERVED_PREFIX = 'full_text_index'
+/** Tables that begin with this are the product's own: hidden from listings, and never searched. */
+export const INTERNAL_PREFIX = '_'
+export const INDEXES_MAX = 16
+/** Short enough for a file name with a version behind it. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+const LATER_TYPES: ReadonlySet<unknown> = new Set(['embeddings', 'graph'])
+const MEMBERS: ReadonlySet<string> = new Set(['name', 'type', 'mem_only'])
+
+const BUILT_IN: IndexRecord = { name: BUILT_IN_TEXT_INDEX, type: 'full_text', memOnly: false }
+
+export function indexesOf(record: TableRecord): readonly IndexRecord[] {
+  if (record.name.startsWith(INTERNAL_PREFIX)) return []
+  return record.hasBuiltInIndex ? [BUILT_IN, ...record.indexes] : record.indexes
+}
+
+/** The record with one more index; undefined when it has one of that name. */
+export function withIndex(record: TableRecord, index: IndexRecord): TableRecord | undefined {
+  if (indexesOf(record).some(({ name }) => name === index.name)) return undefined
+  if (index.name === BUILT_IN_TEXT_INDEX) return { ...record, hasBuiltInIndex: true }
+  assertIndexCount(record.indexes.length + 1)
+  return { ...record, indexes: [...record.indexes, index] }
+}
+
+/** The record without the index; undefined when it has none of that name. */
+export function withoutIndex(record: TableRecord, indexName: string): TableRecord | undefined {
+  if (!indexesOf(record).some(({ name }) => name === indexName)) return undefined
+  if (indexName === BUILT_IN_TEXT_INDEX) return { ...record, hasBuiltInIndex: false }
+  return { ...record, indexes: record.indexes.filter(({ name }) => name !== indexName) }
+}
+
+export function textIndexesOf(record: TableRecord): readonly TextIndexDefinition[] {
+  return indexesOf(record).map(({ name, memOnly }) => ({ name, memOnly }))
+}
+
+/** The name of the full-text index that a query searches. `wanted` is the client's choice. */
+export function chooseTextIndex(
+  table: string,
+  indexes: readonly IndexRecord[],
+  wanted: string | undefined,
+): string {
+  const names = indexes.map(({ name }) => name)
+  const [first] = names
+  if (first === undefined) {
+    const problem = `table "${table}" has no full_text index to search; add one to its indexes`
+    throw new ServiceError('NOT_FOUND', problem)
+  }
+  if (wanted === undefined || names.includes(wanted)) return wanted ?? first
+  throw new ServiceError(
+    'NOT_FOUND',
+    `indexes: table "${table}" has no index "${wanted.slice(0, 128)}"; there are ${names.join(', ')}`,
+  )
+}
+
+export function indexConfigOf({ name, type, memOnly }: IndexRecord): IndexConfig {
+  return { name, type, ...(memOnly ? { mem_only: true } : {}) }
+}
+
+/** `indexes` of a request: by name, a configuration. */
+export function parseIndexes(
+  indexes: Readonly<Record<string, unknown>> | undefined,
+): readonly IndexRecord[] {
+  const parsed = Object.entries(indexes ?? {})
+    .map(([name, config]) => parseIndex(name, config))
+    .filter(({ name }) => name !== BUILT_IN_TEXT_INDEX) // a new table has it anyway
+  assertIndexCount(parsed.length)
+  return parsed
+}
+
+export function parseIndex(name: string, config: unknown): IndexRecord {
+  assertIndexName(name)
+  const where = `index "${name}"`
+  if (typeof config !== 'object' || config === null || Array.isArray(config)) {
+    throw invalid(`${where}: the configuration must be an object with a type`)
+  }
+  const members: Readonly<Record<string, unknown>> = { ...config }
+  const { type, name: inner, mem_only: memOnly = false } = members
+  if (LATER_TYPES.has(type)) {
+    throw invalid(`${where}: type "${String(type)}" is not available yet; use "full_text"`)
+  }
+  if (type !== 'full_text') throw invalid(`${where}: type must be "full_text"`)
+  if (inner !== undefined && inner !== name) {
+    throw invalid(`${where}: name must be the one in the path or be left out`)
+  }
+  if (typeof memOnly !== 'boolean') throw invalid(`${where}: mem_only must be true or false`)
+  if (memOnly) assertMayLiveInMemory(name, where)
+  const unknown = Object.keys(members).find((member) => !MEMBERS.has(member))
+  if (unknown !== undefined) {
+    throw invalid(`${where}: "${unknown}" is not a setting of a full_text index; leave it out`)
+  }
+  return { name, type, memOnly }
+}
+
+function assertMayLiveInMemory(name: string, where: string): void {
+  if (name !== BUILT_IN_TEXT_INDEX) return
+  throw invalid(`${where}: the built-in index is kept on disk; leave mem_only out`)
+}
+
+export function assertIndexName(name: string): void {
+  if (name.startsWith(RESERVED_PREFIX) && name !== BUILT_IN_TEXT_INDEX) {
+    throw invalid(`index names that begin with "${RESERVED_PREFIX}" are reserved; use another one`)
+  }
+  if (NAME.test(name)) return
+  throw invalid(
+    'indexName must begin with a letter or digit, have only letters, digits, ".", "_" and "-", ' +
+      'and at most 128 of them',
+  )
+}
+
+export function assertIndexCount(count: number): void {
+  if (count > INDEXES_MAX) {
+    throw invalid(`a table has at most ${INDEXES_MAX} indexes of its own; drop one first`)
+  }
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', message)
+}

@@ -1,0 +1,22 @@
+import type { OpenTable } from './open-table.ts'
+import type { TableInfo } from '../store-service.ts'
+import { indexConfigOf, indexesOf } from './table-indexes.ts'
+
+const LAST_RANGE_END = Buffer.from([0xff]).toString('base64')
+
+export function tableInfoOf({ record }: OpenTable): TableInfo {
+  const shards = record.shards.map(({ id, range }) => {
+    const start = range.start.toString('base64')
+    const end = range.end?.toString('base64') ?? LAST_RANGE_END
+    return [id, { byte_range: [start, end] }] as const
+  })
+  return {
+    name: record.name,
+    ...(record.description === undefined ? {} : { description: record.description }),
+    indexes: Object.fromEntries(
+      indexesOf(record).map((index) => [index.name, indexConfigOf(index)]),
+    ),
+    shards: Object.fromEntries(shards),
+    ...(record.schema === undefined ? {} : { schema: record.schema }),
+  }
+}

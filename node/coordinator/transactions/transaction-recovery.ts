@@ -1,0 +1,113 @@
+// Finishing what others left behind (A.7.4): the records of this node's shards whose coordinator
+// fell silent, and keys held here by transactions whose end nobody told us.
+//
+// Invariants:
+//   INV-T11  Every intent is gone within two silence periods of its decision.
+
+import { ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { TIMESTAMP_ZERO, type HybridClock } from '../../clock/hybrid-clock.ts'
+import type { Decision } from '../../shard/apply/command.ts'
+import type { LocalShard } from '../../shard/local-shard.ts'
+import { TRANSACTION_SILENCE_MAX_MS } from '../../shard/push-answers.ts'
+import type { ShardRouter, UnfinishedTransaction } from '../../shard/shard.ts'
+import type { TransactionFinisher } from './transaction-finisher.ts'
+
+export const RECOVERY_PERIOD_MS = 1000
+
+export interface TransactionRecoveryOptions {
+  readonly router: ShardRouter
+  readonly finisher: TransactionFinisher
+  readonly hybridClock: HybridClock
+  readonly log: Log
+  /** The shards that this node leads, with the table each belongs to. */
+  readonly shards: () => Iterable<{ readonly tableId: string; readonly shard: LocalShard }>
+}
+
+export class TransactionRecovery {
+  readonly #with: TransactionRecoveryOptions
+
+  constructor(options: TransactionRecoveryOptions) {
+    this.#with = options
+  }
+
+  /** One round over all shards; failures are logged and met again in the next round. */
+  async run(): Promise<void> {
+    await this.#round(TRANSACTION_SILENCE_MAX_MS)
+  }
+
+  /**
+   * At the start of the only process there is: every coordinator died with the last life, so
+   * nothing needs to be waited for. What a damaged shard keeps from ending is left to `run`.
+   */
+  async recoverAll(): Promise<void> {
+    await this.#round(-1)
+  }
+
+  /**
+   * Ends every transaction whose record lies on the shard, which is sealed. Throws UNAVAILABLE when
+   * one cannot end, because another shard must hear of it first and does not answer.
+   */
+  async drain(tableId: string, shard: LocalShard): Promise<void> {
+    await this.#finishRecords(tableId, shard, -1)
+    await this.#with.finisher.idle()
+    await this.#finishRecords(tableId, shard, -1) // those that another's failure left to recovery
+    const left = shard.unfinishedTransactions().length
+    if (left === 0) return
+    throw new ServiceError(
+      'UNAVAILABLE',
+      `${left} transactions cannot end before another shard serves again; see the cluster status`,
+    )
+  }
+
+  async #round(silenceMs: number): Promise<void> {
+    const shards = [...this.#with.shards()]
+    for (const { tableId, shard } of shards) {
+      await this.#try(shard, () => this.#finishRecords(tableId, shard, silenceMs))
+    }
+    for (const { shard } of shards) {
+      await this.#try(shard, () => this.#pushHolders(shard, silenceMs))
+    }
+  }
+
+  async #try({ id }: LocalShard, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#with.log.warn('transaction recovery failed', { shardId: id, error: String(error) })
+    }
+  }
+
+  async #finishRecords(tableId: string, shard: LocalShard, silenceMs: number): Promise<void> {
+    for (const transaction of shard.unfinishedTransactions()) {
+      const { transactionId, participants, anchor } = transaction
+      if (this.#with.finisher.isFinishing(transactionId)) continue
+      if (transaction.status.state === 'pending' && transaction.idleMs <= silenceMs) continue
+      const decision = await decisionOf(shard, transaction)
+      this.#with.log.info('transaction recovered', { transactionId, state: decision.state })
+      const address = { tableId, key: anchor }
+      await this.#with.finisher.finish({ transactionId, participants, anchor: address }, decision)
+    }
+  }
+
+  async #pushHolders(shard: LocalShard, silenceMs: number): Promise<void> {
+    for (const { transactionId, anchor } of shard.oldHolders(silenceMs)) {
+      const owner = this.#with.router.shardAt(anchor)
+      const above = this.#with.hybridClock.readPoint()
+      const status =
+        owner === undefined
+          ? ({ state: 'aborted' } as const)
+          : await owner.push({ transactionId, anchor: anchor.key, above, expired: true })
+      if (status.state !== 'pending') await shard.resolve({ transactionId, decision: status })
+    }
+  }
+}
+
+async function decisionOf(
+  shard: LocalShard,
+  { transactionId, anchor, status }: UnfinishedTransaction,
+): Promise<Decision> {
+  if (status.state !== 'pending') return status
+  const commitAtLeast = TIMESTAMP_ZERO
+  return shard.decide({ transactionId, anchor, decision: 'abort', commitAtLeast })
+}

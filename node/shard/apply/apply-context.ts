@@ -1,0 +1,43 @@
+import type { DocumentRules } from '../../schema/document-rules.ts'
+import type { Timestamp } from '../../clock/hybrid-clock.ts'
+import type { TransactionStatus } from './command.ts'
+import type { ShardAddress } from './command.ts'
+import type { LockTable } from '../lock-table.ts'
+import type { Touch } from '../format/log-entry.ts'
+import type { ShardView } from '../shard-view.ts'
+import type { TransactionId } from '../transaction-id.ts'
+
+/** A transaction whose record lies on this shard, from `begin` to `forget`. */
+export interface LiveTransaction {
+  readonly anchor: Buffer
+  readonly participants: readonly ShardAddress[]
+  status: TransactionStatus
+  /** The log entry that decided it; until that is durable nobody may be told. */
+  decidedAt: number | undefined
+  /** Monotonic time of the last sign of life of its coordinator. */
+  heardAtMs: number
+}
+
+/** The part of a shard's state that is kept in memory; all of it can be rebuilt from the store. */
+export interface ShardMemory {
+  readonly locks: LockTable
+  readonly live: Map<TransactionId, LiveTransaction>
+  /** Readers that must not see a pending transaction's commit: it has to land above. */
+  readonly pushFloors: Map<TransactionId, Timestamp>
+}
+
+/** What applying one command may look at and change. */
+export interface ApplyContext {
+  readonly view: ShardView
+  /** What the table demands of the documents that transforms make. */
+  readonly rules: DocumentRules
+  readonly memory: ShardMemory
+  readonly sequence: number
+  /** The leader's hybrid time for this entry: the only clock that applying may read. */
+  readonly stamp: Timestamp
+  /** Milliseconds of `stamp`. */
+  readonly nowMs: number
+  /** Only for bookkeeping of silence; never part of the outcome. */
+  readonly monotonicMs: number
+  readonly touches: Touch[]
+}

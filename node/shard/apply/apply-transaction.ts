@@ -1,0 +1,186 @@
+// The participant's and the record's side of a transaction (DESIGN 5.4, A.7).
+//
+// Invariants:
+//   INV-T1  A decided transaction stays decided: only `pending` is ever replaced.
+//   INV-T3  No visible version comes from an aborted transaction: intents become versions only in
+//           `resolve` with `committed`.
+//   INV-T4  All versions of a transaction share one commit timestamp: the record's.
+//   INV-T7  No intent appears after the transaction's finished mark, nor once the mark may be gone.
+//   INV-T9  Plain writes obey the same holds as transactions.
+//   INV-T10 The commit timestamp is above every prior version and served read of its keys: it is at
+//           least the stamp of each prepare, the stamp of the deciding entry and the push floor.
+
+import { millisOf, timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
+import type { ApplyContext, LiveTransaction } from './apply-context.ts'
+import { applyPlanned, failedCheck, planWrites, type PlannedWrite } from './apply-documents.ts'
+import type {
+  CommandByKind,
+  DecideCommand,
+  Decision,
+  PrepareCommand,
+  PrepareOutcome,
+  Refusal,
+  ResolveCommand,
+  TransactionStatus,
+  WriteCommand,
+  WriteOutcome,
+} from './command.ts'
+import { encodeIntent } from '../format/intent-codec.ts'
+import { intentKey, transactionKey } from '../format/keyspace.ts'
+import { encodeTransactionRecord } from '../format/transaction-record.ts'
+import { begunAtOf, type TransactionId } from '../transaction-id.ts'
+
+/** How long the end of a transaction is remembered; a prepare that is older is refused unseen. */
+export const FINISHED_RETENTION_MS = 3_600_000
+
+export function applyWrite(context: ApplyContext, command: WriteCommand): WriteOutcome {
+  const refusal = refusalOf(context, command)
+  if (refusal !== undefined) return refusal
+  const plan = planWrites(context, command.ops, command.ttl)
+  for (const write of plan) applyPlanned(context, write, context.stamp)
+  return { kind: 'written', version: context.stamp }
+}
+
+export function applyPrepare(context: ApplyContext, command: PrepareCommand): PrepareOutcome {
+  const { transactionId, begin, anchor } = command
+  const { memory, stamp, view } = context
+  if (isFinished(context, transactionId)) return { kind: 'finished' }
+  const held = memory.locks.heldBy(transactionId)[0]
+  if (held !== undefined) return { kind: 'prepared', commitAtLeast: held.intent.commitAtLeast }
+  const refusal = refusalOf(context, command, transactionId)
+  if (refusal !== undefined) return refusal
+
+  for (const { key, op } of planWithLocks(context, command)) {
+    const intent = { transactionId, anchor, commitAtLeast: stamp, op }
+    view.put(intentKey(key, transactionId), encodeIntent(intent))
+    memory.locks.add({ key, intent, heldSinceMs: context.monotonicMs })
+  }
+  if (begin !== undefined) {
+    const live: LiveTransaction = {
+      anchor: anchor.key,
+      participants: begin.participants,
+      status: { state: 'pending' },
+      decidedAt: undefined,
+      heardAtMs: context.monotonicMs,
+    }
+    memory.live.set(transactionId, live)
+    saveRecord(context, transactionId, live)
+  }
+  return { kind: 'prepared', commitAtLeast: stamp }
+}
+
+export function applyDecide(context: ApplyContext, command: DecideCommand): Decision {
+  const { transactionId, decision, commitAtLeast } = command
+  const live = context.memory.live.get(transactionId)
+  // Without a record there was never a complete prepare, so nothing can have been promised.
+  if (live === undefined) return finishAsAborted(context, transactionId)
+  if (live.status.state !== 'pending') return live.status
+  const decided: Decision =
+    decision === 'abort'
+      ? { state: 'aborted' }
+      : { state: 'committed', commitTs: commitTimestamp(context, transactionId, commitAtLeast) }
+  live.status = decided
+  live.decidedAt = context.sequence
+  saveRecord(context, transactionId, live)
+  return decided
+}
+
+export function applyResolve(context: ApplyContext, command: ResolveCommand): undefined {
+  const { transactionId, decision } = command
+  for (const { key, intent } of context.memory.locks.heldBy(transactionId)) {
+    context.view.del(intentKey(key, transactionId))
+    if (decision.state === 'committed') {
+      applyPlanned(context, { key, op: intent.op }, decision.commitTs)
+    }
+  }
+  context.view.markFinished(transactionId, decision)
+}
+
+/** Aborts a transaction that has no record here and, by its mark, keeps it from ever beginning. */
+export function applyAbandon(
+  context: ApplyContext,
+  { transactionId }: CommandByKind['abandon'],
+): TransactionStatus {
+  return context.memory.live.get(transactionId)?.status ?? finishAsAborted(context, transactionId)
+}
+
+export function applyForget(
+  context: ApplyContext,
+  { transactionId, anchor }: CommandByKind['forget'],
+): undefined {
+  const live = context.memory.live.get(transactionId)
+  if (live === undefined || live.status.state === 'pending') return
+  // The anchor is a participant too, so its own resolution has left the finished mark.
+  context.view.del(transactionKey(anchor, transactionId))
+}
+
+function refusalOf(
+  context: ApplyContext,
+  { checks, ops, ttl }: WriteCommand | PrepareCommand,
+  by?: TransactionId,
+): Refusal | undefined {
+  const { locks } = context.memory
+  if (locks.size > 0) {
+    const blocker =
+      firstBlocker(checks, (key) => locks.blocker(key, 'read', by)) ??
+      firstBlocker(ops, (key) => locks.blocker(key, 'write', by))
+    if (blocker !== undefined) return blocker
+  }
+  return failedCheck(context, checks, ttl)
+}
+
+function firstBlocker(
+  items: readonly { readonly key: Buffer }[],
+  find: (key: Buffer) => ReturnType<ApplyContext['memory']['locks']['blocker']>,
+): Refusal | undefined {
+  for (const { key } of items) {
+    const hold = find(key)
+    if (hold !== undefined) {
+      const { transactionId, anchor } = hold.intent
+      return { kind: 'key-held', key, holder: { transactionId, anchor } }
+    }
+  }
+  return undefined
+}
+
+/** The planned writes, and a read lock for every checked key that is not written. */
+function planWithLocks(context: ApplyContext, command: PrepareCommand): readonly PlannedWrite[] {
+  const writes = planWrites(context, command.ops, command.ttl)
+  const written = new Set(writes.map(({ key }) => key.toString('latin1')))
+  const locks = command.checks
+    .filter(({ key }) => !written.has(key.toString('latin1')))
+    .map(({ key }): PlannedWrite => ({ key, op: { kind: 'lock' } }))
+  return [...writes, ...locks]
+}
+
+function isFinished({ view, memory, nowMs }: ApplyContext, id: TransactionId): boolean {
+  if (millisOf(begunAtOf(id)) + FINISHED_RETENTION_MS <= nowMs) return true
+  const live = memory.live.get(id)
+  if (live !== undefined) return live.status.state !== 'pending'
+  return view.finished(id) !== undefined
+}
+
+function finishAsAborted({ view }: ApplyContext, transactionId: TransactionId): Decision {
+  const earlier = view.finished(transactionId)
+  if (earlier !== undefined) return earlier
+  view.markFinished(transactionId, { state: 'aborted' })
+  return { state: 'aborted' }
+}
+
+function commitTimestamp(
+  { stamp, memory }: ApplyContext,
+  transactionId: TransactionId,
+  commitAtLeast: Timestamp,
+): Timestamp {
+  const floor = memory.pushFloors.get(transactionId)
+  const aboveFloor = floor === undefined ? stamp : timestampOf(floor + 1n)
+  return [commitAtLeast, aboveFloor].reduce((max, next) => (next > max ? next : max), stamp)
+}
+
+function saveRecord(
+  { view }: ApplyContext,
+  transactionId: TransactionId,
+  { anchor, participants, status }: LiveTransaction,
+): void {
+  view.put(transactionKey(anchor, transactionId), encodeTransactionRecord({ status, participants }))
+}

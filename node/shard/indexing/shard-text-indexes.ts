@@ -1,0 +1,174 @@
+import { readdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { TextWorkerPool } from '../../index/text/worker/text-worker-pool.ts'
+import type { TableSchema } from '../../schema/table-schema.ts'
+import type { TableSettings, TextIndexDefinition } from '../table-settings.ts'
+import type { ConsumedShard } from './text-index-consumer.ts'
+import {
+  indexVersionOf,
+  parseIndexDirectoryName,
+  VersionedTextIndex,
+} from './versioned-text-index.ts'
+
+/** What a node gives all its shards for their text indexes. */
+export interface TextIndexParts {
+  readonly pool: TextWorkerPool
+  /** Holds one directory for each shard, by its id. */
+  readonly root: string
+  readonly log: Log
+}
+
+/** The text indexes of one shard: what the table's record says, made true. */
+export class ShardTextIndexes {
+  readonly #shard: ConsumedShard
+  readonly #parts: TextIndexParts
+  readonly #clock: Clock
+  readonly #root: string
+  readonly #indexes = new Map<string, VersionedTextIndex>()
+  #wanted: TableSettings
+  #working: Promise<void>
+
+  constructor(
+    shard: ConsumedShard,
+    parts: TextIndexParts,
+    { clock, settings }: { readonly clock: Clock; readonly settings: TableSettings },
+  ) {
+    this.#shard = shard
+    this.#parts = parts
+    this.#clock = clock
+    this.#root = path.join(parts.root, shard.id)
+    this.#wanted = settings
+    this.#working = this.#openAll()
+  }
+
+  /** Removes the indexes of a shard that is closed. */
+  static async remove({ root }: TextIndexParts, shardId: string): Promise<void> {
+    await rm(path.join(root, shardId), { recursive: true, force: true })
+  }
+
+  /** Resolves when indexes that are gone have left the disk and new ones are being built. */
+  set(settings: TableSettings): Promise<void> {
+    this.#wanted = settings
+    this.#working = this.#working.then(() => this.#reconcile())
+    return this.#working
+  }
+
+  /** The log entries above this one are still needed; Infinity without an index. */
+  get neededAbove(): number {
+    // Not open yet: what is on disk may need anything.
+    if (this.#indexes.size < this.#wanted.textIndexes.length) return 0
+    return Math.min(Infinity, ...this.#indexes.values().map(({ neededAbove }) => neededAbove))
+  }
+
+  /** Throws NOT_FOUND. */
+  async get(name: string): Promise<VersionedTextIndex> {
+    const known = this.#indexes.get(name)
+    if (known !== undefined) return known
+    await this.#working
+    const found = this.#indexes.get(name)
+    if (found !== undefined) return found
+    throw new ServiceError('NOT_FOUND', `index "${name}" does not exist; create it first`)
+  }
+
+  /** Resolves when what is committed up to this log entry is searchable in every index. */
+  async waitFor(sequence: number, signal: AbortSignal): Promise<void> {
+    await this.#working
+    await Promise.all(this.#indexes.values().map((index) => index.waitFor(sequence, signal)))
+  }
+
+  async close(options: { readonly flush: boolean }): Promise<void> {
+    await this.#working
+    await Promise.all(this.#indexes.values().map((index) => index.close(options)))
+    this.#indexes.clear()
+  }
+
+  async #openAll(): Promise<void> {
+    const { textIndexes, schema } = this.#wanted
+    try {
+      const found = await this.#earlierVersions(textIndexes, schema)
+      for (const definition of textIndexes) this.#add(definition, found.get(definition.name))
+    } catch (error) {
+      this.#complain('text indexes not found', error)
+      for (const definition of textIndexes) this.#add(definition, undefined)
+    }
+    await this.#reconcile()
+  }
+
+  /** Looks through the disk: removes what nobody wants, tells which other versions there are. */
+  async #earlierVersions(
+    wanted: readonly TextIndexDefinition[],
+    schema: TableSchema | undefined,
+  ): Promise<ReadonlyMap<string, number>> {
+    const durable = new Set(wanted.filter(({ memOnly }) => !memOnly).map(({ name }) => name))
+    const earlier = new Map<string, number>()
+    const strangers: string[] = []
+    const parsed = (await directoriesIn(this.#root)).map((directory) => ({
+      directory,
+      ...parseIndexDirectoryName(directory),
+    }))
+    // Of several the oldest was the one that answered (V2): the others never came to it.
+    for (const { directory, name = '', version = 0 } of parsed.toSorted(byVersion)) {
+      if (durable.has(name) && version === indexVersionOf(schema)) continue
+      if (durable.has(name) && !earlier.has(name)) earlier.set(name, version)
+      else strangers.push(directory)
+    }
+    for (const directory of strangers) {
+      await rm(path.join(this.#root, directory), { recursive: true, force: true })
+    }
+    return earlier
+  }
+
+  async #reconcile(): Promise<void> {
+    const { textIndexes, schema } = this.#wanted
+    try {
+      for (const [name, index] of this.#indexes) {
+        if (textIndexes.some((wanted) => wanted.name === name)) await index.setSchema(schema)
+        else await this.#drop(name, index)
+      }
+    } catch (error) {
+      this.#complain('text index not changed', error)
+    }
+    for (const definition of textIndexes) {
+      if (!this.#indexes.has(definition.name)) this.#add(definition, undefined)
+    }
+  }
+
+  async #drop(name: string, index: VersionedTextIndex): Promise<void> {
+    this.#indexes.delete(name)
+    await index.destroy()
+  }
+
+  #add(definition: TextIndexDefinition, earlier: number | undefined): void {
+    const { pool, log } = this.#parts
+    const options = {
+      definition,
+      shard: this.#shard,
+      pool,
+      root: this.#root,
+      clock: this.#clock,
+      log,
+    }
+    const index = new VersionedTextIndex(options, this.#wanted.schema, earlier)
+    this.#indexes.set(definition.name, index)
+  }
+
+  #complain(message: string, error: unknown): void {
+    this.#parts.log.warn(message, { shardId: this.#shard.id, error: String(error) })
+  }
+}
+
+async function directoriesIn(root: string): Promise<readonly string[]> {
+  try {
+    return await readdir(root)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
+function byVersion(a: { readonly version?: number }, b: { readonly version?: number }): number {
+  return (a.version ?? 0) - (b.version ?? 0)
+}
