@@ -205,7 +205,18 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   write(command: WriteCommand): Promise<WriteOutcome> {
     if (this.#sealed) return Promise.reject(sealedError())
-    return this.#propose({ kind: 'write', ...command }, writeBytes(command))
+    if (this.#text === undefined) return this.#proposeWrite(command)
+    const room = this.#text.room()
+    return room === undefined
+      ? this.#proposeWrite(command)
+      : room.then(() => this.#proposeWrite(command))
+  }
+
+  async #proposeWrite(command: WriteCommand): Promise<WriteOutcome> {
+    const bytes = writeBytes(command)
+    const outcome = await this.#propose({ kind: 'write', ...command }, bytes)
+    this.#text?.wrote(bytes, this.committedSequence)
+    return outcome
   }
 
   prepare(command: PrepareCommand): Promise<PrepareOutcome> {

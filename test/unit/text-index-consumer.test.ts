@@ -6,6 +6,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { timestampAtMs } from '../../node/clock/hybrid-clock.ts'
 import { parseTableSchema } from '../../node/schema/table-schema.ts'
 import { collectHistory } from '../../node/shard/housekeeping.ts'
+import { INDEX_LAG_BYTES_MAX } from '../../node/shard/indexing/index-lag.ts'
 import { endOfLog } from '../../node/shard/log-reader.ts'
 import { deleteOp } from '../harness/shard-world.ts'
 import { searchFor, settingsOf, textOp, TextShard, WORDS } from '../harness/text-shard.ts'
@@ -62,6 +63,26 @@ describe('a text index of a shard', () => {
       }),
       { numRuns: 8 },
     )
+  })
+
+  it('holds a flood of writes back until it is near them', async () => {
+    await using text = await TextShard.open()
+    await text.find('nothing')
+    const words = 'tide ebb flood calm storm swell surge drift wave foam '.repeat(1000)
+    let written = 0
+    let behindMost = 0
+    for (let batch = 0; batch < 12; batch += 1) {
+      const ops = Array.from({ length: 40 }, (_, i) => textOp(`k${batch}-${i}`, words))
+      await text.write(...ops)
+      written += ops.length
+      const { totalIndexed } = await text.status()
+      behindMost = Math.max(behindMost, (written - totalIndexed) * words.length)
+    }
+
+    // The batch that was let in when there was room just so comes on top.
+    expect(behindMost).to.be.below(INDEX_LAG_BYTES_MAX + 2 * 40 * words.length)
+    await text.caughtUp()
+    expect((await text.status()).totalIndexed).to.equal(480)
   })
 
   it('replays what it had not flushed when its worker dies', async () => {

@@ -6,12 +6,17 @@ import type { Log } from '../../../lib/log.ts'
 import type { TextWorkerPool } from '../../index/text/worker/text-worker-pool.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { TableSettings, TextIndexDefinition } from '../table-settings.ts'
+import { INDEX_LAG_BYTES_MAX, IndexLag } from './index-lag.ts'
 import type { ConsumedShard } from './text-index-consumer.ts'
 import {
   indexVersionOf,
   parseIndexDirectoryName,
   VersionedTextIndex,
 } from './versioned-text-index.ts'
+
+const ROOM_WAIT_MS_MAX = 2000
+/** A reason given spares the error that `abort` would make. */
+const ROOM_WAIT_OVER = 'the wait for room is over'
 
 /** What a node gives all its shards for their text indexes. */
 export interface TextIndexParts {
@@ -28,6 +33,7 @@ export class ShardTextIndexes {
   readonly #clock: Clock
   readonly #root: string
   readonly #indexes = new Map<string, VersionedTextIndex>()
+  readonly #lag = new IndexLag()
   #wanted: TableSettings
   #working: Promise<void>
 
@@ -61,6 +67,35 @@ export class ShardTextIndexes {
     // Not open yet: what is on disk may need anything.
     if (this.#indexes.size < this.#wanted.textIndexes.length) return 0
     return Math.min(Infinity, ...this.#indexes.values().map(({ neededAbove }) => neededAbove))
+  }
+
+  /** `sequence` is a log entry at or behind that of the write. */
+  wrote(bytes: number, sequence: number): void {
+    if (this.#indexes.size > 0) this.#lag.wrote(bytes, sequence)
+  }
+
+  /**
+   * For whoever wants to write: undefined if no index is far behind. Otherwise resolves when that is
+   * so, or after a while in any case, so that an index in trouble slows writes down and no more.
+   */
+  room(): Promise<void> | undefined {
+    const servesUpTo = Math.min(
+      Infinity,
+      ...this.#indexes.values().map((index) => index.servesUpTo),
+    )
+    const sequence = this.#lag.neededFor(INDEX_LAG_BYTES_MAX, servesUpTo)
+    return sequence === undefined ? undefined : this.#waitForRoom(sequence)
+  }
+
+  async #waitForRoom(sequence: number): Promise<void> {
+    const over = new AbortController()
+    const served = [...this.#indexes.values()].filter(({ servesUpTo }) => servesUpTo < sequence)
+    const tooLong = this.#clock.sleep(ROOM_WAIT_MS_MAX, over.signal)
+    const caughtUp = Promise.all(served.map((index) => index.waitFor(sequence, over.signal)))
+    // An index that is dropped or fails holds nobody up.
+    const quietly = (): undefined => undefined
+    await Promise.race([caughtUp.then(quietly, quietly), tooLong.then(quietly, quietly)])
+    over.abort(ROOM_WAIT_OVER)
   }
 
   /** Throws NOT_FOUND. */

@@ -94,6 +94,12 @@ export class VersionedTextIndex {
     return Math.min(consumer.neededAbove, this.#next?.consumer.neededAbove ?? Infinity)
   }
 
+  /** Infinity while the index does not serve: then nobody waits for it. */
+  get servesUpTo(): number {
+    const { consumer } = this.#current
+    return consumer.state.kind === 'serving' ? consumer.applied : Infinity
+  }
+
   async setSchema(schema: TableSchema | undefined): Promise<void> {
     const version = indexVersionOf(schema)
     const newest = this.#next ?? this.#current
