@@ -2,10 +2,12 @@ import { readdir, rm, truncate } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import * as fc from 'fast-check'
+import { must } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { timestampAtMs } from '../../node/clock/hybrid-clock.ts'
 import { parseTableSchema } from '../../node/schema/table-schema.ts'
 import { collectHistory } from '../../node/shard/housekeeping.ts'
+import { readLastKey, readNextDocuments } from '../../node/shard/indexing/document-changes.ts'
 import { INDEX_LAG_BYTES_MAX } from '../../node/shard/indexing/index-lag.ts'
 import { endOfLog } from '../../node/shard/log-reader.ts'
 import { deleteOp } from '../harness/shard-world.ts'
@@ -63,6 +65,24 @@ describe('a text index of a shard', () => {
       }),
       { numRuns: 8 },
     )
+  })
+
+  it('walks the table as it was when its build began, however it grows at its end', async () => {
+    await using text = await TextShard.open({ hasIndexes: false })
+    await text.write(textOp('a', 'tide'), textOp('b', 'tide'))
+    const last = must(await readLastKey(text.shard), 'a last key')
+    await text.write(textOp('c', 'tide'), textOp('aa', 'tide'))
+
+    const walked: string[] = []
+    let after: Buffer | undefined
+    for (;;) {
+      const found = await readNextDocuments(text.shard, { after, last })
+      if (found === undefined) break
+      walked.push(...found.changes.map(({ key }) => Buffer.from(key).toString()))
+      after = found.last
+    }
+
+    expect(walked).to.deep.equal(['a', 'aa', 'b'])
   })
 
   it('holds a flood of writes back until it is near them', async () => {

@@ -81,17 +81,33 @@ export async function* readChanges(
   yield { changes, isLast: true }
 }
 
-/** The documents behind `after`, as many as come in one page; none at the end of the table. */
+/** The keys of a walk through the table: behind `after`, or from the first, up to and with `last`. */
+export interface KeySpan {
+  readonly after: Buffer | undefined
+  readonly last: Buffer
+}
+
+/** As many documents as come in one page; none at the end of the span. */
 export async function readNextDocuments(
   { store, ttl }: DocumentSource,
-  after: Buffer | undefined,
+  { after, last }: KeySpan,
 ): Promise<{ readonly changes: readonly DocumentChange[]; readonly last: Buffer } | undefined> {
-  const { gte, lt } = keyspaceRange('documents')
-  const range = after === undefined ? { gte, lt } : { gt: documentKey(after), lt }
-  for await (const page of store.pages(range)) {
+  const { gte } = keyspaceRange('documents')
+  const from = after === undefined ? { gte } : { gt: documentKey(after) }
+  for await (const page of store.pages({ ...from, lte: documentKey(last) })) {
     const changes = page.map(([stored, record]) => changeOf(keyOfDocumentKey(stored), record, ttl))
-    const last = changes.at(-1)?.key
-    return last === undefined ? undefined : { changes, last: Buffer.from(last) }
+    const read = changes.at(-1)?.key
+    return read === undefined ? undefined : { changes, last: Buffer.from(read) }
+  }
+  return undefined
+}
+
+/** The greatest key of the table, be its document deleted or not; undefined if there is none. */
+export async function readLastKey({ store }: DocumentSource): Promise<Buffer | undefined> {
+  const newestFirst = { ...keyspaceRange('documents'), reverse: true, limit: 1 }
+  for await (const page of store.pages(newestFirst)) {
+    const stored = page[0]?.[0]
+    return stored === undefined ? undefined : Buffer.from(keyOfDocumentKey(stored))
   }
   return undefined
 }

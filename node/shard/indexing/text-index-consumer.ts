@@ -28,6 +28,7 @@ import type { RemoteTextIndex } from '../../index/text/worker/remote-text-index.
 import type { TableSchema } from '../../schema/table-schema.ts'
 import {
   readChanges,
+  readLastKey,
   readNextDocuments,
   readTouchedKeys,
   type DocumentSource,
@@ -66,6 +67,8 @@ export type TextIndexState =
       readonly kind: 'building'
       readonly processed: number
       readonly cursor: Buffer | undefined
+      /** The table's greatest key when the build began: keys behind it come by the log. */
+      readonly last: Buffer | undefined
       /** Why it is built again, if it was there before. */
       readonly reason: string | undefined
     }
@@ -78,6 +81,7 @@ const FRESH: Building = {
   kind: 'building',
   processed: 0,
   cursor: undefined,
+  last: undefined,
   reason: undefined,
 }
 
@@ -245,7 +249,7 @@ export class TextIndexConsumer {
     } else if (opened.documents > 0 || this.#source.kind === 'stored') {
       await this.#rebuild(undefined) // a crash came before the end of the table
     } else {
-      this.#build(undefined)
+      await this.#build(undefined)
     }
   }
 
@@ -264,15 +268,17 @@ export class TextIndexConsumer {
       throw new ServiceError('CORRUPTION', 'the index of the earlier schema was never complete')
     }
     await this.index.reset({ directory, schema: this.#source.schema })
-    this.#build(reason)
+    await this.#build(reason)
   }
 
-  #build(reason: string | undefined): void {
+  async #build(reason: string | undefined): Promise<void> {
     // Whatever was committed before is met on the walk, whatever comes later by the log.
     this.#applied = this.#with.shard.committedSequence
     this.#walkedTo = this.#applied
     this.#flushed = 0
-    this.#setState({ ...FRESH, reason })
+    // Read after `applied`, so that no key of before is above it.
+    const last = await readLastKey(this.#with.shard)
+    this.#setState({ ...FRESH, last, reason })
   }
 
   #assertWhole(): void {
@@ -301,7 +307,8 @@ export class TextIndexConsumer {
   }
 
   async #takeFromTable(state: Building): Promise<void> {
-    const found = await readNextDocuments(this.#with.shard, state.cursor)
+    const { last, cursor: after } = state
+    const found = last && (await readNextDocuments(this.#with.shard, { after, last }))
     if (found === undefined) {
       await this.#flush()
       this.#failures = 0
