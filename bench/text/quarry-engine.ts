@@ -11,6 +11,7 @@ import type { TextIndexStats } from '../../node/index/text/engine/text-index.ts'
 import { runTextSearch } from '../../node/index/text/search/run-text-search.ts'
 import type { TextSearchAnswer } from '../../node/index/text/search/text-search.ts'
 import { packBatch } from '../../node/index/text/worker/document-batch.ts'
+import { TextMemory } from '../../node/index/text/engine/text-memory.ts'
 import { HeldTextIndex } from '../../node/index/text/worker/held-text-index.ts'
 import { parseQueryRequest } from '../../node/query/query-request.ts'
 import type { QueryRequest } from '../../node/query/query-request.ts'
@@ -22,6 +23,8 @@ import type { TextQuery } from './query-classes.ts'
 import type { TextAnswer, TextEngine } from './text-engine.ts'
 
 const DOCUMENTS_PER_BATCH = 1000
+/** Half of it is for pages of files: as much as SQLite is given for its cache, mapped files aside. */
+const MEMORY_BYTES = 512 * 2 ** 20
 /** After each batch, as the worker does between messages; a little longer, since nobody searches. */
 const MAINTENANCE_MS = 20
 
@@ -34,7 +37,8 @@ export class QuarryEngine implements TextEngine {
     this.#articles = articles
     const schema = { version: 1, ...ARTICLE_SCHEMA }
     const source = { kind: 'given', schema } as const
-    this.#held = HeldTextIndex.open({ directory, source }, { clock: systemClock })
+    const memory = new TextMemory(MEMORY_BYTES)
+    this.#held = HeldTextIndex.open({ directory, source }, { clock: systemClock, memory })
   }
 
   /** Mapping, indexing, flushing and merging, without making the documents. */

@@ -93,8 +93,7 @@ export class ShardTextIndexes {
     const tooLong = this.#clock.sleep(ROOM_WAIT_MS_MAX, over.signal)
     const caughtUp = Promise.all(served.map((index) => index.waitFor(sequence, over.signal)))
     // An index that is dropped or fails holds nobody up.
-    const quietly = (): undefined => undefined
-    await Promise.race([caughtUp.then(quietly, quietly), tooLong.then(quietly, quietly)])
+    await Promise.race([Promise.allSettled([caughtUp]), Promise.allSettled([tooLong])])
     over.abort(ROOM_WAIT_OVER)
   }
 
