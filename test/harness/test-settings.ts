@@ -22,7 +22,7 @@ export function parseTestSettings(env: Env): TestSettings {
   const max = 2 ** 31 - 1
   return read.done({
     seed: read.integer('QUARRY_TEST_SEED', { default: randomInt(max), min: 0, max }),
-    crashRounds: read.integer('QUARRY_CRASH_ROUNDS', { default: 50, min: 1, max: 1_000_000 }),
+    crashRounds: read.integer('QUARRY_CRASH_ROUNDS', { default: 30, min: 1, max: 1_000_000 }),
     modelRuns: read.integer('QUARRY_MODEL_RUNS', { default: 50, min: 1, max: 1_000_000 }),
     textCorpora: read.integer('QUARRY_TEXT_CORPORA', { default: 4000, min: 40, max: 10_000_000 }),
     soakSeconds: read.integer('QUARRY_SOAK_SECONDS', { default: 600, min: 20, max: 86_400 }),
