@@ -12,6 +12,7 @@ import {
   writeTinyReranker,
   writeTinyRewriter,
 } from '../harness/model-directories.ts'
+import { until } from '../harness/until.ts'
 
 const MESSAGES = [{ role: 'user', content: 'hello' }]
 const CHAT = { model: 'chat', messages: MESSAGES, max_tokens: 3, temperature: 0 }
@@ -48,6 +49,8 @@ describe('the operations of the inference API', () => {
       await writeTinyRewriter(path.join(root, 'rewriters/sums'))
       await writeTinyGenerator(path.join(root, 'generators/chat'))
     })
+    // The API opens before the workers are up.
+    await until(async () => (await server.get('/readyz')).status === 200)
   })
 
   after(() => server[Symbol.asyncDispose]())

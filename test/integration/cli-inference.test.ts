@@ -6,14 +6,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { writeTinyEmbedder } from '../harness/model-directories.ts'
+import { until } from '../harness/until.ts'
 
 const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
 const HELLO_BYTES = 16 + 4 * 4
-const POLLS_MAX = 1_000
-const POLL_MS = 10
 
 describe('quarry inference', () => {
   let folder: string
@@ -174,12 +172,4 @@ async function alive(pids: readonly number[]): Promise<number[]> {
     return stat === '' || /\) Z /.test(stat) ? [] : [pid]
   })
   return (await Promise.all(checks)).flat()
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let polls = 0; polls < POLLS_MAX; polls++) {
-    if (await condition()) return
-    await sleep(POLL_MS)
-  }
-  expect.fail('the condition never held')
 }

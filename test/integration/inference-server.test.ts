@@ -1,7 +1,6 @@
 // How the server bears load, loss and its own end.
 
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { InferenceServer } from '../harness/inference-server.ts'
 import type { InferenceAnswer } from '../harness/inference-server.ts'
@@ -10,12 +9,11 @@ import {
   writeTinyEmbedder,
   writeTinyReranker,
 } from '../harness/model-directories.ts'
+import { until } from '../harness/until.ts'
 
 const JSON_ONLY = { accept: 'application/json' }
 /** Products that make one run of the slow model take about a second on the slowest machine. */
 const SLOW_PRODUCTS = 12
-const POLL_MS = 5
-const POLLS_MAX = 2_000
 
 async function writeModels(root: string): Promise<void> {
   await writeTinyEmbedder(path.join(root, 'embedders/tiny'))
@@ -266,11 +264,3 @@ describe('the inference server', () => {
     })
   }
 })
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let polls = 0; polls < POLLS_MAX; polls++) {
-    if (await condition()) return
-    await sleep(POLL_MS)
-  }
-  expect.fail('the condition never held')
-}
