@@ -9,15 +9,15 @@ import { sendBytes } from '../../lib/http/reply.ts'
 import { bodyMissing, readBody } from '../../lib/http/request-body.ts'
 import type { Operation } from '../../openapi/contract.ts'
 import type { RequestGate } from '../batching/request-gate.ts'
-import { errorReply } from './error-status.ts'
-import type { ErrorTranslator } from './error-status.ts'
+import { errorBodyFor, errorReply } from './error-status.ts'
+import type { ErrorTranslator } from '../../lib/http/error-translator.ts'
 import { sendEvents } from './event-stream.ts'
 import { handlerByOperation } from './handler-table.ts'
 import { NO_OPERATION } from './metrics.ts'
 import type { InferenceMetrics } from './metrics.ts'
 import type { ApiContext, Reply } from './operation.ts'
-import { buildRequestValidator } from './request-validator.ts'
-import type { RequestValidator } from './request-validator.ts'
+import { buildInferenceValidator } from './request-validator.ts'
+import type { RequestValidator } from '../../openapi/request-validator.ts'
 
 export interface AppOptions {
   readonly context: ApiContext
@@ -50,7 +50,7 @@ class FrontDoor {
 
   constructor(options: AppOptions) {
     this.#options = options
-    this.#validate = buildRequestValidator(options.context.contract)
+    this.#validate = buildInferenceValidator(options.context.contract)
   }
 
   async answer(request: Request, response: Response): Promise<void> {
@@ -65,7 +65,7 @@ class FrontDoor {
       if (operation === undefined) this.#answerAstray(request, response)
       else await this.#perform(operation, { request, response, signal: watch.signal })
     } catch (error) {
-      sendBytes(response, translator.replyOf(error, path))
+      sendBytes(response, errorReply(path, translator.bodyOf(error)))
     } finally {
       watch.end()
     }
@@ -132,7 +132,7 @@ class FrontDoor {
   async #send(reply: Reply, { request, response, signal }: Exchange): Promise<void> {
     if (reply.kind === 'bytes') return sendBytes(response, reply)
     const { clock, translator } = this.#options
-    const errorBodyOf = (error: unknown) => translator.bodyOf(error, request.path)
+    const errorBodyOf = (error: unknown) => errorBodyFor(request.path, translator.bodyOf(error))
     await sendEvents(response, reply.events, { clock, signal, errorBodyOf })
   }
 

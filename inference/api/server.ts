@@ -13,7 +13,8 @@ import { loadContract } from '../../openapi/contract.ts'
 import type { RequestGate } from '../batching/request-gate.ts'
 import type { InferenceService } from '../pipelines/inference-service.ts'
 import { buildApp } from './app.ts'
-import { ErrorTranslator } from './error-status.ts'
+import { ErrorTranslator } from '../../lib/http/error-translator.ts'
+import { errorReply } from './error-status.ts'
 import type { InferenceMetrics } from './metrics.ts'
 
 export interface ApiServerOptions {
@@ -53,7 +54,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   const server = createServer(SERVER_OPTIONS, (request, response) => {
     const refusal = guard(request.rawHeaders)
     if (refusal === undefined) app(request, response)
-    else sendBytes(response, translator.replyOf(refusal, request.url ?? ''))
+    else sendBytes(response, errorReply(request.url ?? '', translator.bodyOf(refusal)))
   })
   return listen(server, { host, port, clock, closeDeadlineMs })
 }

@@ -15,8 +15,8 @@ import type { ApiMetrics } from './metrics.ts'
 import type { ApiContext } from './operation.ts'
 import type { Reply } from '../../lib/http/reply.ts'
 import { bodyMissing, readBody } from '../../lib/http/request-body.ts'
-import { BYTE_PARSED_OPERATIONS, buildRequestValidator } from './request-validator.ts'
-import type { RequestValidator } from './request-validator.ts'
+import { BYTE_PARSED_OPERATIONS, buildStoreValidator } from './request-validator.ts'
+import type { RequestValidator } from '../../openapi/request-validator.ts'
 import { RouteTable, decodeParams } from './route-table.ts'
 import type { RouteMatch } from './route-table.ts'
 import { checkTableName } from './table-name.ts'
@@ -47,7 +47,7 @@ class FrontDoor {
     const { contract } = options.context
     this.#options = options
     this.#routes = new RouteTable(contract.operations)
-    this.#validate = buildRequestValidator(contract)
+    this.#validate = buildStoreValidator(contract)
   }
 
   async answer(request: Request, response: Response): Promise<void> {

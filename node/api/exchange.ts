@@ -2,7 +2,8 @@
 
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
-import type { ErrorTranslator } from './error-status.ts'
+import type { ErrorTranslator } from '../../lib/http/error-translator.ts'
+import { errorReply } from './error-status.ts'
 import type { OperationMetrics } from './metrics.ts'
 import { sendPages } from './page-stream.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
@@ -38,7 +39,7 @@ export async function answer(
       sendBytes(response, reply)
     }
   } catch (error) {
-    const reply = translator.replyOf(error)
+    const reply = errorReply(translator.bodyOf(error))
     status = reply.status
     sendBytes(response, reply)
   }

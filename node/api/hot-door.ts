@@ -10,6 +10,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { StoredDocument } from '../coordinator/store-service.ts'
 import { parseDocumentKey } from '../document/document-limits.ts'
 import type { AppOptions } from './app.ts'
+import { errorReply } from './error-status.ts'
 import { answer } from './exchange.ts'
 import { batchWrite } from './handlers/batch-write.ts'
 import { documentFound, documentMissing } from './handlers/lookup-document.ts'
@@ -70,7 +71,8 @@ class Door {
       sendBytes(response, reply)
       this.#lookupMetrics.record(reply.status, this.#options.clock.monotonicMs() - startMs)
     }
-    const fail = (error: unknown): void => finish(this.#options.translator.replyOf(error))
+    const fail = (error: unknown): void =>
+      finish(errorReply(this.#options.translator.bodyOf(error)))
     const deliver = (found: StoredDocument | undefined): void =>
       finish(found === undefined ? documentMissing(table, keyText) : documentFound(found))
     try {

@@ -9,7 +9,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { NOSNIFF } from '../../lib/http/reply.ts'
-import type { ErrorBody } from './error-status.ts'
+import type { ErrorBody } from '../../lib/http/error-translator.ts'
 
 const HEADERS = ['Content-Type', 'application/x-ndjson', ...NOSNIFF]
 

@@ -10,7 +10,8 @@ import type { StoreService } from '../coordinator/store-service.ts'
 import { buildApp } from './app.ts'
 import { buildBrowserGuard } from '../../lib/http/browser-guard.ts'
 import { loadContract } from '../../openapi/contract.ts'
-import { ErrorTranslator } from './error-status.ts'
+import { ErrorTranslator } from '../../lib/http/error-translator.ts'
+import { errorReply } from './error-status.ts'
 import { buildHotDoor } from './hot-door.ts'
 import { ApiMetrics } from './metrics.ts'
 import { LOOPBACK, SERVER_OPTIONS, checkHost, listen } from '../../lib/http/listener.ts'
@@ -64,8 +65,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
   const server = createServer(SERVER_OPTIONS, (request, response) => {
     const refusal = guard(request.rawHeaders)
-    if (refusal !== undefined) sendBytes(response, appOptions.translator.replyOf(refusal))
-    else if (!hotDoor(request, response)) app(request, response)
+    if (refusal !== undefined) {
+      sendBytes(response, errorReply(appOptions.translator.bodyOf(refusal)))
+    } else if (!hotDoor(request, response)) app(request, response)
   })
   return listen(server, { host, port, clock, closeDeadlineMs })
 }

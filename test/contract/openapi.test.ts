@@ -3,9 +3,8 @@ import path from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { OpenAPISchemaValidator } from 'express-openapi-validator/dist/framework/openapi.schema.validator.js'
-import { statusByErrorCode as inferenceStatusByErrorCode } from '../../inference/api/error-status.ts'
 import { handlerByOperation as inferenceHandlerByOperation } from '../../inference/api/handler-table.ts'
-import { statusByErrorCode } from '../../node/api/error-status.ts'
+import { statusByErrorCode } from '../../lib/http/error-translator.ts'
 import { isJsonObject, loadContract } from '../../openapi/contract.ts'
 import type { ContractName, JsonObject } from '../../openapi/contract.ts'
 import { handlerByOperation } from '../../node/api/handler-table.ts'
@@ -14,7 +13,6 @@ interface Service {
   readonly contract: ContractName
   readonly handlersFolder: string
   readonly handlerByOperation: ReadonlyMap<string, unknown>
-  readonly statusByErrorCode: Readonly<Record<string, number>>
   /** Codes that the service never answers with. */
   readonly unusedCodes: readonly string[]
 }
@@ -24,14 +22,12 @@ const SERVICES: readonly Service[] = [
     contract: 'store.v1',
     handlersFolder: 'node/api/handlers',
     handlerByOperation,
-    statusByErrorCode,
     unusedCodes: [],
   },
   {
     contract: 'inference.v1',
     handlersFolder: 'inference/api/handlers',
     handlerByOperation: inferenceHandlerByOperation,
-    statusByErrorCode: inferenceStatusByErrorCode,
     unusedCodes: ['ALREADY_EXISTS', 'CONFLICT', 'IDEMPOTENCY_MISMATCH', 'CORRUPTION', 'DISK_FULL'],
   },
 ]
@@ -87,7 +83,7 @@ function describeContract(service: Service): void {
         memberOf(memberOf(document, 'components'), 'schemas'),
         'ErrorCode',
       )
-      const statuses = Object.entries(service.statusByErrorCode).filter(
+      const statuses = Object.entries(statusByErrorCode).filter(
         ([code]) => !service.unusedCodes.includes(code),
       )
       expect(memberOf(documented, 'enum')).to.have.members(statuses.map(([code]) => code))

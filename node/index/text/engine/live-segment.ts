@@ -19,6 +19,8 @@ import { hasBit, newBitset, nextBit, setBit, type Bitset } from './bitset.ts'
 
 const EXPIRY_CHUNK = 4096
 const RECENT_TERMS_MAX = 16
+/** Of larger terms the shared cache alone decides: what is recent is not counted in its bound. */
+const RECENT_BLOCKS_MAX = 16
 
 /** A term of the segment, ready to walk. */
 export interface SegmentTerm {
@@ -169,7 +171,9 @@ export class LiveSegment {
     const recent = this.#recent.get(field.name)?.get(text)
     if (recent !== undefined) return recent
     const cached = this.#sharedTerm(field, text)
-    this.#remember(field.name, text, cached)
+    if ((cached.source?.blockCount ?? 0) <= RECENT_BLOCKS_MAX) {
+      this.#remember(field.name, text, cached)
+    }
     return cached
   }
 

@@ -1,0 +1,94 @@
+// Checks requests against a contract. The only file that knows express-openapi-validator.
+
+import type { Request, RequestHandler, Response } from 'express'
+import { middleware as openApiMiddleware } from 'express-openapi-validator'
+import { ServiceError } from '../lib/errors.ts'
+import { isJsonObject } from './contract.ts'
+import type { ContractDocument } from './contract.ts'
+
+type ApiSpec = Parameters<typeof openApiMiddleware>[0]['apiSpec']
+
+export interface Unvalidated {
+  readonly request: Request
+  readonly response: Response
+  /** The parsed body; undefined if there is none to check here. */
+  readonly json: unknown
+}
+
+/** Rejects with INVALID_ARGUMENT when the request does not fit the contract. */
+export type RequestValidator = (unvalidated: Unvalidated) => Promise<void>
+
+/** The first thing that does not fit. */
+export interface ContractProblem {
+  /** `body`, `query` and so on; '' if it is not said. */
+  readonly place: string
+  /** Such as `shards[0].start`; '' for the whole of the place. */
+  readonly field: string
+  /** In the words of the validator. */
+  readonly text: string
+}
+
+/** `explain` says a problem to the client. */
+export function buildRequestValidator(
+  document: ContractDocument,
+  explain: (problem: ContractProblem) => string,
+): RequestValidator {
+  // A copy, because the validator rewrites what it is given.
+  const apiSpec: ApiSpec = JSON.parse(JSON.stringify(document))
+  const handlers = openApiMiddleware({
+    apiSpec,
+    validateApiSpec: false, // test/contract does that once, instead of every start
+    validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false },
+    validateResponses: false,
+    validateSecurity: false,
+    fileUploader: false,
+  })
+  return async ({ request, response, json }) => {
+    request.body = json
+    // Whatever JSON type was accepted counts as this one: the validator keeps a compiled schema for
+    // each type it meets, and clients could invent them for ever.
+    if (json === undefined) delete request.headers['content-type']
+    else request.headers['content-type'] = 'application/json'
+    try {
+      for (const handler of handlers) await run(handler, request, response)
+    } catch (error) {
+      throw translated(error, explain)
+    }
+  }
+}
+
+function run(handler: RequestHandler, request: Request, response: Response): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const next = (error?: unknown): void => {
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    try {
+      void handler(request, response, next)
+    } catch (error) {
+      next(error)
+    }
+  })
+}
+
+function translated(error: unknown, explain: (problem: ContractProblem) => string): unknown {
+  if (!(error instanceof Error) || !('status' in error) || error.status !== 400) return error
+  const problems: unknown = 'errors' in error ? error.errors : undefined
+  const first: unknown = Array.isArray(problems) ? problems[0] : undefined
+  const message = isJsonObject(first) ? explain(problemOf(first)) : error.message
+  return new ServiceError('INVALID_ARGUMENT', message, { cause: error })
+}
+
+function problemOf({ path, message }: Readonly<Record<string, unknown>>): ContractProblem {
+  const [, place = '', ...steps] = String(path).split('/')
+  const field = steps.reduce((whole, step) => {
+    if (/^\d+$/.test(step)) return `${whole}[${step}]`
+    return whole === '' ? step : `${whole}.${step}`
+  }, '')
+  return { place, field, text: String(message) }
+}
+
+/** The plain sentence of it. */
+export function problemSentence({ place, field, text }: ContractProblem): string {
+  return field === '' ? `the ${place || 'request'} ${text}` : `${field} ${text}`
+}
