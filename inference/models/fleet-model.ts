@@ -3,7 +3,7 @@
 import { BatchQueue } from '../batching/batch-queue.ts'
 import type { QueuedWork } from '../batching/batch-queue.ts'
 import type { ServiceError } from '../../lib/errors.ts'
-import type { WorkerEndedError } from '../runtime/model-worker.ts'
+import { WorkerEndedError } from '../runtime/model-worker.ts'
 import type { ModelSpec } from './model-spec.ts'
 import type { PlacedModel } from './placement-policy.ts'
 
@@ -134,6 +134,11 @@ export class FleetModel {
     if (loss !== this.#lastLoss) this.#lostWorkers += 1
     this.#lastLoss = loss
     return this.#lostWorkers > LOST_WORKERS_MAX
+  }
+
+  /** A call that was lost with its worker may be one too many; any other error is the call's own. */
+  loseCall(error: unknown, nowMs: number): void {
+    if (error instanceof WorkerEndedError && this.loseWorker(error)) this.fail(error, nowMs)
   }
 
   /** Something of it was answered: earlier failures were not its nature. */

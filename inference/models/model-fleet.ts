@@ -2,35 +2,33 @@
 // are loaded where they are wanted, and unloaded when they are not or others need the room.
 //
 // Invariants:
-//   F1  A worker runs one batch at a time; streams share it between their steps.
+//   F1  A worker runs one batch at a time; streams share it between their steps (batch-dispatcher.ts).
 //   F2  A model is loaded into a worker at most once, and unloaded only when nothing of it runs there.
 //   F3  What waits is answered, refused or cancelled: a model that cannot be loaded refuses it.
 //   F4  Loaded models stay within the limits; who has waited longest for room gets it.
 
 import { availableParallelism } from 'node:os'
-import { assert, must } from '../../lib/assert.ts'
+import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { ServiceError, isServiceError } from '../../lib/errors.ts'
+import { ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { BatchLimits } from '../batching/batch-queue.ts'
 import type { StartedRun } from '../batching/shared-results.ts'
-import { WorkerEndedError } from '../runtime/model-worker.ts'
 import type { ModelWorker, WorkerListener } from '../runtime/model-worker.ts'
+import { BatchDispatcher } from './batch-dispatcher.ts'
+import type { BatchObserver } from './batch-dispatcher.ts'
 import { FleetModel } from './fleet-model.ts'
-import type { FleetWork, LoadRecord, StreamPlace } from './fleet-model.ts'
+import type { FleetWork, LoadRecord } from './fleet-model.ts'
 import { ModelLoader } from './model-loader.ts'
 import type { ModelSpec } from './model-spec.ts'
 import type { MemoryLimits } from './placement-policy.ts'
+import { StreamPlaces } from './stream-places.ts'
 
-/** Streams of one model that one worker steps through in turns. */
-const STREAMS_PER_REPLICA_MAX = 4
 const IDLE_SWEEP_PERIOD_MS = 1_000
 
 /** What happens in the fleet, for metrics. */
-export interface FleetObserver {
+export interface FleetObserver extends BatchObserver {
   loaded(spec: ModelSpec, durationMs: number): void
-  batch(spec: ModelSpec, sizes: { readonly items: number; readonly runMs: number }): void
-  waited(ms: number): void
 }
 
 export interface FleetOptions {
@@ -71,32 +69,35 @@ export class ModelFleet implements AsyncDisposable {
   readonly #options: FleetOptions
   readonly #workers: readonly ModelWorker[]
   readonly #loader: ModelLoader
-  /** Workers that have a batch. */
-  readonly #running = new Set<number>()
+  readonly #dispatcher: BatchDispatcher
+  readonly #streamPlaces: StreamPlaces
   readonly #models = new Map<ModelSpec, FleetModel>()
   readonly #stopSweeping: () => Promise<void>
   #nextModel = 1
-  /** The model that each worker served last goes last in its next choice. */
-  readonly #lastServed = new Map<number, number>()
-  #turn = 0
   #isPumping = false
 
   constructor(options: FleetOptions) {
     this.#options = options
-    const { workerCount, batchLimits, memoryLimits, clock, log } = options
+    const { workerCount, batchLimits, memoryLimits, clock, log, observer } = options
+    const onChange = (): void => this.#pump()
     this.#workers = Array.from({ length: workerCount }, (_, index) =>
-      options.openWorker({ onUp: () => this.#pump(), onDown: () => this.#onDown(index) }),
+      options.openWorker({ onUp: onChange, onDown: () => this.#onDown(index) }),
     )
-    this.#loader = new ModelLoader({
+    const shared = {
       workers: this.#workers,
       models: this.#models,
       batchLimits,
-      memoryLimits,
       clock,
       log,
-      onLoaded: (spec, durationMs) => options.observer.loaded(spec, durationMs),
-      onChange: () => this.#pump(),
+      onChange,
+    }
+    this.#loader = new ModelLoader({
+      ...shared,
+      memoryLimits,
+      onLoaded: (spec, durationMs) => observer.loaded(spec, durationMs),
     })
+    this.#dispatcher = new BatchDispatcher({ ...shared, observer })
+    this.#streamPlaces = new StreamPlaces({ clock, onChange })
     this.#stopSweeping = clock.every(IDLE_SWEEP_PERIOD_MS, async () => this.#sweep())
   }
 
@@ -152,17 +153,17 @@ export class ModelFleet implements AsyncDisposable {
     const model = this.#modelOf(spec, request)
     const failure = model.failureAt(this.#nowMs())
     if (failure !== undefined) throw failure
-    const place = await this.#placeForStream(model, signal)
+    const place = await this.#streamPlaces.take(model, signal)
     try {
       signal.throwIfAborted()
       const end = await this.#workerAt(place.worker).start<End>(model.id, sent, { emit, signal })
       model.succeed()
       return end
     } catch (error) {
-      this.#onCallLost(model, error)
+      model.loseCall(error, this.#nowMs())
       throw error
     } finally {
-      this.#releaseStream(model, place)
+      this.#streamPlaces.giveBack(model, place)
     }
   }
 
@@ -207,31 +208,6 @@ export class ModelFleet implements AsyncDisposable {
     return model
   }
 
-  async #placeForStream(model: FleetModel, signal: AbortSignal): Promise<StreamPlace> {
-    signal.throwIfAborted()
-    const { promise, resolve, reject } = Promise.withResolvers<StreamPlace>()
-    const waiting = { enqueuedAtMs: this.#nowMs(), begin: resolve, reject }
-    const onAbort = (): void => {
-      if (model.streams.delete(waiting)) reject(signal.reason)
-    }
-    model.streams.add(waiting)
-    signal.addEventListener('abort', onAbort, { once: true })
-    this.#pump()
-    try {
-      return await promise
-    } finally {
-      signal.removeEventListener('abort', onAbort)
-    }
-  }
-
-  /** On the very replica that it had: after a crash there may be another in its place. */
-  #releaseStream(model: FleetModel, { replica }: StreamPlace): void {
-    replica.streams -= 1
-    replica.running -= 1
-    model.lastUsedMs = this.#nowMs()
-    this.#pump()
-  }
-
   /** After all items of a request are in the queue, so that the first batch is a full one. */
   #pumpSoon(): void {
     if (this.#isPumping) return
@@ -247,86 +223,17 @@ export class ModelFleet implements AsyncDisposable {
       if (model.isQuiescing && !model.isBusy) this.#loader.evict(model)
     }
     for (const model of this.#waitingModels()) {
-      this.#beginStreams(model)
+      this.#streamPlaces.fill(model)
       if (model.isWanted && model.replicas.size === 0) this.#loader.place(model)
       else this.#loader.addReplica(model)
     }
-    for (const [index, worker] of this.#workers.entries()) {
-      if (!this.#running.has(index) && worker.isUp) this.#runNext(index)
-    }
+    this.#dispatcher.dispatch()
   }
 
   /** Who was served last, or came last, comes last: a large request does not keep its model in. */
   #waitingModels(): FleetModel[] {
     const waiting = [...this.#models.values()].filter(({ isWanted }) => isWanted)
     return waiting.toSorted((a, b) => a.passedOverSinceMs() - b.passedOverSinceMs())
-  }
-
-  #beginStreams(model: FleetModel): void {
-    if (model.isQuiescing) return
-    for (const [worker, replica] of model.replicas) {
-      for (const stream of model.streams) {
-        if (replica.state !== 'ready' || replica.streams >= STREAMS_PER_REPLICA_MAX) break
-        model.streams.delete(stream)
-        replica.streams += 1
-        replica.running += 1
-        model.lastUsedMs = this.#nowMs()
-        stream.begin({ worker, replica })
-      }
-    }
-  }
-
-  #runNext(index: number): void {
-    const ready = [...this.#models.values()].filter(
-      ({ queue, replicas, isQuiescing }) =>
-        !isQuiescing && queue.size > 0 && replicas.get(index)?.state === 'ready',
-    )
-    const turnOf = ({ id }: FleetModel): number => this.#lastServed.get(id) ?? 0
-    const [model] = ready.toSorted((a, b) => turnOf(a) - turnOf(b))
-    if (model === undefined) return
-    this.#lastServed.set(model.id, ++this.#turn)
-    const oldestMs = model.queue.oldestMs()
-    const batch = model.queue.take(this.#options.batchLimits)
-    if (batch.length === 0) return
-    this.#options.observer.waited(this.#nowMs() - (oldestMs ?? this.#nowMs()))
-    this.#running.add(index)
-    void this.#runBatch(model, index, batch)
-  }
-
-  async #runBatch(model: FleetModel, index: number, batch: readonly FleetWork[]): Promise<void> {
-    const replica = must(model.replicas.get(index), 'the replica of a batch')
-    replica.running += 1
-    const startMs = this.#nowMs()
-    try {
-      const items = batch.map(({ item }) => item)
-      const outcomes = await this.#workerAt(index).run(model.id, items, abandonedSignal(batch))
-      assert(outcomes.length === batch.length, 'an outcome for each item')
-      outcomes.forEach((outcome, i) => batch[i]?.resolve(outcome))
-      model.succeed()
-    } catch (error) {
-      for (const work of batch) work.reject(error)
-      this.#onBatchFailed(model, error)
-    }
-    const runMs = this.#nowMs() - startMs
-    this.#options.observer.batch(model.spec, { items: batch.length, runMs })
-    replica.running -= 1
-    this.#running.delete(index)
-    model.lastUsedMs = this.#nowMs()
-    this.#pump()
-  }
-
-  /** A model under which workers end, or that does not end, is not tried again at once. */
-  #onBatchFailed(model: FleetModel, error: unknown): void {
-    if (!isServiceError(error) || error.code === 'CANCELLED') return
-    this.#options.log.warn('batch failed', { model: model.spec.name, error: error.message })
-    if (error.code === 'DEADLINE_EXCEEDED') model.fail(error, this.#nowMs())
-    else this.#onCallLost(model, error)
-  }
-
-  #onCallLost(model: FleetModel, error: unknown): void {
-    if (error instanceof WorkerEndedError && model.loseWorker(error)) {
-      model.fail(error, this.#nowMs())
-    }
   }
 
   #onDown(index: number): void {
@@ -352,17 +259,6 @@ function cancelWork({ queue }: FleetModel, work: FleetWork): void {
   work.isCancelled = true
   queue.cancel(work, work.request)
   work.onCancel?.()
-}
-
-/** Aborts when nobody waits for any item of the batch; others' items keep it running. */
-function abandonedSignal(batch: readonly FleetWork[]): AbortSignal {
-  const abandoned = new AbortController()
-  for (const work of batch) {
-    work.onCancel = () => {
-      if (batch.every(({ isCancelled }) => isCancelled)) abandoned.abort()
-    }
-  }
-  return abandoned.signal
 }
 
 /** One thread for each core, one worker for each thread: measured best for models of usual size. */
