@@ -14,6 +14,8 @@ export interface InferenceConfig {
   /** Cores that one run may use. */
   readonly threadsPerWorker: number
   readonly isolation: 'process' | 'thread'
+  /** What a worker process may allocate; 0: three quarters of what the machine or container has. */
+  readonly workerMemoryBytesMax: number
   readonly keepAliveMs: number
   readonly loadedModelsMax: number
   readonly memoryBytesMax: number
@@ -43,6 +45,8 @@ const GIB = 1024 * MIB
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const COUNT_MAX = 1_000_000
+/** The JavaScript engine reserves 600 MiB of it at its start, most of which it never touches. */
+export const WORKER_MEMORY_BYTES_MIN = GIB
 
 /** Flags of the command line, by the name of their variable. */
 const VARIABLE_BY_FLAG: Readonly<Record<string, string>> = {
@@ -66,7 +70,13 @@ export function parseInferenceConfig(env: Env, flags: Flags = {}): InferenceConf
     return value === undefined ? [] : [[name, String(value)] as const]
   })
   const read = new EnvReader({ ...env, ...Object.fromEntries(given) })
-  return read.done({ ...parsePlace(read), ...parseWork(read), ...parseLimits(read) })
+  const config = { ...parsePlace(read), ...parseWork(read), ...parseLimits(read) }
+  const { workerMemoryBytesMax } = config
+  read.check(
+    workerMemoryBytesMax === 0 || workerMemoryBytesMax >= WORKER_MEMORY_BYTES_MIN,
+    `QUARRY_INFERENCE_WORKER_MEMORY_BYTES_MAX: a worker needs ${WORKER_MEMORY_BYTES_MIN} before it loads anything`,
+  )
+  return read.done(config)
 }
 
 function parsePlace(read: EnvReader) {
@@ -95,6 +105,11 @@ function parseWork(read: EnvReader) {
       default: 1,
       min: 1,
       max: 64,
+    }),
+    workerMemoryBytesMax: read.integer('QUARRY_INFERENCE_WORKER_MEMORY_BYTES_MAX', {
+      default: 0,
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
     }),
     isolation: read.choice('QUARRY_INFERENCE_ISOLATION', ['process', 'thread'], 'process'),
     batchTokensMax: read.integer('QUARRY_INFERENCE_BATCH_TOKENS_MAX', {

@@ -3,6 +3,7 @@
 //   model directories ─► workers ─► fleet ─► services of the tasks ─► HTTP
 
 import { readFileSync, statSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import path from 'node:path'
 import { pino } from 'pino'
 import type { InvariantError } from '../lib/assert.ts'
@@ -13,6 +14,7 @@ import { startHealthServer } from './api/health-server.ts'
 import { InferenceMetrics } from './api/metrics.ts'
 import { startApiServer } from './api/server.ts'
 import { RequestGate } from './batching/request-gate.ts'
+import { WORKER_MEMORY_BYTES_MIN } from './config.ts'
 import type { InferenceConfig } from './config.ts'
 import { MediaReader } from './media/media-reader.ts'
 import { MEDIA_LIMITS_DEFAULT } from './media/media-limits.ts'
@@ -139,6 +141,7 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
           isolation: config.isolation,
           environment: process.env,
           threads: config.threadsPerWorker,
+          memoryBytesMax: workerMemory(config),
           callTimeoutMs: config.callTimeoutMs,
           closeDeadlineMs: WORKER_CLOSE_DEADLINE_MS,
           clock: systemClock,
@@ -148,6 +151,16 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
         listener,
       ),
   })
+}
+
+/** The rest is for the server and for what else runs there. */
+const WORKER_MEMORY_RATIO = 0.75
+
+function workerMemory({ workerMemoryBytesMax }: InferenceConfig): number {
+  if (workerMemoryBytesMax > 0) return workerMemoryBytesMax
+  const container = process.constrainedMemory() // 0, or beyond the machine: no limit
+  const available = container > 0 ? Math.min(container, totalmem()) : totalmem()
+  return Math.max(WORKER_MEMORY_BYTES_MIN, Math.floor(available * WORKER_MEMORY_RATIO))
 }
 
 function registerGauges(metrics: InferenceMetrics, gate: RequestGate, fleet: ModelFleet): void {

@@ -3,8 +3,9 @@
 
 import type { TensorType } from '../../inference/runtime/graph-session.ts'
 
-const OPSET = 17
 const IR_VERSION = 8
+/** By domain; that of the usual operators has no name. */
+const OPSETS: Readonly<Record<string, number>> = { '': 17, 'ai.onnx.ml': 3 }
 
 export interface GraphDefinition {
   readonly nodes: readonly GraphNode[]
@@ -14,14 +15,21 @@ export interface GraphDefinition {
 }
 
 export interface GraphNode {
+  /** One of another domain is named with it: `ai.onnx.ml.Scaler`. */
   readonly operator: string
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
   readonly attributes: Readonly<Record<string, Attribute>>
 }
 
-/** Integers are INT attributes, lists INTS; a FLOAT is wrapped because 1 is no integer there. */
-export type Attribute = number | string | readonly number[] | { readonly float: number }
+/** Numbers are INT attributes and INTS; FLOAT and FLOATS are wrapped because 1 is no integer there. */
+export type Attribute =
+  | number
+  | string
+  | readonly number[]
+  | readonly string[]
+  | { readonly float: number }
+  | { readonly floats: readonly number[] }
 
 export interface Initializer {
   readonly name: string
@@ -38,13 +46,14 @@ export interface ValueInfo {
 }
 
 export function writeOnnxModel(definition: GraphDefinition): Uint8Array {
-  const opset = new MessageWriter().string(1, '').integer(2, OPSET)
-  return new MessageWriter()
+  const model = new MessageWriter()
     .integer(1, IR_VERSION)
     .string(2, 'quarry')
     .message(7, graphMessage(definition))
-    .message(8, opset)
-    .bytes()
+  for (const [domain, version] of Object.entries(OPSETS)) {
+    model.message(8, new MessageWriter().string(1, domain).integer(2, version))
+  }
+  return model.bytes()
 }
 
 export function node(
@@ -113,21 +122,30 @@ function nodeMessage(definition: GraphNode, name: string): MessageWriter {
   const message = new MessageWriter()
   for (const input of definition.inputs) message.string(1, input)
   for (const output of definition.outputs) message.string(2, output)
-  message.string(3, name).string(4, definition.operator)
+  const dot = definition.operator.lastIndexOf('.')
+  message.string(3, name).string(4, definition.operator.slice(dot + 1))
+  if (dot > 0) message.string(7, definition.operator.slice(0, dot))
   for (const [key, value] of Object.entries(definition.attributes)) {
     message.message(5, attributeMessage(key, value))
   }
   return message
 }
 
-/** Field 20 is AttributeProto.type: 1 FLOAT, 2 INT, 3 STRING, 7 INTS. */
+/** Field 20 is AttributeProto.type: 1 FLOAT, 2 INT, 3 STRING, 6 FLOATS, 7 INTS, 8 STRINGS. */
 function attributeMessage(name: string, value: Attribute): MessageWriter {
   const message = new MessageWriter().string(1, name)
   if (typeof value === 'number') return message.integer(3, value).integer(20, 2)
   if (typeof value === 'string') return message.string(4, value).integer(20, 3)
   if ('float' in value) return message.float(2, value.float).integer(20, 1)
-  for (const each of value) message.integer(8, each)
-  return message.integer(20, 7)
+  if ('floats' in value) {
+    for (const each of value.floats) message.float(7, each)
+    return message.integer(20, 6)
+  }
+  for (const each of value) {
+    if (typeof each === 'string') message.string(9, each)
+    else message.integer(8, each)
+  }
+  return message.integer(20, typeof value[0] === 'string' ? 8 : 7)
 }
 
 function tensorMessage({ name, type, dims, bytes }: Initializer): MessageWriter {

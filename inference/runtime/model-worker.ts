@@ -30,6 +30,8 @@ export interface ModelWorkerOptions {
   readonly environment: Env
   /** Cores that one graph run may use. */
   readonly threads: number
+  /** What a worker process may allocate. */
+  readonly memoryBytesMax: number
   /** A load or a batch that takes longer counts as hanging. */
   readonly callTimeoutMs: number
   readonly closeDeadlineMs: number
@@ -131,9 +133,9 @@ export class ModelWorker {
   }
 
   #open(): WorkerChannel {
-    const { entry, isolation, environment, threads } = this.#options
+    const { entry, isolation, environment, memoryBytesMax, threads } = this.#options
     return openWorkerChannel(
-      { entry, isolation, environment, settings: { threads } },
+      { entry, isolation, environment, memoryBytesMax, settings: { threads } },
       {
         onMessage: (message) => this.#receive(message),
         onExit: (reason) => this.#onExit(reason),

@@ -44,6 +44,8 @@ export interface ChannelOptions {
   readonly settings: WorkerSettings
   /** Of worker processes; threads share the server's. */
   readonly environment: Env
+  /** What a worker process may allocate; a graph that asks for more fails. Threads share the server's. */
+  readonly memoryBytesMax: number
 }
 
 export function openWorkerChannel(
@@ -56,12 +58,12 @@ export function openWorkerChannel(
 }
 
 function openProcess(
-  { entry, settings, environment }: ChannelOptions,
+  { entry, settings, environment, memoryBytesMax }: ChannelOptions,
   listener: ChannelListener,
 ): WorkerChannel {
   const child = fork(entry, [JSON.stringify(settings)], {
     env: { ...environment, ...ALLOCATOR },
-    execArgv: [`--max-old-space-size=${HEAP_MIB_MAX}`],
+    ...boundedNode(memoryBytesMax),
     serialization: 'advanced', // typed arrays arrive as typed arrays
     // What a crashing library writes is for the log's reader; nothing else writes there.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -87,6 +89,38 @@ function openProcess(
     kill: () => child.kill('SIGKILL'),
   }
 }
+
+interface Executable {
+  readonly execPath: string
+  readonly execArgv: string[]
+}
+
+/**
+ * Node through a shell that first bounds what it may allocate, because Node cannot do that itself;
+ * the shell is replaced, so that the process is the worker. Where memory runs out all the same, the
+ * kernel is told to end a worker rather than the server. Only Linux counts a process's allocations.
+ */
+function boundedNode(memoryBytesMax: number): Executable {
+  const node: Executable = {
+    execPath: process.execPath,
+    execArgv: [`--max-old-space-size=${HEAP_MIB_MAX}`],
+  }
+  if (process.platform !== 'linux') return node
+  const bounds = [
+    `ulimit -S -d ${Math.ceil(memoryBytesMax / KIB)}`,
+    `echo ${OOM_SCORE} > /proc/self/oom_score_adj`,
+  ]
+  // A container may allow neither: a worker without bounds is better than none.
+  const script = `{ ${bounds.join('; ')}; } 2>/dev/null; exec "$@"`
+  return {
+    execPath: '/bin/sh',
+    execArgv: ['-c', script, 'sh', node.execPath, ...node.execArgv],
+  }
+}
+
+const KIB = 1024
+/** Of 1000: the higher, the sooner. A server has 0. */
+const OOM_SCORE = 500
 
 function openThread({ entry, settings }: ChannelOptions, listener: ChannelListener): WorkerChannel {
   const worker = new Worker(entry, {

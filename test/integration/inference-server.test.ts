@@ -4,11 +4,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { InferenceServer } from '../harness/inference-server.ts'
 import type { InferenceAnswer } from '../harness/inference-server.ts'
-import {
-  writeModelDirectory,
-  writeTinyEmbedder,
-  writeTinyReranker,
-} from '../harness/model-directories.ts'
+import { writeModelDirectory, writeTinyEmbedder } from '../harness/model-directories.ts'
 import { until } from '../harness/until.ts'
 
 const JSON_ONLY = { accept: 'application/json' }
@@ -166,20 +162,6 @@ describe('the inference server', () => {
     expect(json.error).to.include('SIGKILL')
     await until(async () => (await server.get('/readyz')).status === 200)
     expect((await embed('tiny', 'hello')).status).to.equal(200)
-  })
-
-  it('ends a worker whose run does not end', async () => {
-    await start({ callTimeoutMs: 300 }, async (root) => {
-      await writeTinyEmbedder(path.join(root, 'embedders/tiny'))
-      await writeTinyReranker(path.join(root, 'rerankers/cross'))
-      await writeTinyEmbedder(path.join(root, 'embedders/endless'), { products: 2_000 })
-    })
-
-    const { status } = await embed('endless', 'hello')
-
-    expect(status).to.equal(503)
-    await until(async () => (await server.get('/readyz')).status === 200)
-    await until(async () => (await embed('tiny', 'hello')).status === 200)
   })
 
   it('skips broken directories, says why, and serves the others', async () => {

@@ -1,0 +1,84 @@
+// Models that crash, hang or devour: each costs its worker at most, and never the server.
+
+import path from 'node:path'
+import { expect } from 'chai'
+import { crashingGraph, hungryGraph } from '../harness/hostile-graphs.ts'
+import { InferenceServer } from '../harness/inference-server.ts'
+import type { InferenceAnswer } from '../harness/inference-server.ts'
+import {
+  writeModelDirectory,
+  writeTinyEmbedder,
+  writeTinyReranker,
+} from '../harness/model-directories.ts'
+import { until } from '../harness/until.ts'
+
+const GIB = 1024 ** 3
+
+describe('a hostile model', () => {
+  let server: InferenceServer
+
+  async function start(config: object, write: (root: string) => Promise<unknown>): Promise<void> {
+    server = await InferenceServer.start(
+      async (root) => {
+        await writeTinyEmbedder(path.join(root, 'embedders/tiny'))
+        await write(root)
+      },
+      { workers: 1, ...config },
+    )
+    await untilReady()
+  }
+
+  const untilReady = (): Promise<void> =>
+    until(async () => (await server.get('/readyz')).status === 200)
+
+  afterEach(() => server[Symbol.asyncDispose]())
+
+  const embed = (model: string, input: unknown): Promise<InferenceAnswer> =>
+    server.post('/api/embed', { model, input })
+
+  it('that is a segmentation fault costs a worker twice, and then rests', async () => {
+    await start({}, async (root) => {
+      const directory = await writeTinyEmbedder(path.join(root, 'embedders/crash'))
+      await writeModelDirectory(directory, { 'model.onnx': crashingGraph() })
+    })
+
+    const crashed = await embed('crash', 'hello')
+    await untilReady()
+    const resting = await embed('crash', 'hello')
+
+    for (const { status, json } of [crashed, resting]) {
+      expect([status, json.code]).to.deep.equal([503, 'UNAVAILABLE'])
+      expect(json.error).to.include('SIGSEGV')
+    }
+    expect((await embed('tiny', 'hello')).status).to.equal(200)
+  })
+
+  it('that allocates without end is refused the memory, and its neighbours go on', async () => {
+    await start({ workerMemoryBytesMax: 2 * GIB }, async (root) => {
+      const directory = await writeTinyEmbedder(path.join(root, 'embedders/hungry'))
+      await writeModelDirectory(directory, { 'model.onnx': hungryGraph() })
+    })
+    const modest = await embed('hungry', 'hello')
+
+    const greedy = await embed('hungry', 'paris')
+
+    expect(modest.status).to.equal(200)
+    expect([greedy.status, greedy.json.code]).to.deep.equal([500, 'INFERENCE_FAILED'])
+    expect((await server.get('/readyz')).status).to.equal(200)
+    expect((await embed('hungry', 'hello foo')).status).to.equal(200)
+    expect((await embed('tiny', 'hello')).status).to.equal(200)
+  })
+
+  it('whose run does not end is ended with its worker', async () => {
+    await start({ callTimeoutMs: 300 }, async (root) => {
+      await writeTinyReranker(path.join(root, 'rerankers/cross'))
+      await writeTinyEmbedder(path.join(root, 'embedders/endless'), { products: 2_000 })
+    })
+
+    const { status } = await embed('endless', 'hello')
+
+    expect(status).to.equal(503)
+    await untilReady()
+    await until(async () => (await embed('tiny', 'hello')).status === 200)
+  })
+})
