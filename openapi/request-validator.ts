@@ -85,7 +85,8 @@ function problemOf({ path, message }: Readonly<Record<string, unknown>>): Contra
     if (/^\d+$/.test(step)) return `${whole}[${step}]`
     return whole === '' ? step : `${whole}.${step}`
   }, '')
-  return { place, field, text: String(message) }
+  // The validator joins the values that are allowed, which makes nothing of null.
+  return { place, field, text: String(message).replace(/, $/, ', null') }
 }
 
 /** The plain sentence of it. */

@@ -20,6 +20,8 @@ export interface ChatBody {
   readonly top_p: number | null
   readonly top_k: number | null
   readonly repetition_penalty: number | null
+  readonly frequency_penalty: number | null
+  readonly presence_penalty: number | null
   readonly seed: number | null
   readonly stop: string | readonly string[] | null
   readonly stream: boolean | null
@@ -112,12 +114,15 @@ function parseStop(stop: string | readonly string[]): readonly string[] {
 
 /** What is absent or null is the model's own default. */
 function parseSampling(body: Partial<ChatBody>): Partial<SamplingSettings> {
-  const { temperature, top_p: topP, top_k: topK, repetition_penalty: penalty } = body
+  const { temperature, top_p: topP, top_k: topK, repetition_penalty: repetition } = body
+  const { frequency_penalty: frequency, presence_penalty: presence } = body
   return {
     ...(isGiven(temperature) ? { temperature } : {}),
     ...(isGiven(topP) ? { topP } : {}),
     ...(isGiven(topK) ? { topK } : {}),
-    ...(isGiven(penalty) ? { repetitionPenalty: penalty } : {}),
+    ...(isGiven(repetition) ? { repetitionPenalty: repetition } : {}),
+    ...(isGiven(frequency) ? { frequencyPenalty: frequency } : {}),
+    ...(isGiven(presence) ? { presencePenalty: presence } : {}),
   }
 }
 

@@ -216,6 +216,22 @@ describe('the tasks of the inference API', () => {
   describe('generate', () => {
     const chat = { messages: [{ role: 'user', content: 'hello' }], temperature: 0 }
 
+    it('avoids what the answer already has, where it is asked to', async () => {
+      const asked = { model: 'sums', ...chat, max_tokens: 4, repetition_penalty: 10 }
+      const plain = await server.post('/api/generate', asked)
+      const penalized = await server.post('/api/generate', {
+        ...asked,
+        frequency_penalty: 0.5,
+        presence_penalty: 0.75,
+      })
+
+      // 6, 12, 6, 12. The largest logit is 10, and 1 for tokens that were there before; all others
+      // are 0. So 1.25 less for 6 and 12 makes it the lowest ids, which are not shown: padding and
+      // the unknown token.
+      expect(plain.json.choices[0].message.content).to.equal('##s corps corp')
+      expect(penalized.json.choices[0].message.content).to.equal('##s corp')
+    })
+
     it("ends at any of the model's end tokens", async () => {
       const { json } = await server.post('/api/generate', { model: 'stops', ...chat })
 
@@ -295,6 +311,15 @@ describe('the tasks of the inference API', () => {
       ],
       'no messages': [{ messages: [] }, 'messages'],
       'a temperature below 0': [{ temperature: -1 }, 'temperature'],
+      'more answers than one': [{ n: 2 }, 'n must be equal to one of the allowed values: 1, null'],
+      'probabilities of tokens': [{ logprobs: true }, 'logprobs'],
+      'a bias of tokens': [{ logit_bias: { 4: 1 } }, 'logit_bias'],
+      'an answer that has to be JSON': [
+        { response_format: { type: 'json_object' } },
+        'response_format.type',
+      ],
+      'single tool calls alone': [{ parallel_tool_calls: false }, 'parallel_tool_calls'],
+      'the old form of tools': [{ functions: [{ name: 'f' }] }, 'functions'],
     }
     for (const [what, [more, message]] of Object.entries(refusals)) {
       for (const stream of [false, true]) {

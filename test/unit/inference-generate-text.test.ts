@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { ChatTemplate } from '../../inference/pipelines/generate/chat-template.ts'
 import { buildCandidates, sampleToken } from '../../inference/pipelines/generate/sampler.ts'
+import type { TokenHistory } from '../../inference/pipelines/generate/sampler.ts'
 import { StopFilter } from '../../inference/pipelines/generate/stop-filter.ts'
 import { formatDate } from '../../inference/pipelines/generate/template-date.ts'
 import {
@@ -18,8 +19,9 @@ import { seededRandom } from '../../lib/random.ts'
 
 describe('sampler', () => {
   const logits = Float32Array.of(2, 1, 0)
-  const plain = { temperature: 1, topK: 0, topP: 1, repetitionPenalty: 1 }
-  const none: ReadonlySet<number> = new Set()
+  const penalties = { repetitionPenalty: 1, frequencyPenalty: 0, presencePenalty: 0 }
+  const plain = { temperature: 1, topK: 0, topP: 1, ...penalties }
+  const none: TokenHistory = new Map()
 
   const tables: Record<string, [Partial<typeof plain>, number[]]> = {
     softmax: [{}, [0.66524096, 0.24472847, 0.09003057]],
@@ -45,7 +47,7 @@ describe('sampler', () => {
     const { ids, probabilities } = buildCandidates(
       logits,
       { ...plain, repetitionPenalty: 2 },
-      new Set([0]),
+      new Map([[0, 0]]),
     )
     // The logits are 1, 1, 0 then.
     expect(ids).to.deep.equal([0, 1, 2])
@@ -53,9 +55,25 @@ describe('sampler', () => {
     const negative = buildCandidates(
       Float32Array.of(-1, -1.5),
       { ...plain, repetitionPenalty: 2 },
-      new Set([0]),
+      new Map([[0, 0]]),
     )
     expect(negative.ids).to.deep.equal([1, 0])
+  })
+
+  it('takes penalties from what the answer has, by count and by presence', () => {
+    const history = new Map([
+      [0, 2],
+      [1, 0],
+    ])
+    const firstTwo = (settings: Partial<typeof plain>): number => {
+      const { ids, probabilities } = buildCandidates(logits, { ...plain, ...settings }, history)
+      const of = (id: number): number => probabilities[ids.indexOf(id)]!
+      return Math.log(of(0) / of(1)) // the difference of their logits, 1 without penalties
+    }
+
+    expect(firstTwo({ frequencyPenalty: 0.25 })).to.be.closeTo(1 - 2 * 0.25, 1e-6)
+    expect(firstTwo({ presencePenalty: 0.25 })).to.be.closeTo(1 - 0.25, 1e-6)
+    expect(firstTwo({ presencePenalty: -1, frequencyPenalty: -0.5 })).to.be.closeTo(3, 1e-6)
   })
 
   it('prefers the lowest id of equals, and never takes what is no number', () => {

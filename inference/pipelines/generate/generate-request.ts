@@ -33,7 +33,7 @@ export interface GenerateRequest {
   readonly toolChoice: ToolChoice
   readonly maxTokens: number
   readonly stop: readonly string[]
-  /** What is absent is the model's own default, else 1, 1, 50 and 1. */
+  /** What is absent is the model's own default, else temperature 1, top-p 1, top-k 50, no penalties. */
   readonly sampling: Partial<SamplingSettings>
   /** The same request with the same seed gets the same answer. */
   readonly seed: number

@@ -106,14 +106,14 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
     const { request, promptIds, maxTokens, answer, signal } = generation
     const settings = this.#samplingOf(request)
     const random = seededRandom(request.seed)
-    const history = new Set(promptIds)
+    const history = new Map(promptIds.map((id) => [id, 0]))
     let { sequence, logits } = await this.#prefill(promptIds, signal)
     let completionTokens = 0
     for (;;) {
       const id = sampleToken(logits, settings, { history, random })
       if (this.#eosIds.has(id)) break
       completionTokens += 1
-      history.add(id)
+      history.set(id, (history.get(id) ?? 0) + 1)
       answer.push(id)
       if (answer.isStopped || completionTokens === maxTokens) break
       await nextTurn(signal)
@@ -146,6 +146,8 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
       topK: sampling.topK ?? model.topK ?? 50,
       topP: sampling.topP ?? model.topP ?? 1,
       repetitionPenalty: sampling.repetitionPenalty ?? model.repetitionPenalty ?? 1,
+      frequencyPenalty: sampling.frequencyPenalty ?? 0,
+      presencePenalty: sampling.presencePenalty ?? 0,
     }
   }
 }

@@ -1,6 +1,6 @@
 // Chooses the next token from a model's logits.
 //
-//   logits → repetition penalty → temperature → top-k → softmax → top-p → draw
+//   logits → penalties → temperature → top-k → softmax → top-p → draw
 //
 // A temperature of 0, or a top-k of 1, is the largest logit; of equals, the lowest id.
 
@@ -15,7 +15,14 @@ export interface SamplingSettings {
   readonly topP: number
   /** 1: none. Above, tokens that stand in the text already become less likely. */
   readonly repetitionPenalty: number
+  /** Taken from a token's logit for each time that the answer has it. */
+  readonly frequencyPenalty: number
+  /** Taken once from the logit of every token that the answer has. */
+  readonly presencePenalty: number
 }
+
+/** How often the answer has each token so far; 0 for those that stand in the prompt alone. */
+export type TokenHistory = ReadonlyMap<number, number>
 
 /** Tokens that may be drawn, the likeliest first. Their probabilities sum to 1. */
 export interface Candidates {
@@ -32,7 +39,7 @@ const CANDIDATES_MAX = 4096
 export function sampleToken(
   logits: Float32Array,
   settings: SamplingSettings,
-  { history, random }: { readonly history: ReadonlySet<number>; readonly random: Random },
+  { history, random }: { readonly history: TokenHistory; readonly random: Random },
 ): number {
   const { ids, probabilities } = buildCandidates(logits, settings, history)
   let rest = random()
@@ -46,9 +53,9 @@ export function sampleToken(
 export function buildCandidates(
   logits: Float32Array,
   settings: SamplingSettings,
-  history: ReadonlySet<number>,
+  history: TokenHistory,
 ): Candidates {
-  const penalized = penalizeRepetition(logits, settings.repetitionPenalty, history)
+  const penalized = penalize(logits, settings, history)
   const isGreedy = settings.temperature === 0
   const count = isGreedy ? 1 : settings.topK === 0 ? CANDIDATES_MAX : settings.topK
   const ids = largestIndexes(penalized, Math.min(count, CANDIDATES_MAX))
@@ -61,16 +68,18 @@ export function buildCandidates(
   return cutAtMass(ids, weights, settings.topP)
 }
 
-function penalizeRepetition(
+function penalize(
   logits: Float32Array,
-  penalty: number,
-  history: ReadonlySet<number>,
+  { repetitionPenalty, frequencyPenalty, presencePenalty }: SamplingSettings,
+  history: TokenHistory,
 ): Float32Array {
-  if (penalty === 1) return logits
+  if (repetitionPenalty === 1 && frequencyPenalty === 0 && presencePenalty === 0) return logits
   const penalized = logits.slice()
-  for (const id of history) {
+  for (const [id, times] of history) {
     const logit = penalized[id]
-    if (logit !== undefined) penalized[id] = logit > 0 ? logit / penalty : logit * penalty
+    if (logit === undefined) continue
+    const repeated = logit > 0 ? logit / repetitionPenalty : logit * repetitionPenalty
+    penalized[id] = repeated - times * frequencyPenalty - (times > 0 ? presencePenalty : 0)
   }
   return penalized
 }
