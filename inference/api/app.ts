@@ -9,6 +9,7 @@ import { sendBytes } from '../../lib/http/reply.ts'
 import { bodyMissing, readBody } from '../../lib/http/request-body.ts'
 import type { Operation } from '../../openapi/contract.ts'
 import type { RequestGate } from '../batching/request-gate.ts'
+import { docs } from './docs.ts'
 import { errorBodyFor, errorReply } from './error-status.ts'
 import type { ErrorTranslator } from '../../lib/http/error-translator.ts'
 import { sendEvents } from './event-stream.ts'
@@ -62,7 +63,7 @@ class FrontDoor {
     const operation = this.#operationOf(request)
     const watch = this.#watch(response)
     try {
-      if (operation === undefined) this.#answerAstray(request, response)
+      if (operation === undefined) await this.#answerAstray(request, response)
       else await this.#perform(operation, { request, response, signal: watch.signal })
     } catch (error) {
       sendBytes(response, errorReply(path, translator.bodyOf(error)))
@@ -136,12 +137,14 @@ class FrontDoor {
     await sendEvents(response, reply.events, { clock, signal, errorBodyOf })
   }
 
-  #answerAstray({ method, path }: Request, response: Response): void {
+  async #answerAstray({ method, path }: Request, response: Response): Promise<void> {
+    const asset = method === 'GET' ? await docs.asset(path) : undefined
+    if (asset !== undefined) return sendBytes(response, asset)
     const { operations } = this.#options.context.contract
     const allow = operations.filter(({ template }) => template === path).map((each) => each.method)
     const shown = `${method} ${path.slice(0, SHOWN_PATH_LENGTH_MAX)}`
     if (allow.length === 0) {
-      const error = `no such route ${shown}; see /api/openapi.yaml`
+      const error = `no such route ${shown}; see /api/docs`
       return sendBytes(response, errorReply(path, { error, code: 'NOT_FOUND' }))
     }
     const methods = allow.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ')

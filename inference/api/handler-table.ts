@@ -6,6 +6,7 @@ import { createEmbeddings } from './handlers/create-embeddings.ts'
 import { embed } from './handlers/embed.ts'
 import { generate } from './handlers/generate.ts'
 import { getContract } from './handlers/get-contract.ts'
+import { getDocs } from './handlers/get-docs.ts'
 import { getHealth } from './handlers/get-health.ts'
 import { getReadiness } from './handlers/get-readiness.ts'
 import { getVersion } from './handlers/get-version.ts'
@@ -24,6 +25,7 @@ export const handlerByOperation: ReadonlyMap<string, Handler> = new Map(
     embed,
     generate,
     getContract,
+    getDocs,
     getHealth,
     getReadiness,
     getVersion,

@@ -20,7 +20,7 @@ function problemText(problem: ContractProblem): string {
   // Three shapes are possible; what is wrong with the first of them would say nothing.
   if (OF_INPUT.test(field)) return INVALID_INPUT
   if (text === 'must NOT have additional properties') {
-    return `unknown field "${field}"; the contract at /api/openapi.yaml lists the known ones`
+    return `unknown field "${field}"; the contract at /api/docs lists the known ones`
   }
   if (place === 'query' && text.startsWith('Unknown query parameter')) return `${text}; remove it`
   return problemSentence(problem)

@@ -5,7 +5,7 @@ import type { Express, Request, Response } from 'express'
 import { must } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Operation } from '../../openapi/contract.ts'
-import { docsAssetReply } from './docs-page.ts'
+import { docs } from './docs.ts'
 import { errorReply } from './error-status.ts'
 import { answer } from './exchange.ts'
 import type { ExchangeOptions } from './exchange.ts'
@@ -107,7 +107,7 @@ function parseJson(body: Buffer): unknown {
 }
 
 async function answerAstray(route: Astray, { method, path }: Request): Promise<Reply> {
-  const asset = method === 'GET' ? await docsAssetReply(path) : undefined
+  const asset = method === 'GET' ? await docs.asset(path) : undefined
   if (asset !== undefined) return asset
   const shown = `${method} ${path.slice(0, SHOWN_PATH_LENGTH_MAX)}`
   if (route.kind === 'wrong_method') {

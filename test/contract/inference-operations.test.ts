@@ -22,6 +22,7 @@ const REQUESTS: Readonly<Record<string, object | undefined>> = {
   getHealth: undefined,
   getReadiness: undefined,
   getContract: undefined,
+  getDocs: undefined,
   getVersion: undefined,
   listModels: undefined,
   listOpenaiModels: undefined,
@@ -69,7 +70,7 @@ describe('the operations of the inference API', () => {
           : await server.post(template, REQUESTS[operationId], accept)
 
       expect(answer.status, answer.bytes.toString()).to.equal(200)
-      if (operationId === 'getContract') return
+      if (operationId === 'getContract' || operationId === 'getDocs') return
       const shared = /^(?:generate|createChatCompletion)$/.test(operationId)
       const place = `paths/${template.replaceAll('/', '~1')}/${method.toLowerCase()}/responses/200`
       const response = shared ? 'components/responses/Completion' : place
@@ -78,4 +79,19 @@ describe('the operations of the inference API', () => {
       expect(validate(answer.json), JSON.stringify(validate.errors)).to.equal(true)
     })
   }
+
+  it('publish a page that needs nothing from elsewhere', async () => {
+    const page = await server.get('/api/docs')
+    const text = page.bytes.toString()
+    const assets = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, asset]) => asset)
+
+    expect(page.headers.get('content-security-policy')).to.include("script-src 'self'")
+    expect(text).to.not.match(/https?:|style=|<script>/)
+    expect(assets).to.have.length(4)
+    for (const asset of assets) {
+      expect((await server.get(`/api/${asset}`)).status, asset).to.equal(200)
+    }
+    expect((await server.get('/')).bytes.toString()).to.equal(text) // by a redirect
+    expect((await server.get('/api/docs/package.json')).status).to.equal(404)
+  })
 })

@@ -1,4 +1,4 @@
-import { docsPageReply } from '../docs-page.ts'
+import { docs } from '../docs.ts'
 import type { Handler } from '../operation.ts'
 
-export const getDocs: Handler = () => docsPageReply()
+export const getDocs: Handler = () => docs.page

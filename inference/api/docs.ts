@@ -1,0 +1,3 @@
+import { buildDocsPage } from '../../openapi/docs-page.ts'
+
+export const docs = buildDocsPage({ title: 'Quarry inference API', route: '/api/docs' })

@@ -1,0 +1,4 @@
+import { docs } from '../docs.ts'
+import type { Handler } from '../operation.ts'
+
+export const getDocs: Handler = () => docs.page
