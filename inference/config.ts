@@ -30,6 +30,8 @@ export interface InferenceConfig {
   /** Padded tokens of a batch. */
   readonly batchTokensMax: number
   readonly batchItemsMax: number
+  /** Models that are loaded from the start, by name. */
+  readonly preload: readonly string[]
   /** Hosts that images may come from; empty: any public one. */
   readonly mediaHosts: readonly string[]
   /** Of the source revision; images are built with it. */
@@ -58,7 +60,7 @@ const VARIABLE_BY_FLAG: Readonly<Record<string, string>> = {
   logLevel: 'QUARRY_LOG_LEVEL',
   workers: 'QUARRY_INFERENCE_WORKERS',
   isolation: 'QUARRY_INFERENCE_ISOLATION',
-  keepAliveMs: 'QUARRY_INFERENCE_KEEP_ALIVE_MS',
+  preload: 'QUARRY_INFERENCE_PRELOAD',
 }
 
 export type Flags = Readonly<Record<string, string | boolean | undefined>>
@@ -89,13 +91,10 @@ function parsePlace(read: EnvReader) {
     insecure: read.choice('QUARRY_INFERENCE_INSECURE', ['false', 'true'], 'false') === 'true',
     logLevel: read.choice('QUARRY_LOG_LEVEL', LOG_LEVELS, 'info'),
     gitCommit: read.text('QUARRY_GIT_COMMIT', 'unknown'),
-    mediaHosts: hostsOf(read.text('QUARRY_INFERENCE_MEDIA_HOSTS', '*')),
+    preload: read.list('QUARRY_INFERENCE_PRELOAD'),
+    // `*` stands for any public host.
+    mediaHosts: read.list('QUARRY_INFERENCE_MEDIA_HOSTS').filter((host) => host !== '*'),
   }
-}
-
-/** `*` stands for any public host. */
-function hostsOf(text: string): readonly string[] {
-  return text === '*' ? [] : text.split(',').map((host) => host.trim())
 }
 
 function parseWork(read: EnvReader) {

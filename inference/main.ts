@@ -20,12 +20,14 @@ import { MediaReader } from './media/media-reader.ts'
 import { MEDIA_LIMITS_DEFAULT } from './media/media-limits.ts'
 import { scanModels } from './models/model-catalog.ts'
 import { ModelFleet, defaultWorkerCount } from './models/model-fleet.ts'
+import { MODEL_KINDS } from './models/model-spec.ts'
 import { BuiltinThread } from './pipelines/builtin-thread.ts'
-import { ChunkService } from './pipelines/chunk/chunk-service.ts'
+import { ChunkService, FIXED_CHUNKER } from './pipelines/chunk/chunk-service.ts'
+import { BUILTIN_HASH_NAME } from './pipelines/embed/builtin-hash.ts'
 import { EmbedService } from './pipelines/embed/embed-service.ts'
 import { GenerateService } from './pipelines/generate/generate-service.ts'
 import { InferenceService } from './pipelines/inference-service.ts'
-import type { VersionInfo } from './pipelines/inference-service.ts'
+import type { PreloadedModel, VersionInfo } from './pipelines/inference-service.ts'
 import type { ServiceParts } from './pipelines/model-requests.ts'
 import { RecognizeService } from './pipelines/recognize/recognize-service.ts'
 import { RerankService } from './pipelines/rerank/rerank-service.ts'
@@ -80,6 +82,7 @@ async function buildInference(config: InferenceConfig, life: Lifecycle): Promise
     catalog,
     fleet,
     version: versionInfo(config),
+    preloaded: preload(config, { catalog, fleet, log }),
     embed: new EmbedService(parts, new MediaReader({ limits, clock }), thread),
     chunk: new ChunkService(parts, thread, log),
     rerank: new RerankService(parts),
@@ -150,6 +153,24 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
         },
         listener,
       ),
+  })
+}
+
+/** What is built in is always there. */
+const BUILT_IN: ReadonlySet<string> = new Set([BUILTIN_HASH_NAME, FIXED_CHUNKER])
+
+function preload(
+  config: InferenceConfig,
+  { catalog, fleet, log }: Pick<ServiceParts, 'catalog' | 'fleet'> & { readonly log: Log },
+): PreloadedModel[] {
+  const names = config.preload.filter((name) => !BUILT_IN.has(name))
+  return names.map((name) => {
+    const specs = MODEL_KINDS.map((kind) => catalog.find(kind, name)).filter(
+      (spec) => spec !== undefined,
+    )
+    if (specs.length === 0) log.error('model to preload is not there', { model: name })
+    for (const spec of specs) fleet.pin(spec)
+    return { name, specs }
   })
 }
 

@@ -30,6 +30,12 @@ export class EnvReader {
     return text
   }
 
+  /** Separated by commas; empty parts do not count. */
+  list(name: string): readonly string[] {
+    const parts = (this.#env[name] ?? '').split(',').map((part) => part.trim())
+    return parts.filter((part) => part !== '')
+  }
+
   choice<Choice extends string>(
     name: string,
     choices: readonly Choice[],

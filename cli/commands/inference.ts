@@ -14,6 +14,7 @@ export interface InferenceOptions {
   readonly modelsDir?: string
   readonly workers?: string
   readonly isolation?: string
+  readonly preload?: string
   readonly insecure?: boolean
   readonly logLevel?: string
 }
@@ -35,6 +36,7 @@ export function addInferenceCommand(program: Command, context: CliContext): void
     )
     .option('--workers <count>', 'workers that run graphs (default: 0, as many as cores)')
     .option('--isolation <kind>', 'what a worker is: process or thread (default: process)')
+    .option('--preload <models>', 'load these at the start and keep them, separated by commas')
     .option('--insecure', 'listen beyond this machine although nobody is asked who they are')
     .option('--log-level <level>', 'debug, info, warn or error (default: info)')
     .addHelpText('after', HELP)

@@ -65,6 +65,8 @@ export class FleetModel {
   readonly replicas = new Map<number, Replica>()
   keepAliveMs: number
   lastUsedMs = 0
+  /** Loaded from the start to the end, whoever asks. */
+  isPinned = false
   /** Starts nothing new, so that it can be unloaded for one that has waited too long. */
   isQuiescing = false
   lastLoad: LoadRecord | undefined
@@ -87,14 +89,24 @@ export class FleetModel {
     return this.queue.size > 0 || this.streams.size > 0
   }
 
+  /** Whether it should be loaded now; not while it rests after a failure. */
+  isToBeLoaded(nowMs: number): boolean {
+    const isAskedFor = this.isWanted || this.isPinned
+    return isAskedFor && this.replicas.size === 0 && this.failureAt(nowMs) === undefined
+  }
+
+  get isLoaded(): boolean {
+    return this.replicas.values().some(({ state }) => state === 'ready')
+  }
+
   get isBusy(): boolean {
     return this.replicas.values().some(({ state, running }) => state !== 'ready' || running > 0)
   }
 
   placed(): PlacedModel {
-    const { id, isBusy, isWanted, lastUsedMs } = this
+    const { id, isBusy, isWanted, isPinned, lastUsedMs } = this
     const workers = [...this.replicas.keys()]
-    return { id, fileBytes: this.spec.fileBytes, workers, lastUsedMs, isBusy, isWanted }
+    return { id, fileBytes: this.spec.fileBytes, workers, lastUsedMs, isBusy, isWanted, isPinned }
   }
 
   /** Since when something waits for it; undefined: nothing does. */

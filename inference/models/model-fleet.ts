@@ -112,8 +112,23 @@ export class ModelFleet implements AsyncDisposable {
 
   loadedModels(): LoadedModel[] {
     return [...this.#models.values()]
-      .filter(({ replicas }) => replicas.values().some(({ state }) => state === 'ready'))
+      .filter(({ isLoaded }) => isLoaded)
       .map(({ spec, replicas, info }) => ({ spec, workers: replicas.size, info }))
+  }
+
+  /** Loads it as soon as there is a worker, and again after a crash; it is never unloaded. */
+  pin(spec: ModelSpec): void {
+    this.#modelOf(spec).isPinned = true
+    this.#pumpSoon()
+  }
+
+  /** What keeps a model from being asked for; undefined: nothing, or it has not been tried yet. */
+  failureOf(spec: ModelSpec): ServiceError | undefined {
+    return this.#models.get(spec)?.failureAt(this.#nowMs())
+  }
+
+  isLoaded(spec: ModelSpec): boolean {
+    return this.#models.get(spec)?.isLoaded ?? false
   }
 
   lastLoadOf(spec: ModelSpec): LoadRecord | undefined {
@@ -222,9 +237,10 @@ export class ModelFleet implements AsyncDisposable {
     for (const model of this.#models.values()) {
       if (model.isQuiescing && !model.isBusy) this.#loader.evict(model)
     }
+    const nowMs = this.#nowMs()
     for (const model of this.#waitingModels()) {
       this.#streamPlaces.fill(model)
-      if (model.isWanted && model.replicas.size === 0) this.#loader.place(model)
+      if (model.isToBeLoaded(nowMs)) this.#loader.place(model)
       else this.#loader.addReplica(model)
     }
     this.#dispatcher.dispatch()
@@ -232,7 +248,9 @@ export class ModelFleet implements AsyncDisposable {
 
   /** Who was served last, or came last, comes last: a large request does not keep its model in. */
   #waitingModels(): FleetModel[] {
-    const waiting = [...this.#models.values()].filter(({ isWanted }) => isWanted)
+    const waiting = [...this.#models.values()].filter(
+      ({ isWanted, isPinned }) => isWanted || isPinned,
+    )
     return waiting.toSorted((a, b) => a.passedOverSinceMs() - b.passedOverSinceMs())
   }
 
@@ -248,7 +266,7 @@ export class ModelFleet implements AsyncDisposable {
   #sweep(): void {
     const nowMs = this.#nowMs()
     for (const model of this.#models.values()) {
-      const isInUse = model.isBusy || model.isWanted
+      const isInUse = model.isBusy || model.isWanted || model.isPinned
       if (!isInUse && nowMs - model.lastUsedMs >= model.keepAliveMs) this.#loader.evict(model)
     }
     this.#pump()

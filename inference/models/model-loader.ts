@@ -73,7 +73,9 @@ export class ModelLoader {
       case 'wait':
         return
       case 'impossible': {
-        const message = `model ${model.spec.name} needs more memory than the server may use`
+        const message =
+          `model ${model.spec.name} has no room within the limits of memory and of loaded models, ` +
+          'those that are preloaded counted'
         model.fail(new ServiceError('UNAVAILABLE', message), this.#options.clock.monotonicMs())
       }
     }

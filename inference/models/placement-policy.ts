@@ -20,6 +20,8 @@ export interface PlacedModel {
   readonly isBusy: boolean
   /** Something waits for it. */
   readonly isWanted: boolean
+  /** Preloaded: never evicted. */
+  readonly isPinned: boolean
 }
 
 export interface WorkerLoad {
@@ -54,15 +56,17 @@ export interface PlacementQuestion {
 export function decidePlacement(question: PlacementQuestion): Placement {
   const { fileBytes, placed, workers, limits } = question
   const needed = memoryBytesOf(fileBytes)
-  if (needed > limits.memoryBytesMax) return { kind: 'impossible' }
+  const pinned = placed.filter(({ isPinned }) => isPinned)
+  if (!hasRoom(pinned, needed, limits)) return { kind: 'impossible' }
   const worker = leastLoaded(workers)
   if (worker === undefined) return { kind: 'wait' }
   if (hasRoom(placed, needed, limits)) return { kind: 'load', worker }
-  const idle = placed.filter(({ isBusy, isWanted }) => !isBusy && !isWanted)
+  const evictable = placed.filter(({ isPinned }) => !isPinned)
+  const idle = evictable.filter(({ isBusy, isWanted }) => !isBusy && !isWanted)
   const victims = leastRecentlyUsed(idle, placed, needed, limits)
   if (victims !== undefined) return { kind: 'evict', models: victims }
   // Models that are asked for all the time would otherwise keep everybody else out.
-  const [longestServed] = placed.toSorted((a, b) => a.lastUsedMs - b.lastUsedMs)
+  const [longestServed] = evictable.toSorted((a, b) => a.lastUsedMs - b.lastUsedMs)
   if (question.waitedMs < PATIENCE_MS || longestServed === undefined) return { kind: 'wait' }
   return longestServed.isBusy
     ? { kind: 'quiesce', model: longestServed.id }

@@ -4,7 +4,7 @@ import type { ModelCatalog, SkippedModel } from '../models/model-catalog.ts'
 import { FOLDER_BY_KIND } from '../models/model-catalog.ts'
 import type { ModelFleet } from '../models/model-fleet.ts'
 import { MODEL_KINDS } from '../models/model-spec.ts'
-import type { ModelKind, RecognizerCapability } from '../models/model-spec.ts'
+import type { ModelKind, ModelSpec, RecognizerCapability } from '../models/model-spec.ts'
 import type { ChunkService } from './chunk/chunk-service.ts'
 import type { EmbedService } from './embed/embed-service.ts'
 import type { GenerateService } from './generate/generate-service.ts'
@@ -12,10 +12,18 @@ import type { RecognizeService } from './recognize/recognize-service.ts'
 import type { RerankService } from './rerank/rerank-service.ts'
 import type { RewriteService } from './rewrite/rewrite-service.ts'
 
+/** A model that was asked for at the start, by its name. */
+export interface PreloadedModel {
+  readonly name: string
+  /** One of each kind that has the name; empty: there is none. */
+  readonly specs: readonly ModelSpec[]
+}
+
 export interface InferenceServiceParts {
   readonly catalog: ModelCatalog
   readonly fleet: ModelFleet
   readonly version: VersionInfo
+  readonly preloaded: readonly PreloadedModel[]
   readonly embed: EmbedService
   readonly chunk: ChunkService
   readonly rerank: RerankService
@@ -41,11 +49,20 @@ export interface LoadedModelState {
   readonly dimension?: number
 }
 
+export interface PreloadState {
+  readonly model: string
+  readonly state: 'loading' | 'loaded' | 'failed'
+  /** Why it failed; it is tried again. */
+  readonly reason?: string
+}
+
 export interface Readiness {
+  /** Workers are up, everything preloaded is loaded, and the server is not stopping. */
   readonly isReady: boolean
   /** By the folder of the kind. Built-in models count. */
   readonly modelCounts: Readonly<Record<string, number>>
   readonly loaded: readonly LoadedModelState[]
+  readonly preload: readonly PreloadState[]
   readonly skipped: readonly SkippedModel[]
 }
 
@@ -59,6 +76,7 @@ export class InferenceService {
   readonly version: VersionInfo
   readonly #catalog: ModelCatalog
   readonly #fleet: ModelFleet
+  readonly #preloaded: readonly PreloadedModel[]
   #isStopping = false
 
   constructor(parts: InferenceServiceParts) {
@@ -71,6 +89,7 @@ export class InferenceService {
     this.version = parts.version
     this.#catalog = parts.catalog
     this.#fleet = parts.fleet
+    this.#preloaded = parts.preloaded
   }
 
   /** From now on not ready: whoever sends requests here should look elsewhere. */
@@ -95,8 +114,10 @@ export class InferenceService {
 
   readiness(): Readiness {
     const counts = MODEL_KINDS.map((kind) => [FOLDER_BY_KIND[kind], this.namesOf(kind).length])
+    const preload = this.#preloaded.map((model) => this.#preloadState(model))
+    const isPreloaded = preload.every(({ state }) => state === 'loaded')
     return {
-      isReady: this.#fleet.isUp && !this.#isStopping,
+      isReady: this.#fleet.isUp && isPreloaded && !this.#isStopping,
       modelCounts: Object.fromEntries(counts),
       loaded: this.#fleet.loadedModels().map(({ spec, workers, info }) => ({
         model: spec.name,
@@ -104,7 +125,18 @@ export class InferenceService {
         workers,
         ...dimensionOf(info),
       })),
+      preload,
       skipped: this.#catalog.skipped,
+    }
+  }
+
+  #preloadState({ name: model, specs }: PreloadedModel): PreloadState {
+    if (specs.length === 0) return { model, state: 'failed', reason: 'there is no such model' }
+    const failure = specs.map((spec) => this.#fleet.failureOf(spec)).find((each) => each)
+    if (failure !== undefined) return { model, state: 'failed', reason: failure.message }
+    return {
+      model,
+      state: specs.every((spec) => this.#fleet.isLoaded(spec)) ? 'loaded' : 'loading',
     }
   }
 }

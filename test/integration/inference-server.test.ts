@@ -140,6 +140,37 @@ describe('the inference server', () => {
     await until(async () => (await server.metric('quarry_inference_loaded_models')) === 0)
   })
 
+  it('loads at the start what it is told to preload, keeps it, and is ready only then', async () => {
+    await start({ preload: ['tiny', 'builtin-hash'], loadedModelsMax: 1, keepAliveMs: 0 })
+    const stateOf = async () => {
+      const { json } = await server.get('/readyz')
+      return [json.preload, json.loaded.map((each: { model: string }) => each.model)]
+    }
+    const loaded = [[{ model: 'tiny', state: 'loaded' }], ['tiny']]
+
+    expect(await stateOf()).to.deep.equal(loaded)
+    await server.post('/api/embed', { model: 'tiny', input: 'hello', keep_alive: 0 })
+    const other = await embed('other', 'hello')
+    expect([other.status, other.json.code]).to.deep.equal([503, 'UNAVAILABLE'])
+    expect(other.json.error).to.include('no room')
+    server.running.fleet.crashWorker(0)
+    await until(async () => (await server.get('/readyz')).status === 503)
+    await until(async () => (await server.get('/readyz')).status === 200)
+    expect(await stateOf()).to.deep.equal(loaded)
+  })
+
+  it('is not ready without what it is told to preload, but serves all else', async () => {
+    server = await InferenceServer.start(writeModels, { workers: 1, preload: ['absent'] })
+    await until(async () => (await embed('tiny', 'hello')).status === 200)
+
+    const { status, json } = await server.get('/readyz')
+
+    expect([status, json.status]).to.deep.equal([503, 'not_ready'])
+    expect(json.preload).to.deep.equal([
+      { model: 'absent', state: 'failed', reason: 'there is no such model' },
+    ])
+  })
+
   for (const isolation of ['process', 'thread'] as const) {
     it(`loads, runs and ends with workers of the kind ${isolation}`, async () => {
       await start({ isolation, workers: 2 })

@@ -237,7 +237,7 @@ describe('the catalog of models', () => {
 })
 
 function placed(id: number, more: Partial<PlacedModel> = {}): PlacedModel {
-  const idle = { isBusy: false, isWanted: false, lastUsedMs: id }
+  const idle = { isBusy: false, isWanted: false, isPinned: false, lastUsedMs: id }
   return { id, fileBytes: 100, workers: [0], ...idle, ...more }
 }
 
@@ -277,6 +277,16 @@ describe('placing models', () => {
 
     expect(decide({ placed: busy })).to.deep.equal({ kind: 'wait' })
     expect(decide({ placed: busy, waitedMs: 250 })).to.deep.equal({ kind: 'quiesce', model: 1 })
+  })
+
+  it('never evicts what is preloaded, and says when that leaves no room', () => {
+    const pinned = placed(1, { isPinned: true })
+
+    expect(decide({ placed: [pinned, placed(2)] })).to.deep.equal({ kind: 'evict', models: [2] })
+    const busy = [pinned, placed(2, { isBusy: true })]
+    expect(decide({ placed: busy, waitedMs: 250 })).to.deep.equal({ kind: 'quiesce', model: 2 })
+    const full = [pinned, placed(2, { isPinned: true })]
+    expect(decide({ placed: full, waitedMs: 250 })).to.deep.equal({ kind: 'impossible' })
   })
 
   it('puts a second copy only where there is room and none yet', () => {
