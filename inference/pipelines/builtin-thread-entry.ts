@@ -10,5 +10,6 @@ port.on('message', (job: BuiltinJob) => port.postMessage(answerTo(job), []))
 
 function answerTo(job: BuiltinJob): BuiltinAnswer {
   if (job.kind === 'chunk') return { kind: 'chunk', ranges: chunkFixed(job.text, job.settings) }
-  return { kind: 'embed', vectors: job.texts.map((text) => hashEmbedding(text)) }
+  const { texts, dimensions } = job
+  return { kind: 'embed', vectors: texts.map((text) => hashEmbedding(text, dimensions)) }
 }

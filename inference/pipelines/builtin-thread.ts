@@ -13,7 +13,7 @@ export const CHARS_AT_ONCE_MAX = 64 * 1024
 
 export type BuiltinJob =
   | { readonly kind: 'chunk'; readonly text: string; readonly settings: ChunkSettings }
-  | { readonly kind: 'embed'; readonly texts: readonly string[] }
+  | { readonly kind: 'embed'; readonly texts: readonly string[]; readonly dimensions: number }
 
 export type BuiltinAnswer =
   | { readonly kind: 'chunk'; readonly ranges: readonly TextRange[] }
@@ -30,8 +30,8 @@ export class BuiltinThread implements AsyncDisposable {
     return answer.kind === 'chunk' ? answer.ranges : []
   }
 
-  async embed(texts: readonly string[]): Promise<readonly Float32Array[]> {
-    const answer = await this.#do({ kind: 'embed', texts })
+  async embed(texts: readonly string[], dimensions: number): Promise<readonly Float32Array[]> {
+    const answer = await this.#do({ kind: 'embed', texts, dimensions })
     return answer.kind === 'embed' ? answer.vectors : []
   }
 

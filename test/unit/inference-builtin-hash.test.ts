@@ -8,6 +8,17 @@ import {
 } from '../../inference/pipelines/embed/builtin-hash.ts'
 
 describe('builtin-hash', () => {
+  it('has something to say in few dimensions, too', () => {
+    for (const dimensions of [1, 8, 64]) {
+      const [charts, chart, soup] = ['sea charts', 'sea chart', 'leek soup'].map((text) =>
+        hashEmbedding(text, dimensions),
+      )
+      expect(charts).to.have.length(dimensions)
+      expect(dot(charts!, charts!)).to.be.closeTo(1, 1e-6)
+      if (dimensions === 64) expect(dot(charts!, chart!)).to.be.above(dot(charts!, soup!) + 0.3)
+    }
+  })
+
   it('gives vectors of length 1 in 384 dimensions', () => {
     for (const text of ['a', 'Sea charts', '東京都', '🙂', '!!!', 'x '.repeat(10_000)]) {
       const vector = hashEmbedding(text)

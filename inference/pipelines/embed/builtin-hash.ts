@@ -15,8 +15,9 @@
 //    - the whole run as a word; where ideographs or hiragana are in it, each of these as a word
 //      instead, because such writing has no spaces, and each two neighbours as a pair;
 //    - its grams: every 3 and 4 neighbouring characters, with a mark before and after the run.
-// 4. A feature is hashed to 32 bits. Its bucket is the product of the upper 31 bits with 384, its
-//    sign the lowest bit, and its weight that of its kind times the square root of its count.
+// 4. A feature is hashed to 32 bits. Its bucket is the product of the upper 31 bits with the number
+//    of dimensions, 384 unless fewer are asked for: leading numbers of a hash would say nothing.
+//    Its sign is the lowest bit, and its weight that of its kind times the square root of its count.
 // 5. The sums are divided by their L2 norm.
 
 export const BUILTIN_HASH_NAME = 'builtin-hash'
@@ -43,12 +44,12 @@ const SEEDS: Readonly<Record<FeatureKind, number>> = {
 
 type FeatureCounts = Readonly<Record<FeatureKind, Map<number, number>>>
 
-/** A vector of length 1; of zeros when the text has no visible character. */
-export function hashEmbedding(text: string): Float32Array {
+/** A vector of length 1; of zeros when the text has no visible character, or its features cancel. */
+export function hashEmbedding(text: string, dimensions = BUILTIN_HASH_DIMENSIONS): Float32Array {
   const counts: FeatureCounts = { word: new Map(), pair: new Map(), gram: new Map() }
   const folded = text.normalize('NFKC').toLowerCase()
   for (const run of folded.match(RUN) ?? folded.match(VISIBLE) ?? []) countFeatures(run, counts)
-  const sums = new Float64Array(BUILTIN_HASH_DIMENSIONS)
+  const sums = new Float64Array(dimensions)
   addFeatures(sums, counts.word, WEIGHTS.word)
   addFeatures(sums, counts.pair, WEIGHTS.pair)
   addFeatures(sums, counts.gram, WEIGHTS.gram)
@@ -107,18 +108,18 @@ function addFeatures(
   kindWeight: number,
 ): void {
   for (const [hash, times] of counts) {
-    const bucket = Math.floor(((hash >>> 1) * BUILTIN_HASH_DIMENSIONS) / 2 ** 31)
+    const bucket = Math.floor(((hash >>> 1) * sums.length) / 2 ** 31)
     const weight = kindWeight * Math.sqrt(times)
     sums[bucket] = (sums[bucket] ?? 0) + ((hash & 1) === 0 ? weight : -weight)
   }
 }
 
 function normalise(sums: Float64Array): Float32Array {
-  const vector = new Float32Array(BUILTIN_HASH_DIMENSIONS)
+  const vector = new Float32Array(sums.length)
   let squares = 0
   for (const sum of sums) squares += sum * sum
   if (squares === 0) return vector
   const norm = Math.sqrt(squares)
-  for (let at = 0; at < BUILTIN_HASH_DIMENSIONS; at += 1) vector[at] = (sums[at] ?? 0) / norm
+  for (let at = 0; at < sums.length; at += 1) vector[at] = (sums[at] ?? 0) / norm
   return vector
 }

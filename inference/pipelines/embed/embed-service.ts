@@ -124,19 +124,21 @@ export class EmbedService {
     return items
   }
 
-  async #embedBuiltIn({ parts, dimensions, promptName }: EmbedRequest): Promise<EmbedAnswer> {
+  async #embedBuiltIn({ parts, promptName, ...request }: EmbedRequest): Promise<EmbedAnswer> {
+    const { dimensions: dimension = BUILTIN_HASH_DIMENSIONS } = request
     checkTextOnly(parts, BUILTIN_HASH_NAME)
     if (promptName !== undefined) {
       throw new ServiceError('INVALID_ARGUMENT', `prompt_name: ${BUILTIN_HASH_NAME} has no prompts`)
     }
+    if (dimension > BUILTIN_HASH_DIMENSIONS) throw tooManyDimensions(BUILTIN_HASH_DIMENSIONS)
     const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
     const chars = texts.reduce((sum, { length }) => sum + length, 0)
     const vectors =
       chars <= CHARS_AT_ONCE_MAX
-        ? texts.map((text) => hashEmbedding(text))
-        : await this.#thread.embed(texts)
+        ? texts.map((text) => hashEmbedding(text, dimension))
+        : await this.#thread.embed(texts, dimension)
     const tokens = Math.ceil(chars / CHARS_PER_TOKEN)
-    return { model: BUILTIN_HASH_NAME, ...shortened(vectors, dimensions), tokens, loadMs: 0 }
+    return { model: BUILTIN_HASH_NAME, vectors, dimension, tokens, loadMs: 0 }
   }
 
   #start(spec: EmbedderSpec, item: EmbedItem, asked: FleetRequest): StartedRun<EmbedResult> {
@@ -177,16 +179,18 @@ function keyOf(spec: EmbedderSpec, item: EmbedItem): string {
   return resultKey([spec.name, item.kind, ...content])
 }
 
+function tooManyDimensions(size: number): ServiceError {
+  const message = `dimensions: the model's vectors have ${size} numbers; ask for at most as many`
+  return new ServiceError('INVALID_ARGUMENT', message)
+}
+
 function shortened(
   vectors: readonly Float32Array[],
   dimensions: number | undefined,
 ): { readonly vectors: readonly Float32Array[]; readonly dimension: number } {
-  const size = vectors[0]?.length ?? BUILTIN_HASH_DIMENSIONS
+  const size = vectors[0]?.length ?? 0
   if (dimensions === undefined || dimensions === size) return { vectors, dimension: size }
-  if (dimensions > size) {
-    const message = `dimensions: the model's vectors have ${size} numbers; ask for at most as many`
-    throw new ServiceError('INVALID_ARGUMENT', message)
-  }
+  if (dimensions > size) throw tooManyDimensions(size)
   const cut = vectors.map((vector) =>
     must(normalized(vector.slice(0, dimensions)), 'a part of a finite vector is finite'),
   )
