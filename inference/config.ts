@@ -11,7 +11,7 @@ export interface InferenceConfig {
   readonly logLevel: LogLevel
   /** 0: as many as there are cores, up to 8. */
   readonly workers: number
-  /** Cores that one run may use. */
+  /** Cores that one run may use; 0: all of them for large models and those that answer step by step. */
   readonly threadsPerWorker: number
   readonly isolation: 'process' | 'thread'
   /** What a worker process may allocate; 0: three quarters of what the machine or container has. */
@@ -101,8 +101,8 @@ function parseWork(read: EnvReader) {
   return {
     workers: read.integer('QUARRY_INFERENCE_WORKERS', { default: 0, min: 0, max: 64 }),
     threadsPerWorker: read.integer('QUARRY_INFERENCE_THREADS_PER_WORKER', {
-      default: 1,
-      min: 1,
+      default: 0,
+      min: 0,
       max: 64,
     }),
     workerMemoryBytesMax: read.integer('QUARRY_INFERENCE_WORKER_MEMORY_BYTES_MAX', {

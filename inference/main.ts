@@ -3,7 +3,7 @@
 //   model directories ─► workers ─► fleet ─► services of the tasks ─► HTTP
 
 import { readFileSync, statSync } from 'node:fs'
-import { totalmem } from 'node:os'
+import { availableParallelism, totalmem } from 'node:os'
 import path from 'node:path'
 import { pino } from 'pino'
 import type { InvariantError } from '../lib/assert.ts'
@@ -122,9 +122,11 @@ async function buildInference(config: InferenceConfig, life: Lifecycle): Promise
 }
 
 function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log): ModelFleet {
+  const threadSettings = { threads: config.threadsPerWorker, cores: availableParallelism() }
   return new ModelFleet({
     workerCount: config.workers === 0 ? defaultWorkerCount() : config.workers,
     batchLimits: { tokensMax: config.batchTokensMax, itemsMax: config.batchItemsMax },
+    threadSettings,
     memoryLimits: {
       loadedModelsMax: config.loadedModelsMax,
       memoryBytesMax: config.memoryBytesMax,
@@ -143,7 +145,7 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
           entry: WORKER_ENTRY,
           isolation: config.isolation,
           environment: process.env,
-          threads: config.threadsPerWorker,
+          settings: threadSettings,
           memoryBytesMax: workerMemory(config),
           callTimeoutMs: config.callTimeoutMs,
           closeDeadlineMs: WORKER_CLOSE_DEADLINE_MS,

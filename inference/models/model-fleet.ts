@@ -23,6 +23,7 @@ import { ModelLoader } from './model-loader.ts'
 import type { ModelSpec } from './model-spec.ts'
 import type { MemoryLimits } from './placement-policy.ts'
 import { StreamPlaces } from './stream-places.ts'
+import type { ThreadSettings } from './thread-policy.ts'
 
 const IDLE_SWEEP_PERIOD_MS = 1_000
 
@@ -36,6 +37,7 @@ export interface FleetOptions {
   readonly workerCount: number
   readonly batchLimits: BatchLimits
   readonly memoryLimits: MemoryLimits
+  readonly threadSettings: ThreadSettings
   /** How long a model stays loaded after its last use; a request may say otherwise. */
   readonly keepAliveMs: number
   readonly clock: Clock
@@ -78,7 +80,7 @@ export class ModelFleet implements AsyncDisposable {
 
   constructor(options: FleetOptions) {
     this.#options = options
-    const { workerCount, batchLimits, memoryLimits, clock, log, observer } = options
+    const { workerCount, batchLimits, clock, log, observer } = options
     const onChange = (): void => this.#pump()
     this.#workers = Array.from({ length: workerCount }, (_, index) =>
       options.openWorker({ onUp: onChange, onDown: () => this.#onDown(index) }),
@@ -93,7 +95,8 @@ export class ModelFleet implements AsyncDisposable {
     }
     this.#loader = new ModelLoader({
       ...shared,
-      memoryLimits,
+      memoryLimits: options.memoryLimits,
+      threadSettings: options.threadSettings,
       onLoaded: (spec, durationMs) => observer.loaded(spec, durationMs),
     })
     this.#dispatcher = new BatchDispatcher({ ...shared, observer })

@@ -11,6 +11,8 @@ import type { FleetModel, Replica } from './fleet-model.ts'
 import type { ModelSpec } from './model-spec.ts'
 import { decidePlacement, decideReplica, memoryBytesOf } from './placement-policy.ts'
 import type { MemoryLimits, Placement, PlacementQuestion } from './placement-policy.ts'
+import { mayHaveReplicas } from './thread-policy.ts'
+import type { ThreadSettings } from './thread-policy.ts'
 
 export interface LoaderOptions {
   /** By their index, which a replica is known by. */
@@ -19,6 +21,7 @@ export interface LoaderOptions {
   readonly models: ReadonlyMap<ModelSpec, FleetModel>
   readonly batchLimits: BatchLimits
   readonly memoryLimits: MemoryLimits
+  readonly threadSettings: ThreadSettings
   readonly clock: Clock
   readonly log: Log
   readonly onLoaded: (spec: ModelSpec, durationMs: number) => void
@@ -95,8 +98,9 @@ export class ModelLoader {
 
   /** A second worker, or a third, for a model that those it has cannot keep up with. */
   addReplica(model: FleetModel): void {
-    const { batchLimits, clock } = this.#options
+    const { batchLimits, clock, threadSettings } = this.#options
     const { tokensMax, itemsMax } = batchLimits
+    if (!mayHaveReplicas(model.spec, threadSettings)) return
     if (model.isQuiescing || !model.hasBacklog(tokensMax, itemsMax, clock.monotonicMs())) return
     if (model.replicas.values().some(({ state }) => state !== 'ready')) return
     const worker = decideReplica(model.placed(), this.#situation())

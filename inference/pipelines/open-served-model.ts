@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { unreachable } from '../../lib/assert.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
+import { threadsOf } from '../models/thread-policy.ts'
 import { openOnnxSession } from '../runtime/onnx-session.ts'
 import type { ServedModel } from '../runtime/worker-host.ts'
 import type { WorkerSettings } from '../runtime/worker-protocol.ts'
@@ -45,8 +46,9 @@ export async function openServedModel(
 function partsOf<Spec extends ModelSpec>(
   spec: Spec,
   tokenizer: TokenizerHandle,
-  { threads }: WorkerSettings,
+  settings: WorkerSettings,
 ): RunnerParts<Spec> {
+  const threads = threadsOf(spec, settings)
   const growingShapes = spec.kind === 'generator' || spec.kind === 'rewriter'
   return {
     spec,

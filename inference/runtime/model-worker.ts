@@ -20,7 +20,7 @@ import type { Random } from '../../lib/random.ts'
 import { openWorkerChannel } from './worker-channel.ts'
 import type { Isolation, WorkerChannel } from './worker-channel.ts'
 import { receivedError } from './worker-protocol.ts'
-import type { FromWorker, ToWorker } from './worker-protocol.ts'
+import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts'
 
 const RESTART = { baseMs: 200, capMs: 30_000, retriesMax: Number.POSITIVE_INFINITY }
 
@@ -28,8 +28,7 @@ export interface ModelWorkerOptions {
   readonly entry: URL
   readonly isolation: Isolation
   readonly environment: Env
-  /** Cores that one graph run may use. */
-  readonly threads: number
+  readonly settings: WorkerSettings
   /** What a worker process may allocate. */
   readonly memoryBytesMax: number
   /** A load or a batch that takes longer counts as hanging. */
@@ -133,9 +132,9 @@ export class ModelWorker {
   }
 
   #open(): WorkerChannel {
-    const { entry, isolation, environment, memoryBytesMax, threads } = this.#options
+    const { entry, isolation, environment, memoryBytesMax, settings } = this.#options
     return openWorkerChannel(
-      { entry, isolation, environment, memoryBytesMax, settings: { threads } },
+      { entry, isolation, environment, memoryBytesMax, settings },
       {
         onMessage: (message) => this.#receive(message),
         onExit: (reason) => this.#onExit(reason),

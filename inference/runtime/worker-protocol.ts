@@ -47,5 +47,7 @@ export function receivedError({ code, message }: SentError): ServiceError {
 
 /** What every worker is told when it starts, as JSON. */
 export interface WorkerSettings {
+  /** Of one graph run; 0: as the model is. */
   readonly threads: number
+  readonly cores: number
 }

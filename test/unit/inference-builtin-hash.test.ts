@@ -9,7 +9,7 @@ import {
 
 describe('builtin-hash', () => {
   it('has something to say in few dimensions, too', () => {
-    for (const dimensions of [1, 8, 64]) {
+    for (const dimensions of [8, 64]) {
       const [charts, chart, soup] = ['sea charts', 'sea chart', 'leek soup'].map((text) =>
         hashEmbedding(text, dimensions),
       )

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
+import { mayHaveReplicas, threadsOf } from '../../inference/models/thread-policy.ts'
 import { FleetModel } from '../../inference/models/fleet-model.ts'
 import { scanModels } from '../../inference/models/model-catalog.ts'
 import type { ModelCatalog } from '../../inference/models/model-catalog.ts'
@@ -296,6 +297,31 @@ describe('placing models', () => {
     expect(decideReplica(model, { placed: full, workers, limits })).to.equal(undefined)
     const everywhere = placed(1, { workers: [0, 1] })
     expect(decideReplica(everywhere, { placed: [everywhere], workers, limits })).to.equal(undefined)
+  })
+})
+
+describe('cores for models', () => {
+  const embedder = { kind: 'embedder', fileBytes: 90 * 1024 ** 2 } as const
+  const large = { kind: 'embedder', fileBytes: 1024 ** 3 } as const
+  const generator = { kind: 'generator', fileBytes: 1 } as const
+  const automatic = { threads: 0, cores: 16 }
+
+  it('are one for each run of a small model, which other workers may have, too', () => {
+    expect(threadsOf(embedder, automatic)).to.equal(1)
+    expect(mayHaveReplicas(embedder, automatic)).to.equal(true)
+  })
+
+  it('are as many as help for a large one and for steps, in one worker', () => {
+    for (const model of [large, generator]) {
+      expect(threadsOf(model, automatic)).to.equal(8)
+      expect(threadsOf(model, { threads: 0, cores: 2 })).to.equal(2)
+      expect(mayHaveReplicas(model, automatic)).to.equal(false)
+    }
+  })
+
+  it('are what the operator says', () => {
+    expect(threadsOf(large, { threads: 3, cores: 16 })).to.equal(3)
+    expect(mayHaveReplicas(large, { threads: 3, cores: 16 })).to.equal(true)
   })
 })
 
