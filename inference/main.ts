@@ -136,7 +136,10 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
     log,
     observer: {
       loaded: ({ name }, durationMs) => metrics.loaded(name, durationMs),
+      loadFailed: ({ name }) => metrics.loadFailed(name),
+      workerEnded: () => metrics.workerEnded(),
       batch: ({ name }, sizes) => metrics.batch(name, sizes),
+      batchFailed: ({ name }) => metrics.batchFailed(name),
       waited: (ms) => metrics.waited(ms),
     },
     openWorker: (listener) =>
@@ -189,12 +192,10 @@ function workerMemory({ workerMemoryBytesMax }: InferenceConfig): number {
 function registerGauges(metrics: InferenceMetrics, gate: RequestGate, fleet: ModelFleet): void {
   metrics.registerGauge('requests_running', 'Requests that are served.', () => gate.running)
   metrics.registerGauge('requests_waiting', 'Requests that wait for a place.', () => gate.waiting)
-  metrics.registerGauge(
-    'requests_rejected',
-    'Requests refused since the start, because too many waited.',
-    () => gate.rejected,
-  )
+  const rejected = 'Requests refused because too many waited.'
+  metrics.registerCounter('requests_rejected_total', rejected, () => gate.rejected)
   metrics.registerGauge('queued_items', 'Items that wait for a worker.', () => fleet.queuedItems)
+  metrics.registerGauge('workers_up', 'Workers that take batches.', () => fleet.workersUp)
   metrics.registerGauge('loaded_models', 'Models in memory.', () => fleet.loadedModels().length)
 }
 

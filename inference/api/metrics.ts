@@ -18,9 +18,12 @@ export class InferenceMetrics {
   readonly #durations: Histogram<'operation'>
   readonly #results: Counter<'task' | 'source'>
   readonly #loads: Histogram<'model'>
+  readonly #loadFailures: Counter<'model'>
+  readonly #workersEnded: Counter
   readonly #waits: Histogram
   readonly #batchItems: Histogram<'model'>
   readonly #batchDurations: Histogram<'model'>
+  readonly #batchFailures: Counter<'model'>
 
   constructor() {
     const registers = [this.#registry]
@@ -51,6 +54,17 @@ export class InferenceMetrics {
       buckets: LOAD_BUCKETS_S,
       registers,
     })
+    this.#loadFailures = new Counter({
+      name: `${PREFIX}model_load_failures_total`,
+      help: 'Loads that failed.',
+      labelNames: ['model'],
+      registers,
+    })
+    this.#workersEnded = new Counter({
+      name: `${PREFIX}workers_ended_total`,
+      help: 'Workers that crashed, or hung and were killed.',
+      registers,
+    })
     this.#waits = new Histogram({
       name: `${PREFIX}queue_wait_duration_seconds`,
       help: 'How long the oldest item of each batch had waited.',
@@ -71,6 +85,12 @@ export class InferenceMetrics {
       buckets: WAIT_BUCKETS_S,
       registers,
     })
+    this.#batchFailures = new Counter({
+      name: `${PREFIX}batch_failures_total`,
+      help: 'Batches that a worker did not answer.',
+      labelNames: ['model'],
+      registers,
+    })
   }
 
   request(operation: string, status: number, elapsedMs: number): void {
@@ -86,6 +106,18 @@ export class InferenceMetrics {
     this.#loads.observe({ model }, durationMs / 1000)
   }
 
+  loadFailed(model: string): void {
+    this.#loadFailures.inc({ model })
+  }
+
+  workerEnded(): void {
+    this.#workersEnded.inc()
+  }
+
+  batchFailed(model: string): void {
+    this.#batchFailures.inc({ model })
+  }
+
   waited(ms: number): void {
     this.#waits.observe(ms / 1000)
   }
@@ -93,6 +125,22 @@ export class InferenceMetrics {
   batch(model: string, { items, runMs }: { readonly items: number; readonly runMs: number }): void {
     this.#batchItems.observe({ model }, items)
     this.#batchDurations.observe({ model }, runMs / 1000)
+  }
+
+  /** `read` is called at every scrape, and never tells less than before. */
+  registerCounter(name: string, help: string, read: () => number): void {
+    let told = 0
+    const counter = new Counter({
+      name: PREFIX + name,
+      help,
+      registers: [],
+      collect() {
+        const value = read()
+        this.inc(value - told)
+        told = value
+      },
+    })
+    this.#registry.registerMetric(counter)
   }
 
   /** `read` is called at every scrape. */

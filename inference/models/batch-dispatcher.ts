@@ -15,6 +15,8 @@ import type { ModelSpec } from './model-spec.ts'
 /** What happens to batches, for metrics. */
 export interface BatchObserver {
   batch(spec: ModelSpec, sizes: { readonly items: number; readonly runMs: number }): void
+  /** A whole batch was lost; that nobody waited for it any more is no failure. */
+  batchFailed(spec: ModelSpec): void
   waited(ms: number): void
 }
 
@@ -96,7 +98,9 @@ export class BatchDispatcher {
   /** A model under which workers end, or that does not end, is not tried again at once. */
   #onFailed(model: FleetModel, error: unknown): void {
     if (!isServiceError(error) || error.code === 'CANCELLED') return
-    this.#options.log.warn('batch failed', { model: model.spec.name, error: error.message })
+    const { log, observer } = this.#options
+    log.warn('batch failed', { model: model.spec.name, error: error.message })
+    observer.batchFailed(model.spec)
     if (error.code === 'DEADLINE_EXCEEDED') model.fail(error, this.#nowMs())
     else model.loseCall(error, this.#nowMs())
   }

@@ -20,6 +20,7 @@ import type { BatchObserver } from './batch-dispatcher.ts'
 import { FleetModel } from './fleet-model.ts'
 import type { FleetWork, LoadRecord } from './fleet-model.ts'
 import { ModelLoader } from './model-loader.ts'
+import type { LoadObserver } from './model-loader.ts'
 import type { ModelSpec } from './model-spec.ts'
 import type { MemoryLimits } from './placement-policy.ts'
 import { StreamPlaces } from './stream-places.ts'
@@ -28,8 +29,9 @@ import type { ThreadSettings } from './thread-policy.ts'
 const IDLE_SWEEP_PERIOD_MS = 1_000
 
 /** What happens in the fleet, for metrics. */
-export interface FleetObserver extends BatchObserver {
-  loaded(spec: ModelSpec, durationMs: number): void
+export interface FleetObserver extends BatchObserver, LoadObserver {
+  /** By itself: it crashed, or hung and was killed. */
+  workerEnded(): void
 }
 
 export interface FleetOptions {
@@ -97,7 +99,7 @@ export class ModelFleet implements AsyncDisposable {
       ...shared,
       memoryLimits: options.memoryLimits,
       threadSettings: options.threadSettings,
-      onLoaded: (spec, durationMs) => observer.loaded(spec, durationMs),
+      observer,
     })
     this.#dispatcher = new BatchDispatcher({ ...shared, observer })
     this.#streamPlaces = new StreamPlaces({ clock, onChange })
@@ -106,7 +108,11 @@ export class ModelFleet implements AsyncDisposable {
 
   /** Whether a worker takes calls. */
   get isUp(): boolean {
-    return this.#workers.some(({ isUp }) => isUp)
+    return this.workersUp > 0
+  }
+
+  get workersUp(): number {
+    return this.#workers.filter(({ isUp }) => isUp).length
   }
 
   get queuedItems(): number {
@@ -258,6 +264,7 @@ export class ModelFleet implements AsyncDisposable {
   }
 
   #onDown(index: number): void {
+    this.#options.observer.workerEnded()
     for (const model of this.#models.values()) model.replicas.delete(index)
     for (const model of this.#models.values()) {
       if (model.replicas.size === 0) model.isQuiescing = false

@@ -14,6 +14,12 @@ import type { MemoryLimits, Placement, PlacementQuestion } from './placement-pol
 import { mayHaveReplicas } from './thread-policy.ts'
 import type { ThreadSettings } from './thread-policy.ts'
 
+/** What happens to models, for metrics. */
+export interface LoadObserver {
+  loaded(spec: ModelSpec, durationMs: number): void
+  loadFailed(spec: ModelSpec): void
+}
+
 export interface LoaderOptions {
   /** By their index, which a replica is known by. */
   readonly workers: readonly ModelWorker[]
@@ -24,7 +30,7 @@ export interface LoaderOptions {
   readonly threadSettings: ThreadSettings
   readonly clock: Clock
   readonly log: Log
-  readonly onLoaded: (spec: ModelSpec, durationMs: number) => void
+  readonly observer: LoadObserver
   /** Something was loaded or unloaded, or was not: others may go on. */
   readonly onChange: () => void
 }
@@ -108,7 +114,7 @@ export class ModelLoader {
   }
 
   async #load(model: FleetModel, worker: number): Promise<void> {
-    const { clock, log, onLoaded, onChange } = this.#options
+    const { clock, log, observer, onChange } = this.#options
     const replica: Replica = { state: 'loading', running: 0, streams: 0 }
     model.replicas.set(worker, replica)
     const startMs = clock.monotonicMs()
@@ -118,7 +124,7 @@ export class ModelLoader {
       replica.state = 'ready'
       model.lastUsedMs = this.#options.clock.monotonicMs()
       model.lastLoad = { finishedAtMs: clock.monotonicMs(), durationMs }
-      onLoaded(model.spec, durationMs)
+      observer.loaded(model.spec, durationMs)
       log.info('model loaded', { model: model.spec.name, worker, durationMs })
     } catch (error) {
       if (model.replicas.get(worker) === replica) model.replicas.delete(worker)
@@ -129,7 +135,9 @@ export class ModelLoader {
 
   #onLoadFailed(model: FleetModel, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error)
-    this.#options.log.error('model failed to load', { model: model.spec.name, reason })
+    const { log, observer } = this.#options
+    log.error('model failed to load', { model: model.spec.name, reason })
+    observer.loadFailed(model.spec)
     if (model.replicas.size > 0) return // another worker has it
     if (error instanceof WorkerEndedError && !model.loseWorker(error)) return // what waits, waits on
     const message = `model ${model.spec.name} failed to load: ${reason}`

@@ -51,6 +51,10 @@ describe('a hostile model', () => {
       expect(json.error).to.include('SIGSEGV')
     }
     expect((await embed('tiny', 'hello')).status).to.equal(200)
+    expect(await server.metric('quarry_inference_workers_ended_total')).to.equal(2)
+    const failures = 'quarry_inference_model_load_failures_total{model="crash"}'
+    expect(await server.metric(failures)).to.equal(2)
+    expect(await server.metric('quarry_inference_workers_up')).to.equal(1)
   })
 
   it('that allocates without end is refused the memory, and its neighbours go on', async () => {
@@ -65,6 +69,8 @@ describe('a hostile model', () => {
     expect(modest.status).to.equal(200)
     expect([greedy.status, greedy.json.code]).to.deep.equal([500, 'INFERENCE_FAILED'])
     expect((await server.get('/readyz')).status).to.equal(200)
+    const failures = 'quarry_inference_batch_failures_total{model="hungry"}'
+    expect(await server.metric(failures)).to.equal(1)
     expect((await embed('hungry', 'hello foo')).status).to.equal(200)
     expect((await embed('tiny', 'hello')).status).to.equal(200)
   })

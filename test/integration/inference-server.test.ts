@@ -82,6 +82,8 @@ describe('the inference server', () => {
 
     expect([third.status, third.json.code]).to.deep.equal([503, 'OVERLOADED'])
     expect(third.headers.get('retry-after')).to.equal('5')
+    expect(await server.metric('quarry_inference_requests_rejected_total')).to.equal(1)
+    expect(await server.metric('quarry_inference_requests_rejected_total')).to.equal(1)
     expect([(await first).status, (await second).status]).to.deep.equal([200, 200])
   })
 
