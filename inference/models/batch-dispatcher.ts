@@ -2,6 +2,7 @@
 //
 // Invariants:
 //   F1  A worker runs one batch at a time; streams share it between their steps.
+//   F5  An input that a model fails on fails alone: the rest of its batch is run again, one by one.
 
 import { assert, must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -76,6 +77,23 @@ export class BatchDispatcher {
     const replica = must(model.replicas.get(index), 'the replica of a batch')
     const worker = must(this.#options.workers[index], 'a worker')
     replica.running += 1
+    try {
+      await this.#runOnce(model, worker, batch)
+    } catch (error) {
+      if (batch.length > 1 && isOfInput(error)) await this.#runApart(model, worker, batch)
+      else this.#fail(model, batch, error)
+    }
+    replica.running -= 1
+    this.#running.delete(index)
+    model.lastUsedMs = this.#nowMs()
+    this.#options.onChange()
+  }
+
+  async #runOnce(
+    model: FleetModel,
+    worker: ModelWorker,
+    batch: readonly FleetWork[],
+  ): Promise<void> {
     const startMs = this.#nowMs()
     try {
       const items = batch.map(({ item }) => item)
@@ -83,16 +101,29 @@ export class BatchDispatcher {
       assert(outcomes.length === batch.length, 'an outcome for each item')
       outcomes.forEach((outcome, i) => batch[i]?.resolve(outcome))
       model.succeed()
-    } catch (error) {
-      for (const work of batch) work.reject(error)
-      this.#onFailed(model, error)
+    } finally {
+      const runMs = this.#nowMs() - startMs
+      this.#options.observer.batch(model.spec, { items: batch.length, runMs })
     }
-    const runMs = this.#nowMs() - startMs
-    this.#options.observer.batch(model.spec, { items: batch.length, runMs })
-    replica.running -= 1
-    this.#running.delete(index)
-    model.lastUsedMs = this.#nowMs()
-    this.#options.onChange()
+  }
+
+  async #runApart(
+    model: FleetModel,
+    worker: ModelWorker,
+    batch: readonly FleetWork[],
+  ): Promise<void> {
+    for (const work of batch.filter(({ isCancelled }) => !isCancelled)) {
+      try {
+        await this.#runOnce(model, worker, [work])
+      } catch (error) {
+        this.#fail(model, [work], error)
+      }
+    }
+  }
+
+  #fail(model: FleetModel, batch: readonly FleetWork[], error: unknown): void {
+    for (const work of batch) work.reject(error)
+    this.#onFailed(model, error)
   }
 
   /** A model under which workers end, or that does not end, is not tried again at once. */
@@ -108,6 +139,10 @@ export class BatchDispatcher {
   #nowMs(): number {
     return this.#options.clock.monotonicMs()
   }
+}
+
+function isOfInput(error: unknown): boolean {
+  return isServiceError(error) && error.code === 'INFERENCE_FAILED'
 }
 
 /** Aborts when nobody waits for any item of the batch; others' items keep it running. */

@@ -75,6 +75,28 @@ describe('a hostile model', () => {
     expect((await embed('tiny', 'hello')).status).to.equal(200)
   })
 
+  it('that fails on one input answers the others of its batch', async () => {
+    await start({ workerMemoryBytesMax: 2 * GIB }, async (root) => {
+      const directory = await writeTinyEmbedder(path.join(root, 'embedders/hungry'))
+      await writeModelDirectory(directory, { 'model.onnx': hungryGraph() })
+      await writeTinyEmbedder(path.join(root, 'embedders/slow'), { products: 12 })
+    })
+    await embed('hungry', 'foo')
+    const held = embed('slow', 'hello')
+    await until(async () => (await server.metric('quarry_inference_loaded_models')) === 2)
+    await until(async () => (await server.metric('quarry_inference_queued_items')) === 0)
+    const texts = ['hello', 'paris', 'world']
+    const answers = texts.map((text) => embed('hungry', text))
+
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+
+    expect(statuses).to.deep.equal([200, 500, 200])
+    expect((await held).status).to.equal(200)
+    // One alone at first, then three together, then each of them apart.
+    const items = 'quarry_inference_batch_items_sum{model="hungry"}'
+    expect(await server.metric(items)).to.equal(1 + 3 + 3)
+  })
+
   it('whose run does not end is ended with its worker', async () => {
     await start({ callTimeoutMs: 300 }, async (root) => {
       await writeTinyReranker(path.join(root, 'rerankers/cross'))
