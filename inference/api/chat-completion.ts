@@ -12,6 +12,7 @@ import type {
   Generation,
   GenerationEnd,
 } from '../pipelines/generate/generate-service.ts'
+import type { DrawnToken, TokenLogprob } from '../pipelines/generate/token-logprobs.ts'
 import { parseChat } from './chat-request.ts'
 import type { ChatBody } from './chat-request.ts'
 import { parseKeepAlive } from './keep-alive.ts'
@@ -48,21 +49,24 @@ interface Envelope {
 
 async function wholeAnswer(generation: Generation, envelope: Envelope): Promise<object> {
   const texts: string[] = []
+  const tokens: object[] = []
   const calls: object[] = []
   let end: GenerationEnd | undefined
   for await (const event of generation.events) {
     if (event.kind === 'text') texts.push(event.text)
     else if (event.kind === 'tool-call') calls.push(toolCallBody(event))
+    else if (event.kind === 'token') tokens.push(tokenBody(event.token))
     else end = event
   }
   const { finishReason, ...counts } = must(end, 'the end of a generation')
   const text = texts.join('')
   const content = calls.length > 0 && text.trim() === '' ? null : text
+  const logprobs = generation.hasLogprobs ? { content: tokens } : null
   const message = { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }
   return {
     ...envelope,
     object: 'chat.completion',
-    choices: [{ index: 0, message, finish_reason: finishReason, logprobs: null }],
+    choices: [{ index: 0, message, finish_reason: finishReason, logprobs }],
     usage: usageOf(counts),
   }
 }
@@ -72,11 +76,11 @@ async function* chunks(
   envelope: Envelope,
   withUsage: boolean,
 ): AsyncGenerator<string> {
-  const chunk = (delta: object, finishReason: string | null): string =>
+  const chunk = (delta: object, finishReason: string | null, logprobs: object | null = null) =>
     JSON.stringify({
       ...envelope,
       object: 'chat.completion.chunk',
-      choices: [{ index: 0, delta, finish_reason: finishReason, logprobs: null }],
+      choices: [{ index: 0, delta, finish_reason: finishReason, logprobs }],
       ...(withUsage ? { usage: null } : {}),
     })
   let hasBegun = false
@@ -86,7 +90,9 @@ async function* chunks(
     hasBegun = true
     if (event.kind === 'text') yield chunk({ content: event.text }, null)
     else if (event.kind === 'tool-call') yield* toolCallDeltas(event, chunk)
-    else {
+    else if (event.kind === 'token') {
+      yield chunk({ content: '' }, null, { content: [tokenBody(event.token)] })
+    } else {
       yield chunk({}, event.finishReason)
       if (withUsage) yield usageChunk(envelope, event)
     }
@@ -108,6 +114,14 @@ function* toolCallDeltas(
 
 function toolCallBody({ call }: ToolCallEvent) {
   return { id: `call_${randomId()}`, type: 'function', function: call }
+}
+
+function tokenBody({ top, ...drawn }: DrawnToken): object {
+  return { ...logprobBody(drawn), top_logprobs: top.map(logprobBody) }
+}
+
+function logprobBody({ text, logprob }: TokenLogprob) {
+  return { token: text, logprob, bytes: [...Buffer.from(text)] }
 }
 
 function usageChunk(envelope: Envelope, counts: TokenCounts): string {

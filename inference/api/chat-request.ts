@@ -22,6 +22,8 @@ export interface ChatBody {
   readonly repetition_penalty: number | null
   readonly frequency_penalty: number | null
   readonly presence_penalty: number | null
+  readonly logprobs: boolean | null
+  readonly top_logprobs: number | null
   readonly seed: number | null
   readonly stop: string | readonly string[] | null
   readonly stream: boolean | null
@@ -64,6 +66,7 @@ export function parseChat(body: Partial<ChatBody>, nowMs: number): GenerateReque
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? TOKENS_DEFAULT,
     stop: parseStop(body.stop ?? []),
     sampling: parseSampling(body),
+    topLogprobs: parseTopLogprobs(body),
     seed: seedOf(body.seed ?? undefined),
     nowMs,
   }
@@ -124,6 +127,12 @@ function parseSampling(body: Partial<ChatBody>): Partial<SamplingSettings> {
     ...(isGiven(frequency) ? { frequencyPenalty: frequency } : {}),
     ...(isGiven(presence) ? { presencePenalty: presence } : {}),
   }
+}
+
+function parseTopLogprobs({ logprobs, top_logprobs: top }: Partial<ChatBody>): number | undefined {
+  if (logprobs === true) return top ?? 0
+  if (!isGiven(top) || top === 0) return undefined
+  throw new ServiceError('INVALID_ARGUMENT', 'top_logprobs needs logprobs: true; send both')
 }
 
 function isGiven(value: number | null | undefined): value is number {

@@ -9,8 +9,15 @@ const HELD_TOKENS_MAX = 64
  * Contract:
  * - What `push` and `flush` answer, joined, is the text of all ids.
  * - Nothing is held but an unfinished character.
+ * - `peek` answers what `push` would, and changes nothing.
  */
-export class StreamingDecoder {
+export interface DecodeStream {
+  push(id: number): string
+  peek(id: number): string
+  flush(): string
+}
+
+export class StreamingDecoder implements DecodeStream {
   readonly #decode: (ids: readonly number[]) => string
   /** Ids whose text is out already, kept because the next token's text may depend on them. */
   #context: readonly number[] = []
@@ -29,6 +36,12 @@ export class StreamingDecoder {
     // The bytes of an unfinished character decode to one replacement at the end.
     const isHeld = text.endsWith(REPLACEMENT) && this.#fresh.length < HELD_TOKENS_MAX
     return isHeld ? this.#emit(text.slice(0, -REPLACEMENT.length)) : this.#emitAll(text)
+  }
+
+  peek(id: number): string {
+    const text = this.#decode([...this.#context, ...this.#fresh, id])
+    const isHeld = text.endsWith(REPLACEMENT) && this.#fresh.length + 1 < HELD_TOKENS_MAX
+    return (isHeld ? text.slice(0, -REPLACEMENT.length) : text).slice(this.#emitted)
   }
 
   flush(): string {

@@ -3,6 +3,7 @@ import { OffsetTokenizer } from './offset-tokenizer.ts'
 import { parseSpecialLayout } from './special-layout.ts'
 import type { LayoutPart, SpecialLayout } from './special-layout.ts'
 import { StreamingDecoder } from './streaming-decoder.ts'
+import type { DecodeStream } from './streaming-decoder.ts'
 import { TimeLimit } from './time-limit.ts'
 import type { ComponentStage } from './tokenizer-components.ts'
 import type { Span } from './token-offsets.ts'
@@ -191,10 +192,11 @@ export class TokenizerHandle {
   }
 
   /** `push` of the answer takes any id; special ones add no text unless they are kept. */
-  decodeStream(options: DecodeOptions = {}): { push(id: number): string; flush(): string } {
+  decodeStream(options: DecodeOptions = {}): DecodeStream {
     const decoder = new StreamingDecoder((ids) => this.#decodeVisible(ids))
     return {
       push: (id) => (this.#isVisible(id, options) ? decoder.push(id) : ''),
+      peek: (id) => (this.#isVisible(id, options) ? decoder.peek(id) : ''),
       flush: () => decoder.flush(),
     }
   }

@@ -146,7 +146,8 @@ function referencesOf(root: unknown): string[] {
 function mediaTypesOf(root: unknown): { place: string; value: JsonObject }[] {
   const found: { place: string; value: JsonObject }[] = []
   walk(root, '', ({ content }, place) => {
-    if (!isJsonObject(content)) return
+    // A schema may have a property of this name, too.
+    if (!isJsonObject(content) || place.endsWith('/properties')) return
     for (const [type, value] of Object.entries(content)) {
       if (!isJsonObject(value)) continue
       found.push({ place: `${place}/content/${type.replaceAll('/', '~1')}`, value })

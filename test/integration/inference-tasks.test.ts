@@ -232,6 +232,24 @@ describe('the tasks of the inference API', () => {
       expect(penalized.json.choices[0].message.content).to.equal('##s corp')
     })
 
+    it('tells the probabilities of tokens, in one answer as in a stream', async () => {
+      const asked = { model: 'sums', ...chat, max_tokens: 3, logprobs: true, top_logprobs: 1 }
+      const whole = await server.post('/api/generate', asked)
+      const stream = await server.post('/api/generate', { ...asked, stream: true })
+
+      const { content } = whole.json.choices[0].logprobs
+      expect(content.map(({ token }: { token: string }) => token).join('')).to.equal('##s corps')
+      const [first] = content
+      const { top_logprobs: top, ...drawn } = first
+      expect(first.bytes).to.deep.equal([...Buffer.from(first.token)])
+      expect(first.logprob).to.be.closeTo(10 - Math.log(Math.exp(10) + 17), 1e-6)
+      expect(top).to.deep.equal([drawn])
+      const streamed = parseEvents(stream.bytes.toString())
+        .slice(0, -1)
+        .flatMap((data) => JSON.parse(data).choices[0].logprobs?.content ?? [])
+      expect(streamed).to.deep.equal(content)
+    })
+
     it("ends at any of the model's end tokens", async () => {
       const { json } = await server.post('/api/generate', { model: 'stops', ...chat })
 
@@ -312,7 +330,7 @@ describe('the tasks of the inference API', () => {
       'no messages': [{ messages: [] }, 'messages'],
       'a temperature below 0': [{ temperature: -1 }, 'temperature'],
       'more answers than one': [{ n: 2 }, 'n must be equal to one of the allowed values: 1, null'],
-      'probabilities of tokens': [{ logprobs: true }, 'logprobs'],
+      'probabilities of the likeliest alone': [{ top_logprobs: 2 }, 'logprobs: true'],
       'a bias of tokens': [{ logit_bias: { 4: 1 } }, 'logit_bias'],
       'an answer that has to be JSON': [
         { response_format: { type: 'json_object' } },

@@ -71,6 +71,7 @@ const HELLO: GenerateRequest = {
   maxTokens: 4,
   stop: [],
   sampling: { temperature: 0 },
+  topLogprobs: undefined,
   seed: 1,
   nowMs: 0,
 }
@@ -148,6 +149,24 @@ describe('generate runner', () => {
     await withRunner({ spec: { maxTokens: 2 } }, async (runner) => {
       const error = await generate(runner).catch((caught: unknown) => caught)
       expect(error).to.have.property('code', 'INVALID_ARGUMENT')
+    })
+  })
+
+  it('tells what the model thought of each token, and of the likeliest at its place', async () => {
+    await withRunner({}, async (runner) => {
+      const { events } = await generate(runner, { maxTokens: 2, topLogprobs: 2 })
+
+      // One logit is 10 and seventeen are 0: see decoderGraph.
+      const logSum = Math.log(Math.exp(10) + 17)
+      const told = events.flatMap((event) => (event.kind === 'token' ? [event.token] : []))
+      expect(told.map(({ text }) => text)).to.deep.equal(['##s', ' corp'])
+      for (const { logprob, top } of told) {
+        expect(logprob).to.be.closeTo(10 - logSum, 1e-6)
+        expect(top).to.have.length(2)
+        expect(top[0]!.logprob).to.equal(logprob)
+        expect(top[1]!.logprob).to.be.closeTo(-logSum, 1e-6)
+      }
+      expect(events.map(({ kind }) => kind)).to.deep.equal(['token', 'text', 'token', 'text'])
     })
   })
 

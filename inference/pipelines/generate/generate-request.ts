@@ -1,4 +1,5 @@
 import type { SamplingSettings } from './sampler.ts'
+import type { DrawnToken } from './token-logprobs.ts'
 
 export interface ToolCall {
   readonly name: string
@@ -35,6 +36,8 @@ export interface GenerateRequest {
   readonly stop: readonly string[]
   /** What is absent is the model's own default, else temperature 1, top-p 1, top-k 50, no penalties. */
   readonly sampling: Partial<SamplingSettings>
+  /** Tokens whose probabilities are told at each place, beside the drawn one; undefined: not told. */
+  readonly topLogprobs: number | undefined
   /** The same request with the same seed gets the same answer. */
   readonly seed: number
   /** For templates that tell the date. */
@@ -43,6 +46,8 @@ export interface GenerateRequest {
 
 export type GenerateEvent =
   | { readonly kind: 'text'; readonly text: string }
+  /** As it was drawn, before its text: that may wait, be cut at a stop string, or become a call. */
+  | { readonly kind: 'token'; readonly token: DrawnToken }
   /** Numbered from 0. Comes once the call is complete. */
   | { readonly kind: 'tool-call'; readonly index: number; readonly call: ToolCall }
 

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../lib/errors.ts'
 import { seededRandom } from '../../../lib/random.ts'
 import type { GeneratorSpec } from '../../models/model-spec.ts'
+import type { DecodeStream } from '../../text/streaming-decoder.ts'
 import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
 import type { RunnerParts, StreamRunner } from '../model-runner.ts'
 import { AnswerText } from './answer-text.ts'
@@ -12,7 +13,7 @@ import type { GenerateEnd, GenerateEvent, GenerateRequest } from './generate-req
 import { KvDecoder } from './kv-decoder.ts'
 import type { DecoderStep } from './kv-decoder.ts'
 import { PromptBuilder } from './prompt-builder.ts'
-import type { Prompt } from './prompt-builder.ts'
+import { describeDrawn } from './token-logprobs.ts'
 import { sampleToken } from './sampler.ts'
 import type { SamplingSettings } from './sampler.ts'
 import { TurnQueue } from './turn-queue.ts'
@@ -34,6 +35,8 @@ interface Generation {
   readonly promptIds: readonly number[]
   readonly maxTokens: number
   readonly answer: AnswerText
+  readonly decoder: DecodeStream
+  readonly emit: (event: GenerateEvent) => void
   readonly signal: AbortSignal
 }
 
@@ -69,10 +72,13 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
     const prompt = this.#prompts.build(request)
     const promptIds = this.#tokenizer.content(prompt.text + prompt.answerBeginning)
     const maxTokens = this.#answerTokensMax(promptIds.length, request.maxTokens)
-    const answer = this.#openAnswer(request, prompt, emit)
+    const decoder = this.#tokenizer.decodeStream({ keep: this.#keptIds })
+    const { toolCallSyntax, answerBeginning } = prompt
+    const { stop } = request
+    const answer = new AnswerText({ decoder, stop, toolCallSyntax, answerBeginning, emit })
     const leave = await this.#turns.enter(signal)
     try {
-      return await this.#generate({ request, promptIds, maxTokens, answer, signal })
+      return await this.#generate({ request, promptIds, maxTokens, answer, decoder, emit, signal })
     } finally {
       leave()
     }
@@ -93,15 +99,6 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
     )
   }
 
-  #openAnswer(
-    { stop }: GenerateRequest,
-    { toolCallSyntax, answerBeginning }: Prompt,
-    emit: (event: GenerateEvent) => void,
-  ): AnswerText {
-    const decoder = this.#tokenizer.decodeStream({ keep: this.#keptIds })
-    return new AnswerText({ decoder, stop, toolCallSyntax, answerBeginning, emit })
-  }
-
   async #generate(generation: Generation): Promise<GenerateEnd> {
     const { request, promptIds, maxTokens, answer, signal } = generation
     const settings = this.#samplingOf(request)
@@ -113,6 +110,7 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
       const id = sampleToken(logits, settings, { history, random })
       if (this.#eosIds.has(id)) break
       completionTokens += 1
+      tellDrawn(generation, logits, id)
       history.set(id, (history.get(id) ?? 0) + 1)
       answer.push(id)
       if (answer.isStopped || completionTokens === maxTokens) break
@@ -150,6 +148,13 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
       presencePenalty: sampling.presencePenalty ?? 0,
     }
   }
+}
+
+function tellDrawn({ request, decoder, emit }: Generation, logits: Float32Array, id: number): void {
+  const { topLogprobs: topCount } = request
+  if (topCount === undefined) return
+  const token = describeDrawn(logits, { id, topCount }, (each) => decoder.peek(each))
+  emit({ kind: 'token', token })
 }
 
 async function nextTurn(signal: AbortSignal): Promise<void> {

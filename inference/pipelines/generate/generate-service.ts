@@ -8,6 +8,8 @@ const EVENTS_WAITING_MAX = 65_536
 
 export interface Generation {
   readonly model: string
+  /** Whether there are `token` events. */
+  readonly hasLogprobs: boolean
   /** Events, and last what ended them. */
   readonly events: AsyncIterable<GenerateEvent | GenerationEnd>
 }
@@ -30,7 +32,8 @@ export class GenerateService {
   /** Nothing runs before the first event is asked for; leaving the iteration ends the run. */
   generate(model: string, request: GenerateRequest, options: RequestOptions): Generation {
     const spec = requireModel(this.#parts.catalog, 'generator', model)
-    return { model: spec.name, events: this.#events(spec, request, options) }
+    const hasLogprobs = request.topLogprobs !== undefined
+    return { model: spec.name, hasLogprobs, events: this.#events(spec, request, options) }
   }
 
   async *#events(
