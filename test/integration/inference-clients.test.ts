@@ -136,6 +136,23 @@ describe('the official clients', () => {
     expect(chunks.at(-1)!.usage).to.deep.equal(whole.usage)
   })
 
+  it('openai collects the probabilities of a stream', async () => {
+    const stream = openai.chat.completions.stream({
+      model: 'tiny-chat',
+      messages,
+      max_tokens: 4,
+      temperature: 0,
+      logprobs: true,
+      top_logprobs: 2,
+    })
+
+    const { choices } = await stream.finalChatCompletion()
+
+    const tokens = choices[0]!.logprobs!.content!
+    expect(tokens.map(({ token }) => token).join('')).to.equal(choices[0]!.message.content)
+    expect(tokens.map((each) => each.top_logprobs.length)).to.deep.equal([2, 2, 2, 2])
+  })
+
   it('openai hears of a refusal before the stream begins', async () => {
     const refused = openai.chat.completions.create({ model: 'none', messages, stream: true })
     expect(await failureOf(refused)).to.include('404')
