@@ -1,4 +1,5 @@
-import { EnvReader, type Env } from '../lib/env.ts'
+import { EnvReader, type Env, type Flags } from '../lib/env.ts'
+import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
 
 export interface InferenceConfig {
   readonly host: string
@@ -38,10 +39,6 @@ export interface InferenceConfig {
   readonly gitCommit: string
 }
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
-
-const PORT_MAX = 65_535
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
 const MINUTE_MS = 60_000
@@ -63,8 +60,6 @@ const VARIABLE_BY_FLAG: Readonly<Record<string, string>> = {
   preload: 'QUARRY_INFERENCE_PRELOAD',
 }
 
-export type Flags = Readonly<Record<string, string | boolean | undefined>>
-
 /** Reads flags and environment; flags win. Throws one Error that lists every problem at once. */
 export function parseInferenceConfig(env: Env, flags: Flags = {}): InferenceConfig {
   const given = Object.entries(VARIABLE_BY_FLAG).flatMap(([flag, name]) => {
@@ -82,13 +77,12 @@ export function parseInferenceConfig(env: Env, flags: Flags = {}): InferenceConf
 }
 
 function parsePlace(read: EnvReader) {
-  const port = { min: 0, max: PORT_MAX }
   return {
     host: read.text('QUARRY_INFERENCE_HOST', '127.0.0.1'),
-    port: read.integer('QUARRY_INFERENCE_PORT', { default: 11_433, ...port }),
-    healthPort: read.integer('QUARRY_INFERENCE_HEALTH_PORT', { default: 4200, ...port }),
+    port: read.port('QUARRY_INFERENCE_PORT', 11_433),
+    healthPort: read.port('QUARRY_INFERENCE_HEALTH_PORT', 4200),
     modelsDir: read.text('QUARRY_MODELS_DIR', './models'),
-    insecure: read.choice('QUARRY_INFERENCE_INSECURE', ['false', 'true'], 'false') === 'true',
+    insecure: read.flag('QUARRY_INFERENCE_INSECURE'),
     logLevel: read.choice('QUARRY_LOG_LEVEL', LOG_LEVELS, 'info'),
     gitCommit: read.text('QUARRY_GIT_COMMIT', 'unknown'),
     preload: read.list('QUARRY_INFERENCE_PRELOAD'),

@@ -2,16 +2,14 @@
 //
 //   model directories ─► workers ─► fleet ─► services of the tasks ─► HTTP
 
-import { readFileSync, statSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
-import path from 'node:path'
-import { pino } from 'pino'
-import type { InvariantError } from '../lib/assert.ts'
 import { systemClock } from '../lib/clock.ts'
+import { startHealthServer } from '../lib/http/health-server.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
-import { startHealthServer } from './api/health-server.ts'
+import { endProcess, openServerLog, readProduct } from '../lib/process/server-process.ts'
 import { InferenceMetrics } from './api/metrics.ts'
+import { readinessReply } from './api/readiness-reply.ts'
 import { startApiServer } from './api/server.ts'
 import { RequestGate } from './batching/request-gate.ts'
 import { WORKER_MEMORY_BYTES_MIN } from './config.ts'
@@ -47,19 +45,13 @@ export interface RunningInference extends AsyncDisposable {
   close(): Promise<void>
 }
 
-export async function startInference(config: InferenceConfig): Promise<RunningInference> {
-  const life = new Lifecycle()
-  try {
-    return await buildInference(config, life)
-  } catch (error) {
-    await life.close()
-    throw error
-  }
+export function startInference(config: InferenceConfig): Promise<RunningInference> {
+  return Lifecycle.build((life) => buildInference(config, life))
 }
 
 async function buildInference(config: InferenceConfig, life: Lifecycle): Promise<RunningInference> {
   const clock = systemClock
-  const log = buildLog(config)
+  const log = openServerLog(config.logLevel)
   const metrics = new InferenceMetrics()
   const catalog = await scanModels(config.modelsDir, log)
 
@@ -97,7 +89,13 @@ async function buildInference(config: InferenceConfig, life: Lifecycle): Promise
   })
   registerGauges(metrics, gate, fleet)
   const { host } = config
-  const health = await startHealthServer({ service, metrics, host, port: config.healthPort, clock })
+  const health = await startHealthServer({
+    host,
+    port: config.healthPort,
+    clock,
+    readiness: () => readinessReply(service.readiness()),
+    metrics,
+  })
   life.onClose(() => health.close())
   const api = await startApiServer({
     service,
@@ -199,30 +197,8 @@ function registerGauges(metrics: InferenceMetrics, gate: RequestGate, fleet: Mod
   metrics.registerGauge('loaded_models', 'Models in memory.', () => fleet.loadedModels().length)
 }
 
-/** A broken invariant means that memory can no longer be trusted. */
-function endProcess(log: Log, error: InvariantError): void {
-  log.error('invariant broken, the process ends', { error: error.stack })
-  setImmediate(() => process.exit(70))
-}
-
-function buildLog({ logLevel }: InferenceConfig): Log {
-  const lines = pino({ level: logLevel }, pino.destination({ dest: 2, sync: true }))
-  return {
-    debug: (message, fields) => lines.debug(fields, message),
-    info: (message, fields) => lines.info(fields, message),
-    warn: (message, fields) => lines.warn(fields, message),
-    error: (message, fields) => lines.error(fields, message),
-  }
-}
-
-/** Nothing is built; what stands in for the time of a build is when this version was put here. */
 function versionInfo({ gitCommit }: InferenceConfig): VersionInfo {
-  const file = path.resolve(import.meta.dirname, '../package.json')
-  const manifest: { readonly version: string } = JSON.parse(readFileSync(file, 'utf8'))
-  return {
-    version: manifest.version,
-    gitCommit,
-    buildTime: statSync(file).mtime.toISOString(),
-    runtimeVersion: process.version,
-  }
+  const { version, installedAt } = readProduct()
+  const buildTime = installedAt.toISOString()
+  return { version, gitCommit, buildTime, runtimeVersion: process.version }
 }

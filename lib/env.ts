@@ -1,10 +1,15 @@
 export type Env = Readonly<Record<string, string | undefined>>
 
+/** Options of a command line, by name; undefined where one is not given. */
+export type Flags = Readonly<Record<string, string | boolean | undefined>>
+
 export interface IntegerRule {
   readonly default: number
   readonly min: number
   readonly max: number
 }
+
+const PORT_MAX = 65_535
 
 /** Reads typed values and collects every problem, so that an operator sees all mistakes at once. */
 export class EnvReader {
@@ -22,6 +27,16 @@ export class EnvReader {
     if (value >= rule.min && value <= rule.max) return value
     this.#problems.push(`${name}: "${text}" is not an integer from ${rule.min} to ${rule.max}`)
     return rule.default
+  }
+
+  /** 0 stands for any free one. */
+  port(name: string, fallback: number): number {
+    return this.integer(name, { default: fallback, min: 0, max: PORT_MAX })
+  }
+
+  /** `true` or `false`; absent, false. */
+  flag(name: string): boolean {
+    return this.choice(name, ['false', 'true'], 'false') === 'true'
   }
 
   text(name: string, fallback: string): string {

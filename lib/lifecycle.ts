@@ -2,6 +2,17 @@
 export class Lifecycle implements AsyncDisposable {
   readonly #closers: (() => Promise<void> | void)[] = []
 
+  /** What `build` makes. If it fails, what it had opened is closed, and its own failure is told. */
+  static async build<Built>(build: (life: Lifecycle) => Promise<Built>): Promise<Built> {
+    const life = new Lifecycle()
+    try {
+      return await build(life)
+    } catch (error) {
+      await life.close().catch(() => undefined) // why it failed is what can be acted on
+      throw error
+    }
+  }
+
   onClose(close: () => Promise<void> | void): void {
     this.#closers.push(close)
   }

@@ -1,6 +1,6 @@
 /**
  * Structured log lines: a constant message and variable fields. The message never contains a value,
- * so that equal events can be counted. Implemented by pino in `node/main.ts`, by nothing in tests.
+ * so that equal events can be counted. Implemented by pino in `lib/process`, by nothing in tests.
  */
 export interface Log {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void
@@ -8,5 +8,8 @@ export interface Log {
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void
   error(message: string, fields?: Readonly<Record<string, unknown>>): void
 }
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,5 +1,6 @@
 import { parse } from 'yaml'
-import { EnvReader, type Env } from '../lib/env.ts'
+import { EnvReader, type Env, type Flags } from '../lib/env.ts'
+import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
 
 export interface NodeConfig {
   readonly dataDir: string
@@ -16,9 +17,6 @@ export interface NodeConfig {
   readonly textMemoryBytes: number
 }
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
-
 /** Where each setting comes from: the flag wins over the variable, that over the file. */
 const SETTINGS: readonly { readonly flag: string; readonly env: string; readonly key: string }[] = [
   { flag: 'dataDir', env: 'QUARRY_DATA_DIR', key: 'data_dir' },
@@ -31,10 +29,7 @@ const SETTINGS: readonly { readonly flag: string; readonly env: string; readonly
   { flag: 'textMemoryBytes', env: 'QUARRY_TEXT_MEMORY_BYTES', key: 'text_memory_bytes' },
 ]
 
-const PORT_MAX = 65_535
 const MIB = 1024 * 1024
-
-export type Flags = Readonly<Record<string, string | boolean | undefined>>
 
 /**
  * Reads flags, environment and the text of a YAML or JSON file. Throws one Error that lists every
@@ -48,9 +43,9 @@ export function parseNodeConfig(env: Env, flags: Flags = {}, file?: string): Nod
   return read.done({
     dataDir: read.text('QUARRY_DATA_DIR', './data'),
     host: read.text('QUARRY_HOST', '127.0.0.1'),
-    apiPort: read.integer('QUARRY_API_PORT', { default: 8080, min: 0, max: PORT_MAX }),
-    healthPort: read.integer('QUARRY_HEALTH_PORT', { default: 4200, min: 0, max: PORT_MAX }),
-    insecure: read.choice('QUARRY_INSECURE', ['false', 'true'], 'false') === 'true',
+    apiPort: read.port('QUARRY_API_PORT', 8080),
+    healthPort: read.port('QUARRY_HEALTH_PORT', 4200),
+    insecure: read.flag('QUARRY_INSECURE'),
     logLevel: read.choice('QUARRY_LOG_LEVEL', LOG_LEVELS, 'info'),
     diskReserveBytes: read.integer('QUARRY_DISK_RESERVE_BYTES', {
       default: 64 * MIB,

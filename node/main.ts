@@ -3,15 +3,13 @@
 //   data directory ─► coordination ─► hybrid clock ─► shards ─► transactions ─► store ─► HTTP
 
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { pino } from 'pino'
-import type { InvariantError } from '../lib/assert.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
+import { startHealthServer } from '../lib/http/health-server.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
-import type { Log } from '../lib/log.ts'
+import { endProcess, openServerLog, readProduct } from '../lib/process/server-process.ts'
+import { readinessReply } from './api/readiness-reply.ts'
 import { buildApiMetrics, startApiServer } from './api/server.ts'
-import { startHealthServer } from './api/health-server.ts'
 import { BOUND_AHEAD_MS, HybridClock } from './clock/hybrid-clock.ts'
 import type { NodeConfig } from './config.ts'
 import { EmbeddedCoordination } from './coordination/embedded-coordination.ts'
@@ -31,19 +29,13 @@ export interface RunningNode extends AsyncDisposable {
   close(): Promise<void>
 }
 
-export async function startNode(config: NodeConfig): Promise<RunningNode> {
-  const life = new Lifecycle()
-  try {
-    return await buildNode(config, life)
-  } catch (error) {
-    await life.close()
-    throw error
-  }
+export function startNode(config: NodeConfig): Promise<RunningNode> {
+  return Lifecycle.build((life) => buildNode(config, life))
 }
 
 async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNode> {
   const clock = systemClock
-  const log = buildLog(config)
+  const log = openServerLog(config.logLevel)
   const metrics = buildApiMetrics()
 
   const directory = await openDataDirectory(config.dataDir, { clock })
@@ -72,7 +64,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
       hybridClock,
       clock,
       log,
-      version: productVersion(),
+      version: readProduct().version,
       randomBits: () => randomBytes(8).toString('hex'),
       text: {
         indexRoot: path.join(directory.path, 'indexes'),
@@ -84,10 +76,11 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
 
   // Health answers while recovery runs; the API opens when nothing is left of the last life.
   const health = await startHealthServer({
-    service: store,
-    metrics,
     host: config.host,
     port: config.healthPort,
+    clock,
+    readiness: () => readinessReply(store.ready()),
+    metrics,
   })
   life.onClose(() => health.close())
   await finishStart()
@@ -116,26 +109,4 @@ function openCatalogStore(
   const reserveBytes = Math.floor(diskReserveBytes / CATALOG_RESERVE_PART)
   const guard = new DiskGuard({ directory, reserveBytes, clock })
   return LevelKvStore.open(path.join(directory, 'catalog'), { clock, guard })
-}
-
-/** A broken invariant means that memory can no longer be trusted; what is on disk still can. */
-function endProcess(log: Log, error: InvariantError): void {
-  log.error('invariant broken, the process ends', { error: error.stack })
-  setImmediate(() => process.exit(70))
-}
-
-function buildLog({ logLevel }: NodeConfig): Log {
-  const lines = pino({ level: logLevel }, pino.destination({ dest: 2, sync: true }))
-  return {
-    debug: (message, fields) => lines.debug(fields, message),
-    info: (message, fields) => lines.info(fields, message),
-    warn: (message, fields) => lines.warn(fields, message),
-    error: (message, fields) => lines.error(fields, message),
-  }
-}
-
-function productVersion(): string {
-  const file = path.resolve(import.meta.dirname, '../package.json')
-  const manifest: { readonly version: string } = JSON.parse(readFileSync(file, 'utf8'))
-  return manifest.version
 }

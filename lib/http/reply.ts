@@ -43,6 +43,10 @@ export function bytesReply(status: number, body: Buffer, headers: readonly strin
   return { kind: 'bytes', status, headers, body }
 }
 
+export function textReply(status: number, text: string): BytesReply {
+  return bytesReply(status, Buffer.from(text), ['Content-Type', 'text/plain; charset=utf-8'])
+}
+
 export function emptyReply(status: number, headers: readonly string[] = []): BytesReply {
   return bytesReply(status, EMPTY, headers)
 }

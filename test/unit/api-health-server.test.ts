@@ -1,11 +1,13 @@
 import { expect } from 'chai'
-import { startHealthServer } from '../../node/api/health-server.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { startHealthServer } from '../../lib/http/health-server.ts'
 import { ApiMetrics } from '../../node/api/metrics.ts'
+import { readinessReply } from '../../node/api/readiness-reply.ts'
 import { send } from '../contract/api-harness.ts'
 
-function start(ready: boolean, metrics = new ApiMetrics(['getStatus'])) {
-  const service = { ready: () => ready }
-  return startHealthServer({ service, metrics, host: '127.0.0.1', port: 0 })
+function start(isReady: boolean, metrics = new ApiMetrics(['getStatus'])) {
+  const readiness = () => readinessReply(isReady)
+  return startHealthServer({ host: '127.0.0.1', port: 0, clock: systemClock, readiness, metrics })
 }
 
 describe('startHealthServer', () => {

@@ -1,6 +1,6 @@
-import { bytesReply } from '../../../lib/http/reply.ts'
+import { textReply } from '../../../lib/http/reply.ts'
 import type { Handler } from '../operation.ts'
 
-const OK = bytesReply(200, Buffer.from('ok'), ['Content-Type', 'text/plain; charset=utf-8'])
+const OK = textReply(200, 'ok')
 
 export const getHealth: Handler = () => OK
