@@ -7,6 +7,7 @@ import path from 'node:path'
 import { inspect } from 'node:util'
 import { must } from '../lib/assert.ts'
 import { systemClock } from '../lib/clock.ts'
+import { messageOf } from '../lib/errors.ts'
 import { documentsSuite } from './documents/suite.ts'
 import { replaceFigures } from './figures-file.ts'
 import { judge } from './finding.ts'
@@ -207,8 +208,4 @@ function endOnSignalOrDeadline(): void {
 
 function suiteOf({ suite }: BenchOptions): SuiteEntry {
   return must(SUITES[suite], `suite ${suite}`)
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

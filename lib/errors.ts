@@ -31,3 +31,8 @@ export class ServiceError extends Error {
 export function isServiceError(error: unknown): error is ServiceError {
   return error instanceof ServiceError
 }
+
+/** What was thrown, in words: anything can be. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}

@@ -6,7 +6,7 @@ import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
-import { bodyMissing, readBody } from '../../lib/http/request-body.ts'
+import { bodyMissing, parseJsonBody, readBody } from '../../lib/http/request-body.ts'
 import type { Operation } from '../../openapi/contract.ts'
 import type { RequestGate } from '../batching/request-gate.ts'
 import { docs } from './docs.ts'
@@ -111,13 +111,7 @@ class FrontDoor {
   async #readJson(request: Request): Promise<unknown> {
     const body = await readBody(request, { bytesMax: this.#options.bodyBytesMax })
     if (body.length === 0) throw bodyMissing()
-    try {
-      const json: unknown = JSON.parse(body.toString())
-      return json
-    } catch (cause) {
-      const problem = cause instanceof Error ? cause.message : String(cause)
-      throw new ServiceError('INVALID_ARGUMENT', `the body is not JSON: ${problem}`, { cause })
-    }
+    return parseJsonBody(body)
   }
 
   async #handle(operation: Operation, exchange: Exchange, json: unknown): Promise<void> {

@@ -6,6 +6,7 @@
 //   S3  Only what a run answered is remembered: failures are not.
 
 import { hash } from 'node:crypto'
+import { unlessAborted } from '../../lib/unless-aborted.ts'
 import type { ResultCache } from './result-cache.ts'
 
 /** Work that has begun. After `cancel` its promise may stay pending for ever. */
@@ -47,14 +48,10 @@ export class SharedResults<Value> {
   ): Promise<SharedResult<Value>[]> {
     signal.throwIfAborted()
     const joined = new Map<string, Flight<Value>>()
-    const aborted = Promise.withResolvers<never>()
-    const onAbort = (): void => aborted.reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
     try {
       const waits = keys.map((key, index) => this.#find(key, () => start(index), joined))
-      return await Promise.race([Promise.all(waits), aborted.promise])
+      return await unlessAborted(Promise.all(waits), signal)
     } finally {
-      signal.removeEventListener('abort', onAbort)
       for (const [key, flight] of joined) this.#leave(key, flight)
     }
   }

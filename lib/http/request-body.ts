@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { ServiceError } from '../errors.ts'
+import { ServiceError, messageOf } from '../errors.ts'
 
 /** Of the body as it arrives, and again of what it decompresses to. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024
@@ -114,6 +114,16 @@ async function decompress(received: Buffer, bytesMax: number): Promise<Buffer> {
   } catch (cause) {
     if (cause instanceof RangeError) throw bodyTooLarge(bytesMax)
     throw new ServiceError('INVALID_ARGUMENT', 'the body is not complete, valid gzip', { cause })
+  }
+}
+
+export function parseJsonBody(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch (cause) {
+    throw new ServiceError('INVALID_ARGUMENT', `the body is not JSON: ${messageOf(cause)}`, {
+      cause,
+    })
   }
 }
 

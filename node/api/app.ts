@@ -3,7 +3,6 @@
 import express from 'express'
 import type { Express, Request, Response } from 'express'
 import { must } from '../../lib/assert.ts'
-import { ServiceError } from '../../lib/errors.ts'
 import type { Operation } from '../../openapi/contract.ts'
 import { docs } from './docs.ts'
 import { errorReply } from './error-status.ts'
@@ -14,7 +13,7 @@ import { NO_OPERATION } from './metrics.ts'
 import type { ApiMetrics } from './metrics.ts'
 import type { ApiContext } from './operation.ts'
 import type { Reply } from '../../lib/http/reply.ts'
-import { bodyMissing, readBody } from '../../lib/http/request-body.ts'
+import { bodyMissing, parseJsonBody, readBody } from '../../lib/http/request-body.ts'
 import { BYTE_PARSED_OPERATIONS, buildStoreValidator } from './request-validator.ts'
 import type { RequestValidator } from '../../openapi/request-validator.ts'
 import { RouteTable, decodeParams } from './route-table.ts'
@@ -73,7 +72,8 @@ class FrontDoor {
     const params = decodeParams(rawParams)
     if (params['tableName'] !== undefined) checkTableName(params['tableName'], 'tableName')
     const body = await this.#readBody(operation, request)
-    const json = BYTE_PARSED_OPERATIONS.has(operationId) ? undefined : parseJson(body)
+    const hasJson = body.length > 0 && !BYTE_PARSED_OPERATIONS.has(operationId)
+    const json = hasJson ? parseJsonBody(body) : undefined
     await this.#validate({ request, response, json })
     const handler = must(handlerByOperation.get(operationId), `handler of ${operationId}`)
     const { query } = request
@@ -95,16 +95,6 @@ class FrontDoor {
 
 /** Operations that take several bodies in one, a line each. */
 const LINE_OPERATIONS: ReadonlySet<string> = new Set(['queryGlobal', 'queryTable'])
-
-function parseJson(body: Buffer): unknown {
-  if (body.length === 0) return undefined
-  try {
-    return JSON.parse(body.toString())
-  } catch (cause) {
-    const problem = cause instanceof Error ? cause.message : String(cause)
-    throw new ServiceError('INVALID_ARGUMENT', `the body is not JSON: ${problem}`, { cause })
-  }
-}
 
 async function answerAstray(route: Astray, { method, path }: Request): Promise<Reply> {
   const asset = method === 'GET' ? await docs.asset(path) : undefined

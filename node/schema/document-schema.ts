@@ -3,7 +3,7 @@
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { ServiceError } from '../../lib/errors.ts'
+import { ServiceError, messageOf } from '../../lib/errors.ts'
 import { refuse } from './schema-members.ts'
 import { ANALYZER_NAMES } from './analyzer-names.ts'
 import { FIELD_TYPES } from './field-types.ts'
@@ -63,8 +63,7 @@ export function compileDocumentSchema(
     const validate = ajv.compile(schema)
     return (document) => (validate(document) ? undefined : violationOf(validate.errors))
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ServiceError('INVALID_ARGUMENT', `${where}: ${reason}`, { cause })
+    throw new ServiceError('INVALID_ARGUMENT', `${where}: ${messageOf(cause)}`, { cause })
   }
 }
 

@@ -4,6 +4,7 @@
 // other failure is that of one shard, of which the result tells.
 
 import { isServiceError, type ErrorCode, type ServiceError } from '../../../lib/errors.ts'
+import { unlessAborted } from '../../../lib/unless-aborted.ts'
 
 const ENDS_QUERY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'INVALID_ARGUMENT',
@@ -72,18 +73,5 @@ export class ShardFanOut<Shard> {
     if (!isServiceError(error) || ENDS_QUERY.has(error.code)) throw error
     this.#failures.set(shard, error)
     return undefined
-  }
-}
-
-/** Rejects with the signal's reason as soon as it aborts, whatever becomes of the promise. */
-async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = (): void => reject(signal.reason)
-  if (signal.aborted) onAbort()
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }

@@ -19,7 +19,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
-import { isServiceError, ServiceError } from '../../../lib/errors.ts'
+import { isServiceError, messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { packBatch } from '../../index/text/worker/document-batch.ts'
 import type { DocumentChange } from '../../index/text/worker/document-batch.ts'
@@ -194,7 +194,7 @@ export class TextIndexConsumer {
   /** False when the index is given up. */
   async #recoverFrom(error: unknown): Promise<boolean> {
     const { log, clock, name, shard } = this.#with
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     const fields = { shardId: shard.id, index: name, error: message }
     const isDamaged = isServiceError(error) && error.code === 'CORRUPTION'
     if (this.#stop.signal.aborted) return false
