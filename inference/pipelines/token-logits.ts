@@ -1,8 +1,9 @@
 import { ServiceError } from '../../lib/errors.ts'
 import type { GraphSession } from '../runtime/graph-session.ts'
+import type { Encoding } from '../text/encoding.ts'
 import { buildTokenWindows } from '../text/token-windows.ts'
-import type { TokenWindow } from '../text/token-windows.ts'
-import type { Encoding, TokenizerHandle } from '../text/tokenizer-handle.ts'
+import type { TextWindow } from '../text/token-windows.ts'
+import type { TokenizerHandle } from '../text/tokenizer-handle.ts'
 import { runRows } from './row-outputs.ts'
 import type { RowOutput } from './row-outputs.ts'
 import { groupForRuns } from './run-groups.ts'
@@ -22,7 +23,7 @@ export interface TokenClassifier {
 
 interface Job {
   readonly text: number
-  readonly window: TokenWindow
+  readonly window: TextWindow
   readonly encoding: Encoding
 }
 

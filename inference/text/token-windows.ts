@@ -1,33 +1,34 @@
-/** A stretch of a long text's tokens that a model sees at once. */
-export interface TokenWindow {
+/** A stretch of a long text, in tokens or words, that a model sees at once. */
+export interface TextWindow {
   readonly start: number
   readonly end: number
-  /** Of the tokens that two windows share, each has the ones that are farther from its edge. */
+  /** What it decides about: of what two windows share, each has the half farther from its edge. */
   readonly ownedStart: number
   readonly ownedEnd: number
 }
 
 const SHARED_RATIO = 0.25
 
-/** Windows of at most `room` tokens; neighbours share a quarter. Every token is owned once. */
-export function buildTokenWindows(count: number, room: number): TokenWindow[] {
-  const shared = Math.min(Math.floor(room * SHARED_RATIO), room - 1)
-  const step = room - shared
-  const starts = [0]
-  while ((starts.at(-1) ?? 0) + room < count) starts.push((starts.at(-1) ?? 0) + step)
-  return starts.map((start, index) => {
-    const end = Math.min(start + room, count)
-    const next = starts[index + 1]
-    const before = starts[index - 1]
-    return {
-      start,
-      end,
-      ownedStart: before === undefined ? 0 : middle(start, before + room),
-      ownedEnd: next === undefined ? count : middle(next, end),
-    }
-  })
+/** Windows of at most `room` tokens. */
+export function buildTokenWindows(count: number, room: number): TextWindow[] {
+  return buildWindows(count, (start) => Math.min(start + room, count))
 }
 
-function middle(start: number, end: number): number {
-  return Math.floor((start + end) / 2)
+/**
+ * Windows over `count` tokens or words, each as long as `endOf` says of its start. Neighbours share
+ * about a quarter; all is owned once.
+ */
+export function buildWindows(count: number, endOf: (start: number) => number): TextWindow[] {
+  const windows: TextWindow[] = []
+  let start = 0
+  let ownedStart = 0
+  for (;;) {
+    const end = endOf(start)
+    if (end === count) return [...windows, { start, end, ownedStart, ownedEnd: end }]
+    const next = Math.max(start + 1, end - Math.floor((end - start) * SHARED_RATIO))
+    const ownedEnd = Math.floor((next + end) / 2)
+    windows.push({ start, end, ownedStart, ownedEnd })
+    start = next
+    ownedStart = ownedEnd
+  }
 }

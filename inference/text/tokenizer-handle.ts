@@ -1,7 +1,10 @@
 import { ServiceError, isServiceError } from '../../lib/errors.ts'
+import { fit, spread } from './encoding.ts'
+import type { Encoding } from './encoding.ts'
+import { isCut, tokenizeLeading } from './leading-text.ts'
 import { OffsetTokenizer } from './offset-tokenizer.ts'
 import { parseSpecialLayout } from './special-layout.ts'
-import type { LayoutPart, SpecialLayout } from './special-layout.ts'
+import type { SpecialLayout } from './special-layout.ts'
 import { StreamingDecoder } from './streaming-decoder.ts'
 import type { DecodeStream } from './streaming-decoder.ts'
 import { TimeLimit } from './time-limit.ts'
@@ -13,26 +16,10 @@ import type { TokenizerTexts } from './tokenizer-file.ts'
 import { openTokenizerLibrary } from './tokenizer-library.ts'
 import type { TokenizerLibrary } from './tokenizer-library.ts'
 
-/** More characters than this for each token that a model takes are not looked at. */
-const CHARS_PER_TOKEN_MAX = 250
-/** English has about 4.5 characters for a token, so this is mostly enough. */
-const CHARS_PER_TOKEN_FIRST = 16
-const CHARS_PER_TOKEN_GROWTH = 4
-/** A cut changes tokens near it; those that are kept must be far from it. */
-const TOKENS_BEHIND_CUT = 64
-const WORD_CHARS_MAX = 256
 const TOKENIZE_MS_MAX = 5_000
 const LOAD_MS_MAX = 60_000
 /** Below this, a text of a tokenizer without patterns of its own needs no watch. */
 const TRUSTED_CHARS_MAX = 16_384
-
-export interface Encoding {
-  readonly ids: readonly number[]
-  /** Of each token: 0, or 1 for the second text of a pair. */
-  readonly typeIds: readonly number[]
-  /** The text had more tokens than were kept. */
-  readonly truncated: boolean
-}
 
 /** `spans` has undefined for special tokens. */
 export interface LocatedEncoding extends Encoding {
@@ -216,17 +203,10 @@ export class TokenizerHandle {
     return this.#patternStages.has('decoder') ? this.#limit.run('decoding', decode) : decode()
   }
 
-  /**
-   * All tokens of a text, or of so much of it that there are more than enough. Most long texts are
-   * cut, so their beginning is tried first.
-   */
   #tokenize(text: string, tokensMax: number): readonly number[] {
-    const charsMax = Math.min(text.length, tokensMax * CHARS_PER_TOKEN_MAX)
-    for (let chars = tokensMax * CHARS_PER_TOKEN_FIRST; ; chars *= CHARS_PER_TOKEN_GROWTH) {
-      const part = leadingPart(text, Math.min(chars, charsMax)).toWellFormed()
-      const ids = this.#watched(part.length, () => this.#idsOf(part))
-      if (chars >= charsMax || ids.length > tokensMax + TOKENS_BEHIND_CUT) return ids
-    }
+    return tokenizeLeading(text, tokensMax, (part) =>
+      this.#watched(part.length, () => this.#idsOf(part)),
+    )
   }
 
   #idsOf(text: string): readonly number[] {
@@ -258,52 +238,4 @@ function buildLibrary(tokenizer: object, config: object): TokenizerLibrary {
     const reason = error instanceof Error ? error.message : String(error)
     throw new ServiceError('INVALID_ARGUMENT', `tokenizer.json: ${reason}`, { cause: error })
   }
-}
-
-function isCut(text: string, tokensMax: number): boolean {
-  return text.length > tokensMax * CHARS_PER_TOKEN_MAX
-}
-
-/** Up to `chars` characters of a text, cut between words if there is a place nearby. */
-function leadingPart(text: string, chars: number): string {
-  if (chars >= text.length) return text
-  const tail = text.slice(Math.max(0, chars - WORD_CHARS_MAX), chars)
-  const spaceAt = Math.max(tail.lastIndexOf(' '), tail.lastIndexOf('\n'))
-  return text.slice(0, spaceAt < 0 ? chars : chars - tail.length + spaceAt)
-}
-
-interface Contents {
-  readonly first: readonly number[]
-  readonly second: readonly number[]
-}
-
-function fit(layout: readonly LayoutPart[], contents: Contents, tokensMax: number): Encoding {
-  const specials = layout.filter(({ kind }) => kind === 'special').length
-  const room = Math.max(0, tokensMax - specials)
-  const first = contents.first.slice(0, room)
-  const second = contents.second.slice(0, room - first.length)
-  const ids: number[] = []
-  const typeIds: number[] = []
-  for (const part of layout) {
-    const added = part.kind === 'special' ? [part.id] : part.of === 'first' ? first : second
-    for (const id of added) {
-      ids.push(id)
-      typeIds.push(part.typeId)
-    }
-  }
-  const kept = first.length + second.length
-  return { ids, typeIds, truncated: kept < contents.first.length + contents.second.length }
-}
-
-/** What each token of the text has, spread over the encoding; special tokens get `filler`. */
-function spread<T>(
-  layout: readonly LayoutPart[],
-  { ids }: Encoding,
-  values: readonly T[],
-  filler: T,
-): T[] {
-  const specials = layout.filter(({ kind }) => kind === 'special').length
-  return layout.flatMap((part) =>
-    part.kind === 'special' ? [filler] : values.slice(0, ids.length - specials),
-  )
 }

@@ -11,6 +11,7 @@ import type { RecognizerModel } from '../../models/model-spec.ts'
 import { buildTokenFeeds, floatsOf, integerTensor } from '../../runtime/graph-feeds.ts'
 import type { GraphSession, GraphTensor } from '../../runtime/graph-session.ts'
 import type { TokenizerHandle, WordsEncoding } from '../../text/tokenizer-handle.ts'
+import type { TextWindow } from '../../text/token-windows.ts'
 import { splitWords } from '../../text/word-splitter.ts'
 import type { Word } from '../../text/word-splitter.ts'
 import { outputName } from '../row-outputs.ts'
@@ -19,7 +20,6 @@ import { decodeSpans, decodeTokenSpans } from './gliner-decoding.ts'
 import type { RowLogits } from './gliner-decoding.ts'
 import type { SpanCandidate } from './span-selection.ts'
 import { buildWordWindows } from './word-windows.ts'
-import type { WordWindow } from './word-windows.ts'
 
 export type GlinerSettings = Extract<RecognizerModel, { readonly type: 'gliner' }>
 
@@ -39,7 +39,7 @@ export interface GlinerFinding {
 
 interface Row {
   readonly text: number
-  readonly window: WordWindow
+  readonly window: TextWindow
   /** Of the prefix and the window. */
   readonly wordCount: number
   readonly encoding: WordsEncoding

@@ -1,41 +1,17 @@
-/** Words that a model sees at once, of which it decides about the spans that begin in `owned`. */
-export interface WordWindow {
-  readonly start: number
-  readonly end: number
-  readonly ownedStart: number
-  readonly ownedEnd: number
-}
+import { buildWindows } from '../../text/token-windows.ts'
+import type { TextWindow } from '../../text/token-windows.ts'
 
 export interface WindowLimits {
   readonly wordsMax: number
   readonly tokensMax: number
 }
 
-const SHARED_RATIO = 0.25
-
-/**
- * Windows over words of these token counts; neighbours share about a quarter of their words. Every
- * word is owned once: of what two windows share, each owns the half that is farther from its edge.
- */
+/** Windows over words of these token counts. */
 export function buildWordWindows(
   tokenCounts: readonly number[],
   limits: WindowLimits,
-): WordWindow[] {
-  const windows: WordWindow[] = []
-  let start = 0
-  let ownedStart = 0
-  for (;;) {
-    const end = endOfWindow(tokenCounts, start, limits)
-    if (end === tokenCounts.length) {
-      windows.push({ start, end, ownedStart, ownedEnd: end })
-      return windows
-    }
-    const next = Math.max(start + 1, end - Math.floor((end - start) * SHARED_RATIO))
-    const ownedEnd = Math.floor((next + end) / 2)
-    windows.push({ start, end, ownedStart, ownedEnd })
-    start = next
-    ownedStart = ownedEnd
-  }
+): TextWindow[] {
+  return buildWindows(tokenCounts.length, (start) => endOfWindow(tokenCounts, start, limits))
 }
 
 /** At least one word, though it be too long. */
