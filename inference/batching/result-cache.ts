@@ -58,14 +58,6 @@ export class ResultCache<Value> {
     }
   }
 
-  /** Drops what has expired; to be called now and then, because reads only drop what they meet. */
-  sweep(): void {
-    const nowMs = this.#options.clock.monotonicMs()
-    for (const [key, entry] of this.#entries) {
-      if (entry.expiresAtMs <= nowMs) this.#drop(key, entry)
-    }
-  }
-
   #insert(key: string, entry: Entry<Value>): void {
     this.#entries.set(key, entry)
     this.#bytes += entry.bytes

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../lib/errors.ts'
+import { floatTensor } from '../runtime/graph-feeds.ts'
 import type { GraphSlot, GraphTensor } from '../runtime/graph-session.ts'
 
 export interface CacheShape {
@@ -26,13 +26,7 @@ export function emptyCache(
   return Object.fromEntries(
     inputs.map((slot): [string, GraphTensor] => {
       const dims = [1, slot.dims[1] ?? headCount, 0, slot.dims[3] ?? headSize]
-      if (slot.type === 'float16') {
-        return [slot.name, { type: 'float16', dims, data: new Uint16Array() }]
-      }
-      if (slot.type === 'float32') {
-        return [slot.name, { type: 'float32', dims, data: new Float32Array() }]
-      }
-      throw new ServiceError('UNAVAILABLE', `the graph's cache ${slot.name} is ${slot.type}`)
+      return [slot.name, floatTensor(slot, dims, new Float32Array())]
     }),
   )
 }

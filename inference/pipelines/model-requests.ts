@@ -2,11 +2,13 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { ResultSource } from '../batching/shared-results.ts'
+import { ResultCache } from '../batching/result-cache.ts'
+import { SharedResults } from '../batching/shared-results.ts'
+import type { ResultSource, StartedRun } from '../batching/shared-results.ts'
 import { FOLDER_BY_KIND } from '../models/model-catalog.ts'
 import type { ModelCatalog } from '../models/model-catalog.ts'
-import type { FleetRequest, ModelFleet } from '../models/model-fleet.ts'
-import type { ModelKind, SpecOf } from '../models/model-spec.ts'
+import type { FleetItem, FleetRequest, ModelFleet } from '../models/model-fleet.ts'
+import type { ModelKind, ModelSpec, SpecOf } from '../models/model-spec.ts'
 import type { ItemOutcome } from './model-runner.ts'
 
 /** What every service is built from. */
@@ -21,7 +23,7 @@ export interface ServiceParts {
   readonly nextRequestId: () => number
 }
 
-export const RESULT_TTL_MS = 120_000
+const RESULT_TTL_MS = 120_000
 
 /** What a client may say about any request. */
 export interface RequestOptions {
@@ -41,11 +43,12 @@ export function requireModel<Kind extends ModelKind>(
     const message = `no models are configured for this; add one to MODELS_DIR/${FOLDER_BY_KIND[kind]}`
     throw new ServiceError('UNAVAILABLE', message)
   }
+  throw modelNotFound(name, 'GET /api/models lists what there is')
+}
+
+export function modelNotFound(name: string, remedy: string): ServiceError {
   const shown = JSON.stringify(name.slice(0, SHOWN_NAME_LENGTH_MAX))
-  throw new ServiceError(
-    'NOT_FOUND',
-    `model not found: ${shown}; GET /api/models lists what there is`,
-  )
+  return new ServiceError('NOT_FOUND', `model not found: ${shown}; ${remedy}`)
 }
 
 const SHOWN_NAME_LENGTH_MAX = 200
@@ -57,8 +60,28 @@ export function fleetRequest(
   return keepAliveMs === undefined ? { id: nextRequestId() } : { id: nextRequestId(), keepAliveMs }
 }
 
-/** The result, or the refusal as the error it stands for. */
-export function resultOf<Result>(outcome: ItemOutcome<Result>): Result {
+/** One item's run in some batch of its model; a refusal rejects as the error it stands for. */
+export function startItem<Result>(
+  { fleet }: ServiceParts,
+  spec: ModelSpec,
+  sent: FleetItem,
+  asked: FleetRequest,
+): StartedRun<Result> {
+  const { promise, cancel } = fleet.submit<ItemOutcome<Result>>(spec, sent, asked)
+  return { promise: promise.then(resultOf), cancel }
+}
+
+function resultOf<Result>(outcome: ItemOutcome<Result>): Result {
   if (outcome.kind === 'done') return outcome.result
   throw new ServiceError(outcome.code, outcome.message)
+}
+
+/** The results of one task: `bytesOf` says what of the cache's room each takes. */
+export function buildSharedResults<Result>(
+  { clock, cacheBytesMax: bytesMax, onSource }: ServiceParts,
+  task: string,
+  bytesOf: (result: Result) => number,
+): SharedResults<Result> {
+  const cache = new ResultCache<Result>({ clock, ttlMs: RESULT_TTL_MS, bytesMax, bytesOf })
+  return new SharedResults(cache, (source) => onSource(task, source))
 }

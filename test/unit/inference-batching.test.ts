@@ -179,16 +179,6 @@ describe('ResultCache', () => {
     expect(cache.get('a')).to.equal('y')
     expect(cache.bytes).to.be.lessThan(300)
   })
-
-  it('sweeps what nobody asks for any more', () => {
-    const { clock, cache } = cacheOf()
-    cache.set('a', 'A')
-    clock.advance(120_000)
-
-    cache.sweep()
-
-    expect(cache.bytes).to.equal(0)
-  })
 })
 
 interface Started {

@@ -1,9 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { gatherRows } from '../../inference/pipelines/cache-rows.ts'
 import { KvDecoder } from '../../inference/pipelines/generate/kv-decoder.ts'
-import { TurnQueue } from '../../inference/pipelines/generate/turn-queue.ts'
 import { runRows } from '../../inference/pipelines/row-outputs.ts'
 import { groupForRuns } from '../../inference/pipelines/run-groups.ts'
 import { openSeq2SeqSessions } from '../../inference/pipelines/rewrite/seq2seq-model.ts'
@@ -172,41 +170,6 @@ describe('rows of a cache', () => {
     })
     const int8: GraphTensor = { type: 'int8', dims: [1], data: Int8Array.of(1) }
     expect(() => gatherRows(int8, [0])).to.throw('not floats')
-  })
-})
-
-describe('TurnQueue', () => {
-  it('lets tasks in by their order, as many at a time as it may', async () => {
-    const queue = new TurnQueue(1)
-    const order: string[] = []
-    const leave = await queue.enter(runSignal())
-    const second = queue.enter(runSignal()).then((leaveSecond) => {
-      order.push('second')
-      leaveSecond()
-    })
-    const third = queue.enter(runSignal()).then(() => order.push('third'))
-    order.push('first')
-    leave()
-    await Promise.all([second, third])
-
-    expect(order).to.deep.equal(['first', 'second', 'third'])
-  })
-
-  it('gives the place of one who leaves to one', async () => {
-    const queue = new TurnQueue(1)
-    const leaveFirst = await queue.enter(runSignal())
-    const second = queue.enter(runSignal())
-    leaveFirst()
-    const leaveSecond = await second
-    let isThirdIn = false
-    const third = queue.enter(runSignal()).then(() => {
-      isThirdIn = true
-    })
-    await setImmediate()
-
-    expect(isThirdIn).to.equal(false)
-    leaveSecond()
-    await third
   })
 })
 

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { GeneratorSpec } from '../../inference/models/model-spec.ts'
-import { costOfGenerateRequest } from '../../inference/pipelines/generate/generate-request.ts'
 import type {
   GenerateEnd,
   GenerateEvent,
@@ -346,10 +345,6 @@ describe('generate runner', () => {
       expect(await refusal(runner, { tools })).to.include('does not support tool calling')
       expect(await refusal(runner, { tools, toolChoice: { kind: 'none' } })).to.equal('generated')
     })
-  })
-
-  it('estimates the cost from the prompt and the limit', () => {
-    expect(costOfGenerateRequest({ ...HELLO, maxTokens: 100 })).to.equal(102)
   })
 })
 

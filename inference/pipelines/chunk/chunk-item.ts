@@ -1,3 +1,4 @@
+import { estimateTokens } from '../token-estimate.ts'
 import type { ChunkSettings } from './chunk-settings.ts'
 import type { TextRange } from './fixed-chunker.ts'
 
@@ -12,9 +13,7 @@ export interface ChunkResult {
   readonly chunks: readonly TextRange[]
 }
 
-const CHARS_PER_TOKEN = 4
-
 /** About how many tokens the text has. */
 export function costOfChunkItem({ text }: ChunkItem): number {
-  return Math.ceil(text.length / CHARS_PER_TOKEN) + 2
+  return estimateTokens(text.length) + 2
 }

@@ -1,14 +1,12 @@
 import { must } from '../../../lib/assert.ts'
 import { ServiceError, isServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
-import { ResultCache } from '../../batching/result-cache.ts'
-import { SharedResults, resultKey } from '../../batching/shared-results.ts'
-import type { StartedRun } from '../../batching/shared-results.ts'
+import { resultKey } from '../../batching/shared-results.ts'
+import type { SharedResults, StartedRun } from '../../batching/shared-results.ts'
 import type { ChunkerSpec } from '../../models/model-spec.ts'
 import type { BuiltinThread } from '../builtin-thread.ts'
 import { CHARS_AT_ONCE_MAX } from '../builtin-thread.ts'
-import type { ItemOutcome } from '../model-runner.ts'
-import { RESULT_TTL_MS, fleetRequest, resultOf } from '../model-requests.ts'
+import { buildSharedResults, fleetRequest, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import { costOfChunkItem } from './chunk-item.ts'
 import type { ChunkItem, ChunkResult } from './chunk-item.ts'
@@ -49,13 +47,7 @@ export class ChunkService {
     this.#parts = parts
     this.#thread = thread
     this.#log = log
-    const cache = new ResultCache<ChunkResult>({
-      clock: parts.clock,
-      ttlMs: RESULT_TTL_MS,
-      bytesMax: parts.cacheBytesMax,
-      bytesOf: ({ chunks }) => chunks.length * RANGE_BYTES,
-    })
-    this.#results = new SharedResults(cache, (source) => parts.onSource('chunk', source))
+    this.#results = buildSharedResults(parts, 'chunk', bytesOfResult)
   }
 
   modelNames(): string[] {
@@ -110,8 +102,8 @@ export class ChunkService {
   ): StartedRun<ChunkResult> {
     const sent = { item, cost: costOfChunkItem(item), group: 'text' }
     const asked = fleetRequest(this.#parts, options)
-    const run = this.#parts.fleet.submit<ItemOutcome<ChunkResult>>(spec, sent, asked)
-    const promise = run.promise.then(resultOf).catch((error: unknown) => {
+    const run = startItem<ChunkResult>(this.#parts, spec, sent, asked)
+    const promise = run.promise.catch((error: unknown) => {
       if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') throw error
       this.#log.warn('chunker failed, the fixed one is used', {
         model: spec.name,
@@ -121,4 +113,8 @@ export class ChunkService {
     })
     return { promise, cancel: run.cancel }
   }
+}
+
+function bytesOfResult({ chunks }: ChunkResult): number {
+  return chunks.length * RANGE_BYTES
 }

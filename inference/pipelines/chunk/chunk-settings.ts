@@ -11,8 +11,8 @@ export interface ChunkSettings {
   readonly threshold: number
 }
 
-export const TARGET_TOKENS_MAX = 8192
-export const MAX_CHUNKS_MAX = 10_000
+const TARGET_TOKENS_MAX = 8192
+const MAX_CHUNKS_MAX = 10_000
 const SEPARATOR_CHARS_MAX = 1000
 const DEFAULT_OVERLAP_TOKENS = 50
 const DEFAULTS: Omit<ChunkSettings, 'overlapTokens'> = {

@@ -1,3 +1,5 @@
+import { estimateTokens } from '../token-estimate.ts'
+
 /** Text or an image on its way into the vector space of a model. */
 export type EmbedItem =
   | {
@@ -16,12 +18,6 @@ export interface EmbedResult {
   readonly tokens: number
 }
 
-/** What a loaded embedder says about itself. */
-export interface EmbedderInfo {
-  readonly dimension: number
-}
-
-const CHARS_PER_TOKEN = 4
 const SPECIAL_TOKENS = 2
 /** About what one image of the usual 224 pixels costs: 7 × 7 patches of 32 to 14 × 14 of 16. */
 const IMAGE_COST = 128
@@ -29,5 +25,5 @@ const IMAGE_COST = 128
 /** About how many tokens the item has; `maxTokens` is where it is cut. */
 export function costOfEmbedItem(item: EmbedItem, maxTokens: number): number {
   if (item.kind === 'image') return IMAGE_COST
-  return Math.min(maxTokens, Math.ceil(item.text.length / CHARS_PER_TOKEN) + SPECIAL_TOKENS)
+  return Math.min(maxTokens, estimateTokens(item.text.length) + SPECIAL_TOKENS)
 }

@@ -3,17 +3,22 @@
 import { createHash } from 'node:crypto'
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import { ResultCache } from '../../batching/result-cache.ts'
-import { SharedResults, resultKey } from '../../batching/shared-results.ts'
-import type { StartedRun } from '../../batching/shared-results.ts'
+import { resultKey } from '../../batching/shared-results.ts'
+import type { SharedResults, StartedRun } from '../../batching/shared-results.ts'
 import type { FleetRequest } from '../../models/model-fleet.ts'
 import type { EmbedderSpec } from '../../models/model-spec.ts'
 import type { MediaReader } from '../../media/media-reader.ts'
 import { CHARS_AT_ONCE_MAX } from '../builtin-thread.ts'
 import type { BuiltinThread } from '../builtin-thread.ts'
-import type { ItemOutcome } from '../model-runner.ts'
-import { RESULT_TTL_MS, fleetRequest, requireModel, resultOf } from '../model-requests.ts'
+import {
+  buildSharedResults,
+  fleetRequest,
+  modelNotFound,
+  requireModel,
+  startItem,
+} from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
+import { estimateTokens } from '../token-estimate.ts'
 import { BUILTIN_HASH_DIMENSIONS, BUILTIN_HASH_NAME, hashEmbedding } from './builtin-hash.ts'
 import { costOfEmbedItem } from './embed-item.ts'
 import type { EmbedItem, EmbedResult } from './embed-item.ts'
@@ -57,13 +62,7 @@ export class EmbedService {
     this.#parts = parts
     this.#media = media
     this.#thread = thread
-    const cache = new ResultCache<EmbedResult>({
-      clock: parts.clock,
-      ttlMs: RESULT_TTL_MS,
-      bytesMax: parts.cacheBytesMax,
-      bytesOf: ({ vector }) => vector.byteLength,
-    })
-    this.#results = new SharedResults(cache, (source) => parts.onSource('embed', source))
+    this.#results = buildSharedResults(parts, 'embed', ({ vector }) => vector.byteLength)
   }
 
   /** Names that can be asked for, the built-in one first. */
@@ -101,9 +100,7 @@ export class EmbedService {
   #specOf(model: string): EmbedderSpec {
     const { catalog } = this.#parts
     if (catalog.ofKind('embedder').length > 0) return requireModel(catalog, 'embedder', model)
-    const shown = JSON.stringify(model.slice(0, SHOWN_NAME_LENGTH_MAX))
-    const message = `model not found: ${shown}; ${BUILTIN_HASH_NAME} is always there`
-    throw new ServiceError('NOT_FOUND', message)
+    throw modelNotFound(model, `${BUILTIN_HASH_NAME} is always there`)
   }
 
   async #itemsOf(request: EmbedRequest, spec: EmbedderSpec): Promise<EmbedItem[]> {
@@ -137,21 +134,15 @@ export class EmbedService {
       chars <= CHARS_AT_ONCE_MAX
         ? texts.map((text) => hashEmbedding(text, dimension))
         : await this.#thread.embed(texts, dimension)
-    const tokens = Math.ceil(chars / CHARS_PER_TOKEN)
+    const tokens = estimateTokens(chars)
     return { model: BUILTIN_HASH_NAME, vectors, dimension, tokens, loadMs: 0 }
   }
 
   #start(spec: EmbedderSpec, item: EmbedItem, asked: FleetRequest): StartedRun<EmbedResult> {
-    const cost = costOfEmbedItem(item, spec.maxTokens)
-    const sent = { item, cost, group: item.kind }
-    const run = this.#parts.fleet.submit<ItemOutcome<EmbedResult>>(spec, sent, asked)
-    return { promise: run.promise.then(resultOf), cancel: run.cancel }
+    const sent = { item, cost: costOfEmbedItem(item, spec.maxTokens), group: item.kind }
+    return startItem(this.#parts, spec, sent, asked)
   }
 }
-
-const SHOWN_NAME_LENGTH_MAX = 200
-/** An estimate, for the usage that clients are told. */
-const CHARS_PER_TOKEN = 4
 
 function checkTextOnly(parts: readonly EmbedPart[], model: string): void {
   const index = parts.findIndex(({ kind }) => kind === 'image')

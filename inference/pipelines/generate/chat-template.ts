@@ -2,12 +2,12 @@
 // the model, from strangers: it gets a second, a bounded `range`, and its output a bounded size.
 
 import { Environment, Interpreter, Template } from '@huggingface/jinja'
-import { ServiceError, isServiceError } from '../../../lib/errors.ts'
+import { ServiceError, isServiceError, messageOf } from '../../../lib/errors.ts'
 import { TimeLimit } from '../../text/time-limit.ts'
 import { formatDate } from './template-date.ts'
 
-export const TEMPLATE_CHARS_MAX = 1024 * 1024
-export const PROMPT_CHARS_MAX = 16 * 1024 * 1024
+const TEMPLATE_CHARS_MAX = 1024 * 1024
+const PROMPT_CHARS_MAX = 16 * 1024 * 1024
 const RENDER_MS_MAX = 1000
 const RANGE_LENGTH_MAX = 100_000
 
@@ -99,7 +99,6 @@ function refuseOnError<T>(what: string, task: () => T): T {
     return task()
   } catch (error) {
     if (isServiceError(error)) throw error
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new ServiceError('INVALID_ARGUMENT', `${what}: ${reason}`, { cause: error })
+    throw new ServiceError('INVALID_ARGUMENT', `${what}: ${messageOf(error)}`, { cause: error })
   }
 }

@@ -57,11 +57,3 @@ export interface GenerateEnd {
   /** Without the token that ended the text. */
   readonly completionTokens: number
 }
-
-const CHARS_PER_TOKEN = 4
-
-/** About how many tokens the model will have seen at the end. */
-export function costOfGenerateRequest({ messages, maxTokens }: GenerateRequest): number {
-  const chars = messages.reduce((sum, { content }) => sum + content.length, 0)
-  return Math.ceil(chars / CHARS_PER_TOKEN) + maxTokens
-}

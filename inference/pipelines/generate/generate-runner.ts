@@ -4,6 +4,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../lib/errors.ts'
 import { seededRandom } from '../../../lib/random.ts'
+import { RequestGate } from '../../batching/request-gate.ts'
 import type { GeneratorSpec } from '../../models/model-spec.ts'
 import type { DecodeStream } from '../../text/streaming-decoder.ts'
 import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
@@ -16,10 +17,9 @@ import { PromptBuilder } from './prompt-builder.ts'
 import { describeDrawn } from './token-logprobs.ts'
 import { sampleToken } from './sampler.ts'
 import type { SamplingSettings } from './sampler.ts'
-import { TurnQueue } from './turn-queue.ts'
 
-/** Generations that have a cache at the same time; others wait. */
-const PARALLEL_MAX = 4
+/** Generations that have a cache at the same time. The fleet sends no more at a time. */
+const GATE_LIMITS = { runningMax: 4, waitingMax: 64 }
 
 export async function openGenerateRunner(
   parts: RunnerParts<GeneratorSpec>,
@@ -47,7 +47,7 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
   readonly #decoder: KvDecoder
   readonly #eosIds: ReadonlySet<number>
   readonly #keptIds: ReadonlySet<number>
-  readonly #turns = new TurnQueue(PARALLEL_MAX)
+  readonly #gate = new RequestGate(GATE_LIMITS)
 
   constructor(
     { spec, tokenizer }: RunnerParts<GeneratorSpec>,
@@ -76,7 +76,7 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
     const { toolCallSyntax, answerBeginning } = prompt
     const { stop } = request
     const answer = new AnswerText({ decoder, stop, toolCallSyntax, answerBeginning, emit })
-    const leave = await this.#turns.enter(signal)
+    const leave = await this.#gate.enter(signal)
     try {
       return await this.#generate({ request, promptIds, maxTokens, answer, decoder, emit, signal })
     } finally {

@@ -1,3 +1,5 @@
+import { estimateTokens } from '../token-estimate.ts'
+
 export interface RecognizeItem {
   readonly text: string
   /** Of a model of fixed labels: those that are wanted, or none for all. */
@@ -27,10 +29,9 @@ export interface RecognizeResult {
   readonly relations: readonly Relation[]
 }
 
-const CHARS_PER_TOKEN = 4
-
 /** About how many tokens the text and its labels have. */
 export function costOfRecognizeItem({ text, labels }: RecognizeItem): number {
-  const labelChars = labels.reduce((sum, label) => sum + label.length + CHARS_PER_TOKEN, 0)
-  return Math.ceil((text.length + labelChars) / CHARS_PER_TOKEN) + 2
+  const labelChars = labels.reduce((sum, label) => sum + label.length, 0)
+  // A label has a mark in front.
+  return estimateTokens(text.length + labelChars) + labels.length + 2
 }

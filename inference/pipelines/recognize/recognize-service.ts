@@ -1,12 +1,10 @@
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import { ResultCache } from '../../batching/result-cache.ts'
-import { SharedResults, resultKey } from '../../batching/shared-results.ts'
-import type { StartedRun } from '../../batching/shared-results.ts'
+import { resultKey } from '../../batching/shared-results.ts'
+import type { SharedResults, StartedRun } from '../../batching/shared-results.ts'
 import type { FleetRequest } from '../../models/model-fleet.ts'
 import type { RecognizerSpec } from '../../models/model-spec.ts'
-import type { ItemOutcome } from '../model-runner.ts'
-import { RESULT_TTL_MS, fleetRequest, requireModel, resultOf } from '../model-requests.ts'
+import { buildSharedResults, fleetRequest, requireModel, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import { costOfRecognizeItem } from './recognize-item.ts'
 import type { RecognizeItem, RecognizeResult } from './recognize-item.ts'
@@ -35,13 +33,7 @@ export class RecognizeService {
 
   constructor(parts: ServiceParts) {
     this.#parts = parts
-    const cache = new ResultCache<RecognizeResult>({
-      clock: parts.clock,
-      ttlMs: RESULT_TTL_MS,
-      bytesMax: parts.cacheBytesMax,
-      bytesOf: bytesOfResult,
-    })
-    this.#results = new SharedResults(cache, (source) => parts.onSource('recognize', source))
+    this.#results = buildSharedResults(parts, 'recognize', bytesOfResult)
   }
 
   async recognize(request: RecognizeRequest): Promise<RecognizeAnswer> {
@@ -76,8 +68,7 @@ export class RecognizeService {
   ): StartedRun<RecognizeResult> {
     const group = JSON.stringify([item.labels, item.relationLabels])
     const sent = { item, cost: costOfRecognizeItem(item), group }
-    const run = this.#parts.fleet.submit<ItemOutcome<RecognizeResult>>(spec, sent, asked)
-    return { promise: run.promise.then(resultOf), cancel: run.cancel }
+    return startItem(this.#parts, spec, sent, asked)
   }
 }
 

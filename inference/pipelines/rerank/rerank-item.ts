@@ -1,3 +1,5 @@
+import { estimateTokens } from '../token-estimate.ts'
+
 /** How well does a document answer a query? */
 export interface RerankItem {
   readonly query: string
@@ -11,9 +13,7 @@ export interface RerankResult {
   readonly rawScore: number
 }
 
-const CHARS_PER_TOKEN = 4
-
 /** About how many tokens the pair has. */
 export function costOfRerankItem({ query, document }: RerankItem): number {
-  return Math.ceil((query.length + document.length) / CHARS_PER_TOKEN) + 3
+  return estimateTokens(query.length + document.length) + 3
 }

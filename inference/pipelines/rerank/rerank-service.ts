@@ -1,11 +1,9 @@
 import { must } from '../../../lib/assert.ts'
-import { ResultCache } from '../../batching/result-cache.ts'
-import { SharedResults, resultKey } from '../../batching/shared-results.ts'
-import type { StartedRun } from '../../batching/shared-results.ts'
+import { resultKey } from '../../batching/shared-results.ts'
+import type { SharedResults, StartedRun } from '../../batching/shared-results.ts'
 import type { FleetRequest } from '../../models/model-fleet.ts'
 import type { RerankerSpec } from '../../models/model-spec.ts'
-import type { ItemOutcome } from '../model-runner.ts'
-import { RESULT_TTL_MS, fleetRequest, requireModel, resultOf } from '../model-requests.ts'
+import { buildSharedResults, fleetRequest, requireModel, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import { costOfRerankItem } from './rerank-item.ts'
 import type { RerankItem, RerankResult } from './rerank-item.ts'
@@ -31,13 +29,7 @@ export class RerankService {
 
   constructor(parts: ServiceParts) {
     this.#parts = parts
-    const cache = new ResultCache<RerankResult>({
-      clock: parts.clock,
-      ttlMs: RESULT_TTL_MS,
-      bytesMax: parts.cacheBytesMax,
-      bytesOf: () => RESULT_BYTES,
-    })
-    this.#results = new SharedResults(cache, (source) => parts.onSource('rerank', source))
+    this.#results = buildSharedResults(parts, 'rerank', () => RESULT_BYTES)
   }
 
   async rerank(request: RerankRequest): Promise<RerankAnswer> {
@@ -57,7 +49,6 @@ export class RerankService {
 
   #start(spec: RerankerSpec, item: RerankItem, asked: FleetRequest): StartedRun<RerankResult> {
     const sent = { item, cost: Math.min(spec.maxTokens, costOfRerankItem(item)), group: 'pair' }
-    const run = this.#parts.fleet.submit<ItemOutcome<RerankResult>>(spec, sent, asked)
-    return { promise: run.promise.then(resultOf), cancel: run.cancel }
+    return startItem(this.#parts, spec, sent, asked)
   }
 }

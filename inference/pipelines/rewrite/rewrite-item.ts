@@ -1,3 +1,5 @@
+import { estimateTokens } from '../token-estimate.ts'
+
 export interface RewriteItem {
   readonly text: string
 }
@@ -7,9 +9,7 @@ export interface RewriteResult {
   readonly texts: readonly string[]
 }
 
-const CHARS_PER_TOKEN = 4
-
 /** About how many tokens the source has. */
 export function costOfRewriteItem({ text }: RewriteItem): number {
-  return Math.ceil(text.length / CHARS_PER_TOKEN) + 1
+  return estimateTokens(text.length) + 1
 }

@@ -1,5 +1,5 @@
-import type { ItemOutcome } from '../model-runner.ts'
-import { fleetRequest, requireModel, resultOf } from '../model-requests.ts'
+import { unlessAborted } from '../../../lib/unless-aborted.ts'
+import { fleetRequest, requireModel, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import { costOfRewriteItem } from './rewrite-item.ts'
 import type { RewriteResult } from './rewrite-item.ts'
@@ -31,16 +31,12 @@ export class RewriteService {
       const item = { text }
       // Each by itself: an answer takes many steps, and others shall have their turn between two.
       const sent = { item, cost: costOfRewriteItem(item), group: String(index) }
-      return this.#parts.fleet.submit<ItemOutcome<RewriteResult>>(spec, sent, asked)
+      return startItem<RewriteResult>(this.#parts, spec, sent, asked)
     })
-    const aborted = Promise.withResolvers<never>()
-    const onAbort = (): void => aborted.reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
     try {
-      const all = Promise.all(runs.map(({ promise }) => promise.then(resultOf)))
-      return { model: spec.name, results: await Promise.race([all, aborted.promise]) }
+      const all = Promise.all(runs.map(({ promise }) => promise))
+      return { model: spec.name, results: await unlessAborted(all, signal) }
     } finally {
-      signal.removeEventListener('abort', onAbort)
       for (const run of runs) run.cancel()
     }
   }
