@@ -8,6 +8,7 @@
 
 import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { ModelFiles } from './model-files.ts'
 import { MODEL_KINDS } from './model-spec.ts'
@@ -80,12 +81,10 @@ function bestOf<Spec extends ModelSpec>(
   return specs.toSorted((a, b) => rankOf(a) - rankOf(b))[0]
 }
 
-/** Undefined: no models beside the built-in ones. */
-export async function scanModels(root: string | undefined, log: Log): Promise<ModelCatalog> {
+export async function scanModels(root: string, log: Log): Promise<ModelCatalog> {
   const specs = new Map<ModelKind, readonly ModelSpec[]>()
   const skipped: SkippedModel[] = []
   for (const kind of MODEL_KINDS) {
-    if (root === undefined) break
     const found: ModelSpec[] = []
     for (const name of await directoriesOf(root, kind)) {
       const directory = `${FOLDER_BY_KIND[kind]}/${name}`
@@ -93,7 +92,7 @@ export async function scanModels(root: string | undefined, log: Log): Promise<Mo
         const files = await ModelFiles.list(path.join(root, directory))
         found.push(...(await parseModel(kind, name, files)))
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = messageOf(error)
         skipped.push({ directory, reason })
         log.warn('model directory skipped', { directory, reason })
       }

@@ -12,6 +12,11 @@ export interface ModelDirectory {
   readonly config: ConfigFields
 }
 
+/** What config.json may say of a transformer's layers. */
+export const LAYERS_MAX = 1_000
+export const HEADS_MAX = 10_000
+export const SIZE_MAX = 1_000_000
+
 const TOKENS_MAX = 1_000_000
 const TOKENS_DEFAULT = 512
 /** Their positions begin after the padding id. */
@@ -31,6 +36,14 @@ export async function parseMaxTokens({ files, config }: ModelDirectory): Promise
   // Tokenizers without a limit carry a number beyond all bounds.
   const limit = (await files.config('tokenizer_config.json')).number('model_max_length')
   return limit !== undefined && limit >= 1 && limit <= TOKENS_MAX ? limit : TOKENS_DEFAULT
+}
+
+/** Tokens that end a text, each by itself. */
+export function parseEosIds(generation: ConfigFields, config: ConfigFields): readonly number[] {
+  const said = [generation, config].map((fields) => fields.ids('eos_token_id'))
+  const eosIds = said.find((ids) => ids.length > 0)
+  if (eosIds === undefined) throw refuse('config.json: eos_token_id is missing')
+  return eosIds
 }
 
 /** The fields that all specs share. */

@@ -2,7 +2,7 @@
 
 import { readFile, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { ServiceError } from '../../lib/errors.ts'
+import { ServiceError, messageOf } from '../../lib/errors.ts'
 import { ConfigFields } from './config-fields.ts'
 import { VARIANT_BY_SUFFIX } from './graph-variants.ts'
 
@@ -79,14 +79,7 @@ export class ModelFiles {
   }
 
   async config(file: string): Promise<ConfigFields> {
-    const text = await this.#read(file, CONFIG_BYTES_MAX)
-    if (text === undefined) return new ConfigFields(file, undefined)
-    try {
-      return new ConfigFields(file, JSON.parse(text))
-    } catch (cause) {
-      if (cause instanceof SyntaxError) throw refuse(`${file} is not JSON: ${cause.message}`, cause)
-      throw cause
-    }
+    return new ConfigFields(file, await this.json(file))
   }
 
   /** The parsed file, for a parser of its own. */
@@ -97,7 +90,7 @@ export class ModelFiles {
       const content: unknown = JSON.parse(text)
       return content
     } catch (cause) {
-      throw refuse(`${file} is not JSON: ${String(cause)}`, cause)
+      throw refuse(`${file} is not JSON: ${messageOf(cause)}`, cause)
     }
   }
 

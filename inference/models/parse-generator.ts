@@ -2,12 +2,16 @@ import type { ConfigFields } from './config-fields.ts'
 import { refuse } from './model-files.ts'
 import { TOOL_CALL_FORMATS } from './model-spec.ts'
 import type { GeneratorSpec, SamplingDefaults, ToolCallFormat } from './model-spec.ts'
-import { graphsOf, parseMaxTokens, specBase } from './model-directory.ts'
+import {
+  HEADS_MAX,
+  LAYERS_MAX,
+  SIZE_MAX,
+  graphsOf,
+  parseEosIds,
+  parseMaxTokens,
+  specBase,
+} from './model-directory.ts'
 import type { ModelDirectory } from './model-directory.ts'
-
-const LAYERS_MAX = 1_000
-const HEADS_MAX = 10_000
-const SIZE_MAX = 1_000_000
 
 const STEMS = ['model', 'decoder_model_merged', 'decoder_model', 'decoder']
 
@@ -15,10 +19,7 @@ export async function parseGenerator(directory: ModelDirectory): Promise<readonl
   const { files, config } = directory
   const generation = await files.config('generation_config.json')
   const tokenizer = await files.config('tokenizer_config.json')
-  const eosIds = [generation.ids('eos_token_id'), config.ids('eos_token_id')].find(
-    (ids) => ids.length > 0,
-  )
-  if (eosIds === undefined) throw refuse('config.json: eos_token_id is missing')
+  const eosIds = parseEosIds(generation, config)
   const heads = config.requiredCount('num_attention_heads', HEADS_MAX)
   const shared = {
     layerCount: config.requiredCount('num_hidden_layers', LAYERS_MAX),

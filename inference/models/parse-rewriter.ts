@@ -1,11 +1,15 @@
 import { refuse } from './model-files.ts'
 import type { RewriterSpec, Seq2SeqFiles } from './model-spec.ts'
-import { parseMaxTokens, specBase } from './model-directory.ts'
+import {
+  HEADS_MAX,
+  LAYERS_MAX,
+  SIZE_MAX,
+  parseEosIds,
+  parseMaxTokens,
+  specBase,
+} from './model-directory.ts'
 import type { ModelDirectory } from './model-directory.ts'
 
-const LAYERS_MAX = 1_000
-const HEADS_MAX = 10_000
-const SIZE_MAX = 1_000_000
 const LENGTH_MAX = 4_096
 const LENGTH_DEFAULT = 64
 const BEAMS_MAX = 32
@@ -48,10 +52,7 @@ export function graphFilesOf({ encoderFile, decoder }: Seq2SeqFiles): string[] {
 /** The graphs of an encoder and its decoder, for each variant of the encoder. */
 export async function parseSeq2Seq({ files, config }: ModelDirectory): Promise<Seq2SeqVariant[]> {
   const generation = await files.config('generation_config.json')
-  const eosIds = [generation.ids('eos_token_id'), config.ids('eos_token_id')].find(
-    (ids) => ids.length > 0,
-  )
-  if (eosIds === undefined) throw refuse('config.json: eos_token_id is missing')
+  const eosIds = parseEosIds(generation, config)
   const start = ['decoder_start_token_id', 'pad_token_id', 'bos_token_id']
     .flatMap((name) => [...generation.ids(name), ...config.ids(name)])
     .at(0)

@@ -3,7 +3,7 @@
 /** What a loaded model takes beside its files' bytes: packed weights, arenas. */
 const MEMORY_RATIO = 1.5
 /** A model that nobody can be evicted for takes a place by force when it has waited this long. */
-export const PATIENCE_MS = 250
+const PATIENCE_MS = 250
 
 export interface MemoryLimits {
   readonly loadedModelsMax: number
