@@ -7,8 +7,8 @@ import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
 import { MINILM_L6, writeBertGraph } from './bert-graph.ts'
 import type { WeightFormat } from './bert-graph.ts'
+import { SPECIAL_TOKENS, wordPieceConfig, wordPieceTokenizer } from './word-piece-tokenizer.ts'
 
-const SPECIAL_TOKENS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]']
 /** Before and after the words of a text. */
 export const SPECIAL_TOKENS_PER_TEXT = 2
 
@@ -62,65 +62,11 @@ const BERT_CONFIG = {
   pad_token_id: 0,
 }
 
-export const TOKENIZER_CONFIG = {
-  tokenizer_class: 'BertTokenizer',
-  model_max_length: MINILM_L6.positions,
-  pad_token: '[PAD]',
-  unk_token: '[UNK]',
-  cls_token: '[CLS]',
-  sep_token: '[SEP]',
-}
+export const TOKENIZER_CONFIG = wordPieceConfig(MINILM_L6.positions)
 
 /** A tokenizer.json of a BERT with words `w0`, `w1` … in base 36. */
 export function wordTokenizer(): object {
-  const words = Array.from({ length: wordCount() }, (_, index) => wordAt(index))
-  const cls = { SpecialToken: { id: '[CLS]', type_id: 0 } }
-  const sep = { SpecialToken: { id: '[SEP]', type_id: 0 } }
-  return {
-    version: '1.0',
-    truncation: null,
-    padding: null,
-    added_tokens: SPECIAL_TOKENS.map((content, id) => ({
-      id,
-      content,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-      special: true,
-    })),
-    normalizer: {
-      type: 'BertNormalizer',
-      clean_text: true,
-      handle_chinese_chars: true,
-      strip_accents: null,
-      lowercase: true,
-    },
-    pre_tokenizer: { type: 'BertPreTokenizer' },
-    post_processor: {
-      type: 'TemplateProcessing',
-      single: [cls, { Sequence: { id: 'A', type_id: 0 } }, sep],
-      pair: [
-        cls,
-        { Sequence: { id: 'A', type_id: 0 } },
-        sep,
-        { Sequence: { id: 'B', type_id: 1 } },
-        { SpecialToken: { id: '[SEP]', type_id: 1 } },
-      ],
-      special_tokens: {
-        '[CLS]': { id: '[CLS]', ids: [2], tokens: ['[CLS]'] },
-        '[SEP]': { id: '[SEP]', ids: [3], tokens: ['[SEP]'] },
-      },
-    },
-    decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
-    model: {
-      type: 'WordPiece',
-      unk_token: '[UNK]',
-      continuing_subword_prefix: '##',
-      max_input_chars_per_word: 100,
-      vocab: Object.fromEntries([...SPECIAL_TOKENS, ...words].map((token, id) => [token, id])),
-    },
-  }
+  return wordPieceTokenizer(Array.from({ length: wordCount() }, (_, index) => wordAt(index)))
 }
 
 function wordCount(): number {

@@ -15,13 +15,12 @@ export async function treeOf(pid: number): Promise<number[]> {
 }
 
 async function childrenOf(pid: number): Promise<number[]> {
-  try {
-    const threads = await readdir(`/proc/${pid}/task`)
-    const lists = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8'))
-    return (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number))
-  } catch {
-    return [] // it has ended meanwhile
-  }
+  // Processes and threads that have ended meanwhile have no children.
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
+  const lists = threads.map((thread) =>
+    readFile(`/proc/${pid}/task/${thread}/children`, 'utf8').catch(() => ''),
+  )
+  return (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number))
 }
 
 async function readProportionalSize(pid: number): Promise<number> {

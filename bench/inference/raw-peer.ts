@@ -1,8 +1,5 @@
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import path from 'node:path'
-import { must } from '../../lib/assert.ts'
+import { JobProcess } from './job-process.ts'
 import type { RawAnswer, RawJob } from './raw-process.ts'
 
 const SCRIPT = path.join(import.meta.dirname, 'raw-process.ts')
@@ -17,7 +14,7 @@ export interface RawSetting {
 
 /** Processes with a session each, that share out batches of known lengths. */
 export class RawPeer implements AsyncDisposable {
-  readonly #children: readonly ChildProcess[]
+  readonly #children: readonly JobProcess<RawJob, RawAnswer>[]
 
   static async start({ graphFile, processes, threads }: RawSetting): Promise<RawPeer> {
     const peer = new RawPeer(processes)
@@ -27,7 +24,10 @@ export class RawPeer implements AsyncDisposable {
   }
 
   private constructor(processes: number) {
-    this.#children = Array.from({ length: processes }, () => fork(SCRIPT))
+    this.#children = Array.from(
+      { length: processes },
+      () => new JobProcess({ script: SCRIPT, name: 'a process of the raw runtime' }),
+    )
   }
 
   /** Texts per second over all processes, until the last of them is done. */
@@ -41,29 +41,11 @@ export class RawPeer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const child of this.#children) {
-      const exited = once(child, 'exit')
-      child.disconnect()
-      await exited
-    }
+    for (const child of this.#children) await child[Symbol.asyncDispose]()
   }
 
-  #all(jobOf: (child: number) => RawJob): Promise<number[]> {
-    return Promise.all(this.#children.map((child, index) => exchange(child, jobOf(index))))
-  }
-}
-
-async function exchange(child: ChildProcess, job: RawJob): Promise<number> {
-  const done = new AbortController()
-  const ended = once(child, 'exit', { signal: done.signal }).then(() => {
-    throw new Error('a process of the raw runtime ended')
-  })
-  ended.catch(() => undefined) // lost the race
-  child.send(job)
-  try {
-    const [answer]: RawAnswer[] = await Promise.race([once(child, 'message'), ended])
-    return must(answer, 'answer of the raw runtime').elapsedMs
-  } finally {
-    done.abort()
+  async #all(jobOf: (child: number) => RawJob): Promise<number[]> {
+    const answers = this.#children.map((child, index) => child.perform(jobOf(index)))
+    return (await Promise.all(answers)).map(({ elapsedMs }) => elapsedMs)
   }
 }

@@ -2,6 +2,7 @@
 // raw-peer.ts; answers one job at a time.
 
 import { InferenceSession, Tensor } from 'onnxruntime-node'
+import { nativeOptions } from '../../inference/runtime/onnx-session.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { must } from '../../lib/assert.ts'
 
@@ -30,15 +31,7 @@ async function answer(job: RawJob): Promise<void> {
 
 /** The settings that the server uses, so that the comparison is about what is around them. */
 function openSession({ graphFile, threads }: RawJob & { kind: 'open' }): Promise<InferenceSession> {
-  return InferenceSession.create(graphFile, {
-    executionProviders: ['cpu'],
-    intraOpNumThreads: threads,
-    interOpNumThreads: 1,
-    executionMode: 'sequential',
-    graphOptimizationLevel: 'all',
-    logSeverityLevel: 3,
-    extra: { session: { intra_op: { allow_spinning: '0' } } },
-  })
+  return InferenceSession.create(graphFile, nativeOptions({ threads }))
 }
 
 async function runBatch(open: InferenceSession, lengths: readonly number[]): Promise<void> {

@@ -1,10 +1,9 @@
-import { execFile, fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { access, mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { JobProcess } from './job-process.ts'
 import type { TransformersAnswer, TransformersJob } from './transformers-process.ts'
 
 const SCRIPT = path.join(import.meta.dirname, 'transformers-process.ts')
@@ -47,7 +46,10 @@ export interface TransformersSetting {
 
 /** A process that embeds batch after batch, with as many threads as the package takes. */
 export class TransformersPeer implements AsyncDisposable {
-  readonly #child: ChildProcess = fork(SCRIPT)
+  readonly #child = new JobProcess<TransformersJob, TransformersAnswer>({
+    script: SCRIPT,
+    name: TRANSFORMERS_PEER,
+  })
 
   static async start(setting: TransformersSetting): Promise<TransformersPeer> {
     const peer = new TransformersPeer()
@@ -59,29 +61,13 @@ export class TransformersPeer implements AsyncDisposable {
     return this.#perform({ kind: 'embed', batches })
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#child.connected) return
-    const exited = once(this.#child, 'exit')
-    this.#child.disconnect()
-    await exited
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#child[Symbol.asyncDispose]()
   }
 
   async #perform(job: TransformersJob): Promise<Done> {
-    const done = new AbortController()
-    const ended = once(this.#child, 'exit', { signal: done.signal }).then(() => {
-      throw new Error(`${TRANSFORMERS_PEER} ended`)
-    })
-    ended.catch(() => undefined) // lost the race
-    this.#child.send(job)
-    try {
-      const [answer]: TransformersAnswer[] = await Promise.race([
-        once(this.#child, 'message'),
-        ended,
-      ])
-      if (answer?.kind === 'done') return answer
-      throw new Error(`${TRANSFORMERS_PEER}: ${answer?.message}`)
-    } finally {
-      done.abort()
-    }
+    const answer = await this.#child.perform(job)
+    if (answer.kind === 'done') return answer
+    throw new Error(`${TRANSFORMERS_PEER}: ${answer.message}`)
   }
 }

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { systemClock } from '../../lib/clock.ts'
 import { must } from '../../lib/assert.ts'
+import { messageOf } from '../../lib/errors.ts'
 
 export type TransformersJob =
   | {
@@ -51,7 +52,7 @@ async function perform(job: TransformersJob): Promise<TransformersAnswer> {
     const sample = job.kind === 'open' ? await open(job) : await embed(job.batches)
     return { kind: 'done', elapsedMs: systemClock.monotonicMs() - startMs, sample }
   } catch (error) {
-    return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
+    return { kind: 'failed', message: messageOf(error) }
   }
 }
 

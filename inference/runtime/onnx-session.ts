@@ -2,7 +2,7 @@
 
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { assert } from '../../lib/assert.ts'
-import { ServiceError } from '../../lib/errors.ts'
+import { ServiceError, messageOf } from '../../lib/errors.ts'
 import type { GraphSession, GraphSlot, GraphTensor, TensorType } from './graph-session.ts'
 
 export interface SessionOptions {
@@ -26,7 +26,8 @@ export async function openOnnxSession(
   }
 }
 
-function nativeOptions({ threads, growingShapes = false }: SessionOptions) {
+/** How graphs are run here. */
+export function nativeOptions({ threads, growingShapes = false }: SessionOptions) {
   return {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
@@ -136,6 +137,5 @@ const REASON_LENGTH_MAX = 500
 
 /** Without where in the runtime's own source it happened, and never longer than a log line bears. */
 function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
-  return text.replaceAll(/\s+/g, ' ').slice(0, REASON_LENGTH_MAX)
+  return messageOf(error).replaceAll(/\s+/g, ' ').slice(0, REASON_LENGTH_MAX)
 }

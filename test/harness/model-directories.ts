@@ -4,6 +4,11 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import {
+  SPECIAL_TOKENS,
+  wordPieceConfig,
+  wordPieceTokenizer,
+} from '../../bench/inference/word-piece-tokenizer.ts'
+import {
   crossEncoderGraph,
   decoderGraph,
   embedderGraph,
@@ -30,12 +35,7 @@ export async function writeModelDirectory(
   return directory
 }
 
-/** Token ids of the tiny tokenizer are the indices. */
-export const TINY_VOCABULARY = [
-  '[PAD]',
-  '[UNK]',
-  '[CLS]',
-  '[SEP]',
+const TINY_WORDS = [
   'hello',
   'world',
   '##s',
@@ -52,65 +52,15 @@ export const TINY_VOCABULARY = [
   '##y',
 ] as const
 
-const SPECIAL_COUNT = 4
+/** Token ids of the tiny tokenizer are the indices. */
+export const TINY_VOCABULARY = [...SPECIAL_TOKENS, ...TINY_WORDS] as const
 
 /** The tokenizer.json of a lower-casing BERT; `more` are added tokens from id 18 on. */
 export function tinyTokenizer(more: readonly string[] = []): object {
-  const special = TINY_VOCABULARY.slice(0, SPECIAL_COUNT).map((content, id) => ({ id, content }))
-  const added = more.map((content, index) => ({ id: TINY_VOCABULARY.length + index, content }))
-  const cls = { SpecialToken: { id: '[CLS]', type_id: 0 } }
-  const first = { Sequence: { id: 'A', type_id: 0 } }
-  const second = { Sequence: { id: 'B', type_id: 1 } }
-  const end = { SpecialToken: { id: '[SEP]', type_id: 0 } }
-  const secondEnd = { SpecialToken: { id: '[SEP]', type_id: 1 } }
-  return {
-    version: '1.0',
-    truncation: null,
-    padding: null,
-    added_tokens: [...special, ...added].map((token) => ({
-      ...token,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-      special: true,
-    })),
-    normalizer: {
-      type: 'BertNormalizer',
-      clean_text: true,
-      handle_chinese_chars: true,
-      strip_accents: null,
-      lowercase: true,
-    },
-    pre_tokenizer: { type: 'BertPreTokenizer' },
-    post_processor: {
-      type: 'TemplateProcessing',
-      single: [cls, first, end],
-      pair: [cls, first, end, second, secondEnd],
-      special_tokens: {
-        '[CLS]': { id: '[CLS]', ids: [2], tokens: ['[CLS]'] },
-        '[SEP]': { id: '[SEP]', ids: [3], tokens: ['[SEP]'] },
-      },
-    },
-    decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
-    model: {
-      type: 'WordPiece',
-      unk_token: '[UNK]',
-      continuing_subword_prefix: '##',
-      max_input_chars_per_word: 100,
-      vocab: Object.fromEntries([...TINY_VOCABULARY, ...more].map((token, id) => [token, id])),
-    },
-  }
+  return wordPieceTokenizer(TINY_WORDS, more)
 }
 
-export const TINY_TOKENIZER_CONFIG = {
-  tokenizer_class: 'BertTokenizer',
-  model_max_length: 512,
-  pad_token: '[PAD]',
-  unk_token: '[UNK]',
-  cls_token: '[CLS]',
-  sep_token: '[SEP]',
-}
+export const TINY_TOKENIZER_CONFIG = wordPieceConfig(512)
 
 const BERT_CONFIG = {
   model_type: 'bert',
