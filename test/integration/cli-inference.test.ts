@@ -1,67 +1,49 @@
-import { spawn } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
+import { treeOf } from '../../bench/inference/process-tree.ts'
 import { writeTinyEmbedder } from '../harness/model-directories.ts'
+import { CommandFolder, output, readyLine } from '../harness/quarry-command.ts'
 import { until } from '../harness/until.ts'
 
-const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
 const HELLO_BYTES = 16 + 4 * 4
 
 describe('quarry inference', () => {
-  let folder: string
-  let running: ChildProcessWithoutNullStreams[]
+  let folder: CommandFolder
 
   beforeEach(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'quarry-inference-'))
-    running = []
+    folder = await CommandFolder.open()
   })
 
-  afterEach(async () => {
-    for (const child of running) {
-      if (child.exitCode === null && child.signalCode === null) {
-        child.kill('SIGKILL')
-        await once(child, 'close')
-      }
-    }
-    await rm(folder, { recursive: true })
-  })
-
-  function quarry(...args: string[]): ChildProcessWithoutNullStreams {
-    const child = spawn(process.execPath, [BIN, ...args], { cwd: folder, detached: true })
-    running.push(child)
-    return child
-  }
+  afterEach(() => folder[Symbol.asyncDispose]())
 
   function inference(...more: string[]): ChildProcessWithoutNullStreams {
-    return quarry('inference', '--port', '0', '--health-port', '0', ...more)
+    return folder.quarry(['inference', '--port', '0', '--health-port', '0', ...more])
   }
 
   it('says in one line where it serves, and serves there', async () => {
     const child = inference()
 
     const ready = await readyLine(child)
-    const vector = await embed(ready['api']!, 'builtin-hash')
-    const health = await fetch(`${ready['health']}/healthz`)
+    const vector = await embed(ready.api, 'builtin-hash')
+    const health = await fetch(`${ready.health}/healthz`)
 
-    expect(ready['event']).to.equal('ready')
+    expect(ready.event).to.equal('ready')
     expect(vector).to.have.length(16 + 384 * 4)
     expect(health.status).to.equal(200)
   })
 
   it('finishes what runs when it is told to end, and leaves nothing behind', async () => {
-    await writeTinyEmbedder(path.join(folder, 'models/embedders/slow'), { products: 30 })
+    await writeTinyEmbedder(path.join(folder.path, 'models/embedders/slow'), { products: 30 })
     const child = inference('--workers', '2')
     const log = text(child.stderr)
     const { api, health } = await readyLine(child)
-    const answer = embed(api!, 'slow')
-    await until(async () => (await metric(health!, 'requests_running')) === 1)
-    await until(async () => (await metric(health!, 'loaded_models')) === 1)
+    const answer = embed(api, 'slow')
+    await until(async () => (await metric(health, 'requests_running')) === 1)
+    await until(async () => (await metric(health, 'loaded_models')) === 1)
     const group = await descendantsOf(child.pid!)
 
     child.kill('SIGTERM')
@@ -87,14 +69,11 @@ describe('quarry inference', () => {
 
   it('names everything that is wrong with its settings, and exits with 78', async () => {
     const child = inference('--workers', 'many', '--isolation', 'wish')
-    const log = text(child.stderr)
 
-    const [code] = await once(child, 'close')
+    const [, err] = await output(child)
 
-    expect(code).to.equal(78)
-    expect(await log)
-      .to.include('QUARRY_INFERENCE_WORKERS')
-      .and.include('ISOLATION')
+    expect(child.exitCode).to.equal(78)
+    expect(err).to.include('QUARRY_INFERENCE_WORKERS').and.include('ISOLATION')
   })
 
   it('refuses to be reached from elsewhere without --insecure', async () => {
@@ -106,15 +85,15 @@ describe('quarry inference', () => {
   })
 
   it('runs inside the swarm, where it is asked to', async () => {
-    await writeTinyEmbedder(path.join(folder, 'elsewhere/embedders/tiny'))
+    await writeTinyEmbedder(path.join(folder.path, 'elsewhere/embedders/tiny'))
     const ports = ['--api-port', '0', '--health-port', '0', '--inference-port', '0']
-    const data = ['--data-dir', path.join(folder, 'data')]
-    const child = quarry('swarm', ...data, ...ports, '--models-dir', 'elsewhere')
+    const data = ['--data-dir', path.join(folder.path, 'data')]
+    const child = folder.quarry(['swarm', ...data, ...ports, '--models-dir', 'elsewhere'])
 
     const ready = await readyLine(child)
-    const status = await fetch(`${ready['api']}/api/v1/status`)
-    const vector = await embed(ready['inference']!, 'tiny')
-    const readiness = await fetch(`${ready['inference_health']}/readyz`)
+    const status = await fetch(`${ready.api}/api/v1/status`)
+    const vector = await embed(ready.inference!, 'tiny')
+    const readiness = await fetch(`${ready.inference_health}/readyz`)
     child.kill('SIGTERM')
 
     expect([status.status, readiness.status]).to.deep.equal([200, 200])
@@ -124,16 +103,11 @@ describe('quarry inference', () => {
 
   it('is not part of a swarm that does not ask', async () => {
     const ports = ['--api-port', '0', '--health-port', '0']
-    const child = quarry('swarm', '--data-dir', path.join(folder, 'data'), ...ports)
+    const child = folder.quarry(['swarm', '--data-dir', path.join(folder.path, 'data'), ...ports])
 
     expect(await readyLine(child)).to.not.have.property('inference')
   })
 })
-
-async function readyLine(child: ChildProcessWithoutNullStreams): Promise<Record<string, string>> {
-  const [line] = await once(createInterface({ input: child.stdout }), 'line')
-  return JSON.parse(line)
-}
 
 async function embed(api: string, model: string): Promise<Buffer> {
   const response = await fetch(`${api}/api/embed`, {
@@ -152,18 +126,7 @@ async function metric(health: string, name: string): Promise<number> {
 
 /** Processes below this one, the wrapper's child and its workers among them. */
 async function descendantsOf(pid: number): Promise<number[]> {
-  const parents = new Map<number, number>()
-  for (const name of await readdir('/proc')) {
-    if (!/^\d+$/.test(name)) continue
-    const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '')
-    const parent = /\) \S (\d+)/.exec(stat)?.[1]
-    if (parent !== undefined) parents.set(Number(name), Number(parent))
-  }
-  const found = [pid]
-  for (const ancestor of found) {
-    for (const [child, parent] of parents) if (parent === ancestor) found.push(child)
-  }
-  return found.slice(1)
+  return (await treeOf(pid)).slice(1)
 }
 
 async function alive(pids: readonly number[]): Promise<number[]> {

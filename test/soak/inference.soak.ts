@@ -7,12 +7,13 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { readTreeMemory, treeOf } from '../../bench/inference/process-tree.ts'
 import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
 import {
@@ -90,7 +91,7 @@ describe('the inference server under everything at once', () => {
 
     const samples: number[] = []
     while (!stop.aborted) {
-      samples.push(await residentBytes(await treeOf(pid)))
+      samples.push(await readTreeMemory(pid))
       await sleep(SAMPLE_PERIOD_MS, undefined, { signal: stop }).catch(() => undefined)
     }
     await Promise.all([...clients, killer])
@@ -103,7 +104,7 @@ describe('the inference server under everything at once', () => {
     const late = median(samples.slice(-window))
     process.stdout.write(
       `    ${JSON.stringify(Object.fromEntries(tally))}\n` +
-        `    resident: ${mib(early)} MiB early, ${mib(late)} MiB late\n`,
+        `    resident: ${early.toFixed(0)} MiB early, ${late.toFixed(0)} MiB late\n`,
     )
     expect(code).to.equal(0)
     expect([...tally.keys()].filter((key) => key.endsWith(' 500'))).to.deep.equal([])
@@ -190,31 +191,6 @@ async function workersOf(pid: number): Promise<number[]> {
   return workers
 }
 
-async function treeOf(pid: number): Promise<number[]> {
-  const found = [pid]
-  for (const each of found) {
-    const tasks = await readdir(`/proc/${each}/task`).catch(() => [])
-    for (const task of tasks) {
-      const list = await readFile(`/proc/${each}/task/${task}/children`, 'utf8').catch(() => '')
-      found.push(...list.split(' ').filter(Boolean).map(Number))
-    }
-  }
-  return found
-}
-
-/** Pages that processes share count once. */
-async function residentBytes(pids: readonly number[]): Promise<number> {
-  const sizes = pids.map(async (pid) => {
-    const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
-    return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1024
-  })
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
-}
-
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
-}
-
-function mib(bytes: number): string {
-  return (bytes / 2 ** 20).toFixed(0)
 }
