@@ -64,6 +64,15 @@ describe('fixed chunker', () => {
     expect(chunksOf('a---b', { ...options, targetTokens: 5 })).to.have.length(1)
   })
 
+  it('counts a separator that stands inside an overlap', () => {
+    const options = { targetTokens: 6, separator: '-' }
+
+    const texts = (overlapTokens: number): string[] =>
+      chunksOf('a-b-c-d', { ...options, overlapTokens }).map(([, , text]) => text)
+    expect(texts(2)).to.deep.equal(['a-b-c', 'c-d'])
+    expect(texts(3)).to.deep.equal(['a-b-c', 'b-c-d'])
+  })
+
   it('answers no chunk for white space', () => {
     expect(chunksOf(' \n ', {})).to.deep.equal([])
   })

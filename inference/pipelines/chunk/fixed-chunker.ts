@@ -23,13 +23,8 @@ export interface TextRange {
 /** What is never cut: a word, or a part of a word that is longer than a chunk. */
 interface Atom extends TextRange {
   readonly tokens: number
-}
-
-interface Piece {
   /** Of the separator before it, as it stands in the text. */
   readonly gapTokens: number
-  readonly tokens: number
-  readonly atoms: readonly Atom[]
 }
 
 export function chunkFixed(text: string, settings: ChunkSettings): TextRange[] {
@@ -46,16 +41,17 @@ export function packPieces(
   let current: Atom[] = []
   let currentTokens = 0
   for (const piece of piecesOf(text, ranges, settings.targetTokens)) {
-    const added = piece.gapTokens + piece.tokens
+    const own = tokensOf(piece)
+    const added = own + (piece[0]?.gapTokens ?? 0)
     if (current.length > 0 && currentTokens + added > settings.targetTokens) {
       chunks.push(rangeOf(current))
       if (chunks.length === settings.maxChunks) return chunks
       const room = Math.min(settings.overlapTokens, settings.targetTokens - added)
       current = lastAtoms(current, room)
-      currentTokens = sumTokens(current)
+      currentTokens = tokensOf(current)
     }
-    currentTokens += current.length === 0 ? piece.tokens : added
-    current.push(...piece.atoms)
+    currentTokens += current.length === 0 ? own : added
+    current.push(...piece)
   }
   return current.length === 0 ? chunks : [...chunks, rangeOf(current)]
 }
@@ -69,28 +65,31 @@ function lastAtoms(atoms: readonly Atom[], tokensMax: number): Atom[] {
   let tokens = 0
   let from = atoms.length
   while (from > 1) {
-    tokens += atoms[from - 1]?.tokens ?? 0
+    tokens += (atoms[from - 1]?.tokens ?? 0) + (atoms[from]?.gapTokens ?? 0)
     if (tokens > tokensMax) break
     from -= 1
   }
   return atoms.slice(from)
 }
 
-function sumTokens(atoms: readonly Atom[]): number {
-  return atoms.reduce((sum, { tokens }) => sum + tokens, 0)
+/** From the first atom to the last, with the separators between them. */
+function tokensOf(atoms: readonly Atom[]): number {
+  const withFirstGap = atoms.reduce((sum, { tokens, gapTokens }) => sum + tokens + gapTokens, 0)
+  return withFirstGap - (atoms[0]?.gapTokens ?? 0)
 }
 
 function* piecesOf(
   text: string,
   ranges: Iterable<TextRange>,
   targetTokens: number,
-): Generator<Piece> {
+): Generator<readonly Atom[]> {
   let end = 0
   for (const range of ranges) {
-    for (const atoms of atomGroups(text, range, { targetTokens, level: 0 })) {
-      const gap = text.slice(end, atoms[0]?.start)
-      yield { gapTokens: countTokens(gap), tokens: sumTokens(atoms), atoms }
-      end = atoms.at(-1)?.end ?? end
+    for (const [first, ...rest] of atomGroups(text, range, { targetTokens, level: 0 })) {
+      if (first === undefined) continue
+      const gapTokens = countTokens(text.slice(end, first.start))
+      yield [{ ...first, gapTokens }, ...rest]
+      end = (rest.at(-1) ?? first).end
     }
   }
 }
@@ -110,7 +109,7 @@ function* atomGroups(
   const atoms = leadingAtoms(text, range, targetTokens)
   const split = FINER[level]
   if (atoms.length === 0) return
-  if (sumTokens(atoms) <= targetTokens) yield atoms
+  if (tokensOf(atoms) <= targetTokens) yield atoms
   else if (split === undefined) yield* cutWord(text, atoms, targetTokens)
   else {
     for (const part of split(text, range)) {
@@ -133,7 +132,7 @@ function leadingAtoms(text: string, range: TextRange, targetTokens: number): Ato
 }
 
 function atomOf(text: string, { start, end }: TextRange): Atom {
-  return { start, end, tokens: countTokens(text.slice(start, end)) }
+  return { start, end, tokens: countTokens(text.slice(start, end)), gapTokens: 0 }
 }
 
 /** Parts of an eighth of a chunk, so that chunks of a text without spaces come out almost full. */
