@@ -84,18 +84,25 @@ function bestOf<Spec extends ModelSpec>(
 export async function scanModels(root: string, log: Log): Promise<ModelCatalog> {
   const specs = new Map<ModelKind, readonly ModelSpec[]>()
   const skipped: SkippedModel[] = []
+  const skip = (directory: string, reason: string): void => {
+    skipped.push({ directory, reason })
+    log.warn('model directory skipped', { directory, reason })
+  }
   for (const kind of MODEL_KINDS) {
     const found: ModelSpec[] = []
-    for (const name of await directoriesOf(root, kind)) {
+    const names = await directoriesOf(root, kind)
+    for (const name of names.slice(0, MODELS_PER_KIND_MAX)) {
       const directory = `${FOLDER_BY_KIND[kind]}/${name}`
       try {
         const files = await ModelFiles.list(path.join(root, directory))
         found.push(...(await parseModel(kind, name, files)))
       } catch (error) {
-        const reason = messageOf(error)
-        skipped.push({ directory, reason })
-        log.warn('model directory skipped', { directory, reason })
+        skip(directory, messageOf(error))
       }
+    }
+    if (names.length > MODELS_PER_KIND_MAX) {
+      const reason = `it has ${names.length} models; the first ${MODELS_PER_KIND_MAX} are served`
+      skip(FOLDER_BY_KIND[kind], reason)
     }
     specs.set(
       kind,
@@ -116,7 +123,7 @@ async function directoriesOf(root: string, kind: ModelKind): Promise<string[]> {
     if (isModel || owned.length === 0) names.push(name)
     else names.push(...owned.map((each) => `${name}/${each}`))
   }
-  return names.slice(0, MODELS_PER_KIND_MAX)
+  return names
 }
 
 const OWN_FOLDERS: ReadonlySet<string> = new Set(['onnx', '1_Pooling', '2_Normalize', '2_Dense'])

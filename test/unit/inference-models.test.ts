@@ -67,6 +67,19 @@ describe('the catalog of models', () => {
     expect((await scan()).ofKind('embedder')).to.deep.equal([])
   })
 
+  it('says so when a kind has more models than are served (K1)', async () => {
+    const names = Array.from({ length: 1_001 }, (_, index) => `m${index}`)
+    for (const name of names) await mkdir(at(`embedders/${name}`), { recursive: true })
+
+    const { skipped } = await scan()
+
+    expect(skipped).to.have.length(1_001)
+    expect(skipped.at(-1)).to.deep.equal({
+      directory: 'embedders',
+      reason: 'it has 1001 models; the first 1000 are served',
+    })
+  })
+
   it('lists variants by their suffix and finds them in every spelling', async () => {
     await writeTinyEmbedder(at('embedders/m'))
     for (const file of ['model_quantized', 'model_fp16', 'model_q4']) {
