@@ -67,6 +67,7 @@ async function buildInference(config: InferenceConfig, life: Lifecycle): Promise
     clock,
     cacheBytesMax: config.cacheBytesMax,
     onSource: (task, source) => metrics.result(task, source),
+    onTokens: (model, counts) => metrics.tokens(model, counts),
     nextRequestId: () => ++requests,
   }
   const limits = { ...MEDIA_LIMITS_DEFAULT, allowedHosts: config.mediaHosts }

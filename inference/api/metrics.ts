@@ -1,6 +1,7 @@
 // What the server did and does, as Prometheus text.
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import type { TokenCounts } from '../pipelines/model-requests.ts'
 import type { ResultSource } from '../batching/shared-results.ts'
 
 const PREFIX = 'quarry_inference_'
@@ -14,83 +15,61 @@ export const NO_OPERATION = 'none'
 
 export class InferenceMetrics {
   readonly #registry = new Registry()
-  readonly #requests: Counter<'operation' | 'status'>
-  readonly #durations: Histogram<'operation'>
-  readonly #results: Counter<'task' | 'source'>
-  readonly #loads: Histogram<'model'>
-  readonly #loadFailures: Counter<'model'>
-  readonly #workersEnded: Counter
-  readonly #waits: Histogram
-  readonly #batchItems: Histogram<'model'>
-  readonly #batchDurations: Histogram<'model'>
-  readonly #batchFailures: Counter<'model'>
+  readonly #requests = this.#counter('requests_total', 'Requests answered.', [
+    'operation',
+    'status',
+  ])
+  readonly #durations = this.#histogram('request_duration_seconds', {
+    help: 'From the headers to the end of the answer.',
+    labelNames: ['operation'],
+    buckets: REQUEST_BUCKETS_S,
+  })
+  readonly #results = this.#counter(
+    'results_total',
+    'Results by where they came from: memory, a run that was under way, or a run of their own.',
+    ['task', 'source'],
+  )
+  readonly #tokens = this.#counter(
+    'tokens_total',
+    'Tokens that embedders and generators have read (input) and written (output).',
+    ['model', 'direction'],
+  )
+  readonly #loads = this.#histogram('model_load_duration_seconds', {
+    help: 'How long loading a model took.',
+    labelNames: ['model'],
+    buckets: LOAD_BUCKETS_S,
+  })
+  readonly #loadFailures = this.#counter('model_load_failures_total', 'Loads that failed.', [
+    'model',
+  ])
+  readonly #workersEnded = this.#counter(
+    'workers_ended_total',
+    'Workers that crashed, or hung and were killed.',
+    [],
+  )
+  readonly #waits = this.#histogram('queue_wait_duration_seconds', {
+    help: 'How long the oldest item of each batch had waited.',
+    labelNames: [],
+    buckets: WAIT_BUCKETS_S,
+  })
+  readonly #batchItems = this.#histogram('batch_items', {
+    help: 'Items of each batch.',
+    labelNames: ['model'],
+    buckets: BATCH_BUCKETS,
+  })
+  readonly #batchDurations = this.#histogram('batch_duration_seconds', {
+    help: 'From a batch being sent to a worker to its outcomes.',
+    labelNames: ['model'],
+    buckets: WAIT_BUCKETS_S,
+  })
+  readonly #batchFailures = this.#counter(
+    'batch_failures_total',
+    'Batches that a worker did not answer.',
+    ['model'],
+  )
 
   constructor() {
-    const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry, prefix: 'quarry_' })
-    this.#requests = new Counter({
-      name: `${PREFIX}requests_total`,
-      help: 'Requests answered.',
-      labelNames: ['operation', 'status'],
-      registers,
-    })
-    this.#durations = new Histogram({
-      name: `${PREFIX}request_duration_seconds`,
-      help: 'From the headers to the end of the answer.',
-      labelNames: ['operation'],
-      buckets: REQUEST_BUCKETS_S,
-      registers,
-    })
-    this.#results = new Counter({
-      name: `${PREFIX}results_total`,
-      help: 'Results by where they came from: memory, a run that was under way, or a run of their own.',
-      labelNames: ['task', 'source'],
-      registers,
-    })
-    this.#loads = new Histogram({
-      name: `${PREFIX}model_load_duration_seconds`,
-      help: 'How long loading a model took.',
-      labelNames: ['model'],
-      buckets: LOAD_BUCKETS_S,
-      registers,
-    })
-    this.#loadFailures = new Counter({
-      name: `${PREFIX}model_load_failures_total`,
-      help: 'Loads that failed.',
-      labelNames: ['model'],
-      registers,
-    })
-    this.#workersEnded = new Counter({
-      name: `${PREFIX}workers_ended_total`,
-      help: 'Workers that crashed, or hung and were killed.',
-      registers,
-    })
-    this.#waits = new Histogram({
-      name: `${PREFIX}queue_wait_duration_seconds`,
-      help: 'How long the oldest item of each batch had waited.',
-      buckets: WAIT_BUCKETS_S,
-      registers,
-    })
-    this.#batchItems = new Histogram({
-      name: `${PREFIX}batch_items`,
-      help: 'Items of each batch.',
-      labelNames: ['model'],
-      buckets: BATCH_BUCKETS,
-      registers,
-    })
-    this.#batchDurations = new Histogram({
-      name: `${PREFIX}batch_duration_seconds`,
-      help: 'From a batch being sent to a worker to its outcomes.',
-      labelNames: ['model'],
-      buckets: WAIT_BUCKETS_S,
-      registers,
-    })
-    this.#batchFailures = new Counter({
-      name: `${PREFIX}batch_failures_total`,
-      help: 'Batches that a worker did not answer.',
-      labelNames: ['model'],
-      registers,
-    })
   }
 
   request(operation: string, status: number, elapsedMs: number): void {
@@ -100,6 +79,12 @@ export class InferenceMetrics {
 
   result(task: string, source: ResultSource): void {
     this.#results.inc({ task, source })
+  }
+
+  tokens(model: string, counts: TokenCounts): void {
+    for (const [direction, count] of Object.entries(counts)) {
+      if (count > 0) this.#tokens.inc({ model, direction }, count)
+    }
   }
 
   loaded(model: string, durationMs: number): void {
@@ -163,4 +148,32 @@ export class InferenceMetrics {
   text(): Promise<string> {
     return this.#registry.metrics()
   }
+
+  #counter<Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+  ): Counter<Label> {
+    return new Counter({ name: PREFIX + name, help, labelNames, registers: [this.#registry] })
+  }
+
+  #histogram<Label extends string>(
+    name: string,
+    { help, labelNames, buckets }: HistogramShape<Label>,
+  ): Histogram<Label> {
+    const registers = [this.#registry]
+    return new Histogram({
+      name: PREFIX + name,
+      help,
+      labelNames,
+      buckets: [...buckets],
+      registers,
+    })
+  }
+}
+
+interface HistogramShape<Label extends string> {
+  readonly help: string
+  readonly labelNames: readonly Label[]
+  readonly buckets: readonly number[]
 }

@@ -19,8 +19,15 @@ export interface ServiceParts {
   readonly cacheBytesMax: number
   /** Hears where each item's result came from. */
   readonly onSource: (task: string, source: ResultSource) => void
+  /** Hears how many tokens a model has read and written, once they are. */
+  readonly onTokens: (model: string, counts: TokenCounts) => void
   /** A number for each request that no other has. */
   readonly nextRequestId: () => number
+}
+
+export interface TokenCounts {
+  readonly input: number
+  readonly output: number
 }
 
 const RESULT_TTL_MS = 120_000

@@ -253,6 +253,9 @@ describe('the tasks of the inference API', () => {
     it("ends at any of the model's end tokens", async () => {
       const { json } = await server.post('/api/generate', { model: 'stops', ...chat })
 
+      const tokens = (direction: string) =>
+        server.metric(`quarry_inference_tokens_total{model="stops",direction="${direction}"}`)
+      expect([await tokens('input'), await tokens('output')]).to.deep.equal([2, 1])
       // Ids 2 4 give 6, then 12, which ends it.
       expect(json.choices[0].finish_reason).to.equal('stop')
       expect(json.usage).to.deep.equal({ prompt_tokens: 2, completion_tokens: 1, total_tokens: 3 })

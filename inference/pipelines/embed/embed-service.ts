@@ -140,7 +140,12 @@ export class EmbedService {
 
   #start(spec: EmbedderSpec, item: EmbedItem, asked: FleetRequest): StartedRun<EmbedResult> {
     const sent = { item, cost: costOfEmbedItem(item, spec.maxTokens), group: item.kind }
-    return startItem(this.#parts, spec, sent, asked)
+    const { promise, cancel } = startItem<EmbedResult>(this.#parts, spec, sent, asked)
+    const counted = promise.then((result) => {
+      this.#parts.onTokens(spec.name, { input: result.tokens, output: 0 })
+      return result
+    })
+    return { promise: counted, cancel }
   }
 }
 

@@ -49,7 +49,11 @@ export class GenerateService {
     const run = this.#parts.fleet
       .stream<GenerateEnd>(spec, { sent: request, emit }, asked, signal)
       .then(
-        (end) => mailbox.put({ kind: 'end', ...end }),
+        (end) => {
+          const { promptTokens: input, completionTokens: output } = end
+          this.#parts.onTokens(spec.name, { input, output })
+          mailbox.put({ kind: 'end', ...end })
+        },
         (error: unknown) => mailbox.fail(options.signal.aborted ? options.signal.reason : error),
       )
     try {
