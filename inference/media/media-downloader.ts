@@ -3,15 +3,17 @@
 //
 // Invariants:
 //   D1  Every connection goes to an address that was checked for exactly this request, also after
-//       a redirect; the host's name is not resolved again.
+//       a redirect; the host's name is not resolved again. Over TLS the certificate must be the
+//       host's by its name, whatever the address.
 //   D2  No more than `downloadBytesMax` bytes of a body are held, whatever the headers say.
 //   D3  A download ends with its deadline or with the caller's signal, and leaves no connection.
 
 import { lookup as lookupAddresses } from 'node:dns/promises'
 import { once } from 'node:events'
 import * as http from 'node:http'
-import type { IncomingMessage, RequestOptions } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import * as https from 'node:https'
+import type { RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../lib/clock.ts'
@@ -38,17 +40,21 @@ export interface DownloaderParts {
   readonly clock: Clock
   /** The system's resolver and the Internet's public addresses, unless given. */
   readonly network?: NetworkView
+  /** Authorities for certificates, as PEM, in place of those that Node trusts. */
+  readonly certificateAuthorities?: string
 }
 
 export class MediaDownloader {
   readonly #limits: MediaLimits
   readonly #clock: Clock
   readonly #network: NetworkView
+  readonly #certificateAuthorities: string | undefined
 
-  constructor({ limits, clock, network = internet }: DownloaderParts) {
+  constructor({ limits, clock, network = internet, certificateAuthorities }: DownloaderParts) {
     this.#limits = limits
     this.#clock = clock
     this.#network = network
+    this.#certificateAuthorities = certificateAuthorities
   }
 
   /** Rejects with INVALID_ARGUMENT when there is nothing to be had, or with the signal's reason. */
@@ -62,7 +68,7 @@ export class MediaDownloader {
       signal.throwIfAborted()
       if (deadline.isOver) throw refuse(`no answer within ${this.#limits.downloadTimeoutMs} ms`)
       if (isServiceError(error)) throw error
-      throw refuse(`the download failed (${codeOf(error)})`, error)
+      throw refuse(reasonOf(error), error)
     }
   }
 
@@ -84,9 +90,10 @@ export class MediaDownloader {
   async #request(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
     const checked = await checkHost(url, this.#network, this.#limits)
     signal.throwIfAborted()
-    const request = (url.protocol === 'https:' ? https : http).request(
-      requestOptions(checked, signal),
-    )
+    const request = (url.protocol === 'https:' ? https : http).request({
+      ...requestOptions(checked, signal),
+      ca: this.#certificateAuthorities,
+    })
     // An abort after the response is reported by the response; this keeps it from being unhandled.
     request.on('error', () => {})
     request.end()
@@ -183,9 +190,24 @@ class Deadline implements Disposable {
   }
 }
 
-function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : 'unknown reason'
+/** By the code that Node or OpenSSL gives the error. */
+const REASON_BY_CODE: ReadonlyMap<string, string> = new Map([
+  ['ERR_TLS_CERT_ALTNAME_INVALID', "the host's certificate is not for this name"],
+  ['CERT_HAS_EXPIRED', "the host's certificate has expired"],
+  ...[
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ].map(
+    (code) => [code, "the host's certificate is of no authority that is trusted here"] as const,
+  ),
+])
+
+function reasonOf(error: unknown): string {
+  const given = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = typeof given === 'string' ? given : 'unknown reason'
+  return `${REASON_BY_CODE.get(code) ?? 'the download failed'} (${code})`
 }
 
 function refuse(why: string, cause?: unknown): ServiceError {

@@ -1,15 +1,19 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { TLSSocket } from 'node:tls'
 import { expect } from 'chai'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError } from '../../lib/errors.ts'
+import type { DownloaderParts } from '../../inference/media/media-downloader.ts'
 import { MEDIA_LIMITS_DEFAULT } from '../../inference/media/media-limits.ts'
 import type { MediaLimits } from '../../inference/media/media-limits.ts'
 import { MediaReader } from '../../inference/media/media-reader.ts'
 import type { ImageContent } from '../../inference/media/media-reader.ts'
 import { isPublicAddress } from '../../inference/media/public-address.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../harness/tls-certificate.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex')
 
@@ -341,6 +345,77 @@ describe('media downloads', () => {
     expect((await reader().readImage(urlOf('images.test'), quiet())).type).to.equal('image/png')
     const error = await failure(reader().readImage(urlOf('images.test', '/b.svg'), quiet()))
     expect(error.message).to.include('not an image of type PNG, JPEG, WebP or GIF')
+  })
+})
+
+const OWN_AUTHORITY = { certificateAuthorities: TEST_CERTIFICATE }
+
+/** The certificate is for the name images.test and for the address that every host has here. */
+describe('media downloads over TLS', () => {
+  let server: Server
+  let names: unknown[]
+
+  beforeEach(async () => {
+    names = []
+    const credentials = { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY }
+    server = createTlsServer(credentials, ({ socket }, response) => {
+      names.push(socket instanceof TLSSocket ? socket.servername : 'no TLS')
+      response.end(PNG)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+  })
+
+  afterEach(() => close(server))
+
+  function readImage(
+    host: string,
+    trusted: Pick<DownloaderParts, 'certificateAuthorities'> = OWN_AUTHORITY,
+  ): Promise<ImageContent> {
+    const reader = new MediaReader({
+      limits: MEDIA_LIMITS_DEFAULT,
+      clock: systemClock,
+      network: { resolve: async () => ['127.0.0.1'], isPublic: () => true },
+      ...trusted,
+    })
+    return reader.readImage(`https://${host}:${portOf(server)}/a.png`, quiet())
+  }
+
+  it('name the host to the server, and take the certificate of that name', async () => {
+    expect(await readImage('images.test')).to.deep.equal({ type: 'image/png', bytes: PNG })
+    expect(names).to.deep.equal(['images.test'])
+  })
+
+  it('take the certificate of an address where the URL has an address', async () => {
+    expect(await readImage('127.0.0.1')).to.deep.equal({ type: 'image/png', bytes: PNG })
+  })
+
+  it('refuse a certificate of another name, though it be of the address', async () => {
+    const error = await failure(readImage('other.test'))
+
+    expect(error.code).to.equal('INVALID_ARGUMENT')
+    expect(error.message).to.equal(
+      "image_url: the host's certificate is not for this name (ERR_TLS_CERT_ALTNAME_INVALID)",
+    )
+    expect(names).to.deep.equal([])
+  })
+
+  it('refuse a certificate that nobody trusted has signed', async () => {
+    const error = await failure(readImage('images.test', {}))
+
+    expect(error.code).to.equal('INVALID_ARGUMENT')
+    expect(error.message).to.include('of no authority that is trusted here')
+    expect(names).to.deep.equal([])
+  })
+
+  it('refuse a host that does not speak TLS', async () => {
+    await close(server)
+    server = await listen('127.0.0.1', (_request, response) => response.end(PNG))
+
+    const error = await failure(readImage('images.test'))
+
+    expect(error.code).to.equal('INVALID_ARGUMENT')
+    expect(error.message).to.include('the download failed')
   })
 })
 
