@@ -276,6 +276,8 @@ describe('pulling a model', () => {
       const why = await failure(pull())
 
       expect(why).to.equal(`CORRUPTION ${file} came with other bytes than the hub's digest says`)
+      const left = await filesBelow(path.join(modelsDir, '.pulls'))
+      expect(left.filter((each) => each.includes(file))).to.deep.equal([])
       expect(await new ModelsFolder(modelsDir).list()).to.deep.equal([])
     })
   }

@@ -60,8 +60,8 @@ const CONFIGURATION_FILES: ReadonlySet<string> = new Set([
   'seq2seq_config.json',
 ])
 const TOKENIZER_FILE = 'tokenizer.json'
-/** The largest known, of a model of 100 languages, has 34 MB. */
-const CONFIGURATION_BYTES_MAX = 256 * 1024 * 1024
+/** The server reads no larger tokenizer. The largest known, of a model of 100 languages, has 34 MB. */
+const CONFIGURATION_BYTES_MAX = 64 * 1024 * 1024
 
 export interface SelectedFiles {
   readonly variant: string
