@@ -88,7 +88,13 @@ export interface GeneratorSpec extends SpecBase {
   readonly sampling: SamplingDefaults
 }
 
-export const TOOL_CALL_FORMATS = ['functiongemma', 'hermes', 'llama3-json', 'mistral'] as const
+export const TOOL_CALL_FORMATS = [
+  'functiongemma',
+  'hermes',
+  'llama3-json',
+  'mistral',
+  'mistral-args',
+] as const
 
 export type ToolCallFormat = (typeof TOOL_CALL_FORMATS)[number]
 

@@ -182,6 +182,23 @@ describe('tool calls', () => {
       called: `So: [TOOL_CALLS] [${json}]`,
       broken: ['[TOOL_CALLS] none ]', '[TOOL_CALLS][{"name"', '[TOOL_CALLS][{"a": "]"}] x'],
     },
+    'mistral-args': {
+      called: 'So: [TOOL_CALLS]weather[ARGS]{"city": "Paris", "days": 3}',
+      broken: [
+        '[TOOL_CALLS]weather[ARGS]{"city": }',
+        '[TOOL_CALLS]weather[ARGS]{"city": "Paris"',
+        '[TOOL_CALLS]weather[ARGS]["Paris"]',
+        '[TOOL_CALLS]weather[ARGS] "Paris" {}',
+        '[TOOL_CALLS]weather [ARGS]{}',
+        '[TOOL_CALLS]weather[ARGUMENTS]{}',
+        '[TOOL_CALLS]weather[CALL_ID]a b[ARGS]{}',
+        '[TOOL_CALLS]weather[CALL_ID]a[CALL_ID]b[ARGS]{}',
+        '[TOOL_CALLS][ARGS]{}',
+        '[TOOL_CALLS]weather',
+        '[TOOL_CALLS]',
+        `[TOOL_CALLS]${'x'.repeat(129)}[ARGS]{}`,
+      ],
+    },
     'llama3-json': {
       called: '<|python_tag|>{"name": "weather", "parameters": {"city": "Paris", "days": 3}}',
       broken: [
@@ -230,6 +247,7 @@ describe('tool calls', () => {
       const ends: Record<ToolCallFormat, string> = {
         hermes: '{"city": "Paris", "days": 3}}</tool_call>',
         mistral: '{"city": "Paris", "days": 3}}]',
+        'mistral-args': '{"city": "Paris", "days": 3}',
         'llama3-json': '{"city": "Paris", "days": 3}}',
         functiongemma: 'city:<escape>Paris<escape>,days:3}<end_function_call>',
       }
@@ -266,6 +284,46 @@ describe('tool calls', () => {
     ])
   })
 
+  it('reads several calls of the newer Mistral form, with ids and text around them', () => {
+    const text =
+      'a [TOOL_CALLS]f[ARGS]{"x": "[TOOL_CALLS]}"}\n[TOOL_CALLS]my.tool-2[CALL_ID]a1B2[ARGS] {}b' +
+      '[TOOL_CALLS]f[ARGS]{"x": {"y": []}} c'
+    const parts = [
+      { kind: 'text', text: 'a ' },
+      { kind: 'call', call: { name: 'f', arguments: '{"x":"[TOOL_CALLS]}"}' } },
+      { kind: 'text', text: '\n' },
+      { kind: 'call', call: { name: 'my.tool-2', arguments: '{}' } },
+      { kind: 'text', text: 'b' },
+      { kind: 'call', call: { name: 'f', arguments: '{"x":{"y":[]}}' } },
+      { kind: 'text', text: ' c' },
+    ]
+
+    for (let at = 0; at < text.length; at += 1) {
+      const pieces = [text.slice(0, at), text.slice(at)]
+      expect(parse('mistral-args', pieces)).to.deep.equal(parts)
+    }
+  })
+
+  it('finds the call behind what only began as one', () => {
+    const call = { kind: 'call', call: { name: 'f', arguments: '{}' } }
+    const text = '[TOOL_CALLS]no call [TOOL_CALLS]f[ARGS]{}'
+
+    expect(parse('mistral-args', Array.from(text))).to.deep.equal([
+      { kind: 'text', text: '[TOOL_CALLS]no call ' },
+      call,
+    ])
+  })
+
+  it('understands either Mistral form, whichever the model is known for', () => {
+    const call = { kind: 'call', call: { name: 'f', arguments: '{}' } }
+
+    for (const format of ['mistral', 'mistral-args'] as const) {
+      for (const body of ['[{"name":"f","arguments":{}}]', 'f[ARGS]{}']) {
+        expect(parse(format, [`[TOOL_CALLS]${body}`])).to.deep.equal([call])
+      }
+    }
+  })
+
   it('takes a call at the end whose mark is missing', () => {
     expect(parse('hermes', [`<tool_call>${json}`])).to.deep.equal([{ kind: 'call', call: paris }])
   })
@@ -273,6 +331,7 @@ describe('tool calls', () => {
   it('tells the format from the chat template', () => {
     expect(detectToolCallFormat('... <tool_call> ...')).to.equal('hermes')
     expect(detectToolCallFormat('... [TOOL_CALLS] ...')).to.equal('mistral')
+    expect(detectToolCallFormat('... [TOOL_CALLS] + name + [ARGS]')).to.equal('mistral-args')
     expect(detectToolCallFormat('... <start_function_call> ...')).to.equal('functiongemma')
     expect(detectToolCallFormat('... <|python_tag|> ...')).to.equal('llama3-json')
     expect(detectToolCallFormat('plain')).to.equal(undefined)

@@ -1,14 +1,19 @@
+/** Finds where a call ends while its text is still coming. */
+export interface CallExtent {
+  /** `text` is what was given before, and more. Answers the index after the end, once it is there. */
+  endIn(text: string): number | undefined
+}
+
 /**
  * Finds where a JSON object or array ends while its text is still coming: after the bracket that
  * closes the first one. Only brackets outside strings count; whether they match is for the parser.
  */
-export class JsonExtent {
+export class JsonExtent implements CallExtent {
   #depth = 0
   #isInString = false
   #isEscaped = false
   #seen = 0
 
-  /** `text` is what was given before, and more. Answers the index after the end, once it is there. */
   endIn(text: string): number | undefined {
     while (this.#seen < text.length) {
       const character = text.charAt(this.#seen)

@@ -1,5 +1,5 @@
 import type { ToolCall } from './generate-request.ts'
-import { JsonExtent } from './json-extent.ts'
+import type { CallExtent } from './json-extent.ts'
 import { sharedEnd } from './stop-filter.ts'
 import type { ToolCallSyntax } from './tool-call-format.ts'
 
@@ -7,10 +7,10 @@ export type ParsedPart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'call'; readonly call: ToolCall }
 
-/** What is being read. `body` is what came of a call so far. */
+/** What is being read. A call without an extent ends at a mark. */
 type State =
   | { readonly kind: 'text' }
-  | { readonly kind: 'call'; readonly opened: string; readonly extent: JsonExtent }
+  | { readonly kind: 'call'; readonly opened: string; readonly extent: CallExtent | undefined }
 
 const PYTHON_TAG = '<|python_tag|>'
 
@@ -97,25 +97,29 @@ export class ToolCallParser {
   }
 
   #stepInCall({ opened, extent }: State & { kind: 'call' }, parts: ParsedPart[]): boolean {
-    const { close } = this.#syntax
-    const end = close === undefined ? extent.endIn(this.#pending) : this.#indexOfClose(close)
+    const mark = this.#closingMark
+    const end = extent === undefined ? this.#indexOf(mark) : extent.endIn(this.#pending)
     if (end === undefined) return false
     const body = this.#pending.slice(0, end)
-    const after = end + (close?.length ?? 0)
-    const rest = this.#pending.slice(after)
+    this.#pending = this.#pending.slice(end + mark.length)
     this.#state = { kind: 'text' }
-    this.#pending = rest
-    this.#finishCall(opened, body, close ?? '', parts)
+    this.#finishCall(opened, body, mark, parts)
     return true
   }
 
-  #indexOfClose(close: string): number | undefined {
-    const at = this.#pending.indexOf(close)
+  get #closingMark(): string {
+    const { close } = this.#syntax
+    return typeof close === 'string' ? close : ''
+  }
+
+  #indexOf(mark: string): number | undefined {
+    const at = this.#pending.indexOf(mark)
     return at < 0 ? undefined : at
   }
 
   #beginCall(opened: string, rest: string): void {
-    this.#state = { kind: 'call', opened, extent: new JsonExtent() }
+    const { close } = this.#syntax
+    this.#state = { kind: 'call', opened, extent: typeof close === 'string' ? undefined : close() }
     this.#pending = rest
   }
 
