@@ -4,6 +4,7 @@ import { BatchQueue } from '../batching/batch-queue.ts'
 import type { QueuedWork } from '../batching/batch-queue.ts'
 import type { ServiceError } from '../../lib/errors.ts'
 import { WorkerEndedError } from '../runtime/model-worker.ts'
+import type { ModelInfo } from './model-info.ts'
 import type { ModelSpec } from './model-spec.ts'
 import type { PlacedModel } from './placement-policy.ts'
 
@@ -71,7 +72,7 @@ export class FleetModel {
   isQuiescing = false
   lastLoad: LoadRecord | undefined
   /** What the model said about itself when it was loaded. */
-  info: unknown
+  info: ModelInfo | undefined
   #failure: Failure | undefined
   #failureCount = 0
   #backlogSinceMs: number | undefined

@@ -19,6 +19,7 @@ import { BatchDispatcher } from './batch-dispatcher.ts'
 import type { BatchObserver } from './batch-dispatcher.ts'
 import { FleetModel } from './fleet-model.ts'
 import type { FleetWork, LoadRecord } from './fleet-model.ts'
+import type { ModelInfo } from './model-info.ts'
 import { ModelLoader } from './model-loader.ts'
 import type { LoadObserver } from './model-loader.ts'
 import type { ModelSpec } from './model-spec.ts'
@@ -66,7 +67,7 @@ export interface FleetItem {
 export interface LoadedModel {
   readonly spec: ModelSpec
   readonly workers: number
-  readonly info: unknown
+  readonly info: ModelInfo | undefined
 }
 
 export class ModelFleet implements AsyncDisposable {

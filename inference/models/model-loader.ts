@@ -8,6 +8,7 @@ import type { BatchLimits } from '../batching/batch-queue.ts'
 import { WorkerEndedError } from '../runtime/model-worker.ts'
 import type { ModelWorker } from '../runtime/model-worker.ts'
 import type { FleetModel, Replica } from './fleet-model.ts'
+import type { ModelInfo } from './model-info.ts'
 import type { ModelSpec } from './model-spec.ts'
 import { decidePlacement, decideReplica, memoryBytesOf } from './placement-policy.ts'
 import type { MemoryLimits, Placement, PlacementQuestion } from './placement-policy.ts'
@@ -119,7 +120,9 @@ export class ModelLoader {
     model.replicas.set(worker, replica)
     const startMs = clock.monotonicMs()
     try {
-      model.info = await this.#workerAt(worker).load(model.id, model.spec)
+      const info = await this.#workerAt(worker).load<ModelInfo>(model.id, model.spec)
+      if (model.info === undefined) this.#logWarnings(model.spec, info)
+      model.info = info
       const durationMs = clock.monotonicMs() - startMs
       replica.state = 'ready'
       model.lastUsedMs = this.#options.clock.monotonicMs()
@@ -131,6 +134,12 @@ export class ModelLoader {
       this.#onLoadFailed(model, error)
     }
     onChange()
+  }
+
+  /** At its first load alone, not in every worker and after every eviction. */
+  #logWarnings({ name }: ModelSpec, { tokenizerWarnings: warnings }: ModelInfo): void {
+    if (warnings.length === 0) return
+    this.#options.log.warn('tokenizer may differ from the reference', { model: name, warnings })
   }
 
   #onLoadFailed(model: FleetModel, error: unknown): void {

@@ -123,7 +123,7 @@ export class InferenceService {
         model: spec.name,
         kind: spec.kind,
         workers,
-        ...dimensionOf(info),
+        ...(info?.dimension === undefined ? {} : { dimension: info.dimension }),
       })),
       preload,
       skipped: this.#catalog.skipped,
@@ -139,9 +139,4 @@ export class InferenceService {
       state: specs.every((spec) => this.#fleet.isLoaded(spec)) ? 'loaded' : 'loading',
     }
   }
-}
-
-function dimensionOf(info: unknown): { readonly dimension?: number } {
-  if (typeof info !== 'object' || info === null || !('dimension' in info)) return {}
-  return typeof info.dimension === 'number' ? { dimension: info.dimension } : {}
 }

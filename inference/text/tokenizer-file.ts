@@ -8,9 +8,9 @@ import type { JsonRecord } from './json-record.ts'
 import { checkComponents } from './tokenizer-components.ts'
 import type { ComponentStage } from './tokenizer-components.ts'
 
-/** The largest tokenizer.json in wide use has 34 MB. */
-export const TOKENIZER_JSON_CHARS_MAX = 96 * 1024 * 1024
-const TOKENIZER_CONFIG_CHARS_MAX = 8 * 1024 * 1024
+/** The largest tokenizer.json in wide use has 34 MB. A text has at most as many characters as bytes. */
+export const TOKENIZER_JSON_BYTES_MAX = 64 * 1024 * 1024
+export const TOKENIZER_CONFIG_BYTES_MAX = 8 * 1024 * 1024
 const VOCABULARY_IDS_MAX = 2_000_000
 const ADDED_TOKENS_MAX = 32_768
 const TOKEN_CHARS_MAX = 4096
@@ -44,11 +44,11 @@ export interface TokenizerTexts {
 }
 
 export function parseTokenizerFile(texts: TokenizerTexts): TokenizerFile {
-  const file = parseRecord('tokenizer.json', texts.tokenizerJson, TOKENIZER_JSON_CHARS_MAX)
+  const file = parseRecord('tokenizer.json', texts.tokenizerJson, TOKENIZER_JSON_BYTES_MAX)
   const config =
     texts.tokenizerConfig === undefined
       ? {}
-      : parseRecord('tokenizer_config.json', texts.tokenizerConfig, TOKENIZER_CONFIG_CHARS_MAX)
+      : parseRecord('tokenizer_config.json', texts.tokenizerConfig, TOKENIZER_CONFIG_BYTES_MAX)
   const model = file['model']
   if (!isJsonRecord(model)) throw refusal('"model" must be an object')
   const modelType = modelTypeOf(model)

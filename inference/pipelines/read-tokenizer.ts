@@ -1,0 +1,35 @@
+// The tokenizer of a model directory. Its files come from strangers: their sizes are looked at before
+// they are read.
+
+import { readFile, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { ServiceError } from '../../lib/errors.ts'
+import { TOKENIZER_CONFIG_BYTES_MAX, TOKENIZER_JSON_BYTES_MAX } from '../text/tokenizer-file.ts'
+import { openTokenizer } from '../text/tokenizer-handle.ts'
+import type { TokenizerHandle } from '../text/tokenizer-handle.ts'
+
+export async function readTokenizer(directory: string): Promise<TokenizerHandle> {
+  const tokenizerJson = await readBounded(directory, 'tokenizer.json', TOKENIZER_JSON_BYTES_MAX)
+  if (tokenizerJson === undefined) throw refuse('tokenizer.json is missing')
+  const configFile = 'tokenizer_config.json'
+  const tokenizerConfig = await readBounded(directory, configFile, TOKENIZER_CONFIG_BYTES_MAX)
+  return openTokenizer({ tokenizerJson, tokenizerConfig })
+}
+
+/** Undefined: there is no such file. */
+async function readBounded(
+  directory: string,
+  name: string,
+  bytesMax: number,
+): Promise<string | undefined> {
+  const file = path.join(directory, name)
+  const found = await stat(file).catch(() => undefined)
+  if (found === undefined) return undefined
+  if (!found.isFile()) throw refuse(`${name} is not a file`)
+  if (found.size > bytesMax) throw refuse(`${name} is larger than ${bytesMax} bytes`)
+  return readFile(file, 'utf8')
+}
+
+function refuse(problem: string): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', problem)
+}
