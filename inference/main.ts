@@ -14,6 +14,7 @@ import { startApiServer } from './api/server.ts'
 import { RequestGate } from './batching/request-gate.ts'
 import { WORKER_MEMORY_BYTES_MIN } from './config.ts'
 import type { InferenceConfig } from './config.ts'
+import type { NetworkView } from './media/host-policy.ts'
 import { MediaReader } from './media/media-reader.ts'
 import { MEDIA_LIMITS_DEFAULT } from './media/media-limits.ts'
 import { scanModels } from './models/model-catalog.ts'
@@ -45,11 +46,19 @@ export interface RunningInference extends AsyncDisposable {
   close(): Promise<void>
 }
 
-export function startInference(config: InferenceConfig): Promise<RunningInference> {
-  return Lifecycle.build((life) => buildInference(config, life))
+/** `world` is for tests, whose images come from this machine. */
+export function startInference(
+  config: InferenceConfig,
+  world: { readonly network?: NetworkView } = {},
+): Promise<RunningInference> {
+  return Lifecycle.build((life) => buildInference(config, world, life))
 }
 
-async function buildInference(config: InferenceConfig, life: Lifecycle): Promise<RunningInference> {
+async function buildInference(
+  config: InferenceConfig,
+  world: { readonly network?: NetworkView },
+  life: Lifecycle,
+): Promise<RunningInference> {
   const clock = systemClock
   const log = openServerLog(config.logLevel)
   const metrics = new InferenceMetrics()
@@ -76,7 +85,7 @@ async function buildInference(config: InferenceConfig, life: Lifecycle): Promise
     fleet,
     version: versionInfo(config),
     preloaded: preload(config, { catalog, fleet, log }),
-    embed: new EmbedService(parts, new MediaReader({ limits, clock }), thread),
+    embed: new EmbedService(parts, new MediaReader({ limits, clock, ...world }), thread),
     chunk: new ChunkService(parts, thread, log),
     rerank: new RerankService(parts),
     generate: new GenerateService(parts),

@@ -28,7 +28,9 @@ export async function parseMaxTokens({ files, config }: ModelDirectory): Promise
   const said = sentence.count('max_seq_length', TOKENS_MAX)
   if (said !== undefined) return said
   const positions =
-    config.count('max_position_embeddings', TOKENS_MAX) ?? config.count('n_positions', TOKENS_MAX)
+    config.count('max_position_embeddings', TOKENS_MAX) ??
+    config.count('n_positions', TOKENS_MAX) ??
+    config.object('text_config').count('max_position_embeddings', TOKENS_MAX)
   if (positions !== undefined) {
     const isOffset = OFFSET_POSITION_TYPES.has(config.text('model_type') ?? '')
     return isOffset ? positions - ((config.number('pad_token_id') ?? 1) + 1) : positions

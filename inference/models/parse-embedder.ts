@@ -9,7 +9,7 @@ const TEXT_STEMS = ['text_model', 'model', 'encoder']
 
 export async function parseEmbedder(directory: ModelDirectory): Promise<readonly EmbedderSpec[]> {
   const { files } = directory
-  const pooling = await parsePooling(directory)
+  const said = await parsePooling(directory)
   const maxTokens = await parseMaxTokens(directory)
   const sentence = await files.config('config_sentence_transformers.json')
   const prompts = sentence.textByName('prompts')
@@ -19,6 +19,7 @@ export async function parseEmbedder(directory: ModelDirectory): Promise<readonly
   }
   const specs = graphsOf(files, TEXT_STEMS).map(async ({ variant, file }) => {
     const image = await parseImage(directory, variant)
+    const pooling = said ?? (image === undefined ? 'mean' : TOWER_POOLING)
     const projection = files.graphLike(['text_projection'], variant)
     const graphFiles = [file, projection, image?.graphFile, image?.projectionFile]
     return {
@@ -54,8 +55,11 @@ const POOLING_BY_FLAG: readonly (readonly [string, Pooling])[] = [
   ['pooling_mode_mean_tokens', 'mean'],
 ]
 
-async function parsePooling({ files }: ModelDirectory): Promise<Pooling> {
-  if (!files.has('1_Pooling/config.json')) return 'mean'
+/** Models of the CLIP family look at the end token, which stands for the whole text. */
+const TOWER_POOLING: Pooling = 'last-token'
+
+async function parsePooling({ files }: ModelDirectory): Promise<Pooling | undefined> {
+  if (!files.has('1_Pooling/config.json')) return undefined
   const config = await files.config('1_Pooling/config.json')
   const chosen = POOLING_BY_FLAG.find(([flag]) => config.flag(flag) === true)
   if (chosen !== undefined) return chosen[1]

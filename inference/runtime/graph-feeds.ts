@@ -13,17 +13,44 @@ export interface PaddingRule {
   readonly paddingSide: 'left' | 'right'
 }
 
+/** What a graph was exported for, if not for any: how many rows of how many tokens. */
+export interface FixedShape {
+  readonly rows: number | undefined
+  readonly tokens: number | undefined
+}
+
+export function fixedShapeOf(inputs: readonly GraphSlot[]): FixedShape {
+  const ids = inputs.find(({ name }) => name === 'input_ids')
+  return { rows: ids?.dims[0], tokens: ids?.dims[1] }
+}
+
+/** How many tokens a text may have: what its model takes, and what the graph is fixed to. */
+export function tokensMaxOf(inputs: readonly GraphSlot[], modelTokensMax: number): number {
+  return Math.min(modelTokensMax, fixedShapeOf(inputs).tokens ?? modelTokensMax)
+}
+
+/** How many tokens each row of a batch has, padding included. */
+export function rowWidth(
+  inputs: readonly GraphSlot[],
+  encodings: readonly TokenEncoding[],
+): number {
+  const longest = Math.max(1, ...encodings.map(({ ids }) => ids.length))
+  const { tokens = longest } = fixedShapeOf(inputs)
+  if (longest <= tokens) return tokens
+  throw new ServiceError('INFERENCE_FAILED', `the graph takes ${tokens} tokens, not ${longest}`)
+}
+
 /**
- * One row for each encoding, padded to the longest. Feeds those of `input_ids`, `attention_mask`,
- * `token_type_ids` and `position_ids` that the graph declares, and an empty past where it declares
- * one; other inputs are the caller's.
+ * One row for each encoding, padded to the longest, or to the length that the graph is fixed to.
+ * Feeds those of `input_ids`, `attention_mask`, `token_type_ids` and `position_ids` that the graph
+ * declares, and an empty past where it declares one; other inputs are the caller's.
  */
 export function buildTokenFeeds(
   inputs: readonly GraphSlot[],
   encodings: readonly TokenEncoding[],
   padding: PaddingRule,
 ): Record<string, GraphTensor> {
-  const width = Math.max(1, ...encodings.map(({ ids }) => ids.length))
+  const width = rowWidth(inputs, encodings)
   const feeds: Record<string, GraphTensor> = {}
   for (const slot of inputs) {
     if (slot.name.startsWith(PAST_PREFIX)) feeds[slot.name] = emptyPast(slot, encodings.length)
@@ -39,6 +66,13 @@ export function buildTokenFeeds(
     feeds[slot.name] = integerTensor(slot, [encodings.length, width], values)
   }
   return feeds
+}
+
+/** Inputs of a graph that `buildTokenFeeds` does not feed. */
+export function unfedInputs(inputs: readonly GraphSlot[]): string[] {
+  return inputs
+    .map(({ name }) => name)
+    .filter((name) => !SOURCE_BY_INPUT.has(name) && !name.startsWith(PAST_PREFIX))
 }
 
 const PAST_PREFIX = 'past_key_values.'

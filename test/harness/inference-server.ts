@@ -7,6 +7,7 @@ import { parseInferenceConfig } from '../../inference/config.ts'
 import type { InferenceConfig } from '../../inference/config.ts'
 import { startInference } from '../../inference/main.ts'
 import type { RunningInference } from '../../inference/main.ts'
+import type { NetworkView } from '../../inference/media/host-policy.ts'
 
 export class InferenceAnswer {
   readonly status: number
@@ -37,12 +38,14 @@ export class InferenceServer implements AsyncDisposable {
   static async start(
     write: (modelsDir: string) => Promise<unknown> = async () => undefined,
     config: Partial<InferenceConfig> = {},
+    network?: NetworkView,
   ): Promise<InferenceServer> {
     const modelsDir = await mkdtemp(path.join(tmpdir(), 'quarry-models-'))
     await mkdir(modelsDir, { recursive: true })
     await write(modelsDir)
     const flags = { port: '0', healthPort: '0', modelsDir, logLevel: 'error' }
-    const running = await startInference({ ...parseInferenceConfig({}, flags), ...config })
+    const whole = { ...parseInferenceConfig({}, flags), ...config }
+    const running = await startInference(whole, network === undefined ? {} : { network })
     return new InferenceServer(running, modelsDir)
   }
 

@@ -18,6 +18,7 @@ import {
   tokenClassifierGraph,
 } from './model-graphs.ts'
 import type { CrossEncoderShape, EmbedderShape } from './model-graphs.ts'
+import { imageTowerGraph, projectionGraph, textTowerGraph } from './tower-graphs.ts'
 
 /** A file's content: bytes as they are, text as it is, anything else as JSON. */
 export type ModelFile = Uint8Array | string | object
@@ -104,6 +105,53 @@ export function writeTinyEmbedder(
     '1_Pooling/config.json': { word_embedding_dimension: 4, [POOLING_KEY[pooling]]: true },
     [file]: embedderGraph(options),
   })
+}
+
+/** Images become 8 × 8 pixels; the means and deviations are three different ones. */
+export const TINY_IMAGE_CONFIG = {
+  do_resize: true,
+  size: { shortest_edge: 8 },
+  resample: 3,
+  do_center_crop: true,
+  crop_size: { height: 8, width: 8 },
+  do_rescale: true,
+  do_normalize: true,
+  image_mean: [0.5, 0.25, 0.125],
+  image_std: [0.5, 0.25, 0.5],
+}
+
+/** Of four numbers [a, b, c, d], [d, c, b, a]. */
+const TEXT_PROJECTION = [
+  [0, 0, 0, 1],
+  [0, 0, 1, 0],
+  [0, 1, 0, 0],
+  [1, 0, 0, 0],
+]
+/** Of three numbers [r, g, b], [r, g, b, r + g + b]. */
+const IMAGE_PROJECTION = [
+  [1, 0, 0, 1],
+  [0, 1, 0, 1],
+  [0, 0, 1, 1],
+]
+
+/** A model of texts and images; `more` replaces files, and takes away those that are undefined. */
+export function writeTinyTowers(
+  directory: string,
+  more: Readonly<Record<string, ModelFile | undefined>> = {},
+): Promise<string> {
+  const files: Readonly<Record<string, ModelFile | undefined>> = {
+    ...tinyFiles({ model_type: 'clip' }),
+    'preprocessor_config.json': TINY_IMAGE_CONFIG,
+    'text_model.onnx': textTowerGraph(),
+    'visual_model.onnx': imageTowerGraph(),
+    'text_projection.onnx': projectionGraph(TEXT_PROJECTION),
+    'visual_projection.onnx': projectionGraph(IMAGE_PROJECTION),
+    ...more,
+  }
+  const present = Object.entries(files).filter(
+    (entry): entry is [string, ModelFile] => entry[1] !== undefined,
+  )
+  return writeModelDirectory(directory, Object.fromEntries(present))
 }
 
 export function writeTinyReranker(

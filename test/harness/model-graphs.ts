@@ -14,12 +14,21 @@ import type { GraphNode, Initializer, ValueInfo } from '../../bench/inference/on
 export const VOCABULARY_SIZE = 18
 export const HIDDEN_SIZE = 4
 
-const IDS_AND_MASK = [
-  valueInfo('input_ids', 'int64', ['b', 's']),
-  valueInfo('attention_mask', 'int64', ['b', 's']),
-]
+type Size = number | string
 
-export interface EmbedderShape {
+/** A number fixes how many rows a graph takes, or how many tokens each has. */
+export interface FixedSizes {
+  readonly batch?: Size
+  readonly length?: Size
+}
+
+function idsAndMask(batch: Size = 'b', length: Size = 's'): ValueInfo[] {
+  return ['input_ids', 'attention_mask'].map((name) => valueInfo(name, 'int64', [batch, length]))
+}
+
+export const IDS_AND_MASK = idsAndMask()
+
+export interface EmbedderShape extends FixedSizes {
   /** Beside input_ids, which every embedder takes. */
   readonly inputs?: readonly ('attention_mask' | 'token_type_ids' | 'position_ids')[]
   readonly integers?: 'int64' | 'int32'
@@ -28,18 +37,19 @@ export interface EmbedderShape {
   /** What the table's rows are multiplied with: two models that answer differently, or zeros. */
   readonly scale?: number
   readonly vocabulary?: number
-  /** Fixes the first dimension of every input, as a careless export does. */
-  readonly batch?: number | string
   /** Products of two matrices of 1000 rows that a run computes beside its answer: tens of ms each. */
   readonly products?: number
 }
 
 /** hidden(v) = [v, 1, -v, v*v/4] for each token id v, times `scale`. */
 export function embedderGraph(shape: EmbedderShape = {}): Uint8Array {
-  const { inputs, integers, output, floats, batch, products } = { ...PLAIN_EMBEDDER, ...shape }
+  const { inputs, integers, output, floats, batch, length, products } = {
+    ...PLAIN_EMBEDDER,
+    ...shape,
+  }
   const isPooled = output === 'sentence_embedding'
   const { nodes, answer } = withIdleWork(isPooled ? POOLED_STATES : TOKEN_STATES, products)
-  const dims = isPooled ? [batch, HIDDEN_SIZE] : [batch, 's', HIDDEN_SIZE]
+  const dims = isPooled ? [batch, HIDDEN_SIZE] : [batch, length, HIDDEN_SIZE]
   return writeOnnxModel({
     nodes: [...nodes, node('Cast', [answer], [output], { to: ONNX_TYPE[floats] })],
     initializers: [
@@ -47,7 +57,7 @@ export function embedderGraph(shape: EmbedderShape = {}): Uint8Array {
       float32('zero', [], [0]),
       stateTable({ ...PLAIN_EMBEDDER, ...shape }),
     ],
-    inputs: ['input_ids', ...inputs].map((name) => valueInfo(name, integers, [batch, 's'])),
+    inputs: ['input_ids', ...inputs].map((name) => valueInfo(name, integers, [batch, length])),
     outputs: [valueInfo(output, floats, dims)],
   })
 }
@@ -60,6 +70,7 @@ const PLAIN_EMBEDDER: Required<EmbedderShape> = {
   scale: 1,
   vocabulary: VOCABULARY_SIZE,
   batch: 'b',
+  length: 's',
   products: 0,
 }
 
@@ -81,7 +92,8 @@ const POOLED_STATES: Part = {
   answer: 'largest',
 }
 
-function stateTable({ vocabulary, scale }: Required<EmbedderShape>): Initializer {
+/** The rows of hidden(v), under the name `table`. */
+export function stateTable({ vocabulary, scale } = PLAIN_EMBEDDER): Initializer {
   const rows = Array.from({ length: vocabulary }, (_, v) => [v, 1, -v, (v * v) / 4])
   const values = rows.flat().map((x) => x * scale)
   return float32('table', [vocabulary, HIDDEN_SIZE], values)
@@ -107,7 +119,8 @@ function withIdleWork(part: Part, products: number): Part {
 }
 
 /** logit = sum(ids * types * mask) / 10 - 1; with two labels the other logit is 0. */
-export function crossEncoderGraph({ labels = 1, constant }: CrossEncoderShape = {}): Uint8Array {
+export function crossEncoderGraph(shape: CrossEncoderShape = {}): Uint8Array {
+  const { labels = 1, constant, length = 's' } = shape
   const nodes = [
     node('Mul', ['input_ids', 'token_type_ids'], ['typed']),
     node('Mul', ['typed', 'attention_mask'], ['masked']),
@@ -130,7 +143,7 @@ export function crossEncoderGraph({ labels = 1, constant }: CrossEncoderShape = 
       float32('offset', [], [constant === undefined ? 1 : -constant]),
       float32('zero', [], [0]),
     ],
-    inputs: [...IDS_AND_MASK, valueInfo('token_type_ids', 'int64', ['b', 's'])],
+    inputs: [...idsAndMask('b', length), valueInfo('token_type_ids', 'int64', ['b', length])],
     outputs: [valueInfo('logits', 'float32', ['b', labels])],
   })
 }
@@ -139,6 +152,8 @@ export interface CrossEncoderShape {
   readonly labels?: 1 | 2
   /** A graph that answers this logit for everything: tells which file was loaded. */
   readonly constant?: number
+  /** Fixes the number of tokens. */
+  readonly length?: number
 }
 
 /**
@@ -148,14 +163,15 @@ export interface CrossEncoderShape {
 export function tokenClassifierGraph(
   labelCount: number,
   labelOf: Readonly<Record<number, number>>,
+  { batch = 'b', length = 's' }: FixedSizes = {},
 ): Uint8Array {
   const table = new Float32Array(VOCABULARY_SIZE * labelCount)
   for (let v = 0; v < VOCABULARY_SIZE; v++) table[v * labelCount + (labelOf[v] ?? 0)] = 4
   return writeOnnxModel({
     nodes: [node('Gather', ['table', 'input_ids'], ['logits'], { axis: 0 })],
     initializers: [float32('table', [VOCABULARY_SIZE, labelCount], table)],
-    inputs: IDS_AND_MASK,
-    outputs: [valueInfo('logits', 'float32', ['b', 's', labelCount])],
+    inputs: idsAndMask(batch, length),
+    outputs: [valueInfo('logits', 'float32', [batch, length, labelCount])],
   })
 }
 
@@ -212,15 +228,15 @@ export function decoderGraph(vocabulary = VOCABULARY_SIZE): Uint8Array {
 }
 
 /** The encoder of the rewriter: last_hidden_state = ids as floats, [b, s, 1]. */
-export function encoderGraph(): Uint8Array {
+export function encoderGraph(length: Size = 's'): Uint8Array {
   return writeOnnxModel({
     nodes: [
       node('Cast', ['input_ids'], ['floats'], { to: ONNX_TYPE.float32 }),
       node('Unsqueeze', ['floats', 'axis2'], ['last_hidden_state']),
     ],
     initializers: [int64('axis2', [1], [2])],
-    inputs: IDS_AND_MASK,
-    outputs: [valueInfo('last_hidden_state', 'float32', ['b', 's', 1])],
+    inputs: idsAndMask('b', length),
+    outputs: [valueInfo('last_hidden_state', 'float32', ['b', length, 1])],
   })
 }
 
@@ -370,7 +386,7 @@ export const GLINER_WIDTH = 3
  * logits[b, start, k, c] = 4 - 8*|start - 2c| - 3*|(end - start) - (c mod 2)|, [b, W, 3, C], where C
  * is how often the entity token stands in the prompt.
  */
-export function glinerSpanGraph(): Uint8Array {
+export function glinerSpanGraph({ batch = 'b', length = 's' }: FixedSizes = {}): Uint8Array {
   return writeOnnxModel({
     nodes: [
       node('Equal', ['input_ids', 'entity'], ['is_entity']),
@@ -413,8 +429,8 @@ export function glinerSpanGraph(): Uint8Array {
       float32('f8', [], [8]),
     ],
     inputs: [
-      ...IDS_AND_MASK,
-      valueInfo('words_mask', 'int64', ['b', 's']),
+      ...idsAndMask(batch, length),
+      valueInfo('words_mask', 'int64', [batch, length]),
       valueInfo('text_lengths', 'int64', ['b', 1]),
       valueInfo('span_idx', 'int64', ['b', 'n', 2]),
       valueInfo('span_mask', 'bool', ['b', 'n']),

@@ -21,6 +21,7 @@ import {
   writeTinyNer,
   writeTinyReranker,
   writeTinyRewriter,
+  writeTinyTowers,
 } from '../harness/model-directories.ts'
 
 describe('the catalog of models', () => {
@@ -141,6 +142,22 @@ describe('the catalog of models', () => {
     expect((await find('embedder', 'm')).text.pooling).to.equal('last-token')
   })
 
+  it('takes the end token for the text where there is a tower of images', async () => {
+    await writeTinyTowers(at('embedders/m'))
+    await writeModelDirectory(at('embedders/m'), {
+      'config.json': { model_type: 'clip', text_config: { max_position_embeddings: 77 } },
+    })
+
+    const spec = await find('embedder', 'm')
+
+    expect([spec.text.pooling, spec.maxTokens]).to.deep.equal(['last-token', 77])
+    expect(spec.text.projectionFile).to.equal('text_projection.onnx')
+    expect(spec.image).to.deep.include({
+      graphFile: 'visual_model.onnx',
+      projectionFile: 'visual_projection.onnx',
+    })
+  })
+
   it('leaves out the positions that roberta models do not use', async () => {
     await writeTinyEmbedder(at('embedders/m'))
     await writeModelDirectory(at('embedders/m'), {
@@ -192,6 +209,11 @@ describe('the catalog of models', () => {
       'embedders/m',
       { 'tokenizer.json': {}, 'model.onnx': 'x', 'config.json': '{' },
       'config.json is not JSON',
+    ],
+    'a configuration that is too large': [
+      'embedders/m',
+      { 'tokenizer.json': {}, 'model.onnx': 'x', 'config.json': ' '.repeat(8 * 1024 * 1024 + 1) },
+      'config.json is larger than 8388608 bytes',
     ],
     'a configuration of the wrong type': [
       'embedders/m',

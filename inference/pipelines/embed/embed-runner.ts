@@ -3,18 +3,18 @@
 
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import { ImagePreprocessor } from '../../media/image-preprocessor.ts'
-import type { ImageTensor } from '../../media/image-preprocessor.ts'
-import { MEDIA_LIMITS_DEFAULT } from '../../media/media-limits.ts'
 import type { EmbedderSpec } from '../../models/model-spec.ts'
-import { floatTensor, floatsOf } from '../../runtime/graph-feeds.ts'
+import { tokensMaxOf, unfedInputs } from '../../runtime/graph-feeds.ts'
 import type { GraphSession } from '../../runtime/graph-session.ts'
 import type { Encoding } from '../../text/encoding.ts'
 import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
 import { runRows } from '../row-outputs.ts'
 import type { RowOutput } from '../row-outputs.ts'
 import type { EmbedItem, EmbedResult } from './embed-item.ts'
+import { ImageTower } from './image-tower.ts'
 import { normalized, pool } from './pooling.ts'
+import { chooseOutput, project } from './tower-vectors.ts'
+import type { TowerSessions } from './tower-vectors.ts'
 
 type TextItem = Extract<EmbedItem, { readonly kind: 'text' }>
 type ImageItem = Extract<EmbedItem, { readonly kind: 'image' }>
@@ -27,33 +27,31 @@ export interface EmbedRunner extends ModelRunner<EmbedItem, EmbedResult> {
 /** Embeds once, so that a graph that cannot be run is found out at its load, and its size is known. */
 export async function openEmbedRunner(parts: RunnerParts<EmbedderSpec>): Promise<EmbedRunner> {
   const opened: GraphSession[] = []
-  const open = async (file: string | undefined): Promise<GraphSession | undefined> => {
-    if (file === undefined) return undefined
+  const open = async (file: string): Promise<GraphSession> => {
     const session = await parts.openSession(file)
     opened.push(session)
     return session
   }
+  const openNamed = (file: string | undefined): Promise<GraphSession> | undefined =>
+    file === undefined ? undefined : open(file)
   try {
     const { text, image } = parts.spec
-    const sessions = {
-      text: must(await open(text.graphFile), 'the session of a named graph'),
-      textProjection: await open(text.projectionFile),
-      image: await open(image?.graphFile),
-      imageProjection: await open(image?.projectionFile),
+    const texts = {
+      graph: await open(text.graphFile),
+      projection: await openNamed(text.projectionFile),
     }
-    const towers = new EmbeddingTowers(parts, sessions)
+    const images =
+      image &&
+      new ImageTower(image.recipe, {
+        graph: await open(image.graphFile),
+        projection: await openNamed(image.projectionFile),
+      })
+    const towers = new EmbeddingTowers(parts, texts, images)
     return new SessionEmbedRunner(towers, await towers.probe())
   } catch (error) {
     for (const session of opened) await session.release()
     throw error
   }
-}
-
-interface TowerSessions {
-  readonly text: GraphSession
-  readonly textProjection: GraphSession | undefined
-  readonly image: GraphSession | undefined
-  readonly imageProjection: GraphSession | undefined
 }
 
 class SessionEmbedRunner implements EmbedRunner {
@@ -84,23 +82,33 @@ class SessionEmbedRunner implements EmbedRunner {
 
 class EmbeddingTowers {
   readonly #parts: RunnerParts<EmbedderSpec>
-  readonly #sessions: TowerSessions
+  readonly #text: TowerSessions
+  readonly #image: ImageTower | undefined
   readonly #textOutput: string
-  readonly #preprocessor = new ImagePreprocessor(MEDIA_LIMITS_DEFAULT)
+  readonly #tokensMax: number
 
-  constructor(parts: RunnerParts<EmbedderSpec>, sessions: TowerSessions) {
+  constructor(
+    parts: RunnerParts<EmbedderSpec>,
+    text: TowerSessions,
+    image: ImageTower | undefined,
+  ) {
+    checkTextInputs(text.graph)
     this.#parts = parts
-    this.#sessions = sessions
-    this.#textOutput = chooseOutput(sessions.text, parts.spec.image !== undefined)
+    this.#text = text
+    this.#image = image
+    this.#textOutput = chooseOutput(text.graph, image !== undefined)
+    this.#tokensMax = tokensMaxOf(text.graph.inputs, parts.spec.maxTokens)
   }
 
-  /** The size of a vector. */
+  /** The size of a vector, which texts and images must have in common. */
   async probe(): Promise<number> {
-    const [row] = await this.#textVectors(
-      [this.#parts.tokenizer.encode('a', { maxTokens: this.#parts.spec.maxTokens })],
-      NEVER,
-    )
-    return must(row, 'a row for a text').length
+    const encodings = [this.#parts.tokenizer.encode('a', { maxTokens: this.#tokensMax })]
+    const [row] = await this.#textVectors(encodings, NEVER)
+    const size = must(row, 'a row for a text').length
+    const imageSize = (await this.#image?.probe()) ?? size
+    if (imageSize === size) return size
+    const problem = `the vectors of texts have ${size} numbers, those of images ${imageSize}`
+    throw new ServiceError('UNAVAILABLE', `${problem}; a projection is missing or does not fit`)
   }
 
   async embedTexts(
@@ -108,11 +116,11 @@ class EmbeddingTowers {
     outcomes: Map<EmbedItem, Outcome>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { tokenizer, spec } = this.#parts
+    const maxTokens = this.#tokensMax
     const kept: { readonly item: TextItem; readonly encoding: Encoding }[] = []
     for (const item of items) {
-      const encoding = tokenizer.encode(item.text, { maxTokens: spec.maxTokens })
-      if (encoding.truncated && !item.truncate) outcomes.set(item, tooLong(spec.maxTokens))
+      const encoding = this.#parts.tokenizer.encode(item.text, { maxTokens })
+      if (encoding.truncated && !item.truncate) outcomes.set(item, tooLong(maxTokens))
       else kept.push({ item, encoding })
     }
     if (kept.length === 0) return
@@ -127,12 +135,9 @@ class EmbeddingTowers {
   }
 
   async embedImage({ bytes }: ImageItem): Promise<Outcome> {
-    const { image } = this.#parts.spec
-    const { image: session, imageProjection } = this.#sessions
-    if (image === undefined || session === undefined) return TEXT_ONLY
+    if (this.#image === undefined) return TEXT_ONLY
     try {
-      const pixels = await this.#preprocessor.preprocess(bytes, image.recipe)
-      return outcomeOf(await project(await imageVector(session, pixels), imageProjection), 0)
+      return outcomeOf(await this.#image.embed(bytes), 0)
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'INVALID_ARGUMENT') throw error
       return { kind: 'refused', code: 'INVALID_ARGUMENT', message: error.message }
@@ -140,27 +145,40 @@ class EmbeddingTowers {
   }
 
   async release(): Promise<void> {
-    for (const session of Object.values(this.#sessions)) await session?.release()
+    await this.#text.graph.release()
+    await this.#text.projection?.release()
+    await this.#image?.release()
   }
 
   async #textVectors(encodings: readonly Encoding[], signal: AbortSignal): Promise<Float32Array[]> {
     const { tokenizer, spec } = this.#parts
     const { padId, paddingSide } = tokenizer
     const rule = { padId, paddingSide, output: this.#textOutput }
-    const rows = await runRows(this.#sessions.text, encodings, rule, signal)
+    const rows = await runRows(this.#text.graph, encodings, rule, signal)
     const vectors = rows.map((row, index) => {
       const count = must(encodings[index], 'an encoding for each row').ids.length
       return vectorOf(row, count, spec)
     })
     const projected: Float32Array[] = []
     for (const vector of vectors) {
-      projected.push(await project(vector, this.#sessions.textProjection))
+      projected.push(await project(vector, this.#text.projection))
     }
     return projected
   }
 }
 
 const NEVER = new AbortController().signal
+
+/** Some exporters put both towers into one graph, which would run both for every text. */
+function checkTextInputs({ inputs }: GraphSession): void {
+  const unfed = unfedInputs(inputs)
+  if (unfed.length === 0) return
+  throw new ServiceError(
+    'UNAVAILABLE',
+    `the graph of texts takes ${unfed.join(', ')} beside tokens; ` +
+      'a model of text and images needs text_model.onnx and vision_model.onnx',
+  )
+}
 
 /** A graph that pools answers one state for each row, others one for each token. */
 function vectorOf(
@@ -174,36 +192,6 @@ function vectorOf(
     throw new ServiceError('INFERENCE_FAILED', `the graph answers ${dims.length + 1} dimensions`)
   }
   return pool({ states: values, size, first: leadingPadding, count }, text.pooling)
-}
-
-/** Outputs that are vectors come first; of a two-tower model also its pooled state. */
-function chooseOutput({ outputs }: GraphSession, hasTowers: boolean): string {
-  const pooled = hasTowers ? ['text_embeds', 'image_embeds', 'pooler_output'] : []
-  const order = ['sentence_embedding', ...pooled, 'last_hidden_state', 'token_embeddings']
-  const names = outputs.map(({ name }) => name)
-  return must(order.find((name) => names.includes(name)) ?? names[0], 'an output of the graph')
-}
-
-async function imageVector(session: GraphSession, pixels: ImageTensor): Promise<Float32Array> {
-  const slot = must(session.inputs[0], 'an input of the graph')
-  const dims = [1, 3, pixels.height, pixels.width]
-  const output = chooseOutput(session, true)
-  const answers = await session.run({ [slot.name]: floatTensor(slot, dims, pixels.data) }, [output])
-  const tensor = must(answers[output], output)
-  const values = floatsOf(tensor)
-  // A tower that does not pool puts its class token first.
-  return tensor.dims.length === 3 ? values.slice(0, tensor.dims[2]) : values
-}
-
-async function project(
-  vector: Float32Array,
-  projection: GraphSession | undefined,
-): Promise<Float32Array> {
-  const slot = projection?.inputs[0]
-  const output = projection?.outputs[0]?.name
-  if (projection === undefined || slot === undefined || output === undefined) return vector
-  const feeds = { [slot.name]: floatTensor(slot, [1, vector.length], vector) }
-  return floatsOf(must((await projection.run(feeds))[output], output))
 }
 
 function outcomeOf(vector: Float32Array, tokens: number): Outcome {

@@ -1,0 +1,73 @@
+import { must } from '../../../lib/assert.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { ImagePreprocessor } from '../../media/image-preprocessor.ts'
+import type { ImageTensor } from '../../media/image-preprocessor.ts'
+import { outputSize } from '../../media/image-recipe.ts'
+import type { ImageRecipe } from '../../media/image-recipe.ts'
+import { MEDIA_LIMITS_DEFAULT } from '../../media/media-limits.ts'
+import { floatTensor, floatsOf } from '../../runtime/graph-feeds.ts'
+import type { GraphSession, GraphSlot } from '../../runtime/graph-session.ts'
+import { chooseOutput, project } from './tower-vectors.ts'
+import type { TowerSessions } from './tower-vectors.ts'
+
+const CHANNELS = 3
+/** Images, channels, rows, columns. */
+const PIXEL_DIMENSIONS = 4
+
+/** From the bytes of an image to its vector, whose length is not 1 yet. */
+export class ImageTower {
+  readonly #recipe: ImageRecipe
+  readonly #sessions: TowerSessions
+  readonly #pixels: GraphSlot
+  readonly #output: string
+  readonly #preprocessor = new ImagePreprocessor(MEDIA_LIMITS_DEFAULT)
+
+  constructor(recipe: ImageRecipe, sessions: TowerSessions) {
+    this.#recipe = recipe
+    this.#sessions = sessions
+    this.#pixels = pixelInput(sessions.graph)
+    this.#output = chooseOutput(sessions.graph, true)
+  }
+
+  /** The size of a vector; undefined if only an image can tell how large its tensor is. */
+  async probe(): Promise<number | undefined> {
+    const size = outputSize(this.#recipe)
+    if (size === undefined) return undefined
+    const data = new Float32Array(CHANNELS * size.width * size.height)
+    return (await this.#vectorOf({ ...size, data })).length
+  }
+
+  /** INVALID_ARGUMENT for bytes that are no image within the limits. */
+  async embed(bytes: Uint8Array): Promise<Float32Array> {
+    return this.#vectorOf(await this.#preprocessor.preprocess(bytes, this.#recipe))
+  }
+
+  async release(): Promise<void> {
+    await this.#sessions.graph.release()
+    await this.#sessions.projection?.release()
+  }
+
+  async #vectorOf({ width, height, data }: ImageTensor): Promise<Float32Array> {
+    const { graph, projection } = this.#sessions
+    const pixels = floatTensor(this.#pixels, [1, CHANNELS, height, width], data)
+    const answers = await graph.run({ [this.#pixels.name]: pixels }, [this.#output])
+    const tensor = must(answers[this.#output], this.#output)
+    const values = floatsOf(tensor)
+    // A tower that does not pool puts its class token first.
+    return project(tensor.dims.length === 3 ? values.slice(0, tensor.dims[2]) : values, projection)
+  }
+}
+
+/** By its usual name, or as the only input that may be pixels; there must be no other. */
+function pixelInput({ inputs }: GraphSession): GraphSlot {
+  const named = inputs.find(({ name }) => name === 'pixel_values')
+  const pixels = named ?? inputs.find(({ dims }) => dims.length === PIXEL_DIMENSIONS)
+  const others = inputs.filter((slot) => slot !== pixels).map(({ name }) => name)
+  if (pixels !== undefined && others.length === 0) return pixels
+  throw new ServiceError(
+    'UNAVAILABLE',
+    pixels === undefined
+      ? 'the graph of images takes no pixel_values'
+      : `the graph of images takes ${others.join(', ')} beside pixels; export it without the texts`,
+  )
+}
