@@ -1,8 +1,9 @@
 import { must } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
-import { buildTokenFeeds, floatsOf } from '../runtime/graph-feeds.ts'
+import { buildTokenFeeds, fixedShapeOf, floatsOf, rowWidth } from '../runtime/graph-feeds.ts'
 import type { PaddingRule, TokenEncoding } from '../runtime/graph-feeds.ts'
 import type { GraphSession } from '../runtime/graph-session.ts'
+import { batchesForRuns } from './run-groups.ts'
 
 /** What a graph answered for one encoding: `values` of shape `dims`, padding included. */
 export interface RowOutput {
@@ -19,7 +20,8 @@ export interface RowRule extends PaddingRule {
 
 /**
  * Runs a graph of token ids over encodings and answers one row of an output for each, in order. A
- * graph with a batch size of its own is run as often as needed.
+ * graph with a batch size of its own is run as often as needed, and rows are padded to a length of
+ * its own, which no encoding may exceed.
  */
 export async function runRows(
   session: GraphSession,
@@ -28,39 +30,32 @@ export async function runRows(
   signal: AbortSignal,
 ): Promise<RowOutput[]> {
   const output = padding.output ?? outputName(session)
-  const batchSize = fixedBatchSize(session) ?? encodings.length
-  const rows: RowOutput[] = []
-  for (let from = 0; from < encodings.length; from += batchSize) {
+  const outputs: RowOutput[] = []
+  for (const { rows, filled } of batchesForRuns(encodings, fixedShapeOf(session.inputs))) {
     signal.throwIfAborted()
-    const batch = encodings.slice(from, from + batchSize)
-    const filler = batch.at(-1)
-    const full =
-      filler === undefined
-        ? batch
-        : [...batch, ...Array.from({ length: batchSize - batch.length }, () => filler)]
-    const feeds = buildTokenFeeds(session.inputs, full, padding)
+    const feeds = buildTokenFeeds(session.inputs, filled, padding)
     const answers = await session.run(feeds, [output])
     const { dims } = must(answers[output], output)
     const values = floatsOf(must(answers[output], output))
-    if (dims[0] !== full.length) {
+    if (dims[0] !== filled.length) {
       throw new ServiceError(
         'INFERENCE_FAILED',
-        `the graph answered ${dims[0]} rows of ${full.length}`,
+        `the graph answered ${dims[0]} rows of ${filled.length}`,
       )
     }
-    rows.push(...cutRows({ dims, values }, batch, padding))
+    const width = rowWidth(session.inputs, filled)
+    outputs.push(...cutRows({ dims, values }, rows, { ...padding, width }))
   }
-  return rows
+  return outputs
 }
 
 function cutRows(
   { dims, values }: { dims: readonly number[]; values: Float32Array },
-  batch: readonly TokenEncoding[],
-  { paddingSide }: PaddingRule,
+  rows: readonly TokenEncoding[],
+  { paddingSide, width }: PaddingRule & { readonly width: number },
 ): RowOutput[] {
-  const width = Math.max(...batch.map(({ ids }) => ids.length))
   const rowLength = values.length / (dims[0] ?? 1)
-  return batch.map(({ ids }, row) => ({
+  return rows.map(({ ids }, row) => ({
     dims: dims.slice(1),
     values: values.subarray(row * rowLength, (row + 1) * rowLength),
     leadingPadding: paddingSide === 'left' ? width - ids.length : 0,
@@ -70,9 +65,4 @@ function cutRows(
 export function outputName({ outputs }: GraphSession): string {
   const named = outputs.find(({ name }) => name === 'logits') ?? outputs[0]
   return must(named, 'output of the graph').name
-}
-
-/** Some exports are made for one batch size, mostly 1. */
-function fixedBatchSize({ inputs }: GraphSession): number | undefined {
-  return inputs.find(({ name }) => name === 'input_ids')?.dims[0]
 }

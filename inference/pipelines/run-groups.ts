@@ -1,3 +1,5 @@
+import type { FixedShape } from '../runtime/graph-feeds.ts'
+
 /** Tokens of one run at most, padding included: between two runs work can be aborted. */
 const TOKENS_PER_RUN_MAX = 1024
 
@@ -15,4 +17,28 @@ export function groupForRuns<Row>(
     else groups.push({ longest: lengthOf(row), rows: [row] })
   }
   return groups.map((group) => group.rows)
+}
+
+export interface RunBatch<Row> {
+  readonly rows: readonly Row[]
+  /** `rows`, and the last of them again until there are as many as the graph takes. */
+  readonly filled: readonly Row[]
+}
+
+/** What a graph is run with at once: as many rows as it is fixed to, and not too many long ones. */
+export function batchesForRuns<Row>(
+  rows: readonly Row[],
+  { rows: fixedRows, tokens }: FixedShape,
+): RunBatch<Row>[] {
+  const rowsMax =
+    tokens === undefined ? rows.length : Math.max(1, Math.floor(TOKENS_PER_RUN_MAX / tokens))
+  const size = fixedRows ?? rowsMax
+  const batches: RunBatch<Row>[] = []
+  for (let from = 0; from < rows.length; from += size) {
+    const some = rows.slice(from, from + size)
+    const missing = fixedRows === undefined ? 0 : fixedRows - some.length
+    const fillers = Array.from({ length: missing }, () => some.slice(-1))
+    batches.push({ rows: some, filled: some.concat(...fillers) })
+  }
+  return batches
 }

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../lib/errors.ts'
+import { tokensMaxOf } from '../runtime/graph-feeds.ts'
 import type { GraphSession } from '../runtime/graph-session.ts'
 import type { Encoding } from '../text/encoding.ts'
 import { buildTokenWindows } from '../text/token-windows.ts'
@@ -34,7 +35,7 @@ export async function classifyTokens(
   signal: AbortSignal,
 ): Promise<TokenLogits[]> {
   const { session, tokenizer, maxTokens } = classifier
-  const room = maxTokens - tokenizer.specialCount('single')
+  const room = tokensMaxOf(session.inputs, maxTokens) - tokenizer.specialCount('single')
   const jobs = texts.flatMap((ids, text) =>
     buildTokenWindows(ids.length, room).map((window): Job => {
       const encoding = tokenizer.wrap(ids.slice(window.start, window.end))

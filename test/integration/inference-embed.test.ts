@@ -29,6 +29,9 @@ describe('POST /api/embed', () => {
       await writeTinyEmbedder(at('int32'), { integers: 'int32' })
       await writeTinyEmbedder(at('half'), { floats: 'float16' })
       await writeTinyEmbedder(at('single'), { batch: 1 })
+      await writeTinyEmbedder(at('fixed'), { length: 8 })
+      await writeTinyEmbedder(at('fixed-single'), { batch: 1, length: 8 })
+      await writeTinyEmbedder(at('fixed-left'), { length: 8, paddingSide: 'left' })
       await writeTinyEmbedder(at('pooled'), { output: 'sentence_embedding' })
       await writeTinyEmbedder(at('zero'), { scale: 0 })
       await writeTinyReranker(path.join(root, 'rerankers/cross'))
@@ -72,7 +75,8 @@ describe('POST /api/embed', () => {
     })
   }
 
-  for (const name of ['bare', 'typed', 'placed', 'int32', 'single']) {
+  const likes = ['bare', 'typed', 'placed', 'int32', 'single']
+  for (const name of [...likes, 'fixed', 'fixed-single', 'fixed-left']) {
     it(`feeds a graph of the kind "${name}"`, async () => {
       const [hello, foo] = await vectors(name, ['hello worlds', 'foo'])
 
@@ -170,6 +174,19 @@ describe('POST /api/embed', () => {
     })
     expect(status).to.equal(400)
     expect(json.error).to.include('exceeds the context length')
+  })
+
+  it('cuts to the length that a graph is fixed to', async () => {
+    const long = 'hello worlds foo bar paris hello'
+
+    expectClose((await vectors('fixed', long))[0], mean([2, 4, 5, 6, 7, 8, 13, 3]))
+    const { status, json } = await server.post('/api/embed', {
+      model: 'fixed-single',
+      input: long,
+      truncate: false,
+    })
+    expect(status).to.equal(400)
+    expect(json.error).to.include('exceeds the context length of 8 tokens')
   })
 
   it('tells what clients of a local model server read', async () => {

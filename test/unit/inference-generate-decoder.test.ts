@@ -120,6 +120,43 @@ describe('runRows', () => {
     ])
   })
 
+  it('pads to a fixed length, and runs few rows of a long one at once', async () => {
+    const graph = new ScriptedGraph(
+      {
+        inputs: [slot('input_ids', 'int64', [undefined, 500])],
+        outputs: [slot('logits', 'float32')],
+      },
+      (feeds) => ({ logits: floats([feeds['input_ids']!.dims[0]!, 1], [1, 2]) }),
+    )
+    const encodings = [1, 2, 3].map((length) => ({
+      ids: Array.from({ length }, () => 7),
+      typeIds: [],
+    }))
+
+    const rows = await runRows(graph, encodings, { padId: 0, paddingSide: 'left' }, runSignal())
+
+    expect(rows.map(({ leadingPadding }) => leadingPadding)).to.deep.equal([499, 498, 497])
+    expect(graph.feeds.map((feeds) => feeds['input_ids']!.dims)).to.deep.equal([
+      [2, 500],
+      [1, 500],
+    ])
+  })
+
+  it('refuses rows that are longer than the graph takes', async () => {
+    const inputs = [slot('input_ids', 'int64', [undefined, 2])]
+    const graph = new ScriptedGraph({ inputs, outputs: [slot('logits', 'float32')] }, () => ({}))
+    const long = { ids: [1, 2, 3], typeIds: [0, 0, 0] }
+
+    const error = await runRows(
+      graph,
+      [long],
+      { padId: 0, paddingSide: 'right' },
+      runSignal(),
+    ).catch((caught: unknown) => caught)
+
+    expect(error).to.have.property('message', 'the graph takes 2 tokens, not 3')
+  })
+
   it('refuses an answer of another number of rows', async () => {
     const graph = new ScriptedGraph(
       { inputs: [slot('input_ids', 'int64')], outputs: [slot('logits', 'float32')] },

@@ -57,9 +57,10 @@ async function recognize(setting: Setting, ...items: Partial<RecognizeItem>[]) {
   return results
 }
 
+const NER_TABLE = { 10: 1, 11: 3, 12: 4, 13: 5 }
 const NER: Setting = {
   model: { type: 'token-classifier', graphFile: 'model.onnx', labels: NER_LABELS },
-  graph: tokenClassifierGraph(NER_LABELS.length, { 10: 1, 11: 3, 12: 4, 13: 5 }),
+  graph: tokenClassifierGraph(NER_LABELS.length, NER_TABLE),
 }
 const SENTENCE = 'Alice works at Acme Corp in Paris.'
 
@@ -100,6 +101,17 @@ describe('recognize runner of a token classifier', () => {
 
       expect(whole[0]!.entities).to.have.length(60)
       expect(windowed.map(briefly)).to.deep.equal(whole.map(briefly))
+    })
+
+    it(`finds the same by graphs of fixed sizes, padded on the ${paddingSide}`, async () => {
+      const items = [{ text: `${SENTENCE} `.repeat(5) }, { text: SENTENCE }]
+      const whole = await recognize(NER, ...items)
+
+      for (const sizes of [{ length: 16 }, { batch: 1, length: 16 }, { batch: 3, length: 16 }]) {
+        const graph = tokenClassifierGraph(NER_LABELS.length, NER_TABLE, sizes)
+        const found = await recognize({ ...NER, graph, paddingSide }, ...items)
+        expect(found.map(briefly)).to.deep.equal(whole.map(briefly))
+      }
     })
   }
 
@@ -159,6 +171,17 @@ describe('recognize runner of a GLiNER', () => {
     ])
     for (const { score } of result!.entities) expect(score).to.be.closeTo(0.98201379, 1e-6)
   })
+
+  for (const paddingSide of ['left', 'right'] as const) {
+    it(`finds the same by a graph of fixed sizes, padded on the ${paddingSide}`, async () => {
+      const items = [WORKS, { ...WORKS, text: 'Paris works' }, { ...WORKS, text: 'Alice' }]
+      const graph = glinerSpanGraph({ batch: 2, length: 32 })
+
+      expect(await recognize({ ...GLINER, graph, paddingSide }, ...items)).to.deep.equal(
+        await recognize(GLINER, ...items),
+      )
+    })
+  }
 
   it('keeps nested spans where the model is set to', async () => {
     const [result] = await recognize(gliner({ flat: false }), WORKS)

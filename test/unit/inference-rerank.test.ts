@@ -45,6 +45,7 @@ describe('rerank runner', () => {
     'one logit': {},
     'two labels': { graph: crossEncoderGraph({ labels: 2 }) },
     'padding on the left': { paddingSide: 'left' as const },
+    'a graph of a fixed length': { graph: crossEncoderGraph({ length: 12 }) },
   })) {
     it(`scores pairs by ${name}`, async () => {
       await withRunner(setting, async (runner) => {
@@ -77,14 +78,17 @@ describe('rerank runner', () => {
     })
   })
 
-  it('cuts a long document and keeps the query and the last separator', async () => {
-    await withRunner({ maxTokens: 6 }, async (runner) => {
-      const [cut] = resultsOf(await runner.run(documents('world foo bar bar bar'), runSignal()))
-      const [short] = resultsOf(await runner.run(documents('world foo'), runSignal()))
+  const limits = { model: { maxTokens: 6 }, graph: { graph: crossEncoderGraph({ length: 6 }) } }
+  for (const [name, setting] of Object.entries(limits)) {
+    it(`cuts a long document to the limit of the ${name}, but not the end`, async () => {
+      await withRunner(setting, async (runner) => {
+        const [cut] = resultsOf(await runner.run(documents('world foo bar bar bar'), runSignal()))
+        const [short] = resultsOf(await runner.run(documents('world foo'), runSignal()))
 
-      expect(cut!.rawScore).to.be.closeTo(short!.rawScore, 1e-6)
+        expect(cut!.rawScore).to.be.closeTo(short!.rawScore, 1e-6)
+      })
     })
-  })
+  }
 
   it('gives an empty document its own place', async () => {
     await withRunner({}, async (runner) => {

@@ -18,10 +18,11 @@ interface Setting {
   readonly beamCount?: number
   readonly returnCount?: number
   readonly isMerged?: boolean
+  /** Fixes the number of tokens that the encoder takes. */
+  readonly encoderLength?: number
 }
 
 const FILES = {
-  'encoder.onnx': encoderGraph(),
   'decoder-init.onnx': seq2seqDecoderGraph('first'),
   'decoder.onnx': seq2seqDecoderGraph('later'),
   'decoder_model_merged.onnx': mergedDecoderGraph(),
@@ -54,7 +55,8 @@ async function withRunner(
   use: (runner: ModelRunner<RewriteItem, RewriteResult>) => Promise<void>,
 ): Promise<void> {
   const spec = specOf(setting)
-  await withRunnerParts<RewriterSpec>({ spec, files: FILES }, async (parts) => {
+  const files = { ...FILES, 'encoder.onnx': encoderGraph(setting.encoderLength) }
+  await withRunnerParts<RewriterSpec>({ spec, files }, async (parts) => {
     const runner = await openRewriteRunner(parts)
     await use(runner)
     await runner.dispose()
@@ -98,6 +100,15 @@ describe('rewrite runner', () => {
       expect(texts).to.deep.equal([textOf([9, 6])])
     })
   }
+
+  it('writes the same by an encoder of a fixed length, to which it cuts', async () => {
+    const encoderLength = 6
+
+    expect(await rewrite({ encoderLength }, 'hello')).to.deep.equal(await rewrite({}, 'hello'))
+    expect(await rewrite({ encoderLength }, 'hello world foo bar paris corp')).to.deep.equal(
+      await rewrite({}, 'hello world foo bar'),
+    )
+  })
 
   it('ends at the longest length', async () => {
     expect(await rewrite({ maxLength: 1 }, 'hello')).to.deep.equal([['.']])
@@ -284,4 +295,41 @@ describe('seq2seq writer', () => {
     expect([...third![fixed]!.data]).to.deep.equal([7, 7, 7])
     expect([...third!['encoder_hidden_states']!.data]).to.deep.equal([1, 2, 1, 2, 1, 2])
   })
+  for (const [paddingSide, mask] of [
+    ['right', [1, 1, 1, 0, 0]],
+    ['left', [0, 0, 1, 1, 1]],
+  ] as const) {
+    it(`tells the decoder what of a fixed length is padding on the ${paddingSide}`, async () => {
+      const encoder = new ScriptedGraph(
+        {
+          inputs: [slot('input_ids', 'int64', [1, 5]), slot('attention_mask', 'int64', [1, 5])],
+          outputs: [slot('last_hidden_state', 'float32')],
+        },
+        () => ({ last_hidden_state: floats([1, 5, 1], [1, 2, 3, 4, 5]) }),
+      )
+      const first = new ScriptedGraph(
+        {
+          inputs: [slot('input_ids', 'int64'), slot('encoder_attention_mask', 'int64')],
+          outputs: [slot('logits', 'float32')],
+        },
+        () => ({ logits: floats([1, 1, 2], [1, 0]) }),
+      )
+      const tokenizerConfig = { pad_token: '[PAD]', padding_side: paddingSide }
+      await withRunnerParts<RewriterSpec>(
+        { spec: specOf({}), files: {}, tokenizerConfig },
+        async ({ spec, tokenizer }) => {
+          const sessions = { encoder, first, later: first }
+          const encoding = tokenizer.encode('hello')
+          const writer = await Seq2SeqWriter.read(sessions, spec.seq2seq, { encoding, tokenizer })
+          await writer.start()
+        },
+      )
+
+      const masks = [encoder.feeds[0]!['attention_mask'], first.feeds[0]!['encoder_attention_mask']]
+      for (const tensor of masks) {
+        expect(tensor!.dims).to.deep.equal([1, 5])
+        expect(Array.from(tensor!.data, Number)).to.deep.equal(mask)
+      }
+    })
+  }
 })

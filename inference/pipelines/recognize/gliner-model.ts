@@ -8,14 +8,22 @@
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { RecognizerModel } from '../../models/model-spec.ts'
-import { buildTokenFeeds, floatsOf, integerTensor } from '../../runtime/graph-feeds.ts'
+import {
+  buildTokenFeeds,
+  fixedShapeOf,
+  floatsOf,
+  integerTensor,
+  rowWidth,
+  tokensMaxOf,
+} from '../../runtime/graph-feeds.ts'
 import type { GraphSession, GraphTensor } from '../../runtime/graph-session.ts'
 import type { TokenizerHandle, WordsEncoding } from '../../text/tokenizer-handle.ts'
 import type { TextWindow } from '../../text/token-windows.ts'
 import { splitWords } from '../../text/word-splitter.ts'
 import type { Word } from '../../text/word-splitter.ts'
 import { outputName } from '../row-outputs.ts'
-import { groupForRuns } from '../run-groups.ts'
+import { batchesForRuns, groupForRuns } from '../run-groups.ts'
+import type { RunBatch } from '../run-groups.ts'
 import { decodeSpans, decodeTokenSpans } from './gliner-decoding.ts'
 import type { RowLogits } from './gliner-decoding.ts'
 import type { SpanCandidate } from './span-selection.ts'
@@ -63,7 +71,7 @@ export class GlinerModel {
     this.#session = session
     this.#tokenizer = tokenizer
     this.#settings = settings
-    this.#maxTokens = maxTokens
+    this.#maxTokens = tokensMaxOf(session.inputs, maxTokens)
   }
 
   get settings(): GlinerSettings {
@@ -83,10 +91,10 @@ export class GlinerModel {
     const wordsByText = query.texts.map((text) => splitWords(text))
     const rows = wordsByText.flatMap((words, text) => this.#rowsOf(query, words, text))
     const candidates = query.texts.map((): SpanCandidate[] => [])
-    for (const group of groupForRuns(rows, ({ encoding }) => encoding.ids.length)) {
+    for (const batch of this.#batches(rows)) {
       signal.throwIfAborted()
-      const logits = await this.#run(group)
-      for (const [index, row] of group.entries()) {
+      const logits = await this.#run(batch.filled)
+      for (const [index, row] of batch.rows.entries()) {
         const found = this.#decode(logits[index], row, query)
         for (const candidate of found) candidates[row.text]?.push(candidate)
       }
@@ -121,6 +129,12 @@ export class GlinerModel {
     })
   }
 
+  #batches(rows: readonly Row[]): RunBatch<Row>[] {
+    const groups = groupForRuns(rows, ({ encoding }) => encoding.ids.length)
+    const shape = fixedShapeOf(this.#session.inputs)
+    return groups.flatMap((group) => batchesForRuns(group, shape))
+  }
+
   async #run(rows: readonly Row[]): Promise<RowLogits[]> {
     const output = outputName(this.#session)
     const answers = await this.#session.run(this.#feeds(rows), [output])
@@ -136,7 +150,7 @@ export class GlinerModel {
   #feeds(rows: readonly Row[]): Record<string, GraphTensor> {
     const encodings = rows.map(({ encoding }) => encoding)
     const feeds = buildTokenFeeds(this.#session.inputs, encodings, this.#tokenizer)
-    const width = Math.max(...encodings.map(({ ids }) => ids.length))
+    const width = rowWidth(this.#session.inputs, encodings)
     const wordCounts = rows.map(({ wordCount }) => wordCount)
     const spans = buildSpans(wordCounts, this.#settings.maxWidth)
     for (const slot of this.#session.inputs) {

@@ -1,4 +1,5 @@
 import type { RecognizerModel } from '../../models/model-spec.ts'
+import { tokensMaxOf } from '../../runtime/graph-feeds.ts'
 import { buildTokenWindows } from '../../text/token-windows.ts'
 import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
 import { searchBeams } from '../rewrite/beam-search.ts'
@@ -50,7 +51,8 @@ async function writeWindows(
   const ids = tokenizer.content(text)
   const marks = REBEL_MARKS.map((mark) => tokenizer.idOf(mark))
   const keep = new Set(marks.filter((id) => id !== undefined))
-  const room = maxTokens - tokenizer.specialCount('single')
+  const tokensMax = tokensMaxOf(sessions.encoder.inputs, maxTokens)
+  const room = tokensMax - tokenizer.specialCount('single')
   const { eosIds } = settings.seq2seq
   const beams = { beamCount: BEAM_COUNT, tokensMax: settings.maxLength, eosIds }
   const written: { text: string; score: number }[] = []

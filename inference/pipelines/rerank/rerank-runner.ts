@@ -1,4 +1,5 @@
 import type { RerankerSpec } from '../../models/model-spec.ts'
+import { tokensMaxOf } from '../../runtime/graph-feeds.ts'
 import type { GraphSession } from '../../runtime/graph-session.ts'
 import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
 import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
@@ -21,7 +22,7 @@ class RerankRunner implements ModelRunner<RerankItem, RerankResult> {
   constructor({ spec, tokenizer }: RunnerParts<RerankerSpec>, session: GraphSession) {
     this.#session = session
     this.#tokenizer = tokenizer
-    this.#maxTokens = spec.maxTokens
+    this.#maxTokens = tokensMaxOf(session.inputs, spec.maxTokens)
   }
 
   async run(

@@ -1,4 +1,5 @@
 import type { RewriterSpec } from '../../models/model-spec.ts'
+import { tokensMaxOf } from '../../runtime/graph-feeds.ts'
 import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
 import { searchBeams } from './beam-search.ts'
 import type { RewriteItem, RewriteResult } from './rewrite-item.ts'
@@ -39,7 +40,8 @@ class RewriteRunner implements ModelRunner<RewriteItem, RewriteResult> {
   async #rewrite({ text }: RewriteItem, signal: AbortSignal): Promise<RewriteResult> {
     const { spec, tokenizer } = this.#parts
     signal.throwIfAborted()
-    const encoding = tokenizer.encode(text, { maxTokens: spec.maxTokens })
+    const maxTokens = tokensMaxOf(this.#sessions.encoder.inputs, spec.maxTokens)
+    const encoding = tokenizer.encode(text, { maxTokens })
     const writer = await Seq2SeqWriter.read(this.#sessions, spec.seq2seq, { encoding, tokenizer })
     const settings = {
       beamCount: Math.max(spec.beamCount, spec.returnCount),

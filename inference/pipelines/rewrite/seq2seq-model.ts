@@ -3,7 +3,7 @@
 
 import { must } from '../../../lib/assert.ts'
 import type { Seq2SeqFiles } from '../../models/model-spec.ts'
-import { buildTokenFeeds, floatsOf, integerTensor } from '../../runtime/graph-feeds.ts'
+import { buildTokenFeeds, floatsOf, integerTensor, rowWidth } from '../../runtime/graph-feeds.ts'
 import type { GraphSession, GraphTensor } from '../../runtime/graph-session.ts'
 import type { Encoding } from '../../text/encoding.ts'
 import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
@@ -53,17 +53,19 @@ export async function releaseSessions({ encoder, first, later }: Seq2SeqSessions
   for (const session of [encoder, first, later]) await session.release()
 }
 
+/** What the encoder made of a text, and which of it is not padding. */
+interface Source {
+  readonly hidden: GraphTensor
+  readonly mask: readonly number[]
+}
+
 /** The writing of one source. */
 export class Seq2SeqWriter implements BeamModel<Seq2SeqState> {
   readonly #sessions: Seq2SeqSessions
   readonly #files: Seq2SeqFiles
-  readonly #source: { readonly hidden: GraphTensor; readonly length: number }
+  readonly #source: Source
 
-  private constructor(
-    sessions: Seq2SeqSessions,
-    files: Seq2SeqFiles,
-    source: { readonly hidden: GraphTensor; readonly length: number },
-  ) {
+  private constructor(sessions: Seq2SeqSessions, files: Seq2SeqFiles, source: Source) {
     this.#sessions = sessions
     this.#files = files
     this.#source = source
@@ -80,7 +82,11 @@ export class Seq2SeqWriter implements BeamModel<Seq2SeqState> {
       encoder.outputs.find(({ name }) => name === 'last_hidden_state')?.name ?? outputName(encoder)
     const answers = await encoder.run(feeds, [output])
     const hidden = must(answers[output], output)
-    return new Seq2SeqWriter(sessions, files, { hidden, length: encoding.ids.length })
+    const own = encoding.ids.map(() => 1)
+    const missing = rowWidth(encoder.inputs, [encoding]) - own.length
+    const padding = Array.from({ length: missing }, () => 0)
+    const mask = tokenizer.paddingSide === 'left' ? [...padding, ...own] : [...own, ...padding]
+    return new Seq2SeqWriter(sessions, files, { hidden, mask })
   }
 
   async start(): Promise<BeamStep<Seq2SeqState>> {
@@ -121,7 +127,7 @@ export class Seq2SeqWriter implements BeamModel<Seq2SeqState> {
     tokens: readonly number[],
     isLater: boolean,
   ): Record<string, GraphTensor> {
-    const { hidden, length } = this.#source
+    const { hidden, mask } = this.#source
     const rows = tokens.length
     const feeds: Record<string, GraphTensor> = {}
     for (const slot of inputs) {
@@ -129,8 +135,8 @@ export class Seq2SeqWriter implements BeamModel<Seq2SeqState> {
       if (name === 'input_ids' || name === 'decoder_input_ids') {
         feeds[name] = integerTensor(slot, [rows, 1], tokens)
       } else if (name === 'encoder_attention_mask') {
-        const mask = new Int32Array(rows * length).fill(1)
-        feeds[name] = integerTensor(slot, [rows, length], mask)
+        const masks = Array.from({ length: rows }, () => mask)
+        feeds[name] = integerTensor(slot, [rows, mask.length], masks.flat())
       } else if (name === 'encoder_hidden_states') {
         feeds[name] = gatherRows(
           hidden,
