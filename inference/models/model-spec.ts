@@ -49,6 +49,8 @@ export interface TextEmbedding {
   readonly pooling: Pooling
   /** A second graph from the pooled state to the shared space of text and images. */
   readonly projectionFile: string | undefined
+  /** Every text is padded to `maxTokens`, as in training: the model looks at its last place. */
+  readonly isPaddedToMax: boolean
 }
 
 export interface ImageEmbedding {

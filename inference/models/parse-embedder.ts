@@ -8,7 +8,7 @@ const IMAGE_STEMS = ['visual_model', 'vision_model', 'image_model']
 const TEXT_STEMS = ['text_model', 'model', 'encoder']
 
 export async function parseEmbedder(directory: ModelDirectory): Promise<readonly EmbedderSpec[]> {
-  const { files } = directory
+  const { files, config } = directory
   const said = await parsePooling(directory)
   const maxTokens = await parseMaxTokens(directory)
   const sentence = await files.config('config_sentence_transformers.json')
@@ -17,6 +17,7 @@ export async function parseEmbedder(directory: ModelDirectory): Promise<readonly
   if (defaultPrompt !== undefined && !Object.hasOwn(prompts, defaultPrompt)) {
     throw refuse(`config_sentence_transformers.json: no prompt is called ${defaultPrompt}`)
   }
+  const isPaddedToMax = PADDED_MODEL_TYPES.has(config.text('model_type') ?? '')
   const specs = graphsOf(files, TEXT_STEMS).map(async ({ variant, file }) => {
     const image = await parseImage(directory, variant)
     const pooling = said ?? (image === undefined ? 'mean' : TOWER_POOLING)
@@ -28,7 +29,7 @@ export async function parseEmbedder(directory: ModelDirectory): Promise<readonly
         graphFiles: graphFiles.filter((each) => each !== undefined),
         maxTokens,
       }),
-      text: { graphFile: file, pooling, projectionFile: projection },
+      text: { graphFile: file, pooling, projectionFile: projection, isPaddedToMax },
       image,
       prompts,
       defaultPrompt,
@@ -54,6 +55,9 @@ const POOLING_BY_FLAG: readonly (readonly [string, Pooling])[] = [
   ['pooling_mode_max_tokens', 'max'],
   ['pooling_mode_mean_tokens', 'mean'],
 ]
+
+/** Their graphs know no mask, and pool the last place, whatever stands there. */
+const PADDED_MODEL_TYPES: ReadonlySet<string> = new Set(['siglip', 'siglip2'])
 
 /** Models of the CLIP family look at the end token, which stands for the whole text. */
 const TOWER_POOLING: Pooling = 'last-token'

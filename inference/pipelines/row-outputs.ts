@@ -43,7 +43,7 @@ export async function runRows(
         `the graph answered ${dims[0]} rows of ${filled.length}`,
       )
     }
-    const width = rowWidth(session.inputs, filled)
+    const width = rowWidth(session.inputs, filled, padding)
     outputs.push(...cutRows({ dims, values }, rows, { ...padding, width }))
   }
   return outputs

@@ -11,6 +11,8 @@ export interface TokenEncoding {
 export interface PaddingRule {
   readonly padId: number
   readonly paddingSide: 'left' | 'right'
+  /** Rows are padded to so many tokens at least. */
+  readonly widthMin?: number
 }
 
 /** What a graph was exported for, if not for any: how many rows of how many tokens. */
@@ -33,8 +35,9 @@ export function tokensMaxOf(inputs: readonly GraphSlot[], modelTokensMax: number
 export function rowWidth(
   inputs: readonly GraphSlot[],
   encodings: readonly TokenEncoding[],
+  { widthMin = 1 }: Pick<PaddingRule, 'widthMin'> = {},
 ): number {
-  const longest = Math.max(1, ...encodings.map(({ ids }) => ids.length))
+  const longest = Math.max(widthMin, ...encodings.map(({ ids }) => ids.length))
   const { tokens = longest } = fixedShapeOf(inputs)
   if (longest <= tokens) return tokens
   throw new ServiceError('INFERENCE_FAILED', `the graph takes ${tokens} tokens, not ${longest}`)
@@ -50,7 +53,7 @@ export function buildTokenFeeds(
   encodings: readonly TokenEncoding[],
   padding: PaddingRule,
 ): Record<string, GraphTensor> {
-  const width = rowWidth(inputs, encodings)
+  const width = rowWidth(inputs, encodings, padding)
   const feeds: Record<string, GraphTensor> = {}
   for (const slot of inputs) {
     if (slot.name.startsWith(PAST_PREFIX)) feeds[slot.name] = emptyPast(slot, encodings.length)

@@ -14,7 +14,12 @@ import { imageTowerGraph, projectionGraph, textTowerGraph } from '../harness/tow
 const SPEC: EmbedderSpec = {
   ...SPEC_BASE,
   kind: 'embedder',
-  text: { graphFile: 'text.onnx', pooling: 'mean', projectionFile: undefined },
+  text: {
+    graphFile: 'text.onnx',
+    pooling: 'mean',
+    projectionFile: undefined,
+    isPaddedToMax: false,
+  },
   image: {
     graphFile: 'image.onnx',
     projectionFile: 'projection.onnx',
@@ -101,6 +106,32 @@ describe('embed runner of two towers', () => {
       [1, 3, 4, 4],
     ])
     expect(image.isReleased).to.equal(true)
+  })
+
+  it('pads every text to the limit where the model was trained so', async () => {
+    const text = new ScriptedGraph(
+      { inputs: [slot('input_ids', 'int64')], outputs: [slot('pooler_output', 'float32')] },
+      (feeds) => {
+        const [rows = 0] = feeds['input_ids']!.dims
+        const ones = Array.from({ length: 4 * rows }, () => 1)
+        return { pooler_output: floats([rows, 4], ones) }
+      },
+    )
+    const open = (file: string) => (file === 'text.onnx' ? text : undefined)
+    const spec = { ...SPEC, maxTokens: 8, text: { ...SPEC.text, isPaddedToMax: true } }
+
+    await withRunner({ spec, open }, async (runner) => {
+      const items = ['foo', 'hello worlds'].map((each) => {
+        return { kind: 'text' as const, text: each, truncate: true }
+      })
+      await runner.run(items, runSignal())
+    })
+
+    const [, { input_ids: ids } = {}] = text.feeds
+    expect(ids!.dims).to.deep.equal([2, 8])
+    expect(Array.from(ids!.data, Number)).to.deep.equal(
+      [2, 7, 3, 0, 0, 0, 0, 0].concat([2, 4, 5, 6, 3, 0, 0, 0]),
+    )
   })
 
   it('releases every session when one of them does not fit', async () => {

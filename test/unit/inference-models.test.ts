@@ -158,6 +158,14 @@ describe('the catalog of models', () => {
     })
   })
 
+  it('pads texts to the limit for models of the SigLIP family alone', async () => {
+    await writeTinyTowers(at('embedders/clip'))
+    await writeTinyTowers(at('embedders/siglip'), { 'config.json': { model_type: 'siglip' } })
+
+    expect((await find('embedder', 'clip')).text.isPaddedToMax).to.equal(false)
+    expect((await find('embedder', 'siglip')).text.isPaddedToMax).to.equal(true)
+  })
+
   it('leaves out the positions that roberta models do not use', async () => {
     await writeTinyEmbedder(at('embedders/m'))
     await writeModelDirectory(at('embedders/m'), {

@@ -153,7 +153,8 @@ class EmbeddingTowers {
   async #textVectors(encodings: readonly Encoding[], signal: AbortSignal): Promise<Float32Array[]> {
     const { tokenizer, spec } = this.#parts
     const { padId, paddingSide } = tokenizer
-    const rule = { padId, paddingSide, output: this.#textOutput }
+    const widthMin = spec.text.isPaddedToMax ? this.#tokensMax : 1
+    const rule = { padId, paddingSide, widthMin, output: this.#textOutput }
     const rows = await runRows(this.#text.graph, encodings, rule, signal)
     const vectors = rows.map((row, index) => {
       const count = must(encodings[index], 'an encoding for each row').ids.length
