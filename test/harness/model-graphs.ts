@@ -227,6 +227,39 @@ export function decoderGraph(vocabulary = VOCABULARY_SIZE): Uint8Array {
   })
 }
 
+/**
+ * A decoder that writes what it is told: behind n tokens comes `script[n]`. Its cache, of one head of
+ * size 1, only counts the tokens.
+ */
+export function scriptedDecoderGraph(script: readonly number[], vocabulary: number): Uint8Array {
+  const cache = ['past_key_values.0.key', 'present.0.key'] as const
+  return writeOnnxModel({
+    nodes: [
+      ...idsAsCacheEntries(),
+      node('Concat', [cache[0], 'entries'], [cache[1]], { axis: 2 }),
+      node('Shape', [cache[1]], ['shape']),
+      node('Gather', ['shape', 'two'], ['total']),
+      node('Gather', ['script', 'total'], ['index']),
+      node('OneHot', ['index', 'depth', 'off_on'], ['hot'], { axis: -1 }),
+      node('Unsqueeze', ['hot', 'axis0'], ['logits']),
+    ],
+    initializers: [
+      ...oneHotConstants(vocabulary),
+      int64('two', [1], [2]),
+      int64('axis0', [1], [0]),
+      int64('script', [script.length], script),
+    ],
+    inputs: [
+      valueInfo('input_ids', 'int64', ['b', 's']),
+      valueInfo(cache[0], 'float32', ['b', 1, 'p', 1]),
+    ],
+    outputs: [
+      valueInfo('logits', 'float32', [1, 1, vocabulary]),
+      valueInfo(cache[1], 'float32', ['b', 1, 't', 1]),
+    ],
+  })
+}
+
 /** The encoder of the rewriter: last_hidden_state = ids as floats, [b, s, 1]. */
 export function encoderGraph(length: Size = 's'): Uint8Array {
   return writeOnnxModel({

@@ -3,7 +3,7 @@
 const BYTES = buildByteAlphabet()
 
 /** As GPT-2 has it: every byte is a token, and a few words are merged. */
-export function byteLevelTokenizer(special: readonly string[] = []): object {
+export function byteLevelTokenizer(special: readonly string[] = []) {
   const merges: [string, string][] = [
     ['h', 'e'],
     ['l', 'l'],
