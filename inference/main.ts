@@ -46,21 +46,25 @@ export interface RunningInference extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** `world` is for tests, whose images come from this machine. */
+/** What tests put in the place of the Internet and of the log on stderr. */
+export interface Surroundings {
+  readonly network?: NetworkView
+  readonly log?: Log
+}
+
 export function startInference(
   config: InferenceConfig,
-  world: { readonly network?: NetworkView } = {},
+  surroundings: Surroundings = {},
 ): Promise<RunningInference> {
-  return Lifecycle.build((life) => buildInference(config, world, life))
+  return Lifecycle.build((life) => buildInference(config, surroundings, life))
 }
 
 async function buildInference(
   config: InferenceConfig,
-  world: { readonly network?: NetworkView },
+  { log = openServerLog(config.logLevel), ...network }: Surroundings,
   life: Lifecycle,
 ): Promise<RunningInference> {
   const clock = systemClock
-  const log = openServerLog(config.logLevel)
   const metrics = new InferenceMetrics()
   const catalog = await scanModels(config.modelsDir, log)
 
@@ -85,7 +89,7 @@ async function buildInference(
     fleet,
     version: versionInfo(config),
     preloaded: preload(config, { catalog, fleet, log }),
-    embed: new EmbedService(parts, new MediaReader({ limits, clock, ...world }), thread),
+    embed: new EmbedService(parts, new MediaReader({ limits, clock, ...network }), thread),
     chunk: new ChunkService(parts, thread, log),
     rerank: new RerankService(parts),
     generate: new GenerateService(parts),

@@ -9,6 +9,7 @@ import { expect } from 'chai'
 import sharp from 'sharp'
 import type { NetworkView } from '../../inference/media/host-policy.ts'
 import { isPublicAddress } from '../../inference/media/public-address.ts'
+import { silentLog } from '../../lib/log.ts'
 import { InferenceServer } from '../harness/inference-server.ts'
 import type { InferenceAnswer } from '../harness/inference-server.ts'
 import {
@@ -41,7 +42,7 @@ describe('POST /api/embed with images', () => {
   let answer: (request: IncomingMessage, response: ServerResponse) => void
 
   before(async () => {
-    server = await InferenceServer.start(writeModels, {}, NETWORK)
+    server = await InferenceServer.start(writeModels, {}, { network: NETWORK, log: silentLog })
     open = await listen('127.0.0.1', (request, response) => answer(request, response))
     inner = await listen('127.0.0.2', (_request, response) => {
       innerHits += 1
