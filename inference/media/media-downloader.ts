@@ -193,7 +193,6 @@ class Deadline implements Disposable {
 /** By the code that Node or OpenSSL gives the error. */
 const REASON_BY_CODE: ReadonlyMap<string, string> = new Map([
   ['ERR_TLS_CERT_ALTNAME_INVALID', "the host's certificate is not for this name"],
-  ['CERT_HAS_EXPIRED', "the host's certificate has expired"],
   ...[
     'DEPTH_ZERO_SELF_SIGNED_CERT',
     'SELF_SIGNED_CERT_IN_CHAIN',

@@ -57,7 +57,7 @@ export class BatchDispatcher {
     this.#servedInTurn.set(model.id, ++this.#turn)
     const { observer, batchLimits } = this.#options
     const oldestMs = model.queue.oldestMs()
-    const batch = model.queue.take(batchLimits)
+    const batch = model.queue.take(limitsFor(model, batchLimits))
     if (batch.length === 0) return
     observer.waited(this.#nowMs() - (oldestMs ?? this.#nowMs()))
     this.#running.add(index)
@@ -139,6 +139,13 @@ export class BatchDispatcher {
   #nowMs(): number {
     return this.#options.clock.monotonicMs()
   }
+}
+
+/** Where every row is as long as the graph, few of them make a whole batch. */
+function limitsFor({ info }: FleetModel, limits: BatchLimits): BatchLimits {
+  if (info?.rowTokens === undefined) return limits
+  const rowsMax = Math.max(1, Math.floor(limits.tokensMax / info.rowTokens))
+  return { ...limits, itemsMax: Math.min(limits.itemsMax, rowsMax) }
 }
 
 function isOfInput(error: unknown): boolean {

@@ -5,14 +5,15 @@ import { unreachable } from '../../lib/assert.ts'
 import type { ModelInfo } from '../models/model-info.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
 import { threadsOf } from '../models/thread-policy.ts'
+import { fixedShapeOf } from '../runtime/graph-feeds.ts'
+import type { GraphSession } from '../runtime/graph-session.ts'
 import { openOnnxSession } from '../runtime/onnx-session.ts'
 import type { ServedModel } from '../runtime/worker-host.ts'
 import type { WorkerSettings } from '../runtime/worker-protocol.ts'
-import type { TokenizerHandle } from '../text/tokenizer-handle.ts'
 import { openChunkRunner } from './chunk/chunk-runner.ts'
 import { openEmbedRunner } from './embed/embed-runner.ts'
 import { openGenerateRunner } from './generate/generate-runner.ts'
-import type { ModelRunner, RunnerParts, StreamRunner } from './model-runner.ts'
+import type { ModelRunner, StreamRunner } from './model-runner.ts'
 import { readTokenizer } from './read-tokenizer.ts'
 import { openRecognizeRunner } from './recognize/recognize-runner.ts'
 import { openRerankRunner } from './rerank/rerank-runner.ts'
@@ -23,40 +24,50 @@ export async function openServedModel(
   settings: WorkerSettings,
 ): Promise<ServedModel> {
   const tokenizer = await readTokenizer(spec.directory)
-  const info = { dimension: undefined, tokenizerWarnings: tokenizer.warnings }
+  const sessions: GraphSession[] = []
+  const parts = {
+    tokenizer,
+    openSession: async (file: string): Promise<GraphSession> => {
+      const session = await openGraph(spec, file, settings)
+      sessions.push(session)
+      return session
+    },
+  }
+  const info = (): ModelInfo => ({
+    dimension: undefined,
+    rowTokens: rowTokensOf(sessions),
+    tokenizerWarnings: tokenizer.warnings,
+  })
   switch (spec.kind) {
     case 'embedder': {
-      const runner = await openEmbedRunner(partsOf(spec, tokenizer, settings))
-      return servedRunner(runner, { ...info, dimension: runner.dimension })
+      const runner = await openEmbedRunner({ spec, ...parts })
+      return servedRunner(runner, { ...info(), dimension: runner.dimension })
     }
     case 'reranker':
-      return servedRunner(await openRerankRunner(partsOf(spec, tokenizer, settings)), info)
+      return servedRunner(await openRerankRunner({ spec, ...parts }), info())
     case 'chunker':
-      return servedRunner(await openChunkRunner(partsOf(spec, tokenizer, settings)), info)
+      return servedRunner(await openChunkRunner({ spec, ...parts }), info())
     case 'recognizer':
-      return servedRunner(await openRecognizeRunner(partsOf(spec, tokenizer, settings)), info)
+      return servedRunner(await openRecognizeRunner({ spec, ...parts }), info())
     case 'rewriter':
-      return servedRunner(await openRewriteRunner(partsOf(spec, tokenizer, settings)), info)
+      return servedRunner(await openRewriteRunner({ spec, ...parts }), info())
     case 'generator':
-      return servedStream(await openGenerateRunner(partsOf(spec, tokenizer, settings)), info)
+      return servedStream(await openGenerateRunner({ spec, ...parts }), info())
     default:
       return unreachable(spec)
   }
 }
 
-function partsOf<Spec extends ModelSpec>(
-  spec: Spec,
-  tokenizer: TokenizerHandle,
-  settings: WorkerSettings,
-): RunnerParts<Spec> {
+function openGraph(spec: ModelSpec, file: string, settings: WorkerSettings): Promise<GraphSession> {
   const threads = threadsOf(spec, settings)
   const growingShapes = spec.kind === 'generator' || spec.kind === 'rewriter'
-  return {
-    spec,
-    tokenizer,
-    openSession: (file) =>
-      openOnnxSession(path.join(spec.directory, file), { threads, growingShapes }),
-  }
+  return openOnnxSession(path.join(spec.directory, file), { threads, growingShapes })
+}
+
+function rowTokensOf(sessions: readonly GraphSession[]): number | undefined {
+  const fixed = sessions.map(({ inputs }) => fixedShapeOf(inputs).tokens)
+  const lengths = fixed.filter((tokens) => tokens !== undefined)
+  return lengths.length === 0 ? undefined : Math.max(...lengths)
 }
 
 function servedRunner<Item, Result>(

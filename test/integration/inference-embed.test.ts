@@ -31,6 +31,7 @@ describe('POST /api/embed', () => {
       await writeTinyEmbedder(at('single'), { batch: 1 })
       await writeTinyEmbedder(at('fixed'), { length: 8 })
       await writeTinyEmbedder(at('fixed-single'), { batch: 1, length: 8 })
+      await writeTinyEmbedder(at('long-rows'), { length: 256 })
       await writeTinyEmbedder(at('fixed-left'), { length: 8, paddingSide: 'left' })
       await writeTinyEmbedder(at('pooled'), { output: 'sentence_embedding' })
       await writeTinyEmbedder(at('zero'), { scale: 0 })
@@ -187,6 +188,16 @@ describe('POST /api/embed', () => {
     })
     expect(status).to.equal(400)
     expect(json.error).to.include('exceeds the context length of 8 tokens')
+  })
+
+  it('runs few rows at once of a graph that pads them far', async () => {
+    const batches = 'quarry_inference_batch_items_count{model="long-rows"}'
+
+    const rows = await vectors('long-rows', ['hello', 'world', 'foo', 'bar', 'paris', 'corp'])
+
+    // Two times 256 tokens are a whole batch.
+    expect(await server.metric(batches)).to.equal(3)
+    expectClose(rows[2], FOO)
   })
 
   it('tells what clients of a local model server read', async () => {
