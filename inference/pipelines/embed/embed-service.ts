@@ -22,6 +22,7 @@ import { estimateTokens } from '../token-estimate.ts'
 import { BUILTIN_HASH_DIMENSIONS, BUILTIN_HASH_NAME, hashEmbedding } from './builtin-hash.ts'
 import { costOfEmbedItem } from './embed-item.ts'
 import type { EmbedItem, EmbedResult } from './embed-item.ts'
+import { readItemGroups } from './item-groups.ts'
 import { normalized } from './pooling.ts'
 
 export type EmbedPart =
@@ -49,9 +50,6 @@ export interface EmbedAnswer {
   readonly loadMs: number
 }
 
-/** Images that one request may hold in memory at once. */
-const IMAGES_AT_ONCE_MAX = 4
-
 export class EmbedService {
   readonly #parts: ServiceParts
   readonly #media: MediaReader
@@ -74,15 +72,16 @@ export class EmbedService {
     if (request.model === BUILTIN_HASH_NAME) return this.#embedBuiltIn(request)
     const startMs = this.#parts.clock.monotonicMs()
     const spec = this.#specOf(request.model)
-    const items = await this.#itemsOf(request, spec)
     const fleetAsked = fleetRequest(this.#parts, request)
-    const keys = items.map((item) => keyOf(spec, item))
-    const found = await this.#results.getMany(
-      keys,
-      (index) => this.#start(spec, must(items[index], 'an item for each key'), fleetAsked),
-      request.signal,
-    )
-    const results = found.map(({ value }) => value)
+    const results: EmbedResult[] = []
+    for await (const items of this.#itemsOf(request, spec)) {
+      const found = await this.#results.getMany(
+        items.map((item) => keyOf(spec, item)),
+        (index) => this.#start(spec, must(items[index], 'an item for each key'), fleetAsked),
+        request.signal,
+      )
+      results.push(...found.map(({ value }) => value))
+    }
     const load = this.#parts.fleet.lastLoadOf(spec)
     const isOurs = load !== undefined && load.finishedAtMs > startMs
     return {
@@ -103,22 +102,17 @@ export class EmbedService {
     throw modelNotFound(model, `${BUILTIN_HASH_NAME} is always there`)
   }
 
-  async #itemsOf(request: EmbedRequest, spec: EmbedderSpec): Promise<EmbedItem[]> {
-    const prefix = prefixOf(request.promptName ?? spec.defaultPrompt, spec)
-    const { parts, truncate, signal } = request
+  #itemsOf(
+    { parts, promptName, truncate, signal }: EmbedRequest,
+    spec: EmbedderSpec,
+  ): AsyncIterable<readonly EmbedItem[]> {
+    const prefix = prefixOf(promptName ?? spec.defaultPrompt, spec)
     if (spec.image === undefined) checkTextOnly(parts, spec.name)
-    const items: EmbedItem[] = []
-    for (let start = 0; start < parts.length; start += IMAGES_AT_ONCE_MAX) {
-      const some = parts.slice(start, start + IMAGES_AT_ONCE_MAX).map(async (part) => {
-        if (part.kind === 'text') {
-          return { kind: 'text' as const, text: prefix + part.text, truncate }
-        }
-        const { bytes } = await this.#media.readImage(part.url, signal)
-        return { kind: 'image' as const, bytes }
-      })
-      items.push(...(await Promise.all(some)))
-    }
-    return items
+    return readItemGroups(parts, async (part) => {
+      if (part.kind === 'text') return { kind: 'text', text: prefix + part.text, truncate }
+      const { bytes } = await this.#media.readImage(part.url, signal)
+      return { kind: 'image', bytes }
+    })
   }
 
   async #embedBuiltIn({ parts, promptName, ...request }: EmbedRequest): Promise<EmbedAnswer> {
