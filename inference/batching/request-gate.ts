@@ -1,6 +1,7 @@
 // How many requests are served and how many may wait; the rest is refused at once, because a client
 // that is told to come back is better off than one that waits in a queue without an end.
 
+import { assert } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 
 export interface GateLimits {
@@ -43,7 +44,12 @@ export class RequestGate {
     signal.throwIfAborted()
     if (this.#running < this.#limits.runningMax) this.#running += 1
     else await this.#wait(signal)
-    return () => this.#leave()
+    let isHeld = true
+    return () => {
+      assert(isHeld, 'a place is given back once')
+      isHeld = false
+      this.#leave()
+    }
   }
 
   async #wait(signal: AbortSignal): Promise<void> {

@@ -318,4 +318,13 @@ describe('RequestGate', () => {
     leave()
     expect(gate.running).to.equal(0)
   })
+
+  it('takes a place back once', async () => {
+    const gate = new RequestGate({ runningMax: 1, waitingMax: 1 })
+    const leave = await gate.enter(never)
+    leave()
+
+    expect(leave).to.throw('a place is given back once')
+    expect(gate.running).to.equal(0)
+  })
 })
