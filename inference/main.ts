@@ -18,6 +18,7 @@ import type { NetworkView } from './media/host-policy.ts'
 import { MediaReader } from './media/media-reader.ts'
 import { MEDIA_LIMITS_DEFAULT } from './media/media-limits.ts'
 import { scanModels } from './models/model-catalog.ts'
+import type { ModelCatalog } from './models/model-catalog.ts'
 import { ModelFleet, defaultWorkerCount } from './models/model-fleet.ts'
 import { MODEL_KINDS } from './models/model-spec.ts'
 import { BuiltinThread } from './pipelines/builtin-thread.ts'
@@ -73,30 +74,7 @@ async function buildInference(
   const thread = new BuiltinThread()
   life.onClose(() => thread.close())
 
-  let requests = 0
-  const parts: ServiceParts = {
-    catalog,
-    fleet,
-    clock,
-    cacheBytesMax: config.cacheBytesMax,
-    onSource: (task, source) => metrics.result(task, source),
-    onTokens: (model, counts) => metrics.tokens(model, counts),
-    nextRequestId: () => ++requests,
-  }
-  const limits = { ...MEDIA_LIMITS_DEFAULT, allowedHosts: config.mediaHosts }
-  const service = new InferenceService({
-    catalog,
-    fleet,
-    version: versionInfo(config),
-    preloaded: preload(config, { catalog, fleet, log }),
-    embed: new EmbedService(parts, new MediaReader({ limits, clock, ...network }), thread),
-    chunk: new ChunkService(parts, thread, log),
-    rerank: new RerankService(parts),
-    generate: new GenerateService(parts),
-    recognize: new RecognizeService(parts),
-    rewrite: new RewriteService(parts),
-  })
-
+  const service = buildService(config, { catalog, fleet, thread, metrics, log, ...network })
   const gate = new RequestGate({
     runningMax: config.requestsRunningMax,
     waitingMax: config.requestsWaitingMax,
@@ -131,6 +109,43 @@ async function buildInference(
   log.info('inference serves', { api: api.url, health: health.url, modelsDir: config.modelsDir })
   const close = (): Promise<void> => life.close()
   return { apiUrl: api.url, healthUrl: health.url, fleet, close, [Symbol.asyncDispose]: close }
+}
+
+interface BuiltParts {
+  readonly catalog: ModelCatalog
+  readonly fleet: ModelFleet
+  readonly thread: BuiltinThread
+  readonly metrics: InferenceMetrics
+  readonly log: Log
+  readonly network?: NetworkView
+}
+
+function buildService(config: InferenceConfig, built: BuiltParts): InferenceService {
+  const { catalog, fleet, thread, metrics, log, ...network } = built
+  const clock = systemClock
+  let requests = 0
+  const parts: ServiceParts = {
+    catalog,
+    fleet,
+    clock,
+    cacheBytesMax: config.cacheBytesMax,
+    onSource: (task, source) => metrics.result(task, source),
+    onTokens: (model, counts) => metrics.tokens(model, counts),
+    nextRequestId: () => ++requests,
+  }
+  const limits = { ...MEDIA_LIMITS_DEFAULT, allowedHosts: config.mediaHosts }
+  return new InferenceService({
+    catalog,
+    fleet,
+    version: versionInfo(config),
+    preloaded: preload(config, { catalog, fleet, log }),
+    embed: new EmbedService(parts, new MediaReader({ limits, clock, ...network }), thread),
+    chunk: new ChunkService(parts, thread, log),
+    rerank: new RerankService(parts),
+    generate: new GenerateService(parts),
+    recognize: new RecognizeService(parts),
+    rewrite: new RewriteService(parts),
+  })
 }
 
 function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log): ModelFleet {

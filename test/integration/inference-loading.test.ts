@@ -4,11 +4,13 @@ import { truncate } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { silentLog } from '../../lib/log.ts'
+import { shortGraph } from '../harness/hostile-graphs.ts'
 import { InferenceServer } from '../harness/inference-server.ts'
 import {
   tinyTokenizer,
   writeModelDirectory,
   writeTinyEmbedder,
+  writeTinyReranker,
 } from '../harness/model-directories.ts'
 
 interface LogLine {
@@ -28,6 +30,12 @@ async function writeModels(root: string): Promise<void> {
   await writeTinyEmbedder(at('odd'))
   await writeModelDirectory(at('odd'), {
     'tokenizer.json': { ...tinyTokenizer(), pre_tokenizer: { type: 'Whitespace' } },
+  })
+  await writeModelDirectory(await writeTinyEmbedder(at('short')), {
+    'model.onnx': shortGraph('last_hidden_state'),
+  })
+  await writeModelDirectory(await writeTinyReranker(path.join(root, 'rerankers/short')), {
+    'model.onnx': shortGraph('logits'),
   })
   for (const [file, bytesMax] of Object.entries(LARGE)) {
     await writeTinyEmbedder(at(file))
@@ -71,6 +79,18 @@ describe('loading a model', () => {
     expect(said('tokenizer may differ from the reference')).to.deep.equal([
       { level: 'warn', fields: { model: 'odd', warnings } },
     ])
+  })
+
+  it('finds out that a graph takes shorter texts than its configuration promises', async () => {
+    const answers = [
+      await embed('short', 'hello'),
+      await server.post('/api/rerank', { model: 'short', query: 'hello', prompts: ['foo'] }),
+    ]
+
+    for (const { status, json } of answers) {
+      expect([status, json.code]).to.deep.equal([503, 'UNAVAILABLE'])
+      expect(json.error).to.include('model short failed to load: the graph failed')
+    }
   })
 
   for (const [file, bytesMax] of Object.entries(LARGE)) {

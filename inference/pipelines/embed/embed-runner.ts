@@ -10,6 +10,7 @@ import type { Encoding } from '../../text/encoding.ts'
 import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
 import { runRows } from '../row-outputs.ts'
 import type { RowOutput } from '../row-outputs.ts'
+import { WARM_UP_TEXT } from '../warm-up.ts'
 import type { EmbedItem, EmbedResult } from './embed-item.ts'
 import { ImageTower } from './image-tower.ts'
 import { normalized, pool } from './pooling.ts'
@@ -102,7 +103,8 @@ class EmbeddingTowers {
 
   /** The size of a vector, which texts and images must have in common. */
   async probe(): Promise<number> {
-    const encodings = [this.#parts.tokenizer.encode('a', { maxTokens: this.#tokensMax })]
+    const { tokenizer } = this.#parts
+    const encodings = [tokenizer.encode(WARM_UP_TEXT, { maxTokens: this.#tokensMax })]
     const [row] = await this.#textVectors(encodings, NEVER)
     const size = must(row, 'a row for a text').length
     const imageSize = (await this.#image?.probe()) ?? size

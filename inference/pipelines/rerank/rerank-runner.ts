@@ -5,13 +5,21 @@ import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
 import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
 import { sigmoid } from '../probabilities.ts'
 import { runRows } from '../row-outputs.ts'
+import { WARM_UP_TEXT } from '../warm-up.ts'
 import type { RerankItem, RerankResult } from './rerank-item.ts'
 
 /** A cross-encoder reads both texts at once; its logit says how well they go together. */
 export async function openRerankRunner(
   parts: RunnerParts<RerankerSpec>,
 ): Promise<ModelRunner<RerankItem, RerankResult>> {
-  return new RerankRunner(parts, await parts.openSession(parts.spec.graphFile))
+  const runner = new RerankRunner(parts, await parts.openSession(parts.spec.graphFile))
+  try {
+    await runner.run([{ query: 'a', document: WARM_UP_TEXT }], new AbortController().signal)
+  } catch (error) {
+    await runner.dispose()
+    throw error
+  }
+  return runner
 }
 
 class RerankRunner implements ModelRunner<RerankItem, RerankResult> {
