@@ -15,7 +15,7 @@ import { assert } from '../../lib/assert.ts'
 /** A request of few items is somebody's query; a large one is a load. */
 const SMALL_ITEMS_MAX = 4
 const SMALL_TURNS_MAX = 8
-/** How much longer than its shortest item a batch's longest may be. */
+/** How many times as long as its shortest item a batch's longest may be. */
 const LENGTH_RATIO_MAX = 1.25
 /** Below this, padding costs less than another run. */
 const LENGTH_SLACK_TOKENS = 8
@@ -163,11 +163,10 @@ export class BatchQueue<Work extends QueuedWork> {
     sortByCost(request)
     const { works } = request
     const room = this.#roomFor(longest, limits)
-    const shortest = longest.cost / LENGTH_RATIO_MAX - LENGTH_SLACK_TOKENS
     let index = firstAbove(works, longest.cost) - 1
     while (index >= 0 && batch.length < room) {
       const work = works[index]
-      if (work === undefined || work.cost < shortest) return
+      if (work === undefined || !isNearlyAsLong(work.cost, longest.cost)) return
       if (!this.#cancelled.has(work) && work.group === longest.group) {
         this.#removeAt(works, index)
         batch.push(work)
@@ -190,6 +189,11 @@ export class BatchQueue<Work extends QueuedWork> {
     this.#small.delete(id)
     this.#large.delete(id)
   }
+}
+
+/** Whether padding it to the longest costs less than a run of its own. */
+export function isNearlyAsLong(length: number, longest: number): boolean {
+  return (length + LENGTH_SLACK_TOKENS) * LENGTH_RATIO_MAX >= longest
 }
 
 function sortByCost(request: WaitingRequest<QueuedWork>): void {

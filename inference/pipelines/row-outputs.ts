@@ -3,7 +3,7 @@ import { ServiceError } from '../../lib/errors.ts'
 import { buildTokenFeeds, fixedShapeOf, floatsOf, rowWidth } from '../runtime/graph-feeds.ts'
 import type { PaddingRule, TokenEncoding } from '../runtime/graph-feeds.ts'
 import type { GraphSession } from '../runtime/graph-session.ts'
-import { batchesForRuns } from './run-groups.ts'
+import { planRuns } from './run-plan.ts'
 
 /** What a graph answered for one encoding: `values` of shape `dims`, padding included. */
 export interface RowOutput {
@@ -19,9 +19,9 @@ export interface RowRule extends PaddingRule {
 }
 
 /**
- * Runs a graph of token ids over encodings and answers one row of an output for each, in order. A
- * graph with a batch size of its own is run as often as needed, and rows are padded to a length of
- * its own, which no encoding may exceed.
+ * Runs a graph of token ids over encodings and answers one row of an output for each, in order, with
+ * rows of nearly one length together. A graph with a batch size of its own is run as often as needed,
+ * and rows are padded to a length of its own, which no encoding may exceed.
  */
 export async function runRows(
   session: GraphSession,
@@ -30,8 +30,13 @@ export async function runRows(
   signal: AbortSignal,
 ): Promise<RowOutput[]> {
   const output = padding.output ?? outputName(session)
-  const outputs: RowOutput[] = []
-  for (const { rows, filled } of batchesForRuns(encodings, fixedShapeOf(session.inputs))) {
+  const { widthMin = 1 } = padding
+  const shape = {
+    lengthOf: ({ ids }: TokenEncoding) => Math.max(widthMin, ids.length),
+    fixed: fixedShapeOf(session.inputs),
+  }
+  const outputs = new Map<TokenEncoding, RowOutput>()
+  for (const { rows, filled } of planRuns(encodings, shape)) {
     signal.throwIfAborted()
     const feeds = buildTokenFeeds(session.inputs, filled, padding)
     const answers = await session.run(feeds, [output])
@@ -44,9 +49,10 @@ export async function runRows(
       )
     }
     const width = rowWidth(session.inputs, filled, padding)
-    outputs.push(...cutRows({ dims, values }, rows, { ...padding, width }))
+    const cut = cutRows({ dims, values }, rows, { ...padding, width })
+    rows.forEach((row, index) => outputs.set(row, must(cut[index], 'a row for each encoding')))
   }
-  return outputs
+  return encodings.map((encoding) => must(outputs.get(encoding), 'a row for each encoding'))
 }
 
 function cutRows(

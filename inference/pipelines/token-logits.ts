@@ -1,3 +1,4 @@
+import { must } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { tokensMaxOf } from '../runtime/graph-feeds.ts'
 import type { GraphSession } from '../runtime/graph-session.ts'
@@ -7,7 +8,6 @@ import type { TextWindow } from '../text/token-windows.ts'
 import type { TokenizerHandle } from '../text/tokenizer-handle.ts'
 import { runRows } from './row-outputs.ts'
 import type { RowOutput } from './row-outputs.ts'
-import { groupForRuns } from './run-groups.ts'
 
 /** Of each token of a text, a logit for each label. */
 export interface TokenLogits {
@@ -43,16 +43,13 @@ export async function classifyTokens(
     }),
   )
   const results = texts.map((): TokenLogits => ({ labelCount: 0, values: new Float32Array() }))
-  for (const group of groupForRuns(jobs, ({ encoding }) => encoding.ids.length)) {
-    const encodings = group.map(({ encoding }) => encoding)
-    const rows = await runRows(session, encodings, tokenizer, signal)
-    for (const [index, row] of rows.entries()) {
-      const job = group[index]
-      if (job === undefined) continue
-      const count = texts[job.text]?.length ?? 0
-      const offset = row.leadingPadding + tokenizer.leadingSpecialCount()
-      results[job.text] = addWindow(results[job.text], { count, job, row, offset })
-    }
+  const encodings = jobs.map(({ encoding }) => encoding)
+  const rows = await runRows(session, encodings, tokenizer, signal)
+  for (const [index, job] of jobs.entries()) {
+    const row = must(rows[index], 'a row for each window')
+    const count = texts[job.text]?.length ?? 0
+    const offset = row.leadingPadding + tokenizer.leadingSpecialCount()
+    results[job.text] = addWindow(results[job.text], { count, job, row, offset })
   }
   return results
 }

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { gatherRows } from '../../inference/pipelines/cache-rows.ts'
 import { KvDecoder } from '../../inference/pipelines/generate/kv-decoder.ts'
 import { runRows } from '../../inference/pipelines/row-outputs.ts'
-import { groupForRuns } from '../../inference/pipelines/run-groups.ts'
+import { planRuns } from '../../inference/pipelines/run-plan.ts'
 import { openSeq2SeqSessions } from '../../inference/pipelines/rewrite/seq2seq-model.ts'
 import type { GraphTensor } from '../../inference/runtime/graph-session.ts'
 import { ScriptedGraph, floats, slot } from '../doubles/scripted-graph.ts'
@@ -173,19 +173,44 @@ describe('runRows', () => {
   })
 })
 
-describe('groups of rows for a run', () => {
-  it('hold every row once, and pad to no more than a run may take', () => {
+describe('a plan of runs', () => {
+  const lengths = fc.array(fc.integer({ min: 1, max: 700 }), { maxLength: 40 })
+  const free = { rows: undefined, tokens: undefined }
+
+  it('has every row once, of nearly one length, and no more tokens than a run may take', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 700 }), { maxLength: 40 }), (lengths) => {
-        const groups = groupForRuns(lengths, (length) => length)
-        expect(groups.flat().toSorted((a, b) => a - b)).to.deep.equal(
-          lengths.toSorted((a, b) => a - b),
-        )
-        for (const group of groups) {
-          if (group.length > 1) expect(Math.max(...group) * group.length).to.be.at.most(1024)
+      fc.property(lengths, (rows) => {
+        const runs = planRuns(rows, { lengthOf, fixed: free })
+
+        expect(sorted(runs.flatMap((run) => run.rows))).to.deep.equal(sorted(rows))
+        for (const { rows: together, filled } of runs) {
+          expect(filled).to.deep.equal(together)
+          const longest = Math.max(...together)
+          if (together.length > 1) expect(longest * together.length).to.be.at.most(1024)
+          expect(longest).to.be.at.most((Math.min(...together) + 8) * 1.25)
         }
       }),
     )
+  })
+
+  it('fills up runs of a graph with a size of its own', () => {
+    fc.assert(
+      fc.property(lengths, fc.integer({ min: 1, max: 8 }), (rows, size) => {
+        const runs = planRuns(rows, { lengthOf, fixed: { rows: size, tokens: undefined } })
+
+        expect(sorted(runs.flatMap((run) => run.rows))).to.deep.equal(sorted(rows))
+        for (const { rows: together, filled } of runs) {
+          expect(filled).to.have.length(size)
+          expect(filled.slice(0, together.length)).to.deep.equal(together)
+        }
+      }),
+    )
+  })
+
+  it('does not pad a short row to a long one', () => {
+    const runs = planRuns([10, 500, 11], { lengthOf, fixed: free })
+
+    expect(runs.map(({ rows }) => rows)).to.deep.equal([[500], [11, 10]])
   })
 })
 
@@ -234,3 +259,11 @@ describe('sessions of an encoder and its decoders', () => {
     expect(opened.map(({ isReleased }) => isReleased)).to.deep.equal([true, true])
   })
 })
+
+function lengthOf(length: number): number {
+  return length
+}
+
+function sorted(values: readonly number[]): number[] {
+  return values.toSorted((a, b) => a - b)
+}

@@ -22,8 +22,8 @@ import type { TextWindow } from '../../text/token-windows.ts'
 import { splitWords } from '../../text/word-splitter.ts'
 import type { Word } from '../../text/word-splitter.ts'
 import { outputName } from '../row-outputs.ts'
-import { batchesForRuns, groupForRuns } from '../run-groups.ts'
-import type { RunBatch } from '../run-groups.ts'
+import { planRuns } from '../run-plan.ts'
+import type { PlannedRun } from '../run-plan.ts'
 import { decodeSpans, decodeTokenSpans } from './gliner-decoding.ts'
 import type { RowLogits } from './gliner-decoding.ts'
 import type { SpanCandidate } from './span-selection.ts'
@@ -91,10 +91,10 @@ export class GlinerModel {
     const wordsByText = query.texts.map((text) => splitWords(text))
     const rows = wordsByText.flatMap((words, text) => this.#rowsOf(query, words, text))
     const candidates = query.texts.map((): SpanCandidate[] => [])
-    for (const batch of this.#batches(rows)) {
+    for (const planned of this.#plan(rows)) {
       signal.throwIfAborted()
-      const logits = await this.#run(batch.filled)
-      for (const [index, row] of batch.rows.entries()) {
+      const logits = await this.#run(planned.filled)
+      for (const [index, row] of planned.rows.entries()) {
         const found = this.#decode(logits[index], row, query)
         for (const candidate of found) candidates[row.text]?.push(candidate)
       }
@@ -129,10 +129,9 @@ export class GlinerModel {
     })
   }
 
-  #batches(rows: readonly Row[]): RunBatch<Row>[] {
-    const groups = groupForRuns(rows, ({ encoding }) => encoding.ids.length)
-    const shape = fixedShapeOf(this.#session.inputs)
-    return groups.flatMap((group) => batchesForRuns(group, shape))
+  #plan(rows: readonly Row[]): PlannedRun<Row>[] {
+    const fixed = fixedShapeOf(this.#session.inputs)
+    return planRuns(rows, { lengthOf: ({ encoding }) => encoding.ids.length, fixed })
   }
 
   async #run(rows: readonly Row[]): Promise<RowLogits[]> {
