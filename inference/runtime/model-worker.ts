@@ -153,14 +153,18 @@ export class ModelWorker {
     const pending = { resolve, reject, timer }
     this.#pending.set(call, emit === undefined ? pending : { ...pending, emit })
     if (asked.kind !== 'start') this.#watch(call, asked.kind, timer.signal)
-    signal?.addEventListener('abort', () => this.#cancel(call), { signal: timer.signal })
+    const onAbort = (): void => this.#cancel(call, asked.kind, timer.signal)
+    signal?.addEventListener('abort', onAbort, { signal: timer.signal })
     this.#channel.send({ ...asked, call })
-    if (signal?.aborted === true) this.#cancel(call)
+    if (signal?.aborted === true) onAbort()
     return promise
   }
 
-  #cancel(call: number): void {
-    if (this.#pending.has(call)) this.#channel.send({ kind: 'cancel', call })
+  /** A stream that nobody listens to has as long to end as any other call. */
+  #cancel(call: number, kind: Asked['kind'], settled: AbortSignal): void {
+    if (!this.#pending.has(call)) return
+    this.#channel.send({ kind: 'cancel', call })
+    if (kind === 'start') this.#watch(call, kind, settled)
   }
 
   #watch(call: number, kind: Asked['kind'], settled: AbortSignal): void {
