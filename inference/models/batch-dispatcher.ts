@@ -7,8 +7,10 @@
 import { assert, must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError } from '../../lib/errors.ts'
+import type { ErrorCode } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { BatchLimits } from '../batching/batch-queue.ts'
+import { WorkerHangsError } from '../runtime/model-worker.ts'
 import type { ModelWorker } from '../runtime/model-worker.ts'
 import type { FleetModel, FleetWork } from './fleet-model.ts'
 import type { ModelSpec } from './model-spec.ts'
@@ -132,8 +134,7 @@ export class BatchDispatcher {
     const { log, observer } = this.#options
     log.warn('batch failed', { model: model.spec.name, error: error.message })
     observer.batchFailed(model.spec)
-    if (error.code === 'DEADLINE_EXCEEDED') model.fail(error, this.#nowMs())
-    else model.loseCall(error, this.#nowMs())
+    model.loseCall(error, this.#nowMs())
   }
 
   #nowMs(): number {
@@ -148,8 +149,12 @@ function limitsFor({ info }: FleetModel, limits: BatchLimits): BatchLimits {
   return { ...limits, itemsMax: Math.min(limits.itemsMax, rowsMax) }
 }
 
+const CODES_OF_INPUT: ReadonlySet<ErrorCode> = new Set(['INFERENCE_FAILED', 'DEADLINE_EXCEEDED'])
+
+/** What a worker answers; that it does not answer is the model's fault. */
 function isOfInput(error: unknown): boolean {
-  return isServiceError(error) && error.code === 'INFERENCE_FAILED'
+  if (!isServiceError(error) || error instanceof WorkerHangsError) return false
+  return CODES_OF_INPUT.has(error.code)
 }
 
 /** Aborts when nobody waits for any item of the batch; others' items keep it running. */

@@ -3,7 +3,7 @@
 import { BatchQueue } from '../batching/batch-queue.ts'
 import type { QueuedWork } from '../batching/batch-queue.ts'
 import type { ServiceError } from '../../lib/errors.ts'
-import { WorkerEndedError } from '../runtime/model-worker.ts'
+import { WorkerEndedError, WorkerHangsError } from '../runtime/model-worker.ts'
 import type { ModelInfo } from './model-info.ts'
 import type { ModelSpec } from './model-spec.ts'
 import type { PlacedModel } from './placement-policy.ts'
@@ -149,9 +149,13 @@ export class FleetModel {
     return this.#lostWorkers > LOST_WORKERS_MAX
   }
 
-  /** A call that was lost with its worker may be one too many; any other error is the call's own. */
+  /**
+   * A call that does not end is one too many, one that was lost with its worker may be; any other
+   * error is the call's own, such as a text that takes too long to tokenize.
+   */
   loseCall(error: unknown, nowMs: number): void {
-    if (error instanceof WorkerEndedError && this.loseWorker(error)) this.fail(error, nowMs)
+    const isTooMany = error instanceof WorkerEndedError && this.loseWorker(error)
+    if (isTooMany || error instanceof WorkerHangsError) this.fail(error, nowMs)
   }
 
   /** Something of it was answered: earlier failures were not its nature. */

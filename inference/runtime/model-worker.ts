@@ -172,9 +172,7 @@ export class ModelWorker {
     void clock.sleep(callTimeoutMs, settled).then(
       () => {
         log.error('inference worker hangs', { call: kind, timeoutMs: callTimeoutMs })
-        this.#settle(call)?.reject(
-          new ServiceError('DEADLINE_EXCEEDED', `the model took longer than ${callTimeoutMs} ms`),
-        )
+        this.#settle(call)?.reject(new WorkerHangsError(callTimeoutMs))
         if (this.#channel.kill() && this.#state === 'up') this.#state = 'ending'
       },
       () => undefined, // settled in time
@@ -237,5 +235,12 @@ export class ModelWorker {
 export class WorkerEndedError extends ServiceError {
   constructor(reason: string) {
     super('UNAVAILABLE', `the worker of this model ended (${reason}); try again`)
+  }
+}
+
+/** The call did not end in its time, and may never. */
+export class WorkerHangsError extends ServiceError {
+  constructor(timeoutMs: number) {
+    super('DEADLINE_EXCEEDED', `the model took longer than ${timeoutMs} ms`)
   }
 }

@@ -8,6 +8,7 @@ import type { InferenceAnswer } from '../harness/inference-server.ts'
 import {
   writeModelDirectory,
   writeTinyEmbedder,
+  writeTinyNer,
   writeTinyReranker,
 } from '../harness/model-directories.ts'
 import { until } from '../harness/until.ts'
@@ -35,6 +36,9 @@ describe('a hostile model', () => {
 
   const embed = (model: string, input: unknown): Promise<InferenceAnswer> =>
     server.post('/api/embed', { model, input })
+
+  const recognize = (text: string): Promise<InferenceAnswer> =>
+    server.post('/api/recognize', { model: 'ner', texts: [text] })
 
   it('that is a segmentation fault costs a worker twice, and then rests', async () => {
     await start({}, async (root) => {
@@ -95,6 +99,16 @@ describe('a hostile model', () => {
     // One alone at first, then three together, then each of them apart.
     const items = 'quarry_inference_batch_items_sum{model="hungry"}'
     expect(await server.metric(items)).to.equal(1 + 3 + 3)
+  })
+
+  it('is not blamed for a text that takes too long to tokenize', async () => {
+    await start({}, (root) => writeTinyNer(path.join(root, 'recognizers/ner')))
+
+    const long = recognize('alice works at acme corp in paris. '.repeat(850_000))
+    const beside = recognize('alice')
+
+    expect([(await long).status, (await beside).status]).to.deep.equal([504, 200])
+    expect((await recognize('alice works')).status).to.equal(200)
   })
 
   it('whose run does not end is ended with its worker', async () => {
