@@ -1,14 +1,16 @@
 // One worker as the server sees it: calls with answers, and a life of its own.
 //
 //   starting ──ready──► up ──hangs──► ending ──exit──► down ──backoff──► starting
+//   up ──hangs, in a thread──► hanging ──answers──► up
 //   starting, up ──exit──► down
 //   any of them ──close──► closed
 //
 // Invariants:
 //   M1  Calls go to a worker that is up, and each is settled: answered, refused, or UNAVAILABLE
 //       when the worker ended under it.
-//   M2  A call that exceeds its time ends the worker if it can be ended; in a thread it is waited for,
-//       because ending a thread inside the runtime would abort the server.
+//   M2  A call that exceeds its time ends the worker if it can be ended. A thread cannot, because
+//       ending it inside the runtime would abort the server: it takes no calls until it has answered,
+//       and what it has loaded too late is unloaded.
 
 import { assert } from '../../lib/assert.ts'
 import { backoffDelayMs } from '../../lib/backoff.ts'
@@ -60,12 +62,14 @@ type Unnumbered =
   | Omit<Extract<ToWorker, { readonly kind: 'run' }>, 'call'>
   | Omit<Extract<ToWorker, { readonly kind: 'start' }>, 'call'>
 
-type State = 'starting' | 'up' | 'ending' | 'down' | 'closed'
+type State = 'starting' | 'up' | 'hanging' | 'ending' | 'down' | 'closed'
 
 export class ModelWorker {
   readonly #options: ModelWorkerOptions
   readonly #listener: WorkerListener
   readonly #pending = new Map<number, Pending>()
+  /** Calls that were given up but not ended. */
+  readonly #overdue = new Map<number, Asked>()
   readonly #stop = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
   #channel: WorkerChannel
@@ -146,14 +150,15 @@ export class ModelWorker {
     asked: Asked,
     { emit, signal }: { emit?: (event: never) => void; signal?: AbortSignal } = {},
   ): Promise<Answer> {
-    if (this.#state !== 'up') return Promise.reject(new WorkerEndedError('it is not up'))
+    const isTaken = this.#state === 'up' || (this.#state === 'hanging' && asked.kind === 'unload')
+    if (!isTaken) return Promise.reject(new WorkerEndedError('it is not up'))
     const call = this.#nextCall++
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     const timer = new AbortController()
     const pending = { resolve, reject, timer }
     this.#pending.set(call, emit === undefined ? pending : { ...pending, emit })
-    if (asked.kind !== 'start') this.#watch(call, asked.kind, timer.signal)
-    const onAbort = (): void => this.#cancel(call, asked.kind, timer.signal)
+    if (asked.kind !== 'start') this.#watch(call, asked, timer.signal)
+    const onAbort = (): void => this.#cancel(call, asked, timer.signal)
     signal?.addEventListener('abort', onAbort, { signal: timer.signal })
     this.#channel.send({ ...asked, call })
     if (signal?.aborted === true) onAbort()
@@ -161,22 +166,44 @@ export class ModelWorker {
   }
 
   /** A stream that nobody listens to has as long to end as any other call. */
-  #cancel(call: number, kind: Asked['kind'], settled: AbortSignal): void {
+  #cancel(call: number, asked: Asked, settled: AbortSignal): void {
     if (!this.#pending.has(call)) return
     this.#channel.send({ kind: 'cancel', call })
-    if (kind === 'start') this.#watch(call, kind, settled)
+    if (asked.kind === 'start') this.#watch(call, asked, settled)
   }
 
-  #watch(call: number, kind: Asked['kind'], settled: AbortSignal): void {
-    const { clock, callTimeoutMs, log } = this.#options
+  #watch(call: number, asked: Asked, settled: AbortSignal): void {
+    const { clock, callTimeoutMs } = this.#options
     void clock.sleep(callTimeoutMs, settled).then(
-      () => {
-        log.error('inference worker hangs', { call: kind, timeoutMs: callTimeoutMs })
-        this.#settle(call)?.reject(new WorkerHangsError(callTimeoutMs))
-        if (this.#channel.kill() && this.#state === 'up') this.#state = 'ending'
-      },
+      () => this.#giveUp(call, asked),
       () => undefined, // settled in time
     )
+  }
+
+  #giveUp(call: number, asked: Asked): void {
+    const { callTimeoutMs, log } = this.#options
+    log.error('inference worker hangs', { call: asked.kind, timeoutMs: callTimeoutMs })
+    const isEnding = this.#channel.kill()
+    if (!isEnding) this.#overdue.set(call, asked)
+    if (this.#state === 'up') this.#state = isEnding ? 'ending' : 'hanging'
+    this.#settle(call)?.reject(new WorkerHangsError(callTimeoutMs))
+  }
+
+  /** Whoever asked for the load has been told that it failed. */
+  #unloadLate(call: number): void {
+    const asked = this.#overdue.get(call)
+    if (asked?.kind !== 'load') return
+    this.unload(asked.model).catch(() => undefined) // the thread ended: that unloads too
+  }
+
+  #onLateAnswer(call: number): void {
+    const asked = this.#overdue.get(call)
+    if (asked === undefined) return
+    this.#overdue.delete(call)
+    if (this.#overdue.size > 0 || this.#state !== 'hanging') return
+    this.#state = 'up'
+    this.#options.log.warn('inference worker answers again', { call: asked.kind })
+    this.#listener.onUp()
   }
 
   #receive(message: FromWorker<never>): void {
@@ -192,9 +219,12 @@ export class ModelWorker {
       case 'answer':
         this.#failures = 0
         this.#settle(message.call)?.resolve(message.answer)
+        this.#unloadLate(message.call)
+        this.#onLateAnswer(message.call)
         return
       case 'refusal':
         this.#settle(message.call)?.reject(receivedError(message.error))
+        this.#onLateAnswer(message.call)
     }
   }
 

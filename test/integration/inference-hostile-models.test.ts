@@ -111,6 +111,20 @@ describe('a hostile model', () => {
     expect((await recognize('alice works')).status).to.equal(200)
   })
 
+  it('whose run does not end in time is waited for in a thread, which takes nothing else', async () => {
+    await start({ isolation: 'thread', callTimeoutMs: 300 }, (root) =>
+      writeTinyEmbedder(path.join(root, 'embedders/slow'), { products: 80 }),
+    )
+
+    const late = await embed('slow', 'hello')
+    const beside = await embed('tiny', 'hello')
+
+    expect([late.status, late.json.code]).to.deep.equal([503, 'UNAVAILABLE'])
+    expect(beside.status).to.equal(200)
+    expect(await server.metric('quarry_inference_loaded_models')).to.equal(1)
+    expect(await server.metric('quarry_inference_workers_ended_total')).to.equal(0)
+  })
+
   it('whose run does not end is ended with its worker', async () => {
     await start({ callTimeoutMs: 300 }, async (root) => {
       await writeTinyReranker(path.join(root, 'rerankers/cross'))
