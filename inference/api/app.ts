@@ -9,6 +9,7 @@ import { sendBytes } from '../../lib/http/reply.ts'
 import { bodyMissing, parseJsonBody, readBody } from '../../lib/http/request-body.ts'
 import type { Operation } from '../../openapi/contract.ts'
 import type { RequestGate } from '../batching/request-gate.ts'
+import { sendAnswer, untilTaken } from './answer-sender.ts'
 import { docs } from './docs.ts'
 import { errorBodyFor, errorReply } from './error-status.ts'
 import type { ErrorTranslator } from '../../lib/http/error-translator.ts'
@@ -125,10 +126,11 @@ class FrontDoor {
   }
 
   async #send(reply: Reply, { request, response, signal }: Exchange): Promise<void> {
-    if (reply.kind === 'bytes') return sendBytes(response, reply)
     const { clock, translator } = this.#options
+    if (reply.kind === 'bytes') return sendAnswer(response, reply, { clock, signal })
     const errorBodyOf = (error: unknown) => errorBodyFor(request.path, translator.bodyOf(error))
     await sendEvents(response, reply.events, { clock, signal, errorBodyOf })
+    await untilTaken(response, clock)
   }
 
   async #answerAstray({ method, path }: Request, response: Response): Promise<void> {

@@ -56,6 +56,9 @@ type ToolChoiceBody =
 
 const TOKENS_DEFAULT = 2_048
 const SEED_LIMIT = 2 ** 32
+const SHOWN_NAME_LENGTH_MAX = 200
+/** Of a tool's parameters. What is deeper could be neither sent to a worker nor written out there. */
+const TOOL_DEPTH_MAX = 100
 
 export function parseChat(body: Partial<ChatBody>, nowMs: number): GenerateRequest {
   const tools = (body.tools ?? []).map(parseTool)
@@ -94,15 +97,28 @@ function parseToolCall({ id = '', function: { name, arguments: json } }: ToolCal
   return { id, name, arguments: json }
 }
 
-function parseTool({ function: { name, description, parameters } }: ToolBody): ChatTool {
-  return { name, description, parameters }
+function parseTool(tool: ToolBody, index: number): ChatTool {
+  const { name, description, parameters } = tool.function
+  if (parameters === undefined || isWithinDepth(parameters, TOOL_DEPTH_MAX)) {
+    return { name, description, parameters }
+  }
+  const place = `tools[${index}].function.parameters`
+  const message = `${place} is nested more than ${TOOL_DEPTH_MAX} levels deep; make it flatter`
+  throw new ServiceError('INVALID_ARGUMENT', message)
+}
+
+function isWithinDepth(value: unknown, levelsMax: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (levelsMax === 0) return false
+  return Object.values(value).every((member) => isWithinDepth(member, levelsMax - 1))
 }
 
 function parseToolChoice(choice: ToolChoiceBody, tools: readonly ChatTool[]): ToolChoice {
   if (typeof choice !== 'string') {
     const { name } = choice.function
     if (tools.some((tool) => tool.name === name)) return { kind: 'function', name }
-    const message = `tool_choice: no tool is called ${JSON.stringify(name)}; name one of tools`
+    const shown = JSON.stringify(name.slice(0, SHOWN_NAME_LENGTH_MAX))
+    const message = `tool_choice: no tool is called ${shown}; name one of tools`
     throw new ServiceError('INVALID_ARGUMENT', message)
   }
   if (choice === 'required' && tools.length === 0) {

@@ -14,7 +14,10 @@ export function buildInferenceValidator({ document }: Contract): RequestValidato
   return buildRequestValidator(document, problemText)
 }
 
-function problemText(problem: ContractProblem): string {
+const SHOWN_FIELD_LENGTH_MAX = 200
+
+function problemText(whole: ContractProblem): string {
+  const problem = { ...whole, field: whole.field.slice(0, SHOWN_FIELD_LENGTH_MAX) }
   const { place, field, text } = problem
   if (text.startsWith('must have required property')) return `${field} is required`
   // Three shapes are possible; what is wrong with the first of them would say nothing.

@@ -7,6 +7,7 @@ import { buildBrowserGuard } from '../../lib/http/browser-guard.ts'
 import { LOOPBACK, SERVER_OPTIONS, checkHost, listen } from '../../lib/http/listener.ts'
 import type { RunningServer } from '../../lib/http/listener.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
+import { normalizeTarget } from '../../lib/http/request-target.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
 import { loadContract } from '../../openapi/contract.ts'
@@ -52,7 +53,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   })
   const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
   const server = createServer(SERVER_OPTIONS, (request, response) => {
-    const refusal = guard(request.rawHeaders)
+    const refusal = normalizeTarget(request) ?? guard(request.rawHeaders)
     if (refusal === undefined) app(request, response)
     else sendBytes(response, errorReply(request.url ?? '', translator.bodyOf(refusal)))
   })

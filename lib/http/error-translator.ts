@@ -50,7 +50,7 @@ export class ErrorTranslator {
 
   bodyOf(thrown: unknown): ErrorBody {
     const { message, code } = this.#translate(thrown)
-    return { error: message, code }
+    return { error: shortened(message), code }
   }
 
   #translate(thrown: unknown): ServiceError {
@@ -61,6 +61,14 @@ export class ErrorTranslator {
     if (thrown instanceof InvariantError) queueMicrotask(() => this.#onInvariantBroken(thrown))
     return new ServiceError('INTERNAL', `internal error; request id ${requestId}`)
   }
+}
+
+/** Messages quote what clients sent and models hold; nobody is helped by megabytes of it. */
+const MESSAGE_LENGTH_MAX = 2_000
+
+function shortened(message: string): string {
+  if (message.length <= MESSAGE_LENGTH_MAX) return message
+  return `${message.slice(0, MESSAGE_LENGTH_MAX).toWellFormed()}…`
 }
 
 function describeThrown(thrown: unknown): string {

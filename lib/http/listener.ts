@@ -1,12 +1,13 @@
 // A listening HTTP server: limits, answers to what is not HTTP, and an orderly end.
 
 import { once } from 'node:events'
-import type { Server, ServerOptions } from 'node:http'
+import type { Server, ServerOptions, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { assert } from '../assert.ts'
 import type { Clock } from '../clock.ts'
 import { ServiceError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
+import { jsonReply, sendBytes } from './reply.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_TIMEOUT_MS = 60_000
@@ -47,6 +48,8 @@ export interface ListenOptions {
 
 export async function listen(server: Server, options: ListenOptions): Promise<RunningServer> {
   server.on('clientError', refuseMalformed)
+  server.on('checkExpectation', (_request, response) => refuseExpectation(response))
+  server.on('connect', (_request, socket) => socket.end(textOf(NO_TUNNEL)))
   server.listen(options.port, options.host)
   await once(server, 'listening')
   const address = server.address()
@@ -95,6 +98,12 @@ const MALFORMED: Refusal = {
   error: 'the request is not well-formed HTTP',
 }
 
+const NO_TUNNEL: Refusal = {
+  status: '405 Method Not Allowed',
+  code: 'METHOD_NOT_ALLOWED',
+  error: 'this server is no proxy; send requests for its own routes',
+}
+
 const REFUSAL_BY_PARSER_CODE: ReadonlyMap<string, Refusal> = new Map([
   [
     'HPE_HEADER_OVERFLOW',
@@ -120,11 +129,19 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy() // gone, or in the middle of an answer that must not be written into
     return
   }
-  const refusal = REFUSAL_BY_PARSER_CODE.get(error.code ?? '') ?? MALFORMED
-  const body = JSON.stringify({ error: refusal.error, code: refusal.code })
-  socket.end(
-    `HTTP/1.1 ${refusal.status}\r\nContent-Type: application/json\r\n` +
-      `X-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `Connection: close\r\n\r\n${body}`,
+  socket.end(textOf(REFUSAL_BY_PARSER_CODE.get(error.code ?? '') ?? MALFORMED))
+}
+
+function textOf({ status, code, error }: Refusal): string {
+  const body = JSON.stringify({ error, code })
+  return (
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n` +
+    `X-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+    `Connection: close\r\n\r\n${body}`
   )
+}
+
+function refuseExpectation(response: ServerResponse): void {
+  const error = 'no expectation but 100-continue can be met; leave out the header Expect'
+  sendBytes(response, jsonReply(417, { error, code: 'INVALID_ARGUMENT' }, ['Connection', 'close']))
 }

@@ -53,9 +53,14 @@ export function emptyReply(status: number, headers: readonly string[] = []): Byt
 
 /** Sends a whole answer. Does nothing when the client has gone, or an answer is already on its way. */
 export function sendBytes(response: ServerResponse, reply: BytesReply): void {
-  if (response.destroyed || response.headersSent) return
+  if (sendHead(response, reply)) response.end(reply.body)
+}
+
+/** Answers whether the body is to follow: not when the client has gone, or has its answer already. */
+export function sendHead(response: ServerResponse, reply: BytesReply): boolean {
+  if (response.destroyed || response.headersSent) return false
   const headers = [...reply.headers, ...NOSNIFF]
   if (reply.status !== 204) headers.push('Content-Length', String(reply.body.length))
   response.writeHead(reply.status, headers)
-  response.end(reply.body)
+  return true
 }

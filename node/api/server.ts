@@ -17,6 +17,7 @@ import { ApiMetrics } from './metrics.ts'
 import { LOOPBACK, SERVER_OPTIONS, checkHost, listen } from '../../lib/http/listener.ts'
 import type { RunningServer } from '../../lib/http/listener.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
+import { normalizeTarget } from '../../lib/http/request-target.ts'
 import { BODY_BYTES_MAX } from '../../lib/http/request-body.ts'
 
 const WRITE_TIMEOUT_MS = 60_000
@@ -64,7 +65,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   const app = buildApp(appOptions)
   const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
   const server = createServer(SERVER_OPTIONS, (request, response) => {
-    const refusal = guard(request.rawHeaders)
+    const refusal = normalizeTarget(request) ?? guard(request.rawHeaders)
     if (refusal !== undefined) {
       sendBytes(response, errorReply(appOptions.translator.bodyOf(refusal)))
     } else if (!hotDoor(request, response)) app(request, response)

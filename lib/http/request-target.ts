@@ -1,0 +1,25 @@
+// What a request asks for, in the one form that routes are matched in: RFC 9112, section 3.2.
+
+import type { IncomingMessage } from 'node:http'
+import { ServiceError } from '../errors.ts'
+
+/**
+ * Rewrites the target of a request to a path and a query. Clients send whole URLs where they think
+ * they speak to a proxy; a fragment is not part of a target at all. Answers the refusal of a target
+ * that is neither.
+ */
+export function normalizeTarget(request: Pick<IncomingMessage, 'url'>): ServiceError | undefined {
+  const target = originForm(request.url ?? '')
+  if (target === undefined) {
+    const message = 'the request target is no URL; send a path, such as /healthz'
+    return new ServiceError('INVALID_ARGUMENT', message)
+  }
+  request.url = target
+  return undefined
+}
+
+function originForm(target: string): string | undefined {
+  if (target.startsWith('/') || target === '*') return target.split('#', 1)[0]
+  const url = URL.parse(target)
+  return url === null ? undefined : url.pathname + url.search
+}
