@@ -23,7 +23,7 @@ export interface InferenceConfig {
   readonly requestsRunningMax: number
   readonly requestsWaitingMax: number
   readonly requestTimeoutMs: number
-  /** A single load or batch that takes longer ends its worker. */
+  /** A load or a single step of a run that takes longer ends its worker. */
   readonly callTimeoutMs: number
   readonly drainDeadlineMs: number
   readonly cacheBytesMax: number

@@ -8,9 +8,11 @@
 // Invariants:
 //   M1  Calls go to a worker that is up, and each is settled: answered, refused, or UNAVAILABLE
 //       when the worker ended under it.
-//   M2  A call that exceeds its time ends the worker if it can be ended. A thread cannot, because
-//       ending it inside the runtime would abort the server: it takes no calls until it has answered,
-//       and what it has loaded too late is unloaded.
+//   M2  A call hangs if for the time of a call its worker gave no sign of life, or did not end it after
+//       it was cancelled; a load has no steps, and hangs if it takes longer. Such a call is given up.
+//       It ends the worker if that can be ended. A thread cannot, because ending it inside the runtime
+//       would abort the server: it takes no calls until it has answered, and what it has loaded too
+//       late is unloaded.
 
 import { assert } from '../../lib/assert.ts'
 import { backoffDelayMs } from '../../lib/backoff.ts'
@@ -24,16 +26,18 @@ import type { Isolation, WorkerChannel } from './worker-channel.ts'
 import { receivedError } from './worker-protocol.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts'
 
+/** One that comes late on a busy machine is no cause for alarm. */
+const SIGNS_PER_TIMEOUT = 8
 const RESTART = { baseMs: 200, capMs: 30_000, retriesMax: Number.POSITIVE_INFINITY }
 
 export interface ModelWorkerOptions {
   readonly entry: URL
   readonly isolation: Isolation
   readonly environment: Env
-  readonly settings: WorkerSettings
+  readonly settings: Omit<WorkerSettings, 'alivePeriodMs'>
   /** What a worker process may allocate. */
   readonly memoryBytesMax: number
-  /** A load or a batch that takes longer counts as hanging. */
+  /** A load that takes longer, or a step of anything else, counts as hanging. */
   readonly callTimeoutMs: number
   readonly closeDeadlineMs: number
   readonly clock: Clock
@@ -53,6 +57,10 @@ interface Pending {
   readonly reject: (error: ServiceError) => void
   readonly emit?: (event: never) => void
   readonly timer: AbortController
+  readonly asked: Asked
+  isCancelled: boolean
+  /** When it was last known not to hang. */
+  seenAtMs: number
 }
 
 /** A call without its number. */
@@ -61,6 +69,13 @@ type Unnumbered =
   | Omit<Extract<ToWorker, { readonly kind: 'unload' }>, 'call'>
   | Omit<Extract<ToWorker, { readonly kind: 'run' }>, 'call'>
   | Omit<Extract<ToWorker, { readonly kind: 'start' }>, 'call'>
+
+const HAS_STEPS: Readonly<Record<Asked['kind'], boolean>> = {
+  load: false,
+  unload: false,
+  run: true,
+  start: true,
+}
 
 type State = 'starting' | 'up' | 'hanging' | 'ending' | 'down' | 'closed'
 
@@ -136,7 +151,9 @@ export class ModelWorker {
   }
 
   #open(): WorkerChannel {
-    const { entry, isolation, environment, memoryBytesMax, settings } = this.#options
+    const { entry, isolation, environment, memoryBytesMax, callTimeoutMs } = this.#options
+    const alivePeriodMs = Math.ceil(callTimeoutMs / SIGNS_PER_TIMEOUT)
+    const settings = { ...this.#options.settings, alivePeriodMs }
     return openWorkerChannel(
       { entry, isolation, environment, memoryBytesMax, settings },
       {
@@ -155,29 +172,49 @@ export class ModelWorker {
     const call = this.#nextCall++
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     const timer = new AbortController()
-    const pending = { resolve, reject, timer }
-    this.#pending.set(call, emit === undefined ? pending : { ...pending, emit })
-    if (asked.kind !== 'start') this.#watch(call, asked, timer.signal)
-    const onAbort = (): void => this.#cancel(call, asked, timer.signal)
-    signal?.addEventListener('abort', onAbort, { signal: timer.signal })
-    this.#channel.send({ ...asked, call })
-    if (signal?.aborted === true) onAbort()
+    const seenAtMs = this.#options.clock.monotonicMs()
+    const life = { asked, isCancelled: false, seenAtMs }
+    const pending: Pending = { resolve, reject, timer, ...life, ...(emit ? { emit } : {}) }
+    this.#pending.set(call, pending)
+    void this.#watch(call, pending)
+    signal?.addEventListener('abort', () => this.#cancel(call), { signal: timer.signal })
+    try {
+      this.#channel.send({ ...asked, call })
+    } catch (cause) {
+      const message = 'what the model was asked cannot be sent to its worker'
+      this.#settle(call)?.reject(new ServiceError('INVALID_ARGUMENT', message, { cause }))
+    }
+    if (signal?.aborted === true) this.#cancel(call)
     return promise
   }
 
-  /** A stream that nobody listens to has as long to end as any other call. */
-  #cancel(call: number, asked: Asked, settled: AbortSignal): void {
-    if (!this.#pending.has(call)) return
+  #cancel(call: number): void {
+    const pending = this.#pending.get(call)
+    if (pending === undefined) return
+    pending.isCancelled = true
+    pending.seenAtMs = this.#options.clock.monotonicMs()
     this.#channel.send({ kind: 'cancel', call })
-    if (asked.kind === 'start') this.#watch(call, asked, settled)
   }
 
-  #watch(call: number, asked: Asked, settled: AbortSignal): void {
+  /** Resolves when the call is settled, or given up. */
+  async #watch(call: number, pending: Pending): Promise<void> {
     const { clock, callTimeoutMs } = this.#options
-    void clock.sleep(callTimeoutMs, settled).then(
-      () => this.#giveUp(call, asked),
-      () => undefined, // settled in time
-    )
+    for (;;) {
+      const restMs = pending.seenAtMs + callTimeoutMs - clock.monotonicMs()
+      if (restMs <= 0) return this.#giveUp(call, pending.asked)
+      const isSettled = await clock.sleep(restMs, pending.timer.signal).then(
+        () => false,
+        () => true,
+      )
+      if (isSettled) return
+    }
+  }
+
+  #noteAlive(): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    for (const pending of this.#pending.values()) {
+      if (HAS_STEPS[pending.asked.kind] && !pending.isCancelled) pending.seenAtMs = nowMs
+    }
   }
 
   #giveUp(call: number, asked: Asked): void {
@@ -212,6 +249,9 @@ export class ModelWorker {
         if (this.#state !== 'starting') return
         this.#state = 'up'
         this.#listener.onUp()
+        return
+      case 'alive':
+        this.#noteAlive()
         return
       case 'event':
         this.#pending.get(message.call)?.emit?.(message.event)

@@ -1,5 +1,6 @@
 // The only file that knows onnxruntime-node.
 
+import path from 'node:path'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { assert } from '../../lib/assert.ts'
 import { ServiceError, messageOf } from '../../lib/errors.ts'
@@ -17,12 +18,15 @@ export async function openOnnxSession(
   file: string,
   options: SessionOptions,
 ): Promise<GraphSession> {
+  let session: InferenceSession | undefined
   try {
-    return new OnnxSession(await InferenceSession.create(file, nativeOptions(options)))
+    session = await InferenceSession.create(file, nativeOptions(options))
+    return new OnnxSession(session)
   } catch (cause) {
-    throw new ServiceError('UNAVAILABLE', `the graph cannot be loaded: ${reasonOf(cause)}`, {
-      cause,
-    })
+    await session?.release()
+    // Clients are told the reason; where the model lies on this machine is not for them.
+    const reason = reasonOf(cause).replaceAll(path.dirname(file) + path.sep, '')
+    throw new ServiceError('UNAVAILABLE', `the graph cannot be loaded: ${reason}`, { cause })
   }
 }
 
@@ -134,8 +138,14 @@ function float16Bits(data: Tensor['data']): Uint16Array {
 }
 
 const REASON_LENGTH_MAX = 500
+/** A file of the runtime's source, the line, and the signature of the function. */
+const SOURCE_PLACE = /\/onnxruntime_src\/[^ ]+ [^()]*\([^()]*\)(?: const)? ?/g
 
 /** Without where in the runtime's own source it happened, and never longer than a log line bears. */
 function reasonOf(error: unknown): string {
-  return messageOf(error).replaceAll(/\s+/g, ' ').slice(0, REASON_LENGTH_MAX)
+  return messageOf(error)
+    .slice(0, 4 * REASON_LENGTH_MAX)
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(SOURCE_PLACE, '')
+    .slice(0, REASON_LENGTH_MAX)
 }

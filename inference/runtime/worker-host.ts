@@ -2,6 +2,7 @@
 
 import { parentPort } from 'node:worker_threads'
 import { assert, must, unreachable } from '../../lib/assert.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { ServiceError, isServiceError } from '../../lib/errors.ts'
 import type { FromWorker, SentError, ToWorker, WorkerSettings } from './worker-protocol.ts'
 
@@ -22,8 +23,9 @@ export function serveModels(open: ModelOpener): void {
   const settings: WorkerSettings = JSON.parse(must(process.argv[2], 'the settings of a worker'))
   const port = connectParent()
   const host = new WorkerHost(open, settings, port.post)
+  const stopTelling = systemClock.every(settings.alivePeriodMs, async () => host.tellAlive())
   port.listen((message) => {
-    if (message.kind === 'quit') void host.close().then(port.close)
+    if (message.kind === 'quit') void host.close().then(stopTelling).then(port.close)
     else host.handle(message)
   })
   port.post({ kind: 'ready' })
@@ -81,6 +83,10 @@ class WorkerHost {
     }
     const end = this.#answer(message).finally(() => this.#ends.delete(end))
     this.#ends.add(end)
+  }
+
+  tellAlive(): void {
+    if (this.#running.size > 0) this.#post({ kind: 'alive' })
   }
 
   async close(): Promise<void> {
@@ -146,9 +152,16 @@ class WorkerHost {
   }
 }
 
-/** A worker knows no client: what went wrong unexpectedly is the model's failure on this input. */
+const MESSAGE_LENGTH_MAX = 1_000
+
+/**
+ * A worker knows no client: what went wrong unexpectedly is the model's failure on this input.
+ * Messages quote templates and files of strangers, so they are cut before anybody keeps them.
+ */
 function sentError(error: unknown): SentError {
-  if (isServiceError(error)) return { code: error.code, message: error.message }
   const text = error instanceof Error ? error.message : String(error)
-  return { code: 'INFERENCE_FAILED', message: `the model failed: ${text}` }
+  const message = (isServiceError(error) ? text : `the model failed: ${text}`)
+    .slice(0, MESSAGE_LENGTH_MAX)
+    .toWellFormed()
+  return { code: isServiceError(error) ? error.code : 'INFERENCE_FAILED', message }
 }

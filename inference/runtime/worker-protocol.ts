@@ -31,6 +31,8 @@ export type ToWorker<Payload = unknown> =
 
 export type FromWorker<Payload = unknown> =
   | { readonly kind: 'ready' }
+  /** Calls are under way, and none of them holds up the thread. */
+  | { readonly kind: 'alive' }
   | { readonly kind: 'answer'; readonly call: number; readonly answer: Payload }
   | { readonly kind: 'event'; readonly call: number; readonly event: Payload }
   | { readonly kind: 'refusal'; readonly call: number; readonly error: SentError }
@@ -50,4 +52,6 @@ export interface WorkerSettings {
   /** Of one graph run; 0: as the model is. */
   readonly threads: number
   readonly cores: number
+  /** How often it says that it is alive while calls are under way. */
+  readonly alivePeriodMs: number
 }
