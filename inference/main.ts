@@ -22,7 +22,7 @@ import type { ModelCatalog } from './models/model-catalog.ts'
 import { ModelFleet, defaultWorkerCount } from './models/model-fleet.ts'
 import { MODEL_KINDS } from './models/model-spec.ts'
 import { BuiltinThread } from './pipelines/builtin-thread.ts'
-import { ChunkService, FIXED_CHUNKER } from './pipelines/chunk/chunk-service.ts'
+import { ChunkService, FIXED_ALIASES } from './pipelines/chunk/chunk-service.ts'
 import { BUILTIN_HASH_NAME } from './pipelines/embed/builtin-hash.ts'
 import { EmbedService } from './pipelines/embed/embed-service.ts'
 import { GenerateService } from './pipelines/generate/generate-service.ts'
@@ -67,7 +67,7 @@ async function buildInference(
 ): Promise<RunningInference> {
   const clock = systemClock
   const metrics = new InferenceMetrics()
-  const catalog = await scanModels(config.modelsDir, log)
+  const catalog = await scanModels(config.modelsDir, log, BUILT_IN)
 
   const fleet = buildFleet(config, metrics, log)
   life.onClose(() => fleet.close())
@@ -189,13 +189,14 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
 }
 
 /** What is built in is always there. */
-const BUILT_IN: ReadonlySet<string> = new Set([BUILTIN_HASH_NAME, FIXED_CHUNKER])
+const BUILT_IN = { embedder: new Set([BUILTIN_HASH_NAME]), chunker: FIXED_ALIASES }
+const BUILT_IN_NAMES: ReadonlySet<string> = BUILT_IN.embedder.union(BUILT_IN.chunker)
 
 function preload(
   config: InferenceConfig,
   { catalog, fleet, log }: Pick<ServiceParts, 'catalog' | 'fleet'> & { readonly log: Log },
 ): PreloadedModel[] {
-  const names = config.preload.filter((name) => !BUILT_IN.has(name))
+  const names = config.preload.filter((name) => !BUILT_IN_NAMES.has(name))
   return names.map((name) => {
     const specs = MODEL_KINDS.map((kind) => catalog.find(kind, name)).filter(
       (spec) => spec !== undefined,

@@ -41,6 +41,13 @@ export class ConfigFields {
     throw invalid(this.#file, `${name} must be a number`)
   }
 
+  /** Within `bounds`, both included. */
+  numberWithin(name: string, [min, max]: readonly [number, number]): number | undefined {
+    const value = this.number(name)
+    if (value === undefined || (value >= min && value <= max)) return value
+    throw invalid(this.#file, `${name} must be a number from ${min} to ${max}`)
+  }
+
   text(name: string): string | undefined {
     const value = this.#value(name)
     if (value === undefined || typeof value === 'string') return value

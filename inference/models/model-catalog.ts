@@ -10,7 +10,7 @@ import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { ModelFiles } from './model-files.ts'
+import { ModelFiles, refuse } from './model-files.ts'
 import { MODEL_KINDS } from './model-spec.ts'
 import type { ModelKind, ModelSpec, SpecOf } from './model-spec.ts'
 import { parseModel } from './parse-model.ts'
@@ -59,7 +59,8 @@ export class ModelCatalog {
     const exact = specs.find(
       (spec) => spec.name === listed || `${baseNameOf(spec)}-${spec.variant}` === listed,
     )
-    return preferred ?? exact ?? bestOf(variants, VARIANT_ORDER)
+    const asListed = specs.find((spec) => spec.name === name)
+    return preferred ?? exact ?? asListed ?? bestOf(variants, VARIANT_ORDER)
   }
 }
 
@@ -81,28 +82,35 @@ function bestOf<Spec extends ModelSpec>(
   return specs.toSorted((a, b) => rankOf(a) - rankOf(b))[0]
 }
 
-export async function scanModels(root: string, log: Log): Promise<ModelCatalog> {
+/** By kind: what no directory can be called, because something built in is. */
+export type BuiltInNames = Partial<Readonly<Record<ModelKind, ReadonlySet<string>>>>
+
+export async function scanModels(
+  root: string,
+  log: Log,
+  builtIn: BuiltInNames = {},
+): Promise<ModelCatalog> {
   const specs = new Map<ModelKind, readonly ModelSpec[]>()
   const skipped: SkippedModel[] = []
-  const skip = (directory: string, reason: string): void => {
-    skipped.push({ directory, reason })
-    log.warn('model directory skipped', { directory, reason })
-  }
   for (const kind of MODEL_KINDS) {
-    const found: ModelSpec[] = []
-    const names = await directoriesOf(root, kind)
-    for (const name of names.slice(0, MODELS_PER_KIND_MAX)) {
-      const directory = `${FOLDER_BY_KIND[kind]}/${name}`
-      try {
-        const files = await ModelFiles.list(path.join(root, directory))
-        found.push(...(await parseModel(kind, name, files)))
-      } catch (error) {
-        skip(directory, messageOf(error))
-      }
+    const folder = FOLDER_BY_KIND[kind]
+    const skip = (name: string, error: unknown): void => {
+      const reason = reasonOf(error)
+      const directory = name === '' ? folder : `${folder}/${name}`
+      skipped.push({ directory, reason })
+      log.warn('model directory skipped', { directory, reason })
     }
-    if (names.length > MODELS_PER_KIND_MAX) {
-      const reason = `it has ${names.length} models; the first ${MODELS_PER_KIND_MAX} are served`
-      skip(FOLDER_BY_KIND[kind], reason)
+    const taken = new Set(builtIn[kind])
+    const found: ModelSpec[] = []
+    for (const name of await directoriesOf(path.join(root, folder), skip)) {
+      try {
+        const files = await ModelFiles.list(path.join(root, folder, name))
+        const parsed = await parseModel(kind, name, files)
+        checkNames(parsed, taken)
+        found.push(...parsed)
+      } catch (error) {
+        skip(name, error)
+      }
     }
     specs.set(
       kind,
@@ -112,18 +120,46 @@ export async function scanModels(root: string, log: Log): Promise<ModelCatalog> 
   return new ModelCatalog(specs, skipped)
 }
 
+/** `name` is the directory's within the folder of its kind, or nothing for that folder itself. */
+type Skip = (name: string, error: unknown) => void
+
+/** Of two models with one name only one could be asked for, and nobody would know which. */
+function checkNames(parsed: readonly ModelSpec[], taken: Set<string>): void {
+  const again = parsed.find(({ name }) => taken.has(name))
+  if (again !== undefined) {
+    throw refuse(`another model is called ${again.name}; rename the directory`)
+  }
+  const tooLong = parsed.find(({ name }) => name.length > NAME_LENGTH_MAX)
+  if (tooLong !== undefined) {
+    throw refuse(`its name has more than ${NAME_LENGTH_MAX} characters; rename the directory`)
+  }
+  for (const { name } of parsed) taken.add(name)
+}
+
+/** What a request may ask for by the contract. */
+const NAME_LENGTH_MAX = 512
+const REASON_LENGTH_MAX = 500
+
+/** Reasons quote files, which may hold anything. */
+function reasonOf(error: unknown): string {
+  return messageOf(error).slice(0, REASON_LENGTH_MAX).toWellFormed()
+}
+
 /** Names of model directories, of one or two parts. A directory without graphs may be an owner's. */
-async function directoriesOf(root: string, kind: ModelKind): Promise<string[]> {
-  const folder = path.join(root, FOLDER_BY_KIND[kind])
+async function directoriesOf(folder: string, skip: Skip): Promise<string[]> {
   const names: string[] = []
-  for (const name of await foldersIn(folder)) {
-    const inner = await foldersIn(path.join(folder, name))
-    const owned = inner.filter((each) => !OWN_FOLDERS.has(each))
+  for (const name of await foldersIn(folder, '', skip)) {
     const isModel = await hasModelFile(path.join(folder, name))
-    if (isModel || owned.length === 0) names.push(name)
+    const inner = isModel ? [] : await foldersIn(folder, name, skip)
+    const owned = inner.filter((each) => !OWN_FOLDERS.has(each))
+    if (owned.length === 0) names.push(name)
     else names.push(...owned.map((each) => `${name}/${each}`))
   }
-  return names
+  if (names.length > MODELS_PER_KIND_MAX) {
+    const reason = `it has ${names.length} models; the first ${MODELS_PER_KIND_MAX} are served`
+    skip('', refuse(reason))
+  }
+  return names.slice(0, MODELS_PER_KIND_MAX)
 }
 
 const OWN_FOLDERS: ReadonlySet<string> = new Set(['onnx', '1_Pooling', '2_Normalize', '2_Dense'])
@@ -133,14 +169,25 @@ async function hasModelFile(directory: string): Promise<boolean> {
   return names.some((name) => name.endsWith('.onnx') || name.endsWith('.json') || name === 'onnx')
 }
 
-/** Symbolic links count as what they point to; names with a dot in front are nobody's models. */
-async function foldersIn(directory: string): Promise<string[]> {
-  const names = await readdir(directory).catch(() => [])
+/**
+ * Folders in `folder/within`. Symbolic links count as what they point to; names with a dot in front
+ * are nobody's models. What cannot be looked at is skipped; a folder that is not there is empty.
+ */
+async function foldersIn(folder: string, within: string, skip: Skip): Promise<string[]> {
+  const directory = path.join(folder, within)
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') skip(within, refuse(`it cannot be read: ${error.code}`))
+    return []
+  })
   const folders: string[] = []
   for (const name of names.toSorted((a, b) => (a < b ? -1 : 1))) {
     if (name.startsWith('.')) continue
-    const found = await stat(path.join(directory, name)).catch(() => undefined)
-    if (found?.isDirectory() === true) folders.push(name)
+    try {
+      if ((await stat(path.join(directory, name))).isDirectory()) folders.push(name)
+    } catch (cause) {
+      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+      skip(path.posix.join(within, name), refuse(`it cannot be read: ${code}`, cause))
+    }
   }
   return folders
 }

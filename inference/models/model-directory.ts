@@ -33,11 +33,20 @@ export async function parseMaxTokens({ files, config }: ModelDirectory): Promise
     config.object('text_config').count('max_position_embeddings', TOKENS_MAX)
   if (positions !== undefined) {
     const isOffset = OFFSET_POSITION_TYPES.has(config.text('model_type') ?? '')
-    return isOffset ? positions - ((config.number('pad_token_id') ?? 1) + 1) : positions
+    return isOffset ? positionsAfterPadding(positions, config) : positions
   }
   // Tokenizers without a limit carry a number beyond all bounds.
   const limit = (await files.config('tokenizer_config.json')).number('model_max_length')
-  return limit !== undefined && limit >= 1 && limit <= TOKENS_MAX ? limit : TOKENS_DEFAULT
+  if (limit === undefined || limit > TOKENS_MAX) return TOKENS_DEFAULT
+  if (Number.isInteger(limit) && limit >= 1) return limit
+  throw refuse('tokenizer_config.json: model_max_length must be an integer from 1 on')
+}
+
+function positionsAfterPadding(positions: number, config: ConfigFields): number {
+  const [padId = 1] = config.ids('pad_token_id')
+  const usable = positions - (padId + 1)
+  if (usable >= 1) return usable
+  throw refuse('config.json: max_position_embeddings leaves no position after pad_token_id')
 }
 
 /** Tokens that end a text, each by itself. */

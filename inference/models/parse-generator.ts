@@ -13,6 +13,12 @@ import {
 } from './model-directory.ts'
 import type { ModelDirectory } from './model-directory.ts'
 
+/** What the contract lets a request ask for, and beyond it what no model's maker would mean. */
+const TEMPERATURE_MAX = 100
+const TOP_K_MAX = 1_000_000
+const PENALTY_MIN = 0.01
+const PENALTY_MAX = 100
+
 const STEMS = ['model', 'decoder_model_merged', 'decoder_model', 'decoder']
 
 export async function parseGenerator(directory: ModelDirectory): Promise<readonly GeneratorSpec[]> {
@@ -46,7 +52,9 @@ export async function parseGenerator(directory: ModelDirectory): Promise<readonl
 }
 
 function headSizeOf(config: ConfigFields, heads: number): number {
-  return Math.floor(config.requiredCount('hidden_size', SIZE_MAX) / heads)
+  const size = Math.floor(config.requiredCount('hidden_size', SIZE_MAX) / heads)
+  if (size >= 1) return size
+  throw refuse('config.json: hidden_size must be at least num_attention_heads')
 }
 
 /** Some models have several templates; the one called `default` is for chats. */
@@ -72,9 +80,20 @@ function parseToolCallFormat(fields: ConfigFields): ToolCallFormat | undefined {
 /** A model that says do_sample: false wants the likeliest token unless a request says otherwise. */
 function parseSampling(generation: ConfigFields): SamplingDefaults {
   return {
-    temperature: generation.flag('do_sample') === false ? 0 : generation.number('temperature'),
-    topP: generation.number('top_p'),
-    topK: generation.number('top_k'),
-    repetitionPenalty: generation.number('repetition_penalty'),
+    temperature:
+      generation.flag('do_sample') === false
+        ? 0
+        : generation.numberWithin('temperature', [0, TEMPERATURE_MAX]),
+    topP: generation.numberWithin('top_p', [0, 1]),
+    topK: parseTopK(generation),
+    repetitionPenalty: generation.numberWithin('repetition_penalty', [PENALTY_MIN, PENALTY_MAX]),
   }
+}
+
+/** Some configurations write -1 where all tokens are meant. */
+function parseTopK(generation: ConfigFields): number | undefined {
+  const said = generation.numberWithin('top_k', [-1, TOP_K_MAX])
+  if (said === undefined || said === -1) return said === undefined ? undefined : 0
+  if (Number.isInteger(said)) return said
+  throw refuse('generation_config.json: top_k must be an integer')
 }

@@ -47,11 +47,11 @@ async function parseGliner(directory: ModelDirectory): Promise<readonly Recogniz
     maxWords: config.count('max_len', WORDS_MAX) ?? WORDS_DEFAULT,
     entityToken: config.text('ent_token') ?? '<<ENT>>',
     separatorToken: config.text('sep_token') ?? '<<SEP>>',
-    threshold: config.number('threshold') ?? THRESHOLD_DEFAULT,
+    threshold: config.numberWithin('threshold', [0, 1]) ?? THRESHOLD_DEFAULT,
     flat: config.flag('flat_ner') ?? true,
     multiLabel: config.flag('multi_label') ?? false,
     defaultLabels: config.texts('default_labels') ?? config.texts('labels') ?? [],
-    relationThreshold: config.number('relation_threshold') ?? THRESHOLD_DEFAULT,
+    relationThreshold: config.numberWithin('relation_threshold', [0, 1]) ?? THRESHOLD_DEFAULT,
   }
   const capabilities = parseCapabilities(config, directory.name)
   return graphsOf(files, ['model']).map(({ variant, file }) => {

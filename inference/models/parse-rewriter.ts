@@ -1,3 +1,4 @@
+import type { ConfigFields } from './config-fields.ts'
 import { refuse } from './model-files.ts'
 import type { RewriterSpec, Seq2SeqFiles } from './model-spec.ts'
 import {
@@ -64,9 +65,7 @@ export async function parseSeq2Seq({ files, config }: ModelDirectory): Promise<S
     startId: start,
     eosIds,
     headCount,
-    headSize:
-      config.count('d_kv', SIZE_MAX) ??
-      Math.floor(config.requiredCount('d_model', SIZE_MAX) / headCount),
+    headSize: config.count('d_kv', SIZE_MAX) ?? headSizeOf(config, headCount),
     layerCount:
       config.count('decoder_layers', LAYERS_MAX) ??
       config.count('num_decoder_layers', LAYERS_MAX) ??
@@ -78,6 +77,12 @@ export async function parseSeq2Seq({ files, config }: ModelDirectory): Promise<S
     variant,
     seq2seq: { encoderFile: file, decoder: decoderOf({ files, variant }), ...shared },
   }))
+}
+
+function headSizeOf(config: ConfigFields, headCount: number): number {
+  const size = Math.floor(config.requiredCount('d_model', SIZE_MAX) / headCount)
+  if (size >= 1) return size
+  throw refuse('config.json: d_model must be at least the number of heads')
 }
 
 function decoderOf({

@@ -17,7 +17,7 @@ import type { TextRange } from './fixed-chunker.ts'
 
 export const FIXED_CHUNKER = 'fixed'
 /** What other servers call their built-in chunkers; both stand for ours. */
-const FIXED_ALIASES: ReadonlySet<string> = new Set([
+export const FIXED_ALIASES: ReadonlySet<string> = new Set([
   FIXED_CHUNKER,
   'fixed-bert-tokenizer',
   'fixed-bpe-tokenizer',
