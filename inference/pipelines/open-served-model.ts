@@ -2,6 +2,7 @@
 
 import path from 'node:path'
 import { unreachable } from '../../lib/assert.ts'
+import { ServiceError } from '../../lib/errors.ts'
 import type { ModelInfo } from '../models/model-info.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
 import { threadsOf } from '../models/thread-policy.ts'
@@ -10,6 +11,7 @@ import type { GraphSession } from '../runtime/graph-session.ts'
 import { openOnnxSession } from '../runtime/onnx-session.ts'
 import type { ServedModel } from '../runtime/worker-host.ts'
 import type { WorkerSettings } from '../runtime/worker-protocol.ts'
+import type { TokenizerHandle } from '../text/tokenizer-handle.ts'
 import { openChunkRunner } from './chunk/chunk-runner.ts'
 import { openEmbedRunner } from './embed/embed-runner.ts'
 import { openGenerateRunner } from './generate/generate-runner.ts'
@@ -19,23 +21,42 @@ import { openRecognizeRunner } from './recognize/recognize-runner.ts'
 import { openRerankRunner } from './rerank/rerank-runner.ts'
 import { openRewriteRunner } from './rewrite/rewrite-runner.ts'
 
+/** A model that does not open leaves nothing behind: it may be tried again and again. */
 export async function openServedModel(
   spec: ModelSpec,
   settings: WorkerSettings,
 ): Promise<ServedModel> {
   const tokenizer = await readTokenizer(spec.directory)
-  const sessions: GraphSession[] = []
+  checkRoom(spec, tokenizer)
+  const opened: GraphSession[] = []
+  try {
+    return await openRunner(spec, { tokenizer, settings, opened })
+  } catch (error) {
+    for (const session of opened) await session.release()
+    throw error
+  }
+}
+
+interface Opening {
+  readonly tokenizer: TokenizerHandle
+  readonly settings: WorkerSettings
+  /** Sessions that are to be released if the rest fails. */
+  readonly opened: GraphSession[]
+}
+
+async function openRunner(spec: ModelSpec, opening: Opening): Promise<ServedModel> {
+  const { tokenizer, settings, opened } = opening
   const parts = {
     tokenizer,
     openSession: async (file: string): Promise<GraphSession> => {
       const session = await openGraph(spec, file, settings)
-      sessions.push(session)
+      opened.push(session)
       return session
     },
   }
   const info = (): ModelInfo => ({
     dimension: undefined,
-    rowTokens: rowTokensOf(sessions),
+    rowTokens: rowTokensOf(opened),
     tokenizerWarnings: tokenizer.warnings,
   })
   switch (spec.kind) {
@@ -56,6 +77,15 @@ export async function openServedModel(
     default:
       return unreachable(spec)
   }
+}
+
+/** A model whose special tokens fill its input would answer the same to every text. */
+function checkRoom(spec: ModelSpec, tokenizer: TokenizerHandle): void {
+  if (spec.kind === 'generator') return // templates write special tokens themselves
+  const specials = tokenizer.specialCount(spec.kind === 'reranker' ? 'pair' : 'single')
+  if (specials < spec.maxTokens) return
+  const message = `the model takes ${spec.maxTokens} tokens, and its special tokens are ${specials}`
+  throw new ServiceError('UNAVAILABLE', message)
 }
 
 function openGraph(spec: ModelSpec, file: string, settings: WorkerSettings): Promise<GraphSession> {

@@ -1,8 +1,13 @@
+import { ServiceError } from '../../lib/errors.ts'
+
 export function sigmoid(logit: number): number {
   return 1 / (1 + Math.exp(-logit))
 }
 
-/** In place of `logits`; the largest is subtracted first, so that nothing overflows. */
+/**
+ * In place of `logits`; the largest is subtracted first, so that nothing overflows. Refuses logits
+ * of which nothing follows: none, one that is no number, nothing but -Infinity.
+ */
 export function softmax(logits: Float64Array): Float64Array {
   const largest = logits.reduce((most, logit) => Math.max(most, logit), -Infinity)
   let sum = 0
@@ -11,11 +16,14 @@ export function softmax(logits: Float64Array): Float64Array {
     logits[index] = weight
     sum += weight
   }
+  if (!(sum > 0)) throw new ServiceError('INFERENCE_FAILED', NOT_NUMBERS)
   for (let index = 0; index < logits.length; index += 1) {
     logits[index] = (logits[index] ?? 0) / sum
   }
   return logits
 }
+
+export const NOT_NUMBERS = 'the model answered logits that are no finite numbers'
 
 /** The index of the largest value; of equals, the lowest. */
 export function argMax(values: ArrayLike<number>): number {

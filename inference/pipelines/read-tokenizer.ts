@@ -16,14 +16,19 @@ export async function readTokenizer(directory: string): Promise<TokenizerHandle>
   return openTokenizer({ tokenizerJson, tokenizerConfig })
 }
 
-/** Undefined: there is no such file. */
+/** Undefined: there is no such file. To read what is no file, such as a named pipe, might never end. */
 async function readBounded(
   directory: string,
   name: string,
   bytesMax: number,
 ): Promise<string | undefined> {
   const file = path.join(directory, name)
-  const found = await stat(file).catch(() => undefined)
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw new ServiceError('INVALID_ARGUMENT', `${name} cannot be read: ${error.code}`, {
+      cause: error,
+    })
+  })
   if (found === undefined) return undefined
   if (!found.isFile()) throw refuse(`${name} is not a file`)
   if (found.size > bytesMax) throw refuse(`${name} is larger than ${bytesMax} bytes`)

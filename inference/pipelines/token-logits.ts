@@ -8,6 +8,7 @@ import type { TextWindow } from '../text/token-windows.ts'
 import type { TokenizerHandle } from '../text/tokenizer-handle.ts'
 import { runRows } from './row-outputs.ts'
 import type { RowOutput } from './row-outputs.ts'
+import { checkWindowCount } from './window-limit.ts'
 
 /** Of each token of a text, a logit for each label. */
 export interface TokenLogits {
@@ -36,12 +37,14 @@ export async function classifyTokens(
 ): Promise<TokenLogits[]> {
   const { session, tokenizer, maxTokens } = classifier
   const room = tokensMaxOf(session.inputs, maxTokens) - tokenizer.specialCount('single')
-  const jobs = texts.flatMap((ids, text) =>
-    buildTokenWindows(ids.length, room).map((window): Job => {
+  const jobs = texts.flatMap((ids, text) => {
+    const windows = buildTokenWindows(ids.length, room)
+    checkWindowCount(windows.length)
+    return windows.map((window): Job => {
       const encoding = tokenizer.wrap(ids.slice(window.start, window.end))
       return { text, window, encoding }
-    }),
-  )
+    })
+  })
   const results = texts.map((): TokenLogits => ({ labelCount: 0, values: new Float32Array() }))
   const encodings = jobs.map(({ encoding }) => encoding)
   const rows = await runRows(session, encodings, tokenizer, signal)
@@ -75,7 +78,10 @@ function addWindow(
     result === undefined || result.labelCount === 0
       ? new Float32Array(count * labelCount)
       : result.values
-  const { start, ownedStart, ownedEnd } = job.window
+  const { start, end, ownedStart, ownedEnd } = job.window
+  if ((row.dims[0] ?? 0) < offset + end - start) {
+    throw new ServiceError('INFERENCE_FAILED', 'the graph answers logits for too few tokens')
+  }
   const from = (offset + ownedStart - start) * labelCount
   const length = (ownedEnd - ownedStart) * labelCount
   values.set(row.values.subarray(from, from + length), ownedStart * labelCount)

@@ -23,7 +23,19 @@ export interface FixedShape {
 
 export function fixedShapeOf(inputs: readonly GraphSlot[]): FixedShape {
   const ids = inputs.find(({ name }) => name === 'input_ids')
-  return { rows: ids?.dims[0], tokens: ids?.dims[1] }
+  const [rows, tokens] = ids?.dims ?? []
+  checkFixed('rows', rows, FIXED_ROWS_MAX)
+  checkFixed('tokens', tokens, FIXED_TOKENS_MAX)
+  return { rows, tokens }
+}
+
+const FIXED_ROWS_MAX = 1_024
+const FIXED_TOKENS_MAX = 1_000_000
+
+function checkFixed(what: string, size: number | undefined, most: number): void {
+  if (size === undefined || (size >= 1 && size <= most)) return
+  const message = `the graph takes batches of ${size} ${what}; from 1 to ${most} are served`
+  throw new ServiceError('UNAVAILABLE', message)
 }
 
 /** How many tokens a text may have: what its model takes, and what the graph is fixed to. */

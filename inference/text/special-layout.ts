@@ -9,6 +9,7 @@
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord, isListOf, isText, isWhole } from './json-record.ts'
 import type { JsonRecord } from './json-record.ts'
+import { VOCABULARY_IDS_MAX } from './tokenizer-file.ts'
 
 export type LayoutPart =
   | { readonly kind: 'special'; readonly id: number; readonly typeId: number }
@@ -18,6 +19,9 @@ export interface SpecialLayout {
   readonly single: readonly LayoutPart[]
   readonly pair: readonly LayoutPart[]
 }
+
+/** Real templates add four at most; each is part of every input. */
+const PARTS_MAX = 64
 
 const FIRST: LayoutPart = { kind: 'sequence', of: 'first', typeId: 0 }
 const BARE: SpecialLayout = {
@@ -60,13 +64,23 @@ function parseTemplates(processor: JsonRecord): SpecialLayout {
   const idsOf = (name: unknown): readonly number[] => {
     const special = isJsonRecord(specials) && isText(name) ? specials[name] : undefined
     const ids = isJsonRecord(special) ? special['ids'] : undefined
-    if (!isListOf(ids, isWhole)) throw refusal(`special token ${JSON.stringify(name)} has no ids`)
+    if (!isListOf(ids, isTokenId) || ids.length > PARTS_MAX) {
+      throw refusal(`special token ${JSON.stringify(name)} has no ids that could be a token's`)
+    }
     return ids
   }
-  return {
-    single: parseTemplate(processor['single'], idsOf),
-    pair: parseTemplate(processor['pair'], idsOf),
+  const single = parseTemplate(processor['single'], idsOf)
+  const pair = parseTemplate(processor['pair'], idsOf)
+  if (sequencesIn(single) !== 'first') throw refusal('"single" must have the text once')
+  if (!['first second', 'second first'].includes(sequencesIn(pair))) {
+    throw refusal('"pair" must have each of the two texts once')
   }
+  return { single, pair }
+}
+
+/** Which of the texts stand in a layout, in their order. */
+function sequencesIn(layout: readonly LayoutPart[]): string {
+  return layout.flatMap((part) => (part.kind === 'sequence' ? [part.of] : [])).join(' ')
 }
 
 function parseTemplate(
@@ -74,7 +88,8 @@ function parseTemplate(
   idsOf: (name: unknown) => readonly number[],
 ): LayoutPart[] {
   if (!isListOf(template, isJsonRecord)) throw refusal('a template must be a list of objects')
-  return template.flatMap((item): LayoutPart[] => {
+  if (template.length > PARTS_MAX) throw refusal(`a template has more than ${PARTS_MAX} parts`)
+  const parts = template.flatMap((item): LayoutPart[] => {
     const { SpecialToken: special, Sequence: sequence } = item
     if (isJsonRecord(special)) {
       const typeId = typeIdOf(special)
@@ -86,6 +101,8 @@ function parseTemplate(
     }
     throw refusal('a template item must be a SpecialToken or a Sequence')
   })
+  if (parts.length > PARTS_MAX) throw refusal(`a template adds more than ${PARTS_MAX} tokens`)
+  return parts
 }
 
 function typeIdOf(item: JsonRecord): number {
@@ -118,8 +135,12 @@ function buildRobertaLayout(processor: JsonRecord): SpecialLayout {
 function idOfTokenPair(processor: JsonRecord, field: string): number {
   const pair: unknown = processor[field]
   const id: unknown = Array.isArray(pair) ? pair[1] : undefined
-  if (!isWhole(id)) throw refusal(`post_processor.${field} must be a list of a token and its id`)
+  if (!isTokenId(id)) throw refusal(`post_processor.${field} must be a list of a token and its id`)
   return id
+}
+
+function isTokenId(value: unknown): value is number {
+  return isWhole(value) && value >= 0 && value < VOCABULARY_IDS_MAX
 }
 
 function refusal(problem: string): ServiceError {

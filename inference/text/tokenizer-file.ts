@@ -11,7 +11,8 @@ import type { ComponentStage } from './tokenizer-components.ts'
 /** The largest tokenizer.json in wide use has 34 MB. A text has at most as many characters as bytes. */
 export const TOKENIZER_JSON_BYTES_MAX = 64 * 1024 * 1024
 export const TOKENIZER_CONFIG_BYTES_MAX = 8 * 1024 * 1024
-const VOCABULARY_IDS_MAX = 2_000_000
+/** Token ids are below this. */
+export const VOCABULARY_IDS_MAX = 2_000_000
 const ADDED_TOKENS_MAX = 32_768
 const TOKEN_CHARS_MAX = 4096
 /** Pieces that are prefixes of one another: each place of a text makes a node for each of them. */

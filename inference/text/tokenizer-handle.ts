@@ -57,7 +57,8 @@ export interface DecodeOptions {
  * - Spans are UTF-16 code units of the given text, without white space at their ends.
  * - A text is well-formed before all else: a lone surrogate counts as U+FFFD.
  * - The padding and truncation blocks of tokenizer.json are ignored.
- * - Work on one call that takes longer than 5 seconds fails with code DEADLINE_EXCEEDED.
+ * - Work on one call that takes longer than 5 seconds fails: with INVALID_ARGUMENT on a long text,
+ *   else with DEADLINE_EXCEEDED, which is the tokenizer's own fault.
  */
 export class TokenizerHandle {
   readonly padId: number
@@ -217,7 +218,12 @@ export class TokenizerHandle {
     const hasPatterns =
       this.#patternStages.has('normalizer') || this.#patternStages.has('pre_tokenizer')
     const isTrusted = !hasPatterns && textLength <= TRUSTED_CHARS_MAX
-    return isTrusted ? task() : this.#limit.run('tokenizing', task)
+    if (isTrusted) return task()
+    try {
+      return this.#limit.run('tokenizing', task)
+    } catch (error) {
+      throw isTimeout(error) && textLength > TRUSTED_CHARS_MAX ? textTooLong(textLength) : error
+    }
   }
 }
 
@@ -238,4 +244,14 @@ function buildLibrary(tokenizer: object, config: object): TokenizerLibrary {
     const reason = error instanceof Error ? error.message : String(error)
     throw new ServiceError('INVALID_ARGUMENT', `tokenizer.json: ${reason}`, { cause: error })
   }
+}
+
+function isTimeout(error: unknown): boolean {
+  return isServiceError(error) && error.code === 'DEADLINE_EXCEEDED'
+}
+
+/** Only a text of usual length that takes too long shows that the tokenizer is a bad one. */
+function textTooLong(length: number): ServiceError {
+  const message = `the text of ${length} characters takes too long to tokenize; send it in parts`
+  return new ServiceError('INVALID_ARGUMENT', message)
 }

@@ -21,6 +21,9 @@ type TextItem = Extract<EmbedItem, { readonly kind: 'text' }>
 type ImageItem = Extract<EmbedItem, { readonly kind: 'image' }>
 type Outcome = ItemOutcome<EmbedResult>
 
+/** What the contract lets a request ask for. */
+const DIMENSION_MAX = 65_536
+
 export interface EmbedRunner extends ModelRunner<EmbedItem, EmbedResult> {
   readonly dimension: number
 }
@@ -48,7 +51,12 @@ export async function openEmbedRunner(parts: RunnerParts<EmbedderSpec>): Promise
         projection: await openNamed(image.projectionFile),
       })
     const towers = new EmbeddingTowers(parts, texts, images)
-    return new SessionEmbedRunner(towers, await towers.probe())
+    const dimension = await towers.probe()
+    if (dimension >= 1 && dimension <= DIMENSION_MAX) {
+      return new SessionEmbedRunner(towers, dimension)
+    }
+    const message = `the graph answers vectors of ${dimension} numbers; from 1 to ${DIMENSION_MAX} are served`
+    throw new ServiceError('UNAVAILABLE', message)
   } catch (error) {
     for (const session of opened) await session.release()
     throw error
@@ -73,7 +81,13 @@ class SessionEmbedRunner implements EmbedRunner {
       signal.throwIfAborted()
       outcomes.set(image, await this.#towers.embedImage(image))
     }
-    return items.map((item) => must(outcomes.get(item), 'an outcome for each item'))
+    return items.map((item) => this.#checked(must(outcomes.get(item), 'an outcome for each item')))
+  }
+
+  /** Clients are promised vectors of one size, and binary answers have one size for all. */
+  #checked(outcome: Outcome): Outcome {
+    const isOdd = outcome.kind === 'done' && outcome.result.vector.length !== this.dimension
+    return isOdd ? ODD_SIZE : outcome
   }
 
   dispose(): Promise<void> {
@@ -122,7 +136,8 @@ class EmbeddingTowers {
     const kept: { readonly item: TextItem; readonly encoding: Encoding }[] = []
     for (const item of items) {
       const encoding = this.#parts.tokenizer.encode(item.text, { maxTokens })
-      if (encoding.truncated && !item.truncate) outcomes.set(item, tooLong(maxTokens))
+      if (encoding.ids.length === 0) outcomes.set(item, NO_TOKENS)
+      else if (encoding.truncated && !item.truncate) outcomes.set(item, tooLong(maxTokens))
       else kept.push({ item, encoding })
     }
     if (kept.length === 0) return
@@ -194,6 +209,9 @@ function vectorOf(
   if (dims.length !== 2 || size === undefined) {
     throw new ServiceError('INFERENCE_FAILED', `the graph answers ${dims.length + 1} dimensions`)
   }
+  if ((dims[0] ?? 0) < leadingPadding + count) {
+    throw new ServiceError('INFERENCE_FAILED', 'the graph answers states of too few tokens')
+  }
   return pool({ states: values, size, first: leadingPadding, count }, text.pooling)
 }
 
@@ -213,6 +231,18 @@ const TEXT_ONLY: Outcome = {
   kind: 'refused',
   code: 'INVALID_ARGUMENT',
   message: 'input: this model embeds text alone; send text, or use a model of text and images',
+}
+
+const NO_TOKENS: Outcome = {
+  kind: 'refused',
+  code: 'INVALID_ARGUMENT',
+  message: 'input: the model sees no token in a text; send more than white space',
+}
+
+const ODD_SIZE: Outcome = {
+  kind: 'refused',
+  code: 'INFERENCE_FAILED',
+  message: 'the model answered a vector of another size than its others',
 }
 
 const NOT_FINITE: Outcome = {

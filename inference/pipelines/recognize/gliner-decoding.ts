@@ -1,7 +1,7 @@
 // From a GLiNER graph's logits to candidate spans: one row of a batch, of `wordCount` words.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { sigmoid } from '../probabilities.ts'
+import { NOT_NUMBERS, sigmoid } from '../probabilities.ts'
 import type { SpanCandidate } from './span-selection.ts'
 
 export interface RowLogits {
@@ -19,7 +19,7 @@ export function decodeSpans(
   const candidates: SpanCandidate[] = []
   const end = Math.min(values.length, wordCount * widths * labels)
   for (let index = 0; index < end; index += 1) {
-    const score = sigmoid(values[index] ?? -Infinity)
+    const score = scoreOfLogit(values[index])
     const span = Math.floor(index / labels)
     const firstWord = Math.floor(span / widths)
     const lastWord = firstWord + (span % widths)
@@ -43,7 +43,7 @@ export function decodeTokenSpans(
   for (let index = 0; index < wordCount * labels; index += 1) {
     const label = index % labels
     const scoreOf = (word: number, part: number): number =>
-      sigmoid(values[(word * labels + label) * parts + part] ?? -Infinity)
+      scoreOfLogit(values[(word * labels + label) * parts + part])
     const firstWord = Math.floor(index / labels)
     const begin = scoreOf(firstWord, BEGIN)
     if (begin <= threshold) continue
@@ -59,6 +59,11 @@ export function decodeTokenSpans(
     }
   }
   return bestCandidates(candidates)
+}
+
+function scoreOfLogit(logit: number = -Infinity): number {
+  if (Number.isNaN(logit)) throw new ServiceError('INFERENCE_FAILED', NOT_NUMBERS)
+  return sigmoid(logit)
 }
 
 const BEGIN = 0

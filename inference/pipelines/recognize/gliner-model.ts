@@ -24,6 +24,7 @@ import type { Word } from '../../text/word-splitter.ts'
 import { outputName } from '../row-outputs.ts'
 import { planRuns } from '../run-plan.ts'
 import type { PlannedRun } from '../run-plan.ts'
+import { checkWindowCount } from '../window-limit.ts'
 import { decodeSpans, decodeTokenSpans } from './gliner-decoding.ts'
 import type { RowLogits } from './gliner-decoding.ts'
 import type { SpanCandidate } from './span-selection.ts'
@@ -121,6 +122,7 @@ export class GlinerModel {
       tokens.map((ids) => ids.length),
       limits,
     )
+    checkWindowCount(windows.length)
     return windows.map((window) => {
       const seen = [...before, ...tokens.slice(window.start, window.end)]
       const encoding = this.#tokenizer.wrapWords(seen, { maxTokens: this.#maxTokens })
@@ -139,6 +141,10 @@ export class GlinerModel {
     const answers = await this.#session.run(this.#feeds(rows), [output])
     const tensor = must(answers[output], output)
     const values = floatsOf(tensor)
+    if (tensor.dims[0] !== rows.length) {
+      const message = `the graph answered ${tensor.dims[0]} rows of ${rows.length}`
+      throw new ServiceError('INFERENCE_FAILED', message)
+    }
     const size = values.length / rows.length
     return rows.map((_, row) => ({
       dims: tensor.dims.slice(1),

@@ -5,6 +5,7 @@ import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
 import { searchBeams } from '../rewrite/beam-search.ts'
 import { Seq2SeqWriter } from '../rewrite/seq2seq-model.ts'
 import type { Seq2SeqSessions } from '../rewrite/seq2seq-model.ts'
+import { checkWindowCount } from '../window-limit.ts'
 import { REBEL_MARKS, parseTriplets } from './rebel-parser.ts'
 import type { Entity, RecognizeItem, RecognizeResult, Relation } from './recognize-item.ts'
 
@@ -56,7 +57,9 @@ async function writeWindows(
   const { eosIds } = settings.seq2seq
   const beams = { beamCount: BEAM_COUNT, tokensMax: settings.maxLength, eosIds }
   const written: { text: string; score: number }[] = []
-  for (const { start, end } of buildTokenWindows(ids.length, room)) {
+  const windows = buildTokenWindows(ids.length, room)
+  checkWindowCount(windows.length)
+  for (const { start, end } of windows) {
     signal.throwIfAborted()
     const encoding = tokenizer.wrap(ids.slice(start, end))
     const source = { encoding, tokenizer }

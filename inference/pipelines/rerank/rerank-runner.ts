@@ -44,7 +44,7 @@ class RerankRunner implements ModelRunner<RerankItem, RerankResult> {
       ),
     )
     const rows = await runRows(this.#session, encodings, this.#tokenizer, signal)
-    return rows.map(({ values }) => ({ kind: 'done', result: scoreOfLogits(values) }))
+    return rows.map(({ values }) => outcomeOf(scoreOfLogits(values)))
   }
 
   dispose(): Promise<void> {
@@ -52,12 +52,18 @@ class RerankRunner implements ModelRunner<RerankItem, RerankResult> {
   }
 }
 
+function outcomeOf(result: RerankResult): ItemOutcome<RerankResult> {
+  if (Number.isFinite(result.rawScore)) return { kind: 'done', result }
+  const message = 'the model answered a score that is no finite number'
+  return { kind: 'refused', code: 'INFERENCE_FAILED', message }
+}
+
 /**
  * Of two labels the second one means "goes together", and the sigmoid of their difference is its
  * softmax. Of any other number of labels the first one counts.
  */
 export function scoreOfLogits(logits: Float32Array): RerankResult {
-  const [first = 0, second = 0] = logits
+  const [first = Number.NaN, second = 0] = logits
   const rawScore = logits.length === 2 ? second - first : first
   return { score: sigmoid(rawScore), rawScore }
 }

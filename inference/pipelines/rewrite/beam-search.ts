@@ -11,7 +11,9 @@
 //   B2  At most `beamCount` finished texts are kept, the best.
 //   B3  It ends when no running beam can beat the worst kept text, or at `tokensMax`.
 
+import { ServiceError } from '../../../lib/errors.ts'
 import { largestIndexes } from '../largest-indexes.ts'
+import { NOT_NUMBERS } from '../probabilities.ts'
 
 /** A model that continues several texts at once. */
 export interface BeamModel<State> {
@@ -67,6 +69,7 @@ export async function searchBeams<State>(
   for (;;) {
     signal.throwIfAborted()
     const candidates = bestCandidates(beams, current.logits, settings.beamCount)
+    if (candidates.length === 0) throw new ServiceError('INFERENCE_FAILED', NOT_NUMBERS)
     const { running, ended } = sortOut(candidates, beams, settings)
     keepBest(finished, ended, settings.beamCount)
     beams = running.map((candidate) => extend(beams, candidate))
@@ -99,6 +102,7 @@ function bestCandidates(
         return { parent, id, sum: sum + (row[id] ?? -Infinity) - total }
       })
     })
+    .filter((candidate) => !Number.isNaN(candidate.sum))
     .toSorted(
       (left, right) => right.sum - left.sum || left.parent - right.parent || left.id - right.id,
     )

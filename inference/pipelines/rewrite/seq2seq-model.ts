@@ -2,6 +2,7 @@
 // caches for each layer: the decoder's grows with every step, the encoder's never changes.
 
 import { must } from '../../../lib/assert.ts'
+import { ServiceError } from '../../../lib/errors.ts'
 import type { Seq2SeqFiles } from '../../models/model-spec.ts'
 import { buildTokenFeeds, floatsOf, integerTensor, rowWidth } from '../../runtime/graph-feeds.ts'
 import type { GraphSession, GraphTensor } from '../../runtime/graph-session.ts'
@@ -100,7 +101,7 @@ export class Seq2SeqWriter implements BeamModel<Seq2SeqState> {
     const cache = Object.fromEntries(
       cacheInputs.map(({ name }) => [name, must(answers[presentName(name)], presentName(name))]),
     )
-    return { state: { cache, rowCount: 1 }, logits: lastRows(answers, first) }
+    return { state: { cache, rowCount: 1 }, logits: lastRows(answers, first, 1) }
   }
 
   async step(
@@ -118,7 +119,7 @@ export class Seq2SeqWriter implements BeamModel<Seq2SeqState> {
     })
     return {
       state: { cache: Object.fromEntries(grown), rowCount: parents.length },
-      logits: lastRows(answers, later),
+      logits: lastRows(answers, later, parents.length),
     }
   }
 
@@ -158,10 +159,14 @@ function arrangeRows({ cache, rowCount }: Seq2SeqState, parents: readonly number
 }
 
 /** Of logits [rows, tokens, vocabulary], those of the last token of each row. */
-function lastRows(answers: Tensors, session: GraphSession): Float32Array[] {
+function lastRows(answers: Tensors, session: GraphSession, rowCount: number): Float32Array[] {
   const tensor = must(answers[outputName(session)], 'logits')
   const [rows = 0, tokens = 0, size = 0] = tensor.dims
   const values = floatsOf(tensor)
+  if (tensor.dims.length !== 3 || rows !== rowCount || tokens === 0 || size === 0) {
+    const message = `the decoder answered logits of [${tensor.dims.join(', ')}]`
+    throw new ServiceError('INFERENCE_FAILED', message)
+  }
   return Array.from({ length: rows }, (_, row) => {
     const end = (row + 1) * tokens * size
     return values.slice(end - size, end)
