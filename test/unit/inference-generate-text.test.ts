@@ -363,7 +363,7 @@ describe('chat template', () => {
 
   it('lets a template refuse a conversation, with its reason', () => {
     expect(refusalOf("{{ raise_exception('roles must alternate') }}")).to.equal(
-      'INVALID_ARGUMENT: roles must alternate',
+      'INVALID_ARGUMENT: messages: the chat template refuses them: roles must alternate',
     )
   })
 

@@ -41,7 +41,7 @@ export class ChatTemplate {
 
   /** A template may refuse a conversation (roles out of order): code INVALID_ARGUMENT. */
   render(variables: Readonly<Record<string, unknown>>, nowMs: number): string {
-    return refuseOnError('the chat template refuses this conversation', () =>
+    return refuseOnError('messages: the chat template refuses them', () =>
       this.#limit.run('rendering the chat template', () => {
         const environment = buildEnvironment(variables, nowMs)
         const { value } = new NewInterpreter(environment).run(this.#program)
@@ -49,7 +49,7 @@ export class ChatTemplate {
         if (prompt.length > PROMPT_CHARS_MAX) {
           throw new ServiceError(
             'INVALID_ARGUMENT',
-            `the prompt has more than ${PROMPT_CHARS_MAX} characters`,
+            `messages: the prompt has more than ${PROMPT_CHARS_MAX} characters`,
           )
         }
         return prompt
@@ -66,8 +66,8 @@ function buildEnvironment(
   const globals = {
     ...CONSTANTS,
     range: boundedRange,
-    raise_exception: (message: string) => {
-      throw new ServiceError('INVALID_ARGUMENT', message)
+    raise_exception: (message: unknown) => {
+      throw new Error(String(message))
     },
     strftime_now: (format: string) => formatDate(nowMs, format),
     ...variables,
