@@ -88,18 +88,6 @@ describe('any request to the inference API', function () {
     else checkSchema(request.operationId, answer.json)
   }
 
-  function checkError({ route, field }: FuzzedRequest, { status, json }: InferenceAnswer): void {
-    const { message, code } = route.startsWith('/v1/')
-      ? json.error
-      : { message: json.error, code: json.code }
-    expect(STATUS_BY_CODE[code], `${status} ${code}: ${message}`).to.equal(status)
-    expect(message).to.be.a('string').and.not.equal('')
-    expect(message.length).to.be.at.most(MESSAGE_LENGTH_MAX)
-    expect(message).to.not.match(LEAK)
-    if (field === undefined || code !== 'INVALID_ARGUMENT') return
-    expect(message, 'names the field').to.match(new RegExp(NAMES_IN_MESSAGES[field] ?? field))
-  }
-
   function checkSchema(operationId: string, json: unknown): void {
     const validate = validators.get(operationId) ?? compile(operationId)
     validators.set(operationId, validate)
@@ -123,6 +111,18 @@ const NAMES_IN_MESSAGES: Readonly<Record<string, string>> = {
   // What is wrong with tools may show in the prompt that is made of them.
   tools: '(?:tools|tool_choice|messages)',
   config: '(?:config|overlap_tokens|unknown field)',
+}
+
+function checkError({ route, field }: FuzzedRequest, { status, json }: InferenceAnswer): void {
+  const { message, code } = route.startsWith('/v1/')
+    ? json.error
+    : { message: json.error, code: json.code }
+  expect(STATUS_BY_CODE[code], `${status} ${code}: ${message}`).to.equal(status)
+  expect(message).to.be.a('string').and.not.equal('')
+  expect(message.length).to.be.at.most(MESSAGE_LENGTH_MAX)
+  expect(message).to.not.match(LEAK)
+  if (field === undefined || code !== 'INVALID_ARGUMENT') return
+  expect(message, 'names the field').to.match(new RegExp(NAMES_IN_MESSAGES[field] ?? field))
 }
 
 function checkEvents(text: string): void {

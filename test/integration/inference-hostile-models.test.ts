@@ -107,7 +107,7 @@ describe('a hostile model', () => {
     const long = recognize('alice works at acme corp in paris. '.repeat(850_000))
     const beside = recognize('alice')
 
-    expect([(await long).status, (await beside).status]).to.deep.equal([504, 200])
+    expect([(await long).status, (await beside).status]).to.deep.equal([400, 200])
     expect((await recognize('alice works')).status).to.equal(200)
   })
 
