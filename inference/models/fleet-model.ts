@@ -3,7 +3,7 @@
 import { BatchQueue } from '../batching/batch-queue.ts'
 import type { QueuedWork } from '../batching/batch-queue.ts'
 import type { ServiceError } from '../../lib/errors.ts'
-import { WorkerEndedError, WorkerHangsError } from '../runtime/model-worker.ts'
+import { WorkerEndedError, WorkerHangsError } from '../runtime/worker-errors.ts'
 import type { ModelInfo } from './model-info.ts'
 import type { ModelSpec } from './model-spec.ts'
 import type { PlacedModel } from './placement-policy.ts'

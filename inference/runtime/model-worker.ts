@@ -8,11 +8,9 @@
 // Invariants:
 //   M1  Calls go to a worker that is up, and each is settled: answered, refused, or UNAVAILABLE
 //       when the worker ended under it.
-//   M2  A call hangs if for the time of a call its worker gave no sign of life, or did not end it after
-//       it was cancelled; a load has no steps, and hangs if it takes longer. Such a call is given up.
-//       It ends the worker if that can be ended. A thread cannot, because ending it inside the runtime
-//       would abort the server: it takes no calls until it has answered, and what it has loaded too
-//       late is unloaded.
+//   M2  A call that hangs (Q2) is given up, and ends the worker if it can be ended. A thread cannot,
+//       because ending it inside the runtime would abort the server: it takes no calls until it has
+//       answered, and what it has loaded too late is unloaded.
 
 import { assert } from '../../lib/assert.ts'
 import { backoffDelayMs } from '../../lib/backoff.ts'
@@ -21,10 +19,13 @@ import type { Env } from '../../lib/env.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
+import { PendingCalls } from './pending-calls.ts'
+import type { Asked } from './pending-calls.ts'
 import { openWorkerChannel } from './worker-channel.ts'
 import type { Isolation, WorkerChannel } from './worker-channel.ts'
+import { WorkerEndedError, WorkerHangsError } from './worker-errors.ts'
 import { receivedError } from './worker-protocol.ts'
-import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts'
+import type { FromWorker, WorkerSettings } from './worker-protocol.ts'
 
 /** One that comes late on a busy machine is no cause for alarm. */
 const SIGNS_PER_TIMEOUT = 8
@@ -52,50 +53,29 @@ export interface WorkerListener {
   onDown(reason: string): void
 }
 
-interface Pending {
-  readonly resolve: (answer: never) => void
-  readonly reject: (error: ServiceError) => void
-  readonly emit?: (event: never) => void
-  readonly timer: AbortController
-  readonly asked: Asked
-  isCancelled: boolean
-  /** When it was last known not to hang. */
-  seenAtMs: number
-}
-
-/** A call without its number. */
-type Asked = Omit<Extract<ToWorker, { readonly kind: 'load' }>, 'call'> | Unnumbered
-type Unnumbered =
-  | Omit<Extract<ToWorker, { readonly kind: 'unload' }>, 'call'>
-  | Omit<Extract<ToWorker, { readonly kind: 'run' }>, 'call'>
-  | Omit<Extract<ToWorker, { readonly kind: 'start' }>, 'call'>
-
-const HAS_STEPS: Readonly<Record<Asked['kind'], boolean>> = {
-  load: false,
-  unload: false,
-  run: true,
-  start: true,
-}
-
 type State = 'starting' | 'up' | 'hanging' | 'ending' | 'down' | 'closed'
 
 export class ModelWorker {
   readonly #options: ModelWorkerOptions
   readonly #listener: WorkerListener
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending: PendingCalls
   /** Calls that were given up but not ended. */
-  readonly #overdue = new Map<number, Asked>()
+  readonly #overdue = new Map<number, Pick<Asked, 'kind' | 'model'>>()
   readonly #stop = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
   #channel: WorkerChannel
   #state: State = 'starting'
-  #nextCall = 1
   /** Ends since the last time that a call was answered. */
   #failures = 0
 
   constructor(options: ModelWorkerOptions, listener: WorkerListener) {
     this.#options = options
     this.#listener = listener
+    this.#pending = new PendingCalls({
+      clock: options.clock,
+      timeoutMs: options.callTimeoutMs,
+      onHang: (call, asked) => this.#giveUp(call, asked),
+    })
     this.#channel = this.#open()
   }
 
@@ -169,61 +149,29 @@ export class ModelWorker {
   ): Promise<Answer> {
     const isTaken = this.#state === 'up' || (this.#state === 'hanging' && asked.kind === 'unload')
     if (!isTaken) return Promise.reject(new WorkerEndedError('it is not up'))
-    const call = this.#nextCall++
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const timer = new AbortController()
-    const seenAtMs = this.#options.clock.monotonicMs()
-    const life = { asked, isCancelled: false, seenAtMs }
-    const pending: Pending = { resolve, reject, timer, ...life, ...(emit ? { emit } : {}) }
-    this.#pending.set(call, pending)
-    void this.#watch(call, pending)
-    signal?.addEventListener('abort', () => this.#cancel(call), { signal: timer.signal })
+    const { call, promise, settled } = this.#pending.open<Answer>(asked, emit)
+    signal?.addEventListener('abort', () => this.#cancel(call), { signal: settled })
     try {
       this.#channel.send({ ...asked, call })
     } catch (cause) {
       const message = 'what the model was asked cannot be sent to its worker'
-      this.#settle(call)?.reject(new ServiceError('INVALID_ARGUMENT', message, { cause }))
+      this.#pending.reject(call, new ServiceError('INVALID_ARGUMENT', message, { cause }))
     }
     if (signal?.aborted === true) this.#cancel(call)
     return promise
   }
 
   #cancel(call: number): void {
-    const pending = this.#pending.get(call)
-    if (pending === undefined) return
-    pending.isCancelled = true
-    pending.seenAtMs = this.#options.clock.monotonicMs()
-    this.#channel.send({ kind: 'cancel', call })
+    if (this.#pending.cancel(call)) this.#channel.send({ kind: 'cancel', call })
   }
 
-  /** Resolves when the call is settled, or given up. */
-  async #watch(call: number, pending: Pending): Promise<void> {
-    const { clock, callTimeoutMs } = this.#options
-    for (;;) {
-      const restMs = pending.seenAtMs + callTimeoutMs - clock.monotonicMs()
-      if (restMs <= 0) return this.#giveUp(call, pending.asked)
-      const isSettled = await clock.sleep(restMs, pending.timer.signal).then(
-        () => false,
-        () => true,
-      )
-      if (isSettled) return
-    }
-  }
-
-  #noteAlive(): void {
-    const nowMs = this.#options.clock.monotonicMs()
-    for (const pending of this.#pending.values()) {
-      if (HAS_STEPS[pending.asked.kind] && !pending.isCancelled) pending.seenAtMs = nowMs
-    }
-  }
-
-  #giveUp(call: number, asked: Asked): void {
+  #giveUp(call: number, { kind, model }: Asked): void {
     const { callTimeoutMs, log } = this.#options
-    log.error('inference worker hangs', { call: asked.kind, timeoutMs: callTimeoutMs })
+    log.error('inference worker hangs', { call: kind, timeoutMs: callTimeoutMs })
     const isEnding = this.#channel.kill()
-    if (!isEnding) this.#overdue.set(call, asked)
+    if (!isEnding) this.#overdue.set(call, { kind, model })
     if (this.#state === 'up') this.#state = isEnding ? 'ending' : 'hanging'
-    this.#settle(call)?.reject(new WorkerHangsError(callTimeoutMs))
+    this.#pending.reject(call, new WorkerHangsError(callTimeoutMs))
   }
 
   /** Whoever asked for the load has been told that it failed. */
@@ -251,34 +199,27 @@ export class ModelWorker {
         this.#listener.onUp()
         return
       case 'alive':
-        this.#noteAlive()
+        this.#pending.noteAlive()
         return
       case 'event':
-        this.#pending.get(message.call)?.emit?.(message.event)
+        this.#pending.emit(message.call, message.event)
         return
       case 'answer':
         this.#failures = 0
-        this.#settle(message.call)?.resolve(message.answer)
+        this.#pending.resolve(message.call, message.answer)
         this.#unloadLate(message.call)
         this.#onLateAnswer(message.call)
         return
       case 'refusal':
-        this.#settle(message.call)?.reject(receivedError(message.error))
+        this.#pending.reject(message.call, receivedError(message.error))
         this.#onLateAnswer(message.call)
     }
   }
 
-  #settle(call: number): Pending | undefined {
-    const pending = this.#pending.get(call)
-    this.#pending.delete(call)
-    pending?.timer.abort()
-    return pending
-  }
-
   #onExit(reason: string): void {
     const isClosed = this.#state === 'closed'
-    const lost = new WorkerEndedError(reason)
-    for (const call of this.#pending.keys()) this.#settle(call)?.reject(lost)
+    this.#pending.rejectAll(new WorkerEndedError(reason))
+    this.#overdue.clear()
     if (isClosed) return this.#ended.resolve()
     assert(this.#state !== 'down', 'a worker ends once')
     this.#state = 'down'
@@ -298,19 +239,5 @@ export class ModelWorker {
     }
     this.#state = 'starting'
     this.#channel = this.#open()
-  }
-}
-
-/** The call was lost with its worker, through whosever fault. */
-export class WorkerEndedError extends ServiceError {
-  constructor(reason: string) {
-    super('UNAVAILABLE', `the worker of this model ended (${reason}); try again`)
-  }
-}
-
-/** The call did not end in its time, and may never. */
-export class WorkerHangsError extends ServiceError {
-  constructor(timeoutMs: number) {
-    super('DEADLINE_EXCEEDED', `the model took longer than ${timeoutMs} ms`)
   }
 }
