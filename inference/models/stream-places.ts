@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { FleetModel, StreamPlace } from './fleet-model.ts'
 
 /** Streams of one model that one worker steps through in turns. */
-const STREAMS_PER_REPLICA_MAX = 4
+export const STREAMS_PER_REPLICA_MAX = 4
 
 export interface StreamPlacesOptions {
   readonly clock: Clock

@@ -3,6 +3,7 @@
 
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { assert, must } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { ChunkSettings } from './chunk/chunk-settings.ts'
 import type { TextRange } from './chunk/fixed-chunker.ts'
@@ -27,12 +28,14 @@ export class BuiltinThread implements AsyncDisposable {
 
   async chunk(text: string, settings: ChunkSettings): Promise<readonly TextRange[]> {
     const answer = await this.#do({ kind: 'chunk', text, settings })
-    return answer.kind === 'chunk' ? answer.ranges : []
+    assert(answer.kind === 'chunk', 'an answer of the kind that was asked for')
+    return answer.ranges
   }
 
   async embed(texts: readonly string[], dimensions: number): Promise<readonly Float32Array[]> {
     const answer = await this.#do({ kind: 'embed', texts, dimensions })
-    return answer.kind === 'embed' ? answer.vectors : []
+    assert(answer.kind === 'embed', 'an answer of the kind that was asked for')
+    return answer.vectors
   }
 
   async close(): Promise<void> {
@@ -56,8 +59,7 @@ export class BuiltinThread implements AsyncDisposable {
     this.#worker ??= this.#start()
     this.#worker.postMessage(job, [])
     const [answer]: BuiltinAnswer[] = await once(this.#worker, 'message')
-    if (answer === undefined) throw new ServiceError('INTERNAL', 'a thread answered nothing')
-    return answer
+    return must(answer, 'the answer of a thread')
   }
 
   /** A thread that fails rejects the job that waits for it, and the next job starts another. */

@@ -22,6 +22,13 @@ const HEAP_MIB_MAX = 2_048
  */
 const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '131072' }
 
+/**
+ * What a worker is told of the server's environment: how to run, and no secrets. A graph that takes
+ * a worker over would find them.
+ */
+const INHERITED =
+  /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|NODE_\w+|CUDA_\w+|SystemRoot)$/
+
 export const ISOLATIONS = ['process', 'thread'] as const
 export type Isolation = (typeof ISOLATIONS)[number]
 
@@ -62,7 +69,7 @@ function openProcess(
   listener: ChannelListener,
 ): WorkerChannel {
   const child = fork(entry, [JSON.stringify(settings)], {
-    env: { ...environment, ...ALLOCATOR },
+    env: { ...inherited(environment), ...ALLOCATOR },
     ...boundedNode(memoryBytesMax),
     serialization: 'advanced', // typed arrays arrive as typed arrays
     // What a crashing library writes is for the log's reader; nothing else writes there.
@@ -88,6 +95,10 @@ function openProcess(
     },
     kill: () => child.kill('SIGKILL'),
   }
+}
+
+function inherited(environment: Env): Env {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => INHERITED.test(name)))
 }
 
 interface Executable {

@@ -1,7 +1,9 @@
 // Models that crash, hang or devour: each costs its worker at most, and never the server.
 
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
+import { treeOf } from '../../bench/inference/process-tree.ts'
 import { crashingGraph, hungryGraph } from '../harness/hostile-graphs.ts'
 import { InferenceServer } from '../harness/inference-server.ts'
 import type { InferenceAnswer } from '../harness/inference-server.ts'
@@ -14,6 +16,13 @@ import {
 import { until } from '../harness/until.ts'
 
 const GIB = 1024 ** 3
+const SECRET = 'not for models'
+
+async function workersOf(server: number): Promise<number[]> {
+  const tree = await treeOf(server)
+  const lines = await Promise.all(tree.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8')))
+  return tree.filter((_, index) => lines[index]?.includes('model-worker-entry'))
+}
 
 describe('a hostile model', () => {
   let server: InferenceServer
@@ -77,6 +86,23 @@ describe('a hostile model', () => {
     expect(await server.metric(failures)).to.equal(1)
     expect((await embed('hungry', 'hello foo')).status).to.equal(200)
     expect((await embed('tiny', 'hello')).status).to.equal(200)
+  })
+
+  it('finds no secrets in its worker, which is the first to end where memory runs out', async () => {
+    process.env['HF_TOKEN'] = SECRET
+    try {
+      await start({}, async () => undefined)
+    } finally {
+      delete process.env['HF_TOKEN']
+    }
+
+    const workers = await workersOf(process.pid)
+
+    expect(workers).to.have.length(1)
+    for (const pid of workers) {
+      expect(await readFile(`/proc/${pid}/environ`, 'utf8')).to.not.include(SECRET)
+      expect(await readFile(`/proc/${pid}/oom_score_adj`, 'utf8')).to.equal('500\n')
+    }
   })
 
   it('that fails on one input answers the others of its batch', async () => {

@@ -1,3 +1,4 @@
+import { buildQuestions } from '../../inference/pipelines/recognize/gliner-recognizer.ts'
 import { expect } from 'chai'
 import type { RecognizerModel, RecognizerSpec } from '../../inference/models/model-spec.ts'
 import type { ModelRunner } from '../../inference/pipelines/model-runner.ts'
@@ -256,6 +257,23 @@ describe('recognize runner of a GLiNER', () => {
     // Windows begin at the words 0, 6 and 12; each has its own second word behind the border.
     const words = result!.entities.map(({ label, start }) => `${label}${start / 4}`)
     expect(words).to.deep.equal(['a0', 'b2', 'b8', 'b14'])
+  })
+
+  it('asks about the surest entities where there are too many for all', () => {
+    const entities = Array.from({ length: 300 }, (_, index) => {
+      const text = `e${index}`
+      return { text, label: 'a', start: index * 5, end: index * 5 + 4, score: (index % 100) / 100 }
+    })
+    const relationLabels = ['knows', 'owns', 'knows']
+
+    const questions = buildQuestions({ relationLabels }, entities)
+
+    expect(questions).to.have.length(512)
+    const heads = questions.map(({ head }) => head)
+    expect(Math.min(...heads.map(({ score }) => score))).to.be.at.least(0.14)
+    expect(heads.map(({ start }) => start)).to.deep.equal(
+      heads.map(({ start }) => start).toSorted((a, b) => a - b),
+    )
   })
 
   it('asks for the tails of relations by the texts of entities', async () => {

@@ -13,7 +13,7 @@ export interface ChunkSettings {
 
 const TARGET_TOKENS_MAX = 8192
 const MAX_CHUNKS_MAX = 10_000
-const SEPARATOR_CHARS_MAX = 1000
+const SEPARATOR_CHARS_MAX = 256
 const DEFAULT_OVERLAP_TOKENS = 50
 const DEFAULTS: Omit<ChunkSettings, 'overlapTokens'> = {
   targetTokens: 500,

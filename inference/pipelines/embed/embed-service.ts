@@ -1,6 +1,7 @@
 // Embedding on the server's side: which model, what is known already, what has to be run.
 
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { resultKey } from '../../batching/shared-results.ts'
@@ -75,8 +76,9 @@ export class EmbedService {
     const fleetAsked = fleetRequest(this.#parts, request)
     const results: EmbedResult[] = []
     for await (const items of this.#itemsOf(request, spec)) {
+      const keys = await Promise.all(items.map((item) => keyOf(spec, item)))
       const found = await this.#results.getMany(
-        items.map((item) => keyOf(spec, item)),
+        keys,
         (index) => this.#start(spec, must(items[index], 'an item for each key'), fleetAsked),
         request.signal,
       )
@@ -161,12 +163,22 @@ function prefixOf(name: string | undefined, { prompts }: EmbedderSpec): string {
 }
 
 /** Of a text, its own characters and whether it may be cut; of an image, its bytes. */
-function keyOf(spec: EmbedderSpec, item: EmbedItem): string {
+async function keyOf(spec: EmbedderSpec, item: EmbedItem): Promise<string> {
   const content =
-    item.kind === 'text'
-      ? [String(item.truncate), item.text]
-      : [createHash('sha256').update(item.bytes).digest('base64')]
+    item.kind === 'text' ? [String(item.truncate), item.text] : [await digestOf(item.bytes)]
   return resultKey([spec.name, item.kind, ...content])
+}
+
+const HASHED_AT_ONCE_BYTES = 1024 * 1024
+
+/** Piece by piece, because an image may have a hundred megabytes and this thread has other clients. */
+async function digestOf(bytes: Uint8Array): Promise<string> {
+  const hash = createHash('sha256')
+  for (let from = 0; from < bytes.length; from += HASHED_AT_ONCE_BYTES) {
+    hash.update(bytes.subarray(from, from + HASHED_AT_ONCE_BYTES))
+    await setImmediate()
+  }
+  return hash.digest('base64')
 }
 
 function tooManyDimensions(size: number): ServiceError {

@@ -6,6 +6,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { seededRandom } from '../../../lib/random.ts'
 import { RequestGate } from '../../batching/request-gate.ts'
 import type { GeneratorSpec } from '../../models/model-spec.ts'
+import { STREAMS_PER_REPLICA_MAX } from '../../models/stream-places.ts'
 import type { DecodeStream } from '../../text/streaming-decoder.ts'
 import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
 import type { RunnerParts, StreamRunner } from '../model-runner.ts'
@@ -19,7 +20,7 @@ import { sampleToken } from './sampler.ts'
 import type { SamplingSettings } from './sampler.ts'
 
 /** Generations that have a cache at the same time. The fleet sends no more at a time. */
-const GATE_LIMITS = { runningMax: 4, waitingMax: 64 }
+const GATE_LIMITS = { runningMax: STREAMS_PER_REPLICA_MAX, waitingMax: 64 }
 
 export async function openGenerateRunner(
   parts: RunnerParts<GeneratorSpec>,

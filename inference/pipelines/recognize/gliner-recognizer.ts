@@ -8,6 +8,11 @@ import type { SpanCandidate } from './span-selection.ts'
 const RELATION_PREFIX = 'Extract relationships between entities from the text:'
 const RELATION_MARK = ' <> '
 const UNKNOWN_LABEL = 'ENTITY'
+/**
+ * Of one text. Each question is a label, and labels that do not fit beside the text are runs of their
+ * own; a text of many entities would keep its worker for minutes.
+ */
+export const RELATION_QUESTIONS_MAX = 512
 
 /** Recognizes entities and relations of texts that are asked for the same labels. */
 export async function recognizeByLabels(
@@ -99,15 +104,19 @@ function relationsOf(
     .filter(({ tail }) => tail.text !== head.text)
 }
 
-/** An entity that is named several times is asked for once. */
-function buildQuestions(
-  { relationLabels }: RecognizeItem,
+/** About the entities that the model is surest of. One that is named several times is asked for once. */
+export function buildQuestions(
+  { relationLabels }: Pick<RecognizeItem, 'relationLabels'>,
   entities: readonly Entity[],
 ): RelationQuestion[] {
-  const heads = new Map(entities.toReversed().map((entity) => [entity.text, entity]))
-  const inOrder = entities.filter((entity) => heads.get(entity.text) === entity)
+  const relations = [...new Set(relationLabels)]
+  const byText = new Map(entities.toReversed().map((entity) => [entity.text, entity]))
+  const headsMax = Math.floor(RELATION_QUESTIONS_MAX / Math.max(1, relations.length))
+  const surest = [...byText.values()].toSorted((a, b) => b.score - a.score).slice(0, headsMax)
+  const heads = new Set(surest)
+  const inOrder = entities.filter((entity) => heads.has(entity))
   return inOrder.flatMap((head) =>
-    [...new Set(relationLabels)].map((relation) => ({
+    relations.map((relation) => ({
       head,
       relation,
       label: `${head.text}${RELATION_MARK}${relation}`,
