@@ -16,7 +16,6 @@ const DECODE_SECONDS_MAX = 20
 /** libvips lists what each of its decoders found wrong. */
 const REASON_CHARS_MAX = 200
 const CHANNELS = 3
-const BLACK = { r: 0, g: 0, b: 0 }
 
 export interface ImageTensor extends PixelSize {
   /** 3 × height × width. */
@@ -36,20 +35,26 @@ export class ImagePreprocessor {
 
   /**
    * INVALID_ARGUMENT for an image that cannot be decoded or is larger than the limits, UNAVAILABLE
-   * where sharp is not installed. An image is turned upright by its EXIF orientation, only the
-   * first frame of an animation counts, and transparent parts are laid on black.
+   * where sharp is not installed. As with the processors that models come with, an image is turned
+   * upright by its EXIF orientation, only the first frame of an animation counts, transparent parts
+   * show the colour that is stored for them, and a colour profile is not heeded.
    */
   async preprocess(bytes: Uint8Array, recipe: ImageRecipe): Promise<ImageTensor> {
     const open = await this.#opener()
     try {
-      const source = open(bytes, {
+      const options = {
         limitInputPixels: this.#limits.imagePixelsMax,
         failOn: 'error',
         sequentialRead: true,
-      })
-      const size = uprightSize(await source.metadata())
-      this.#checkSize(size)
-      return await toTensor(source, size, recipe)
+        ignoreIcc: true,
+      } as const
+      const source = open(bytes, options)
+      const { autoOrient, hasAlpha } = await source.metadata()
+      const { width, height } = autoOrient
+      this.#checkSize({ width, height })
+      const upright = source.timeout({ seconds: DECODE_SECONDS_MAX }).autoOrient()
+      const opaque = hasAlpha ? await withoutAlpha(upright, open, options) : upright
+      return await toTensor(opaque, { width, height }, recipe)
     } catch (error) {
       if (error instanceof ServiceError) throw error
       throw refuse(`it cannot be decoded: ${reasonOf(error)}`, error)
@@ -84,9 +89,23 @@ async function loadSharp(): Promise<SharpFactory> {
   return sharp
 }
 
-function uprightSize(metadata: Awaited<ReturnType<Sharp['metadata']>>): PixelSize {
-  const { width, height } = metadata.autoOrient
-  return { width, height }
+/**
+ * Resizing weighs colours by their opacity, and what is transparent would turn black: so the alpha
+ * channel goes first, in a pass of its own that has all pixels in memory.
+ */
+async function withoutAlpha(
+  source: Sharp,
+  open: SharpFactory,
+  options: SharpOptions,
+): Promise<Sharp> {
+  const { data, info } = await source
+    .removeAlpha()
+    .toColourspace('srgb')
+    .raw({ depth: 'uchar' })
+    .toBuffer({ resolveWithObject: true })
+  const { width, height } = info
+  const raw = { width, height, channels: CHANNELS } as const
+  return open(data, { ...options, raw }).timeout({ seconds: DECODE_SECONDS_MAX })
 }
 
 async function toTensor(source: Sharp, size: PixelSize, recipe: ImageRecipe): Promise<ImageTensor> {
@@ -94,9 +113,6 @@ async function toTensor(source: Sharp, size: PixelSize, recipe: ImageRecipe): Pr
   const crop = recipe.centreCrop ?? resized
   const visible = visibleRegion(resized, crop)
   const { data, info } = await source
-    .timeout({ seconds: DECODE_SECONDS_MAX })
-    .autoOrient()
-    .flatten({ background: BLACK })
     .toColourspace('srgb')
     // Exactly as models were trained: no decoding at half the size, which changes the pixels.
     .resize({ ...resized, fit: 'fill', kernel: recipe.kernel, fastShrinkOnLoad: false })
@@ -149,8 +165,9 @@ interface PixelLayout {
 function normalisePixels(bytes: Uint8Array, { visible, crop, recipe }: PixelLayout): Float32Array {
   const plane = crop.width * crop.height
   const data = new Float32Array(CHANNELS * plane)
-  const left = Math.floor((crop.width - visible.width) / 2)
-  const top = Math.floor((crop.height - visible.height) / 2)
+  // Where the black border is odd, its larger half comes first, as in the Transformers library.
+  const left = Math.ceil((crop.width - visible.width) / 2)
+  const top = Math.ceil((crop.height - visible.height) / 2)
   for (let channel = 0; channel < CHANNELS; channel += 1) {
     const values = channelValues(recipe, channel)
     data.fill(values[0] ?? 0, channel * plane, (channel + 1) * plane)

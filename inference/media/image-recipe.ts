@@ -33,6 +33,8 @@ const CLIP = {
   mean: [0.48145466, 0.4578275, 0.40821073],
   deviation: [0.26862954, 0.26130258, 0.27577711],
 } as const
+/** Processors to which a plain number is the edge of a square; to that of CLIP it is the shortest. */
+const SQUARE_PROCESSORS = /^(?:ViT|DeiT|Beit|Siglip|Blip)/
 const RESCALE_FACTOR = 1 / 255
 const EDGE_MAX = 4096
 
@@ -51,7 +53,7 @@ export function parseImageRecipe(config: unknown): ImageRecipe {
   const fields: Fields = isFields(config) ? config : {}
   const wants = (step: string): boolean => fields[step] !== false
   return {
-    resize: wants('do_resize') ? parseResize(fields['size']) : { kind: 'none' },
+    resize: wants('do_resize') ? parseResize(fields) : { kind: 'none' },
     kernel: parseKernel(fields['resample']),
     centreCrop: cropOf(fields),
     rescaleFactor: wants('do_rescale') ? parseFactor(fields['rescale_factor']) : 1,
@@ -67,9 +69,17 @@ export function outputSize({ resize, centreCrop }: ImageRecipe): PixelSize | und
   return centreCrop ?? (resize.kind === 'exact' ? resize.size : undefined)
 }
 
-function parseResize(size: unknown): ResizeTarget {
+function parseResize(fields: Fields): ResizeTarget {
+  const { size } = fields
   if (size === undefined) return { kind: 'shortest-edge', edge: CLIP.edge }
-  if (typeof size === 'number') return { kind: 'shortest-edge', edge: parseEdge('size', size) }
+  if (typeof size === 'number') {
+    const edge = parseEdge('size', size)
+    const type = fields['image_processor_type'] ?? fields['feature_extractor_type']
+    const isSquare = typeof type === 'string' && SQUARE_PROCESSORS.test(type)
+    return isSquare
+      ? { kind: 'exact', size: { width: edge, height: edge } }
+      : { kind: 'shortest-edge', edge }
+  }
   if (!isFields(size)) throw invalid('size', 'a number or an object')
   const { shortest_edge: edge } = size
   if (edge !== undefined) {

@@ -55,6 +55,13 @@ describe('image recipes', () => {
     expect(recipe.kernel).to.equal('linear')
   })
 
+  it('take a plain number for a square where the processor does', () => {
+    const recipe = parseImageRecipe({ feature_extractor_type: 'ViTFeatureExtractor', size: 64 })
+
+    expect(recipe.resize).to.deep.equal({ kind: 'exact', size: { width: 64, height: 64 } })
+    expect(recipe.centreCrop).to.equal(undefined)
+  })
+
   it('resize to an exact size without a crop for SigLIP', () => {
     const recipe = parseImageRecipe({
       do_rescale: false,
@@ -198,13 +205,13 @@ describe('image preprocessing', () => {
     expect([...data]).to.deep.equal([255, 0, 0, 0, 0, 255])
   })
 
-  it('lays transparent parts on black', async () => {
+  it('shows the colours that are stored under transparent parts', async () => {
     const raw = { width: 2, height: 1, channels: 4 } as const
     const bytes = await sharp(Buffer.from([200, 100, 50, 255, 255, 255, 255, 0]), { raw })
       .png()
       .toBuffer()
 
-    expect([...(await run(bytes, plain)).data]).to.deep.equal([200, 0, 100, 0, 50, 0])
+    expect([...(await run(bytes, plain)).data]).to.deep.equal([200, 255, 100, 255, 50, 255])
   })
 
   const formats: Readonly<Record<string, (image: Sharp) => Sharp>> = {
