@@ -1,18 +1,27 @@
 /** A part of a text that is an added token, or lies between two of them. */
 export interface Section {
-  readonly text: string
   readonly start: number
-  readonly isAdded: boolean
+  readonly end: number
+  /** Of the added token. */
+  readonly id: number | undefined
 }
 
 export interface AddedTokenShape {
+  readonly id: number
   readonly content: string
   /** Takes the white space on its left or right with it. */
   readonly lstrip: boolean
   readonly rstrip: boolean
+  /** Is no token where a word goes on before or after it. */
+  readonly isSingleWord: boolean
 }
 
-/** Cuts added tokens out of texts: at each place the longest one wins, as the library has it. */
+const WHITE_SPACE = /\p{White_Space}/u
+const WORD_BEFORE = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]$/u
+const WORD_AFTER = /^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]/u
+const CHARACTER_UNITS_MAX = 2
+
+/** Cuts added tokens out of texts: at each place the longest one wins, as the reference has it. */
 export class AddedTokenSplitter {
   /** By their first character, the longest first. */
   readonly #tokensByStart = new Map<string, AddedTokenShape[]>()
@@ -30,6 +39,7 @@ export class AddedTokenSplitter {
     }
   }
 
+  /** Never gives an empty section. */
   split(text: string): Section[] {
     const sections: Section[] = []
     let from = 0
@@ -40,14 +50,18 @@ export class AddedTokenSplitter {
         at += 1
         continue
       }
-      const before = text.slice(from, at)
-      addText(sections, token.lstrip ? before.trimEnd() : before, from)
-      sections.push({ text: token.content, start: at, isAdded: true })
-      at += token.content.length
-      if (token.rstrip) at += leadingSpace(text.slice(at))
-      from = at
+      const after = at + token.content.length
+      if (!token.isSingleWord || isWhole(text, at, after)) {
+        const start = token.lstrip ? spaceStart(text, from, at) : at
+        const end = token.rstrip ? spaceEnd(text, after) : after
+        if (start > from) sections.push({ start: from, end: start, id: undefined })
+        sections.push({ start, end, id: token.id })
+        from = end
+      }
+      // White space that a token took may begin the next match, which then starts behind it.
+      at = after
     }
-    addText(sections, text.slice(from), from)
+    if (from < text.length) sections.push({ start: from, end: text.length, id: undefined })
     return sections
   }
 
@@ -57,10 +71,20 @@ export class AddedTokenSplitter {
   }
 }
 
-function addText(sections: Section[], text: string, start: number): void {
-  if (text !== '') sections.push({ text, start, isAdded: false })
+function isWhole(text: string, start: number, end: number): boolean {
+  const before = text.slice(Math.max(0, start - CHARACTER_UNITS_MAX), start)
+  return !WORD_BEFORE.test(before) && !WORD_AFTER.test(text.slice(end, end + CHARACTER_UNITS_MAX))
 }
 
-function leadingSpace(text: string): number {
-  return text.length - text.trimStart().length
+/** Where the white space before `end` begins, but not before `from`. */
+function spaceStart(text: string, from: number, end: number): number {
+  let at = end
+  while (at > from && WHITE_SPACE.test(text.charAt(at - 1))) at -= 1
+  return at
+}
+
+function spaceEnd(text: string, start: number): number {
+  let at = start
+  while (at < text.length && WHITE_SPACE.test(text.charAt(at))) at += 1
+  return at
 }

@@ -1,117 +1,210 @@
-// A text on its way through the normalizer, with the way back: each UTF-16 code unit of the
-// normalized text knows which part of the original it came from.
+// A text on its way through the stages of a tokenizer, with the way back: each UTF-16 code unit
+// knows which part of the original it came from.
 //
 //   original    É      t  é
 //   normalized  e      t  e
 //   starts      0      1  2
 //   ends        1      2  3
 //
+// Where nobody asks for places there are none, and stages cost no more than their strings.
+//
 // Invariants:
-//   A1  `starts` and `ends` have one entry for each code unit of `text`.
-//   A2  Both are non-decreasing, and `starts[i] <= ends[i]`.
+//   AT1  `starts` and `ends` have one entry for each code unit of `text`.
+//   AT2  Both are non-decreasing, and `starts[i] <= ends[i]`.
 
 import { assert } from '../../lib/assert.ts'
 
-export interface AlignedText {
-  readonly text: string
+export interface Places {
   readonly starts: Int32Array
   readonly ends: Int32Array
 }
 
-/** A base character with its marks, or a syllable's letters: what normal forms compose. */
-const UNIT = /[\u1100-\u115f][\u1160-\u11ff]*|[^\p{M}]?\p{M}+|./gsu
+export interface AlignedText {
+  readonly text: string
+  readonly places: Places | undefined
+  /** It begins where the original does. */
+  readonly isFirst: boolean
+}
+
+/** What replaces `text.slice(start, end)`. */
+export interface Edit {
+  readonly start: number
+  readonly end: number
+  readonly content: string
+}
+
+export type TextStage = (input: AlignedText) => AlignedText
+
 /** How far the two texts may drift apart between two places where they agree. */
 const DRIFT_MAX = 64
 
 export function alignOriginal(text: string): AlignedText {
+  const starts = Int32Array.from({ length: text.length }, (_, at) => at)
+  return { text, places: { starts, ends: starts.map((at) => at + 1) }, isFirst: true }
+}
+
+export function withoutPlaces(text: string): AlignedText {
+  return { text, places: undefined, isFirst: true }
+}
+
+export function sliceAligned(
+  { text, places, isFirst }: AlignedText,
+  start: number,
+  end: number,
+): AlignedText {
   return {
-    text,
-    starts: Int32Array.from({ length: text.length }, (_, at) => at),
-    ends: Int32Array.from({ length: text.length }, (_, at) => at + 1),
+    text: text.slice(start, end),
+    places: places && {
+      starts: places.starts.subarray(start, end),
+      ends: places.ends.subarray(start, end),
+    },
+    isFirst: isFirst && start === 0,
   }
 }
 
-export function sliceAligned(aligned: AlignedText, start: number, end: number): AlignedText {
-  return {
-    text: aligned.text.slice(start, end),
-    starts: aligned.starts.subarray(start, end),
-    ends: aligned.ends.subarray(start, end),
+/**
+ * Edits are in order and do not overlap. New code units stand for all that they replace; those that
+ * replace nothing have the place of what follows.
+ */
+export function applyEdits(input: AlignedText, edits: readonly Edit[]): AlignedText {
+  const [first] = edits
+  if (first === undefined) return input
+  const text = joinEdits(input.text, edits)
+  const losesStart = first.start === 0 && first.end > 0 && first.content === ''
+  const isFirst = input.isFirst && !losesStart
+  if (input.places === undefined) return { text, places: undefined, isFirst }
+  return { text, places: placeEdits(input, input.places, { edits, length: text.length }), isFirst }
+}
+
+function joinEdits(text: string, edits: readonly Edit[]): string {
+  let edited = ''
+  let kept = 0
+  for (const { start, end, content } of edits) {
+    edited += text.slice(kept, start) + content
+    kept = end
+  }
+  return edited + text.slice(kept)
+}
+
+function placeEdits(
+  input: AlignedText,
+  { starts, ends }: Places,
+  { edits, length }: { readonly edits: readonly Edit[]; readonly length: number },
+): Places {
+  const places = { starts: new Int32Array(length), ends: new Int32Array(length) }
+  let kept = 0
+  let at = 0
+  const keep = (to: number): void => {
+    places.starts.set(starts.subarray(kept, to), at)
+    places.ends.set(ends.subarray(kept, to), at)
+    at += to - kept
+  }
+  for (const { start, end, content } of edits) {
+    keep(start)
+    const place = placeOf(input, start, end > start ? end : afterCharacter(input.text, start))
+    places.starts.fill(place.start, at, at + content.length)
+    places.ends.fill(place.end, at, at + content.length)
+    at += content.length
+    kept = end
+  }
+  keep(input.text.length)
+  assert(at === length, 'AT1: every code unit is aligned')
+  return places
+}
+
+function afterCharacter(text: string, at: number): number {
+  return at + String.fromCodePoint(text.codePointAt(at) ?? 0).length
+}
+
+/** The part of the original that a part of the text came from. */
+export function placeOf(
+  { places }: AlignedText,
+  start: number,
+  end: number,
+): { start: number; end: number } {
+  if (places === undefined) return { start: 0, end: 0 }
+  const { starts, ends } = places
+  const from = starts[start] ?? ends.at(-1) ?? 0
+  const last = Math.min(end, ends.length) - 1
+  return { start: from, end: last < start ? from : (ends[last] ?? from) }
+}
+
+/** A stage of which `convert` has the result, and whose edits follow from single units. */
+export function stageOfUnits(units: RegExp, convert: (text: string) => string): TextStage {
+  return (input) => {
+    const whole = convert(input.text)
+    if (whole === input.text) return input
+    if (input.places === undefined) return { ...input, text: whole }
+    const byUnits = applyEdits(input, [...editsOfMatches(input.text, units, convert)])
+    const aligned = byUnits.text === whole ? byUnits : alignByAgreement(input, whole)
+    return { ...aligned, isFirst: input.isFirst }
   }
 }
 
-/** Applies one stage. Stages that only look at one unit at a time are aligned exactly. */
-export function applyStage(input: AlignedText, stage: (text: string) => string): AlignedText {
-  const whole = stage(input.text)
-  if (whole === input.text) return input
-  const byUnits = applyByUnits(input, stage)
-  return byUnits.text === whole ? byUnits : alignByAgreement(input, whole)
+/** A stage that replaces every match of a pattern, which must be global. */
+export function stageOfMatches(pattern: RegExp, contentOf: (match: string) => string): TextStage {
+  return (input) => applyEdits(input, [...editsOfMatches(input.text, pattern, contentOf)])
 }
 
-function applyByUnits(input: AlignedText, stage: (text: string) => string): AlignedText {
-  const pieces: string[] = []
-  const starts: number[] = []
-  const ends: number[] = []
-  for (const { 0: unit, index } of input.text.matchAll(UNIT)) {
-    const piece = stage(unit)
-    const start = input.starts[index] ?? 0
-    const end = input.ends[index + unit.length - 1] ?? start
-    const isSame = piece.length === unit.length
-    pieces.push(piece)
-    for (let at = 0; at < piece.length; at += 1) {
-      starts.push(isSame ? (input.starts[index + at] ?? start) : start)
-      ends.push(isSame ? (input.ends[index + at] ?? end) : end)
-    }
+function* editsOfMatches(
+  text: string,
+  pattern: RegExp,
+  contentOf: (match: string) => string,
+): Generator<Edit> {
+  for (const { start, end } of matchesOf(text, pattern)) {
+    const match = text.slice(start, end)
+    const content = contentOf(match)
+    if (content !== match) yield { start, end, content }
   }
-  return { text: pieces.join(''), starts: Int32Array.from(starts), ends: Int32Array.from(ends) }
+}
+
+/** The matches of a global pattern. An empty one at the end of another is none, as the reference has it. */
+export function* matchesOf(
+  text: string,
+  pattern: RegExp,
+): Generator<{ readonly start: number; readonly end: number }> {
+  let last = -1
+  for (const { 0: match, index: start } of text.matchAll(pattern)) {
+    const end = start + match.length
+    if (match === '' && (start === last || isInsideCharacter(text, start))) continue
+    yield { start, end }
+    last = end
+  }
+}
+
+/** The interpreter finds assertions that hold between the halves of a pair of surrogates. */
+function isInsideCharacter(text: string, at: number): boolean {
+  return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xff_ff
 }
 
 /** Walks both texts and, where they part, goes on at the nearest place where they agree again. */
 function alignByAgreement(input: AlignedText, output: string): AlignedText {
-  const starts = new Int32Array(output.length)
-  const ends = new Int32Array(output.length)
+  const edits: Edit[] = []
   let from = 0
   let to = 0
-  while (to < output.length) {
-    const { skipped, added } = nextAgreement(input.text.slice(from, from + DRIFT_MAX), output, to)
-    const start = startAt(input, from)
-    from += skipped
-    const end = skipped === 0 ? start : (input.ends[from - 1] ?? start)
-    starts.fill(start, to, to + added)
-    ends.fill(end, to, to + added)
-    to += added
-    if (to < output.length) {
-      starts[to] = startAt(input, from)
-      ends[to] = input.ends[from] ?? startAt(input, from)
-      from = Math.min(from + 1, input.text.length)
+  while (to < output.length || from < input.text.length) {
+    if (input.text.charAt(from) === output.charAt(to)) {
+      from += 1
       to += 1
+      continue
     }
+    const ahead = input.text.slice(from, from + DRIFT_MAX)
+    const { skipped, added } = nextAgreement(ahead, output.slice(to, to + DRIFT_MAX))
+    edits.push({ start: from, end: from + skipped, content: output.slice(to, to + added) })
+    from += skipped
+    to += added
   }
-  assert(starts.length === output.length, 'A1: every code unit is aligned')
-  return { text: output, starts, ends }
+  return applyEdits(input, edits)
 }
 
-function startAt(input: AlignedText, at: number): number {
-  return input.starts[at] ?? input.ends.at(-1) ?? 0
-}
-
-function nextAgreement(
-  ahead: string,
-  output: string,
-  to: number,
-): { skipped: number; added: number } {
-  const outputAhead = output.slice(to, to + DRIFT_MAX)
-  for (let drift = 0; drift < Math.max(ahead.length, outputAhead.length); drift += 1) {
+/** How many code units of each text come before one that they share, or before their ends. */
+function nextAgreement(ahead: string, outputAhead: string): { skipped: number; added: number } {
+  for (let drift = 1; drift < ahead.length + outputAhead.length; drift += 1) {
     for (let added = 0; added <= drift; added += 1) {
       const skipped = drift - added
-      if (
-        added < outputAhead.length &&
-        ahead.startsWith(outputAhead.slice(added, added + 1), skipped) &&
-        skipped < ahead.length
-      ) {
-        return { skipped, added }
-      }
+      const unit = ahead.charAt(skipped)
+      if (unit !== '' && unit === outputAhead.charAt(added)) return { skipped, added }
     }
   }
-  // Nothing agrees: one character stands for one character.
-  return { skipped: 0, added: 0 }
+  return { skipped: ahead.length, added: outputAhead.length }
 }

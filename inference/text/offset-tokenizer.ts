@@ -1,157 +1,165 @@
 import { must } from '../../lib/assert.ts'
 import { AddedTokenSplitter } from './added-token-splitter.ts'
 import type { AddedTokenShape } from './added-token-splitter.ts'
-import { alignOriginal, applyStage, sliceAligned } from './aligned-text.ts'
-import type { AlignedText } from './aligned-text.ts'
-import { isJsonRecord, isText } from './json-record.ts'
+import { alignOriginal, placeOf, sliceAligned, withoutPlaces } from './aligned-text.ts'
+import type { AlignedText, TextStage } from './aligned-text.ts'
+import { isText } from './json-record.ts'
 import type { JsonRecord } from './json-record.ts'
-import { locatePieces, locateTokens, spanInOriginal } from './token-offsets.ts'
-import type { LocatedToken, PieceRules, Span } from './token-offsets.ts'
-import type { TokenizerFile } from './tokenizer-file.ts'
-import type { LibraryNormalizer, TokenizerLibrary } from './tokenizer-library.ts'
+import { buildNormalizer } from './stages/normalizers.ts'
+import { buildPreTokenizer } from './stages/pre-tokenizers.ts'
+import type { PreTokenizer } from './stages/pre-tokenizers.ts'
+import { locateTokens, spanInOriginal, trimSpan } from './token-offsets.ts'
+import type { PieceRules, Span } from './token-offsets.ts'
+import type { AddedTokenRecord, TokenizerFile } from './tokenizer-file.ts'
+import type { TokenizerLibrary } from './tokenizer-library.ts'
 
-type Normalize = (text: string) => string
+interface Tokens {
+  readonly ids: number[]
+  readonly spans: Span[]
+}
 
-/** Tokenizes by the library's stages, one after another, so that each token's place is known. */
+/** A token of the model, or neighbouring unknown ones that count as one. */
+interface TokenGroup {
+  readonly from: number
+  readonly to: number
+  readonly isUnknown: boolean
+}
+
+/**
+ * From a text to ids, by the stages of tokenizer.json as the reference implementation runs them:
+ * added tokens as they are written, normalizer, added tokens as they are normalized, pre-tokenizer,
+ * model. With places each token's part of the text is known; without, it costs less.
+ */
 export class OffsetTokenizer {
   readonly #library: TokenizerLibrary
   readonly #rules: PieceRules
-  readonly #stages: readonly Normalize[]
+  readonly #normalizers: readonly TextStage[]
+  readonly #preTokenize: PreTokenizer
   readonly #verbatim: AddedTokenSplitter
   readonly #normalized: AddedTokenSplitter
-  readonly #fusesUnknown: boolean
+  readonly #fallsBackToBytes: boolean
 
   constructor(library: TokenizerLibrary, file: TokenizerFile) {
+    const { tokenizer, model, modelType, addedTokens } = file
     this.#library = library
     this.#rules = buildRules(library, file)
-    this.#stages = [...stagesOfConfig(file.config), ...stagesOf(library.normalizer)]
-    const added = [...library.get_added_tokens_decoder().values()]
-    const isMatchedAsWritten = (token: { normalized: boolean }): boolean =>
-      !token.normalized || library.normalizer === null
-    this.#verbatim = new AddedTokenSplitter(added.filter(isMatchedAsWritten))
+    this.#normalizers = [
+      ...stagesOfConfig(file.config),
+      ...buildNormalizer(tokenizer['normalizer']),
+    ]
+    this.#preTokenize = buildPreTokenizer(tokenizer['pre_tokenizer'])
+    this.#verbatim = new AddedTokenSplitter(addedTokens.filter((token) => !token.isNormalized))
     this.#normalized = new AddedTokenSplitter(
-      added
-        .filter((token) => !isMatchedAsWritten(token))
-        .map((token) => this.#normalizeShape(token)),
+      addedTokens.filter((token) => token.isNormalized).map((token) => this.#normalizeShape(token)),
     )
-    this.#fusesUnknown = library.model.fuse_unk
+    this.#fallsBackToBytes = modelType === 'Unigram' && model['byte_fallback'] === true
   }
 
-  tokenize(text: string): { ids: number[]; spans: Span[] } {
-    const original = alignOriginal(text)
-    const found = this.#verbatim.split(text).flatMap((section, index) => {
-      const part = sliceAligned(original, section.start, section.start + section.text.length)
-      return section.isAdded
-        ? [located(section.text, part)]
-        : this.#tokenizeSection(part, index, text)
+  tokenize(text: string): { ids: readonly number[]; spans: readonly Span[] } {
+    return this.#run(alignOriginal(text), text)
+  }
+
+  idsOf(text: string): readonly number[] {
+    return this.#run(withoutPlaces(text), text).ids
+  }
+
+  #run(input: AlignedText, original: string): Tokens {
+    const tokens: Tokens = { ids: [], spans: [] }
+    const append = (piece: AlignedText): void => this.#appendPiece(piece, original, tokens)
+    this.#eachSection(this.#verbatim, input, { original, tokens }, (section) => {
+      const normalized = this.#normalize(section)
+      this.#eachSection(this.#normalized, normalized, { original, tokens }, (part) => {
+        this.#preTokenize(part).forEach(append)
+      })
     })
-    return {
-      ids: found.map(({ token }) => this.#idOf(token)),
-      spans: found.map(({ start, end }) => ({ start, end })),
-    }
+    return tokens
   }
 
-  #tokenizeSection(section: AlignedText, index: number, original: string): LocatedToken[] {
-    const normalized = this.#stages.reduce((text, stage) => applyStage(text, stage), section)
-    return this.#normalized.split(normalized.text).flatMap((part) => {
-      const aligned = sliceAligned(normalized, part.start, part.start + part.text.length)
-      return part.isAdded
-        ? [located(part.text, aligned)]
-        : this.#tokenizePlain(aligned, index, original)
-    })
-  }
-
-  #tokenizePlain(aligned: AlignedText, sectionIndex: number, original: string): LocatedToken[] {
-    const { pre_tokenizer: preTokenizer, model } = this.#library
-    const pieces =
-      preTokenizer === null
-        ? [aligned.text]
-        : preTokenizer.pre_tokenize(aligned.text, { section_index: sectionIndex })
-    const tokens = locatePieces(aligned.text, pieces, this.#rules).flatMap((piece) =>
-      locateTokens(piece, model.encode([piece.piece]), this.#rules),
-    )
-    const placed = tokens.map((token) => ({
-      token: token.token,
-      ...spanInOriginal(aligned, original, token),
-    }))
-    return this.#fusesUnknown ? this.#fuseUnknown(placed) : placed
-  }
-
-  /** Neighbouring unknown tokens are one. */
-  #fuseUnknown(tokens: readonly LocatedToken[]): LocatedToken[] {
-    const fused: LocatedToken[] = []
-    let wasUnknown = false
-    for (const token of tokens) {
-      const isUnknown = this.#isUnknown(token.token)
-      const last = fused.at(-1)
-      if (isUnknown && wasUnknown && last !== undefined) {
-        fused[fused.length - 1] = { ...last, end: token.end }
-      } else {
-        fused.push(token)
+  /** Appends added tokens, and hands on what lies between them. */
+  #eachSection(
+    splitter: AddedTokenSplitter,
+    input: AlignedText,
+    { original, tokens }: { readonly original: string; readonly tokens: Tokens },
+    visit: (section: AlignedText) => void,
+  ): void {
+    for (const { start, end, id } of splitter.split(input.text)) {
+      if (id === undefined) {
+        visit(sliceAligned(input, start, end))
+        continue
       }
-      wasUnknown = isUnknown
+      tokens.ids.push(id)
+      if (input.places !== undefined) {
+        tokens.spans.push(trimSpan(original, placeOf(input, start, end)))
+      }
     }
-    return fused
   }
 
-  #isUnknown(token: string): boolean {
-    const unknownId = this.#library.model.unk_token_id
-    return unknownId !== undefined && this.#idOf(token) === unknownId
+  #normalize(section: AlignedText): AlignedText {
+    return this.#normalizers.reduce((text, stage) => stage(text), section)
+  }
+
+  #appendPiece(piece: AlignedText, original: string, tokens: Tokens): void {
+    const found = this.#library.model.encode([piece.text])
+    const located = piece.places && locateTokens(piece.text, found, this.#rules)
+    for (const { from, to, isUnknown } of this.#group(found)) {
+      const ids = isUnknown ? this.#idsOfUnknown(found.slice(from, to)) : [this.#idOf(found[from])]
+      for (const id of ids) tokens.ids.push(id)
+      if (located === undefined) continue
+      const start = located[from]?.start ?? 0
+      const span = spanInOriginal(piece, original, { start, end: located[to - 1]?.end ?? start })
+      for (let index = 0; index < ids.length; index += 1) tokens.spans.push(span)
+    }
+  }
+
+  /** Neighbouring unknown tokens of a piece are one where the model fuses them. */
+  #group(tokens: readonly string[]): TokenGroup[] {
+    const { fuse_unk: fuses, unk_token_id: unknownId } = this.#library.model
+    const groups: TokenGroup[] = []
+    for (const [at, token] of tokens.entries()) {
+      const isUnknown = fuses && this.#idOf(token) === unknownId
+      const last = groups.at(-1)
+      if (isUnknown && last?.isUnknown === true) groups.pop()
+      const from = isUnknown && last?.isUnknown === true ? last.from : at
+      groups.push({ from, to: at + 1, isUnknown })
+    }
+    return groups
   }
 
   /** The loader made sure that a model whose texts may be unknown has a token for them. */
-  #idOf(token: string): number {
-    const id = this.#library.token_to_id(token) ?? this.#library.model.unk_token_id
-    return must(id, 'id of a token')
+  #idOf(token: string | undefined): number {
+    const known = token === undefined ? undefined : this.#library.token_to_id(token)
+    return must(known ?? this.#library.model.unk_token_id, 'id of a token')
   }
 
-  #normalizeShape(token: AddedTokenShape): AddedTokenShape {
-    const { content, lstrip, rstrip } = token
-    return {
-      content: this.#library.normalizer?.normalize(content) ?? content,
-      lstrip,
-      rstrip,
-    }
+  #idsOfUnknown(tokens: readonly string[]): readonly number[] {
+    const bytes = this.#fallsBackToBytes ? Buffer.from(tokens.join('')) : Buffer.of()
+    const ids = Array.from(bytes, (byte) =>
+      this.#library.token_to_id(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`),
+    )
+    const areKnown = ids.length > 0 && ids.every((id) => id !== undefined)
+    return areKnown ? ids : [this.#idOf(undefined)]
+  }
+
+  #normalizeShape(token: AddedTokenRecord): AddedTokenShape {
+    return { ...token, content: this.#normalize(withoutPlaces(token.content)).text }
   }
 }
 
-function located(token: string, { starts, ends }: AlignedText): LocatedToken {
-  return { token, start: starts[0] ?? 0, end: ends.at(-1) ?? 0 }
-}
-
-function stagesOf(normalizer: LibraryNormalizer | null): readonly Normalize[] {
-  if (normalizer === null) return []
-  if (normalizer.normalizers !== undefined) return normalizer.normalizers.flatMap(stagesOf)
-  return [(text) => normalizer.normalize(text)]
-}
-
-/** What the library does to a text before its normalizer, by tokenizer_config.json. */
-function stagesOfConfig(config: JsonRecord): readonly Normalize[] {
-  return [
-    ...(config['remove_space'] === true ? [collapseSpace] : []),
-    ...(config['do_lowercase_and_remove_accent'] === true ? [removeCaseAndAccents] : []),
-  ]
-}
-
-function collapseSpace(text: string): string {
-  return text.trim().split(/\s+/).join(' ')
-}
-
-function removeCaseAndAccents(text: string): string {
-  return text.toLowerCase().replaceAll(/\p{M}/gu, '')
+/** Files of XLM models, which the reference does not read, say this much in the other file alone. */
+function stagesOfConfig(config: JsonRecord): readonly TextStage[] {
+  return config['do_lowercase_and_remove_accent'] === true
+    ? [...buildNormalizer({ type: 'Lowercase' }), ...buildNormalizer({ type: 'StripAccents' })]
+    : []
 }
 
 function buildRules(library: TokenizerLibrary, file: TokenizerFile): PieceRules {
-  const { tokenizer, modelType, isByteLevel } = file
-  const model = isJsonRecord(tokenizer['model']) ? tokenizer['model'] : {}
+  const { model, modelType } = file
   const prefix = model['continuing_subword_prefix']
   const suffix = model['end_of_word_suffix']
   return {
     modelType,
     unknownToken: library.model.unk_token,
-    continuingPrefix: isText(prefix) ? prefix : modelType === 'WordPiece' ? '##' : '',
+    continuingPrefix: isText(prefix) ? prefix : '',
     endOfWordSuffix: isText(suffix) ? suffix : '',
-    isByteLevel,
-    spaceMark: '\u2581',
   }
 }

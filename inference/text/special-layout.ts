@@ -28,6 +28,7 @@ const BARE: SpecialLayout = {
   single: [FIRST],
   pair: [FIRST, { kind: 'sequence', of: 'second', typeId: 1 }],
 }
+const TYPE_ID_MAX = 255
 
 export function parseSpecialLayout(postProcessor: unknown): SpecialLayout {
   if (postProcessor === null || postProcessor === undefined) return BARE
@@ -105,8 +106,11 @@ function parseTemplate(
   return parts
 }
 
+/** Most models know two types of tokens; some have a third for the first token. */
 function typeIdOf(item: JsonRecord): number {
-  return item['type_id'] === 1 ? 1 : 0
+  const typeId = item['type_id'] ?? 0
+  if (isWhole(typeId) && typeId >= 0 && typeId <= TYPE_ID_MAX) return typeId
+  throw refusal(`a "type_id" must be from 0 to ${TYPE_ID_MAX}`)
 }
 
 function buildBertLayout(processor: JsonRecord): SpecialLayout {

@@ -1,10 +1,10 @@
 // Which normalizers, pre-tokenizers and decoders of tokenizer.json are supported, and what their
-// parameters may be. An unknown component is refused; one whose result differs from the reference
-// implementation on some texts is taken, with a warning.
+// parameters may be. An unknown component is refused.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord, isText, isWhole } from './json-record.ts'
 import type { JsonRecord } from './json-record.ts'
+import { parseSplitBehavior } from './stages/split-behavior.ts'
 
 const COMPONENTS_MAX = 64
 const PATTERN_CHARS_MAX = 4096
@@ -14,9 +14,6 @@ const GROWTH_MAX = 64
 export interface ComponentFindings {
   /** Stages with regular expressions of the file: work with them needs a time limit. */
   readonly patternStages: ReadonlySet<ComponentStage>
-  /** Pieces are written in the alphabet of bytes. */
-  readonly isByteLevel: boolean
-  readonly warnings: readonly string[]
 }
 
 interface Tally {
@@ -24,8 +21,6 @@ interface Tally {
   growth: number
   stage: ComponentStage
   readonly patternStages: Set<ComponentStage>
-  isByteLevel: boolean
-  readonly warnings: Set<string>
 }
 
 export type ComponentStage = 'normalizer' | 'pre_tokenizer' | 'decoder'
@@ -41,6 +36,7 @@ const checksByStage: Record<ComponentStage, Readonly<Record<string, Check>>> = {
     NFD: accept,
     NFKC: accept,
     NFKD: accept,
+    Nmt: accept,
     Precompiled: accept,
     Prepend: ({ prepend }, tally) => checkInsertion('prepend', prepend, tally),
     Replace: checkReplace,
@@ -50,9 +46,7 @@ const checksByStage: Record<ComponentStage, Readonly<Record<string, Check>>> = {
   },
   pre_tokenizer: {
     BertPreTokenizer: accept,
-    ByteLevel: (_, tally) => {
-      tally.isByteLevel = true
-    },
+    ByteLevel: accept,
     Digits: accept,
     FixedLength: checkFixedLength,
     Metaspace: checkMetaspace,
@@ -61,9 +55,7 @@ const checksByStage: Record<ComponentStage, Readonly<Record<string, Check>>> = {
     Sequence: (component, tally) =>
       checkMembers('pre_tokenizer', component['pretokenizers'], tally),
     Split: checkSplit,
-    Whitespace: (_, { warnings }) => {
-      warnings.add('the pre-tokenizer Whitespace splits words with letters outside ASCII')
-    },
+    Whitespace: accept,
     WhitespaceSplit: accept,
   },
   decoder: {
@@ -86,16 +78,13 @@ export function checkComponents(file: JsonRecord): ComponentFindings {
     components: 0,
     growth: 1,
     patternStages: new Set(),
-    isByteLevel: false,
-    warnings: new Set(),
   }
   for (const stage of ['normalizer', 'pre_tokenizer', 'decoder'] as const) {
     tally.stage = stage
     tally.growth = 1
     checkComponent(stage, file[stage] ?? null, tally)
   }
-  const { patternStages, isByteLevel, warnings } = tally
-  return { patternStages, isByteLevel, warnings: [...warnings] }
+  return { patternStages: tally.patternStages }
 }
 
 function checkComponent(stage: ComponentStage, component: unknown, tally: Tally): void {
@@ -120,11 +109,8 @@ function checkReplace(component: JsonRecord, tally: Tally): void {
   checkInsertion('content', component['content'] ?? '', tally)
 }
 
-/** A dollar sign would be read as a reference to the match, which the reference does not do. */
 function checkInsertion(field: string, inserted: unknown, tally: Tally): void {
-  if (!isText(inserted) || /\$[$&`'<\d]/.test(inserted)) {
-    throw refusal(`"${field}" must be a text without references to the match`)
-  }
+  if (!isText(inserted)) throw refusal(`"${field}" must be a text`)
   tally.growth *= Math.max(1, inserted.length)
   if (tally.growth > GROWTH_MAX) {
     throw refusal(`replacements lengthen a text more than ${GROWTH_MAX} times`)
@@ -144,16 +130,11 @@ function checkPattern(pattern: unknown, tally: Tally): void {
 
 function checkSplit(component: JsonRecord, tally: Tally): void {
   checkPattern(component['pattern'], tally)
-  const { behavior } = component
-  if (!isText(behavior)) throw refusal('"behavior" of Split must be a text')
-  if (!['Removed', 'Isolated'].includes(behavior)) {
-    tally.warnings.add(`the pre-tokenizer Split treats the behavior ${behavior} as Isolated`)
-  }
+  parseSplitBehavior(component['behavior'])
 }
 
-function checkPunctuation({ behavior }: JsonRecord, tally: Tally): void {
-  if (behavior === 'Contiguous') return
-  tally.warnings.add('the pre-tokenizer Punctuation keeps adjacent marks together')
+function checkPunctuation({ behavior }: JsonRecord): void {
+  parseSplitBehavior(behavior ?? 'Isolated')
 }
 
 function checkFixedLength(component: JsonRecord): void {

@@ -24,17 +24,22 @@ export interface AddedTokenRecord {
   readonly id: number
   readonly content: string
   readonly special: boolean
+  readonly lstrip: boolean
+  readonly rstrip: boolean
   readonly isSingleWord: boolean
+  /** Is looked for in normalized text, and normalized itself. */
+  readonly isNormalized: boolean
 }
 
 export interface TokenizerFile {
-  /** In the shape the library wants: every component present, the model's type named. */
+  /** The components; null for those that it has not. */
   readonly tokenizer: JsonRecord
+  /** Its type is named. */
+  readonly model: JsonRecord
   readonly config: JsonRecord
   readonly modelType: TokenizerModelType
   readonly addedTokens: readonly AddedTokenRecord[]
   readonly patternStages: ReadonlySet<ComponentStage>
-  readonly isByteLevel: boolean
   readonly warnings: readonly string[]
 }
 
@@ -62,17 +67,13 @@ export function parseTokenizerFile(texts: TokenizerTexts): TokenizerFile {
       pre_tokenizer: file['pre_tokenizer'] ?? null,
       post_processor: file['post_processor'] ?? null,
       decoder: file['decoder'] ?? null,
-      added_tokens: file['added_tokens'] ?? [],
-      model: { ...model, type: modelType },
     },
+    model: completeModel(modelType, model),
     config,
     modelType,
     addedTokens,
     patternStages: findings.patternStages,
-    isByteLevel: findings.isByteLevel,
-    warnings: addedTokens.some(({ isSingleWord }) => isSingleWord)
-      ? [...findings.warnings, 'added tokens that stand for whole words are found inside words too']
-      : findings.warnings,
+    warnings: warningsOf(file, config, model),
   }
 }
 
@@ -107,6 +108,12 @@ function modelTypeOf(model: JsonRecord): TokenizerModelType {
   throw refusal('"model.type" is missing; WordPiece, BPE and Unigram are supported')
 }
 
+function completeModel(type: TokenizerModelType, model: JsonRecord): JsonRecord {
+  if (type !== 'WordPiece') return { ...model, type }
+  const prefix = model['continuing_subword_prefix'] ?? '##'
+  return { ...model, type, continuing_subword_prefix: prefix }
+}
+
 const modelChecks: Record<TokenizerModelType, (model: JsonRecord) => void> = {
   WordPiece: checkWordPiece,
   BPE: checkBpe,
@@ -135,10 +142,41 @@ function checkBpe(model: JsonRecord): void {
   if (unknown !== null && (!isText(unknown) || !isWhole(vocab[unknown]))) {
     throw refusal('"model.unk_token" must be a token of the vocabulary')
   }
+  if ((model['continuing_subword_prefix'] ?? '') !== '') {
+    throw refusal('"model.continuing_subword_prefix" is supported for WordPiece, not for BPE')
+  }
   const merges = model['merges']
   if (!isListOf(merges, isText) && !isListOf(merges, isPair)) {
     throw refusal('"model.merges" must be a list of pairs')
   }
+}
+
+/** In what a tokenizer differs from the reference implementation although it is served. */
+function warningsOf(file: JsonRecord, config: JsonRecord, model: JsonRecord): string[] {
+  const { dropout } = model
+  const drops = typeof dropout === 'number' && dropout > 0
+  const lowers = config['do_lowercase_and_remove_accent'] === true
+  return [
+    ...(drops ? ['"model.dropout" is ignored: the same text has the same tokens every time'] : []),
+    ...(lowers
+      ? ['texts are put into lower case without accents, as tokenizer_config.json says']
+      : []),
+    ...(omitsCharacters(file, model)
+      ? ['characters without a token are left out, but keep apart what they stand between']
+      : []),
+  ]
+}
+
+/** The reference merges over what it leaves out. Texts of bytes leave out nothing. */
+function omitsCharacters(file: JsonRecord, model: JsonRecord): boolean {
+  const hasUnknown = isText(model['unk_token']) || model['byte_fallback'] === true
+  return Array.isArray(model['merges']) && !hasUnknown && !spellsBytes(file['pre_tokenizer'])
+}
+
+function spellsBytes(preTokenizer: unknown): boolean {
+  if (!isJsonRecord(preTokenizer)) return false
+  const { type, pretokenizers: members } = preTokenizer
+  return type === 'ByteLevel' || (Array.isArray(members) && members.some(spellsBytes))
 }
 
 function isPair(value: unknown): value is readonly string[] {
@@ -195,13 +233,27 @@ function parseAddedTokens(tokens: unknown): AddedTokenRecord[] {
   if (!isListOf(tokens, isJsonRecord) || tokens.length > ADDED_TOKENS_MAX) {
     throw refusal(`"added_tokens" must be a list of at most ${ADDED_TOKENS_MAX} tokens`)
   }
-  return tokens.map(({ id, content, special, single_word: single }) => {
+  return tokens.map((token) => {
+    const { id, content } = token
     if (!isText(content) || content === '') {
       throw refusal('the "content" of an added token must be a text that is not empty')
     }
     checkTokenId(content, id)
-    return { id: Number(id), content, special: special === true, isSingleWord: single === true }
+    const special = token['special'] === true
+    return {
+      id: Number(id),
+      content,
+      special,
+      lstrip: token['lstrip'] === true,
+      rstrip: token['rstrip'] === true,
+      isSingleWord: token['single_word'] === true,
+      isNormalized: isFlag(token['normalized']) ? token['normalized'] : !special,
+    }
   })
+}
+
+function isFlag(value: unknown): value is boolean {
+  return typeof value === 'boolean'
 }
 
 function refusal(problem: string): ServiceError {

@@ -12,9 +12,9 @@ import type { ComponentStage } from './tokenizer-components.ts'
 import type { Span } from './token-offsets.ts'
 import { parsePadding } from './token-padding.ts'
 import { parseTokenizerFile } from './tokenizer-file.ts'
-import type { TokenizerTexts } from './tokenizer-file.ts'
+import type { TokenizerFile, TokenizerTexts } from './tokenizer-file.ts'
 import { openTokenizerLibrary } from './tokenizer-library.ts'
-import type { TokenizerLibrary } from './tokenizer-library.ts'
+import { Vocabulary } from './vocabulary.ts'
 
 const TOKENIZE_MS_MAX = 5_000
 const LOAD_MS_MAX = 60_000
@@ -54,7 +54,8 @@ export interface DecodeOptions {
  * - Limits count all tokens, the special ones included; truncation takes tokens of the text only,
  *   from its end, so the special tokens stay where they are. Of a pair the second text gives way
  *   first, and the first one only if it alone is too long.
- * - Spans are UTF-16 code units of the given text, without white space at their ends.
+ * - Spans are UTF-16 code units of the given text: whole letters with their marks, without white
+ *   space at their ends.
  * - A text is well-formed before all else: a lone surrogate counts as U+FFFD.
  * - The padding and truncation blocks of tokenizer.json are ignored.
  * - Work on one call that takes longer than 5 seconds fails: with INVALID_ARGUMENT on a long text,
@@ -66,7 +67,7 @@ export class TokenizerHandle {
   /** In what this tokenizer may differ from the reference implementation; for the log. */
   readonly warnings: readonly string[]
 
-  readonly #library: TokenizerLibrary
+  readonly #vocabulary: Vocabulary
   readonly #offsets: OffsetTokenizer
   readonly #layout: SpecialLayout
   readonly #specialIds: ReadonlySet<number>
@@ -76,8 +77,9 @@ export class TokenizerHandle {
   constructor(texts: TokenizerTexts, tokenizeMsMax: number) {
     this.#limit = new TimeLimit(tokenizeMsMax)
     const file = parseTokenizerFile(texts)
-    this.#library = buildLibrary(file.tokenizer, file.config)
-    this.#offsets = new OffsetTokenizer(this.#library, file)
+    const parts = buildParts(file)
+    this.#vocabulary = parts.vocabulary
+    this.#offsets = parts.offsets
     this.#layout = parseSpecialLayout(file.tokenizer['post_processor'])
     this.#specialIds = new Set(
       file.addedTokens.filter(({ special }) => special).map(({ id }) => id),
@@ -164,11 +166,11 @@ export class TokenizerHandle {
   }
 
   idOf(token: string): number | undefined {
-    return this.#library.token_to_id(token)
+    return this.#vocabulary.idOf(token)
   }
 
   tokenOf(id: number): string | undefined {
-    return this.#library.id_to_token(id)
+    return this.#vocabulary.tokenOf(id)
   }
 
   isSpecial(id: number): boolean {
@@ -196,11 +198,7 @@ export class TokenizerHandle {
 
   #decodeVisible(ids: readonly number[]): string {
     if (ids.length === 0) return ''
-    const decode = (): string =>
-      this.#library.decode([...ids], {
-        skip_special_tokens: false,
-        clean_up_tokenization_spaces: false,
-      })
+    const decode = (): string => this.#vocabulary.decode(ids)
     return this.#patternStages.has('decoder') ? this.#limit.run('decoding', decode) : decode()
   }
 
@@ -211,7 +209,7 @@ export class TokenizerHandle {
   }
 
   #idsOf(text: string): readonly number[] {
-    return text === '' ? [] : this.#library.encode(text, { add_special_tokens: false }).ids
+    return this.#offsets.idsOf(text)
   }
 
   #watched<T>(textLength: number, task: () => T): T {
@@ -235,10 +233,16 @@ export function openTokenizer(
   return new TokenizerHandle(texts, tokenizeMsMax)
 }
 
-function buildLibrary(tokenizer: object, config: object): TokenizerLibrary {
+function buildParts(file: TokenizerFile): { vocabulary: Vocabulary; offsets: OffsetTokenizer } {
   try {
     const limit = new TimeLimit(LOAD_MS_MAX)
-    return limit.run('reading the tokenizer', () => openTokenizerLibrary(tokenizer, config))
+    return limit.run('reading the tokenizer', () => {
+      const library = openTokenizerLibrary(file.model)
+      return {
+        vocabulary: new Vocabulary(library, file),
+        offsets: new OffsetTokenizer(library, file),
+      }
+    })
   } catch (error) {
     if (isServiceError(error)) throw error
     const reason = error instanceof Error ? error.message : String(error)

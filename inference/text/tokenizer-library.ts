@@ -1,36 +1,16 @@
-// The part of @huggingface/tokenizers that is used here. Its own declarations import each other
-// without file extensions, which this project's module resolution does not follow.
+// The part of @huggingface/tokenizers that is used here: its models, and its translation of regular
+// expressions from Oniguruma's dialect. Its own declarations import each other without file
+// extensions, which this project's module resolution does not follow.
 
 import { Tokenizer } from '@huggingface/tokenizers'
+import { ServiceError } from '../../lib/errors.ts'
+import { isJsonRecord, isText } from './json-record.ts'
+import type { JsonRecord } from './json-record.ts'
 
 export interface TokenizerLibrary {
-  readonly normalizer: LibraryNormalizer | null
-  readonly pre_tokenizer: LibraryPreTokenizer | null
   readonly model: LibraryModel
-  encode(
-    text: string,
-    options: { readonly add_special_tokens: boolean },
-  ): { readonly ids: readonly number[] }
-  decode(
-    ids: readonly number[],
-    options: {
-      readonly skip_special_tokens: boolean
-      readonly clean_up_tokenization_spaces: boolean
-    },
-  ): string
   token_to_id(token: string): number | undefined
   id_to_token(id: number): string | undefined
-  get_added_tokens_decoder(): ReadonlyMap<number, LibraryAddedToken>
-}
-
-export interface LibraryNormalizer {
-  normalize(text: string): string
-  /** Of a sequence alone: its members. */
-  readonly normalizers?: readonly (LibraryNormalizer | null)[]
-}
-
-export interface LibraryPreTokenizer {
-  pre_tokenize(text: string, options: { readonly section_index: number }): readonly string[]
 }
 
 export interface LibraryModel {
@@ -40,15 +20,34 @@ export interface LibraryModel {
   encode(pieces: readonly string[]): readonly string[]
 }
 
-export interface LibraryAddedToken {
-  readonly content: string
-  readonly normalized: boolean
-  readonly lstrip: boolean
-  readonly rstrip: boolean
+const Library: new (tokenizer: object, config: object) => TokenizerLibrary = Tokenizer
+const Splitter: new (
+  tokenizer: object,
+  config: object,
+) => {
+  readonly pre_tokenizer: { readonly pattern: RegExp }
+} = Tokenizer
+const STAGES = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null }
+
+/** The model alone: it must not find added tokens inside words. */
+export function openTokenizerLibrary(model: JsonRecord): TokenizerLibrary {
+  return new Library({ ...STAGES, added_tokens: [], model }, {})
 }
 
-const Library: new (tokenizer: object, config: object) => TokenizerLibrary = Tokenizer
+/**
+ * A global expression of a pattern of tokenizer.json: `{ String }` or `{ Regex }`. The library shows
+ * its translation in a pre-tokenizer only.
+ */
+export function compilePattern(pattern: unknown): RegExp {
+  if (!isJsonRecord(pattern)) throw refusal('a pattern must be an object')
+  const { String: literal } = pattern
+  if (isText(literal)) return new RegExp(RegExp.escape(literal), 'gu')
+  const split = { type: 'Split', pattern, behavior: 'Isolated' }
+  const model = { type: 'WordPiece', vocab: {}, unk_token: '' }
+  const file = { ...STAGES, pre_tokenizer: split, added_tokens: [], model }
+  return new Splitter(file, {}).pre_tokenizer.pattern
+}
 
-export function openTokenizerLibrary(tokenizer: object, config: object): TokenizerLibrary {
-  return new Library(tokenizer, config)
+function refusal(problem: string): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', `tokenizer.json: ${problem}`)
 }

@@ -273,7 +273,21 @@ describe('TokenizerHandle', () => {
       below: { model: { ...bpe, vocab: { a: 4_000_000_000 } } },
       '"model" must be': { model: [] },
       UnicodeScripts: { pre_tokenizer: { type: 'UnicodeScripts' } },
-      Nmt: { normalizer: { type: 'Nmt' } },
+      ByteLevel: { normalizer: { type: 'ByteLevel' } },
+      behavior: {
+        pre_tokenizer: { type: 'Split', pattern: { String: 'a' }, behavior: 'isolated' },
+      },
+      'not for BPE': { model: { ...bpe, continuing_subword_prefix: '##' } },
+      precompiled_charsmap: {
+        normalizer: { type: 'Precompiled', precompiled_charsmap: 'AAAA' },
+      },
+      type_id: {
+        post_processor: {
+          type: 'TemplateProcessing',
+          single: [{ Sequence: { id: 'A', type_id: -1 } }],
+          pair: [],
+        },
+      },
       constructor: { normalizer: { type: 'constructor' } },
       FixedLength: { pre_tokenizer: { type: 'FixedLength', length: 0 } },
       lengthen: {
@@ -285,9 +299,6 @@ describe('TokenizerHandle', () => {
             content: 'aa',
           })),
         },
-      },
-      references: {
-        normalizer: { type: 'Replace', pattern: { String: 'a' }, content: '$`$`' },
       },
       components: {
         normalizer: {
@@ -329,9 +340,12 @@ describe('TokenizerHandle', () => {
 
   it('says in what it may differ from the reference', () => {
     expect(tokenizer.warnings).to.deep.equal([])
-    const split = { type: 'Split', pattern: { String: ' ' }, behavior: 'MergedWithPrevious' }
-    expect(open(tiny({ pre_tokenizer: split })).warnings).to.have.length(1)
-    const whole = { id: 18, content: 'x', single_word: true }
-    expect(open(tiny({ added_tokens: [whole] })).warnings).to.have.length(1)
+    const dropping = { type: 'BPE', vocab: { a: 0 }, merges: [], unk_token: 'a', dropout: 0.1 }
+    expect(open(tiny({ model: dropping })).warnings).to.have.length(1)
+    const omitting = { type: 'BPE', vocab: { a: 0 }, merges: [] }
+    expect(open(tiny({ model: omitting })).warnings).to.have.length(1)
+    expect(open(byteLevelTokenizer()).warnings).to.deep.equal([])
+    const lowering = { do_lowercase_and_remove_accent: true }
+    expect(open(tiny(), lowering).warnings).to.have.length(1)
   })
 })

@@ -1,0 +1,33 @@
+// The alphabet of byte-level vocabularies: printable bytes are themselves, the others follow 255.
+
+const CHARACTERS: readonly string[] = buildAlphabet()
+const BYTE_BY_CHARACTER: ReadonlyMap<string, number> = new Map(
+  CHARACTERS.map((character, byte) => [character, byte]),
+)
+const encoder = new TextEncoder()
+
+/** The bytes of a text in UTF-8, one character for each. */
+export function spellBytes(text: string): string {
+  let spelled = ''
+  for (const byte of encoder.encode(text)) spelled += CHARACTERS[byte] ?? ''
+  return spelled
+}
+
+/** The bytes that a token spells; those of its own UTF-8 if it has a character of no byte. */
+export function bytesOfToken(token: string): readonly number[] {
+  const bytes = Array.from(token, (character) => BYTE_BY_CHARACTER.get(character))
+  return bytes.every((byte) => byte !== undefined) ? bytes : [...encoder.encode(token)]
+}
+
+function buildAlphabet(): string[] {
+  let others = 0
+  return Array.from({ length: 256 }, (_, byte) => {
+    if (isPrintable(byte)) return String.fromCharCode(byte)
+    others += 1
+    return String.fromCharCode(255 + others)
+  })
+}
+
+function isPrintable(byte: number): boolean {
+  return (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae
+}
