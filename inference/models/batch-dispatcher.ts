@@ -79,6 +79,7 @@ export class BatchDispatcher {
     const replica = must(model.replicas.get(index), 'the replica of a batch')
     const worker = must(this.#options.workers[index], 'a worker')
     replica.running += 1
+    model.hasServed = true
     try {
       await this.#runOnce(model, worker, batch)
     } catch (error) {

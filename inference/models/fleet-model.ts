@@ -68,6 +68,8 @@ export class FleetModel {
   lastUsedMs = 0
   /** Loaded from the start to the end, whoever asks. */
   isPinned = false
+  /** Something of it has run since it was loaded. */
+  hasServed = false
   /** Starts nothing new, so that it can be unloaded for one that has waited too long. */
   isQuiescing = false
   lastLoad: LoadRecord | undefined
@@ -106,8 +108,16 @@ export class FleetModel {
 
   placed(): PlacedModel {
     const { id, isBusy, isWanted, isPinned, lastUsedMs } = this
-    const workers = [...this.replicas.keys()]
-    return { id, fileBytes: this.spec.fileBytes, workers, lastUsedMs, isBusy, isWanted, isPinned }
+    return {
+      id,
+      fileBytes: this.spec.fileBytes,
+      workers: [...this.replicas.keys()],
+      lastUsedMs,
+      isBusy,
+      isWanted,
+      isPinned,
+      isUnserved: isWanted && !this.hasServed,
+    }
   }
 
   /** Since when something waits for it; undefined: nothing does. */

@@ -247,13 +247,14 @@ export class ModelFleet implements AsyncDisposable {
     for (const model of this.#models.values()) {
       if (model.isQuiescing && !model.isBusy) this.#loader.evict(model)
     }
+    // What is loaded is used before it may be given up for another model.
+    for (const model of this.#waitingModels()) this.#streamPlaces.fill(model)
+    this.#dispatcher.dispatch()
     const nowMs = this.#nowMs()
     for (const model of this.#waitingModels()) {
-      this.#streamPlaces.fill(model)
       if (model.isToBeLoaded(nowMs)) this.#loader.place(model)
       else this.#loader.addReplica(model)
     }
-    this.#dispatcher.dispatch()
   }
 
   /** Who was served last, or came last, comes last: a large request does not keep its model in. */

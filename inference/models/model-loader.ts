@@ -117,6 +117,7 @@ export class ModelLoader {
   async #load(model: FleetModel, worker: number): Promise<void> {
     const { clock, log, observer, onChange } = this.#options
     const replica: Replica = { state: 'loading', running: 0, streams: 0 }
+    if (model.replicas.size === 0) model.hasServed = false
     model.replicas.set(worker, replica)
     const startMs = clock.monotonicMs()
     try {

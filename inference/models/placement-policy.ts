@@ -22,6 +22,8 @@ export interface PlacedModel {
   readonly isWanted: boolean
   /** Preloaded: never evicted. */
   readonly isPinned: boolean
+  /** It was loaded for somebody who still waits: evicted now, it would have been loaded for nothing. */
+  readonly isUnserved: boolean
 }
 
 export interface WorkerLoad {
@@ -66,7 +68,8 @@ export function decidePlacement(question: PlacementQuestion): Placement {
   const victims = leastRecentlyUsed(idle, placed, needed, limits)
   if (victims !== undefined) return { kind: 'evict', models: victims }
   // Models that are asked for all the time would otherwise keep everybody else out.
-  const [longestServed] = evictable.toSorted((a, b) => a.lastUsedMs - b.lastUsedMs)
+  const served = evictable.filter(({ isUnserved }) => !isUnserved)
+  const [longestServed] = served.toSorted((a, b) => a.lastUsedMs - b.lastUsedMs)
   if (question.waitedMs < PATIENCE_MS || longestServed === undefined) return { kind: 'wait' }
   return longestServed.isBusy
     ? { kind: 'quiesce', model: longestServed.id }

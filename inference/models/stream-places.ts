@@ -55,6 +55,7 @@ export class StreamPlaces {
         replica.streams += 1
         replica.running += 1
         model.lastUsedMs = this.#nowMs()
+        model.hasServed = true
         stream.begin({ worker, replica })
       }
     }

@@ -135,6 +135,23 @@ describe('the inference server', () => {
     expect(await server.metric('quarry_inference_loaded_models')).to.be.at.most(1)
   })
 
+  it('serves many clients of three models in the room of one', async () => {
+    await start({ loadedModelsMax: 1 })
+    const models = ['tiny', 'other', 'slow']
+    const ask = async (client: number): Promise<number[]> => {
+      const statuses: number[] = []
+      for (const turn of [0, 1, 2, 3, 4, 5, 6, 7]) {
+        const model = models[(client * turn + turn) % models.length] ?? ''
+        statuses.push((await embed(model, `hello ${client} ${turn}`)).status)
+      }
+      return statuses
+    }
+
+    const statuses = await Promise.all(Array.from({ length: 24 }, (_, client) => ask(client)))
+
+    expect(statuses.flat().filter((status) => status !== 200)).to.deep.equal([])
+  })
+
   it('unloads at once where keep_alive is 0', async () => {
     await start()
     await server.post('/api/embed', { model: 'tiny', input: 'a', keep_alive: 0 })

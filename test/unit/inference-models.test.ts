@@ -281,8 +281,8 @@ describe('the catalog of models', () => {
 })
 
 function placed(id: number, more: Partial<PlacedModel> = {}): PlacedModel {
-  const idle = { isBusy: false, isWanted: false, isPinned: false, lastUsedMs: id }
-  return { id, fileBytes: 100, workers: [0], ...idle, ...more }
+  const idle = { isBusy: false, isWanted: false, isPinned: false, isUnserved: false }
+  return { id, fileBytes: 100, workers: [0], lastUsedMs: id, ...idle, ...more }
 }
 
 describe('placing models', () => {
@@ -321,6 +321,16 @@ describe('placing models', () => {
 
     expect(decide({ placed: busy })).to.deep.equal({ kind: 'wait' })
     expect(decide({ placed: busy, waitedMs: 250 })).to.deep.equal({ kind: 'quiesce', model: 1 })
+  })
+
+  it('does not evict what was loaded for somebody before that one is served', () => {
+    const fresh = placed(1, { isWanted: true, isUnserved: true })
+
+    expect(decide({ placed: [fresh, placed(2, { isBusy: true })], waitedMs: 250 })).to.deep.equal({
+      kind: 'quiesce',
+      model: 2,
+    })
+    expect(decide({ placed: [fresh, fresh], waitedMs: 250 })).to.deep.equal({ kind: 'wait' })
   })
 
   it('never evicts what is preloaded, and says when that leaves no room', () => {
