@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { expect } from 'chai'
+import { STALL_MS_MAX, sendAnswer } from '../../inference/api/answer-sender.ts'
+import { ManualClock } from '../../lib/clock.ts'
+import { bytesReply } from '../../lib/http/reply.ts'
+import { until } from '../harness/until.ts'
+
+/** More than the kernel keeps for a client that does not read. */
+const LARGE_BYTES = 64 * 1024 * 1024
+const NEVER = new AbortController().signal
+
+describe('an answer', () => {
+  let server: Server
+  let client: Socket
+  let response: ServerResponse
+  const clock = new ManualClock()
+
+  beforeEach(async () => {
+    server = createServer()
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    client = connect(port, '127.0.0.1')
+    client.on('error', () => undefined)
+    const asked = once(server, 'request')
+    client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    response = (await asked)[1]
+  })
+
+  afterEach(async () => {
+    client.destroy()
+    server.closeAllConnections()
+    server.close()
+  })
+
+  const send = (bytes: number, signal = NEVER): Promise<void> =>
+    sendAnswer(response, bytesReply(200, Buffer.alloc(bytes), []), { clock, signal })
+
+  it('has been sent when the client has all of it', async () => {
+    let received = 0
+    client.on('data', (bytes) => (received += bytes.length))
+
+    await send(LARGE_BYTES)
+
+    expect(response.writableFinished).to.equal(true)
+    await until(async () => received > LARGE_BYTES)
+  })
+
+  for (const bytes of [1024, LARGE_BYTES]) {
+    it(`of ${bytes} bytes ends when the client goes away`, async () => {
+      const sent = send(bytes)
+      client.resetAndDestroy()
+
+      await sent
+    })
+  }
+
+  it('is given up when the client takes nothing for long', async () => {
+    let isOver = false
+    const sent = send(LARGE_BYTES).then(() => (isOver = true))
+    await until(async () => response.writableNeedDrain)
+
+    clock.advance(STALL_MS_MAX - 1)
+    expect([isOver, response.destroyed]).to.deep.equal([false, false])
+    clock.advance(1)
+    await sent
+
+    expect(response.destroyed).to.equal(true)
+  })
+
+  it('is cut when the request has taken too long', async () => {
+    const over = new AbortController()
+    const sent = send(LARGE_BYTES, over.signal)
+    await until(async () => response.writableNeedDrain)
+    over.abort()
+
+    client.resume()
+    await sent
+
+    expect([response.destroyed, response.writableFinished]).to.deep.equal([true, false])
+  })
+})
