@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { expect } from 'chai'
 import { STALL_MS_MAX, sendAnswer } from '../../inference/api/answer-sender.ts'
 import { ManualClock } from '../../lib/clock.ts'
@@ -23,8 +23,8 @@ describe('an answer', () => {
     server = createServer()
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    client = connect(port, '127.0.0.1')
+    const address = server.address()
+    client = connect(typeof address === 'object' ? (address?.port ?? 0) : 0, '127.0.0.1')
     client.on('error', () => undefined)
     const asked = once(server, 'request')
     client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')

@@ -55,7 +55,12 @@ const ROWS: readonly Row[] = [
     { head_dim: null, hidden_size: 4, num_attention_heads: 8 },
     'hidden_size must be at least',
   ],
-  ['rewriters', 'config.json', { d_kv: null, d_model: 1, num_heads: 8 }, 'd_model must be at least'],
+  [
+    'rewriters',
+    'config.json',
+    { d_kv: null, d_model: 1, num_heads: 8 },
+    'd_model must be at least',
+  ],
   ['gliners', 'gliner_config.json', { threshold: -1 }, 'threshold must be a number from 0 to 1'],
   ['gliners', 'gliner_config.json', { relation_threshold: 2 }, 'relation_threshold'],
   ['gliners', 'gliner_config.json', { capabilities: [LONG] }, 'no capability is called xxx'],
@@ -110,9 +115,9 @@ describe('the catalog of hostile model directories', () => {
 
     const catalog = await scan()
 
-    expect(catalog.ofKind('embedder').map(({ name, maxTokens }) => [name, maxTokens])).to.deep.equal(
-      [['huge', 512]],
-    )
+    expect(
+      catalog.ofKind('embedder').map(({ name, maxTokens }) => [name, maxTokens]),
+    ).to.deep.equal([['huge', 512]])
     expect(catalog.skipped.map(({ reason }) => reason)).to.deep.equal(
       ['half', 'none'].map(
         () => 'tokenizer_config.json: model_max_length must be an integer from 1 on',
