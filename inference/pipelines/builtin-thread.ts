@@ -20,20 +20,31 @@ export type BuiltinAnswer =
   | { readonly kind: 'chunk'; readonly ranges: readonly TextRange[] }
   | { readonly kind: 'embed'; readonly vectors: readonly Float32Array[] }
 
-/** One job at a time, in order of arrival; how many wait is bounded by the requests that are served. */
+/**
+ * One job at a time, in order of arrival; how many wait is bounded by the requests that are served,
+ * because jobs that nobody waits for any more are passed over.
+ */
 export class BuiltinThread implements AsyncDisposable {
   #worker: Worker | undefined
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
-  async chunk(text: string, settings: ChunkSettings): Promise<readonly TextRange[]> {
-    const answer = await this.#do({ kind: 'chunk', text, settings })
+  async chunk(
+    text: string,
+    settings: ChunkSettings,
+    signal: AbortSignal,
+  ): Promise<readonly TextRange[]> {
+    const answer = await this.#do({ kind: 'chunk', text, settings }, signal)
     assert(answer.kind === 'chunk', 'an answer of the kind that was asked for')
     return answer.ranges
   }
 
-  async embed(texts: readonly string[], dimensions: number): Promise<readonly Float32Array[]> {
-    const answer = await this.#do({ kind: 'embed', texts, dimensions })
+  async embed(
+    texts: readonly string[],
+    dimensions: number,
+    signal: AbortSignal,
+  ): Promise<readonly Float32Array[]> {
+    const answer = await this.#do({ kind: 'embed', texts, dimensions }, signal)
     assert(answer.kind === 'embed', 'an answer of the kind that was asked for')
     return answer.vectors
   }
@@ -48,13 +59,14 @@ export class BuiltinThread implements AsyncDisposable {
     await this.close()
   }
 
-  #do(job: BuiltinJob): Promise<BuiltinAnswer> {
-    const done = this.#last.catch(() => undefined).then(() => this.#run(job))
+  #do(job: BuiltinJob, signal: AbortSignal): Promise<BuiltinAnswer> {
+    const done = this.#last.catch(() => undefined).then(() => this.#run(job, signal))
     this.#last = done
     return done
   }
 
-  async #run(job: BuiltinJob): Promise<BuiltinAnswer> {
+  async #run(job: BuiltinJob, signal: AbortSignal): Promise<BuiltinAnswer> {
+    signal.throwIfAborted()
     if (this.#isClosed) throw new ServiceError('UNAVAILABLE', 'the server is stopping')
     this.#worker ??= this.#start()
     this.#worker.postMessage(job, [])

@@ -25,7 +25,10 @@ export async function openOnnxSession(
   } catch (cause) {
     await session?.release()
     // Clients are told the reason; where the model lies on this machine is not for them.
-    const reason = reasonOf(cause).replaceAll(path.dirname(file) + path.sep, '')
+    const directory = path.dirname(file)
+    const reason = reasonOf(cause)
+      .replaceAll(directory + path.sep, '')
+      .replaceAll(directory, '.')
     throw new ServiceError('UNAVAILABLE', `the graph cannot be loaded: ${reason}`, { cause })
   }
 }

@@ -84,14 +84,16 @@ export class ChunkService {
   }
 
   #startFixed(text: string, settings: ChunkSettings): StartedRun<ChunkResult> {
-    return { promise: this.#chunkFixed(text, settings), cancel: () => undefined }
+    const left = new AbortController()
+    const item = { text, settings }
+    return { promise: this.#chunkFixed(item, left.signal), cancel: () => left.abort() }
   }
 
-  async #chunkFixed(text: string, settings: ChunkSettings): Promise<ChunkResult> {
+  async #chunkFixed({ text, settings }: ChunkItem, signal: AbortSignal): Promise<ChunkResult> {
     const chunks =
       text.length <= CHARS_AT_ONCE_MAX
         ? chunkFixed(text, settings)
-        : await this.#thread.chunk(text, settings)
+        : await this.#thread.chunk(text, settings, signal)
     return { chunkedBy: 'fixed', chunks }
   }
 
@@ -102,6 +104,7 @@ export class ChunkService {
   ): StartedRun<ChunkResult> {
     const sent = { item, cost: costOfChunkItem(item), group: 'text' }
     const asked = fleetRequest(this.#parts, options)
+    const left = new AbortController()
     const run = startItem<ChunkResult>(this.#parts, spec, sent, asked)
     const promise = run.promise.catch((error: unknown) => {
       if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') throw error
@@ -109,9 +112,13 @@ export class ChunkService {
         model: spec.name,
         error: String(error),
       })
-      return this.#chunkFixed(item.text, item.settings)
+      return this.#chunkFixed(item, left.signal)
     })
-    return { promise, cancel: run.cancel }
+    const cancel = (): void => {
+      left.abort()
+      run.cancel()
+    }
+    return { promise, cancel }
   }
 }
 

@@ -117,8 +117,8 @@ export class EmbedService {
     })
   }
 
-  async #embedBuiltIn({ parts, promptName, ...request }: EmbedRequest): Promise<EmbedAnswer> {
-    const { dimensions: dimension = BUILTIN_HASH_DIMENSIONS } = request
+  async #embedBuiltIn(request: EmbedRequest): Promise<EmbedAnswer> {
+    const { parts, promptName, signal, dimensions: dimension = BUILTIN_HASH_DIMENSIONS } = request
     checkTextOnly(parts, BUILTIN_HASH_NAME)
     if (promptName !== undefined) {
       throw new ServiceError('INVALID_ARGUMENT', `prompt_name: ${BUILTIN_HASH_NAME} has no prompts`)
@@ -129,7 +129,7 @@ export class EmbedService {
     const vectors =
       chars <= CHARS_AT_ONCE_MAX
         ? texts.map((text) => hashEmbedding(text, dimension))
-        : await this.#thread.embed(texts, dimension)
+        : await this.#thread.embed(texts, dimension, signal)
     const tokens = estimateTokens(chars)
     return { model: BUILTIN_HASH_NAME, vectors, dimension, tokens, loadMs: 0 }
   }
