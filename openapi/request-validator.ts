@@ -18,7 +18,7 @@ export interface Unvalidated {
 /** Rejects with INVALID_ARGUMENT when the request does not fit the contract. */
 export type RequestValidator = (unvalidated: Unvalidated) => Promise<void>
 
-/** The first thing that does not fit. */
+/** A thing that does not fit. */
 export interface ContractProblem {
   /** `body`, `query` and so on; '' if it is not said. */
   readonly place: string
@@ -73,10 +73,31 @@ function run(handler: RequestHandler, request: Request, response: Response): Pro
 
 function translated(error: unknown, explain: (problem: ContractProblem) => string): unknown {
   if (!(error instanceof Error) || !('status' in error) || error.status !== 400) return error
-  const problems: unknown = 'errors' in error ? error.errors : undefined
-  const first: unknown = Array.isArray(problems) ? problems[0] : undefined
-  const message = isJsonObject(first) ? explain(problemOf(first)) : error.message
+  const errors: readonly unknown[] =
+    'errors' in error && Array.isArray(error.errors) ? error.errors : []
+  const problem = mainProblem(errors.filter(isJsonObject).map(problemOf))
+  const message = problem === undefined ? error.message : explain(problem)
   return new ServiceError('INVALID_ARGUMENT', message, { cause: error })
+}
+
+const NO_CHOICE = 'must match a schema in anyOf'
+const WRONG_TYPE = /^must be (?<type>(?:null|string|number|integer|boolean|object|array)[a-z ]*)$/
+
+/**
+ * The validator stops at the first thing that does not fit. Where several forms are possible, it has
+ * something against each: a form whose type is right is the one that was meant, and if there is none,
+ * all of the types are told.
+ */
+function mainProblem(problems: readonly ContractProblem[]): ContractProblem | undefined {
+  const [first] = problems
+  const choice = problems.findLast(({ text }) => text === NO_CHOICE)
+  if (first === undefined || choice === undefined) return first
+  const within = problems.find(({ field }) => field !== choice.field)
+  if (within !== undefined) return within
+  const others = problems.filter(({ text }) => text !== NO_CHOICE)
+  const types = others.map(({ text }) => WRONG_TYPE.exec(text)?.groups?.['type'])
+  const ofRightType = others[types.indexOf(undefined)]
+  return ofRightType ?? { ...choice, text: `must be ${[...new Set(types)].join(' or ')}` }
 }
 
 function problemOf({ path, message }: Readonly<Record<string, unknown>>): ContractProblem {
@@ -86,7 +107,13 @@ function problemOf({ path, message }: Readonly<Record<string, unknown>>): Contra
     return whole === '' ? step : `${whole}.${step}`
   }, '')
   // The validator joins the values that are allowed, which makes nothing of null.
-  return { place, field, text: String(message).replace(/, $/, ', null') }
+  return {
+    place,
+    field,
+    text: String(message)
+      .replace(/, $/, ', null')
+      .replace(/,(?=\S)/, ' or '),
+  }
 }
 
 /** The plain sentence of it. */

@@ -21,7 +21,7 @@ function problemText(whole: ContractProblem): string {
   const { place, field, text } = problem
   if (text.startsWith('must have required property')) return `${field} is required`
   // Three shapes are possible; what is wrong with the first of them would say nothing.
-  if (OF_INPUT.test(field)) return INVALID_INPUT
+  if (OF_INPUT.test(field) && !text.startsWith('must NOT have more')) return INVALID_INPUT
   if (text === 'must NOT have additional properties') {
     return `unknown field "${field}"; the contract at /api/docs lists the known ones`
   }

@@ -100,6 +100,25 @@ const BODIES: Readonly<Record<string, readonly [route: string, body: string, sai
   ],
 }
 
+/** Of several forms, what is wrong with the one that was meant. */
+const FORMS: readonly (readonly [fields: object, said: string])[] = [
+  [{ stop: 5 }, 'stop must be null or string or array'],
+  [{ stop: '' }, 'stop must NOT have fewer than 1 characters'],
+  [{ stop: ['a', 5] }, 'stop[1] must be string'],
+  [{ stop: Array.from({ length: 17 }, () => 'a') }, 'stop must NOT have more than 16 items'],
+  [{ tool_choice: {} }, 'tool_choice.type is required'],
+  [
+    { messages: [{ role: 'user', content: 5 }] },
+    'messages[0].content must be string or null or array',
+  ],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'text' }] }] },
+    'messages[0].content[0].text is required',
+  ],
+  [{ keep_alive: [] }, 'keep_alive must be string or number'],
+  [{ seed: 1.5 }, 'seed must be integer or null'],
+]
+
 describe('below the contract of inference,', () => {
   let server: InferenceServer
 
@@ -123,6 +142,24 @@ describe('below the contract of inference,', () => {
       if (code !== undefined) expect(json.error).to.be.a('string').and.not.equal('')
     })
   }
+
+  for (const [fields, said] of FORMS) {
+    it(`${JSON.stringify(fields).slice(0, 60)} is told what is wrong with it`, async () => {
+      const messages = [{ role: 'user', content: 'hello' }]
+
+      const { json } = await server.post('/api/generate', { model: 'none', messages, ...fields })
+
+      expect(json).to.deep.equal({ error: said, code: 'INVALID_ARGUMENT' })
+    })
+  }
+
+  it('too many inputs are told how many there may be', async () => {
+    const input = Array.from({ length: 2049 }, () => 'a')
+
+    const { json } = await server.post('/api/embed', { model: 'builtin-hash', input })
+
+    expect(json.error).to.equal('input must NOT have more than 2048 items')
+  })
 
   for (const [what, [route, body, said]] of Object.entries(BODIES)) {
     it(`${what} is refused in short`, async () => {
