@@ -15,6 +15,7 @@ import { errorBodyFor, errorReply } from './error-status.ts'
 import type { ErrorTranslator } from '../../lib/http/error-translator.ts'
 import { sendEvents } from './event-stream.ts'
 import { handlerByOperation } from './handler-table.ts'
+import { VALUES_MAX, hasTooManyValues } from './json-values.ts'
 import { NO_OPERATION } from './metrics.ts'
 import type { InferenceMetrics } from './metrics.ts'
 import type { ApiContext, Reply } from './operation.ts'
@@ -112,6 +113,10 @@ class FrontDoor {
   async #readJson(request: Request): Promise<unknown> {
     const body = await readBody(request, { bytesMax: this.#options.bodyBytesMax })
     if (body.length === 0) throw bodyMissing()
+    if (hasTooManyValues(body)) {
+      const message = `the body has more than ${VALUES_MAX} values; send it in parts`
+      throw new ServiceError('INVALID_ARGUMENT', message)
+    }
     return parseJsonBody(body)
   }
 

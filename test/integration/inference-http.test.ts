@@ -88,6 +88,16 @@ const BODIES: Readonly<Record<string, readonly [route: string, body: string, sai
     chat(tool(nested(100_000))),
     /^tools\[0\]\.function\.parameters is nested more than 100 levels/,
   ],
+  'a body of ten million values': [
+    '/api/embed',
+    `{"model":"builtin-hash","input":"a","options":{"a":[${'{},'.repeat(10_000_000)}{}]}}`,
+    /^the body has more than 262144 values; send it in parts$/,
+  ],
+  'a body of sixteen million levels': [
+    '/api/embed',
+    `{"options":${'['.repeat(16_000_000)}${']'.repeat(16_000_000)}}`,
+    /^the body has more than 262144 values; send it in parts$/,
+  ],
   'a tool that is called by megabytes': [
     '/api/generate',
     chat(`"tools":[],"tool_choice":{"type":"function","function":{"name":"${MEGABYTES}"}}`),
