@@ -50,6 +50,8 @@ interface Exchange {
 class FrontDoor {
   readonly #options: AppOptions
   readonly #validate: RequestValidator
+  /** Of the bodies of requests that are served. */
+  #bodyBytes = 0
 
   constructor(options: AppOptions) {
     this.#options = options
@@ -102,22 +104,34 @@ class FrontDoor {
   async #perform(operation: Operation, exchange: Exchange): Promise<void> {
     if (operation.method === 'GET') return this.#handle(operation, exchange, undefined)
     const leave = await this.#options.gate.enter(exchange.signal)
+    let heldBytes = 0
     try {
-      const json = await this.#readJson(exchange.request)
+      const json = await this.#readJson(exchange.request, (bytes) => {
+        heldBytes = this.#hold(bytes)
+      })
       await this.#handle(operation, exchange, json)
     } finally {
+      this.#bodyBytes -= heldBytes
       leave()
     }
   }
 
-  async #readJson(request: Request): Promise<unknown> {
+  /** The bytes themselves are let go as soon as they are parsed. */
+  async #readJson(request: Request, hold: (bytes: number) => void): Promise<unknown> {
     const body = await readBody(request, { bytesMax: this.#options.bodyBytesMax })
-    if (body.length === 0) throw bodyMissing()
-    if (hasTooManyValues(body)) {
-      const message = `the body has more than ${VALUES_MAX} values; send it in parts`
-      throw new ServiceError('INVALID_ARGUMENT', message)
+    hold(body.length)
+    return parseJson(body)
+  }
+
+  /** Large bodies fill the memory long before there are too many requests. */
+  #hold(bytes: number): number {
+    const bytesMax = LARGEST_BODIES_MAX * this.#options.bodyBytesMax
+    if (this.#bodyBytes + bytes > bytesMax) {
+      const message = `the bodies of requests exceed ${bytesMax} bytes, please retry later`
+      throw new ServiceError('OVERLOADED', message)
     }
-    return parseJsonBody(body)
+    this.#bodyBytes += bytes
+    return bytes
   }
 
   async #handle(operation: Operation, exchange: Exchange, json: unknown): Promise<void> {
@@ -154,6 +168,17 @@ class FrontDoor {
   }
 }
 
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) throw bodyMissing()
+  if (hasTooManyValues(body)) {
+    const message = `the body has more than ${VALUES_MAX} values; send it in parts`
+    throw new ServiceError('INVALID_ARGUMENT', message)
+  }
+  return parseJsonBody(body)
+}
+
+/** As many requests may have the largest body at once. */
+const LARGEST_BODIES_MAX = 16
 const SHOWN_PATH_LENGTH_MAX = 256
 /** What is counted for an answer that nobody was there to get. */
 const CLIENT_GONE_STATUS = 499

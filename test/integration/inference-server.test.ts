@@ -87,6 +87,19 @@ describe('the inference server', () => {
     expect([(await first).status, (await second).status]).to.deep.equal([200, 200])
   })
 
+  it('refuses bodies that are too large together, and takes them when others have left', async () => {
+    await start({ bodyBytesMax: 10_000 })
+    const text = 'hello '.repeat(1_500)
+    const ask = (i: number) => embed('slow', `${i} ${text}`)
+
+    const answers = await Promise.all(Array.from({ length: 24 }, (_, i) => ask(i)))
+
+    const codes = answers.map(({ status, json }) => `${status} ${json.code ?? ''}`)
+    expect(codes.filter((code) => code === '200 ').length).to.be.within(1, 23)
+    expect(new Set(codes)).to.deep.equal(new Set(['200 ', '503 OVERLOADED']))
+    expect((await ask(25)).status).to.equal(200)
+  })
+
   it('answers 504 in time and does not run what was still waiting', async () => {
     await start({ requestTimeoutMs: 400 }, async (root) => {
       await writeTinyEmbedder(path.join(root, 'embedders/tiny'))
