@@ -106,18 +106,6 @@ describe('any request to the inference API', function () {
   }
 })
 
-function checkError({ route, field }: FuzzedRequest, { status, json }: InferenceAnswer): void {
-  const { message, code } = route.startsWith('/v1/')
-    ? json.error
-    : { message: json.error, code: json.code }
-  expect(STATUS_BY_CODE[code], `${status} ${code}: ${message}`).to.equal(status)
-  expect(message).to.be.a('string').and.not.equal('')
-  expect(message.length).to.be.at.most(MESSAGE_LENGTH_MAX)
-  expect(message).to.not.match(LEAK)
-  if (field === undefined || code !== 'INVALID_ARGUMENT') return
-  expect(message, 'names the field').to.match(new RegExp(NAMES_IN_MESSAGES[field] ?? field))
-}
-
 /** A field's own name, or those of fields within or beside it that are wrong now. */
 const NAMES_IN_MESSAGES: Readonly<Record<string, string>> = {
   // What is wrong with tools may show in the prompt that is made of them.

@@ -15,9 +15,9 @@ describe('the thread of the built-in models', () => {
     const first = thread.chunk(text, settings, NEVER)
     const abandoned = [
       thread.chunk(text, settings, gone.signal),
-      thread.embed([text], gone.signal),
+      thread.embed([text], 384, gone.signal),
     ].map((job) => job.catch((error: unknown) => error))
-    const last = thread.embed(['hello'], NEVER)
+    const last = thread.embed(['hello'], 384, NEVER)
     gone.abort(reason)
 
     expect(await Promise.all(abandoned)).to.deep.equal([reason, reason])
