@@ -30,7 +30,7 @@ async function readBounded(
     })
   })
   if (found === undefined) return undefined
-  if (!found.isFile()) throw refuse(`${name} is not a file`)
+  if (!found.isFile()) throw refuse(`${name} is no regular file`)
   if (found.size > bytesMax) throw refuse(`${name} is larger than ${bytesMax} bytes`)
   return readFile(file, 'utf8')
 }

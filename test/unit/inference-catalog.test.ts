@@ -185,7 +185,7 @@ describe('the catalog of hostile model directories', () => {
 
     expect(skipped[0]).to.deep.equal({
       directory: 'rewriters',
-      reason: 'it has 1001 directories; the first 1000 are served',
+      reason: 'it has 1001 models; the first 1000 are served',
     })
   })
 })
