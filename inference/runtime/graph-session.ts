@@ -24,12 +24,13 @@ export interface GraphSlot {
 /**
  * One loaded ONNX graph.
  *
- * Contract:
+ * Contract, checked for every implementation by test/conformance/graph-session.ts:
  * - `run` wants a tensor for every input and answers every output, or those named in `wanted`.
  * - `run` holds up its thread until the graph is done: only workers call it.
- * - A refusal of the runtime (wrong shape or type, an id out of range) rejects with code
+ * - A refusal of the runtime (wrong shape or type, an id out of range, an input left out) rejects with code
  *   INFERENCE_FAILED; the session can still be used.
- * - The tensors of an answer belong to the caller and may be fed again.
+ * - The tensors of an answer belong to the caller and may be fed again; those fed stay as they are.
+ * - Runs that are asked for at once do not know of each other.
  * - `release` frees the native memory; `run` after it is our bug. Releasing twice is allowed.
  */
 export interface GraphSession {

@@ -65,23 +65,28 @@ class OnnxSession implements GraphSession {
     wanted?: readonly string[],
   ): Promise<Readonly<Record<string, GraphTensor>>> {
     assert(!this.#isReleased, 'a released session is not run')
-    const native = Object.fromEntries(
-      Object.entries(feeds).map(([name, tensor]) => [name, nativeTensor(tensor)]),
-    )
     const fetches = wanted ?? this.outputs.map(({ name }) => name)
-    try {
-      const outputs = await this.#session.run(native, fetches)
-      return Object.fromEntries(fetches.map((name) => [name, graphTensor(outputs[name])]))
-    } catch (cause) {
-      const message = `the graph failed: ${reasonOf(cause)}`
-      throw new ServiceError('INFERENCE_FAILED', message, { cause })
-    }
+    const outputs = await this.#runNative(feeds, fetches)
+    return Object.fromEntries(fetches.map((name) => [name, graphTensor(outputs[name])]))
   }
 
   async release(): Promise<void> {
     if (this.#isReleased) return
     this.#isReleased = true
     await this.#session.release()
+  }
+
+  async #runNative(
+    feeds: Readonly<Record<string, GraphTensor>>,
+    fetches: readonly string[],
+  ): Promise<InferenceSession.ReturnType> {
+    try {
+      const native = Object.entries(feeds).map(([name, tensor]) => [name, nativeTensor(tensor)])
+      return await this.#session.run(Object.fromEntries(native), fetches)
+    } catch (cause) {
+      const message = `the graph failed: ${reasonOf(cause)}`
+      throw new ServiceError('INFERENCE_FAILED', message, { cause })
+    }
   }
 }
 

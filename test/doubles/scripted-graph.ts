@@ -1,8 +1,13 @@
 import type { GraphSession, GraphSlot, GraphTensor } from '../../inference/runtime/graph-session.ts'
+import { assert, must } from '../../lib/assert.ts'
+import { ServiceError } from '../../lib/errors.ts'
 
 export type Feeds = Readonly<Record<string, GraphTensor>>
 
-/** A graph session whose answers a test writes, and which keeps what it was fed with. */
+/**
+ * A graph session whose answers a test writes, and which keeps what it was fed with. Held to the
+ * contract of GraphSession by test/unit/inference-graph-session.test.ts.
+ */
 export class ScriptedGraph implements GraphSession {
   readonly inputs: readonly GraphSlot[]
   readonly outputs: readonly GraphSlot[]
@@ -20,10 +25,14 @@ export class ScriptedGraph implements GraphSession {
     this.#answer = answer
   }
 
-  run(feeds: Feeds, wanted?: readonly string[]): Promise<Feeds> {
+  async run(feeds: Feeds, wanted?: readonly string[]): Promise<Feeds> {
+    assert(!this.isReleased, 'a released session is not run')
+    for (const input of this.inputs) checkFeed(input, feeds[input.name])
     this.feeds.push(feeds)
     this.wanted.push(wanted)
-    return Promise.resolve(this.#answer(feeds))
+    const answers = this.#answer(feeds)
+    const names = wanted ?? this.outputs.map(({ name }) => name)
+    return Object.fromEntries(names.map((name) => [name, must(answers[name], `script of ${name}`)]))
   }
 
   release(): Promise<void> {
@@ -32,6 +41,17 @@ export class ScriptedGraph implements GraphSession {
   }
 }
 
+function checkFeed({ name, type, dims }: GraphSlot, tensor: GraphTensor | undefined): void {
+  const length = tensor?.dims.reduce((product, size) => product * size, 1)
+  const isFit =
+    tensor?.type === type &&
+    tensor.data.length === length &&
+    (dims.length === 0 || tensor.dims.length === dims.length) &&
+    dims.every((size, index) => size === undefined || size === tensor.dims[index])
+  if (!isFit) throw new ServiceError('INFERENCE_FAILED', `the graph failed: input ${name}`)
+}
+
+/** Without dimensions: of any. */
 export function slot(
   name: string,
   type: GraphSlot['type'],

@@ -4,7 +4,6 @@ import { gatherRows } from '../../inference/pipelines/cache-rows.ts'
 import { KvDecoder } from '../../inference/pipelines/generate/kv-decoder.ts'
 import { runRows } from '../../inference/pipelines/row-outputs.ts'
 import { planRuns } from '../../inference/pipelines/run-plan.ts'
-import { openSeq2SeqSessions } from '../../inference/pipelines/rewrite/seq2seq-model.ts'
 import type { GraphTensor } from '../../inference/runtime/graph-session.ts'
 import { ScriptedGraph, floats, slot } from '../doubles/scripted-graph.ts'
 import { runSignal } from '../harness/runner-parts.ts'
@@ -32,7 +31,8 @@ describe('KvDecoder', () => {
     slot('num_logits_to_keep', 'int64'),
     slot('past_key_values.0.key', 'float16'),
   ]
-  const outputs = [slot('logits', 'float32', [undefined, undefined, 3])]
+  const logits = slot('logits', 'float32', [undefined, undefined, 3])
+  const outputs = [logits, slot('present.0.key', 'float16')]
 
   it('feeds what the graph declares, with places behind what came before', async () => {
     const graph = new ScriptedGraph({ inputs, outputs }, () => ({
@@ -69,7 +69,7 @@ describe('KvDecoder', () => {
 
   it('shows the whole text to a graph without a cache', async () => {
     const plain = [slot('input_ids', 'int64'), slot('attention_mask', 'int64')]
-    const graph = new ScriptedGraph({ inputs: plain, outputs }, () => ({
+    const graph = new ScriptedGraph({ inputs: plain, outputs: [logits] }, () => ({
       logits: floats([1, 1, 3], [1, 2, 3]),
     }))
     const decoder = new KvDecoder(graph, SHAPE)
@@ -232,31 +232,6 @@ describe('rows of a cache', () => {
     })
     const int8: GraphTensor = { type: 'int8', dims: [1], data: Int8Array.of(1) }
     expect(() => gatherRows(int8, [0])).to.throw('not floats')
-  })
-})
-
-describe('sessions of an encoder and its decoders', () => {
-  it('are released again when one cannot be opened', async () => {
-    const opened: ScriptedGraph[] = []
-    const files = {
-      encoderFile: 'encoder.onnx',
-      decoder: { type: 'pair', firstFile: 'first.onnx', laterFile: 'later.onnx' },
-      startId: 0,
-      eosIds: [],
-      headCount: 1,
-      headSize: 1,
-      layerCount: 1,
-    } as const
-    const open = (file: string): Promise<ScriptedGraph> => {
-      if (file === 'later.onnx') return Promise.reject(new Error('broken'))
-      const graph = new ScriptedGraph({ inputs: [], outputs: [] }, () => ({}))
-      opened.push(graph)
-      return Promise.resolve(graph)
-    }
-    const error = await openSeq2SeqSessions(files, open).catch((caught: unknown) => caught)
-
-    expect(error).to.have.property('message', 'broken')
-    expect(opened.map(({ isReleased }) => isReleased)).to.deep.equal([true, true])
   })
 })
 

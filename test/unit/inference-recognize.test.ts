@@ -424,7 +424,8 @@ function scriptedGraph(file: string, script: readonly number[]): ScriptedGraph {
     }))
   }
   const inputs = file === 'later.onnx' ? [ids, slot(past, 'float32')] : [ids]
-  return new ScriptedGraph({ inputs, outputs: [slot('logits', 'float32')] }, (feeds) => {
+  const outputs = ['logits', 'present.0.decoder.key'].map((name) => slot(name, 'float32'))
+  return new ScriptedGraph({ inputs, outputs }, (feeds) => {
     const rows = feeds['input_ids']!.dims[0]!
     const length = feeds[past]?.dims[2] ?? 0
     const row = Array.from({ length: 21 }, (_, id) => (id === (script[length] ?? 3) ? 9 : -9))

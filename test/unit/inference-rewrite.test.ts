@@ -246,8 +246,9 @@ describe('seq2seq writer', () => {
       { inputs: [ids], outputs: [slot('last_hidden_state', 'float32')] },
       () => ({ last_hidden_state: floats([1, 2, 1], [1, 2]) }),
     )
+    const outputs = ['logits', 'present.0.decoder.key', 'present.0.encoder.key']
     const first = new ScriptedGraph(
-      { inputs: [ids], outputs: [slot('logits', 'float32')] },
+      { inputs: [ids], outputs: outputs.map((name) => slot(name, 'float32')) },
       () => ({
         logits: floats([1, 1, 2], [1, 0]),
         'present.0.decoder.key': floats([1, 1, 1, 1], [5]),
@@ -262,7 +263,7 @@ describe('seq2seq writer', () => {
           slot(past, 'float32'),
           slot(fixed, 'float32'),
         ],
-        outputs: [slot('logits', 'float32')],
+        outputs: outputs.slice(0, 2).map((name) => slot(name, 'float32')),
       },
       (feeds) => {
         const rows = feeds['input_ids']!.dims[0]!
