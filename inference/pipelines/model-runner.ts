@@ -8,14 +8,14 @@ import type { TokenizerHandle } from '../text/tokenizer-handle.ts'
 /**
  * One loaded model that answers item for item.
  *
- * Contract:
+ * Contract, checked for every implementation by test/conformance/model-runner.ts:
  * - `run` answers one outcome for each item, in order. What an item's result is does not depend on
  *   the items beside it.
  * - An item that cannot be served (too long with `truncate: false`) gets a refusal as its outcome;
  *   the others are served.
  * - `run` stops between two graph runs once `signal` is aborted, and then rejects.
- * - Items and results are plain data: they cross a process boundary.
- * - `dispose` releases sessions; nothing is running then.
+ * - Items and results are plain data: they cross a process boundary. Items stay as they are.
+ * - `dispose` releases every session; nothing is running then. Opening that fails releases them too.
  */
 export interface ModelRunner<Item, Result> {
   run(items: readonly Item[], signal: AbortSignal): Promise<readonly ItemOutcome<Result>[]>
@@ -33,11 +33,13 @@ export type ItemOutcome<Result> =
 /**
  * One loaded model that answers with a stream of events.
  *
- * Contract:
+ * Contract, checked for every implementation by test/conformance/stream-runner.ts:
  * - `start` resolves with what ends the stream; events are emitted before that, in order.
  * - Between two steps it lets the event loop turn, so that streams and batches of one worker
  *   interleave; once `signal` is aborted it rejects before the next step.
  * - A request that the model cannot serve rejects with INVALID_ARGUMENT before the first event.
+ * - What a stream tells does not depend on the streams beside it. Requests, events and ends are plain
+ *   data; sessions are released as by a ModelRunner.
  */
 export interface StreamRunner<Request, Event, End> {
   start(request: Request, emit: (event: Event) => void, signal: AbortSignal): Promise<End>

@@ -7,8 +7,10 @@ import { buildChunkSettings } from '../../inference/pipelines/chunk/chunk-settin
 import type { ChunkSettings } from '../../inference/pipelines/chunk/chunk-settings.ts'
 import { chunkFixed } from '../../inference/pipelines/chunk/fixed-chunker.ts'
 import { countTokens } from '../../inference/text/token-counter.ts'
+import { describeModelRunner } from '../conformance/model-runner.ts'
 import { failingGraph, tokenClassifierGraph } from '../harness/model-graphs.ts'
 import { SPEC_BASE, resultsOf, runSignal, withRunnerParts } from '../harness/runner-parts.ts'
+import type { PartsOptions } from '../harness/runner-parts.ts'
 
 const NUMBERS = 'one two three four five six seven eight nine ten'
 
@@ -192,6 +194,14 @@ describe('chunk settings', () => {
   })
 })
 
+function partsOf(graph: Uint8Array): PartsOptions<ChunkerSpec> {
+  const labels = ['O', 'separator']
+  return {
+    spec: { ...SPEC_BASE, kind: 'chunker', graphFile: 'model.onnx', labels, maxTokens: 32 },
+    files: { 'model.onnx': graph },
+  }
+}
+
 describe('chunk runner', () => {
   // No space after the full stop: only the model knows that a sentence ends there.
   const sentence = `${'hello world foo bar '.repeat(4)}.`
@@ -200,30 +210,31 @@ describe('chunk runner', () => {
 
   async function chunk(graph: Uint8Array, threshold = 0.5) {
     const results: { chunkedBy: string; chunks: readonly string[] }[] = []
-    await withRunnerParts<ChunkerSpec>(
-      {
-        spec: {
-          ...SPEC_BASE,
-          kind: 'chunker',
-          graphFile: 'model.onnx',
-          labels: ['O', 'separator'],
-          maxTokens: 32,
-        },
-        files: { 'model.onnx': graph },
-      },
-      async (parts) => {
-        const runner = await openChunkRunner(parts)
-        const settings = buildChunkSettings({ ...options, threshold })
-        const item = { text, settings }
-        for (const result of resultsOf(await runner.run([item], runSignal()))) {
-          const chunks = result.chunks.map(({ start, end }) => text.slice(start, end))
-          results.push({ chunkedBy: result.chunkedBy, chunks })
-        }
-        await runner.dispose()
-      },
-    )
+    await withRunnerParts(partsOf(graph), async (parts) => {
+      const runner = await openChunkRunner(parts)
+      const settings = buildChunkSettings({ ...options, threshold })
+      const item = { text, settings }
+      for (const result of resultsOf(await runner.run([item], runSignal()))) {
+        const chunks = result.chunks.map(({ start, end }) => text.slice(start, end))
+        results.push({ chunkedBy: result.chunkedBy, chunks })
+      }
+      await runner.dispose()
+    })
     return results[0]!
   }
+
+  describeModelRunner('chunk runner', {
+    parts: partsOf(tokenClassifierGraph(2, { 9: 1 })),
+    open: openChunkRunner,
+    served: [
+      { text, settings: buildChunkSettings(options) },
+      { text, settings: buildChunkSettings({ ...options, targetTokens: 40 }) },
+      { text: '', settings: buildChunkSettings({}) },
+      { text: 'hello world', settings: buildChunkSettings({}) },
+      { text: text.slice(1), settings: buildChunkSettings({ ...options, threshold: 1 }) },
+    ],
+    refused: [],
+  })
 
   it('finds borders in every window of a text', async () => {
     const { chunkedBy, chunks } = await chunk(tokenClassifierGraph(2, { 9: 1 }))

@@ -6,6 +6,7 @@ import type { EmbedItem } from '../../inference/pipelines/embed/embed-item.ts'
 import { openEmbedRunner } from '../../inference/pipelines/embed/embed-runner.ts'
 import type { EmbedRunner } from '../../inference/pipelines/embed/embed-runner.ts'
 import type { GraphSession } from '../../inference/runtime/graph-session.ts'
+import { describeModelRunner } from '../conformance/model-runner.ts'
 import { ScriptedGraph, floats, slot } from '../doubles/scripted-graph.ts'
 import { SPEC_BASE, runSignal, withRunnerParts } from '../harness/runner-parts.ts'
 import { imageTowerGraph, projectionGraph, textTowerGraph } from '../harness/tower-graphs.ts'
@@ -29,8 +30,17 @@ const SPEC: EmbedderSpec = {
   defaultPrompt: undefined,
 }
 
+/** Four numbers in another order: texts have a projection too. */
+const SPEC_OF_PROJECTED_TEXTS = { ...SPEC.text, projectionFile: 'text-projection.onnx' }
+
 const FILES = {
   'text.onnx': textTowerGraph(),
+  'text-projection.onnx': projectionGraph([
+    [0, 1, 0, 0],
+    [1, 0, 0, 0],
+    [0, 0, 0, 1],
+    [0, 0, 1, 0],
+  ]),
   'image.onnx': imageTowerGraph(),
   'projection.onnx': projectionGraph([
     [1, 0, 0, 0],
@@ -57,14 +67,35 @@ async function withRunner(
   })
 }
 
+const RED = await plain('#ff0000')
+const GREEN = await plain('#00ff00')
+
+function text(words: string, truncate = true): EmbedItem {
+  return { kind: 'text', text: words, truncate }
+}
+
 describe('embed runner of two towers', () => {
+  describeModelRunner('embed runner', {
+    parts: { spec: { ...SPEC, maxTokens: 8, text: SPEC_OF_PROJECTED_TEXTS }, files: FILES },
+    open: openEmbedRunner,
+    served: [
+      text('foo'),
+      { kind: 'image', bytes: RED },
+      text('hello worlds'),
+      text(''),
+      text('bar foo '.repeat(300)),
+      { kind: 'image', bytes: GREEN },
+      text('\ud800 world', false),
+    ],
+    refused: [text('hello '.repeat(7), false), { kind: 'image', bytes: GREEN.subarray(0, 40) }],
+  })
+
   it('answers texts and images in their order, and refuses each for itself', async () => {
-    const green = await plain('#00ff00')
     const items: EmbedItem[] = [
-      { kind: 'image', bytes: await plain('#ff0000') },
-      { kind: 'text', text: 'foo', truncate: true },
-      { kind: 'image', bytes: green.subarray(0, 40) },
-      { kind: 'image', bytes: green },
+      { kind: 'image', bytes: RED },
+      text('foo'),
+      { kind: 'image', bytes: GREEN.subarray(0, 40) },
+      { kind: 'image', bytes: GREEN },
     ]
 
     await withRunner({}, async (runner) => {
@@ -109,7 +140,7 @@ describe('embed runner of two towers', () => {
   })
 
   it('pads every text to the limit where the model was trained so', async () => {
-    const text = new ScriptedGraph(
+    const tower = new ScriptedGraph(
       { inputs: [slot('input_ids', 'int64')], outputs: [slot('pooler_output', 'float32')] },
       (feeds) => {
         const [rows = 0] = feeds['input_ids']!.dims
@@ -117,17 +148,14 @@ describe('embed runner of two towers', () => {
         return { pooler_output: floats([rows, 4], ones) }
       },
     )
-    const open = (file: string) => (file === 'text.onnx' ? text : undefined)
+    const open = (file: string) => (file === 'text.onnx' ? tower : undefined)
     const spec = { ...SPEC, maxTokens: 8, text: { ...SPEC.text, isPaddedToMax: true } }
 
     await withRunner({ spec, open }, async (runner) => {
-      const items = ['foo', 'hello worlds'].map((each) => {
-        return { kind: 'text' as const, text: each, truncate: true }
-      })
-      await runner.run(items, runSignal())
+      await runner.run([text('foo'), text('hello worlds')], runSignal())
     })
 
-    const [, { input_ids: ids } = {}] = text.feeds
+    const [, { input_ids: ids } = {}] = tower.feeds
     expect(ids!.dims).to.deep.equal([2, 8])
     expect(Array.from(ids!.data, Number)).to.deep.equal(
       [2, 7, 3, 0, 0, 0, 0, 0].concat([2, 4, 5, 6, 3, 0, 0, 0]),

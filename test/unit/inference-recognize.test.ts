@@ -9,10 +9,12 @@ import type {
 } from '../../inference/pipelines/recognize/recognize-item.ts'
 import { openRecognizeRunner } from '../../inference/pipelines/recognize/recognize-runner.ts'
 import type { GraphSession, GraphTensor } from '../../inference/runtime/graph-session.ts'
+import { describeModelRunner } from '../conformance/model-runner.ts'
 import { ScriptedGraph, floats, slot } from '../doubles/scripted-graph.ts'
 import { NER_LABELS, tinyTokenizer } from '../harness/model-directories.ts'
 import { glinerSpanGraph, tokenClassifierGraph } from '../harness/model-graphs.ts'
 import { SPEC_BASE, resultsOf, runSignal, withRunnerParts } from '../harness/runner-parts.ts'
+import type { PartsOptions } from '../harness/runner-parts.ts'
 
 type Runner = ModelRunner<RecognizeItem, RecognizeResult>
 
@@ -28,32 +30,36 @@ interface Setting {
   readonly wrap?: (session: GraphSession) => GraphSession
 }
 
+function partsOf(setting: Setting): PartsOptions<RecognizerSpec> {
+  const { model, graph, tokenizer, maxTokens = 512, capabilities = ['labels'] } = setting
+  return {
+    spec: { ...SPEC_BASE, kind: 'recognizer', model, capabilities, maxTokens },
+    files: graph === undefined ? {} : { 'model.onnx': graph },
+    ...(tokenizer === undefined ? {} : { tokenizer }),
+    tokenizerConfig: { pad_token: '[PAD]', padding_side: setting.paddingSide ?? 'right' },
+  }
+}
+
 async function withRunner(setting: Setting, use: (runner: Runner) => Promise<void>): Promise<void> {
-  const { model, graph, tokenizer, maxTokens = 512, capabilities = ['labels'], open } = setting
-  await withRunnerParts<RecognizerSpec>(
-    {
-      spec: { ...SPEC_BASE, kind: 'recognizer', model, capabilities, maxTokens },
-      files: graph === undefined ? {} : { 'model.onnx': graph },
-      ...(tokenizer === undefined ? {} : { tokenizer }),
-      tokenizerConfig: { pad_token: '[PAD]', padding_side: setting.paddingSide ?? 'right' },
-    },
-    async (parts) => {
-      const openSession = async (file: string): Promise<GraphSession> => {
-        const session = open?.(file) ?? (await parts.openSession(file))
-        return setting.wrap?.(session) ?? session
-      }
-      const runner = await openRecognizeRunner({ ...parts, openSession })
-      await use(runner)
-      await runner.dispose()
-    },
-  )
+  await withRunnerParts(partsOf(setting), async (parts) => {
+    const openSession = async (file: string): Promise<GraphSession> => {
+      const session = setting.open?.(file) ?? (await parts.openSession(file))
+      return setting.wrap?.(session) ?? session
+    }
+    const runner = await openRecognizeRunner({ ...parts, openSession })
+    await use(runner)
+    await runner.dispose()
+  })
+}
+
+function itemOf(item: Partial<RecognizeItem>): RecognizeItem {
+  return { text: '', labels: [], relationLabels: [], ...item }
 }
 
 async function recognize(setting: Setting, ...items: Partial<RecognizeItem>[]) {
   let results: RecognizeResult[] = []
   await withRunner(setting, async (runner) => {
-    const whole = items.map((item) => ({ text: '', labels: [], relationLabels: [], ...item }))
-    results = resultsOf(await runner.run(whole, runSignal()))
+    results = resultsOf(await runner.run(items.map(itemOf), runSignal()))
   })
   return results
 }
@@ -70,6 +76,20 @@ function briefly({ entities }: RecognizeResult) {
 }
 
 describe('recognize runner of a token classifier', () => {
+  describeModelRunner('recognize runner of a token classifier', {
+    parts: partsOf({ ...NER, maxTokens: 16 }),
+    open: openRecognizeRunner,
+    served: [
+      { text: SENTENCE },
+      { text: SENTENCE, labels: ['org'] },
+      { text: '' },
+      { text: `${SENTENCE} `.repeat(5) },
+      { text: `${SENTENCE} `.repeat(5), labels: ['LOC'] },
+      { text: '\ud800 Alices' },
+    ].map(itemOf),
+    refused: [itemOf({ text: SENTENCE, relationLabels: ['works at'] })],
+  })
+
   it('finds entities with their places and scores', async () => {
     const [result] = await recognize(NER, { text: SENTENCE })
 
@@ -125,15 +145,6 @@ describe('recognize runner of a token classifier', () => {
   it('answers no entities for an empty text', async () => {
     expect(await recognize(NER, { text: '' })).to.deep.equal([{ entities: [], relations: [] }])
   })
-
-  it('refuses relations that the model does not know', async () => {
-    await withRunner(NER, async (runner) => {
-      const item = { text: SENTENCE, labels: [], relationLabels: ['works at'] }
-      const [outcome] = await runner.run([item], runSignal())
-
-      expect(outcome).to.deep.include({ kind: 'refused', code: 'INVALID_ARGUMENT' })
-    })
-  })
 })
 
 const GLINER_SETTINGS = {
@@ -163,6 +174,29 @@ function gliner(changes: object): Setting {
 }
 
 describe('recognize runner of a GLiNER', () => {
+  describeModelRunner('recognize runner of a GLiNER', {
+    parts: partsOf({
+      ...gliner({ maxWords: 8, flat: false }),
+      maxTokens: 40,
+      capabilities: ['labels', 'zeroshot', 'relations'],
+    }),
+    open: openRecognizeRunner,
+    served: [
+      WORKS,
+      { ...WORKS, labels: ['b', 'a'] },
+      { ...WORKS, text: 'foo bar' },
+      { ...WORKS, text: '' },
+      { ...WORKS, text: 'foo '.repeat(20) },
+      { ...WORKS, text: 'Paris works', relationLabels: ['at'] },
+    ].map(itemOf),
+    refused: [
+      itemOf({ text: WORKS.text }),
+      itemOf({ ...WORKS, labels: Array.from({ length: 40 }, (_, index) => `foo${index}`) }),
+      // What the model finds in it is too long to be asked for.
+      itemOf({ ...WORKS, text: `foo${'s'.repeat(60)}`, relationLabels: ['at'] }),
+    ],
+  })
+
   it('finds the best spans of given labels', async () => {
     const [result] = await recognize(GLINER, WORKS)
 
@@ -207,21 +241,6 @@ describe('recognize runner of a GLiNER', () => {
 
     expect(doubled).to.deep.equal(await recognize(GLINER, WORKS))
     expect(own).to.deep.equal(doubled)
-    await withRunner(GLINER, async (runner) => {
-      const [outcome] = await runner.run(
-        [{ ...WORKS, labels: [], relationLabels: [] }],
-        runSignal(),
-      )
-      expect(outcome).to.have.property('kind', 'refused')
-    })
-  })
-
-  it('refuses labels that leave no room for the text', async () => {
-    await withRunner({ ...GLINER, maxTokens: 16 }, async (runner) => {
-      const labels = ['foo', 'bar', 'hello', 'world', 'paris', 'corp']
-      const [outcome] = await runner.run([{ ...WORKS, labels, relationLabels: [] }], runSignal())
-      expect(outcome).to.have.property('kind', 'refused')
-    })
   })
 
   it('feeds what such graphs are exported with', async () => {
@@ -236,14 +255,6 @@ describe('recognize runner of a GLiNER', () => {
     expect(seen[0]!['span_idx']!.dims).to.deep.equal([1, 12, 2])
     expect(values('span_idx').slice(-6)).to.deep.equal([3, 3, 3, 4, 3, 5])
     expect(values('span_mask')).to.deep.equal([1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 0])
-  })
-
-  it('finds the same beside other texts and labels', async () => {
-    const items = [WORKS, { text: 'Alice', labels: ['b', 'a'] }, { ...WORKS, text: 'foo bar' }]
-    const together = await recognize(GLINER, ...items)
-    const alone = await Promise.all(items.map((item) => recognize(GLINER, item)))
-
-    expect(together).to.deep.equal(alone.flat())
   })
 
   it('searches every window of a long text', async () => {
@@ -388,6 +399,20 @@ describe('recognize runner of a REBEL', () => {
         tokens.map((token) => ids[token]!),
       ),
   }
+
+  describeModelRunner('recognize runner of a REBEL', {
+    parts: partsOf(setting),
+    open: openRecognizeRunner,
+    script: setting.open!,
+    served: [
+      { text: 'Alice works in Paris.' },
+      { text: 'Paris' },
+      { text: 'Alice', relationLabels: ['AT'] },
+      { text: '' },
+      { text: 'Alice works in Paris, foo '.repeat(200) },
+    ].map(itemOf),
+    refused: [],
+  })
 
   it('reads relations from what the model writes, and finds them in the text', async () => {
     const [result] = await recognize(setting, { text: 'Alice works in Paris.' })

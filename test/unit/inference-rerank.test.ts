@@ -4,9 +4,10 @@ import type { ModelRunner } from '../../inference/pipelines/model-runner.ts'
 import { costOfRerankItem } from '../../inference/pipelines/rerank/rerank-item.ts'
 import type { RerankItem, RerankResult } from '../../inference/pipelines/rerank/rerank-item.ts'
 import { openRerankRunner, scoreOfLogits } from '../../inference/pipelines/rerank/rerank-runner.ts'
-import { seededRandom } from '../../lib/random.ts'
+import { describeModelRunner } from '../conformance/model-runner.ts'
 import { crossEncoderGraph } from '../harness/model-graphs.ts'
 import { SPEC_BASE, resultsOf, runSignal, withRunnerParts } from '../harness/runner-parts.ts'
+import type { PartsOptions } from '../harness/runner-parts.ts'
 
 interface Setting {
   readonly graph?: Uint8Array
@@ -14,22 +15,27 @@ interface Setting {
   readonly maxTokens?: number
 }
 
+function partsOf({
+  graph = crossEncoderGraph(),
+  paddingSide = 'right',
+  maxTokens = 512,
+}: Setting): PartsOptions<RerankerSpec> {
+  return {
+    spec: { ...SPEC_BASE, kind: 'reranker', graphFile: 'model.onnx', maxTokens },
+    files: { 'model.onnx': graph },
+    tokenizerConfig: { pad_token: '[PAD]', padding_side: paddingSide },
+  }
+}
+
 async function withRunner(
-  { graph = crossEncoderGraph(), paddingSide = 'right', maxTokens = 512 }: Setting,
+  setting: Setting,
   use: (runner: ModelRunner<RerankItem, RerankResult>) => Promise<void>,
 ): Promise<void> {
-  await withRunnerParts<RerankerSpec>(
-    {
-      spec: { ...SPEC_BASE, kind: 'reranker', graphFile: 'model.onnx', maxTokens },
-      files: { 'model.onnx': graph },
-      tokenizerConfig: { pad_token: '[PAD]', padding_side: paddingSide },
-    },
-    async (parts) => {
-      const runner = await openRerankRunner(parts)
-      await use(runner)
-      await runner.dispose()
-    },
-  )
+  await withRunnerParts(partsOf(setting), async (parts) => {
+    const runner = await openRerankRunner(parts)
+    await use(runner)
+    await runner.dispose()
+  })
 }
 
 function documents(...texts: string[]): RerankItem[] {
@@ -41,6 +47,23 @@ const KNOWN_LOGITS = [0.5, 0.1, 0.6]
 const KNOWN_SCORES = [0.62245933, 0.52497919, 0.64565632]
 
 describe('rerank runner', () => {
+  for (const [name, setting] of Object.entries({
+    'a free graph': {},
+    'a graph of a fixed length': { graph: crossEncoderGraph({ length: 256 }) },
+  })) {
+    describeModelRunner(`rerank runner of ${name}`, {
+      parts: partsOf(setting),
+      open: openRerankRunner,
+      served: [
+        ...KNOWN,
+        ...documents('', 'bar '.repeat(600)),
+        { query: '', document: 'world' },
+        { query: 'hello '.repeat(20), document: 'worlds \ud800 foo' },
+      ],
+      refused: [],
+    })
+  }
+
   for (const [name, setting] of Object.entries({
     'one logit': {},
     'two labels': { graph: crossEncoderGraph({ labels: 2 }) },
@@ -59,25 +82,6 @@ describe('rerank runner', () => {
     })
   }
 
-  it('scores a document alike alone and beside others, in order', async () => {
-    const random = seededRandom(7)
-    const words = ['hello', 'worlds', 'foo', 'bar', '.']
-    const items = Array.from({ length: 60 }, () => {
-      const length = Math.floor(random() * 30)
-      const picked = Array.from({ length }, () => words[Math.floor(random() * words.length)])
-      return { query: 'hello', document: picked.join(' ') }
-    })
-
-    await withRunner({}, async (runner) => {
-      const together = resultsOf(await runner.run(items, runSignal()))
-
-      for (const [index, item] of items.entries()) {
-        const [alone] = resultsOf(await runner.run([item], runSignal()))
-        expect(together[index]!.rawScore).to.be.closeTo(alone!.rawScore, 1e-5)
-      }
-    })
-  })
-
   const limits = { model: { maxTokens: 6 }, graph: { graph: crossEncoderGraph({ length: 6 }) } }
   for (const [name, setting] of Object.entries(limits)) {
     it(`cuts a long document to the limit of the ${name}, but not the end`, async () => {
@@ -95,15 +99,6 @@ describe('rerank runner', () => {
       const [empty] = resultsOf(await runner.run(documents(''), runSignal()))
 
       expect(empty!.rawScore).to.be.closeTo(3 / 10 - 1, 1e-6)
-    })
-  })
-
-  it('stops before a run once it is aborted', async () => {
-    await withRunner({}, async (runner) => {
-      const error = await runner
-        .run(KNOWN, AbortSignal.abort(new Error('gone')))
-        .catch((caught: unknown) => caught)
-      expect(error).to.have.property('message', 'gone')
     })
   })
 

@@ -1,16 +1,16 @@
 import { expect } from 'chai'
 import type { RewriterSpec } from '../../inference/models/model-spec.ts'
-import type { ModelRunner } from '../../inference/pipelines/model-runner.ts'
 import { searchBeams } from '../../inference/pipelines/rewrite/beam-search.ts'
 import type { BeamModel } from '../../inference/pipelines/rewrite/beam-search.ts'
 import { costOfRewriteItem } from '../../inference/pipelines/rewrite/rewrite-item.ts'
-import type { RewriteItem, RewriteResult } from '../../inference/pipelines/rewrite/rewrite-item.ts'
 import { openRewriteRunner } from '../../inference/pipelines/rewrite/rewrite-runner.ts'
 import { Seq2SeqWriter } from '../../inference/pipelines/rewrite/seq2seq-model.ts'
+import { describeModelRunner } from '../conformance/model-runner.ts'
 import { ScriptedGraph, floats, slot } from '../doubles/scripted-graph.ts'
 import { TINY_VOCABULARY } from '../harness/model-directories.ts'
 import { encoderGraph, mergedDecoderGraph, seq2seqDecoderGraph } from '../harness/model-graphs.ts'
 import { SPEC_BASE, resultsOf, runSignal, withRunnerParts } from '../harness/runner-parts.ts'
+import type { PartsOptions } from '../harness/runner-parts.ts'
 
 interface Setting {
   readonly eosIds?: readonly number[]
@@ -50,24 +50,17 @@ function specOf(setting: Setting): RewriterSpec {
   }
 }
 
-async function withRunner(
-  setting: Setting,
-  use: (runner: ModelRunner<RewriteItem, RewriteResult>) => Promise<void>,
-): Promise<void> {
-  const spec = specOf(setting)
+function partsOf(setting: Setting): PartsOptions<RewriterSpec> {
   const files = { ...FILES, 'encoder.onnx': encoderGraph(setting.encoderLength) }
-  await withRunnerParts<RewriterSpec>({ spec, files }, async (parts) => {
-    const runner = await openRewriteRunner(parts)
-    await use(runner)
-    await runner.dispose()
-  })
+  return { spec: specOf(setting), files }
 }
 
-async function rewrite(setting: Setting, ...texts: string[]): Promise<(readonly string[])[]> {
+async function rewrite(setting: Setting, text: string): Promise<(readonly string[])[]> {
   let results: (readonly string[])[] = []
-  await withRunner(setting, async (runner) => {
-    const items = texts.map((text) => ({ text }))
-    results = resultsOf(await runner.run(items, runSignal())).map((result) => result.texts)
+  await withRunnerParts(partsOf(setting), async (parts) => {
+    const runner = await openRewriteRunner(parts)
+    results = resultsOf(await runner.run([{ text }], runSignal())).map((result) => result.texts)
+    await runner.dispose()
   })
   return results
 }
@@ -86,6 +79,15 @@ function textOf(ids: readonly number[]): string {
 describe('rewrite runner', () => {
   for (const isMerged of [false, true]) {
     const name = isMerged ? 'one decoder for all steps' : 'a decoder for each kind of step'
+
+    describeModelRunner(`rewrite runner by ${name}`, {
+      parts: partsOf({ isMerged, beamCount: 2, returnCount: 2, eosIds: [0] }),
+      open: openRewriteRunner,
+      served: ['hello', '', 'hello world bar', 'paris', 'foo '.repeat(600)].map((text) => ({
+        text,
+      })),
+      refused: [],
+    })
 
     // "hello" is 2 4 3, whose continuation is 9 6 0 0; without the encoder's cache it would be 9 9,
     // without the decoder's 9 6 3.
@@ -114,28 +116,11 @@ describe('rewrite runner', () => {
     expect(await rewrite({ maxLength: 1 }, 'hello')).to.deep.equal([['.']])
   })
 
-  it('writes each of several sources as it would alone', async () => {
-    const sources = ['hello', 'hello world foo bar', 'paris']
-    const together = await rewrite({}, ...sources)
-    const alone = await Promise.all(sources.map((source) => rewrite({}, source)))
-
-    expect(together).to.deep.equal(alone.flat())
-  })
-
   it('answers as many texts as the model is set to, the best first', async () => {
     const [texts] = await rewrite({ beamCount: 2, returnCount: 3, eosIds: [0] }, 'hello')
 
     expect(texts).to.have.length(3)
     expect(texts![0]).to.equal(textOf([9, 6]))
-  })
-
-  it('stops once it is aborted', async () => {
-    await withRunner({}, async (runner) => {
-      const error = await runner
-        .run([{ text: 'hello' }], AbortSignal.abort(new Error('gone')))
-        .catch((caught: unknown) => caught)
-      expect(error).to.have.property('message', 'gone')
-    })
   })
 
   it('estimates the cost from the length', () => {

@@ -79,7 +79,7 @@ class SessionEmbedRunner implements EmbedRunner {
     await this.#towers.embedTexts(texts, outcomes, signal)
     for (const image of images) {
       signal.throwIfAborted()
-      outcomes.set(image, await this.#towers.embedImage(image))
+      outcomes.set(image, await this.#towers.embedImage(image, signal))
     }
     return items.map((item) => this.#checked(must(outcomes.get(item), 'an outcome for each item')))
   }
@@ -121,7 +121,7 @@ class EmbeddingTowers {
     const encodings = [tokenizer.encode(WARM_UP_TEXT, { maxTokens: this.#tokensMax })]
     const [row] = await this.#textVectors(encodings, NEVER)
     const size = must(row, 'a row for a text').length
-    const imageSize = (await this.#image?.probe()) ?? size
+    const imageSize = (await this.#image?.probe(NEVER)) ?? size
     if (imageSize === size) return size
     const problem = `the vectors of texts have ${size} numbers, those of images ${imageSize}`
     throw new ServiceError('UNAVAILABLE', `${problem}; a projection is missing or does not fit`)
@@ -151,10 +151,10 @@ class EmbeddingTowers {
     })
   }
 
-  async embedImage({ bytes }: ImageItem): Promise<Outcome> {
+  async embedImage({ bytes }: ImageItem, signal: AbortSignal): Promise<Outcome> {
     if (this.#image === undefined) return TEXT_ONLY
     try {
-      return outcomeOf(await this.#image.embed(bytes), 0)
+      return outcomeOf(await this.#image.embed(bytes, signal), 0)
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'INVALID_ARGUMENT') throw error
       return { kind: 'refused', code: 'INVALID_ARGUMENT', message: error.message }
@@ -179,7 +179,7 @@ class EmbeddingTowers {
     })
     const projected: Float32Array[] = []
     for (const vector of vectors) {
-      projected.push(await project(vector, this.#text.projection))
+      projected.push(await project(vector, this.#text.projection, signal))
     }
     return projected
   }

@@ -30,16 +30,16 @@ export class ImageTower {
   }
 
   /** The size of a vector; undefined if only an image can tell how large its tensor is. */
-  async probe(): Promise<number | undefined> {
+  async probe(signal: AbortSignal): Promise<number | undefined> {
     const size = outputSize(this.#recipe)
     if (size === undefined) return undefined
     const data = new Float32Array(CHANNELS * size.width * size.height)
-    return (await this.#vectorOf({ ...size, data })).length
+    return (await this.#vectorOf({ ...size, data }, signal)).length
   }
 
   /** INVALID_ARGUMENT for bytes that are no image within the limits. */
-  async embed(bytes: Uint8Array): Promise<Float32Array> {
-    return this.#vectorOf(await this.#preprocessor.preprocess(bytes, this.#recipe))
+  async embed(bytes: Uint8Array, signal: AbortSignal): Promise<Float32Array> {
+    return this.#vectorOf(await this.#preprocessor.preprocess(bytes, this.#recipe), signal)
   }
 
   async release(): Promise<void> {
@@ -47,14 +47,19 @@ export class ImageTower {
     await this.#sessions.projection?.release()
   }
 
-  async #vectorOf({ width, height, data }: ImageTensor): Promise<Float32Array> {
+  async #vectorOf(
+    { width, height, data }: ImageTensor,
+    signal: AbortSignal,
+  ): Promise<Float32Array> {
     const { graph, projection } = this.#sessions
+    signal.throwIfAborted()
     const pixels = floatTensor(this.#pixels, [1, CHANNELS, height, width], data)
     const answers = await graph.run({ [this.#pixels.name]: pixels }, [this.#output])
     const tensor = must(answers[this.#output], this.#output)
     const values = floatsOf(tensor)
     // A tower that does not pool puts its class token first.
-    return project(tensor.dims.length === 3 ? values.slice(0, tensor.dims[2]) : values, projection)
+    const vector = tensor.dims.length === 3 ? values.slice(0, tensor.dims[2]) : values
+    return project(vector, projection, signal)
   }
 }
 

@@ -21,10 +21,12 @@ export function chooseOutput({ outputs }: GraphSession, hasTowers: boolean): str
 export async function project(
   vector: Float32Array,
   projection: GraphSession | undefined,
+  signal: AbortSignal,
 ): Promise<Float32Array> {
   const slot = projection?.inputs[0]
   const output = projection?.outputs[0]?.name
   if (projection === undefined || slot === undefined || output === undefined) return vector
+  signal.throwIfAborted()
   const feeds = { [slot.name]: floatTensor(slot, [1, vector.length], vector) }
   return floatsOf(must((await projection.run(feeds))[output], output))
 }

@@ -1,4 +1,4 @@
-import { unreachable } from '../../../lib/assert.ts'
+import { must, unreachable } from '../../../lib/assert.ts'
 import { isServiceError } from '../../../lib/errors.ts'
 import type { RecognizerModel, RecognizerSpec } from '../../models/model-spec.ts'
 import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
@@ -112,12 +112,9 @@ class RecognizeRunner implements ModelRunner<RecognizeItem, RecognizeResult> {
     const outcomes = new Map<RecognizeItem, ItemOutcome<RecognizeResult>>()
     for (const group of groupByLabels(items)) {
       const found = await this.#recognize(group, signal)
-      for (const [index, item] of group.entries()) {
-        const outcome = found[index]
-        if (outcome !== undefined) outcomes.set(item, outcome)
-      }
+      group.forEach((item, index) => outcomes.set(item, must(found[index], 'an outcome')))
     }
-    return items.flatMap((item) => outcomes.get(item) ?? [])
+    return items.map((item) => must(outcomes.get(item), 'an outcome for each item'))
   }
 
   dispose(): Promise<void> {
@@ -135,10 +132,19 @@ class RecognizeRunner implements ModelRunner<RecognizeItem, RecognizeResult> {
       const results = await this.#recognizer.recognize(items, signal)
       return results.map((result) => ({ kind: 'done', result }))
     } catch (error) {
-      // Such a refusal is about the labels, which the items have in common.
       if (!isServiceError(error) || error.code !== 'INVALID_ARGUMENT') throw error
-      return items.map(() => refused(error.message))
+      return items.length === 1 ? [refused(error.message)] : this.#recognizeApart(items, signal)
     }
+  }
+
+  /** A refusal is about the labels, which the items have in common, or about what one text says. */
+  async #recognizeApart(
+    items: readonly RecognizeItem[],
+    signal: AbortSignal,
+  ): Promise<ItemOutcome<RecognizeResult>[]> {
+    const outcomes: ItemOutcome<RecognizeResult>[] = []
+    for (const item of items) outcomes.push(...(await this.#recognize([item], signal)))
+    return outcomes
   }
 }
 

@@ -57,7 +57,7 @@ interface Candidate {
   readonly sum: number
 }
 
-/** The best texts, the best first. */
+/** The best texts, the best first. Rejects before the model's next step once `signal` is aborted. */
 export async function searchBeams<State>(
   model: BeamModel<State>,
   settings: BeamSettings,
@@ -65,9 +65,9 @@ export async function searchBeams<State>(
 ): Promise<BeamText[]> {
   const finished: BeamText[] = []
   let beams: readonly Beam[] = [{ ids: [], sum: 0 }]
+  signal.throwIfAborted()
   let current = await model.start()
   for (;;) {
-    signal.throwIfAborted()
     const candidates = bestCandidates(beams, current.logits, settings.beamCount)
     if (candidates.length === 0) throw new ServiceError('INFERENCE_FAILED', NOT_NUMBERS)
     const { running, ended } = sortOut(candidates, beams, settings)
@@ -77,6 +77,7 @@ export async function searchBeams<State>(
     if (beams.length === 0 || length === settings.tokensMax) break
     if (isDecided(beams, finished, settings.beamCount)) return finished
     const parents = running.map(({ parent }) => parent)
+    signal.throwIfAborted()
     current = await model.step(
       current.state,
       parents,
