@@ -3,16 +3,16 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { assert } from '../lib/assert.ts'
+import { isJsonRecord } from '../lib/json-record.ts'
+import type { JsonRecord } from '../lib/json-record.ts'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
-
-export type JsonObject = Readonly<Record<string, unknown>>
 
 /** As much of an OpenAPI document as its readers rely on. */
 export interface ContractDocument {
   readonly openapi: '3.1.0'
   readonly info: { readonly title: string; readonly version: string }
-  readonly paths: Readonly<Record<string, JsonObject>>
+  readonly paths: Readonly<Record<string, JsonRecord>>
 }
 
 export interface Operation {
@@ -40,26 +40,22 @@ export function loadContract(name: ContractName): Contract {
   return { text, document, operations: operationsOf(document) }
 }
 
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function operationsOf({ paths }: ContractDocument): Operation[] {
   return Object.entries(paths).flatMap(([template, item]) =>
     METHODS.flatMap((method) => {
       const operation = item[method]
-      return isJsonObject(operation) ? [operationOf(operation, method, template)] : []
+      return isJsonRecord(operation) ? [operationOf(operation, method, template)] : []
     }),
   )
 }
 
-function operationOf(operation: JsonObject, method: string, template: string): Operation {
+function operationOf(operation: JsonRecord, method: string, template: string): Operation {
   const { operationId, requestBody } = operation
   assert(typeof operationId === 'string', `${method} ${template} has an operationId`)
   return { operationId, method: method.toUpperCase(), template, body: bodyOf(requestBody) }
 }
 
 function bodyOf(requestBody: unknown): Operation['body'] {
-  if (!isJsonObject(requestBody)) return 'none'
+  if (!isJsonRecord(requestBody)) return 'none'
   return requestBody['required'] === true ? 'required' : 'optional'
 }

@@ -3,7 +3,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { middleware as openApiMiddleware } from 'express-openapi-validator'
 import { ServiceError } from '../lib/errors.ts'
-import { isJsonObject } from './contract.ts'
+import { isJsonRecord } from '../lib/json-record.ts'
 import type { ContractDocument } from './contract.ts'
 
 type ApiSpec = Parameters<typeof openApiMiddleware>[0]['apiSpec']
@@ -75,7 +75,7 @@ function translated(error: unknown, explain: (problem: ContractProblem) => strin
   if (!(error instanceof Error) || !('status' in error) || error.status !== 400) return error
   const errors: readonly unknown[] =
     'errors' in error && Array.isArray(error.errors) ? error.errors : []
-  const problem = mainProblem(errors.filter(isJsonObject).map(problemOf))
+  const problem = mainProblem(errors.filter(isJsonRecord).map(problemOf))
   const message = problem === undefined ? error.message : explain(problem)
   return new ServiceError('INVALID_ARGUMENT', message, { cause: error })
 }

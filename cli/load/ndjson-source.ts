@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import type { Readable, Transform } from 'node:stream'
+import { isJsonRecord } from '../../lib/json-record.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { parseReportLine } from './error-report.ts'
 import { keyOf } from './key-rule.ts'
@@ -131,7 +132,7 @@ function readDocument(
 ): SourceItem {
   const value = parseJson(text)
   if (value === undefined) return unreadable(line, { problem: NOT_JSON, isJson: false })
-  if (!isPlainObject(value)) return unreadable(line, { problem: NOT_OBJECT, isJson: true })
+  if (!isJsonRecord(value)) return unreadable(line, { problem: NOT_OBJECT, isJson: true })
   return read(value)
 }
 
@@ -163,8 +164,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined // JSON has no undefined, so this is free to say "not JSON"
   }
-}
-
-function isPlainObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,8 @@
 // A package manifest as a document. Manifests are written by people: every field may have any shape.
 
+import { isJsonRecord } from '../../lib/json-record.ts'
+import type { JsonRecord } from '../../lib/json-record.ts'
+
 export const README_BYTES_MAX = 64 * 1024
 
 export interface PackageSize {
@@ -7,14 +10,12 @@ export interface PackageSize {
   readonly bytes: number
 }
 
-type Fields = Record<string, unknown>
-
 export function buildPackageDocument(
   manifest: object,
   { readme, size }: { readonly readme: string | undefined; readonly size: PackageSize },
-): Fields {
-  const fields: Fields = { ...manifest }
-  const document: Fields = {
+): JsonRecord {
+  const fields: JsonRecord = { ...manifest }
+  const document: JsonRecord = {
     name: fields['name'],
     version: fields['version'],
     description: text(fields['description']),
@@ -54,15 +55,11 @@ function texts(value: unknown): string[] {
 }
 
 function names(value: unknown): string[] {
-  return isFields(value) ? Object.keys(value) : []
+  return isJsonRecord(value) ? Object.keys(value) : []
 }
 
 function member(value: unknown, name: string): unknown {
-  return isFields(value) ? value[name] : undefined
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isJsonRecord(value) ? value[name] : undefined
 }
 
 /** `Ann <ann@example.org> (https://example.org)` or an object: the name alone, no address. */
@@ -72,7 +69,7 @@ function personName(value: unknown): string | undefined {
 }
 
 function engines(value: unknown): Record<string, string> | undefined {
-  if (!isFields(value)) return undefined
+  if (!isJsonRecord(value)) return undefined
   const entries = Object.entries(value).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
@@ -80,7 +77,7 @@ function engines(value: unknown): Record<string, string> | undefined {
 }
 
 /** A `bin` that is a plain path is a program named like the package, without its scope. */
-function binNames(fields: Fields): string[] {
+function binNames(fields: JsonRecord): string[] {
   if (typeof fields['bin'] === 'string') return [(text(fields['name']) ?? '').replace(/^.*\//, '')]
   return names(fields['bin'])
 }

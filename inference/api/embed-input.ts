@@ -1,7 +1,7 @@
 // The three forms of `input`: a text, a list of texts, a list of content parts.
 
 import { ServiceError } from '../../lib/errors.ts'
-import { isJsonObject } from '../../openapi/contract.ts'
+import { isJsonRecord } from '../../lib/json-record.ts'
 import type { EmbedPart } from '../pipelines/embed/embed-service.ts'
 import { INVALID_INPUT } from './request-validator.ts'
 
@@ -10,7 +10,7 @@ export function parseEmbedInput(input: unknown): EmbedPart[] {
   const list: readonly unknown[] = Array.isArray(input) ? input : [input]
   if (list.length === 0) throw invalid(INVALID_INPUT)
   const isTexts = list.every((each) => typeof each === 'string')
-  const isParts = Array.isArray(input) && list.every(isJsonObject)
+  const isParts = Array.isArray(input) && list.every(isJsonRecord)
   if (!isTexts && !isParts) throw invalid(INVALID_INPUT)
   return list.map((each, index) =>
     parsePart(each, Array.isArray(input) ? `input[${index}]` : 'input'),
@@ -19,11 +19,11 @@ export function parseEmbedInput(input: unknown): EmbedPart[] {
 
 function parsePart(part: unknown, place: string): EmbedPart {
   if (typeof part === 'string') return textPart(part, place)
-  if (!isJsonObject(part)) throw invalid(INVALID_INPUT)
+  if (!isJsonRecord(part)) throw invalid(INVALID_INPUT)
   const { type, text, image_url: image } = part
   if (type === 'text' && typeof text === 'string') return textPart(text, `${place}.text`)
   if (type === 'text') throw invalid(`${place}.text is required`)
-  const url = isJsonObject(image) ? image['url'] : undefined
+  const url = isJsonRecord(image) ? image['url'] : undefined
   if (typeof url !== 'string') throw invalid(`${place}.image_url.url is required`)
   return { kind: 'image', url }
 }

@@ -3,7 +3,7 @@
 
 import type { Sharp, SharpOptions } from 'sharp'
 import { assert, unreachable } from '../../lib/assert.ts'
-import { ServiceError } from '../../lib/errors.ts'
+import { ServiceError, messageOf } from '../../lib/errors.ts'
 import type { ImageRecipe, PixelSize, ResizeTarget } from './image-recipe.ts'
 import type { MediaLimits } from './media-limits.ts'
 
@@ -193,8 +193,7 @@ function channelValues(
 }
 
 function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
-  return text.replaceAll(/\s+/g, ' ').trim().slice(0, REASON_CHARS_MAX)
+  return messageOf(error).replaceAll(/\s+/g, ' ').trim().slice(0, REASON_CHARS_MAX)
 }
 
 function refuse(why: string, cause?: unknown): ServiceError {

@@ -2,6 +2,8 @@
 // writes it (CLIP and SigLIP families). Pure.
 
 import { ServiceError } from '../../lib/errors.ts'
+import { isJsonRecord } from '../../lib/json-record.ts'
+import type { JsonRecord } from '../../lib/json-record.ts'
 
 export interface PixelSize {
   readonly width: number
@@ -46,11 +48,9 @@ const KERNELS: Readonly<Record<number, ResizeKernel>> = {
   3: 'cubic',
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** `config` is the parsed file, or undefined where the model has none. */
 export function parseImageRecipe(config: unknown): ImageRecipe {
-  const fields: Fields = isFields(config) ? config : {}
+  const fields: JsonRecord = isJsonRecord(config) ? config : {}
   const wants = (step: string): boolean => fields[step] !== false
   return {
     resize: wants('do_resize') ? parseResize(fields) : { kind: 'none' },
@@ -69,7 +69,7 @@ export function outputSize({ resize, centreCrop }: ImageRecipe): PixelSize | und
   return centreCrop ?? (resize.kind === 'exact' ? resize.size : undefined)
 }
 
-function parseResize(fields: Fields): ResizeTarget {
+function parseResize(fields: JsonRecord): ResizeTarget {
   const { size } = fields
   if (size === undefined) return { kind: 'shortest-edge', edge: CLIP.edge }
   if (typeof size === 'number') {
@@ -80,7 +80,7 @@ function parseResize(fields: Fields): ResizeTarget {
       ? { kind: 'exact', size: { width: edge, height: edge } }
       : { kind: 'shortest-edge', edge }
   }
-  if (!isFields(size)) throw invalid('size', 'a number or an object')
+  if (!isJsonRecord(size)) throw invalid('size', 'a number or an object')
   const { shortest_edge: edge } = size
   if (edge !== undefined) {
     return { kind: 'shortest-edge', edge: parseEdge('size.shortest_edge', edge) }
@@ -89,7 +89,7 @@ function parseResize(fields: Fields): ResizeTarget {
 }
 
 /** Models of the SigLIP family name no crop, and want none. */
-function cropOf(fields: Fields): PixelSize | undefined {
+function cropOf(fields: JsonRecord): PixelSize | undefined {
   const { do_center_crop: wanted, crop_size: size } = fields
   if (wanted === false) return undefined
   if (size === undefined) {
@@ -100,11 +100,11 @@ function cropOf(fields: Fields): PixelSize | undefined {
     const edge = parseEdge('crop_size', size)
     return { width: edge, height: edge }
   }
-  if (!isFields(size)) throw invalid('crop_size', 'a number or an object')
+  if (!isJsonRecord(size)) throw invalid('crop_size', 'a number or an object')
   return parseSize('crop_size', size)
 }
 
-function parseSize(name: string, size: Fields): PixelSize {
+function parseSize(name: string, size: JsonRecord): PixelSize {
   return {
     width: parseEdge(`${name}.width`, size['width']),
     height: parseEdge(`${name}.height`, size['height']),
@@ -132,7 +132,7 @@ function parseFactor(value: unknown): number {
 
 function parseChannels(
   name: string,
-  fields: Fields,
+  fields: JsonRecord,
   fallback: readonly number[],
 ): readonly number[] {
   const value = fields[name]
@@ -144,10 +144,6 @@ function parseChannels(
     return numbers
   }
   throw invalid(name, isDivisor ? 'three numbers other than 0' : 'three numbers')
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function invalid(name: string, wanted: string): ServiceError {

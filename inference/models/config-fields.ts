@@ -2,14 +2,18 @@
 // or of the expected type and within bounds, or the directory is refused with the field's name.
 
 import { ServiceError } from '../../lib/errors.ts'
+import { isJsonRecord } from '../../lib/json-record.ts'
+import type { JsonRecord } from '../../lib/json-record.ts'
 
 export class ConfigFields {
   readonly #file: string
-  readonly #fields: Readonly<Record<string, unknown>>
+  readonly #fields: JsonRecord
 
   /** `content` is the parsed file; undefined where the directory has none. */
   constructor(file: string, content: unknown) {
-    if (content !== undefined && !isRecord(content)) throw invalid(file, 'it must hold an object')
+    if (content !== undefined && !isJsonRecord(content)) {
+      throw invalid(file, 'it must hold an object')
+    }
     this.#file = file
     this.#fields = content ?? {}
   }
@@ -88,7 +92,7 @@ export class ConfigFields {
   textByName(name: string): Readonly<Record<string, string>> {
     const value = this.#value(name)
     if (value === undefined) return {}
-    if (!isRecord(value)) throw invalid(this.#file, `${name} must be an object`)
+    if (!isJsonRecord(value)) throw invalid(this.#file, `${name} must be an object`)
     const entries = Object.entries(value)
     const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string')
     if (texts.length === entries.length) return Object.fromEntries(texts)
@@ -110,7 +114,7 @@ export class ConfigFields {
   /** A special token: a text, or an object whose `content` is it. */
   tokenText(name: string): string | undefined {
     const value = this.#value(name)
-    return isRecord(value) ? this.object(name).text('content') : this.text(name)
+    return isJsonRecord(value) ? this.object(name).text('content') : this.text(name)
   }
 
   /** Chat templates: one text, or a list of named ones. */
@@ -129,10 +133,6 @@ export class ConfigFields {
   #value(name: string): unknown {
     return Object.hasOwn(this.#fields, name) ? (this.#fields[name] ?? undefined) : undefined
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function invalid(file: string, problem: string): ServiceError {

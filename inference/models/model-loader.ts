@@ -2,7 +2,7 @@
 
 import { assert, must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { ServiceError } from '../../lib/errors.ts'
+import { ServiceError, messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { BatchLimits } from '../batching/batch-queue.ts'
 import { WorkerEndedError } from '../runtime/worker-errors.ts'
@@ -144,7 +144,7 @@ export class ModelLoader {
   }
 
   #onLoadFailed(model: FleetModel, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     const { log, observer } = this.#options
     log.error('model failed to load', { model: model.spec.name, reason })
     observer.loadFailed(model.spec)

@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads'
 import { assert, must, unreachable } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { ServiceError, isServiceError } from '../../lib/errors.ts'
+import { ServiceError, isServiceError, messageOf } from '../../lib/errors.ts'
 import type { FromWorker, SentError, ToWorker, WorkerSettings } from './worker-protocol.ts'
 
 /** A model as its worker knows it. A model answers batches or streams. */
@@ -159,7 +159,7 @@ const MESSAGE_LENGTH_MAX = 1_000
  * Messages quote templates and files of strangers, so they are cut before anybody keeps them.
  */
 function sentError(error: unknown): SentError {
-  const text = error instanceof Error ? error.message : String(error)
+  const text = messageOf(error)
   const message = (isServiceError(error) ? text : `the model failed: ${text}`)
     .slice(0, MESSAGE_LENGTH_MAX)
     .toWellFormed()

@@ -1,5 +1,6 @@
-import { isJsonRecord, isText } from './json-record.ts'
-import type { JsonRecord } from './json-record.ts'
+import { isJsonRecord } from '../../lib/json-record.ts'
+import type { JsonRecord } from '../../lib/json-record.ts'
+import { isText } from './json-values.ts'
 
 export interface TokenPadding {
   readonly id: number

@@ -1,4 +1,4 @@
-import { ServiceError, isServiceError } from '../../lib/errors.ts'
+import { ServiceError, isServiceError, messageOf } from '../../lib/errors.ts'
 import { fit, spread } from './encoding.ts'
 import type { Encoding } from './encoding.ts'
 import { isCut, tokenizeLeading } from './leading-text.ts'
@@ -245,8 +245,8 @@ function buildParts(file: TokenizerFile): { vocabulary: Vocabulary; offsets: Off
     })
   } catch (error) {
     if (isServiceError(error)) throw error
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new ServiceError('INVALID_ARGUMENT', `tokenizer.json: ${reason}`, { cause: error })
+    const message = `tokenizer.json: ${messageOf(error)}`
+    throw new ServiceError('INVALID_ARGUMENT', message, { cause: error })
   }
 }
 

@@ -4,8 +4,9 @@
 
 import { Tokenizer } from '@huggingface/tokenizers'
 import { ServiceError } from '../../lib/errors.ts'
-import { isJsonRecord, isText } from './json-record.ts'
-import type { JsonRecord } from './json-record.ts'
+import { isJsonRecord } from '../../lib/json-record.ts'
+import type { JsonRecord } from '../../lib/json-record.ts'
+import { isText } from './json-values.ts'
 
 export interface TokenizerLibrary {
   readonly model: LibraryModel

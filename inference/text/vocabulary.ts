@@ -1,4 +1,4 @@
-import { isText } from './json-record.ts'
+import { isText } from './json-values.ts'
 import { buildDecoder } from './stages/decoders.ts'
 import type { Decoder } from './stages/decoders.ts'
 import type { TokenizerFile } from './tokenizer-file.ts'

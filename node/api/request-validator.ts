@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../openapi/contract.ts'
+import { isJsonRecord } from '../../lib/json-record.ts'
 import type { Contract } from '../../openapi/contract.ts'
 import {
   buildRequestValidator,
@@ -34,7 +34,7 @@ function withoutByteParsedBodies({ paths, ...rest }: Contract['document']): Cont
 }
 
 function withoutBody(member: unknown): unknown {
-  if (!isJsonObject(member)) return member
+  if (!isJsonRecord(member)) return member
   const { requestBody: _, ...rest } = member
   return BYTE_PARSED_OPERATIONS.has(String(member['operationId'])) ? rest : member
 }

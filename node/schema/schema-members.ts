@@ -1,12 +1,16 @@
 // Reading the members of a schema request, which the HTTP layer hands over as plain JSON.
 
 import { ServiceError } from '../../lib/errors.ts'
-
-type Members = Readonly<Record<string, unknown>>
+import { isJsonRecord } from '../../lib/json-record.ts'
+import type { JsonRecord } from '../../lib/json-record.ts'
 
 /** Without `allowed`, every member name is allowed. */
-export function parseRecord(value: unknown, where: string, allowed?: readonly string[]): Members {
-  if (!isRecord(value)) return refuse(where, 'must be an object')
+export function parseRecord(
+  value: unknown,
+  where: string,
+  allowed?: readonly string[],
+): JsonRecord {
+  if (!isJsonRecord(value)) return refuse(where, 'must be an object')
   const unknown = Object.keys(value).find((name) => allowed?.includes(name) === false)
   if (unknown !== undefined && allowed !== undefined) {
     refuse(where, `unknown field "${unknown}"; allowed are ${allowed.join(', ')}`)
@@ -36,8 +40,4 @@ export function parseChoice<T extends string>(
 
 export function refuse(where: string, problem: string): never {
   throw new ServiceError('INVALID_ARGUMENT', `${where}: ${problem}`)
-}
-
-function isRecord(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

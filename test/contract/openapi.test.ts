@@ -5,8 +5,10 @@ import { expect } from 'chai'
 import { OpenAPISchemaValidator } from 'express-openapi-validator/dist/framework/openapi.schema.validator.js'
 import { handlerByOperation as inferenceHandlerByOperation } from '../../inference/api/handler-table.ts'
 import { statusByErrorCode } from '../../lib/http/error-translator.ts'
-import { isJsonObject, loadContract } from '../../openapi/contract.ts'
-import type { ContractName, JsonObject } from '../../openapi/contract.ts'
+import { isJsonRecord } from '../../lib/json-record.ts'
+import type { JsonRecord } from '../../lib/json-record.ts'
+import { loadContract } from '../../openapi/contract.ts'
+import type { ContractName } from '../../openapi/contract.ts'
 import { handlerByOperation } from '../../node/api/handler-table.ts'
 
 interface Service {
@@ -120,14 +122,14 @@ function kebab(operationId: string): string {
 }
 
 function memberOf(value: unknown, name: string): unknown {
-  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return isJsonRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-function walk(value: unknown, place: string, visit: (object: JsonObject, place: string) => void) {
+function walk(value: unknown, place: string, visit: (object: JsonRecord, place: string) => void) {
   if (Array.isArray(value)) {
     for (const [i, item] of value.entries()) walk(item, `${place}/${i}`, visit)
   }
-  if (!isJsonObject(value)) return
+  if (!isJsonRecord(value)) return
   visit(value, place)
   for (const [name, member] of Object.entries(value)) {
     walk(member, `${place}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, visit)
@@ -143,21 +145,21 @@ function referencesOf(root: unknown): string[] {
 }
 
 /** Everything with a schema below `content`. */
-function mediaTypesOf(root: unknown): { place: string; value: JsonObject }[] {
-  const found: { place: string; value: JsonObject }[] = []
+function mediaTypesOf(root: unknown): { place: string; value: JsonRecord }[] {
+  const found: { place: string; value: JsonRecord }[] = []
   walk(root, '', ({ content }, place) => {
     // A schema may have a property of this name, too.
-    if (!isJsonObject(content) || place.endsWith('/properties')) return
+    if (!isJsonRecord(content) || place.endsWith('/properties')) return
     for (const [type, value] of Object.entries(content)) {
-      if (!isJsonObject(value)) continue
+      if (!isJsonRecord(value)) continue
       found.push({ place: `${place}/content/${type.replaceAll('/', '~1')}`, value })
     }
   })
   return found
 }
 
-function examplesIn(media: JsonObject): readonly unknown[] {
-  const many = isJsonObject(media['examples']) ? Object.values(media['examples']) : []
+function examplesIn(media: JsonRecord): readonly unknown[] {
+  const many = isJsonRecord(media['examples']) ? Object.values(media['examples']) : []
   const single = media['example'] === undefined ? [] : [media['example']]
   return [...single, ...many.map((example) => memberOf(example, 'value'))]
 }

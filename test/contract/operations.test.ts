@@ -3,7 +3,8 @@
 import { gzipSync } from 'node:zlib'
 import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { isJsonObject, loadContract } from '../../openapi/contract.ts'
+import { isJsonRecord } from '../../lib/json-record.ts'
+import { loadContract } from '../../openapi/contract.ts'
 import { startApi } from './api-harness.ts'
 import type { Api, Received } from './api-harness.ts'
 
@@ -260,7 +261,7 @@ describe('the operations of the store API', () => {
 })
 
 function memberOf(value: unknown, ...names: readonly string[]): unknown {
-  return names.reduce<unknown>((at, name) => (isJsonObject(at) ? at[name] : undefined), value)
+  return names.reduce<unknown>((at, name) => (isJsonRecord(at) ? at[name] : undefined), value)
 }
 
 function pointer(template: string): string {

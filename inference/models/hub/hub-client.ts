@@ -11,7 +11,7 @@
 import type { ModelName } from './model-name.ts'
 import { parseListing } from './hub-listing.ts'
 import type { HubFile } from './hub-listing.ts'
-import { ServiceError } from '../../../lib/errors.ts'
+import { ServiceError, messageOf } from '../../../lib/errors.ts'
 
 const REDIRECTS_MAX = 5
 const PAGES_MAX = 100
@@ -200,5 +200,5 @@ async function explain(response: Response, { owner, name, revision }: Repository
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code
-  return cause instanceof Error ? cause.message : String(cause)
+  return messageOf(cause)
 }

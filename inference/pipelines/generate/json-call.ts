@@ -1,4 +1,5 @@
-import { isJsonRecord, isText } from '../../text/json-record.ts'
+import { isJsonRecord } from '../../../lib/json-record.ts'
+import { isText } from '../../text/json-values.ts'
 import type { ToolCall } from './generate-request.ts'
 
 /** One call or a list of them, each with `name` and `arguments` or `parameters`. */

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../lib/errors.ts'
+import { isJsonRecord } from '../../../lib/json-record.ts'
 import type { GeneratorSpec } from '../../models/model-spec.ts'
-import { isJsonRecord } from '../../text/json-record.ts'
 import { ChatTemplate } from './chat-template.ts'
 import type { ChatMessage, ChatTool, GenerateRequest } from './generate-request.ts'
 import { TOOL_CALL_SYNTAX, detectToolCallFormat } from './tool-call-format.ts'

@@ -8,7 +8,7 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import { applyEdits } from '../aligned-text.ts'
 import type { Edit, TextStage } from '../aligned-text.ts'
-import { isText } from '../json-record.ts'
+import { isText } from '../json-values.ts'
 
 /** The reference looks up longer clusters character by character. */
 const CLUSTER_BYTES_MAX = 5

@@ -7,6 +7,7 @@
 //   R2  There are at most KNOWN_FIELDS_MAX decisions.
 
 import { ServiceError } from '../../../../lib/errors.ts'
+import { isJsonRecord } from '../../../../lib/json-record.ts'
 import { FIELD_TYPES } from '../../../schema/field-types.ts'
 import type { FieldType } from '../../../schema/field-types.ts'
 import type { IndexedKind, Target } from './field-plan.ts'
@@ -74,14 +75,16 @@ export class FieldRegistry {
 }
 
 export function parseSavedFields(value: unknown): ReadonlyMap<string, DynamicDecision> {
-  if (!isRecord(value) || value['version'] !== 1 || !isRecord(value['fields'])) return corrupt('.')
+  if (!isJsonRecord(value) || value['version'] !== 1 || !isJsonRecord(value['fields'])) {
+    return corrupt('.')
+  }
   return new Map(
     Object.entries(value['fields']).map(([path, saved]) => [path, parseDecision(path, saved)]),
   )
 }
 
 function parseDecision(path: string, saved: unknown): DynamicDecision {
-  if (!isRecord(saved)) return corrupt(path)
+  if (!isJsonRecord(saved)) return corrupt(path)
   const { types, analyzer, isInAll, keywordLengthMax } = saved
   if (!Array.isArray(types) || typeof isInAll !== 'boolean') return corrupt(path)
   if (analyzer !== undefined && typeof analyzer !== 'string') return corrupt(path)
@@ -97,8 +100,4 @@ function corrupt(path: string): never {
     'CORRUPTION',
     `saved index fields are damaged at "${path}"; rebuild the index`,
   )
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -5,6 +5,7 @@
 
 import { parseLinearPattern } from '../../../query/linear-pattern.ts'
 import { isServiceError } from '../../../../lib/errors.ts'
+import { isJsonRecord } from '../../../../lib/json-record.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 export type MemberRule =
@@ -18,7 +19,7 @@ const BRANCHES_MAX = 100
 const COMBINATORS = ['allOf', 'anyOf', 'oneOf'] as const
 
 export function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isJsonRecord(value)
 }
 
 /** The schema itself and all that it refers to or combines. */

@@ -1,9 +1,4 @@
-/** An object of a parsed JSON text: any key may be absent, any value may be anything. */
-export type JsonRecord = Readonly<Record<string, unknown>>
-
-export function isJsonRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+// What a value of a parsed JSON text is.
 
 export function isListOf<T>(
   value: unknown,
@@ -18,8 +13,4 @@ export function isText(value: unknown): value is string {
 
 export function isWhole(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value)
-}
-
-export function isFinite(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value)
 }
