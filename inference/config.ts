@@ -1,5 +1,6 @@
 import { EnvReader, type Env, type Flags } from '../lib/env.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
+import { ISOLATIONS, type Isolation } from './runtime/worker-channel.ts'
 
 export interface InferenceConfig {
   readonly host: string
@@ -14,7 +15,7 @@ export interface InferenceConfig {
   readonly workers: number
   /** Cores that one run may use; 0: all of them for large models and those that answer step by step. */
   readonly threadsPerWorker: number
-  readonly isolation: 'process' | 'thread'
+  readonly isolation: Isolation
   /** What a worker process may allocate; 0: three quarters of what the machine or container has. */
   readonly workerMemoryBytesMax: number
   readonly keepAliveMs: number
@@ -104,7 +105,7 @@ function parseWork(read: EnvReader) {
       min: 0,
       max: Number.MAX_SAFE_INTEGER,
     }),
-    isolation: read.choice('QUARRY_INFERENCE_ISOLATION', ['process', 'thread'], 'process'),
+    isolation: read.choice('QUARRY_INFERENCE_ISOLATION', ISOLATIONS, 'process'),
     batchTokensMax: read.integer('QUARRY_INFERENCE_BATCH_TOKENS_MAX', {
       default: 512,
       min: 1,

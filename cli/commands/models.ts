@@ -225,7 +225,7 @@ function pickModel(
     throw new CliError(EXIT.refused, 'NOT_FOUND', message)
   }
   if (other === undefined) return model
-  const kinds = named.map((candidate) => `${candidate.kind}s`).join(' or ')
+  const kinds = named.map((candidate) => candidate.kind).join(' or ')
   throw usageError(`${name} is there more than once: add --kind ${kinds}`)
 }
 

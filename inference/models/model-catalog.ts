@@ -1,28 +1,17 @@
-// The models of a models directory, found once at the start:
-//
-//   MODELS_DIR/<kind>/<name>/            MODELS_DIR/<kind>/<owner>/<name>/
+// The models of a models directory, found once at the start.
 //
 // Invariants:
 //   K1  What is listed can be asked for by its name; what is skipped is listed with the reason.
 //   K2  A directory that cannot be served never keeps others from being served.
 
-import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { ModelFiles, refuse } from './model-files.ts'
-import { MODEL_KINDS } from './model-spec.ts'
+import { modelNamesIn } from './model-folders.ts'
+import { FOLDER_BY_KIND, MODEL_KINDS } from './model-spec.ts'
 import type { ModelKind, ModelSpec, SpecOf } from './model-spec.ts'
 import { parseModel } from './parse-model.ts'
-
-export const FOLDER_BY_KIND: Readonly<Record<ModelKind, string>> = {
-  embedder: 'embedders',
-  chunker: 'chunkers',
-  reranker: 'rerankers',
-  generator: 'generators',
-  recognizer: 'recognizers',
-  rewriter: 'rewriters',
-}
 
 const MODELS_PER_KIND_MAX = 1_000
 
@@ -102,7 +91,12 @@ export async function scanModels(
     }
     const taken = new Set(builtIn[kind])
     const found: ModelSpec[] = []
-    for (const name of await directoriesOf(path.join(root, folder), skip)) {
+    const names = await modelNamesIn(root, kind, skip)
+    if (names.length > MODELS_PER_KIND_MAX) {
+      const reason = `it has ${names.length} models; the first ${MODELS_PER_KIND_MAX} are served`
+      skip('', refuse(reason))
+    }
+    for (const name of names.slice(0, MODELS_PER_KIND_MAX)) {
       try {
         const files = await ModelFiles.list(path.join(root, folder, name))
         const parsed = await parseModel(kind, name, files)
@@ -119,9 +113,6 @@ export async function scanModels(
   }
   return new ModelCatalog(specs, skipped)
 }
-
-/** `name` is the directory's within the folder of its kind, or nothing for that folder itself. */
-type Skip = (name: string, error: unknown) => void
 
 /** Of two models with one name only one could be asked for, and nobody would know which. */
 function checkNames(parsed: readonly ModelSpec[], taken: Set<string>): void {
@@ -143,51 +134,4 @@ const REASON_LENGTH_MAX = 500
 /** Reasons quote files, which may hold anything. */
 function reasonOf(error: unknown): string {
   return messageOf(error).slice(0, REASON_LENGTH_MAX).toWellFormed()
-}
-
-/** Names of model directories, of one or two parts. A directory without graphs may be an owner's. */
-async function directoriesOf(folder: string, skip: Skip): Promise<string[]> {
-  const names: string[] = []
-  for (const name of await foldersIn(folder, '', skip)) {
-    const isModel = await hasModelFile(path.join(folder, name))
-    const inner = isModel ? [] : await foldersIn(folder, name, skip)
-    const owned = inner.filter((each) => !OWN_FOLDERS.has(each))
-    if (owned.length === 0) names.push(name)
-    else names.push(...owned.map((each) => `${name}/${each}`))
-  }
-  if (names.length > MODELS_PER_KIND_MAX) {
-    const reason = `it has ${names.length} models; the first ${MODELS_PER_KIND_MAX} are served`
-    skip('', refuse(reason))
-  }
-  return names.slice(0, MODELS_PER_KIND_MAX)
-}
-
-const OWN_FOLDERS: ReadonlySet<string> = new Set(['onnx', '1_Pooling', '2_Normalize', '2_Dense'])
-
-async function hasModelFile(directory: string): Promise<boolean> {
-  const names = await readdir(directory).catch(() => [])
-  return names.some((name) => name.endsWith('.onnx') || name.endsWith('.json') || name === 'onnx')
-}
-
-/**
- * Folders in `folder/within`. Symbolic links count as what they point to; names with a dot in front
- * are nobody's models. What cannot be looked at is skipped; a folder that is not there is empty.
- */
-async function foldersIn(folder: string, within: string, skip: Skip): Promise<string[]> {
-  const directory = path.join(folder, within)
-  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') skip(within, refuse(`it cannot be read: ${error.code}`))
-    return []
-  })
-  const folders: string[] = []
-  for (const name of names.toSorted((a, b) => (a < b ? -1 : 1))) {
-    if (name.startsWith('.')) continue
-    try {
-      if ((await stat(path.join(directory, name))).isDirectory()) folders.push(name)
-    } catch (cause) {
-      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
-      skip(path.posix.join(within, name), refuse(`it cannot be read: ${code}`, cause))
-    }
-  }
-  return folders
 }

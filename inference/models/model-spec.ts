@@ -14,6 +14,16 @@ export const MODEL_KINDS = [
 
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
+/** In the models directory. */
+export const FOLDER_BY_KIND: Readonly<Record<ModelKind, string>> = {
+  embedder: 'embedders',
+  chunker: 'chunkers',
+  reranker: 'rerankers',
+  generator: 'generators',
+  recognizer: 'recognizers',
+  rewriter: 'rewriters',
+}
+
 export type ModelSpec =
   EmbedderSpec | ChunkerSpec | RerankerSpec | GeneratorSpec | RecognizerSpec | RewriterSpec
 

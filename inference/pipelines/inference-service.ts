@@ -1,9 +1,8 @@
 // Everything the API can ask for, in one object.
 
 import type { ModelCatalog, SkippedModel } from '../models/model-catalog.ts'
-import { FOLDER_BY_KIND } from '../models/model-catalog.ts'
 import type { ModelFleet } from '../models/model-fleet.ts'
-import { MODEL_KINDS } from '../models/model-spec.ts'
+import { FOLDER_BY_KIND, MODEL_KINDS } from '../models/model-spec.ts'
 import type { ModelKind, ModelSpec, RecognizerCapability } from '../models/model-spec.ts'
 import type { ChunkService } from './chunk/chunk-service.ts'
 import type { EmbedService } from './embed/embed-service.ts'

@@ -136,7 +136,7 @@ describe('quarry models', () => {
     const that = await run(['rm', 'acme/mini', '--yes', '--kind', 'reranker'])
 
     expect([which.exitCode, that.exitCode]).to.deep.equal([2, 0])
-    expect(which.stderr).to.include('add --kind embedders or rerankers')
+    expect(which.stderr).to.include('add --kind embedder or reranker')
     expect((await run(['list', '--json'])).stdout).to.include('"kind":"embedder"')
   })
 

@@ -68,6 +68,18 @@ describe('the catalog of models', () => {
     expect((await scan()).ofKind('embedder')).to.deep.equal([])
   })
 
+  it('serves other kinds when the folder of one cannot be read (K2)', async () => {
+    await writeTinyReranker(at('rerankers/tiny'))
+    await symlink('embedders', at('embedders'))
+
+    const catalog = await scan()
+
+    expect(catalog.ofKind('reranker').map(({ name }) => name)).to.deep.equal(['tiny'])
+    expect(catalog.skipped).to.deep.equal([
+      { directory: 'embedders', reason: 'it cannot be read: ELOOP' },
+    ])
+  })
+
   it('says so when a kind has more models than are served (K1)', async () => {
     const names = Array.from({ length: 1_001 }, (_, index) => `m${index}`)
     for (const name of names) await mkdir(at(`embedders/${name}`), { recursive: true })

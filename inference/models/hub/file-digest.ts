@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { isMissing } from './folders.ts'
+import { isMissing } from '../model-folders.ts'
 import type { HubFile } from './hub-listing.ts'
 
 /** Hashes a file's bytes as they come, for the hub's digest and for the manifest's SHA-256. */

@@ -1,31 +1,12 @@
 import { copyFile, link, mkdir, open, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-
-/** No such file, or a file where a folder was expected. */
-export function isMissing(error: unknown): boolean {
-  return hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
-}
+import { isMissing } from '../model-folders.ts'
 
 export async function isFolder(folder: string): Promise<boolean> {
   try {
     return (await stat(folder)).isDirectory()
   } catch (error) {
     if (isMissing(error)) return false
-    throw error
-  }
-}
-
-/** Names within a folder that are not hidden, in order; none for a folder that is not there. */
-export async function visibleNames(folder: string): Promise<string[]> {
-  try {
-    const names = await readdir(folder)
-    return names.filter((name) => !name.startsWith('.')).toSorted()
-  } catch (error) {
-    if (isMissing(error)) return []
     throw error
   }
 }
@@ -71,6 +52,10 @@ export async function removeIfEmpty(folder: string): Promise<void> {
   try {
     await rmdir(folder)
   } catch (error) {
-    if (!isMissing(error) && !hasCode(error, 'ENOTEMPTY')) throw error
+    if (!isMissing(error) && !isFilled(error)) throw error
   }
+}
+
+function isFilled(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY'
 }

@@ -1,7 +1,7 @@
 // What a model is for, from what its repository says. Pure.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { MODEL_KINDS } from '../model-spec.ts'
+import { FOLDER_BY_KIND, MODEL_KINDS } from '../model-spec.ts'
 import type { ModelKind } from '../model-spec.ts'
 import { memberOf } from './hub-listing.ts'
 
@@ -49,9 +49,9 @@ const RULES: readonly KindRule[] = [
 
 /** `embedder`, or `embedders` as its folder is called. */
 export function parseModelKind(text: string): ModelKind {
-  const kind = MODEL_KINDS.find((known) => text === known || text === `${known}s`)
+  const kind = MODEL_KINDS.find((known) => text === known || text === FOLDER_BY_KIND[known])
   if (kind !== undefined) return kind
-  const kinds = MODEL_KINDS.map((known) => `${known}s`).join(', ')
+  const kinds = Object.values(FOLDER_BY_KIND).join(', ')
   throw new ServiceError('INVALID_ARGUMENT', `Kinds are ${kinds}.`)
 }
 

@@ -5,12 +5,13 @@ import path from 'node:path'
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Random } from '../../../lib/random.ts'
-import { MODEL_KINDS } from '../model-spec.ts'
+import { isMissing } from '../model-folders.ts'
+import { FOLDER_BY_KIND } from '../model-spec.ts'
 import type { ModelKind } from '../model-spec.ts'
 import { downloadFile } from './file-download.ts'
 import { selectFiles } from './file-selection.ts'
 import type { SelectedFiles } from './file-selection.ts'
-import { isMissing, linkOrCopy } from './folders.ts'
+import { linkOrCopy } from './folders.ts'
 import { HubClient } from './hub-client.ts'
 import type { HubSettings, Repository } from './hub-client.ts'
 import type { HubFile } from './hub-listing.ts'
@@ -116,7 +117,7 @@ class ModelPull {
     const config = await this.#readConfig(listed, folder)
     const kind = detectKind({ name, paths, config })
     if (kind !== undefined) return kind
-    const kinds = MODEL_KINDS.map((known) => `${known}s`).join(', ')
+    const kinds = Object.values(FOLDER_BY_KIND).join(', ')
     const message = `what this model is for cannot be told from it: add --kind, one of ${kinds}`
     throw new ServiceError('INVALID_ARGUMENT', message)
   }

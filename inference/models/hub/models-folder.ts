@@ -1,4 +1,4 @@
-// The models directory: `<kind>s/<owner>/<name>/` and, put there by hand, `<kind>s/<name>/`.
+// What `quarry models` does in the models directory.
 //
 // Invariants:
 //   M1  A model directory appears, changes and disappears by renaming alone: at no time does it hold
@@ -9,7 +9,9 @@
 
 import { lstat, mkdir, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { MODEL_KINDS } from '../model-spec.ts'
+import type { ServiceError } from '../../../lib/errors.ts'
+import { holdsModel, modelNamesIn } from '../model-folders.ts'
+import { FOLDER_BY_KIND, MODEL_KINDS } from '../model-spec.ts'
 import type { ModelKind } from '../model-spec.ts'
 import { graphVariantOf } from './file-selection.ts'
 import {
@@ -19,7 +21,6 @@ import {
   readIfThere,
   removeIfEmpty,
   syncToDisk,
-  visibleNames,
 } from './folders.ts'
 import { buildManifest, MANIFEST_FILE, NO_CONTENT, parseManifestContent } from './model-manifest.ts'
 import type { ManifestContent, ManifestFacts } from './model-manifest.ts'
@@ -37,6 +38,8 @@ export interface InstalledModel {
   readonly bytes: number
 }
 
+type ModelPlace = Pick<InstalledModel, 'kind' | 'name'>
+
 export class ModelsFolder {
   readonly #root: string
 
@@ -45,7 +48,7 @@ export class ModelsFolder {
   }
 
   directoryOf(kind: ModelKind, { owner, name }: ModelName): string {
-    return path.join(this.#root, `${kind}s`, owner, name)
+    return this.#directoryOf({ kind, name: `${owner}/${name}` })
   }
 
   /** Where a pull collects its files; made if it is not there. */
@@ -84,16 +87,17 @@ export class ModelsFolder {
   async list(): Promise<InstalledModel[]> {
     const models: InstalledModel[] = []
     for (const kind of MODEL_KINDS) {
-      for (const name of await this.#namesOf(kind)) {
-        models.push(await this.#describe(kind, name))
+      for (const name of await modelNamesIn(this.#root, kind, throwOnKind)) {
+        const isThere = await holdsModel(this.#directoryOf({ kind, name }))
+        if (isThere) models.push(await this.#describe(kind, name))
       }
     }
     return models
   }
 
   /** Vanishes at once, and is deleted then. A link is removed, and not what it leads to. */
-  async remove({ kind, name }: Pick<InstalledModel, 'kind' | 'name'>): Promise<void> {
-    const target = path.join(this.#root, `${kind}s`, name)
+  async remove({ kind, name }: ModelPlace): Promise<void> {
+    const target = this.#directoryOf({ kind, name })
     if ((await lstat(target)).isSymbolicLink()) return unlink(target)
     const doomed = path.join(this.#root, REMOVED, kind, name)
     await rm(doomed, { recursive: true, force: true })
@@ -101,6 +105,10 @@ export class ModelsFolder {
     await rename(target, doomed)
     await rm(path.join(this.#root, REMOVED), { recursive: true })
     if (name.includes('/')) await removeIfEmpty(path.dirname(target))
+  }
+
+  #directoryOf({ kind, name }: ModelPlace): string {
+    return path.join(this.#root, FOLDER_BY_KIND[kind], name)
   }
 
   /** After a pull that died between the two renames of `install`. */
@@ -121,23 +129,8 @@ export class ModelsFolder {
     return parseManifestContent(await readIfThere(path.join(from, MANIFEST_FILE)))
   }
 
-  async #namesOf(kind: ModelKind): Promise<string[]> {
-    const folder = path.join(this.#root, `${kind}s`)
-    const names: string[] = []
-    for (const first of await visibleNames(folder)) {
-      if (await holdsModel(path.join(folder, first))) {
-        names.push(first)
-        continue
-      }
-      for (const second of await visibleNames(path.join(folder, first))) {
-        if (await holdsModel(path.join(folder, first, second))) names.push(`${first}/${second}`)
-      }
-    }
-    return names
-  }
-
   async #describe(kind: ModelKind, name: string): Promise<InstalledModel> {
-    const directory = path.join(this.#root, `${kind}s`, name)
+    const directory = this.#directoryOf({ kind, name })
     const files = await filesBelow(directory)
     const sizes = await Promise.all(files.map((file) => lstat(path.join(directory, file))))
     const { variants } = parseManifestContent(
@@ -153,14 +146,9 @@ export class ModelsFolder {
   }
 }
 
-function isModelFile(name: string): boolean {
-  return name === MANIFEST_FILE || name.endsWith('.onnx')
-}
-
-async function holdsModel(folder: string): Promise<boolean> {
-  const names = await visibleNames(folder)
-  if (names.some(isModelFile)) return true
-  return names.includes('onnx') && (await visibleNames(path.join(folder, 'onnx'))).some(isModelFile)
+/** A link that leads nowhere hides nothing else. */
+function throwOnKind(name: string, error: ServiceError): void {
+  if (name === '') throw error
 }
 
 /** What an earlier pull of another variant has left. */

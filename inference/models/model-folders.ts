@@ -1,0 +1,84 @@
+// Where models lie in a models directory, for those who serve them and those who put them there:
+//
+//   MODELS_DIR/<folder of the kind>/<name>/      MODELS_DIR/<folder of the kind>/<owner>/<name>/
+
+import { readdir, stat } from 'node:fs/promises'
+import path from 'node:path'
+import type { ServiceError } from '../../lib/errors.ts'
+import { refuse } from './model-files.ts'
+import { FOLDER_BY_KIND } from './model-spec.ts'
+import type { ModelKind } from './model-spec.ts'
+
+/** Of a model, and no models of an owner. */
+const OWN_FOLDERS: ReadonlySet<string> = new Set(['onnx', '1_Pooling', '2_Normalize', '2_Dense'])
+
+/** `name` is a directory's within the folder of its kind, or nothing for that folder itself. */
+export type OnUnreadable = (name: string, error: ServiceError) => void
+
+/**
+ * Names of the directories of a kind, of one or two parts, in order; none without a folder for it. A
+ * directory without a model's files may be an owner's.
+ */
+export async function modelNamesIn(
+  root: string,
+  kind: ModelKind,
+  onUnreadable: OnUnreadable,
+): Promise<string[]> {
+  const folder = path.join(root, FOLDER_BY_KIND[kind])
+  const names: string[] = []
+  for (const name of await foldersIn(folder, '', onUnreadable)) {
+    // What cannot be read is a model's until reading it as such says why.
+    const isModel = await holdsModel(path.join(folder, name)).catch(() => true)
+    const inner = isModel ? [] : await foldersIn(folder, name, onUnreadable)
+    const owned = inner.filter((each) => !OWN_FOLDERS.has(each))
+    if (owned.length === 0) names.push(name)
+    else names.push(...owned.map((each) => `${name}/${each}`))
+  }
+  return names
+}
+
+/** Whether a directory has files of a model, though they be too few to serve it. */
+export async function holdsModel(directory: string): Promise<boolean> {
+  const names = await readdir(directory)
+  return names.some((name) => name.endsWith('.onnx') || name.endsWith('.json') || name === 'onnx')
+}
+
+/**
+ * Folders in `folder/within`. Symbolic links count as what they point to; names with a dot in front
+ * are nobody's models.
+ */
+async function foldersIn(
+  folder: string,
+  within: string,
+  onUnreadable: OnUnreadable,
+): Promise<string[]> {
+  const directory = path.join(folder, within)
+  const names = await readdir(directory).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') onUnreadable(within, unreadable(error))
+    return []
+  })
+  const folders: string[] = []
+  for (const name of names.toSorted((a, b) => (a < b ? -1 : 1))) {
+    if (name.startsWith('.')) continue
+    try {
+      if ((await stat(path.join(directory, name))).isDirectory()) folders.push(name)
+    } catch (error) {
+      onUnreadable(path.posix.join(within, name), unreadable(error))
+    }
+  }
+  return folders
+}
+
+function unreadable(cause: unknown): ServiceError {
+  return refuse(`it cannot be read: ${codeOf(cause) ?? 'unknown error'}`, cause)
+}
+
+/** No such file, or a file where a folder was expected. */
+export function isMissing(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : undefined
+}
