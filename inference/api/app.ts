@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
 import { bodyMissing, parseJsonBody, readBody } from '../../lib/http/request-body.ts'
+import type { Random } from '../../lib/random.ts'
 import type { Operation } from '../../openapi/contract.ts'
 import type { RequestGate } from '../batching/request-gate.ts'
 import { sendAnswer, untilTaken } from './answer-sender.ts'
@@ -28,6 +29,7 @@ export interface AppOptions {
   readonly metrics: InferenceMetrics
   readonly gate: RequestGate
   readonly clock: Clock
+  readonly random: Random
   readonly bodyBytesMax: number
   /** From the headers to the end of the answer; streams included. */
   readonly requestTimeoutMs: number
@@ -136,11 +138,11 @@ class FrontDoor {
 
   async #handle(operation: Operation, exchange: Exchange, json: unknown): Promise<void> {
     const { request, response, signal } = exchange
-    const { context, clock } = this.#options
+    const { context, clock, random } = this.#options
     await this.#validate({ request, response, json })
     const { operationId } = operation
     const handler = must(handlerByOperation.get(operationId), `handler of ${operationId}`)
-    const asked = { accept: request.get('accept'), json, signal, clock }
+    const asked = { accept: request.get('accept'), json, signal, clock, random }
     await this.#send(await handler(asked, context), exchange)
   }
 

@@ -3,9 +3,9 @@
 // A stream: a chunk with the role, chunks with content or tool calls, one with the finish reason, and
 // one with the usage if that was asked for.
 
-import { randomBytes } from 'node:crypto'
 import { must } from '../../lib/assert.ts'
 import { jsonReply } from '../../lib/http/reply.ts'
+import type { Random } from '../../lib/random.ts'
 import type { GenerateEvent } from '../pipelines/generate/generate-request.ts'
 import type {
   GenerateService,
@@ -19,26 +19,28 @@ import { parseKeepAlive } from './keep-alive.ts'
 import { validatedBody } from './operation.ts'
 import type { OperationRequest, Reply } from './operation.ts'
 
-const ID_BYTES = 12
+const ID_DIGITS = 24
 
 export async function answerChat(
   request: OperationRequest,
   service: GenerateService,
 ): Promise<Reply> {
   const body = validatedBody<ChatBody>(request)
-  const nowMs = request.clock.nowMs()
-  const generation = service.generate(body.model ?? '', parseChat(body, nowMs), {
+  const { clock, random } = request
+  const nowMs = clock.nowMs()
+  const generation = service.generate(body.model ?? '', parseChat(body, { nowMs, random }), {
     keepAliveMs: parseKeepAlive(body.keep_alive),
     signal: request.signal,
   })
   const envelope = {
-    id: `chatcmpl-${randomId()}`,
+    id: `chatcmpl-${randomId(random)}`,
     created: Math.floor(nowMs / 1000),
     model: generation.model,
   }
-  if (body.stream !== true) return jsonReply(200, await wholeAnswer(generation, envelope))
+  const answer = { generation, envelope, random }
+  if (body.stream !== true) return jsonReply(200, await wholeAnswer(answer))
   const withUsage = body.stream_options?.include_usage === true
-  return { kind: 'events', events: chunks(generation, envelope, withUsage) }
+  return { kind: 'events', events: chunks(answer, withUsage) }
 }
 
 interface Envelope {
@@ -47,14 +49,21 @@ interface Envelope {
   readonly model: string
 }
 
-async function wholeAnswer(generation: Generation, envelope: Envelope): Promise<object> {
+interface Answer {
+  readonly generation: Generation
+  readonly envelope: Envelope
+  /** For the ids of tool calls. */
+  readonly random: Random
+}
+
+async function wholeAnswer({ generation, envelope, random }: Answer): Promise<object> {
   const texts: string[] = []
   const tokens: object[] = []
   const calls: object[] = []
   let end: GenerationEnd | undefined
   for await (const event of generation.events) {
     if (event.kind === 'text') texts.push(event.text)
-    else if (event.kind === 'tool-call') calls.push(toolCallBody(event))
+    else if (event.kind === 'tool-call') calls.push(toolCallBody(event, random))
     else if (event.kind === 'token') tokens.push(tokenBody(event.token))
     else end = event
   }
@@ -72,8 +81,7 @@ async function wholeAnswer(generation: Generation, envelope: Envelope): Promise<
 }
 
 async function* chunks(
-  generation: Generation,
-  envelope: Envelope,
+  { generation, envelope, random }: Answer,
   withUsage: boolean,
 ): AsyncGenerator<string> {
   const chunk = (delta: object, finishReason: string | null, logprobs: object | null = null) =>
@@ -89,8 +97,9 @@ async function* chunks(
     if (!hasBegun) yield chunk({ role: 'assistant' }, null)
     hasBegun = true
     if (event.kind === 'text') yield chunk({ content: event.text }, null)
-    else if (event.kind === 'tool-call') yield* toolCallDeltas(event, chunk)
-    else if (event.kind === 'token') {
+    else if (event.kind === 'tool-call') {
+      yield* toolCallDeltas(event.index, toolCallBody(event, random), chunk)
+    } else if (event.kind === 'token') {
       yield chunk({ content: '' }, null, { content: [tokenBody(event.token)] })
     } else {
       yield chunk({}, event.finishReason)
@@ -102,18 +111,19 @@ async function* chunks(
 type ToolCallEvent = Extract<GenerateEvent, { readonly kind: 'tool-call' }>
 
 function* toolCallDeltas(
-  event: ToolCallEvent,
+  index: number,
+  { id, type, function: call }: ToolCallBody,
   chunk: (delta: object, finishReason: string | null) => string,
 ): Generator<string> {
-  const { index } = event
-  const { id, type, function: call } = toolCallBody(event)
   const first = { index, id, type, function: { name: call.name, arguments: '' } }
   yield chunk({ tool_calls: [first] }, null)
   yield chunk({ tool_calls: [{ index, function: { arguments: call.arguments } }] }, null)
 }
 
-function toolCallBody({ call }: ToolCallEvent) {
-  return { id: `call_${randomId()}`, type: 'function', function: call }
+type ToolCallBody = ReturnType<typeof toolCallBody>
+
+function toolCallBody({ call }: ToolCallEvent, random: Random) {
+  return { id: `call_${randomId(random)}`, type: 'function', function: call }
 }
 
 function tokenBody({ top, ...drawn }: DrawnToken): object {
@@ -143,6 +153,7 @@ function usageOf({ promptTokens, completionTokens }: TokenCounts): object {
   }
 }
 
-function randomId(): string {
-  return randomBytes(ID_BYTES).toString('hex')
+function randomId(random: Random): string {
+  const digits = Array.from({ length: ID_DIGITS }, () => Math.floor(random() * 16).toString(16))
+  return digits.join('')
 }

@@ -1,7 +1,7 @@
 // A chat request as clients send it, and what the generator is asked.
 
-import { randomInt } from 'node:crypto'
 import { ServiceError } from '../../lib/errors.ts'
+import type { Random } from '../../lib/random.ts'
 import type {
   ChatMessage,
   ChatTool,
@@ -60,7 +60,10 @@ const SHOWN_NAME_LENGTH_MAX = 200
 /** Of a tool's parameters. What is deeper could be neither sent to a worker nor written out there. */
 const TOOL_DEPTH_MAX = 100
 
-export function parseChat(body: Partial<ChatBody>, nowMs: number): GenerateRequest {
+export function parseChat(
+  body: Partial<ChatBody>,
+  { nowMs, random }: { readonly nowMs: number; readonly random: Random },
+): GenerateRequest {
   const tools = (body.tools ?? []).map(parseTool)
   return {
     messages: (body.messages ?? []).map(parseMessage),
@@ -70,7 +73,7 @@ export function parseChat(body: Partial<ChatBody>, nowMs: number): GenerateReque
     stop: parseStop(body.stop ?? []),
     sampling: parseSampling(body),
     topLogprobs: parseTopLogprobs(body),
-    seed: seedOf(body.seed ?? undefined),
+    seed: body.seed ?? Math.floor(random() * SEED_LIMIT),
     nowMs,
   }
 }
@@ -153,8 +156,4 @@ function parseTopLogprobs({ logprobs, top_logprobs: top }: Partial<ChatBody>): n
 
 function isGiven(value: number | null | undefined): value is number {
   return value !== null && value !== undefined
-}
-
-function seedOf(seed: number | undefined): number {
-  return seed ?? randomInt(SEED_LIMIT)
 }

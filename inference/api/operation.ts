@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../lib/clock.ts'
 import type { BytesReply } from '../../lib/http/reply.ts'
+import type { Random } from '../../lib/random.ts'
 import type { Contract } from '../../openapi/contract.ts'
 import type { InferenceService } from '../pipelines/inference-service.ts'
 
@@ -18,6 +19,7 @@ export interface OperationRequest {
   /** Aborts when the client goes away, or when the request has taken too long. */
   readonly signal: AbortSignal
   readonly clock: Clock
+  readonly random: Random
 }
 
 /** Server-sent events. What fails before the first is a normal error reply. */

@@ -39,15 +39,16 @@ export interface ApiServerOptions {
 }
 
 export async function startApiServer(options: ApiServerOptions): Promise<RunningServer> {
-  const { service, host, port, insecure, gate, metrics, clock, closeDeadlineMs } = options
+  const { service, host, port, insecure, gate, metrics, clock, random, closeDeadlineMs } = options
   checkHost(host, insecure)
-  const translator = new ErrorTranslator(options.log, options.random, options.onInvariantBroken)
+  const translator = new ErrorTranslator(options.log, random, options.onInvariantBroken)
   const app = buildApp({
     context: { service, contract: loadContract('inference.v1') },
     translator,
     metrics,
     gate,
     clock,
+    random,
     bodyBytesMax: options.bodyBytesMax,
     requestTimeoutMs: options.requestTimeoutMs,
   })

@@ -8,6 +8,7 @@ import type { Pooling } from '../../inference/models/model-spec.ts'
 import { seededRandom } from '../../lib/random.ts'
 
 const NOW_MS = 1_700_000_000_000
+const CHANCE = { nowMs: NOW_MS, random: () => 0.5 }
 
 describe('keep_alive', () => {
   const good: readonly [string | number, number][] = [
@@ -77,16 +78,16 @@ describe('pooling', () => {
 describe('a chat request', () => {
   const user = { role: 'user', content: 'hi' }
 
-  it('takes what is absent or null from the model', () => {
-    const request = parseChat({ messages: [user], temperature: null, max_tokens: null }, NOW_MS)
+  it('takes what is absent or null from the model, and its seed from chance', () => {
+    const request = parseChat({ messages: [user], temperature: null, max_tokens: null }, CHANCE)
 
     expect(request.sampling).to.deep.equal({})
     expect(request).to.deep.include({ stop: [], tools: [], nowMs: NOW_MS })
-    expect(request.seed).to.be.at.least(0)
+    expect(request.seed).to.equal(2 ** 31)
   })
 
   it('keeps a temperature of 0', () => {
-    expect(parseChat({ messages: [user], temperature: 0 }, NOW_MS).sampling).to.deep.equal({
+    expect(parseChat({ messages: [user], temperature: 0 }, CHANCE).sampling).to.deep.equal({
       temperature: 0,
     })
   })
@@ -101,7 +102,7 @@ describe('a chat request', () => {
           { role: 'tool', content: 'high', tool_call_id: 'c1' },
         ],
       },
-      NOW_MS,
+      CHANCE,
     )
 
     expect(messages).to.deep.equal([
@@ -114,8 +115,8 @@ describe('a chat request', () => {
   it('refuses a choice that cannot be made', () => {
     const messages = [user]
     const named = { function: { name: 'none' } }
-    expect(() => parseChat({ messages, tool_choice: named }, NOW_MS)).to.throw('"none"')
-    expect(() => parseChat({ messages, tool_choice: 'required' }, NOW_MS)).to.throw('needs tools')
+    expect(() => parseChat({ messages, tool_choice: named }, CHANCE)).to.throw('"none"')
+    expect(() => parseChat({ messages, tool_choice: 'required' }, CHANCE)).to.throw('needs tools')
   })
 })
 
