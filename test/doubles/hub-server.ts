@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { close, portOf } from '../harness/local-server.ts'
 
 /** What happens to the next request of a path instead of a good answer. */
 export type HubFault =
@@ -84,11 +85,7 @@ export class HubServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const server of [this.#hub, this.#cdn]) {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    }
+    for (const server of [this.#hub, this.#cdn]) await close(server)
   }
 
   #answerHub(request: IncomingMessage, response: ServerResponse): void {
@@ -251,7 +248,5 @@ function gitBlob(content: Buffer): string {
 async function listen(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port')
-  return `http://127.0.0.1:${address.port}`
+  return `http://127.0.0.1:${portOf(server)}`
 }

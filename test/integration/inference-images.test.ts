@@ -1,8 +1,6 @@
 // Images through a model of two towers. Its tower of images answers the mean of each channel of what
 // it is fed, so a plain colour's vector can be computed by hand from preprocessor_config.json.
 
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import path from 'node:path'
 import { expect } from 'chai'
@@ -12,6 +10,7 @@ import { isPublicAddress } from '../../inference/media/public-address.ts'
 import { silentLog } from '../../lib/log.ts'
 import { InferenceServer } from '../harness/inference-server.ts'
 import type { InferenceAnswer } from '../harness/inference-server.ts'
+import { close, listen, portOf } from '../harness/local-server.ts'
 import {
   TINY_IMAGE_CONFIG,
   writeModelDirectory,
@@ -57,10 +56,7 @@ describe('POST /api/embed with images', () => {
 
   after(async () => {
     await server[Symbol.asyncDispose]()
-    for (const each of [open, inner]) {
-      each.closeAllConnections()
-      each.close()
-    }
+    await Promise.all([close(open), close(inner)])
   })
 
   function post(model: string, input: readonly object[]): Promise<InferenceAnswer> {
@@ -287,19 +283,4 @@ function expectClose(
 
 function redirect(response: ServerResponse, location: string): void {
   response.writeHead(302, { location }).end()
-}
-
-async function listen(
-  address: string,
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<Server> {
-  const server = createServer(handle).listen(0, address)
-  await once(server, 'listening')
-  return server
-}
-
-function portOf(server: Server): number {
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port')
-  return address.port
 }

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { TLSSocket } from 'node:tls'
@@ -13,6 +12,7 @@ import type { MediaLimits } from '../../inference/media/media-limits.ts'
 import { MediaReader } from '../../inference/media/media-reader.ts'
 import type { ImageContent } from '../../inference/media/media-reader.ts'
 import { isPublicAddress } from '../../inference/media/public-address.ts'
+import { close, listen, portOf } from '../harness/local-server.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../harness/tls-certificate.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex')
@@ -471,25 +471,4 @@ async function failure(work: Promise<unknown>): Promise<{ code: string; message:
   )
   if (isServiceError(error)) return error
   throw error instanceof Error ? error : new Error(String(error))
-}
-
-async function listen(
-  address: string,
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<Server> {
-  const server = createServer(handle).listen(0, address)
-  await once(server, 'listening')
-  return server
-}
-
-function portOf(server: Server): number {
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port')
-  return address.port
-}
-
-async function close(server: Server): Promise<void> {
-  server.closeAllConnections()
-  server.close()
-  await once(server, 'close')
 }
