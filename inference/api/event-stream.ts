@@ -2,8 +2,8 @@
 // of the client.
 //
 // Invariants:
-//   E1  At most one event waits in memory: the next is asked for when the last has left.
-//   E2  `[DONE]` is sent exactly if everything before it was; after an error comes its body instead.
+//   ES1  At most one event waits in memory: the next is asked for when the last has left.
+//   ES2  `[DONE]` is sent exactly if everything before it was; after an error comes its body instead.
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'

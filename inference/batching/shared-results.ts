@@ -1,9 +1,9 @@
 // Answers from memory, from a run that is under way, or from a new run.
 //
 // Invariants:
-//   S1  At any moment at most one run is under way for a key.
-//   S2  A run is cancelled when, and only when, the last of those who wait for it has gone.
-//   S3  Only what a run answered is remembered: failures are not.
+//   SR1  At any moment at most one run is under way for a key.
+//   SR2  A run is cancelled when, and only when, the last of those who wait for it has gone.
+//   SR3  Only what a run answered is remembered: failures are not.
 
 import { hash } from 'node:crypto'
 import { unlessAborted } from '../../lib/unless-aborted.ts'

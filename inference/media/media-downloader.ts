@@ -2,11 +2,11 @@
 // this machine can reach, or to keep it busy.
 //
 // Invariants:
-//   D1  Every connection goes to an address that was checked for exactly this request, also after
-//       a redirect; the host's name is not resolved again. Over TLS the certificate must be the
-//       host's by its name, whatever the address.
-//   D2  No more than `downloadBytesMax` bytes of a body are held, whatever the headers say.
-//   D3  A download ends with its deadline or with the caller's signal, and leaves no connection.
+//   MD1  Every connection goes to an address that was checked for exactly this request, also after
+//        a redirect; the host's name is not resolved again. Over TLS the certificate must be the
+//        host's by its name, whatever the address.
+//   MD2  No more than `downloadBytesMax` bytes of a body are held, whatever the headers say.
+//   MD3  A download ends with its deadline or with the caller's signal, and leaves no connection.
 
 import { lookup as lookupAddresses } from 'node:dns/promises'
 import { once } from 'node:events'
@@ -140,7 +140,7 @@ function requestOptions({ url, addresses }: CheckedHost, signal: AbortSignal): R
   }
 }
 
-/** Answers what was checked instead of resolving; see D1. Not asked for a host that is an address. */
+/** Answers what was checked instead of resolving; see MD1. Not asked for a host that is an address. */
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_host, options, callback) => {

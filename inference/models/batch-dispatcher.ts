@@ -1,8 +1,8 @@
 // Gives workers the next batch of a model that they have.
 //
 // Invariants:
-//   F1  A worker runs one batch at a time; streams share it between their steps.
-//   F5  An input that a model fails on fails alone: the rest of its batch is run again, one by one.
+//   FL1  A worker runs one batch at a time; streams share it between their steps.
+//   FL5  An input that a model fails on fails alone: the rest of its batch is run again, one by one.
 
 import { assert, must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'

@@ -2,10 +2,10 @@
 // are loaded where they are wanted, and unloaded when they are not or others need the room.
 //
 // Invariants:
-//   F1  A worker runs one batch at a time; streams share it between their steps (batch-dispatcher.ts).
-//   F2  A model is loaded into a worker at most once, and unloaded only when nothing of it runs there.
-//   F3  What waits is answered, refused or cancelled: a model that cannot be loaded refuses it.
-//   F4  Loaded models stay within the limits; who has waited longest for room gets it.
+//   FL1  A worker runs one batch at a time; streams share it between their steps (batch-dispatcher.ts).
+//   FL2  A model is loaded into a worker at most once, and unloaded only when nothing of it runs there.
+//   FL3  What waits is answered, refused or cancelled: a model that cannot be loaded refuses it.
+//   FL4  Loaded models stay within the limits; who has waited longest for room gets it.
 
 import { availableParallelism } from 'node:os'
 import { must } from '../../lib/assert.ts'

@@ -1,8 +1,8 @@
 // What the server and its workers say to each other, over a process's channel or a thread's port.
 //
 // Invariants:
-//   W1  Every call gets exactly one answer or refusal, in any order; after that, nothing.
-//   W2  `cancel` makes a running call end at its next safe point; its answer still comes.
+//   WP1  Every call gets exactly one answer or refusal, in any order; after that, nothing.
+//   WP2  `cancel` makes a running call end at its next safe point; its answer still comes.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { ErrorCode } from '../../lib/errors.ts'

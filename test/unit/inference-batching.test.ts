@@ -210,7 +210,7 @@ function shared() {
 }
 
 describe('SharedResults', () => {
-  it('runs once for all who ask at the same time (S1)', async () => {
+  it('runs once for all who ask at the same time (SR1)', async () => {
     const { started, sources, get } = shared()
     const asked = [get(['a']), get(['a', 'a']), get(['a'])]
 
@@ -222,7 +222,7 @@ describe('SharedResults', () => {
     expect(sources).to.deep.equal(['run', 'shared', 'shared', 'shared'])
   })
 
-  it('remembers what a run answered, and not that it failed (S3)', async () => {
+  it('remembers what a run answered, and not that it failed (SR3)', async () => {
     const { started, get } = shared()
     const first = get(['a'])
     started[0]!.reject(new ServiceError('INFERENCE_FAILED', 'no'))
@@ -235,7 +235,7 @@ describe('SharedResults', () => {
     expect((await get(['a']))[0]).to.deep.equal({ value: 'A', source: 'cache' })
   })
 
-  it('goes on for the others when one goes, and ends with the last (S2)', async () => {
+  it('goes on for the others when one goes, and ends with the last (SR2)', async () => {
     const { started, get } = shared()
     const [one, two] = [new AbortController(), new AbortController()]
     const first = get(['a', 'b'], one.signal).catch(() => 'gone')
@@ -250,7 +250,7 @@ describe('SharedResults', () => {
     expect(started.map(({ cancelled }) => cancelled)).to.deep.equal([true, true])
   })
 
-  it('leaves the other runs of a request when one of them fails (S2)', async () => {
+  it('leaves the other runs of a request when one of them fails (SR2)', async () => {
     const { started, get } = shared()
     const asked = get(['a', 'b']).catch(({ message }: Error) => message)
 

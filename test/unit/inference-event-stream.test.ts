@@ -46,14 +46,14 @@ describe('sendEvents', () => {
     return { received, response, sent }
   }
 
-  it('ends with [DONE] when everything was sent (E2)', async () => {
+  it('ends with [DONE] when everything was sent (ES2)', async () => {
     const { received, sent } = await exchange(listed('a', 'b'))
 
     expect(await text(await received)).to.equal('data: a\n\ndata: b\n\ndata: [DONE]\n\n')
     await sent
   })
 
-  it('ends with the body of an error that comes after the first event (E2)', async () => {
+  it('ends with the body of an error that comes after the first event (ES2)', async () => {
     const { received, sent } = await exchange(failing('broken', 'a'))
 
     expect(await text(await received)).to.equal('data: a\n\ndata: {"error":"Error: broken"}\n\n')
@@ -69,7 +69,7 @@ describe('sendEvents', () => {
     expect(response.headersSent).to.equal(false)
   })
 
-  it('asks for the next event when the last has left (E1)', async () => {
+  it('asks for the next event when the last has left (ES1)', async () => {
     let produced = 0
     async function* large(): AsyncGenerator<string> {
       for (; produced < 64; produced += 1) yield 'x'.repeat(1024 * 1024)

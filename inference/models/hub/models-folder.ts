@@ -1,11 +1,11 @@
 // What `quarry models` does in the models directory.
 //
 // Invariants:
-//   M1  A model directory appears, changes and disappears by renaming alone: at no time does it hold
-//       half of what was pulled.
-//   M2  What is being pulled stands in `.pulls/<owner>/<name>/`, in the same file system, and is kept
-//       until it is whole; `.pulls` is no kind, so nothing looks for models there. Likewise what is
-//       being deleted stands in `.removed`.
+//   MF1  A model directory appears, changes and disappears by renaming alone: at no time does it hold
+//        half of what was pulled.
+//   MF2  What is being pulled stands in `.pulls/<owner>/<name>/`, in the same file system, and is kept
+//        until it is whole; `.pulls` is no kind, so nothing looks for models there. Likewise what is
+//        being deleted stands in `.removed`.
 
 import { lstat, mkdir, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'

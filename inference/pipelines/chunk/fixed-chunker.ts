@@ -6,10 +6,10 @@
 //                           [four five six]          may begin with what the last one ended with
 //
 // Invariants:
-//   C1  A chunk is a slice of the text that begins and ends with an atom.
-//   C2  Starts and ends strictly increase: a chunk has an atom that no earlier one has.
-//   C3  A chunk has at most `targetTokens` tokens, unless it is one character.
-//   C4  Two neighbours share at most `overlapTokens` tokens.
+//   FC1  A chunk is a slice of the text that begins and ends with an atom.
+//   FC2  Starts and ends strictly increase: a chunk has an atom that no earlier one has.
+//   FC3  A chunk has at most `targetTokens` tokens, unless it is one character.
+//   FC4  Two neighbours share at most `overlapTokens` tokens.
 
 import { countTokens } from '../../text/token-counter.ts'
 import type { ChunkSettings } from './chunk-settings.ts'

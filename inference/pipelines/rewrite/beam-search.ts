@@ -6,10 +6,10 @@
 // takes the likeliest token at every step and ends at the first end token.
 //
 // Invariants:
-//   B1  At most `beamCount` beams run, the best first; of equal scores the earlier beam, then the
-//       lower token id.
-//   B2  At most `beamCount` finished texts are kept, the best.
-//   B3  It ends when no running beam can beat the worst kept text, or at `tokensMax`.
+//   BS1  At most `beamCount` beams run, the best first; of equal scores the earlier beam, then the
+//        lower token id.
+//   BS2  At most `beamCount` finished texts are kept, the best.
+//   BS3  It ends when no running beam can beat the worst kept text, or at `tokensMax`.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { largestIndexes } from '../largest-indexes.ts'
