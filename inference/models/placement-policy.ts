@@ -69,11 +69,11 @@ export function decidePlacement(question: PlacementQuestion): Placement {
   if (victims !== undefined) return { kind: 'evict', models: victims }
   // Models that are asked for all the time would otherwise keep everybody else out.
   const served = evictable.filter(({ isUnserved }) => !isUnserved)
-  const [longestServed] = served.toSorted((a, b) => a.lastUsedMs - b.lastUsedMs)
-  if (question.waitedMs < PATIENCE_MS || longestServed === undefined) return { kind: 'wait' }
-  return longestServed.isBusy
-    ? { kind: 'quiesce', model: longestServed.id }
-    : { kind: 'evict', models: [longestServed.id] }
+  const [leastRecent] = byLastUse(served)
+  if (question.waitedMs < PATIENCE_MS || leastRecent === undefined) return { kind: 'wait' }
+  return leastRecent.isBusy
+    ? { kind: 'quiesce', model: leastRecent.id }
+    : { kind: 'evict', models: [leastRecent.id] }
 }
 
 /** Whether a second worker may load a model that one worker cannot keep up with; which one. */
@@ -103,6 +103,10 @@ function hasRoom(placed: readonly PlacedModel[], needed: number, limits: MemoryL
   return placed.length < limits.loadedModelsMax && fits
 }
 
+function byLastUse(models: readonly PlacedModel[]): PlacedModel[] {
+  return models.toSorted((a, b) => a.lastUsedMs - b.lastUsedMs)
+}
+
 /** The fewest of the idle, least recently used first, that make room; undefined: all are too few. */
 function leastRecentlyUsed(
   idle: readonly PlacedModel[],
@@ -110,10 +114,9 @@ function leastRecentlyUsed(
   needed: number,
   limits: MemoryLimits,
 ): number[] | undefined {
-  const order = idle.toSorted((a, b) => a.lastUsedMs - b.lastUsedMs)
   let rest = placed
   const victims: number[] = []
-  for (const victim of order) {
+  for (const victim of byLastUse(idle)) {
     victims.push(victim.id)
     rest = rest.filter(({ id }) => id !== victim.id)
     if (hasRoom(rest, needed, limits)) return victims

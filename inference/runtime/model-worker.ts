@@ -50,7 +50,7 @@ export interface WorkerListener {
   /** The worker takes calls; it has no models. */
   onUp(): void
   /** It takes none, and its models are gone. */
-  onDown(reason: string): void
+  onDown(): void
 }
 
 type State = 'starting' | 'up' | 'hanging' | 'ending' | 'down' | 'closed'
@@ -224,7 +224,7 @@ export class ModelWorker {
     assert(this.#state !== 'down', 'a worker ends once')
     this.#state = 'down'
     this.#options.log.error('inference worker ended', { reason, failures: this.#failures })
-    this.#listener.onDown(reason)
+    this.#listener.onDown()
     void this.#restart()
   }
 

@@ -1,9 +1,5 @@
 import { expect } from 'chai'
-import {
-  availableVariants,
-  graphVariantOf,
-  selectFiles,
-} from '../../inference/models/hub/file-selection.ts'
+import { graphVariantOf, selectFiles } from '../../inference/models/hub/file-selection.ts'
 import { parseListing } from '../../inference/models/hub/hub-listing.ts'
 import type { HubFile } from '../../inference/models/hub/hub-listing.ts'
 import { detectKind, parseModelKind } from '../../inference/models/hub/kind-detection.ts'
@@ -193,10 +189,20 @@ describe('files of a pull', () => {
     expect(pick(['onnx/model.onnx', 'model.onnx'])).to.deep.equal(['model.onnx'])
   })
 
+  const halves = [
+    'onnx/encoder_model.onnx',
+    'onnx/decoder_model_merged.onnx',
+    'onnx/encoder_model_quantized.onnx',
+    'onnx/decoder_model_merged_fp16.onnx',
+  ]
   const refused: Readonly<Record<string, [() => unknown, RegExp]>> = {
     'the variant is not there': [
       () => pick(['onnx/model.onnx', 'onnx/model_int8.onnx'], { variant: 'i4' }),
       /it has no variant i4, but f32, i8$/,
+    ],
+    'half of its graphs are not there': [
+      () => pick(halves, { kind: 'rewriter', variant: 'i8' }),
+      /it has no variant i8, but f32$/,
     ],
     'nothing is called so': [
       () => pick(['onnx/model.onnx'], { variant: 'O3' }),
@@ -217,17 +223,6 @@ describe('files of a pull', () => {
       expect(select).to.throw(message)
     })
   }
-
-  it('tell which variants are whole', () => {
-    const paths = [
-      'onnx/encoder_model.onnx',
-      'onnx/decoder_model_merged.onnx',
-      'onnx/encoder_model_quantized.onnx',
-      'onnx/decoder_model_merged_fp16.onnx',
-    ]
-
-    expect(availableVariants(paths.map(file), 'rewriter')).to.deep.equal(['f32'])
-  })
 
   it('tell the variant of a file by its name', () => {
     const variants = {

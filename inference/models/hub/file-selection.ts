@@ -90,12 +90,6 @@ export function selectFiles(files: readonly HubFile[], selection: Selection): Se
   return { variant, graphs, files: all.toSorted((one, other) => one.bytes - other.bytes) }
 }
 
-/** The variants of which a whole set of graphs is there. */
-export function availableVariants(files: readonly HubFile[], kind: ModelKind): string[] {
-  const whole = [...VARIANT_BY_SUFFIX].filter(([suffix]) => findSet(files, kind, suffix))
-  return [...new Set(whole.map(([, variant]) => variant))]
-}
-
 /** The variant of a file by its name; undefined if it is no graph of a known name. */
 export function graphVariantOf(path: string): string | undefined {
   const name = path.slice(path.lastIndexOf('/') + 1)
@@ -125,6 +119,12 @@ function selectGraphs(
     throw refuse(`its graphs are not those of a ${kind}; give the right --kind`)
   }
   throw refuse('it has no ONNX graphs; look for an export of it, such as onnx-community/NAME')
+}
+
+/** The variants of which a whole set of graphs is there. */
+function availableVariants(files: readonly HubFile[], kind: ModelKind): string[] {
+  const whole = [...VARIANT_BY_SUFFIX].filter(([suffix]) => findSet(files, kind, suffix))
+  return [...new Set(whole.map(([, variant]) => variant))]
 }
 
 function findSet(
