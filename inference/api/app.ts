@@ -96,7 +96,7 @@ class FrontDoor {
       controller.abort(new ServiceError('CANCELLED', 'the client went away'))
     })
     void clock.sleep(requestTimeoutMs, over.signal).then(
-      () => controller.abort(new ServiceError('DEADLINE_EXCEEDED', 'request timeout exceeded')),
+      () => controller.abort(tookTooLong(requestTimeoutMs)),
       () => undefined, // answered in time
     )
     return { signal: controller.signal, end: () => over.abort() }
@@ -177,6 +177,11 @@ function parseJson(body: Buffer): unknown {
     throw new ServiceError('INVALID_ARGUMENT', message)
   }
   return parseJsonBody(body)
+}
+
+function tookTooLong(timeoutMs: number): ServiceError {
+  const message = `the request took longer than ${timeoutMs} ms; send less in one, or try again later`
+  return new ServiceError('DEADLINE_EXCEEDED', message)
 }
 
 /** As many requests may have the largest body at once. */

@@ -8,7 +8,7 @@ import path from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { ModelFiles, refuse } from './model-files.ts'
-import { modelNamesIn } from './model-folders.ts'
+import { isFolder, modelNamesIn } from './model-folders.ts'
 import { FOLDER_BY_KIND, MODEL_KINDS } from './model-spec.ts'
 import type { ModelKind, ModelSpec, SpecOf } from './model-spec.ts'
 import { parseModel } from './parse-model.ts'
@@ -81,6 +81,10 @@ export async function scanModels(
 ): Promise<ModelCatalog> {
   const specs = new Map<ModelKind, readonly ModelSpec[]>()
   const skipped: SkippedModel[] = []
+  // One that is there and cannot be read is named with the reason, kind by kind.
+  if (!(await isFolder(root).catch(() => true))) {
+    log.info('models directory not found', { modelsDir: path.resolve(root) })
+  }
   for (const kind of MODEL_KINDS) {
     const folder = FOLDER_BY_KIND[kind]
     const skip = (name: string, error: unknown): void => {

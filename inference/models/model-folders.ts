@@ -73,6 +73,15 @@ function unreadable(cause: unknown): ServiceError {
   return refuse(`it cannot be read: ${codeOf(cause) ?? 'unknown error'}`, cause)
 }
 
+export async function isFolder(folder: string): Promise<boolean> {
+  try {
+    return (await stat(folder)).isDirectory()
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+}
+
 /** No such file, or a file where a folder was expected. */
 export function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'

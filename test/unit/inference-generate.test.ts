@@ -336,7 +336,9 @@ describe('generate runner', () => {
     })
     await withRunner({}, async (runner) => {
       const tools = [{ name: 'now', description: undefined, parameters: undefined }]
-      expect(await refusal(runner, { tools })).to.include('does not support tool calling')
+      expect(await refusal(runner, { tools })).to.include(
+        'does not support tool calling; leave them out',
+      )
       expect(await refusal(runner, { tools, toolChoice: { kind: 'none' } })).to.equal('generated')
     })
   })

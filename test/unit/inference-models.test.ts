@@ -63,9 +63,14 @@ describe('the catalog of models', () => {
     expect(catalog.skipped).to.deep.equal([])
   })
 
-  it('is empty without a directory, or with an empty one', async () => {
-    expect((await scanModels(at('none'), silentLog)).ofKind('embedder')).to.deep.equal([])
-    expect((await scan()).ofKind('embedder')).to.deep.equal([])
+  it('is empty without a directory, and says so, or with an empty one', async () => {
+    const said: unknown[] = []
+    const log = { ...silentLog, info: (...line: unknown[]) => void said.push(line) }
+
+    expect((await scanModels(at('none'), log)).ofKind('embedder')).to.deep.equal([])
+    expect(said).to.deep.equal([['models directory not found', { modelsDir: at('none') }]])
+    expect((await scanModels(root, log)).ofKind('embedder')).to.deep.equal([])
+    expect(said).to.have.length(1)
   })
 
   it('serves other kinds when the folder of one cannot be read (K2)', async () => {

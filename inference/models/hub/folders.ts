@@ -1,15 +1,6 @@
-import { copyFile, link, mkdir, open, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises'
+import { copyFile, link, mkdir, open, readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import path from 'node:path'
 import { isMissing } from '../model-folders.ts'
-
-export async function isFolder(folder: string): Promise<boolean> {
-  try {
-    return (await stat(folder)).isDirectory()
-  } catch (error) {
-    if (isMissing(error)) return false
-    throw error
-  }
-}
 
 /** Paths of all files below a folder, relative to it, with `/`. */
 export async function filesBelow(folder: string): Promise<string[]> {

@@ -52,7 +52,7 @@ export function parseModelKind(text: string): ModelKind {
   const kind = MODEL_KINDS.find((known) => text === known || text === FOLDER_BY_KIND[known])
   if (kind !== undefined) return kind
   const kinds = Object.values(FOLDER_BY_KIND).join(', ')
-  throw new ServiceError('INVALID_ARGUMENT', `Kinds are ${kinds}.`)
+  throw new ServiceError('INVALID_ARGUMENT', `Give one of ${kinds}.`)
 }
 
 /** Undefined when nothing tells. */

@@ -10,18 +10,11 @@
 import { lstat, mkdir, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { ServiceError } from '../../../lib/errors.ts'
-import { holdsModel, modelNamesIn } from '../model-folders.ts'
+import { holdsModel, isFolder, modelNamesIn } from '../model-folders.ts'
 import { FOLDER_BY_KIND, MODEL_KINDS } from '../model-spec.ts'
 import type { ModelKind } from '../model-spec.ts'
 import { graphVariantOf } from './file-selection.ts'
-import {
-  filesBelow,
-  isFolder,
-  linkOrCopy,
-  readIfThere,
-  removeIfEmpty,
-  syncToDisk,
-} from './folders.ts'
+import { filesBelow, linkOrCopy, readIfThere, removeIfEmpty, syncToDisk } from './folders.ts'
 import { buildManifest, MANIFEST_FILE, NO_CONTENT, parseManifestContent } from './model-manifest.ts'
 import type { ManifestContent, ManifestFacts } from './model-manifest.ts'
 import type { ModelName } from './model-name.ts'

@@ -95,8 +95,8 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
     throw new ServiceError(
       'INVALID_ARGUMENT',
       promptTokens === 0
-        ? 'messages: the prompt has no token'
-        : `messages: the prompt has ${promptTokens} tokens, the model's context is ${this.#spec.maxTokens}`,
+        ? 'messages: nothing is left of them for the model to read; send one with content'
+        : `messages: they are ${promptTokens} tokens, and with an answer the model takes ${this.#spec.maxTokens}; send fewer or shorter ones`,
     )
   }
 

@@ -36,7 +36,7 @@ export class PromptBuilder {
     const tools = chosenTools(request)
     const syntax = tools.length === 0 ? undefined : this.#syntax
     if (tools.length > 0 && syntax === undefined) {
-      throw new ServiceError('INVALID_ARGUMENT', 'tools: the model does not support tool calling')
+      throw new ServiceError('INVALID_ARGUMENT', NO_TOOLS)
     }
     return {
       text: this.#render(request, tools),
@@ -58,6 +58,9 @@ export class PromptBuilder {
     return this.#template.render(variables, nowMs)
   }
 }
+
+const NO_TOOLS =
+  'tools: the model does not support tool calling; leave them out, or use a model that does'
 
 function chosenTools({ tools, toolChoice }: GenerateRequest): readonly ChatTool[] {
   if (toolChoice.kind === 'none') return []
