@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { GraphSession, GraphTensor } from '../../inference/runtime/graph-session.ts'
 import { must } from '../../lib/assert.ts'
-import { errorOf } from './kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 type Feeds = Readonly<Record<string, GraphTensor>>
 

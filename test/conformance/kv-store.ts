@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { describeKvModel } from './kv-store-model.ts'
 import { isServiceError } from '../../lib/errors.ts'
 import { seededRandom } from '../../lib/random.ts'
+import { errorOf } from '../harness/error-of.ts'
 import type { KvEntry, KvOp, KvRange, KvSnapshot, KvStore } from '../../node/storage/kv-store.ts'
 
 const PAGE_BYTES_MAX = 2 * 256 * 1024
@@ -30,16 +31,6 @@ export async function textsOf(store: Readable, range: KvRange = {}): Promise<str
 
 export async function keysOf(store: Readable, range: KvRange = {}): Promise<string[]> {
   return (await entriesOf(store, range)).map(([key]) => key.toString())
-}
-
-/** The error a call ends with, thrown or rejected. Fails when there is none. */
-export async function errorOf(call: () => unknown): Promise<unknown> {
-  try {
-    await call()
-  } catch (error) {
-    return error
-  }
-  return expect.fail('expected an error')
 }
 
 /** Every KvStore must pass. `open` gives a new, empty store. */

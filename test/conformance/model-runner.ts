@@ -6,8 +6,7 @@ import type { ItemOutcome, ModelRunner } from '../../inference/pipelines/model-r
 import { must } from '../../lib/assert.ts'
 import { runSignal } from '../harness/runner-parts.ts'
 import type { SessionWatch } from '../harness/session-watch.ts'
-import { errorOf } from './kv-store.ts'
-import { describeSessionsOf, withWatchedRunner } from './runner-sessions.ts'
+import { describeAbortsOf, describeSessionsOf, withWatchedRunner } from './runner-sessions.ts'
 import type { OpenedRunner } from './runner-sessions.ts'
 
 export interface ModelRunnerCase<Spec extends ModelSpec, Item, Result> extends OpenedRunner<
@@ -83,43 +82,8 @@ export function describeModelRunner<Spec extends ModelSpec, Item, Result>(
       })
     })
 
-    describeAborts(kase, withRunner)
+    describeAbortsOf(kase, (runner, signal) => runner.run(kase.served, signal))
     describeSessionsOf(kase)
-  })
-}
-
-function describeAborts<Spec extends ModelSpec, Item, Result>(
-  { served }: ModelRunnerCase<Spec, Item, Result>,
-  withRunner: (
-    use: (runner: ModelRunner<Item, Result>, watch: SessionWatch) => Promise<void>,
-  ) => Promise<void>,
-): void {
-  it('runs no graph once it is aborted', async () => {
-    await withRunner(async (runner, watch) => {
-      const aborted = AbortSignal.abort(new Error('gone'))
-
-      expect(await errorOf(() => runner.run(served, aborted))).to.have.property('message', 'gone')
-      expect(watch.runs).to.equal(0)
-    })
-  })
-
-  it('rejects between two runs of a graph when it is aborted in the first, and serves on', async () => {
-    await withRunner(async (runner, watch) => {
-      const outcomes = await runner.run(served, runSignal())
-      const runs = watch.runs
-      expect(runs, 'runs of a graph').to.be.at.least(2)
-
-      for (let at = 1; at < runs; at += 1) {
-        const controller = new AbortController()
-        watch.runs = 0
-        watch.onRun = (run) => run === at && controller.abort(new Error('gone'))
-        const error = await errorOf(() => runner.run(served, controller.signal))
-        expect(error).to.have.property('message', 'gone')
-        expect(watch.runs, `runs when aborted in run ${at} of ${runs}`).to.equal(at)
-      }
-      watch.onRun = () => undefined
-      expect(await runner.run(served, runSignal())).to.deep.equal(outcomes)
-    })
   })
 }
 

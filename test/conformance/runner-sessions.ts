@@ -1,13 +1,13 @@
-// What batch runners and stream runners promise alike: about the sessions they open.
+// What batch runners and stream runners promise alike: about the sessions they open, and aborts.
 
 import { expect } from 'chai'
 import type { ModelSpec } from '../../inference/models/model-spec.ts'
 import type { RunnerParts } from '../../inference/pipelines/model-runner.ts'
 import type { GraphSession } from '../../inference/runtime/graph-session.ts'
-import { withRunnerParts } from '../harness/runner-parts.ts'
+import { errorOf } from '../harness/error-of.ts'
+import { runSignal, withRunnerParts } from '../harness/runner-parts.ts'
 import type { PartsOptions } from '../harness/runner-parts.ts'
 import { SessionWatch } from '../harness/session-watch.ts'
-import { errorOf } from './kv-store.ts'
 
 export interface Disposable {
   dispose(): Promise<void>
@@ -69,6 +69,40 @@ export function describeSessionsOf<Spec extends ModelSpec, Runner extends Dispos
     await withWatchedRunner(opened, async () => undefined, failAtRuns).catch((error: unknown) =>
       expect(error).to.have.property('message', 'cannot be run'),
     )
+  })
+}
+
+/** `work` does the same each time, with at least two runs of a graph. */
+export function describeAbortsOf<Spec extends ModelSpec, Runner extends Disposable>(
+  opened: OpenedRunner<Spec, Runner>,
+  work: (runner: Runner, signal: AbortSignal) => Promise<unknown>,
+): void {
+  it('runs no graph once it is aborted', async () => {
+    await withWatchedRunner(opened, async (runner, watch) => {
+      const aborted = AbortSignal.abort(new Error('gone'))
+
+      expect(await errorOf(() => work(runner, aborted))).to.have.property('message', 'gone')
+      expect(watch.runs).to.equal(0)
+    })
+  })
+
+  it('rejects before the next run of a graph when it is aborted in one, and serves on', async () => {
+    await withWatchedRunner(opened, async (runner, watch) => {
+      const answer = await work(runner, runSignal())
+      const { runs } = watch
+      expect(runs, 'runs of a graph').to.be.at.least(2)
+
+      for (let at = 1; at < runs; at += 1) {
+        const controller = new AbortController()
+        watch.runs = 0
+        watch.onRun = (run) => run === at && controller.abort(new Error('gone'))
+        const error = await errorOf(() => work(runner, controller.signal))
+        expect(error).to.have.property('message', 'gone')
+        expect(watch.runs, `runs when aborted in run ${at} of ${runs}`).to.equal(at)
+      }
+      watch.onRun = () => undefined
+      expect(await work(runner, runSignal())).to.deep.equal(answer)
+    })
   })
 }
 

@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import type { ModelSpec } from '../../inference/models/model-spec.ts'
 import type { StreamRunner } from '../../inference/pipelines/model-runner.ts'
+import { errorOf } from '../harness/error-of.ts'
 import { runSignal } from '../harness/runner-parts.ts'
 import type { SessionWatch } from '../harness/session-watch.ts'
-import { errorOf } from './kv-store.ts'
-import { describeSessionsOf, withWatchedRunner } from './runner-sessions.ts'
+import { describeAbortsOf, describeSessionsOf, withWatchedRunner } from './runner-sessions.ts'
 import type { OpenedRunner } from './runner-sessions.ts'
 
 export interface StreamRunnerCase<Spec extends ModelSpec, Request, Event, End> extends OpenedRunner<
@@ -99,68 +99,33 @@ export function describeStreamRunner<Spec extends ModelSpec, Request, Event, End
       })
     })
 
-    describeAborts(kase, withRunner)
-    describeSessionsOf(kase)
-  })
-}
-
-function describeAborts<Spec extends ModelSpec, Request, Event, End>(
-  { long }: StreamRunnerCase<Spec, Request, Event, End>,
-  withRunner: (
-    use: (runner: StreamRunner<Request, Event, End>, watch: SessionWatch) => Promise<void>,
-  ) => Promise<void>,
-): void {
-  it('runs no graph once it is aborted', async () => {
-    await withRunner(async (runner, watch) => {
-      const aborted = AbortSignal.abort(new Error('gone'))
-      const start = () => runner.start(long, () => undefined, aborted)
-
-      expect(await errorOf(start)).to.have.property('message', 'gone')
-      expect(watch.runs).to.equal(0)
-    })
-  })
-
-  it('rejects before the next run when it is aborted in one, and serves on', async () => {
-    await withRunner(async (runner, watch) => {
-      const told = await tellAll(runner, long)
-      const runs = watch.runs
-      expect(runs, 'runs of a graph').to.be.at.least(2)
-
-      for (let at = 1; at < runs; at += 1) {
+    it('rejects before the next run when it is aborted at an event', async () => {
+      await withRunner(async (runner, watch) => {
         const controller = new AbortController()
-        watch.runs = 0
-        watch.onRun = (run) => run === at && controller.abort(new Error('gone'))
-        const start = () => runner.start(long, () => undefined, controller.signal)
-        expect(await errorOf(start)).to.have.property('message', 'gone')
-        expect(watch.runs, `runs when aborted in run ${at} of ${runs}`).to.equal(at)
-      }
-      watch.onRun = () => undefined
-      expect(await tellAll(runner, long)).to.deep.equal(told)
+        let runsAtAbort = 0
+        const emit = (): void => {
+          if (!controller.signal.aborted) runsAtAbort = watch.runs
+          controller.abort(new Error('gone'))
+        }
+
+        const error = await errorOf(() => runner.start(kase.long, emit, controller.signal))
+
+        expect(error).to.have.property('message', 'gone')
+        expect(watch.runs).to.equal(runsAtAbort)
+      })
     })
-  })
 
-  it('rejects before the next run when it is aborted at an event', async () => {
-    await withRunner(async (runner, watch) => {
-      const controller = new AbortController()
-      let runsAtAbort = 0
-      const emit = (): void => {
-        if (!controller.signal.aborted) runsAtAbort = watch.runs
-        controller.abort(new Error('gone'))
-      }
-
-      const error = await errorOf(() => runner.start(long, emit, controller.signal))
-
-      expect(error).to.have.property('message', 'gone')
-      expect(watch.runs).to.equal(runsAtAbort)
-    })
+    describeAbortsOf(kase, (runner, signal) => tellAll(runner, kase.long, signal))
+    describeSessionsOf(kase)
   })
 }
 
 async function tellAll<Request, Event, End>(
   runner: StreamRunner<Request, Event, End>,
   request: Request,
+  signal: AbortSignal = runSignal(),
 ): Promise<Told<Event, End>> {
   const events: Event[] = []
-  const end = await runner.start(request, (event) => events.push(event), runSignal())
+  const end = await runner.start(request, (event) => events.push(event), signal)
   return { events, end }
 }

@@ -10,7 +10,8 @@ import { systemClock } from '../../lib/clock.ts'
 import { isServiceError } from '../../lib/errors.ts'
 import { DiskGuard } from '../../node/storage/disk-guard.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
-import { bytes, errorOf, keysOf, put } from '../conformance/kv-store.ts'
+import { bytes, keysOf, put } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 const MIB = 1024 * 1024
 const SYNC = { sync: true }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
-import { errorOf } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()

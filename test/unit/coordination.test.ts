@@ -11,7 +11,8 @@ import { FaultyDisk } from '../../node/storage/faulty-kv-store.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
 import { MemoryKvStore } from '../../node/storage/memory-kv-store.ts'
 import { describeCoordination } from '../conformance/coordination.ts'
-import { entriesOf, errorOf } from '../conformance/kv-store.ts'
+import { entriesOf } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 const putting = (key: string, value: string): Change => ({
   type: 'put',

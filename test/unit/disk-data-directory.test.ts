@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
 import { openDataDirectory } from '../../node/storage/data-directory.ts'
 import type { DataDirectory } from '../../node/storage/data-directory.ts'
-import { errorOf } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 const MODULE = path.resolve(import.meta.dirname, '../../node/storage/data-directory.ts')
 const CLOCK = path.resolve(import.meta.dirname, '../../lib/clock.ts')

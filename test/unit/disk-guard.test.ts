@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../lib/clock.ts'
 import { DiskGuard } from '../../node/storage/disk-guard.ts'
-import { errorOf } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 const MIB = 1024 * 1024
 

@@ -5,10 +5,10 @@ import {
   describeDurableKvStore,
   describeKvStore,
   entriesOf,
-  errorOf,
   put,
   textsOf,
 } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 const SYNC = { sync: true }
 const NO_SYNC = { sync: false }

@@ -8,7 +8,7 @@ import {
   type AppliedGroup,
   type GroupTarget,
 } from '../../node/shard/group-commit.ts'
-import { errorOf } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 /** Echoes its commands; "!" refuses, "." ends a group. Keeps what it was asked to do. */
 class EchoTarget implements GroupTarget<string, string> {

@@ -12,7 +12,7 @@ import {
   timestampOf,
 } from '../../node/clock/hybrid-clock.ts'
 import type { Timestamp, TimestampBound } from '../../node/clock/hybrid-clock.ts'
-import { errorOf } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 const START_MS = 1_700_000_000_000
 

@@ -9,10 +9,10 @@ import {
   bytes,
   describeDurableKvStore,
   describeKvStore,
-  errorOf,
   put,
   textsOf,
 } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 const open = (directory: string): Promise<LevelKvStore> =>
   LevelKvStore.open(directory, { clock: systemClock })

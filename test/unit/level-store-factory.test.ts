@@ -5,7 +5,8 @@ import { expect } from 'chai'
 import { InvariantError } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { LevelStoreFactory } from '../../node/storage/level-store-factory.ts'
-import { errorOf, put, textsOf } from '../conformance/kv-store.ts'
+import { put, textsOf } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 const SYNC = { sync: true }
 

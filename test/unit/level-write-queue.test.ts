@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { WriteQueue, bytesOf } from '../../node/storage/write-queue.ts'
 import type { Batch } from '../../node/storage/write-queue.ts'
-import { del, errorOf, put } from '../conformance/kv-store.ts'
+import { del, put } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 
 const KIB = 1024
 

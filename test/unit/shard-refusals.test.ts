@@ -7,7 +7,7 @@ import { parseShardId } from '../../node/shard/shard-id.ts'
 import { NO_SETTINGS } from '../../node/shard/table-settings.ts'
 import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 import { MemoryKvStore } from '../../node/storage/memory-kv-store.ts'
-import { errorOf } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 import { memoryBound, putOp } from '../harness/shard-world.ts'
 
 const key = Buffer.from('k')

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
 import { jsonOf } from '../../node/shard/format/document-record.ts'
 import type { TransactionId } from '../../node/shard/transaction-id.ts'
-import { errorOf } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 import { putOp, ShardWorld } from '../harness/shard-world.ts'
 import { settle } from '../harness/swarm-harness.ts'
 

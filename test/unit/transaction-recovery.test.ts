@@ -6,7 +6,7 @@ import { jsonOf } from '../../node/shard/format/document-record.ts'
 import { keyspaceRange } from '../../node/shard/format/keyspace.ts'
 import { TRANSACTION_SILENCE_MAX_MS } from '../../node/shard/push-answers.ts'
 import type { TransactionId } from '../../node/shard/transaction-id.ts'
-import { errorOf } from '../conformance/kv-store.ts'
+import { errorOf } from '../harness/error-of.ts'
 import { putOp, ShardWorld } from '../harness/shard-world.ts'
 import {
   documentOf,
