@@ -38,6 +38,12 @@ export interface ChannelListener {
   onExit(reason: string): void
 }
 
+/**
+ * Contract, checked for every kind of worker by test/conformance/worker-channel.ts:
+ * - Messages arrive in the order in which they were sent, as structured clones of what was sent.
+ * - That the worker has ended is told once, after its last message, whoever ended it.
+ * - What is sent to a worker that has ended is lost.
+ */
 export interface WorkerChannel {
   send(message: ToWorker): void
   /** Ends the worker in the middle of what it does; false if this kind of worker cannot be. */
