@@ -13,7 +13,7 @@ export interface InferenceConfig {
   readonly logLevel: LogLevel
   /** 0: as many as there are cores, up to 8. */
   readonly workers: number
-  /** Cores that one run may use; 0: all of them for large models and those that answer step by step. */
+  /** Cores that one run may use; 0: all of them for large models, one for others. */
   readonly threadsPerWorker: number
   readonly isolation: Isolation
   /** What a worker process may allocate; 0: three quarters of what the machine or container has. */

@@ -1,13 +1,14 @@
 // How many cores one run of a model uses, and how many workers may have it.
 //
 // Small models run on one core in as many workers as there are cores: that is as fast as one worker
-// with all cores where everything is busy, and loses less where others want the cores. Two kinds of
-// models run on all cores in one worker: large ones, which would otherwise be in memory once for
-// each core, and those that make their answers step by step, where nothing else could run beside.
+// with all cores where everything is busy, and loses less where others want the cores. A large model
+// runs on all cores in one worker: it would otherwise be in memory once for each, and each of its runs
+// is long enough to be shared out. Steps of one token, as generators have them, take longer on two
+// cores than on one up to about 200 MiB, because waking a thread costs what it saves.
 
 import type { ModelSpec } from './model-spec.ts'
 
-type SizedModel = Pick<ModelSpec, 'kind' | 'fileBytes'>
+type SizedModel = Pick<ModelSpec, 'fileBytes'>
 
 const LARGE_FILE_BYTES = 256 * 1024 * 1024
 /** Beyond, the steps of one run are too short to be shared out. */
@@ -29,6 +30,6 @@ export function mayHaveReplicas(spec: SizedModel, { threads }: ThreadSettings): 
   return threads > 0 || !isWide(spec)
 }
 
-function isWide({ kind, fileBytes }: SizedModel): boolean {
-  return kind === 'generator' || kind === 'rewriter' || fileBytes > LARGE_FILE_BYTES
+function isWide({ fileBytes }: SizedModel): boolean {
+  return fileBytes > LARGE_FILE_BYTES
 }

@@ -371,22 +371,19 @@ describe('placing models', () => {
 })
 
 describe('cores for models', () => {
-  const embedder = { kind: 'embedder', fileBytes: 90 * 1024 ** 2 } as const
-  const large = { kind: 'embedder', fileBytes: 1024 ** 3 } as const
-  const generator = { kind: 'generator', fileBytes: 1 } as const
+  const small = { fileBytes: 90 * 1024 ** 2 }
+  const large = { fileBytes: 1024 ** 3 }
   const automatic = { threads: 0, cores: 16 }
 
   it('are one for each run of a small model, which other workers may have, too', () => {
-    expect(threadsOf(embedder, automatic)).to.equal(1)
-    expect(mayHaveReplicas(embedder, automatic)).to.equal(true)
+    expect(threadsOf(small, automatic)).to.equal(1)
+    expect(mayHaveReplicas(small, automatic)).to.equal(true)
   })
 
-  it('are as many as help for a large one and for steps, in one worker', () => {
-    for (const model of [large, generator]) {
-      expect(threadsOf(model, automatic)).to.equal(8)
-      expect(threadsOf(model, { threads: 0, cores: 2 })).to.equal(2)
-      expect(mayHaveReplicas(model, automatic)).to.equal(false)
-    }
+  it('are as many as help for a large one, in one worker', () => {
+    expect(threadsOf(large, automatic)).to.equal(8)
+    expect(threadsOf(large, { threads: 0, cores: 2 })).to.equal(2)
+    expect(mayHaveReplicas(large, automatic)).to.equal(false)
   })
 
   it('are what the operator says', () => {
