@@ -145,7 +145,7 @@ class WorkerHost {
     await this.#dispose(id)
     // A tokenizer is many small objects, which nobody would look for before the next ones need room.
     // Not in `#dispose`, which still holds the model.
-    void globalThis.gc?.()
+    globalThis.gc?.()
   }
 
   async #dispose(id: number): Promise<void> {
