@@ -233,7 +233,7 @@ describe('chunk runner', () => {
       { text: 'hello world', settings: buildChunkSettings({}) },
       { text: text.slice(1), settings: buildChunkSettings({ ...options, threshold: 1 }) },
     ],
-    refused: [],
+    refused: [{ text: 'hello '.repeat(40_000), settings: buildChunkSettings({}) }],
   })
 
   it('finds borders in every window of a text', async () => {
@@ -253,11 +253,16 @@ describe('chunk runner', () => {
     expect(above.chunks).to.not.deep.equal(below.chunks)
   })
 
-  it('falls back to fixed chunks where the graph fails', async () => {
-    const { chunkedBy, chunks } = await chunk(failingGraph())
+  it('refuses a text on which the graph fails', async () => {
+    await withRunnerParts(partsOf(failingGraph()), async (parts) => {
+      const runner = await openChunkRunner(parts)
+      const items = [{ text, settings: buildChunkSettings(options) }]
 
-    expect(chunkedBy).to.equal('fixed')
-    expect(chunks).to.deep.equal(chunksOf(text, options).map(([, , slice]) => slice))
+      const [outcome] = await runner.run(items, runSignal())
+
+      expect(outcome).to.include({ kind: 'refused', code: 'INFERENCE_FAILED' })
+      await runner.dispose()
+    })
   })
 
   it('estimates the cost from the length', () => {

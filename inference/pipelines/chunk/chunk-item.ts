@@ -8,7 +8,7 @@ export interface ChunkItem {
 }
 
 export interface ChunkResult {
-  /** `fixed`: the model failed on this text, and the built-in chunker has cut it. */
+  /** `fixed`: the built-in chunker, which also cuts what a model fails on. */
   readonly chunkedBy: 'model' | 'fixed'
   readonly chunks: readonly TextRange[]
 }

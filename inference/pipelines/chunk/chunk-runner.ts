@@ -5,7 +5,7 @@ import { argMax, softmax } from '../probabilities.ts'
 import { classifyTokens } from '../token-logits.ts'
 import type { TokenClassifier, TokenLogits } from '../token-logits.ts'
 import type { ChunkItem, ChunkResult } from './chunk-item.ts'
-import { chunkFixed, packPieces } from './fixed-chunker.ts'
+import { packPieces } from './fixed-chunker.ts'
 import type { TextRange } from './fixed-chunker.ts'
 
 /** Segments shorter than this join the next one. */
@@ -35,9 +35,7 @@ class ChunkRunner implements ModelRunner<ChunkItem, ChunkResult> {
     signal: AbortSignal,
   ): Promise<readonly ItemOutcome<ChunkResult>[]> {
     const outcomes: ItemOutcome<ChunkResult>[] = []
-    for (const item of items) {
-      outcomes.push({ kind: 'done', result: await this.#chunk(item, signal) })
-    }
+    for (const item of items) outcomes.push(await this.#outcomeOf(item, signal))
     return outcomes
   }
 
@@ -45,20 +43,26 @@ class ChunkRunner implements ModelRunner<ChunkItem, ChunkResult> {
     return this.#classifier.session.release()
   }
 
-  async #chunk({ text, settings }: ChunkItem, signal: AbortSignal): Promise<ChunkResult> {
+  async #outcomeOf(item: ChunkItem, signal: AbortSignal): Promise<ItemOutcome<ChunkResult>> {
     try {
-      const { ids, spans } = this.#classifier.tokenizer.contentWithOffsets(text)
-      const [logits] = await classifyTokens(this.#classifier, [ids], signal)
-      const borders =
-        logits === undefined
-          ? []
-          : this.#borderTokens(logits, settings.threshold).map((token) => spans[token]?.end ?? 0)
-      const segments = segmentsBetween(borders, text.length)
-      return { chunkedBy: 'model', chunks: packPieces(text, segments, settings) }
+      return { kind: 'done', result: await this.#chunk(item, signal) }
     } catch (error) {
       if (signal.aborted || !isServiceError(error)) throw error
-      return { chunkedBy: 'fixed', chunks: chunkFixed(text, settings) }
+      const { message } = error
+      const code = error.code === 'INVALID_ARGUMENT' ? error.code : 'INFERENCE_FAILED'
+      return { kind: 'refused', code, message }
     }
+  }
+
+  async #chunk({ text, settings }: ChunkItem, signal: AbortSignal): Promise<ChunkResult> {
+    const { ids, spans } = this.#classifier.tokenizer.contentWithOffsets(text)
+    const [logits] = await classifyTokens(this.#classifier, [ids], signal)
+    const borders =
+      logits === undefined
+        ? []
+        : this.#borderTokens(logits, settings.threshold).map((token) => spans[token]?.end ?? 0)
+    const segments = segmentsBetween(borders, text.length)
+    return { chunkedBy: 'model', chunks: packPieces(text, segments, settings) }
   }
 
   /** Of adjacent separators the last one is the border. */
