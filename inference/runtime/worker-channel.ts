@@ -120,7 +120,7 @@ interface Executable {
 function boundedNode(memoryBytesMax: number): Executable {
   const node: Executable = {
     execPath: process.execPath,
-    execArgv: [`--max-old-space-size=${HEAP_MIB_MAX}`, '--expose-gc'],
+    execArgv: [`--max-old-space-size=${HEAP_MIB_MAX}`],
   }
   if (process.platform !== 'linux') return node
   const bounds = [

@@ -142,13 +142,6 @@ class WorkerHost {
   }
 
   async #unload(id: number): Promise<void> {
-    await this.#dispose(id)
-    // A tokenizer is many small objects, which nobody would look for before the next ones need room.
-    // Not in `#dispose`, which still holds the model.
-    globalThis.gc?.()
-  }
-
-  async #dispose(id: number): Promise<void> {
     const model = this.#models.get(id)
     this.#models.delete(id)
     await model?.dispose()
