@@ -82,6 +82,7 @@ async function runBench(options: BenchOptions): Promise<void> {
     runs: options.runs,
     documents: options.documents,
     seed: options.seed,
+    against: options.against,
     progress: (message) => process.stderr.write(`${message}\n`),
   })
   await publish(options, machine, results)
@@ -148,14 +149,14 @@ function renderJson(
       return [name, { findings: judged, latencies, notes }]
     }),
   )
-  const { suite, quick, clients, runs, documents, seed } = options
-  const asked = { suite, quick, clients, runs, documents, seed }
+  const { suite, quick, clients, runs, documents, seed, against } = options
+  const asked = { suite, quick, clients, runs, documents, seed, against }
   return `${JSON.stringify({ ...asked, machine, rows }, undefined, 2)}\n`
 }
 
 /** What repeats the measurement; where its output went does not belong to it. */
 function commandOf({ suite, rows, quick, clients, ...options }: BenchOptions): string {
-  const { runs, documents, seed } = options
+  const { runs, documents, seed, against } = options
   const parts = [suite]
   if (rows !== undefined) parts.push(`--rows ${rows.join(',')}`)
   if (quick) parts.push('--quick')
@@ -163,6 +164,7 @@ function commandOf({ suite, rows, quick, clients, ...options }: BenchOptions): s
   if (runs !== 5) parts.push(`--runs ${runs}`)
   if (documents !== undefined) parts.push(`--documents ${documents}`)
   if (seed !== 1) parts.push(`--seed ${seed}`)
+  if (against !== undefined) parts.push('--against <checkout>')
   return parts.join(' ')
 }
 

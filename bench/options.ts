@@ -11,6 +11,8 @@ export interface BenchOptions {
   /** Undefined: as many as each row uses by itself. */
   readonly documents: number | undefined
   readonly seed: number
+  /** Another checkout of this repository, in the place of the peer. */
+  readonly against: string | undefined
   readonly profile: boolean
   /** Where to write all figures as JSON. */
   readonly jsonFile: string | undefined
@@ -32,6 +34,7 @@ suites: documents, text, inference
   --runs <n>         repetitions of each comparison (default 5)
   --documents <n>    how many documents the rows of text use
   --seed <n>         of the documents and of the choice of keys (default 1)
+  --against <dir>    of documents, writes and lookups: the server of another checkout as the peer
   --profile          leave CPU profiles of our server, and say what they hold
   --json <file>      write all figures as JSON
   --update <file>    replace the figures in a Markdown file, such as docs/benchmarks.md
@@ -50,6 +53,7 @@ export function parseOptions(args: readonly string[], suites: readonly string[])
       runs: { type: 'string', default: '5' },
       documents: { type: 'string' },
       seed: { type: 'string', default: '1' },
+      against: { type: 'string' },
       profile: { type: 'boolean', default: false },
       json: { type: 'string' },
       update: { type: 'string' },
@@ -68,6 +72,7 @@ export function parseOptions(args: readonly string[], suites: readonly string[])
     documents:
       values.documents === undefined ? undefined : parseCount('documents', values.documents),
     seed: parseCount('seed', values.seed),
+    against: values.against,
     profile: values.profile,
     jsonFile: values.json,
     updateFile: values.update,

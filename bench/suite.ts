@@ -18,6 +18,8 @@ export interface Bench {
   /** How often each comparison is repeated. */
   readonly runs: number
   readonly seed: number
+  /** Another checkout of this repository, in the place of the peer. */
+  readonly against: string | undefined
   /** Says on standard error what is being done. */
   progress(message: string): void
 }

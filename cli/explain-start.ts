@@ -3,20 +3,35 @@
 import { isServiceError } from '../lib/errors.ts'
 import { CliError, EXIT } from './exit.ts'
 import { memberOf } from './service-answers.ts'
+import { isSystemError } from './system-error.ts'
 
 /** `portFlags` is what to choose other ports with. What is nobody's mistake is answered as it is. */
 export function explainStart(error: unknown, portFlags: string): unknown {
   if (!(error instanceof Error)) return error
-  if (error.message.startsWith('invalid configuration')) return configurationError(error.message)
-  if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') {
-    return configurationError(error.message)
-  }
-  if (memberOf(error, 'code') !== 'EADDRINUSE') return error
-  const port = memberOf(error, 'port')
-  const remedy = `stop what uses it, or choose others with ${portFlags}`
-  return configurationError(`port ${String(port)} is taken: ${remedy}`)
+  if (error.message.startsWith('invalid configuration')) return configurationError(error)
+  if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') return configurationError(error)
+  return isSystemError(error) ? configurationError(error, sayingOf(error, portFlags)) : error
 }
 
-function configurationError(message: string): CliError {
-  return new CliError(EXIT.configuration, 'CONFIGURATION', message)
+function sayingOf(error: Error, portFlags: string): string {
+  const host = String(memberOf(error, 'hostname') ?? memberOf(error, 'address'))
+  const port = String(memberOf(error, 'port'))
+  switch (memberOf(error, 'code')) {
+    case 'EADDRINUSE':
+      return `port ${port} is taken: stop what uses it, or choose others with ${portFlags}`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `host ${host} is not known: name an address of this machine with --host`
+    case 'EADDRNOTAVAIL':
+      return `host ${host} is not an address of this machine: name one with --host`
+    case 'EACCES':
+      if (memberOf(error, 'syscall') !== 'listen') break
+      return `port ${port} is not allowed to this user: choose others with ${portFlags}`
+    default:
+  }
+  return `cannot start: ${error.message}`
+}
+
+function configurationError(cause: Error, message = cause.message): CliError {
+  return new CliError(EXIT.configuration, 'CONFIGURATION', message, { cause })
 }

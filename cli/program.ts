@@ -3,6 +3,7 @@
 
 import { Command } from 'commander'
 import type { Help } from 'commander'
+import { readProduct } from '../lib/process/product.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDeleteCommand, addLookupCommand } from './commands/documents.ts'
 import { addInferenceCommand } from './commands/inference.ts'
@@ -14,7 +15,7 @@ import { addStatusCommand } from './commands/status.ts'
 import { addSwarmCommand } from './commands/swarm.ts'
 import { addTableCommand } from './commands/table.ts'
 import type { CliContext } from './context.ts'
-import { paint } from './terminal.ts'
+import { paint, writeLine } from './terminal.ts'
 import type { Output } from './terminal.ts'
 
 const HELP_COLUMNS_MAX = 100
@@ -37,6 +38,7 @@ Exit codes: 0 done, 1 refused or some documents failed, 2 wrong usage,
 export function buildProgram(context: CliContext): Command {
   const program = new Command('quarry')
     .description('Quarry, a document store: run it, load it, ask it.')
+    .version(versionLine(), '-V, --version', 'print the version')
     .helpCommand('help [command]', 'explain a command')
     .addHelpText('after', GETTING_STARTED)
   configureTexts(program, context)
@@ -51,7 +53,19 @@ export function buildProgram(context: CliContext): Command {
   addDeleteCommand(program, context)
   addStatusCommand(program, context)
   addModelsCommand(program, context)
+  addVersionCommand(program, context)
   return program
+}
+
+function addVersionCommand(program: Command, { terminal }: CliContext): void {
+  program
+    .command('version')
+    .description('Print the version.')
+    .action(() => writeLine(terminal.out, versionLine()))
+}
+
+function versionLine(): string {
+  return `quarry ${readProduct().version}`
 }
 
 /** Before the commands are added: each takes these settings over from its parent. */

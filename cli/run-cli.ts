@@ -7,6 +7,7 @@ import type { CliContext } from './context.ts'
 import { CliError, EXIT } from './exit.ts'
 import { buildProgram } from './program.ts'
 import { printable } from './render/text-width.ts'
+import { isSystemError } from './system-error.ts'
 import { paint, writeLine } from './terminal.ts'
 
 interface Explanation {
@@ -27,11 +28,14 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   }
 }
 
-/** Throws again what is nobody's refusal: a mistake of ours deserves its stack trace. */
+/** Throws again what is neither a refusal nor the system's: a mistake of ours deserves its stack trace. */
 function explain(error: unknown): Explanation {
   if (error instanceof CliError) return error
   if (error instanceof CommanderError) return explainUsage(error)
   if (isServiceError(error)) return { exitCode: EXIT.refused, ...describe(error) }
+  if (isSystemError(error)) {
+    return { exitCode: EXIT.refused, code: error.code ?? 'SYSTEM', message: error.message }
+  }
   throw error
 }
 

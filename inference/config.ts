@@ -1,4 +1,6 @@
-import { EnvReader, type Env, type Flags } from '../lib/env.ts'
+import { totalmem } from 'node:os'
+import { EnvReader, optionName, type Env, type Flags } from '../lib/env.ts'
+import { REQUEST_MEMORY_BYTES_MIN, defaultRequestMemoryBytes } from '../lib/http/request-memory.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
 import { ISOLATIONS, type Isolation } from './runtime/worker-channel.ts'
 
@@ -16,6 +18,8 @@ export interface InferenceConfig {
   /** Cores that one run may use; 0: all of them for large models, one for others. */
   readonly threadsPerWorker: number
   readonly isolation: Isolation
+  /** Models that quantize activations while they run take one row at a time. */
+  readonly exactRows: boolean
   /** What a worker process may allocate; 0: three quarters of what the machine or container has. */
   readonly workerMemoryBytesMax: number
   readonly keepAliveMs: number
@@ -29,6 +33,8 @@ export interface InferenceConfig {
   readonly drainDeadlineMs: number
   readonly cacheBytesMax: number
   readonly bodyBytesMax: number
+  /** What all requests under way may hold together: bodies, images and results. */
+  readonly requestMemoryBytesMax: number
   /** Padded tokens of a batch. */
   readonly batchTokensMax: number
   readonly batchItemsMax: number
@@ -61,13 +67,23 @@ const VARIABLE_BY_FLAG: Readonly<Record<string, string>> = {
   preload: 'QUARRY_INFERENCE_PRELOAD',
 }
 
-/** Reads flags and environment; flags win. Throws one Error that lists every problem at once. */
-export function parseInferenceConfig(env: Env, flags: Flags = {}): InferenceConfig {
+/**
+ * Reads flags and environment; flags win. Throws one Error that lists every problem at once, a flag's
+ * by its name: `names` has those that a command calls otherwise.
+ */
+export function parseInferenceConfig(
+  env: Env,
+  flags: Flags = {},
+  names: Readonly<Record<string, string>> = {},
+): InferenceConfig {
   const given = Object.entries(VARIABLE_BY_FLAG).flatMap(([flag, name]) => {
     const value = flags[flag]
-    return value === undefined ? [] : [[name, String(value)] as const]
+    if (value === undefined) return []
+    return [{ name, value: String(value), place: names[flag] ?? optionName(flag) }]
   })
-  const read = new EnvReader({ ...env, ...Object.fromEntries(given) })
+  const values = Object.fromEntries(given.map(({ name, value }) => [name, value]))
+  const places = Object.fromEntries(given.map(({ name, place }) => [name, place]))
+  const read = new EnvReader({ ...env, ...values }, places)
   const config = { ...parsePlace(read), ...parseWork(read), ...parseLimits(read) }
   const { workerMemoryBytesMax } = config
   read.check(
@@ -81,7 +97,7 @@ function parsePlace(read: EnvReader) {
   return {
     host: read.text('QUARRY_INFERENCE_HOST', '127.0.0.1'),
     port: read.port('QUARRY_INFERENCE_PORT', 11_433),
-    healthPort: read.port('QUARRY_INFERENCE_HEALTH_PORT', 4200),
+    healthPort: read.port('QUARRY_INFERENCE_HEALTH_PORT', 4201),
     modelsDir: read.text('QUARRY_MODELS_DIR', './models'),
     insecure: read.flag('QUARRY_INFERENCE_INSECURE'),
     logLevel: read.choice('QUARRY_LOG_LEVEL', LOG_LEVELS, 'info'),
@@ -105,6 +121,7 @@ function parseWork(read: EnvReader) {
       min: 0,
       max: Number.MAX_SAFE_INTEGER,
     }),
+    exactRows: read.flag('QUARRY_INFERENCE_EXACT_ROWS'),
     isolation: read.choice('QUARRY_INFERENCE_ISOLATION', ISOLATIONS, 'process'),
     batchTokensMax: read.integer('QUARRY_INFERENCE_BATCH_TOKENS_MAX', {
       default: 512,
@@ -166,5 +183,10 @@ function parseLimits(read: EnvReader) {
       ...bytes,
     }),
     bodyBytesMax: read.integer('QUARRY_INFERENCE_BODY_BYTES_MAX', { default: 32 * MIB, ...bytes }),
+    requestMemoryBytesMax: read.integer('QUARRY_INFERENCE_REQUEST_MEMORY_BYTES_MAX', {
+      default: defaultRequestMemoryBytes(totalmem()),
+      min: REQUEST_MEMORY_BYTES_MIN,
+      max: Number.MAX_SAFE_INTEGER,
+    }),
   }
 }

@@ -5,9 +5,11 @@
 import { availableParallelism, totalmem } from 'node:os'
 import { systemClock } from '../lib/clock.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
+import { RequestMemory } from '../lib/http/request-memory.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
-import { endProcess, openServerLog, readProduct } from '../lib/process/server-process.ts'
+import { readProduct } from '../lib/process/product.ts'
+import { endProcess, openServerLog } from '../lib/process/server-process.ts'
 import { InferenceMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
 import { startApiServer } from './api/server.ts'
@@ -79,7 +81,8 @@ async function buildInference(
     runningMax: config.requestsRunningMax,
     waitingMax: config.requestsWaitingMax,
   })
-  registerGauges(metrics, gate, fleet)
+  const memory = new RequestMemory({ bytesMax: config.requestMemoryBytesMax, clock })
+  registerGauges(metrics, { gate, memory, fleet })
   const { host } = config
   const health = await startHealthServer({
     host,
@@ -98,6 +101,7 @@ async function buildInference(
     requestTimeoutMs: config.requestTimeoutMs,
     closeDeadlineMs: config.drainDeadlineMs,
     gate,
+    memory,
     metrics,
     clock,
     log,
@@ -175,7 +179,7 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
           entry: WORKER_ENTRY,
           isolation: config.isolation,
           environment: process.env,
-          settings: threadSettings,
+          settings: { ...threadSettings, exactRows: config.exactRows },
           memoryBytesMax: workerMemory(config),
           callTimeoutMs: config.callTimeoutMs,
           closeDeadlineMs: WORKER_CLOSE_DEADLINE_MS,
@@ -217,7 +221,15 @@ function workerMemory({ workerMemoryBytesMax }: InferenceConfig): number {
   return Math.max(WORKER_MEMORY_BYTES_MIN, Math.floor(available * WORKER_MEMORY_RATIO))
 }
 
-function registerGauges(metrics: InferenceMetrics, gate: RequestGate, fleet: ModelFleet): void {
+interface Watched {
+  readonly gate: RequestGate
+  readonly memory: RequestMemory
+  readonly fleet: ModelFleet
+}
+
+function registerGauges(metrics: InferenceMetrics, { gate, memory, fleet }: Watched): void {
+  const held = 'Bytes that requests under way hold: bodies, images and results.'
+  metrics.registerGauge('request_memory_bytes', held, () => memory.heldBytes)
   metrics.registerGauge('requests_running', 'Requests that are served.', () => gate.running)
   metrics.registerGauge('requests_waiting', 'Requests that wait for a place.', () => gate.waiting)
   const rejected = 'Requests refused because too many waited.'

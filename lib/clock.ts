@@ -1,8 +1,11 @@
 // The only file that reads the time of day or sets a timer. Everything else is given a Clock.
 
+import { uptime } from 'node:os'
+
 /**
  * Time as a dependency. Contract:
- * - `nowMs` is wall-clock time and may step backwards; `monotonicMs` never does.
+ * - `nowMs` is wall-clock time and may step backwards; `monotonicMs` never does, and stands still
+ *   while the machine sleeps. `uptimeMs` goes on then; it is coarse, and costs a system call.
  * - `sleep` resolves after `ms`, or rejects with the signal's reason as soon as it aborts.
  * - `every` calls `task` again `periodMs` after the previous call has *finished*, never twice at
  *   once; the returned function stops it and resolves when a running call has ended.
@@ -10,6 +13,7 @@
 export interface Clock {
   nowMs(): number
   monotonicMs(): number
+  uptimeMs(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   every(periodMs: number, task: () => Promise<void>): () => Promise<void>
 }
@@ -17,6 +21,7 @@ export interface Clock {
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
+  uptimeMs: () => uptime() * 1000,
   sleep: (ms, signal) => sleepReal(ms, signal),
   every: (periodMs, task) => everyReal(periodMs, task),
 }
@@ -64,6 +69,7 @@ interface Sleeper {
 export class ManualClock implements Clock {
   #nowMs: number
   #monotonicMs = 0
+  #suspendedMs = 0
   readonly #sleepers = new Set<Sleeper>()
 
   constructor(startMs = 1_700_000_000_000) {
@@ -78,7 +84,11 @@ export class ManualClock implements Clock {
     return this.#monotonicMs
   }
 
-  /** Moves both clocks forward and wakes who is due, earliest first. */
+  uptimeMs(): number {
+    return this.#monotonicMs + this.#suspendedMs
+  }
+
+  /** Moves all clocks forward and wakes who is due, earliest first. */
   advance(ms: number): void {
     this.#nowMs += ms
     this.#monotonicMs += ms
@@ -89,6 +99,12 @@ export class ManualClock implements Clock {
   /** Steps the wall clock alone, as an administrator or NTP would. */
   stepWall(ms: number): void {
     this.#nowMs += ms
+  }
+
+  /** The machine sleeps for `ms`: timers and monotonic time stand still. */
+  suspend(ms: number): void {
+    this.#nowMs += ms
+    this.#suspendedMs += ms
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -14,10 +14,13 @@ const PORT_MAX = 65_535
 /** Reads typed values and collects every problem, so that an operator sees all mistakes at once. */
 export class EnvReader {
   readonly #env: Env
+  readonly #places: Readonly<Record<string, string>>
   readonly #problems: string[] = []
 
-  constructor(env: Env) {
+  /** `places` says where a variable's value really came from, such as an option of the command line. */
+  constructor(env: Env, places: Readonly<Record<string, string>> = {}) {
     this.#env = env
+    this.#places = places
   }
 
   integer(name: string, rule: IntegerRule): number {
@@ -25,7 +28,7 @@ export class EnvReader {
     if (text === undefined) return rule.default
     const value = /^-?\d+$/.test(text) ? Number(text) : NaN
     if (value >= rule.min && value <= rule.max) return value
-    this.#problems.push(`${name}: "${text}" is not an integer from ${rule.min} to ${rule.max}`)
+    this.#refuse(name, `"${text}" is not an integer from ${rule.min} to ${rule.max}`)
     return rule.default
   }
 
@@ -41,7 +44,7 @@ export class EnvReader {
 
   text(name: string, fallback: string): string {
     const text = this.#env[name] ?? fallback
-    if (text.length === 0) this.#problems.push(`${name}: must not be empty`)
+    if (text.length === 0) this.#refuse(name, `must not be empty`)
     return text
   }
 
@@ -60,8 +63,13 @@ export class EnvReader {
     if (text === undefined) return fallback
     const chosen = choices.find((choice) => choice === text)
     if (chosen !== undefined) return chosen
-    this.#problems.push(`${name}: "${text}" is not one of ${choices.join(', ')}`)
+    this.#refuse(name, `"${text}" is not one of ${choices.join(', ')}`)
     return fallback
+  }
+
+  #refuse(name: string, problem: string): void {
+    const place = Object.hasOwn(this.#places, name) ? this.#places[name] : name
+    this.#problems.push(`${place}: ${problem}`)
   }
 
   check(holds: boolean, problem: string): void {
@@ -74,4 +82,9 @@ export class EnvReader {
     }
     return Object.freeze(config)
   }
+}
+
+/** As a flag is called on the command line: `apiPort` is `--api-port`. */
+export function optionName(flag: string): string {
+  return `--${flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

@@ -1,5 +1,7 @@
+import { totalmem } from 'node:os'
 import { parse } from 'yaml'
-import { EnvReader, type Env, type Flags } from '../lib/env.ts'
+import { EnvReader, optionName, type Env, type Flags } from '../lib/env.ts'
+import { defaultRequestMemoryBytes, REQUEST_MEMORY_BYTES_MIN } from '../lib/http/request-memory.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
 
 export interface NodeConfig {
@@ -15,6 +17,12 @@ export interface NodeConfig {
   readonly diskReserveBytes: number
   /** What text indexes keep in memory of what they hold on disk or have not written yet. */
   readonly textMemoryBytes: number
+  /** Bodies on their way and large answers, of all requests together. */
+  readonly requestMemoryBytes: number
+  /** A worker of text indexes that makes no progress for longer is ended and started again. */
+  readonly textWorkerHangMs: number
+  /** A process whose event loop hangs for so long is ended; 0: it never is. */
+  readonly loopHangMs: number
 }
 
 /** Where each setting comes from: the flag wins over the variable, that over the file. */
@@ -27,9 +35,17 @@ const SETTINGS: readonly { readonly flag: string; readonly env: string; readonly
   { flag: 'logLevel', env: 'QUARRY_LOG_LEVEL', key: 'log_level' },
   { flag: 'diskReserveBytes', env: 'QUARRY_DISK_RESERVE_BYTES', key: 'disk_reserve_bytes' },
   { flag: 'textMemoryBytes', env: 'QUARRY_TEXT_MEMORY_BYTES', key: 'text_memory_bytes' },
+  {
+    flag: 'requestMemoryBytes',
+    env: 'QUARRY_REQUEST_MEMORY_BYTES',
+    key: 'request_memory_bytes',
+  },
+  { flag: 'textWorkerHangMs', env: 'QUARRY_TEXT_WORKER_HANG_MS', key: 'text_worker_hang_ms' },
+  { flag: 'loopHangMs', env: 'QUARRY_LOOP_HANG_MS', key: 'loop_hang_ms' },
 ]
 
 const MIB = 1024 * 1024
+const DAY_MS = 86_400_000
 
 /**
  * Reads flags, environment and the text of a YAML or JSON file. Throws one Error that lists every
@@ -37,8 +53,8 @@ const MIB = 1024 * 1024
  */
 export function parseNodeConfig(env: Env, flags: Flags = {}, file?: string): NodeConfig {
   const problems: string[] = []
-  const values = mergeSources(env, flags, parseFile(file, problems))
-  const read = new EnvReader(values)
+  const { values, places } = mergeSources(env, flags, parseFile(file, problems))
+  const read = new EnvReader(values, places)
   for (const problem of problems) read.check(false, problem)
   return read.done({
     dataDir: read.text('QUARRY_DATA_DIR', './data'),
@@ -57,16 +73,42 @@ export function parseNodeConfig(env: Env, flags: Flags = {}, file?: string): Nod
       min: 16 * MIB,
       max: Number.MAX_SAFE_INTEGER,
     }),
+    requestMemoryBytes: read.integer('QUARRY_REQUEST_MEMORY_BYTES', {
+      default: defaultRequestMemoryBytes(totalmem()),
+      min: REQUEST_MEMORY_BYTES_MIN,
+      max: Number.MAX_SAFE_INTEGER,
+    }),
+    textWorkerHangMs: read.integer('QUARRY_TEXT_WORKER_HANG_MS', {
+      default: 10_000,
+      min: 1000,
+      max: DAY_MS,
+    }),
+    loopHangMs: read.integer('QUARRY_LOOP_HANG_MS', { default: 60_000, min: 0, max: DAY_MS }),
   })
 }
 
-function mergeSources(env: Env, flags: Flags, file: Readonly<Record<string, string>>): Env {
-  return Object.fromEntries(
-    SETTINGS.map(({ flag, env: name, key }) => {
-      const given = flags[flag]
-      return [name, given === undefined ? (env[name] ?? file[key]) : String(given)]
-    }),
-  )
+interface MergedSources {
+  readonly values: Env
+  /** By variable, where its value came from if not from there. */
+  readonly places: Readonly<Record<string, string>>
+}
+
+function mergeSources(
+  env: Env,
+  flags: Flags,
+  file: Readonly<Record<string, string>>,
+): MergedSources {
+  const values: Record<string, string | undefined> = {}
+  const places: Record<string, string> = {}
+  for (const { flag, env: name, key } of SETTINGS) {
+    const given = flags[flag]
+    values[name] = given === undefined ? (env[name] ?? file[key]) : String(given)
+    if (given !== undefined) places[name] = optionName(flag)
+    else if (env[name] === undefined && file[key] !== undefined) {
+      places[name] = `${key} in the configuration file`
+    }
+  }
+  return { values, places }
 }
 
 function parseFile(text: string | undefined, problems: string[]): Readonly<Record<string, string>> {

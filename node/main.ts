@@ -1,23 +1,32 @@
 // One node in swarm mode, built in order; this file is the diagram.
 //
-//   data directory ─► coordination ─► hybrid clock ─► shards ─► transactions ─► store ─► HTTP
+//   data directory ─► coordination ─► hybrid clock ─► journal, shards ─► transactions ─► store ─► HTTP
 
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
-import { endProcess, openServerLog, readProduct } from '../lib/process/server-process.ts'
+import type { Log } from '../lib/log.ts'
+import type { LoopWatch } from '../lib/loop-watch.ts'
+import { guardLoop } from '../lib/process/hang-guard.ts'
+import { readProduct } from '../lib/process/product.ts'
+import { endProcess, openServerLog } from '../lib/process/server-process.ts'
+import type { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
-import { buildApiMetrics, startApiServer } from './api/server.ts'
+import { buildApiMetrics, buildLoopWatch, startApiServer } from './api/server.ts'
 import { BOUND_AHEAD_MS, HybridClock } from './clock/hybrid-clock.ts'
 import type { NodeConfig } from './config.ts'
+import type { Coordination } from './coordination/coordination.ts'
 import { EmbeddedCoordination } from './coordination/embedded-coordination.ts'
 import { StoredTimestampBound } from './coordination/stored-timestamp-bound.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
-import { openDataDirectory } from './storage/data-directory.ts'
+import type { TextIndexCounts } from './coordinator/tables/text-index-health.ts'
+import { DiskJournalDirectory } from './journal/disk-journal-directory.ts'
+import { Journal } from './journal/journal.ts'
+import { convertStores } from './shard/convert-store.ts'
+import { openDataDirectory, type DataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
-import type { KvStore } from './storage/kv-store.ts'
 import { LevelKvStore } from './storage/level-kv-store.ts'
 import { LevelStoreFactory } from './storage/level-store-factory.ts'
 
@@ -37,6 +46,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   const clock = systemClock
   const log = openServerLog(config.logLevel)
   const metrics = buildApiMetrics()
+  const loop = buildLoopWatch(clock, log)
 
   const directory = await openDataDirectory(config.dataDir, { clock })
   life.onClose(() => directory.close())
@@ -46,33 +56,29 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     reserveBytes: config.diskReserveBytes,
     clock,
   })
-  const catalogStore = await openCatalogStore(config, directory.path, clock)
-  life.onClose(() => catalogStore.close())
-  const coordination = new EmbeddedCoordination(catalogStore)
-  life.onClose(() => coordination.close())
+  const coordination = await openCoordination(config, directory.path, { clock, life })
+  const hybridClock = await openHybridClock(coordination, { clock, log, life })
+  const stores = await openStores(directory, clock)
+  const journal = await openJournal(directory, { clock, log, guard })
+  life.onClose(() => journal.close())
 
-  const bound = new StoredTimestampBound(coordination, '/clock/bound')
-  const hybridClock = await HybridClock.open(clock, bound)
-  life.onClose(() => hybridClock.close())
-  life.onClose(clock.every(BOUND_AHEAD_MS / 3, () => hybridClock.keepAhead()))
-  const stores = await LevelStoreFactory.open(path.join(directory.path, 'shards'), { clock, guard })
-
-  const { store, finishStart } = await openSwarmStore(
+  const { store, finishStart, textMetrics } = await openSwarmStore(
     {
       coordination,
       stores,
+      journal,
+      admit: (bytes) => guard.assertRoomFor(bytes),
       hybridClock,
       clock,
       log,
       version: readProduct().version,
       randomBits: () => randomBytes(8).toString('hex'),
-      text: {
-        indexRoot: path.join(directory.path, 'indexes'),
-        memoryBytesMax: config.textMemoryBytes,
-      },
+      text: textIndexesOf(config, directory.path),
     },
     life,
   )
+
+  registerTextIndexes(metrics, () => store.textIndexCounts())
 
   // Health answers while recovery runs; the API opens when nothing is left of the last life.
   const health = await startHealthServer({
@@ -89,24 +95,115 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     host: config.host,
     port: config.apiPort,
     insecure: config.insecure,
+    requestMemoryBytes: config.requestMemoryBytes,
     log,
     random: Math.random,
     metrics,
+    loop,
     onInvariantBroken: (error) => endProcess(log, error),
   })
   life.onClose(() => api.close())
+  metrics.addLines(textMetrics)
+  watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   log.info('node serves', { api: api.url, health: health.url, dataDir: directory.path })
   const close = (): Promise<void> => life.close()
   return { apiUrl: api.url, healthUrl: health.url, close, [Symbol.asyncDispose]: close }
 }
 
+interface ClockParts {
+  readonly clock: Clock
+  readonly log: Log
+  readonly life: Lifecycle
+}
+
+async function openHybridClock(
+  coordination: Coordination,
+  { clock, log, life }: ClockParts,
+): Promise<HybridClock> {
+  const bound = new StoredTimestampBound(coordination, '/clock/bound')
+  const hybridClock = await HybridClock.open(clock, bound, { log })
+  life.onClose(() => hybridClock.close())
+  life.onClose(clock.every(BOUND_AHEAD_MS / 3, () => hybridClock.keepAhead()))
+  return hybridClock
+}
+
+function textIndexesOf(config: NodeConfig, directory: string) {
+  return {
+    indexRoot: path.join(directory, 'indexes'),
+    memoryBytesMax: config.textMemoryBytes,
+    hangMs: config.textWorkerHangMs,
+  }
+}
+
+/** The stores of the shards, converted first if the directory is of the format before the journal. */
+async function openStores(directory: DataDirectory, clock: Clock): Promise<LevelStoreFactory> {
+  const root = path.join(directory.path, 'shards')
+  if (directory.formatVersion < 2) {
+    await convertStores(await LevelStoreFactory.open(root, { clock, ownLog: 'replay' }))
+    await directory.markConverted()
+  }
+  return LevelStoreFactory.open(root, { clock, ownLog: 'discard' })
+}
+
+interface JournalParts {
+  readonly clock: Clock
+  readonly log: Log
+  readonly guard: DiskGuard
+}
+
+async function openJournal(
+  directory: DataDirectory,
+  { clock, log, guard }: JournalParts,
+): Promise<Journal> {
+  return Journal.open({
+    directory: await DiskJournalDirectory.open(path.join(directory.path, 'journal')),
+    clock,
+    log,
+    randomBits: () => randomBytes(4).readUInt32BE(),
+    hasRoomFor: (bytes) => guard.hasRoomFor(bytes),
+    onFailure: (error) => endProcess(log, error),
+  })
+}
+
+/** Counted by shard. */
+function registerTextIndexes(metrics: ApiMetrics, counts: () => TextIndexCounts): void {
+  const gauges = {
+    building: 'Text indexes that are being built; most of them refuse searches.',
+    failed: 'Text indexes that failed and are tried again.',
+    catchingUp: 'Text indexes that take what they had not written when the node ended.',
+    entriesBehindMax: 'Log entries that the text index that is furthest behind has not taken.',
+  } as const
+  metrics.registerGauge('text_indexes_building', gauges.building, () => counts().building)
+  metrics.registerGauge('text_indexes_failed', gauges.failed, () => counts().failed)
+  metrics.registerGauge('text_indexes_catching_up', gauges.catchingUp, () => counts().catchingUp)
+  metrics.registerGauge(
+    'text_index_entries_behind',
+    gauges.entriesBehindMax,
+    () => counts().entriesBehindMax,
+  )
+}
+
+/** Once the node serves: what a start takes in one piece holds up nobody. */
+function watchLoop(
+  loop: LoopWatch,
+  { metrics, life, hangMs }: { metrics: ApiMetrics; life: Lifecycle; hangMs: number },
+): void {
+  metrics.addLines(() => loop.lines())
+  life.onClose(loop.start())
+  life.onClose(guardLoop(loop, hangMs))
+}
+
 /** The catalog goes on when shards already refuse writes: the clock's bound is kept there. */
-function openCatalogStore(
+async function openCoordination(
   { diskReserveBytes }: NodeConfig,
   directory: string,
-  clock: Clock,
-): Promise<KvStore> {
+  { clock, life }: Pick<ClockParts, 'clock' | 'life'>,
+): Promise<Coordination> {
   const reserveBytes = Math.floor(diskReserveBytes / CATALOG_RESERVE_PART)
   const guard = new DiskGuard({ directory, reserveBytes, clock })
-  return LevelKvStore.open(path.join(directory, 'catalog'), { clock, guard })
+  const store = await LevelKvStore.open(path.join(directory, 'catalog'), { clock, guard })
+  life.onClose(() => store.close())
+  const coordination = new EmbeddedCoordination(store)
+  life.onClose(() => coordination.close())
+  return coordination
 }

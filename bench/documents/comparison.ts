@@ -5,7 +5,7 @@ import type { LoadResult, RequestPlan } from '../load/load-job.ts'
 import { settle } from '../process-memory.ts'
 import type { Bench } from '../suite.ts'
 
-const CLIENTS_WITH_GOAL = 64
+const CLIENTS_TO_WARM_UP = 64
 const SETTLE_TIMEOUT_MS = 3000
 const GENERATOR_BUSY = 0.95
 
@@ -19,8 +19,8 @@ export interface Side {
 
 export interface Comparison {
   readonly label: string
-  /** For the ratio of throughputs at 64 clients. */
-  readonly goal: Goal
+  /** For the ratio of throughputs, by number of clients. */
+  readonly goals: ReadonlyMap<number, Goal>
   readonly ours: Side
   readonly peer: Side
 }
@@ -32,6 +32,7 @@ export async function compare(bench: Bench, comparison: Comparison): Promise<Row
   await warmUp(bench, comparison)
   for (const clients of bench.clients) {
     const { ours, peer } = await runInTurns(bench, comparison, clients)
+    const goal = comparison.goals.get(clients)
     const label = `${comparison.label}, ${clients} ${clients === 1 ? 'client' : 'clients'}`
     findings.push({
       kind: 'ratio',
@@ -40,7 +41,7 @@ export async function compare(bench: Bench, comparison: Comparison): Promise<Row
       peerName: comparison.peer.name,
       ours: ours.map(perSecond),
       peer: peer.map(perSecond),
-      ...(clients === CLIENTS_WITH_GOAL ? { goal: comparison.goal } : {}),
+      ...(goal && { goal }),
     })
     latencies.push(latencyOf(comparison.label, { side: 'quarry', clients, results: ours }))
     latencies.push(
@@ -54,7 +55,7 @@ export async function compare(bench: Bench, comparison: Comparison): Promise<Row
 /** The compilers of both sides get to see the work once before anything counts. */
 async function warmUp(bench: Bench, { label, ours, peer }: Comparison): Promise<void> {
   bench.progress(`${label}: warm-up`)
-  const load = { clients: CLIENTS_WITH_GOAL, run: 0 }
+  const load = { clients: CLIENTS_TO_WARM_UP, run: 0 }
   await runOnce(bench, ours, load)
   await runOnce(bench, peer, load)
 }

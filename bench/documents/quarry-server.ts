@@ -5,7 +5,7 @@ import path from 'node:path'
 import { ReadyProcess } from '../child-process.ts'
 import type { Bench } from '../suite.ts'
 
-const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
+const CHECKOUT = path.resolve(import.meta.dirname, '../..')
 export const SETTLE_TIMEOUT_MS = 20_000
 
 export interface QuarryServer extends AsyncDisposable {
@@ -18,11 +18,25 @@ export interface QuarryServer extends AsyncDisposable {
 /** As a configuration file names them. */
 export type ServerSettings = Readonly<Record<string, number>>
 
+interface CheckoutServer {
+  readonly checkout: string
+  readonly name: string
+  readonly settings?: ServerSettings
+}
+
 /** `name` names the data directory: the same name serves the same data again. */
-export async function startQuarry(
+export function startQuarry(
   bench: Bench,
   name: string,
   settings: ServerSettings = {},
+): Promise<QuarryServer> {
+  return startCheckout(bench, { checkout: CHECKOUT, name, settings })
+}
+
+/** The server as another checkout has it. */
+export async function startCheckout(
+  bench: Bench,
+  { checkout, name, settings = {} }: CheckoutServer,
 ): Promise<QuarryServer> {
   const { profileDirectory, directory } = bench
   const configFile = path.join(directory, `${name}.json`)
@@ -35,7 +49,7 @@ export async function startQuarry(
     name: 'quarry',
     args: [
       ...profiling,
-      BIN,
+      path.join(checkout, 'bin/quarry'),
       'swarm',
       `--config=${configFile}`,
       `--data-dir=${path.join(directory, name)}`,

@@ -57,7 +57,7 @@ function resultOf(single: readonly LoadResult[], transaction: readonly LoadResul
         peerName: SINGLE,
         ours: latency.p50Ms,
         peer: singleLatency.p50Ms,
-        goal: { kind: 'at-most', value: 2.5 },
+        goal: { kind: 'at-most', value: 1.6 },
       },
     ],
   }

@@ -2,8 +2,9 @@
 // a query comes as the JSON body of a request. What a client waits for beyond that, HTTP and the way
 // to the worker, is measured by the rows that speak HTTP.
 
-import { must } from '../../lib/assert.ts'
+import { assert, must } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
 import { parseExact } from '../../node/document/exact-json.ts'
 import { aggregationResults } from '../../node/index/text/aggregation/aggregation-result.ts'
 import { mergePartials } from '../../node/index/text/aggregation/merge-partials.ts'
@@ -38,7 +39,10 @@ export class QuarryEngine implements TextEngine {
     const schema = { version: 1, ...ARTICLE_SCHEMA }
     const source = { kind: 'given', schema } as const
     const memory = new TextMemory(MEMORY_BYTES)
-    this.#held = HeldTextIndex.open({ directory, source }, { clock: systemClock, memory })
+    this.#held = HeldTextIndex.open(
+      { directory, source, fields: [] },
+      { clock: systemClock, memory },
+    )
   }
 
   /** Mapping, indexing, flushing and merging, without making the documents. */
@@ -55,7 +59,8 @@ export class QuarryEngine implements TextEngine {
         expiresAtMs: 0,
       }))
       this.#timed(() => {
-        for (const _ of this.#held.applyInSteps(packBatch(from + count, changes)));
+        const { taken } = runAtOnce(this.#held.applyInSteps(packBatch(from + count, changes)))
+        assert(taken === count, 'the schema of articles spells out their fields')
         this.#held.index.maintain(MAINTENANCE_MS)
       })
     }
@@ -106,7 +111,7 @@ export class QuarryEngine implements TextEngine {
       statistics: undefined,
       nowMs: systemClock.nowMs(),
     } as const
-    return runTextSearch(this.#held, search, () => undefined)
+    return runAtOnce(runTextSearch(this.#held, search))
   }
 
   #timed(work: () => void): void {

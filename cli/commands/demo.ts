@@ -18,6 +18,8 @@ import { startSwarm } from './swarm.ts'
 const NODE_MODULES = path.resolve(import.meta.dirname, '../../node_modules')
 const API_PORT = 8080
 const HEALTH_PORT = 4200
+/** Beside the default directory of `quarry swarm`, which holds nothing but what is its own. */
+const DEMO_DATA_DIR = 'demo-data'
 /** Small, so that the few documents of the demo are seen coming in. */
 const DEMO_BATCH_SIZE = 25
 
@@ -31,7 +33,7 @@ export function addDemoCommand(program: Command, context: CliContext): void {
     .command('demo')
     .summary('see it work, with data that is already here')
     .description('Start a store, load the installed npm packages, and show what can be asked.')
-    .option('--data-dir <dir>', 'where the data lives', path.join('data', 'demo'))
+    .option('--data-dir <dir>', 'where the data lives', DEMO_DATA_DIR)
     .option('--exit', 'end after the tour, instead of serving on')
     .action((options: DemoOptions) => runDemo(options, context))
 }

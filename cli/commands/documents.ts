@@ -50,7 +50,9 @@ export function addDeleteCommand(program: Command, context: CliContext): void {
         idempotencyKey: newIdempotencyKey(),
       })
       const { out } = context.terminal
-      const sentence = `deleted ${plural(keys.length, 'key')} from ${table}`
+      // The service deletes what is there and does not tell what was.
+      const present = keys.length === 1 ? 'if it was there' : 'those that were there'
+      const sentence = `deleted ${plural(keys.length, 'key')} from ${table}, ${present}`
       await writeLine(out, options.json === true ? answer.text.trim() : sentence)
     })
 }

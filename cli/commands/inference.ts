@@ -27,7 +27,7 @@ export function addInferenceCommand(program: Command, context: CliContext): void
     .option('--port <port>', 'port of the API (default: 11433; 0 takes a free one)')
     .option(
       '--health-port <port>',
-      'port of health and metrics (default: 4200; 0 takes a free one)',
+      'port of health and metrics (default: 4201; 0 takes a free one)',
     )
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
     .option(
@@ -69,11 +69,12 @@ async function runInference(options: InferenceOptions, context: CliContext): Pro
 export async function startInferenceServer(
   flags: Readonly<Record<string, string | boolean | undefined>>,
   { env }: CliContext,
+  names: Readonly<Record<string, string>> = {},
 ): Promise<RunningInference> {
   const { parseInferenceConfig } = await import('../../inference/config.ts')
   const { startInference } = await import('../../inference/main.ts')
   try {
-    return await startInference(parseInferenceConfig(env, flags))
+    return await startInference(parseInferenceConfig(env, flags, names))
   } catch (error) {
     throw explainStart(error, '--port and --health-port')
   }

@@ -62,9 +62,11 @@ FILE holds one JSON object per line; .gz and .zst are decompressed. Without
 FILE, or with -, standard input is read. A document of a key that exists
 replaces it, so loading again is safe.
 
-Rejected documents are written to the errors file. Repair what was wrong, then
-load that file like any other: quarry recognises it, and takes the documents in
-it under the keys they had.
+Rejected documents are written to the errors file, those of standard input as
+well. Repair what was wrong, then load that file like any other: quarry
+recognises it, takes the documents in it under the keys they had, and removes
+it when all are loaded. One that another load finds there is kept under a name
+with a number, like TABLE.1.errors.ndjson.
 ${examples(
   [
     'a file, with the key in the field "isbn"',
@@ -97,9 +99,13 @@ async function runLoad(
     },
     context,
   )
-  const { out } = context.terminal
+  const { out, err } = context.terminal
   const asJson = options.json === true
   await writeLine(out, asJson ? jsonSummary(result) : describeResult(result, table, out))
+  const { earlierErrorsPath: earlier } = result
+  if (earlier !== undefined && !asJson) {
+    await writeLine(err, `documents that an earlier load rejected are in ${earlier} now`)
+  }
   throwFailures(result, table)
 }
 
@@ -122,7 +128,7 @@ async function openSource(
   if (file === undefined && terminal.stdinIsTty) {
     throw usageError('nothing to load: name a FILE, pipe lines of JSON in, or use --npm')
   }
-  return new NdjsonSource({ stream: terminal.stdin }, keyRule)
+  return new NdjsonSource({ open: () => terminal.stdin }, keyRule)
 }
 
 export async function createIfAbsent(
@@ -147,6 +153,7 @@ function jsonSummary(result: LoadResult): string {
     bytes: result.bytes,
     took_ms: Math.round(result.tookMs),
     errors_file: result.errorsPath ?? null,
+    earlier_errors_file: result.earlierErrorsPath ?? null,
     complete: result.stopped === undefined,
   })
 }

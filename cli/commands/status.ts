@@ -30,6 +30,12 @@ export function addStatusCommand(program: Command, context: CliContext): void {
     })
 }
 
+/** The service counts the tables of its users; its own are among the shards all the same. */
+function describeTables({ tables, shards }: StatusAnswer): string {
+  const own = new Set(shards.map(({ table }) => table).filter((name) => name.startsWith('_'))).size
+  return own === 0 ? plural(tables, 'table') : `${plural(tables, 'table')} (+ ${own} internal)`
+}
+
 function describeStatus(status: StatusAnswer, url: string, screen: Output): string {
   const style = HEALTH_STYLES.get(status.health) ?? 'yellow'
   const mode = status.swarmMode ? 'swarm mode' : 'cluster'
@@ -38,7 +44,7 @@ function describeStatus(status: StatusAnswer, url: string, screen: Output): stri
     paint(
       screen,
       'dim',
-      `  ${url} · version ${printable(status.version)} · ${mode} · ${plural(status.tables, 'table')}`,
+      `  ${url} · version ${printable(status.version)} · ${mode} · ${describeTables(status)}`,
     ),
   ]
   if (status.shards.length === 0) return lines.join('\n')

@@ -80,6 +80,12 @@ interface InsideFlags {
   readonly logLevel: string | undefined
 }
 
+/** What this command calls the options of the server inside. */
+const NAMES_INSIDE = {
+  port: '--inference-port',
+  healthPort: 'QUARRY_INFERENCE_HEALTH_PORT',
+}
+
 /** Its health port is a free one unless the environment names it: the store has the usual one. */
 async function startInside(
   flags: InsideFlags,
@@ -90,7 +96,7 @@ async function startInside(
     throw usageError('--models-dir is for the inference server: add --inference-port')
   }
   const healthPort = context.env['QUARRY_INFERENCE_HEALTH_PORT'] ?? '0'
-  return startInferenceServer({ ...flags, healthPort }, context)
+  return startInferenceServer({ ...flags, healthPort }, context, NAMES_INSIDE)
 }
 
 /** Loaded on demand: client commands start without the store's code. */

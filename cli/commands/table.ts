@@ -118,11 +118,17 @@ function describeTables(tables: readonly TableAnswer[], screen: Output): string 
   const rows = tables.map((table) => [
     table.name,
     String(table.shards.length),
-    table.empty ? 'empty' : formatBytes(table.diskUsage),
+    diskUsageOf(table),
     table.schemaVersion === undefined ? '-' : `v${table.schemaVersion}`,
     table.description,
   ])
   return formatTable(columns, rows, screen)
+}
+
+/** What was written last lies in the journal, which all tables share, before it comes to the table's files. */
+function diskUsageOf({ empty, diskUsage }: TableAnswer): string {
+  if (empty) return 'empty'
+  return diskUsage === 0 ? 'in journal' : formatBytes(diskUsage)
 }
 
 function addGet(table: Command, context: CliContext): void {
@@ -140,7 +146,7 @@ function addGet(table: Command, context: CliContext): void {
 function describeTable(table: TableAnswer, screen: Output): string {
   const facts = [
     ['description', table.description || '-'],
-    ['on disk', table.empty ? 'empty' : formatBytes(table.diskUsage)],
+    ['on disk', diskUsageOf(table)],
     ['schema', table.schemaVersion === undefined ? '-' : `version ${table.schemaVersion}`],
   ] as const
   const shards = formatTable(

@@ -35,8 +35,10 @@ export interface SourceProgress {
  * - `items` walks the source once and reads no further ahead than the consumer asks, beyond one
  *   chunk of the file.
  * - `progress` may be asked at any time.
+ * - `reportPath` is the file that is read, if every document up to now was one of an error report.
  */
 export interface DocumentSource {
   items(): AsyncIterable<SourceItem>
   progress(): SourceProgress
+  readonly reportPath: string | undefined
 }

@@ -5,12 +5,6 @@
 // before it, and takes its bytes without parsing them. A line that is no JSON is kept as
 // `"text":"…"` instead of `document`, for a person to repair.
 
-import { createWriteStream } from 'node:fs'
-import { rename } from 'node:fs/promises'
-import { once } from 'node:events'
-import { finished } from 'node:stream/promises'
-import type { WriteStream } from 'node:fs'
-
 export interface Rejection {
   readonly line: number
   readonly key: string | undefined
@@ -69,40 +63,4 @@ function isReportEntry(value: object): value is ReportEntry {
   const keyIsText = value.key === null || typeof value.key === 'string'
   const restIsText = typeof value.error === 'string' && typeof value.code === 'string'
   return Number.isInteger(value.line) && keyIsText && restIsText
-}
-
-/**
- * Writes a report. The file appears under its name only when it is whole: it may be the very file
- * that is being loaded.
- */
-export class ErrorReportWriter {
-  readonly path: string
-  #stream: WriteStream | undefined
-  #count = 0
-
-  constructor(path: string) {
-    this.path = path
-  }
-
-  get count(): number {
-    return this.#count
-  }
-
-  async add(rejection: Rejection): Promise<void> {
-    this.#stream ??= createWriteStream(this.#partialPath)
-    this.#count += 1
-    if (!this.#stream.write(formatRejection(rejection))) await once(this.#stream, 'drain')
-  }
-
-  /** Leaves no file when nothing was rejected. */
-  async close(): Promise<void> {
-    if (this.#stream === undefined) return
-    this.#stream.end()
-    await finished(this.#stream)
-    await rename(this.#partialPath, this.path)
-  }
-
-  get #partialPath(): string {
-    return `${this.path}.partial`
-  }
 }

@@ -1,9 +1,11 @@
 // Moves every document of a source into a table, and tells what became of them.
 
+import path from 'node:path'
 import type { ApiClient, ServiceRefusal } from '../api-client.ts'
 import type { CliContext } from '../context.ts'
 import { BatchWriter } from './batch-writer.ts'
-import { ErrorReportWriter } from './error-report.ts'
+import { ErrorReportFile } from './error-report-file.ts'
+import type { EarlierReport } from './error-report-file.ts'
 import { LoadProgress } from './load-progress.ts'
 import type { LoadCounts } from './load-progress.ts'
 import type { DocumentSource, SourceDocument, UnreadableDocument } from './document-source.ts'
@@ -24,6 +26,8 @@ export interface LoadResult {
   readonly tookMs: number
   /** Where the rejected ones are; undefined when there are none. */
   readonly errorsPath: string | undefined
+  /** Where the rejected ones of an earlier load are now, if they had to make room. */
+  readonly earlierErrorsPath: string | undefined
   /** What ended the load before the source did: the service is gone, or refuses everything. */
   readonly stopped: { readonly afterLine: number; readonly cause: unknown } | undefined
 }
@@ -36,7 +40,7 @@ export async function loadDocuments(
   const { clock, random, terminal } = context
   const startedMs = clock.monotonicMs()
   const counts: LoadCounts = { loaded: 0, rejected: 0, bytes: 0 }
-  const report = new ErrorReportWriter(options.errorsPath)
+  const report = new ErrorReportFile(options.errorsPath)
   const progress = new LoadProgress({ source, counts }, { output: terminal.err, clock })
   const writer = new BatchWriter({
     client: options.client,
@@ -75,10 +79,22 @@ export async function loadDocuments(
     await writer.settle()
   } finally {
     progress.stop()
-    await report.close()
   }
-  const errorsPath = report.count > 0 ? report.path : undefined
-  return { ...counts, tookMs: clock.monotonicMs() - startedMs, errorsPath, stopped }
+  const placed = await report.close(earlierReport(source, options, stopped !== undefined))
+  const { path: errorsPath, keptPath: earlierErrorsPath } = placed
+  const tookMs = clock.monotonicMs() - startedMs
+  return { ...counts, tookMs, errorsPath, earlierErrorsPath, stopped }
+}
+
+/** The documents may come from the very file that rejected ones are written to. */
+function earlierReport(
+  { reportPath }: DocumentSource,
+  { errorsPath }: LoadOptions,
+  isStopped: boolean,
+): EarlierReport {
+  const isSame = reportPath !== undefined && path.resolve(reportPath) === path.resolve(errorsPath)
+  if (!isSame) return 'untouched'
+  return isStopped ? 'partly read' : 'read'
 }
 
 function refusedDocument({ line, key, json }: SourceDocument, refusal: ServiceRefusal) {

@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import type { Readable, Transform } from 'node:stream'
+import { messageOf } from '../../lib/errors.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import { CliError, EXIT } from '../exit.ts'
 import { parseReportLine } from './error-report.ts'
@@ -24,52 +25,71 @@ const NOT_OBJECT = 'the line is not a JSON object: each line must be one documen
 
 const DECOMPRESSORS = { '.gz': createGunzip, '.zst': createZstdDecompress }
 
+export interface NdjsonInput {
+  /** Called when the first line is asked for: nobody would hear the errors of a stream before. */
+  readonly open: () => Readable
+  readonly path?: string
+  readonly bytes?: number
+}
+
 export class NdjsonSource implements DocumentSource {
-  readonly #input: Readable
+  readonly #input: NdjsonInput
   readonly #decoded: AsyncIterable<Uint8Array>
-  readonly #bytesTotal: number | undefined
   readonly #keyRule: KeyRule
   #bytesRead = 0
+  #items = 0
+  /** Of them, those that are lines of an error report. */
+  #reported = 0
 
-  constructor(
-    input: { readonly stream: Readable; readonly path?: string; readonly bytes?: number },
-    keyRule: KeyRule,
-  ) {
-    this.#input = input.stream
-    this.#bytesTotal = input.bytes
+  constructor(input: NdjsonInput, keyRule: KeyRule) {
+    this.#input = input
     this.#keyRule = keyRule
     this.#decoded = decode(this.#counted(), input.path ?? '')
   }
 
   async *items(): AsyncIterable<SourceItem> {
     for await (const line of readLines(this.#decoded)) {
-      const item = readItem(line, this.#keyRule)
-      if (item !== undefined) yield item
+      const item = readItem(line, this.#keyRule, () => (this.#reported += 1))
+      if (item === undefined) continue
+      this.#items += 1
+      yield item
     }
   }
 
+  get reportPath(): string | undefined {
+    return this.#reported === this.#items ? this.#input.path : undefined
+  }
+
   progress(): SourceProgress {
-    return { done: this.#bytesRead, total: this.#bytesTotal }
+    return { done: this.#bytesRead, total: this.#input.bytes }
   }
 
   async *#counted(): AsyncGenerator<Buffer> {
-    for await (const chunk of this.#input) {
-      const bytes = Buffer.from(chunk)
-      this.#bytesRead += bytes.length
-      yield bytes
+    try {
+      for await (const chunk of this.#input.open()) {
+        const bytes = Buffer.from(chunk)
+        this.#bytesRead += bytes.length
+        yield bytes
+      }
+    } catch (cause) {
+      const what = this.#input.path ?? 'standard input'
+      const message = `cannot read ${what}: ${messageOf(cause)}`
+      throw new CliError(EXIT.refused, 'FILE', message, { cause })
     }
   }
 }
 
 export async function openNdjsonFile(path: string, keyRule: KeyRule): Promise<NdjsonSource> {
-  try {
-    const { size } = await stat(path)
-    const stream = createReadStream(path, { highWaterMark: READ_BYTES })
-    return new NdjsonSource({ stream, path, bytes: size }, keyRule)
-  } catch (cause) {
+  const stats = await stat(path).catch((cause: unknown) => {
     const remedy = 'check the path, or use - to read standard input'
     throw new CliError(EXIT.usage, 'FILE', `cannot read ${path}: ${remedy}`, { cause })
+  })
+  if (stats.isDirectory()) {
+    const remedy = 'name a file of JSON lines in it, or load installed packages with --npm DIR'
+    throw new CliError(EXIT.usage, 'FILE', `${path} is a directory: ${remedy}`)
   }
+  const open = (): Readable => createReadStream(path, { highWaterMark: READ_BYTES })
+  return new NdjsonSource({ open, path, bytes: stats.size }, keyRule)
 }
 
 function decode(chunks: AsyncIterable<Buffer>, path: string): AsyncIterable<Uint8Array> {
@@ -89,6 +109,7 @@ async function* decompress(
   try {
     yield* decompressor
   } catch (cause) {
+    if (cause instanceof CliError) throw cause
     const remedy = 'is it whole, and what its name says it is?'
     throw new CliError(EXIT.refused, 'FILE', `cannot decompress ${path}: ${remedy}`, { cause })
   } finally {
@@ -98,7 +119,7 @@ async function* decompress(
 }
 
 /** What a line holds; undefined for a blank line. */
-function readItem(line: Line, keyRule: KeyRule): SourceItem | undefined {
+function readItem(line: Line, keyRule: KeyRule, onReported: () => void): SourceItem | undefined {
   if (line.tooLong) return unreadable(line, { problem: TOO_LONG, isJson: false })
   if (!isUtf8(line.bytes)) return unreadable(line, { problem: NOT_UTF8, isJson: false })
   const text = line.bytes.toString('utf8')
@@ -106,6 +127,7 @@ function readItem(line: Line, keyRule: KeyRule): SourceItem | undefined {
   return readDocument(line, text, (value) => {
     const reported = parseReportLine(value, line.bytes)
     if (reported === undefined) return withKey(line, keyOf(keyRule, value, text))
+    onReported()
     return readReported(line.number, reported, keyRule)
   })
 }

@@ -17,6 +17,7 @@ interface InstalledPackage {
 
 /** One document per `name@version`, in the order of the walk; a second copy is the same document. */
 export class NpmSource implements DocumentSource {
+  readonly reportPath = undefined
   readonly #packages: readonly string[]
   #done = 0
 

@@ -1,10 +1,17 @@
-// Sends whole answers at the speed of the client, and knows when they have left: until then a request
+// Sends answers at the speed of the client, and knows when they have left: until then a request
 // counts as running, so that answers nobody reads are never more in memory than requests may run.
+//
+// Invariants:
+//   AS1  Of an answer in pieces no more is held than what is written at once and what the connection
+//        holds of it.
+//   AS2  A cut answer is seen: by its length, or because the end of its chunks is missing.
 
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
-import { sendBytes, sendHead } from '../../lib/http/reply.ts'
+import { NOSNIFF, bytesReply, sendBytes, sendHead } from '../../lib/http/reply.ts'
 import type { BytesReply } from '../../lib/http/reply.ts'
+import { SliceClock } from '../../lib/sliced.ts'
+import type { PiecesReply } from './pieces-reply.ts'
 
 /** A client that takes nothing for this long is cut off. */
 export const STALL_MS_MAX = 30_000
@@ -20,11 +27,12 @@ export interface SendOptions {
 /** Resolves when the answer has left, or the client has. */
 export async function sendAnswer(
   response: ServerResponse,
-  reply: BytesReply,
+  reply: BytesReply | PiecesReply,
   options: SendOptions,
 ): Promise<void> {
-  if (reply.body.length <= SLICE_BYTES) sendBytes(response, reply)
-  else if (sendHead(response, reply)) await writeSlices(response, reply.body, options)
+  if (reply.kind === 'pieces') await sendPieces(response, reply, options)
+  else if (reply.body.length <= SLICE_BYTES) sendBytes(response, reply)
+  else if (sendHead(response, reply)) await writeSlices(response, slicesOf(reply.body), options)
   await untilTaken(response, options.clock)
 }
 
@@ -33,16 +41,82 @@ export async function untilTaken(response: ServerResponse, clock: Clock): Promis
   if (!response.writableFinished && !response.destroyed) await progress(response, 'finish', clock)
 }
 
+/** What is over in one slice is an answer like any other, with its length in front. */
+async function sendPieces(
+  response: ServerResponse,
+  { pieces, headers, bytes }: PiecesReply,
+  options: SendOptions,
+): Promise<void> {
+  const joined = joinedSlices(pieces, options.clock)
+  const first = await joined.next()
+  const second = first.done === true ? first : await joined.next()
+  if (second.done === true) {
+    return sendBytes(response, bytesReply(200, first.value ?? Buffer.alloc(0), headers))
+  }
+  if (response.destroyed || response.headersSent) return
+  const length = bytes === undefined ? [] : ['Content-Length', String(bytes)]
+  response.writeHead(200, [...headers, ...NOSNIFF, ...length])
+  await writeSlices(response, followed([first.value, second.value], joined), options)
+}
+
+async function* followed(
+  before: readonly (Buffer | undefined)[],
+  rest: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  for (const slice of before) if (slice !== undefined) yield slice
+  yield* rest
+}
+
+/** Pieces, joined to what is written at once, with turns of the event loop while they are made. */
+async function* joinedSlices(
+  pieces: Iterator<string | Buffer>,
+  clock: Clock,
+): AsyncGenerator<Buffer, undefined> {
+  let held: Buffer[] = []
+  let texts: string[] = []
+  let heldBytes = 0
+  const flushTexts = (): void => {
+    if (texts.length > 0) held.push(Buffer.from(texts.join('')))
+    texts = []
+  }
+  const slice = new SliceClock(clock)
+  for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+    const piece = next.value
+    if (typeof piece === 'string') texts.push(piece)
+    else {
+      flushTexts()
+      held.push(piece)
+    }
+    heldBytes += piece.length
+    if (heldBytes >= SLICE_BYTES) {
+      flushTexts()
+      yield Buffer.concat(held)
+      held = []
+      heldBytes = 0
+    }
+    if (slice.isOver) await slice.turn()
+  }
+  flushTexts()
+  if (held.length > 0) yield Buffer.concat(held)
+  return undefined
+}
+
+function* slicesOf(body: Buffer): Generator<Buffer> {
+  for (let from = 0; from < body.length; from += SLICE_BYTES) {
+    yield body.subarray(from, from + SLICE_BYTES)
+  }
+}
+
 async function writeSlices(
   response: ServerResponse,
-  body: Buffer,
+  slices: AsyncIterable<Buffer> | Iterable<Buffer>,
   { clock, signal }: SendOptions,
 ): Promise<void> {
-  for (let from = 0; from < body.length; from += SLICE_BYTES) {
-    const isTaken = response.write(body.subarray(from, from + SLICE_BYTES))
+  for await (const slice of slices) {
+    const isTaken = response.write(slice)
     if (!isTaken) await progress(response, 'drain', clock)
     if (response.destroyed) return
-    if (signal.aborted) return void response.destroy() // a cut answer is seen by its length
+    if (signal.aborted) return void response.destroy()
   }
   response.end()
 }
@@ -53,6 +127,8 @@ function progress(
   event: 'drain' | 'finish',
   clock: Clock,
 ): Promise<void> {
+  // Who has left before is told of no more.
+  if (response.destroyed) return Promise.resolve()
   const { promise, resolve } = Promise.withResolvers<void>()
   const over = new AbortController()
   const done = (): void => {

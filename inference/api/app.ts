@@ -6,7 +6,9 @@ import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
-import { bodyMissing, parseJsonBody, readBody } from '../../lib/http/request-body.ts'
+import { bodyMissing, readBody } from '../../lib/http/request-body.ts'
+import type { HeldMemory, RequestMemory } from '../../lib/http/request-memory.ts'
+import { runSliced, SliceClock } from '../../lib/sliced.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Operation } from '../../openapi/contract.ts'
 import type { RequestGate } from '../batching/request-gate.ts'
@@ -16,7 +18,8 @@ import { errorBodyFor, errorReply } from './error-status.ts'
 import type { ErrorTranslator } from '../../lib/http/error-translator.ts'
 import { sendEvents } from './event-stream.ts'
 import { handlerByOperation } from './handler-table.ts'
-import { VALUES_MAX, hasTooManyValues } from './json-values.ts'
+import { parseJsonInSteps } from './json-parser.ts'
+import { matchPath } from './path-template.ts'
 import { NO_OPERATION } from './metrics.ts'
 import type { InferenceMetrics } from './metrics.ts'
 import type { ApiContext, Reply } from './operation.ts'
@@ -28,6 +31,8 @@ export interface AppOptions {
   readonly translator: ErrorTranslator
   readonly metrics: InferenceMetrics
   readonly gate: RequestGate
+  /** Of bodies and of what becomes of them, of all requests together. */
+  readonly memory: RequestMemory
   readonly clock: Clock
   readonly random: Random
   readonly bodyBytesMax: number
@@ -52,8 +57,6 @@ interface Exchange {
 class FrontDoor {
   readonly #options: AppOptions
   readonly #validate: RequestValidator
-  /** Of the bodies of requests that are served. */
-  #bodyBytes = 0
 
   constructor(options: AppOptions) {
     this.#options = options
@@ -83,7 +86,7 @@ class FrontDoor {
 
   #operationOf({ method, path }: Request): Operation | undefined {
     const { operations } = this.#options.context.contract
-    return operations.find((each) => each.template === path && each.method === method)
+    return operations.find((each) => each.method === method && matchPath(each.template, path))
   }
 
   /** Aborts when the client goes away or the time is over, whichever comes first. */
@@ -104,53 +107,52 @@ class FrontDoor {
 
   /** The place is taken before the body is read, so that bodies that wait are not in memory. */
   async #perform(operation: Operation, exchange: Exchange): Promise<void> {
-    if (operation.method === 'GET') return this.#handle(operation, exchange, undefined)
+    using memory = this.#options.memory.hold()
+    if (operation.method === 'GET') return this.#handle(operation, exchange, { memory })
     const leave = await this.#options.gate.enter(exchange.signal)
-    let heldBytes = 0
     try {
-      const json = await this.#readJson(exchange.request, (bytes) => {
-        heldBytes = this.#hold(bytes)
-      })
-      await this.#handle(operation, exchange, json)
+      const json = await this.#readJson(exchange, memory)
+      await this.#handle(operation, exchange, { memory, json })
     } finally {
-      this.#bodyBytes -= heldBytes
       leave()
     }
   }
 
-  /** The bytes themselves are let go as soon as they are parsed. */
-  async #readJson(request: Request, hold: (bytes: number) => void): Promise<unknown> {
-    const body = await readBody(request, { bytesMax: this.#options.bodyBytesMax })
-    hold(body.length)
-    return parseJson(body)
+  /** The bytes let go as soon as they are parsed stay charged: for the texts that they became. */
+  async #readJson({ request, signal }: Exchange, memory: HeldMemory): Promise<unknown> {
+    const { bodyBytesMax: bytesMax, clock } = this.#options
+    const body = await readBody(request, { bytesMax, memory })
+    if (body.length === 0) throw bodyMissing()
+    // While it is parsed, a body is there twice.
+    memory.add(body.length)
+    return runSliced(parseJsonInSteps(body), { clock, signal })
   }
 
-  /** Large bodies fill the memory long before there are too many requests. */
-  #hold(bytes: number): number {
-    const bytesMax = LARGEST_BODIES_MAX * this.#options.bodyBytesMax
-    if (this.#bodyBytes + bytes > bytesMax) {
-      const message = `the bodies of requests exceed ${bytesMax} bytes, please retry later`
-      throw new ServiceError('OVERLOADED', message)
-    }
-    this.#bodyBytes += bytes
-    return bytes
-  }
-
-  async #handle(operation: Operation, exchange: Exchange, json: unknown): Promise<void> {
+  async #handle(
+    operation: Operation,
+    exchange: Exchange,
+    { memory, json }: { readonly memory: HeldMemory; readonly json?: unknown },
+  ): Promise<void> {
     const { request, response, signal } = exchange
     const { context, clock, random } = this.#options
+    const slice = new SliceClock(clock)
     await this.#validate({ request, response, json })
+    // A text of the largest size is put together by whoever reads it first.
+    if (slice.isOver) await slice.turn()
     const { operationId } = operation
     const handler = must(handlerByOperation.get(operationId), `handler of ${operationId}`)
-    const asked = { accept: request.get('accept'), json, signal, clock, random }
+    const parameters = matchPath(operation.template, request.path) ?? {}
+    const accept = request.get('accept')
+    const asked = { accept, parameters, json, signal, memory, clock, random }
     await this.#send(await handler(asked, context), exchange)
   }
 
   async #send(reply: Reply, { request, response, signal }: Exchange): Promise<void> {
     const { clock, translator } = this.#options
-    if (reply.kind === 'bytes') return sendAnswer(response, reply, { clock, signal })
+    if (reply.kind !== 'events') return sendAnswer(response, reply, { clock, signal })
     const errorBodyOf = (error: unknown) => errorBodyFor(request.path, translator.bodyOf(error))
-    await sendEvents(response, reply.events, { clock, signal, errorBodyOf })
+    const { format } = reply
+    await sendEvents(response, reply.events, { clock, signal, errorBodyOf, format })
     await untilTaken(response, clock)
   }
 
@@ -158,7 +160,9 @@ class FrontDoor {
     const asset = method === 'GET' ? await docs.asset(path) : undefined
     if (asset !== undefined) return sendBytes(response, asset)
     const { operations } = this.#options.context.contract
-    const allow = operations.filter(({ template }) => template === path).map((each) => each.method)
+    const allow = operations
+      .filter(({ template }) => matchPath(template, path))
+      .map((each) => each.method)
     const shown = `${method} ${path.slice(0, SHOWN_PATH_LENGTH_MAX)}`
     if (allow.length === 0) {
       const error = `no such route ${shown}; see /api/docs`
@@ -170,22 +174,11 @@ class FrontDoor {
   }
 }
 
-function parseJson(body: Buffer): unknown {
-  if (body.length === 0) throw bodyMissing()
-  if (hasTooManyValues(body)) {
-    const message = `the body has more than ${VALUES_MAX} values; send it in parts`
-    throw new ServiceError('INVALID_ARGUMENT', message)
-  }
-  return parseJsonBody(body)
-}
-
 function tookTooLong(timeoutMs: number): ServiceError {
   const message = `the request took longer than ${timeoutMs} ms; send less in one, or try again later`
   return new ServiceError('DEADLINE_EXCEEDED', message)
 }
 
-/** As many requests may have the largest body at once. */
-const LARGEST_BODIES_MAX = 16
 const SHOWN_PATH_LENGTH_MAX = 256
 /** What is counted for an answer that nobody was there to get. */
 const CLIENT_GONE_STATUS = 499

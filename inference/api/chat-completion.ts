@@ -4,7 +4,6 @@
 // one with the usage if that was asked for.
 
 import { must } from '../../lib/assert.ts'
-import { jsonReply } from '../../lib/http/reply.ts'
 import type { Random } from '../../lib/random.ts'
 import type { GenerateEvent } from '../pipelines/generate/generate-request.ts'
 import type {
@@ -18,6 +17,7 @@ import type { ChatBody } from './chat-request.ts'
 import { parseKeepAlive } from './keep-alive.ts'
 import { validatedBody } from './operation.ts'
 import type { OperationRequest, Reply } from './operation.ts'
+import { jsonPiecesReply } from './pieces-reply.ts'
 
 const ID_DIGITS = 24
 
@@ -38,9 +38,9 @@ export async function answerChat(
     model: generation.model,
   }
   const answer = { generation, envelope, random }
-  if (body.stream !== true) return jsonReply(200, await wholeAnswer(answer))
+  if (body.stream !== true) return jsonPiecesReply(await wholeAnswer(answer))
   const withUsage = body.stream_options?.include_usage === true
-  return { kind: 'events', events: chunks(answer, withUsage) }
+  return { kind: 'events', format: 'sse', events: chunks(answer, withUsage) }
 }
 
 interface Envelope {
@@ -130,8 +130,8 @@ function tokenBody({ top, ...drawn }: DrawnToken): object {
   return { ...logprobBody(drawn), top_logprobs: top.map(logprobBody) }
 }
 
-function logprobBody({ text, logprob }: TokenLogprob) {
-  return { token: text, logprob, bytes: [...Buffer.from(text)] }
+function logprobBody({ text, bytes, logprob }: TokenLogprob) {
+  return { token: text, logprob, bytes }
 }
 
 function usageChunk(envelope: Envelope, counts: TokenCounts): string {

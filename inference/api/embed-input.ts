@@ -17,6 +17,19 @@ export function parseEmbedInput(input: unknown): EmbedPart[] {
   )
 }
 
+/** As OpenAI clients send it: texts, or the ids of the tokens of one text or of several. */
+export function parseOpenaiInput(input: unknown): EmbedPart[] {
+  if (isIds(input)) return [{ kind: 'tokens', ids: input }]
+  if (!Array.isArray(input) || input.length === 0) return parseEmbedInput(input)
+  const lists: readonly unknown[] = input
+  const tokens = lists.filter(isIds).map((ids): EmbedPart => ({ kind: 'tokens', ids }))
+  return tokens.length === lists.length ? tokens : parseEmbedInput(input)
+}
+
+function isIds(list: unknown): list is readonly number[] {
+  return Array.isArray(list) && list.length > 0 && list.every((id) => Number.isInteger(id))
+}
+
 function parsePart(part: unknown, place: string): EmbedPart {
   if (typeof part === 'string') return textPart(part, place)
   if (!isJsonRecord(part)) throw invalid(INVALID_INPUT)

@@ -10,9 +10,15 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
 import { NOSNIFF } from '../../lib/http/reply.ts'
 
+/** Events for pages and OpenAI's clients, or lines of JSON for Ollama's. */
+export type EventFormat = 'sse' | 'lines'
+
+const TYPE_BY_FORMAT: Readonly<Record<EventFormat, string>> = {
+  sse: 'text/event-stream; charset=utf-8',
+  lines: 'application/x-ndjson',
+}
+
 const HEADERS = [
-  'Content-Type',
-  'text/event-stream; charset=utf-8',
   'Cache-Control',
   'no-cache',
   // Proxies that collect an answer before they pass it on would defeat the stream.
@@ -28,29 +34,33 @@ export interface EventStreamOptions {
   /** Aborts when the client goes away, or the request has taken too long. */
   readonly signal: AbortSignal
   readonly errorBodyOf: (error: unknown) => object
+  /** Default `sse`. */
+  readonly format?: EventFormat
 }
 
 /** Rejects if the first event fails: then nothing was sent, and a normal error reply is possible. */
 export async function sendEvents(
   response: ServerResponse,
   events: AsyncIterable<string>,
-  { clock, signal, errorBodyOf }: EventStreamOptions,
+  { clock, signal, errorBodyOf, format = 'sse' }: EventStreamOptions,
 ): Promise<void> {
   const iterator = events[Symbol.asyncIterator]()
   let next = await iterator.next()
-  response.writeHead(200, HEADERS)
+  response.writeHead(200, ['Content-Type', TYPE_BY_FORMAT[format], ...HEADERS])
+  const framed = (data: string): string => (format === 'sse' ? `data: ${data}\n\n` : `${data}\n`)
   const stopPinging = clock.every(PING_PERIOD_MS, async () => {
-    if (!response.destroyed) response.write(': still here\n\n')
+    // Lines of JSON have no comments; an empty one is passed over.
+    if (!response.destroyed) response.write(format === 'sse' ? ': still here\n\n' : '\n')
   })
   try {
     while (next.done !== true) {
-      const isTaken = response.write(`data: ${next.value}\n\n`)
+      const isTaken = response.write(framed(next.value))
       if (!isTaken) await once(response, 'drain', { signal })
       next = await iterator.next()
     }
-    response.end('data: [DONE]\n\n')
+    response.end(format === 'sse' ? framed('[DONE]') : undefined)
   } catch (error) {
-    if (!response.destroyed) response.end(`data: ${JSON.stringify(errorBodyOf(error))}\n\n`)
+    if (!response.destroyed) response.end(framed(JSON.stringify(errorBodyOf(error))))
   } finally {
     await stopPinging()
     await iterator.return?.()

@@ -4,10 +4,11 @@ import { createServer } from 'node:http'
 import type { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { buildBrowserGuard } from '../../lib/http/browser-guard.ts'
+import { buildEntry } from '../../lib/http/entry.ts'
 import { LOOPBACK, SERVER_OPTIONS, checkHost, listen } from '../../lib/http/listener.ts'
 import type { RunningServer } from '../../lib/http/listener.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
-import { normalizeTarget } from '../../lib/http/request-target.ts'
+import type { RequestMemory } from '../../lib/http/request-memory.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
 import { loadContract } from '../../openapi/contract.ts'
@@ -30,6 +31,7 @@ export interface ApiServerOptions {
   /** How long running requests may take to end once the server closes. */
   readonly closeDeadlineMs: number
   readonly gate: RequestGate
+  readonly memory: RequestMemory
   readonly metrics: InferenceMetrics
   readonly clock: Clock
   readonly log: Log
@@ -39,7 +41,8 @@ export interface ApiServerOptions {
 }
 
 export async function startApiServer(options: ApiServerOptions): Promise<RunningServer> {
-  const { service, host, port, insecure, gate, metrics, clock, random, closeDeadlineMs } = options
+  const { service, host, port, insecure, gate, memory } = options
+  const { metrics, clock, random, closeDeadlineMs } = options
   checkHost(host, insecure)
   const translator = new ErrorTranslator(options.log, random, options.onInvariantBroken)
   const app = buildApp({
@@ -47,16 +50,19 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
     translator,
     metrics,
     gate,
+    memory,
     clock,
     random,
     bodyBytesMax: options.bodyBytesMax,
     requestTimeoutMs: options.requestTimeoutMs,
   })
   const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
-  const server = createServer(SERVER_OPTIONS, (request, response) => {
-    const refusal = normalizeTarget(request) ?? guard(request.rawHeaders)
-    if (refusal === undefined) app(request, response)
-    else sendBytes(response, errorReply(request.url ?? '', translator.bodyOf(refusal)))
+  const entry = buildEntry({
+    guard,
+    refuse: (response, refusal) =>
+      sendBytes(response, errorReply(response.req.url ?? '', translator.bodyOf(refusal))),
+    serve: (request, response) => void app(request, response),
   })
+  const server = createServer(SERVER_OPTIONS, entry)
   return listen(server, { host, port, clock, closeDeadlineMs })
 }

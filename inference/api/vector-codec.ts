@@ -3,42 +3,42 @@
 // Binary, little-endian: u64 count, u64 dimension, then count * dimension f32, row after row.
 // JSON: the shortest decimals that are the same 32-bit numbers again.
 
-import { setImmediate } from 'node:timers/promises'
-
 const HEADER_BYTES = 16
 const FLOAT_BYTES = 4
-/** Printing a vector takes a tenth of a millisecond. */
-const VECTORS_PER_TURN = 16
+/** Printing so many numbers takes less than a millisecond. */
+const NUMBERS_PER_PIECE = 1_024
 const DIGITS_MIN = 6
 /** Always enough for 32 bits. */
 const DIGITS_MAX = 9
+/** Of an answer without vectors. */
+const EMPTY_BYTES = FLOAT_BYTES + FLOAT_BYTES
 
-export function vectorBytes(vectors: readonly Float32Array[], dimension: number): Buffer {
-  if (vectors.length === 0) return Buffer.alloc(FLOAT_BYTES + FLOAT_BYTES)
-  const bytes = Buffer.alloc(HEADER_BYTES + vectors.length * dimension * FLOAT_BYTES)
-  bytes.writeBigUInt64LE(BigInt(vectors.length), 0)
-  bytes.writeBigUInt64LE(BigInt(dimension), HEADER_BYTES / 2)
-  vectors.forEach((vector, index) => {
-    bytes.set(littleEndian(vector), HEADER_BYTES + index * dimension * FLOAT_BYTES)
-  })
-  return bytes
+export function vectorBytesLength(count: number, dimension: number): number {
+  return count === 0 ? EMPTY_BYTES : HEADER_BYTES + count * dimension * FLOAT_BYTES
 }
 
-/** Prints each vector, and lets others have their turn in between. */
-export async function printVectors(
+/** The head, then each vector. */
+export function* vectorBytes(
   vectors: readonly Float32Array[],
-  print: (vector: Float32Array) => string,
-): Promise<string[]> {
-  const printed: string[] = []
-  for (const [index, vector] of vectors.entries()) {
-    printed.push(print(vector))
-    if (index % VECTORS_PER_TURN === VECTORS_PER_TURN - 1) await setImmediate()
+  dimension: number,
+): Generator<Buffer, void, undefined> {
+  const head = Buffer.alloc(vectors.length === 0 ? EMPTY_BYTES : HEADER_BYTES)
+  if (vectors.length > 0) {
+    head.writeBigUInt64LE(BigInt(vectors.length), 0)
+    head.writeBigUInt64LE(BigInt(dimension), HEADER_BYTES / 2)
   }
-  return printed
+  yield head
+  for (const vector of vectors) yield littleEndian(vector)
 }
 
-export function vectorJson(vector: Float32Array): string {
-  return `[${Array.from(vector, shortest).join(',')}]`
+export function* vectorJsonPieces(vector: Float32Array): Generator<string, void, undefined> {
+  let separator = '['
+  for (let from = 0; from < vector.length; from += NUMBERS_PER_PIECE) {
+    const numbers = vector.subarray(from, from + NUMBERS_PER_PIECE)
+    yield separator + Array.from(numbers, shortest).join(',')
+    separator = ','
+  }
+  yield separator === '[' ? '[]' : ']'
 }
 
 export function vectorBase64(vector: Float32Array): string {

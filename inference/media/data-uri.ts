@@ -1,9 +1,13 @@
 import { ServiceError } from '../../lib/errors.ts'
+import type { Sliced } from '../../lib/sliced.ts'
 
 const FORM = /^data:[^,]*;base64$/i
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+const BASE64 = /^[A-Za-z0-9+/]*$/
+const PADDING_DIGITS_MAX = 2
 /** Longer than any media type with its parameters: the comma is not looked for beyond it. */
 const HEAD_CHARS_MAX = 256
+/** Decoded in less than a millisecond; whole groups of four digits. */
+const DIGITS_PER_STEP = 256 * 1024
 
 export function isDataUri(url: string): boolean {
   return /^data:/i.test(url)
@@ -13,22 +17,37 @@ export function isDataUri(url: string): boolean {
  * The bytes of `data:<media type>;base64,<data>` (RFC 2397). The media type is not answered: what
  * the bytes are is read from themselves.
  */
-export function parseDataUri(uri: string, bytesMax: number): Uint8Array {
+export function* parseDataUri(uri: string, bytesMax: number): Sliced<Uint8Array> {
   const comma = uri.slice(0, HEAD_CHARS_MAX).indexOf(',')
   if (comma === -1 || !FORM.test(uri.slice(0, comma))) {
     throw invalid('it must have the form data:image/png;base64,DATA')
   }
-  const digits = uri.length - comma - 1
-  const bytesAtLeast = Math.floor((digits * 3) / 4) - 2
-  if (bytesAtLeast > bytesMax) throw invalid(`it is larger than ${bytesMax} bytes`)
-  const data = uri.slice(comma + 1)
-  // Node's decoder passes over what is not base64, so that a damaged image would decode to another.
-  if (!BASE64.test(data) || data.replace(/=+$/, '').length % 4 === 1) {
-    throw invalid('what follows the comma is not base64')
+  const end = endOfDigits(uri)
+  const digits = end - comma - 1
+  const bytes = Math.floor((digits * 3) / 4)
+  if (bytes > bytesMax) throw invalid(`it is larger than ${bytesMax} bytes`)
+  if (digits % 4 === 1) throw notBase64()
+  const decoded = Buffer.allocUnsafeSlow(bytes)
+  let at = 0
+  for (let from = comma + 1; from < end; from += DIGITS_PER_STEP) {
+    const part = uri.slice(from, Math.min(end, from + DIGITS_PER_STEP))
+    // Node's decoder passes over what is not base64, so that a damaged image would decode to another.
+    if (!BASE64.test(part)) throw notBase64()
+    at += decoded.write(part, at, 'base64')
+    yield undefined
   }
-  const bytes = Buffer.from(data, 'base64')
-  if (bytes.length > bytesMax) throw invalid(`it is larger than ${bytesMax} bytes`)
-  return bytes
+  return decoded
+}
+
+/** Where the padding begins. */
+function endOfDigits(uri: string): number {
+  let end = uri.length
+  while (uri.length - end < PADDING_DIGITS_MAX && uri[end - 1] === '=') end -= 1
+  return end
+}
+
+function notBase64(): ServiceError {
+  return invalid('what follows the comma is not base64')
 }
 
 function invalid(why: string): ServiceError {

@@ -18,6 +18,9 @@ import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError, isServiceError } from '../../lib/errors.ts'
+import { ByteCollector } from '../../lib/http/byte-collector.ts'
+import type { HeldMemory } from '../../lib/http/request-memory.ts'
+import { runSliced } from '../../lib/sliced.ts'
 import { checkHost, hostOf, parseMediaUrl } from './host-policy.ts'
 import type { CheckedHost, NetworkView } from './host-policy.ts'
 import type { MediaLimits } from './media-limits.ts'
@@ -44,6 +47,12 @@ export interface DownloaderParts {
   readonly certificateAuthorities?: string
 }
 
+export interface DownloadOptions {
+  readonly signal: AbortSignal
+  /** Charged with what is held. */
+  readonly memory: HeldMemory
+}
+
 export class MediaDownloader {
   readonly #limits: MediaLimits
   readonly #clock: Clock
@@ -58,12 +67,12 @@ export class MediaDownloader {
   }
 
   /** Rejects with INVALID_ARGUMENT when there is nothing to be had, or with the signal's reason. */
-  async download(text: string, signal: AbortSignal): Promise<Uint8Array> {
+  async download(text: string, { signal, memory }: DownloadOptions): Promise<Uint8Array> {
     signal.throwIfAborted()
     const url = parseMediaUrl(text, this.#limits.allowedHosts)
     using deadline = new Deadline(this.#clock, this.#limits.downloadTimeoutMs, signal)
     try {
-      return await deadline.race(this.#follow(url, deadline.signal))
+      return await deadline.race(this.#follow(url, { signal: deadline.signal, memory }))
     } catch (error) {
       signal.throwIfAborted()
       if (deadline.isOver) throw refuse(`no answer within ${this.#limits.downloadTimeoutMs} ms`)
@@ -72,13 +81,13 @@ export class MediaDownloader {
     }
   }
 
-  async #follow(first: URL, signal: AbortSignal): Promise<Uint8Array> {
+  async #follow(first: URL, { signal, memory }: DownloadOptions): Promise<Uint8Array> {
     let url = first
     for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
       const response = await this.#request(url, signal)
       try {
         const next = this.#redirectOf(response, url)
-        if (next === undefined) return await this.#readBody(response)
+        if (next === undefined) return await this.#readBody(response, { signal, memory })
         url = next
       } finally {
         response.destroy()
@@ -111,19 +120,26 @@ export class MediaDownloader {
     return parseMediaUrl(headers.location, this.#limits.allowedHosts, from)
   }
 
-  async #readBody(response: IncomingMessage): Promise<Uint8Array> {
+  async #readBody(
+    response: IncomingMessage,
+    { signal, memory }: DownloadOptions,
+  ): Promise<Uint8Array> {
     const { downloadBytesMax } = this.#limits
     const tooLarge = (): ServiceError => refuse(`the body is larger than ${downloadBytesMax} bytes`)
     if (Number(response.headers['content-length'] ?? 0) > downloadBytesMax) throw tooLarge()
-    const chunks: Uint8Array[] = []
-    let bytes = 0
+    const collector = new ByteCollector(Number(response.headers['content-length'] ?? 0))
     for await (const chunk of response) {
-      if (!(chunk instanceof Uint8Array)) continue // never: no encoding is set
-      bytes += chunk.length
-      if (bytes > downloadBytesMax) throw tooLarge()
-      chunks.push(chunk)
+      if (!Buffer.isBuffer(chunk)) continue // never: no encoding is set
+      if (collector.length + chunk.length > downloadBytesMax) throw tooLarge()
+      memory.add(chunk.length)
+      collector.add(chunk)
     }
-    return Buffer.concat(chunks, bytes)
+    const { length } = collector
+    memory.add(length)
+    const work = { clock: this.#clock, signal }
+    const bytes = collector.whole() ?? (await runSliced(collector.join(), work))
+    memory.release(length)
+    return bytes
   }
 }
 

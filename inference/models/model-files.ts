@@ -73,9 +73,10 @@ export class ModelFiles {
 
   /** Of the files and of the weights that lie beside graphs. */
   bytesOf(files: readonly string[]): number {
-    return files
-      .flatMap((file) => [file, `${file}.data`, `${file}_data`])
-      .reduce((sum, file) => sum + (this.#bytes.get(file) ?? 0), 0)
+    return this.#bytes
+      .entries()
+      .filter(([name]) => files.some((file) => name === file || isExternalData(name, file)))
+      .reduce((sum, [, bytes]) => sum + bytes, 0)
   }
 
   async config(file: string): Promise<ConfigFields> {
@@ -108,6 +109,11 @@ export class ModelFiles {
   #graph(stem: string): string | undefined {
     return GRAPH_FOLDERS.map((folder) => `${folder}${stem}.onnx`).find((file) => this.has(file))
   }
+}
+
+/** `X.onnx_data`, `X.onnx_data_1`, `X.onnx.data`: the graph names it, so it keeps its name. */
+export function isExternalData(file: string, graph: string): boolean {
+  return file.startsWith(graph) && /^(?:_data(?:_\d+)?|\.data)$/.test(file.slice(graph.length))
 }
 
 /** Folders whose files are a model's own. */

@@ -138,9 +138,12 @@ export class ModelLoader {
   }
 
   /** At its first load alone, not in every worker and after every eviction. */
-  #logWarnings({ name }: ModelSpec, { tokenizerWarnings: warnings }: ModelInfo): void {
-    if (warnings.length === 0) return
-    this.#options.log.warn('tokenizer may differ from the reference', { model: name, warnings })
+  #logWarnings({ name }: ModelSpec, { warnings, tokenizerWarnings }: ModelInfo): void {
+    const { log } = this.#options
+    if (warnings.length > 0) log.warn('model has warnings', { model: name, warnings })
+    if (tokenizerWarnings.length === 0) return
+    const said = { model: name, warnings: tokenizerWarnings }
+    log.warn('tokenizer may differ from the reference', said)
   }
 
   #onLoadFailed(model: FleetModel, error: unknown): void {

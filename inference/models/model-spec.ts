@@ -57,6 +57,10 @@ export type Pooling = 'mean' | 'cls' | 'max' | 'last-token'
 export interface TextEmbedding {
   readonly graphFile: string
   readonly pooling: Pooling
+  /** Whether the model's files say nothing about pooling. */
+  readonly isPoolingGuessed: boolean
+  /** A step behind pooling that only a graph which has it inside can do, such as `2_Dense`. */
+  readonly laterModule: string | undefined
   /** A second graph from the pooled state to the shared space of text and images. */
   readonly projectionFile: string | undefined
   /** Every text is padded to `maxTokens`, as in training: the model looks at its last place. */

@@ -1,4 +1,5 @@
 import { parseImageRecipe } from '../media/image-recipe.ts'
+import { ConfigFields } from './config-fields.ts'
 import { graphsOf, parseMaxTokens, specBase } from './model-directory.ts'
 import type { ModelDirectory } from './model-directory.ts'
 import { refuse } from './model-files.ts'
@@ -9,7 +10,8 @@ const TEXT_STEMS = ['text_model', 'model', 'encoder']
 
 export async function parseEmbedder(directory: ModelDirectory): Promise<readonly EmbedderSpec[]> {
   const { files, config } = directory
-  const said = await parsePooling(directory)
+  const { poolingFolder, laterModule } = await parseModules(directory)
+  const said = await parsePooling(directory, poolingFolder)
   const maxTokens = await parseMaxTokens(directory)
   const sentence = await files.config('config_sentence_transformers.json')
   const prompts = sentence.textByName('prompts')
@@ -29,7 +31,14 @@ export async function parseEmbedder(directory: ModelDirectory): Promise<readonly
         graphFiles: graphFiles.filter((each) => each !== undefined),
         maxTokens,
       }),
-      text: { graphFile: file, pooling, projectionFile: projection, isPaddedToMax },
+      text: {
+        graphFile: file,
+        pooling,
+        isPoolingGuessed: said === undefined && image === undefined,
+        laterModule,
+        projectionFile: projection,
+        isPaddedToMax,
+      },
       image,
       prompts,
       defaultPrompt,
@@ -49,12 +58,23 @@ async function parseImage(
   return { graphFile, projectionFile, recipe }
 }
 
-const POOLING_BY_FLAG: readonly (readonly [string, Pooling])[] = [
+/** How Sentence Transformers names its ways of pooling; those without ours are not served. */
+const POOLING_BY_FLAG: readonly (readonly [string, Pooling | undefined])[] = [
   ['pooling_mode_cls_token', 'cls'],
   ['pooling_mode_lasttoken', 'last-token'],
   ['pooling_mode_max_tokens', 'max'],
   ['pooling_mode_mean_tokens', 'mean'],
+  ['pooling_mode_mean_sqrt_len_tokens', undefined],
+  ['pooling_mode_weightedmean_tokens', undefined],
 ]
+
+/** Newer files name one. */
+const POOLING_BY_NAME: ReadonlyMap<string, Pooling> = new Map([
+  ['cls', 'cls'],
+  ['lasttoken', 'last-token'],
+  ['max', 'max'],
+  ['mean', 'mean'],
+])
 
 /** Their graphs know no mask, and pool the last place, whatever stands there. */
 const PADDED_MODEL_TYPES: ReadonlySet<string> = new Set(['siglip', 'siglip2'])
@@ -62,10 +82,52 @@ const PADDED_MODEL_TYPES: ReadonlySet<string> = new Set(['siglip', 'siglip2'])
 /** Models of the CLIP family look at the end token, which stands for the whole text. */
 const TOWER_POOLING: Pooling = 'last-token'
 
-async function parsePooling({ files }: ModelDirectory): Promise<Pooling | undefined> {
-  if (!files.has('1_Pooling/config.json')) return undefined
-  const config = await files.config('1_Pooling/config.json')
-  const chosen = POOLING_BY_FLAG.find(([flag]) => config.flag(flag) === true)
-  if (chosen !== undefined) return chosen[1]
-  throw refuse('1_Pooling/config.json: it names no pooling of cls, mean, max and lasttoken')
+async function parsePooling(
+  { files }: ModelDirectory,
+  folder: string,
+): Promise<Pooling | undefined> {
+  const file = `${folder}/config.json`
+  if (!files.has(file)) return undefined
+  const config = await files.config(file)
+  const named = POOLING_BY_NAME.get(config.text('pooling_mode') ?? '')
+  if (named !== undefined) return named
+  const chosen = POOLING_BY_FLAG.filter(([flag]) => config.flag(flag) === true)
+  if (chosen.length > 1) {
+    throw refuse(`${file}: it joins ${chosen.map(([flag]) => flag).join(' and ')}; one is served`)
+  }
+  const pooling = chosen[0]?.[1]
+  if (pooling !== undefined) return pooling
+  throw refuse(`${file}: it names no pooling of cls, mean, max and lasttoken`)
+}
+
+interface Modules {
+  readonly poolingFolder: string
+  readonly laterModule: string | undefined
+}
+
+const POOLING_FOLDER = '1_Pooling'
+/** What the graph does, what we do, and what we always do: vectors have length 1. */
+const KNOWN_MODULES: ReadonlySet<string> = new Set([
+  'Transformer',
+  'Pooling',
+  'Normalize',
+  'CLIPModel',
+])
+
+/** The steps of a Sentence Transformers model: `[{ idx, name, path, type }]`. */
+async function parseModules({ files }: ModelDirectory): Promise<Modules> {
+  const content = await files.json('modules.json')
+  if (content === undefined) return { poolingFolder: POOLING_FOLDER, laterModule: undefined }
+  if (!Array.isArray(content)) throw refuse('modules.json: it must hold a list')
+  const steps: readonly unknown[] = content
+  const modules = steps.map((step) => {
+    const fields = new ConfigFields('modules.json', step)
+    return { type: fields.text('type')?.split('.').at(-1) ?? '', path: fields.text('path') ?? '' }
+  })
+  const pooling = modules.find(({ type }) => type === 'Pooling')
+  if (pooling !== undefined && pooling.path !== POOLING_FOLDER) {
+    throw refuse(`modules.json: pooling is looked for in ${POOLING_FOLDER}, not elsewhere`)
+  }
+  const later = modules.find(({ type }) => !KNOWN_MODULES.has(type))
+  return { poolingFolder: POOLING_FOLDER, laterModule: later && (later.path || later.type) }
 }

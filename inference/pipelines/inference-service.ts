@@ -4,6 +4,9 @@ import type { ModelCatalog, SkippedModel } from '../models/model-catalog.ts'
 import type { ModelFleet } from '../models/model-fleet.ts'
 import { FOLDER_BY_KIND, MODEL_KINDS } from '../models/model-spec.ts'
 import type { ModelKind, ModelSpec, RecognizerCapability } from '../models/model-spec.ts'
+import { BUILTIN_HASH_NAME } from './embed/builtin-hash.ts'
+import { modelNotFound } from './model-requests.ts'
+import { detectToolCallFormat } from './generate/tool-call-format.ts'
 import type { ChunkService } from './chunk/chunk-service.ts'
 import type { EmbedService } from './embed/embed-service.ts'
 import type { GenerateService } from './generate/generate-service.ts'
@@ -40,12 +43,25 @@ export interface VersionInfo {
   readonly runtimeVersion: string
 }
 
+/** An embedder or a generator, which other servers' clients know alone. */
+export interface ServedModelInfo {
+  readonly name: string
+  readonly kind: 'embedder' | 'generator'
+  readonly variant: string
+  readonly fileBytes: number
+  /** Undefined: as many as there are. */
+  readonly maxTokens: number | undefined
+  readonly capabilities: readonly ('embedding' | 'completion' | 'tools')[]
+}
+
 export interface LoadedModelState {
   readonly model: string
   readonly kind: ModelKind
   readonly workers: number
   /** Of an embedder's vectors. */
   readonly dimension?: number
+  /** What is to be known about its answers. */
+  readonly warnings: readonly string[]
 }
 
 export interface PreloadState {
@@ -74,6 +90,7 @@ export class InferenceService {
   readonly rewrite: RewriteService
   readonly version: VersionInfo
   readonly #catalog: ModelCatalog
+  readonly #served: readonly ServedModelInfo[]
   readonly #fleet: ModelFleet
   readonly #preloaded: readonly PreloadedModel[]
   #isStopping = false
@@ -87,6 +104,7 @@ export class InferenceService {
     this.rewrite = parts.rewrite
     this.version = parts.version
     this.#catalog = parts.catalog
+    this.#served = servedModelsOf(parts.catalog)
     this.#fleet = parts.fleet
     this.#preloaded = parts.preloaded
   }
@@ -100,6 +118,20 @@ export class InferenceService {
     if (kind === 'embedder') return this.embed.modelNames()
     if (kind === 'chunker') return this.chunk.modelNames()
     return this.#catalog.ofKind(kind).map(({ name }) => name)
+  }
+
+  /** Generators and embedders. */
+  servedModels(): readonly ServedModelInfo[] {
+    return this.#served
+  }
+
+  /** Of the models above the one of this name; NOT_FOUND if there is none. */
+  requireServed(name: string): ServedModelInfo {
+    if (name === BUILTIN_HASH_NAME) return BUILT_IN_EMBEDDER
+    const spec = this.#catalog.find('generator', name) ?? this.#catalog.find('embedder', name)
+    const info = spec && servedModelInfo(spec)
+    if (info !== undefined) return info
+    throw modelNotFound(name, 'GET /api/tags lists what there is')
   }
 
   recognizerCapabilities(): ReadonlyMap<string, readonly RecognizerCapability[]> {
@@ -122,6 +154,7 @@ export class InferenceService {
         model: spec.name,
         kind: spec.kind,
         workers,
+        warnings: info?.warnings ?? [],
         ...(info?.dimension === undefined ? {} : { dimension: info.dimension }),
       })),
       preload,
@@ -139,3 +172,30 @@ export class InferenceService {
     }
   }
 }
+
+const BUILT_IN_EMBEDDER: ServedModelInfo = {
+  name: BUILTIN_HASH_NAME,
+  kind: 'embedder',
+  variant: 'f32',
+  fileBytes: 0,
+  maxTokens: undefined,
+  capabilities: ['embedding'],
+}
+
+function servedModelsOf(catalog: ModelCatalog): readonly ServedModelInfo[] {
+  const infosOf = (kind: ServedModelInfo['kind']): ServedModelInfo[] =>
+    catalog.ofKind(kind).flatMap((spec) => servedModelInfo(spec) ?? [])
+  return [...infosOf('generator'), BUILT_IN_EMBEDDER, ...infosOf('embedder')]
+}
+
+function servedModelInfo(spec: ModelSpec): ServedModelInfo | undefined {
+  const { name, variant, fileBytes, maxTokens } = spec
+  const shared = { name, variant, fileBytes, maxTokens }
+  if (spec.kind === 'embedder') return { ...shared, kind: spec.kind, capabilities: ['embedding'] }
+  if (spec.kind !== 'generator') return undefined
+  const tools = spec.toolCallFormat ?? detectToolCallFormat(spec.chatTemplate ?? '')
+  const capabilities = tools === undefined ? (['completion'] as const) : CHAT_WITH_TOOLS
+  return { ...shared, kind: spec.kind, capabilities }
+}
+
+const CHAT_WITH_TOOLS = ['completion', 'tools'] as const

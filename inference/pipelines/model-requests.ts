@@ -38,7 +38,7 @@ export interface RequestOptions {
   readonly signal: AbortSignal
 }
 
-/** Refuses an unknown name with NOT_FOUND, and any with UNAVAILABLE where no model of the kind is. */
+/** Refuses an unknown name with NOT_FOUND: to come back later would not help. */
 export function requireModel<Kind extends ModelKind>(
   catalog: ModelCatalog,
   kind: Kind,
@@ -47,8 +47,7 @@ export function requireModel<Kind extends ModelKind>(
   const spec = catalog.find(kind, name)
   if (spec !== undefined) return spec
   if (catalog.ofKind(kind).length === 0) {
-    const message = `no models are configured for this; add one to MODELS_DIR/${FOLDER_BY_KIND[kind]}`
-    throw new ServiceError('UNAVAILABLE', message)
+    throw modelNotFound(name, `there are none; add one to MODELS_DIR/${FOLDER_BY_KIND[kind]}`)
   }
   throw modelNotFound(name, 'GET /api/models lists what there is')
 }

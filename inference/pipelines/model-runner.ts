@@ -1,6 +1,7 @@
 // The worker's side of a model: from the items of requests to their results. Tokenizing, the graph
 // and what is made of its outputs happen here, in the worker.
 
+import type { Clock } from '../../lib/clock.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
 import type { GraphSession } from '../runtime/graph-session.ts'
 import type { TokenizerHandle } from '../text/tokenizer-handle.ts'
@@ -50,6 +51,8 @@ export interface StreamRunner<Request, Event, End> {
 export interface RunnerParts<Spec extends ModelSpec> {
   readonly spec: Spec
   readonly tokenizer: TokenizerHandle
+  /** Says when work that is long lets others have their turn. */
+  readonly clock: Clock
   /** `file` is relative to the model's directory. */
   openSession(file: string): Promise<GraphSession>
 }

@@ -2,12 +2,14 @@
 
 import path from 'node:path'
 import { unreachable } from '../../lib/assert.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { ModelInfo } from '../models/model-info.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
 import { threadsOf } from '../models/thread-policy.ts'
 import { fixedShapeOf } from '../runtime/graph-feeds.ts'
 import type { GraphSession } from '../runtime/graph-session.ts'
+import { quantizesWhileRunning } from '../runtime/graph-scan.ts'
 import { openOnnxSession } from '../runtime/onnx-session.ts'
 import type { ServedModel } from '../runtime/worker-host.ts'
 import type { WorkerSettings } from '../runtime/worker-protocol.ts'
@@ -46,10 +48,12 @@ interface Opening {
 
 async function openRunner(spec: ModelSpec, opening: Opening): Promise<ServedModel> {
   const { tokenizer, settings, opened } = opening
+  const warnings: string[] = []
   const parts = {
     tokenizer,
+    clock: systemClock,
     openSession: async (file: string): Promise<GraphSession> => {
-      const session = await openGraph(spec, file, settings)
+      const session = await openGraph(spec, file, { settings, warnings })
       opened.push(session)
       return session
     },
@@ -57,11 +61,13 @@ async function openRunner(spec: ModelSpec, opening: Opening): Promise<ServedMode
   const info = (): ModelInfo => ({
     dimension: undefined,
     rowTokens: rowTokensOf(opened),
+    warnings,
     tokenizerWarnings: tokenizer.warnings,
   })
   switch (spec.kind) {
     case 'embedder': {
       const runner = await openEmbedRunner({ spec, ...parts })
+      warnings.push(...runner.warnings)
       return servedRunner(runner, { ...info(), dimension: runner.dimension })
     }
     case 'reranker':
@@ -88,11 +94,24 @@ function checkRoom(spec: ModelSpec, tokenizer: TokenizerHandle): void {
   throw new ServiceError('UNAVAILABLE', message)
 }
 
-function openGraph(spec: ModelSpec, file: string, settings: WorkerSettings): Promise<GraphSession> {
+async function openGraph(
+  spec: ModelSpec,
+  file: string,
+  { settings, warnings }: { readonly settings: WorkerSettings; readonly warnings: string[] },
+): Promise<GraphSession> {
   const threads = threadsOf(spec, settings)
   const growingShapes = spec.kind === 'generator' || spec.kind === 'rewriter'
-  return openOnnxSession(path.join(spec.directory, file), { threads, growingShapes })
+  const place = path.join(spec.directory, file)
+  // Generators and rewriters run one request at a time anyway.
+  const isMixed = !growingShapes && (await quantizesWhileRunning(place).catch(() => false))
+  if (isMixed && !settings.exactRows) warnings.push(`${file} ${MIXED_ROWS}`)
+  const rowsApart = isMixed && settings.exactRows
+  return openOnnxSession(place, { threads, growingShapes, rowsApart })
 }
+
+const MIXED_ROWS =
+  'quantizes activations while it runs, so an answer depends a little on what runs beside it; ' +
+  'QUARRY_INFERENCE_EXACT_ROWS=true runs rows one by one'
 
 function rowTokensOf(sessions: readonly GraphSession[]): number | undefined {
   const fixed = sessions.map(({ inputs }) => fixedShapeOf(inputs).tokens)

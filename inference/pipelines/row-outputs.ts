@@ -34,6 +34,7 @@ export async function runRows(
   const shape = {
     lengthOf: ({ ids }: TokenEncoding) => Math.max(widthMin, ids.length),
     fixed: fixedShapeOf(session.inputs),
+    isApart: session.runsRowsApart === true,
   }
   const outputs = new Map<TokenEncoding, RowOutput>()
   for (const { rows, filled } of planRuns(encodings, shape)) {

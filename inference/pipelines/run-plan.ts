@@ -17,6 +17,8 @@ export interface RowShape<Row> {
   readonly lengthOf: (row: Row) => number
   /** What the graph is fixed to. */
   readonly fixed: FixedShape
+  /** Whether no two rows may share a run; default no. */
+  readonly isApart?: boolean
 }
 
 /**
@@ -25,7 +27,7 @@ export interface RowShape<Row> {
  */
 export function planRuns<Row>(
   rows: readonly Row[],
-  { lengthOf, fixed }: RowShape<Row>,
+  { lengthOf, fixed, isApart = false }: RowShape<Row>,
 ): PlannedRun<Row>[] {
   const widthOf = (row: Row): number => fixed.tokens ?? lengthOf(row)
   const groups: Row[][] = []
@@ -35,6 +37,7 @@ export function planRuns<Row>(
     const fits =
       group !== undefined &&
       longest !== undefined &&
+      !isApart &&
       group.length < roomFor(widthOf(longest), fixed) &&
       isNearlyAsLong(widthOf(row), widthOf(longest))
     if (fits) group.push(row)

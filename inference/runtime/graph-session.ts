@@ -36,6 +36,8 @@ export interface GraphSlot {
 export interface GraphSession {
   readonly inputs: readonly GraphSlot[]
   readonly outputs: readonly GraphSlot[]
+  /** Each row is to be run by itself, because rows that run together change each other; default no. */
+  readonly runsRowsApart?: boolean
   run(
     feeds: Readonly<Record<string, GraphTensor>>,
     wanted?: readonly string[],

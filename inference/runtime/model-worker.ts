@@ -16,7 +16,6 @@ import { assert } from '../../lib/assert.ts'
 import { backoffDelayMs } from '../../lib/backoff.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Env } from '../../lib/env.ts'
-import { ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
 import { PendingCalls } from './pending-calls.ts'
@@ -151,12 +150,7 @@ export class ModelWorker {
     if (!isTaken) return Promise.reject(new WorkerEndedError('it is not up'))
     const { call, promise, settled } = this.#pending.open<Answer>(asked, emit)
     signal?.addEventListener('abort', () => this.#cancel(call), { signal: settled })
-    try {
-      this.#channel.send({ ...asked, call })
-    } catch (cause) {
-      const message = 'what the model was asked cannot be sent to its worker'
-      this.#pending.reject(call, new ServiceError('INVALID_ARGUMENT', message, { cause }))
-    }
+    this.#channel.send({ ...asked, call })
     if (signal?.aborted === true) this.#cancel(call)
     return promise
   }

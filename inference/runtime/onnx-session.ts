@@ -11,6 +11,8 @@ export interface SessionOptions {
   readonly threads: number
   /** Shapes that grow at every run (generation) make memory patterns a waste. */
   readonly growingShapes?: boolean
+  /** Of a graph in which rows that run together change each other. */
+  readonly rowsApart?: boolean
 }
 
 /** By path, not from bytes: weights beside the graph are found, and nothing is copied. */
@@ -21,7 +23,7 @@ export async function openOnnxSession(
   let session: InferenceSession | undefined
   try {
     session = await InferenceSession.create(file, nativeOptions(options))
-    return new OnnxSession(session)
+    return new OnnxSession(session, options.rowsApart === true)
   } catch (cause) {
     await session?.release()
     // Clients are told the reason; where the model lies on this machine is not for them.
@@ -51,10 +53,12 @@ export function nativeOptions({ threads, growingShapes = false }: SessionOptions
 class OnnxSession implements GraphSession {
   readonly inputs: readonly GraphSlot[]
   readonly outputs: readonly GraphSlot[]
+  readonly runsRowsApart: boolean
   readonly #session: InferenceSession
   #isReleased = false
 
-  constructor(session: InferenceSession) {
+  constructor(session: InferenceSession, rowsApart: boolean) {
+    this.runsRowsApart = rowsApart
     this.#session = session
     this.inputs = session.inputMetadata.map(slotOf)
     this.outputs = session.outputMetadata.map(slotOf)

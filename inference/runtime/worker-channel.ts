@@ -8,8 +8,11 @@
 // See docs/decisions/0009-inference-server.md.
 
 import { fork } from 'node:child_process'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Env } from '../../lib/env.ts'
+import { collected } from './large-payloads.ts'
+import { OrderedSender } from './ordered-sender.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts'
 
 /** Of objects: tokenizers and templates of strangers live there. The largest tokenizers take 1 GiB. */
@@ -33,7 +36,7 @@ export const ISOLATIONS = ['process', 'thread'] as const
 export type Isolation = (typeof ISOLATIONS)[number]
 
 export interface ChannelListener {
-  onMessage(message: FromWorker<never>): void
+  readonly onMessage: (message: FromWorker<never>) => void
   /** Once, and last. */
   onExit(reason: string): void
 }
@@ -89,18 +92,19 @@ function openProcess(
     isOver = true
     listener.onExit(reason)
   }
-  child.on('message', (message: FromWorker<never>) => listener.onMessage(message))
+  child.on('message', collected<FromWorker<never>>(listener.onMessage))
   child.on('error', (error) => {
     if (child.pid === undefined) end(`it could not be started: ${error.message}`)
   })
   child.on('exit', (code, signal) => end(signal === null ? `exit code ${code}` : signal))
-  return {
-    send: (message) => {
+  const sender = new OrderedSender<ToWorker>({
+    post: async (message) => {
       // A worker that is gone has its exit told; a message to it is lost like one under way.
-      if (child.connected) child.send(message, () => undefined)
+      if (child.connected) await new Promise((resolve) => child.send(message, resolve))
     },
-    kill: () => child.kill('SIGKILL'),
-  }
+    onRefused: (message) => refuse(message, listener),
+  })
+  return { send: (message) => sender.send(message), kill: () => child.kill('SIGKILL') }
 }
 
 function inherited(environment: Env): Env {
@@ -146,8 +150,22 @@ function openThread({ entry, settings }: ChannelOptions, listener: ChannelListen
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
   })
   let reason = 'it ended'
-  worker.on('message', (message: FromWorker<never>) => listener.onMessage(message))
+  worker.on('message', collected<FromWorker<never>>(listener.onMessage))
   worker.on('error', (error) => (reason = String(error)))
   worker.on('exit', () => listener.onExit(reason))
-  return { send: (message) => worker.postMessage(message, []), kill: () => false }
+  const sender = new OrderedSender<ToWorker>({
+    post: (message) => {
+      worker.postMessage(message, [])
+      return nextTurn()
+    },
+    onRefused: (message) => refuse(message, listener),
+  })
+  return { send: (message) => sender.send(message), kill: () => false }
+}
+
+function refuse(message: ToWorker, listener: ChannelListener): void {
+  if (!('call' in message)) return
+  const text = 'what the model was asked cannot be sent to its worker'
+  const error = { code: 'INVALID_ARGUMENT', message: text } as const
+  listener.onMessage({ kind: 'refusal', call: message.call, error })
 }

@@ -1,9 +1,12 @@
 // A worker from the inside: keeps models and answers calls about them.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { assert, must, unreachable } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { ServiceError, isServiceError, messageOf } from '../../lib/errors.ts'
+import { collected } from './large-payloads.ts'
+import { OrderedSender, type OrderedSenderOptions } from './ordered-sender.ts'
 import type { FromWorker, SentError, ToWorker, WorkerSettings } from './worker-protocol.ts'
 
 /** A model as its worker knows it. A model answers batches or streams. */
@@ -40,10 +43,14 @@ interface ParentPort {
 function connectParent(): ParentPort {
   const port = parentPort
   if (port !== null) {
+    const sender = senderBy((part) => {
+      port.postMessage(part)
+      return nextTurn()
+    })
     return {
-      post: (message) => port.postMessage(message),
-      listen: (onMessage) => port.on('message', onMessage),
-      close: () => port.close(),
+      post: (message) => sender.send(message),
+      listen: (onMessage) => port.on('message', collected(onMessage)),
+      close: () => void sender.drain().then(() => port.close()),
     }
   }
   // A server that died cannot say quit. Nothing is worth keeping here.
@@ -51,11 +58,28 @@ function connectParent(): ParentPort {
   // A supervisor may signal a whole group; when this worker ends is the server's to say.
   process.on('SIGTERM', () => undefined)
   process.on('SIGINT', () => undefined)
+  const sender = senderBy(async (part) => {
+    await new Promise((resolve) => process.send?.(part, undefined, undefined, resolve))
+  })
   return {
-    post: (message) => void process.send?.(message),
-    listen: (onMessage) => process.on('message', onMessage),
-    close: () => process.exit(0),
+    post: (message) => sender.send(message),
+    listen: (onMessage) => process.on('message', collected(onMessage)),
+    close: () => void sender.drain().then(() => process.exit(0)),
   }
+}
+
+/** An answer that cannot be sent is refused, so that its call has an end (WP1). */
+function senderBy(post: OrderedSenderOptions<FromWorker>['post']): OrderedSender<FromWorker> {
+  const sender = new OrderedSender<FromWorker>({
+    post,
+    onRefused: (message) => {
+      if (message.kind !== 'answer') return
+      const { call } = message
+      const error = new ServiceError('INFERENCE_FAILED', 'what the model answered cannot be sent')
+      sender.send({ kind: 'refusal', call, error: sentError(error) })
+    },
+  })
+  return sender
 }
 
 type Call = Exclude<ToWorker<never>, { readonly kind: 'quit' | 'cancel' }>

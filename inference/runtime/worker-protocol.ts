@@ -52,6 +52,8 @@ export interface WorkerSettings {
   /** Of one graph run; 0: as the model is. */
   readonly threads: number
   readonly cores: number
+  /** Models in which rows that run together change each other run them one by one. */
+  readonly exactRows: boolean
   /** How often it says that it is alive while calls are under way. */
   readonly alivePeriodMs: number
 }

@@ -20,6 +20,7 @@ const WHITE_SPACE = /\p{White_Space}/u
 const WORD_BEFORE = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]$/u
 const WORD_AFTER = /^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]/u
 const CHARACTER_UNITS_MAX = 2
+const NOWHERE: ReadonlySet<number> = new Set()
 
 /** Cuts added tokens out of texts: at each place the longest one wins, as the reference has it. */
 export class AddedTokenSplitter {
@@ -39,13 +40,13 @@ export class AddedTokenSplitter {
     }
   }
 
-  /** Never gives an empty section. */
-  split(text: string): Section[] {
+  /** Never gives an empty section, and no token that begins where none may. */
+  split(text: string, unmatchedAt: ReadonlySet<number> = NOWHERE): Section[] {
     const sections: Section[] = []
     let from = 0
     let at = 0
     while (at < text.length) {
-      const token = this.#tokenAt(text, at)
+      const token = unmatchedAt.has(at) ? undefined : this.#tokenAt(text, at)
       if (token === undefined) {
         at += 1
         continue

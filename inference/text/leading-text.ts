@@ -1,7 +1,7 @@
 // How much of a text is tokenized when only so many of its tokens are kept.
 
 /** More characters than this for each token that a model takes are not looked at. */
-const CHARS_PER_TOKEN_MAX = 250
+export const CHARS_PER_TOKEN_MAX = 250
 /** English has about 4.5 characters for a token, so this is mostly enough. */
 const CHARS_PER_TOKEN_FIRST = 16
 const CHARS_PER_TOKEN_GROWTH = 4
@@ -28,6 +28,11 @@ export function tokenizeLeading(
 /** Whether a text is so long that its end is not looked at. */
 export function isCut(text: string, tokensMax: number): boolean {
   return text.length > tokensMax * CHARS_PER_TOKEN_MAX
+}
+
+/** So much of a text that whoever looks at `tokensMax` tokens sees the same, and whether it is cut. */
+export function lookedAt(text: string, tokensMax: number): string {
+  return text.slice(0, tokensMax * CHARS_PER_TOKEN_MAX + 1)
 }
 
 /** Up to `chars` characters of a text, cut between words if there is a place nearby. */

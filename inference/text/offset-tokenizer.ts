@@ -18,6 +18,12 @@ interface Tokens {
   readonly spans: Span[]
 }
 
+interface SectionContext {
+  readonly original: string
+  readonly tokens: Tokens
+  readonly unmatchedAt?: ReadonlySet<number> | undefined
+}
+
 /** A token of the model, or neighbouring unknown ones that count as one. */
 interface TokenGroup {
   readonly from: number
@@ -59,14 +65,16 @@ export class OffsetTokenizer {
     return this.#run(alignOriginal(text), text)
   }
 
-  idsOf(text: string): readonly number[] {
-    return this.#run(withoutPlaces(text), text).ids
+  /** Added tokens that are looked for as they are written do not begin at `unmatchedAt`. */
+  idsOf(text: string, unmatchedAt?: ReadonlySet<number>): readonly number[] {
+    return this.#run(withoutPlaces(text), text, unmatchedAt).ids
   }
 
-  #run(input: AlignedText, original: string): Tokens {
+  #run(input: AlignedText, original: string, unmatchedAt?: ReadonlySet<number>): Tokens {
     const tokens: Tokens = { ids: [], spans: [] }
     const append = (piece: AlignedText): void => this.#appendPiece(piece, original, tokens)
-    this.#eachSection(this.#verbatim, input, { original, tokens }, (section) => {
+    const verbatim = { original, tokens, unmatchedAt }
+    this.#eachSection(this.#verbatim, input, verbatim, (section) => {
       const normalized = this.#normalize(section)
       this.#eachSection(this.#normalized, normalized, { original, tokens }, (part) => {
         this.#preTokenize(part).forEach(append)
@@ -79,10 +87,10 @@ export class OffsetTokenizer {
   #eachSection(
     splitter: AddedTokenSplitter,
     input: AlignedText,
-    { original, tokens }: { readonly original: string; readonly tokens: Tokens },
+    { original, tokens, unmatchedAt }: SectionContext,
     visit: (section: AlignedText) => void,
   ): void {
-    for (const { start, end, id } of splitter.split(input.text)) {
+    for (const { start, end, id } of splitter.split(input.text, unmatchedAt)) {
       if (id === undefined) {
         visit(sliceAligned(input, start, end))
         continue

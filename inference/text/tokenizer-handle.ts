@@ -67,6 +67,8 @@ export class TokenizerHandle {
   /** In what this tokenizer may differ from the reference implementation; for the log. */
   readonly warnings: readonly string[]
 
+  /** As special tokens are spelled. */
+  readonly specialTexts: readonly string[]
   readonly #vocabulary: Vocabulary
   readonly #offsets: OffsetTokenizer
   readonly #layout: SpecialLayout
@@ -84,6 +86,9 @@ export class TokenizerHandle {
     this.#specialIds = new Set(
       file.addedTokens.filter(({ special }) => special).map(({ id }) => id),
     )
+    this.specialTexts = file.addedTokens
+      .filter(({ special }) => special)
+      .map(({ content }) => content)
     this.#patternStages = file.patternStages
     this.warnings = file.warnings
     const padding = parsePadding(file.config, (token) => this.idOf(token))
@@ -140,14 +145,18 @@ export class TokenizerHandle {
     return this.#watched(text.length, () => this.#offsets.tokenize(wellFormed))
   }
 
-  /** Tokens of a text without special tokens: a prompt that names its special tokens itself. */
-  content(text: string): readonly number[] {
-    return this.#tokenize(text, Infinity)
+  /**
+   * Tokens of a text without special tokens around it: a prompt that names its special tokens itself,
+   * but for the places at which no added token may begin.
+   */
+  content(text: string, unmatchedAt?: ReadonlySet<number>): readonly number[] {
+    const wellFormed = text.toWellFormed()
+    return this.#watched(text.length, () => this.#offsets.idsOf(wellFormed, unmatchedAt))
   }
 
   /** Puts the special tokens of a single text around tokens. */
-  wrap(ids: readonly number[]): Encoding {
-    return fit(this.#layout.single, { first: ids, second: [] }, Infinity)
+  wrap(ids: readonly number[], { maxTokens = Infinity }: TokenLimit = {}): Encoding {
+    return fit(this.#layout.single, { first: ids, second: [] }, maxTokens)
   }
 
   /** How many special tokens surround a single text, or a pair. */
@@ -171,6 +180,11 @@ export class TokenizerHandle {
 
   tokenOf(id: number): string | undefined {
     return this.#vocabulary.tokenOf(id)
+  }
+
+  /** The bytes that the token alone stands for; undefined where it stands for its text. */
+  bytesOf(id: number): readonly number[] | undefined {
+    return this.#specialIds.has(id) ? undefined : this.#vocabulary.bytesOf(id)
   }
 
   isSpecial(id: number): boolean {

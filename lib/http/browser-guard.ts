@@ -41,8 +41,12 @@ function originAndHost(rawHeaders: readonly string[]): {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? ''
     // Lengths first: only these two names are worth lowering their letters.
-    if (name.length === 4 && name.toLowerCase() === 'host') host = rawHeaders[i + 1] ?? ''
-    else if (name.length === 6 && name.toLowerCase() === 'origin') origin = rawHeaders[i + 1]
+    // Names of hosts have no case (RFC 9110, section 4.2.3).
+    if (name.length === 4 && name.toLowerCase() === 'host') {
+      host = (rawHeaders[i + 1] ?? '').toLowerCase()
+    } else if (name.length === 6 && name.toLowerCase() === 'origin') {
+      origin = rawHeaders[i + 1]?.toLowerCase()
+    }
   }
   return { origin, host }
 }

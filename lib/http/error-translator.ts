@@ -54,7 +54,11 @@ export class ErrorTranslator {
   }
 
   #translate(thrown: unknown): ServiceError {
-    if (isServiceError(thrown)) return thrown
+    if (isServiceError(thrown)) {
+      // Nobody reads the answer, and nothing went wrong here.
+      if (thrown.code === 'CANCELLED') this.#log.debug('request given up by its client')
+      return thrown
+    }
     const requestId = Math.floor(this.#random() * 2 ** 48).toString(16)
     this.#log.error('request failed unexpectedly', { requestId, error: describeThrown(thrown) })
     // After the reply has been handed to the socket, which happens in this same turn.

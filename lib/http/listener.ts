@@ -12,6 +12,8 @@ import { jsonReply, sendBytes } from './reply.ts'
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_TIMEOUT_MS = 60_000
 const REQUEST_TIMEOUT_MS = 60_000
+/** How late the two timeouts may be. */
+const TIMEOUT_CHECK_PERIOD_MS = 5_000
 const IDLE_SWEEP_PERIOD_MS = 10
 export const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
@@ -25,6 +27,7 @@ export const SERVER_OPTIONS: ServerOptions = {
   maxHeaderSize: HEADER_BYTES_MAX,
   headersTimeout: HEADERS_TIMEOUT_MS,
   requestTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: TIMEOUT_CHECK_PERIOD_MS,
   keepAlive: true,
   noDelay: true,
 }
@@ -50,6 +53,8 @@ export async function listen(server: Server, options: ListenOptions): Promise<Ru
   server.on('clientError', refuseMalformed)
   server.on('checkExpectation', (_request, response) => refuseExpectation(response))
   server.on('connect', (_request, socket) => socket.end(textOf(NO_TUNNEL)))
+  // Their bytes are bounded; headers beyond a count would vanish without a word.
+  server.maxHeadersCount = 0
   server.listen(options.port, options.host)
   await once(server, 'listening')
   const address = server.address()

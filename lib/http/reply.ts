@@ -10,15 +10,23 @@ export interface BytesReply {
   readonly body: Buffer
 }
 
-/** NDJSON in pages of whole lines, sent as the client reads them. Always status 200. */
+/** Sent in pages as the client reads them. */
 export interface PagesReply {
   readonly kind: 'pages'
+  readonly status: 200 | 201
+  /** Pages of NDJSON hold whole lines, so that an error can be one more of them. */
+  readonly contentType: 'application/x-ndjson' | 'application/json'
   readonly pages: AsyncIterable<Buffer>
 }
 
 export type Reply = BytesReply | PagesReply
 
 const EMPTY = Buffer.alloc(0)
+/**
+ * A short body goes as a string, which node sends in one piece with the head: Latin-1 maps bytes to
+ * characters one to one. Longer ones are cheaper without the copy.
+ */
+const STRING_BYTES_MAX = 16_384
 /** Browsers must not guess that a stored document is a page or a script. */
 export const NOSNIFF = ['X-Content-Type-Options', 'nosniff'] as const
 
@@ -53,7 +61,10 @@ export function emptyReply(status: number, headers: readonly string[] = []): Byt
 
 /** Sends a whole answer. Does nothing when the client has gone, or an answer is already on its way. */
 export function sendBytes(response: ServerResponse, reply: BytesReply): void {
-  if (sendHead(response, reply)) response.end(reply.body)
+  if (!sendHead(response, reply)) return
+  const { body } = reply
+  if (body.length > STRING_BYTES_MAX) response.end(body)
+  else response.end(body.toString('latin1'), 'latin1')
 }
 
 /** Answers whether the body is to follow: not when the client has gone, or has its answer already. */

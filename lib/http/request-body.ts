@@ -1,18 +1,29 @@
-// Reads a request body as bytes, once, within bounds, for both doors.
+// Reads a request body as bytes, once, within bounds, for every door.
+//
+// What is received is charged to the request's holding, so that all bodies together stay within the
+// server's budget; long bodies are checked and put together in slices.
 
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { createGunzip } from 'node:zlib'
+import { systemClock } from '../clock.ts'
 import { ServiceError, messageOf } from '../errors.ts'
+import { runSliced, type Sliced } from '../sliced.ts'
+import { receive, tooLarge } from './body-arrival.ts'
+import { ByteCollector } from './byte-collector.ts'
+import type { HeldMemory } from './request-memory.ts'
 
 /** Of the body as it arrives, and again of what it decompresses to. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024
+/** What is handled at once: no more than a fraction of a millisecond for any reader of bytes. */
+export const AT_ONCE_BYTES_MAX = 64 * 1024
 
 const LINE_TYPES: ReadonlySet<string> = new Set(['application/x-ndjson', 'application/ndjson'])
-const EMPTY = Buffer.alloc(0)
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
-const gunzipAsync = promisify(gunzip)
+const INFLATED_CHUNK_BYTES = 128 * 1024
+/** Checked in a step: less than a millisecond, whatever the characters. */
+const CHECKED_BYTES = 1024 * 1024
+const CONTINUATION_BYTES_MAX = 3
 
 type Encoding = 'identity' | 'gzip'
 
@@ -20,26 +31,58 @@ export interface BodyOptions {
   readonly bytesMax?: number
   /** Whether NDJSON will do as well. */
   readonly allowsLines?: boolean
+  /** Charged with every byte that is kept; the caller closes it when the body is done with. */
+  readonly memory?: HeldMemory
 }
 
 /**
  * The decoded body: UTF-8 text without a byte order mark, empty if there is none. Refuses what is
  * not JSON by its headers before reading anything. Rejects with CANCELLED when the client goes away
- * in the middle, so a cut body is never taken for a whole one.
+ * in the middle, so a cut body is never taken for a whole one, and with OVERLOADED when all requests
+ * together hold too much.
  */
 export async function readBody(
   request: IncomingMessage,
-  { bytesMax = BODY_BYTES_MAX, allowsLines = false }: BodyOptions = {},
+  { bytesMax = BODY_BYTES_MAX, allowsLines = false, memory }: BodyOptions = {},
 ): Promise<Buffer> {
   checkContentType(request.headers['content-type'], allowsLines)
   const encoding = parseEncoding(request.headers['content-encoding'])
-  const received = await collect(request, bytesMax)
-  const body = encoding === 'gzip' ? await decompress(received, bytesMax) : received
-  if (body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
+  const received = await receive(request, bytesMax, memory)
+  const body = encoding === 'gzip' ? await inflate(received, bytesMax, memory) : received
+  if (beginsWithMark(body)) {
     throw invalid('the body begins with a byte order mark; send UTF-8 without it')
   }
-  if (!isUtf8(body)) throw invalid('the body is not valid UTF-8')
+  // Long bodies share the thread; short ones, which are most, need no turn of their own.
+  const isValid =
+    body.length <= AT_ONCE_BYTES_MAX
+      ? isUtf8(body)
+      : await runSliced(isText(body), { clock: systemClock })
+  if (!isValid) throw invalid('the body is not valid UTF-8')
   return body
+}
+
+function beginsWithMark(body: Buffer): boolean {
+  if (body[0] !== BYTE_ORDER_MARK[0]) return false
+  return body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+}
+
+/** Whether the bytes are UTF-8, looked at in pieces that end where a character does. */
+function* isText(bytes: Buffer): Sliced<boolean> {
+  let start = 0
+  while (bytes.length - start > CHECKED_BYTES) {
+    const end = characterStart(bytes, start + CHECKED_BYTES)
+    if (!isUtf8(bytes.subarray(start, end))) return false
+    start = end
+    yield
+  }
+  return isUtf8(bytes.subarray(start))
+}
+
+/** The start of the character that the byte at `at` belongs to, if the text is UTF-8. */
+function characterStart(bytes: Buffer, at: number): number {
+  let start = at
+  while (at - start < CONTINUATION_BYTES_MAX && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1
+  return start
 }
 
 function checkContentType(header: string | undefined, allowsLines: boolean): void {
@@ -66,55 +109,30 @@ function parseEncoding(header: string | undefined): Encoding {
   throw unsupported(`content-encoding ${shown} is not supported; use gzip or none`)
 }
 
-function collect(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  const declared = Number(request.headers['content-length'] ?? 0)
-  if (declared > bytesMax) return Promise.reject(tooLarge(request, bytesMax))
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes <= bytesMax) {
-        chunks.push(chunk)
-      } else {
-        chunks.length = 0
-        reject(tooLarge(request, bytesMax))
-      }
-    })
-    request.once('end', () => resolve(joined(chunks)))
-    const gone = (): void => {
-      // The request also closes after its end; an error with its stack would be made for nothing.
-      if (!request.complete) reject(new ServiceError('CANCELLED', 'the client went away'))
-    }
-    request.once('error', gone)
-    request.once('close', gone)
-  })
-}
-
-function joined(chunks: readonly Buffer[]): Buffer {
-  const [first = EMPTY] = chunks
-  return chunks.length <= 1 ? first : Buffer.concat(chunks)
-}
-
-/** What is still to come is thrown away as it arrives, so that the client can read the refusal. */
-function tooLarge(request: IncomingMessage, bytesMax: number): ServiceError {
-  request.resume()
-  return bodyTooLarge(bytesMax)
-}
-
-function bodyTooLarge(bytesMax: number): ServiceError {
-  const limit = bytesMax >= 2 ** 20 ? `${bytesMax / 2 ** 20} MiB` : `${bytesMax} bytes`
-  return new ServiceError('PAYLOAD_TOO_LARGE', `the body is larger than ${limit}; send it in parts`)
-}
-
-async function decompress(received: Buffer, bytesMax: number): Promise<Buffer> {
+/** What was received makes way for what it holds. */
+async function inflate(
+  received: Buffer,
+  bytesMax: number,
+  memory: HeldMemory | undefined,
+): Promise<Buffer> {
   if (received.length === 0) return received
+  const gunzip = createGunzip({ chunkSize: INFLATED_CHUNK_BYTES })
+  const bytes = new ByteCollector(0)
   try {
-    return await gunzipAsync(received, { maxOutputLength: bytesMax })
+    gunzip.end(received)
+    for await (const chunk of gunzip) {
+      if (bytes.length + chunk.length > bytesMax) throw tooLarge(bytesMax)
+      memory?.add(chunk.length)
+      bytes.add(chunk)
+    }
   } catch (cause) {
-    if (cause instanceof RangeError) throw bodyTooLarge(bytesMax)
+    if (cause instanceof ServiceError) throw cause
     throw new ServiceError('INVALID_ARGUMENT', 'the body is not complete, valid gzip', { cause })
+  } finally {
+    gunzip.destroy()
+    memory?.release(received.length)
   }
+  return bytes.whole() ?? runSliced(bytes.join(), { clock: systemClock })
 }
 
 export function parseJsonBody(body: Buffer): unknown {

@@ -3,6 +3,8 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.ts'
 
+const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
+
 /**
  * Rewrites the target of a request to a path and a query. Clients send whole URLs where they think
  * they speak to a proxy; a fragment is not part of a target at all. Answers the refusal of a target
@@ -20,6 +22,10 @@ export function normalizeTarget(request: Pick<IncomingMessage, 'url'>): ServiceE
 
 function originForm(target: string): string | undefined {
   if (target.startsWith('/') || target === '*') return target.split('#', 1)[0]
-  const url = URL.parse(target)
-  return url === null ? undefined : url.pathname + url.search
+  if (URL.parse(target) === null) return undefined
+  const [authority] = SCHEME_AND_AUTHORITY.exec(target) ?? []
+  if (authority === undefined) return undefined
+  // Cut out, not parsed: a parser takes the segment ".." away, which may be the key of a document.
+  const [rest = ''] = target.slice(authority.length).split('#', 1)
+  return rest.startsWith('/') ? rest : `/${rest}`
 }

@@ -1,12 +1,8 @@
-// What a server asks of its process: where its log goes, what is installed here, and how it ends.
+// What a server asks of its process: where its log goes, and how it ends.
 
-import { readFileSync, statSync } from 'node:fs'
-import path from 'node:path'
 import { pino } from 'pino'
-import type { InvariantError } from '../assert.ts'
 import type { Log, LogLevel } from '../log.ts'
 
-const MANIFEST = path.resolve(import.meta.dirname, '../../package.json')
 const STANDARD_ERROR = 2
 /** EX_SOFTWARE of sysexits.h. */
 const EXIT_INVARIANT_BROKEN = 70
@@ -22,19 +18,11 @@ export function openServerLog(level: LogLevel): Log {
   }
 }
 
-/** A broken invariant means that memory can no longer be trusted; what is on disk still can. */
-export function endProcess(log: Log, error: InvariantError): void {
-  log.error('invariant broken, the process ends', { error: error.stack })
+/**
+ * For what no process goes on after: a broken invariant, where memory can no longer be trusted, and
+ * a failed sync, where the disk's cache cannot. What is synced still can.
+ */
+export function endProcess(log: Log, error: Error): void {
+  log.error('the process ends', { error: error.stack })
   setImmediate(() => process.exit(EXIT_INVARIANT_BROKEN))
-}
-
-export interface Product {
-  readonly version: string
-  /** Nothing is built; what stands in for the time of a build is when this version was put here. */
-  readonly installedAt: Date
-}
-
-export function readProduct(): Product {
-  const { version }: { readonly version: string } = JSON.parse(readFileSync(MANIFEST, 'utf8'))
-  return { version, installedAt: statSync(MANIFEST).mtime }
 }

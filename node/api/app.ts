@@ -4,16 +4,24 @@ import express from 'express'
 import type { Express, Request, Response } from 'express'
 import { must } from '../../lib/assert.ts'
 import type { Operation } from '../../openapi/contract.ts'
+import { bodyBytesMaxOf } from './body-limits.ts'
 import { docs } from './docs.ts'
 import { errorReply } from './error-status.ts'
 import { answer } from './exchange.ts'
-import type { ExchangeOptions } from './exchange.ts'
+import type { ExchangeOptions, RequestScope } from './exchange.ts'
 import { handlerByOperation } from './handler-table.ts'
 import { NO_OPERATION } from './metrics.ts'
 import type { ApiMetrics } from './metrics.ts'
 import type { ApiContext } from './operation.ts'
 import type { Reply } from '../../lib/http/reply.ts'
-import { bodyMissing, parseJsonBody, readBody } from '../../lib/http/request-body.ts'
+import type { HeldMemory } from '../../lib/http/request-memory.ts'
+import {
+  AT_ONCE_BYTES_MAX,
+  bodyMissing,
+  parseJsonBody,
+  readBody,
+} from '../../lib/http/request-body.ts'
+import { SliceClock } from '../../lib/sliced.ts'
 import { BYTE_PARSED_OPERATIONS, buildStoreValidator } from './request-validator.ts'
 import type { RequestValidator } from '../../openapi/request-validator.ts'
 import { RouteTable, decodeParams } from './route-table.ts'
@@ -55,38 +63,47 @@ class FrontDoor {
     const route = this.#routes.match(request.method, request.path)
     const operationId = route.kind === 'found' ? route.operation.operationId : NO_OPERATION
     const metrics = this.#options.metrics.of(operationId)
-    await answer({ response, metrics }, this.#options, (signal) =>
+    await answer({ response, metrics }, this.#options, (scope) =>
       route.kind === 'found'
-        ? this.#perform(route, request, response, signal)
+        ? this.#perform(route, { request, response }, scope)
         : answerAstray(route, request),
     )
   }
 
   async #perform(
     { operation, rawParams }: Found,
-    request: Request,
-    response: Response,
-    signal: AbortSignal,
+    { request, response }: { readonly request: Request; readonly response: Response },
+    { signal, memory }: RequestScope,
   ): Promise<Reply> {
     const { operationId } = operation
     const params = decodeParams(rawParams)
     if (params['tableName'] !== undefined) checkTableName(params['tableName'], 'tableName')
-    const body = await this.#readBody(operation, request)
+    const body = await this.#readBody(operation, request, memory)
+    this.#options.loop.resume(this.#options.metrics.of(operationId).number)
     const hasJson = body.length > 0 && !BYTE_PARSED_OPERATIONS.has(operationId)
     const json = hasJson ? parseJsonBody(body) : undefined
+    // Each step takes milliseconds for a large body, and none of them can pause.
+    const isLarge = hasJson && body.length > AT_ONCE_BYTES_MAX
+    if (isLarge) await this.#nextTurn()
     await this.#validate({ request, response, json })
+    if (isLarge) await this.#nextTurn()
     const handler = must(handlerByOperation.get(operationId), `handler of ${operationId}`)
     const { query } = request
     const idempotencyKey = request.get('idempotency-key')
-    const asked = { operationId, params, query, idempotencyKey, body, json, signal }
+    const asked = { operationId, params, query, idempotencyKey, body, json, signal, memory }
     return handler(asked, this.#options.context)
   }
 
-  async #readBody(operation: Operation, request: Request): Promise<Buffer> {
+  #nextTurn(): Promise<void> {
+    return new SliceClock(this.#options.clock).turn()
+  }
+
+  async #readBody(operation: Operation, request: Request, memory: HeldMemory): Promise<Buffer> {
     if (operation.body === 'none') return Buffer.alloc(0)
     const body = await readBody(request, {
-      bytesMax: this.#options.bodyBytesMax,
+      bytesMax: bodyBytesMaxOf(operation.operationId, this.#options.bodyBytesMax),
       allowsLines: LINE_OPERATIONS.has(operation.operationId),
+      memory,
     })
     if (body.length === 0 && operation.body === 'required') throw bodyMissing()
     return body

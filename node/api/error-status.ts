@@ -6,8 +6,11 @@ import { statusByErrorCode } from '../../lib/http/error-translator.ts'
 import type { ErrorBody } from '../../lib/http/error-translator.ts'
 
 const RETRY_AFTER_S = '1'
+/** What passes by itself: memory is given back, a shard starts, an index is built. */
+const PASSES = 503
 
 export function errorReply(body: ErrorBody, headers: readonly string[] = []): BytesReply {
-  const retry = body.code === 'OVERLOADED' ? ['Retry-After', RETRY_AFTER_S] : []
-  return jsonReply(statusByErrorCode[body.code], body, [...headers, ...retry])
+  const status = statusByErrorCode[body.code]
+  const retry = status === PASSES ? ['Retry-After', RETRY_AFTER_S] : []
+  return jsonReply(status, body, [...headers, ...retry])
 }

@@ -10,13 +10,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { StoredDocument } from '../coordinator/store-service.ts'
 import { parseDocumentKey } from '../document/document-limits.ts'
 import type { AppOptions } from './app.ts'
+import { bodyBytesMaxOf } from './body-limits.ts'
 import { errorReply } from './error-status.ts'
 import { answer } from './exchange.ts'
+import type { RequestScope } from './exchange.ts'
 import { batchWrite } from './handlers/batch-write.ts'
 import { documentFound, documentMissing } from './handlers/lookup-document.ts'
 import type { OperationMetrics } from './metrics.ts'
 import { queryTable } from './handlers/query-table.ts'
 import type { Handler } from './operation.ts'
+import { isLarge } from '../../lib/http/held-reply.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
 import type { BytesReply, Reply } from '../../lib/http/reply.ts'
 import { bodyMissing, readBody } from '../../lib/http/request-body.ts'
@@ -66,10 +69,14 @@ class Door {
   lookup(table: string, rest: string, response: ServerResponse): boolean {
     const keyText = parseLookupKey(rest)
     if (keyText === undefined) return false
-    const startMs = this.#options.clock.monotonicMs()
+    const { clock, loop } = this.#options
+    const startMs = clock.monotonicMs()
+    loop.enter(this.#lookupMetrics.number)
     const finish = (reply: BytesReply): void => {
+      loop.leave()
+      if (isLarge(reply)) return void this.#sendLarge(response, reply, startMs)
       sendBytes(response, reply)
-      this.#lookupMetrics.record(reply.status, this.#options.clock.monotonicMs() - startMs)
+      this.#lookupMetrics.record(reply.status, clock.monotonicMs() - startMs)
     }
     const fail = (error: unknown): void =>
       finish(errorReply(this.#options.translator.bodyOf(error)))
@@ -85,32 +92,52 @@ class Door {
     return true
   }
 
+  /** As the front door does. */
+  #sendLarge(response: ServerResponse, reply: BytesReply, startMs: number): Promise<void> {
+    const metrics = this.#lookupMetrics
+    return answer({ response, metrics, startMs }, this.#options, async () => reply)
+  }
+
   batch(table: string, request: IncomingMessage, response: ServerResponse): boolean {
     // The front door knows the rules of this header, and a write that carries it is not in a hurry.
     if (request.headers['idempotency-key'] !== undefined) return false
     const metrics = this.#batchMetrics
-    void answer({ response, metrics }, this.#options, (signal) =>
-      this.#perform(request, { operationId: 'batchWrite', handler: batchWrite, table, signal }),
+    void answer({ response, metrics }, this.#options, (scope) =>
+      this.#perform(request, {
+        operationId: 'batchWrite',
+        handler: batchWrite,
+        table,
+        scope,
+        metrics,
+      }),
     )
     return true
   }
 
   query(table: string, request: IncomingMessage, response: ServerResponse): boolean {
     const metrics = this.#queryMetrics
-    void answer({ response, metrics }, this.#options, (signal) =>
-      this.#perform(request, { operationId: 'queryTable', handler: queryTable, table, signal }),
+    void answer({ response, metrics }, this.#options, (scope) =>
+      this.#perform(request, {
+        operationId: 'queryTable',
+        handler: queryTable,
+        table,
+        scope,
+        metrics,
+      }),
     )
     return true
   }
 
   async #perform(
     request: IncomingMessage,
-    { operationId, handler, table, signal }: TableOperation,
+    { operationId, handler, table, metrics, scope: { signal, memory } }: TableOperation,
   ): Promise<Reply> {
-    const { context, bodyBytesMax } = this.#options
+    const { context, bodyBytesMax, loop } = this.#options
     const allowsLines = operationId === 'queryTable'
-    const body = await readBody(request, { bytesMax: bodyBytesMax, allowsLines })
+    const bytesMax = bodyBytesMaxOf(operationId, bodyBytesMax)
+    const body = await readBody(request, { bytesMax, allowsLines, memory })
     if (body.length === 0) throw bodyMissing()
+    loop.resume(metrics.number)
     const params = { tableName: table }
     return handler(
       {
@@ -121,6 +148,7 @@ class Door {
         body,
         json: undefined,
         signal,
+        memory,
       },
       context,
     )
@@ -131,7 +159,8 @@ interface TableOperation {
   readonly operationId: 'batchWrite' | 'queryTable'
   readonly handler: Handler
   readonly table: string
-  readonly signal: AbortSignal
+  readonly scope: RequestScope
+  readonly metrics: OperationMetrics
 }
 
 /** The key of `/lookup/{key}`; undefined for everything that is not exactly that. */

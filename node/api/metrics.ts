@@ -12,9 +12,15 @@ const BUCKETS_S = [0.000_1, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0
 
 /** The counts of one operation. `record` allocates nothing. */
 export class OperationMetrics {
+  /** Of the operation among all: from 1 on, 0 for none. */
+  readonly number: number
   readonly #byStatus = new Float64Array(STATUS_MAX + 1)
   readonly #byBucket = new Float64Array(BUCKETS_S.length + 1)
   #totalMs = 0
+
+  constructor(number: number) {
+    this.number = number
+  }
 
   record(status: number, elapsedMs: number): void {
     this.#byStatus[status] = (this.#byStatus[status] ?? 0) + 1
@@ -50,13 +56,16 @@ export class OperationMetrics {
 /** Requests that reach no operation: unknown routes, wrong methods. */
 export const NO_OPERATION = 'none'
 
+type LineSource = () => readonly string[] | Promise<readonly string[]>
+
 export class ApiMetrics {
   readonly #registry = new Registry()
   readonly #operations: ReadonlyMap<string, OperationMetrics>
-  readonly #none = new OperationMetrics()
+  readonly #none = new OperationMetrics(0)
+  readonly #sources: LineSource[] = []
 
   constructor(operationIds: readonly string[]) {
-    this.#operations = new Map(operationIds.map((id) => [id, new OperationMetrics()]))
+    this.#operations = new Map(operationIds.map((id, i) => [id, new OperationMetrics(i + 1)]))
     collectDefaultMetrics({ register: this.#registry, prefix: PREFIX })
   }
 
@@ -78,11 +87,17 @@ export class ApiMetrics {
     this.#registry.registerMetric(gauge)
   }
 
+  /** `read` answers lines of Prometheus text at every scrape. */
+  addLines(read: LineSource): void {
+    this.#sources.push(read)
+  }
+
   contentType(): string {
     return this.#registry.contentType
   }
 
   async text(): Promise<string> {
+    const added = await Promise.all(this.#sources.map(async (read) => read()))
     const operations = [...this.#operations, [NO_OPERATION, this.#none] as const]
     const lines = [
       `# HELP ${PREFIX}http_requests_total Requests answered.`,
@@ -91,6 +106,7 @@ export class ApiMetrics {
       `# HELP ${PREFIX}http_request_duration_seconds From the headers to the end of the answer.`,
       `# TYPE ${PREFIX}http_request_duration_seconds histogram`,
       ...operations.flatMap(([id, metrics]) => metrics.durationLines(id)),
+      ...added.flat(),
     ]
     return `${await this.#registry.metrics()}${lines.join('\n')}\n`
   }

@@ -1,39 +1,87 @@
 // The bodies of queries, one or several, and their answers in the same order.
+//
+// Several are asked one after the other, each when the answers before it have left: a client that
+// does not read holds one answer, however many it asked for.
 
+import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
-import { parseExact, type JsonValue } from '../document/exact-json.ts'
-import { parseQueryRequest, type QueryRequest } from '../query/query-request.ts'
-import type { QueryResult } from '../coordinator/query/query-result.ts'
-import type { StoreService } from '../coordinator/store-service.ts'
 import { statusByErrorCode, type ErrorBody } from '../../lib/http/error-translator.ts'
-import type { OperationRequest } from './operation.ts'
-import { jsonReply, type BytesReply } from '../../lib/http/reply.ts'
+import type { Reply } from '../../lib/http/reply.ts'
+import type { HeldMemory } from '../../lib/http/request-memory.ts'
+import { AT_ONCE_BYTES_MAX } from '../../lib/http/request-body.ts'
+import { runAtOnce, runSliced } from '../../lib/sliced.ts'
+import type { QueryResult } from '../coordinator/query/query-result.ts'
+import { parseExact } from '../document/exact-json.ts'
+import { parseQueryRequest, type QueryRequest } from '../query/query-request.ts'
+import { JsonPieces, writeJson } from './json-pieces.ts'
+import type { ApiContext, OperationRequest } from './operation.ts'
+import { splitQueries } from './query-lines.ts'
+import { writeQueryResult } from './query-answer.ts'
+import { paced, piecesReply } from './sliced-reply.ts'
 import { checkTableName } from './table-name.ts'
 
-export const QUERIES_PER_REQUEST_MAX = 100
-
 type FailedQuery = ErrorBody & { readonly status: number }
+type Ask = (text: Buffer) => Promise<QueryResult>
+
+const OPENING = '{"responses":['
+const CLOSING = ']}'
 
 /** `path` is the table that the path names, if it does. */
 export async function answerQueries(
-  { body, signal }: Pick<OperationRequest, 'body' | 'signal'>,
-  service: StoreService,
+  { body, signal, memory }: Pick<OperationRequest, 'body' | 'signal' | 'memory'>,
+  { service, clock }: Pick<ApiContext, 'service' | 'clock'>,
   path: string | undefined,
-): Promise<BytesReply> {
-  const texts = splitQueries(body)
-  const ask = async (value: JsonValue): Promise<QueryResult> => {
-    const request = parseQueryRequest(value)
-    return service.query(chooseTable(request, path), request, signal)
+): Promise<Reply> {
+  const split = splitQueries(body)
+  const texts =
+    body.length <= AT_ONCE_BYTES_MAX ? runAtOnce(split) : await runSliced(split, { clock, signal })
+  const ask: Ask = async (text) => {
+    const request = parseQueryRequest(parseExact(text))
+    return service.query(chooseTable(request, path), request, { signal, memory })
   }
   const [single] = texts
-  if (texts.length === 1 && single !== undefined) {
-    return jsonReply(200, { responses: [await ask(parseExact(single))] })
-  }
-  const responses: (QueryResult | FailedQuery)[] = []
+  const pieces = new JsonPieces()
+  const steps =
+    texts.length === 1 && single !== undefined
+      ? answerOne(await ask(single), { pieces, clock })
+      : answerAll(texts, ask, { pieces, clock, signal, memory })
+  return piecesReply(pieces, steps)
+}
+
+interface Writing {
+  readonly pieces: JsonPieces
+  readonly clock: Clock
+}
+
+async function* answerOne(
+  result: QueryResult,
+  { pieces, clock }: Writing,
+): AsyncGenerator<undefined> {
+  pieces.text(OPENING)
+  yield* paced(writeQueryResult(result, pieces), clock)
+  pieces.text(CLOSING)
+}
+
+async function* answerAll(
+  texts: readonly Buffer[],
+  ask: Ask,
+  writing: Writing & { readonly signal: AbortSignal; readonly memory: HeldMemory },
+): AsyncGenerator<undefined> {
+  const { pieces, clock, signal, memory } = writing
+  let separator = OPENING
   for (const text of texts) {
-    responses.push(await failureAsValue(async () => ask(parseExact(text)), signal))
+    const heldBefore = memory.bytes
+    const outcome = await failureAsValue(() => ask(text), signal)
+    pieces.text(separator)
+    separator = ','
+    const written =
+      'hits' in outcome ? writeQueryResult(outcome, pieces) : writeJson(outcome, pieces)
+    yield* paced(written, clock)
+    // What follows is asked for when the pages of this answer have left.
+    yield
+    memory.release(memory.bytes - heldBefore)
   }
-  return jsonReply(200, { responses })
+  pieces.text(CLOSING)
 }
 
 /** One of several that fails leaves the others their answers. */
@@ -46,31 +94,6 @@ async function failureAsValue(
   } catch (error) {
     if (!isServiceError(error) || signal.aborted) throw error
     return { status: statusByErrorCode[error.code], error: error.message, code: error.code }
-  }
-}
-
-/** Lines are queries of their own if the first of them is a whole one. */
-function splitQueries(body: Buffer): readonly string[] {
-  const text = body.toString()
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  const [first] = lines
-  if (first === undefined) {
-    throw new ServiceError('INVALID_ARGUMENT', 'the body is empty; send a query, such as {}')
-  }
-  if (lines.length === 1 || !isJson(first)) return [text]
-  if (lines.length <= QUERIES_PER_REQUEST_MAX) return lines
-  throw new ServiceError(
-    'INVALID_ARGUMENT',
-    `the body has more than ${QUERIES_PER_REQUEST_MAX} queries; send them in parts`,
-  )
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
   }
 }
 

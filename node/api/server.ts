@@ -1,15 +1,18 @@
 // The API's two doors on one listener.
 
 import { createServer } from 'node:http'
+import { totalmem } from 'node:os'
 import type { InvariantError } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
+import { LoopWatch } from '../../lib/loop-watch.ts'
 import type { Random } from '../../lib/random.ts'
 import type { StoreService } from '../coordinator/store-service.ts'
 import { buildApp } from './app.ts'
 import { buildBrowserGuard } from '../../lib/http/browser-guard.ts'
 import { loadContract } from '../../openapi/contract.ts'
+import { buildEntry } from '../../lib/http/entry.ts'
 import { ErrorTranslator } from '../../lib/http/error-translator.ts'
 import { errorReply } from './error-status.ts'
 import { buildHotDoor } from './hot-door.ts'
@@ -17,8 +20,8 @@ import { ApiMetrics } from './metrics.ts'
 import { LOOPBACK, SERVER_OPTIONS, checkHost, listen } from '../../lib/http/listener.ts'
 import type { RunningServer } from '../../lib/http/listener.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
-import { normalizeTarget } from '../../lib/http/request-target.ts'
 import { BODY_BYTES_MAX } from '../../lib/http/request-body.ts'
+import { RequestMemory, defaultRequestMemoryBytes } from '../../lib/http/request-memory.ts'
 
 const WRITE_TIMEOUT_MS = 60_000
 const CLOSE_DEADLINE_MS = 10_000
@@ -38,10 +41,25 @@ export interface ApiServerOptions {
   /** Default true. False sends every request through express. */
   readonly hotDoor?: boolean
   readonly bodyBytesMax?: number
+  /** Of bodies on their way and of large answers, of all requests together. */
+  readonly requestMemoryBytes?: number
   readonly writeTimeoutMs?: number
   readonly closeDeadlineMs?: number
   /** Shared with the health server, which publishes it. */
   readonly metrics?: ApiMetrics
+  /** Told what the event loop works for; by default nobody looks at it. */
+  readonly loop?: LoopWatch
+}
+
+/** Names the operations of the contract. Whoever starts it stops it. */
+export function buildLoopWatch(clock: Clock, log: Log): LoopWatch {
+  const names = loadContract('store.v1').operations.map(({ operationId }) => operationId)
+  return new LoopWatch({ names, clock, log, cpuMs: threadCpuMs })
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
 }
 
 /** Metrics for `startApiServer` and `startHealthServer` to share. */
@@ -53,22 +71,38 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   const { host, port, insecure = false, closeDeadlineMs = CLOSE_DEADLINE_MS } = options
   checkHost(host, insecure)
   const clock = options.clock ?? systemClock
+  const bytesMax = options.requestMemoryBytes ?? defaultRequestMemoryBytes(totalmem())
+  const memory = new RequestMemory({ bytesMax, clock })
+  const metrics = options.metrics ?? buildApiMetrics()
+  registerMemory(metrics, memory)
   const appOptions = {
-    context: { service: options.service, contract: loadContract('store.v1') },
+    context: { service: options.service, contract: loadContract('store.v1'), clock },
     translator: new ErrorTranslator(options.log, options.random, options.onInvariantBroken),
-    metrics: options.metrics ?? buildApiMetrics(),
+    metrics,
     clock,
     writeTimeoutMs: options.writeTimeoutMs ?? WRITE_TIMEOUT_MS,
     bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX,
+    memory,
+    loop: options.loop ?? buildLoopWatch(clock, options.log),
   }
   const hotDoor = (options.hotDoor ?? true) ? buildHotDoor(appOptions) : () => false
   const app = buildApp(appOptions)
   const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
-  const server = createServer(SERVER_OPTIONS, (request, response) => {
-    const refusal = normalizeTarget(request) ?? guard(request.rawHeaders)
-    if (refusal !== undefined) {
-      sendBytes(response, errorReply(appOptions.translator.bodyOf(refusal)))
-    } else if (!hotDoor(request, response)) app(request, response)
+  const entry = buildEntry({
+    guard,
+    refuse: (response, refusal) =>
+      sendBytes(response, errorReply(appOptions.translator.bodyOf(refusal))),
+    serve: (request, response) => {
+      if (!hotDoor(request, response)) app(request, response)
+    },
   })
+  const server = createServer(SERVER_OPTIONS, entry)
   return listen(server, { host, port, clock, closeDeadlineMs })
+}
+
+function registerMemory(metrics: ApiMetrics, memory: RequestMemory): void {
+  const help = 'Bytes that requests under way hold: bodies and large answers.'
+  metrics.registerGauge('request_memory_bytes', help, () => memory.heldBytes)
+  const helpOfMax = 'The most that requests may hold together.'
+  metrics.registerGauge('request_memory_bytes_max', helpOfMax, () => memory.bytesMax)
 }

@@ -5,10 +5,18 @@
 //   H2  Every stamp given out is below the persisted bound, or equal to it after `close`. A restart
 //       begins at the bound, so each of its stamps is greater than every stamp before it.
 //   H3  A stamp received from elsewhere is refused if it lies more than OFFSET_MAX_MS in the future.
+//   H4  The milliseconds of stamps are PacedTime (PT1 to PT3): they keep moving when the wall clock
+//       steps back, and follow one that leaps at a bounded rate. A new start begins at the wall
+//       clock or at the bound, whichever is later.
+//
+// All that grows old in the store (expiry, history, idempotency keys, finished transactions) is judged by
+// this time, so that lookups, checks and the deletion of what has expired agree.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Brand } from '../../lib/brand.ts'
+import { silentLog, type Log } from '../../lib/log.ts'
+import { PacedTime, SLEW_RATIO } from './paced-time.ts'
 
 /** A point in hybrid time; also the version of every document written at that point. */
 export type Timestamp = Brand<bigint, 'Timestamp'>
@@ -21,6 +29,8 @@ export const OFFSET_MAX_MS = 500
  * so it is short; and it is written again after each half of it, so it is not shorter.
  */
 export const BOUND_AHEAD_MS = 3000
+/** An offset to the wall clock beyond this is a leap, of which the operator is told. */
+export const LEAP_MIN_MS = 10_000
 
 export function isTimestamp(value: bigint): value is Timestamp {
   return value >= 0n && value <= TIMESTAMP_MAX
@@ -49,24 +59,47 @@ export interface TimestampBound {
   save(bound: Timestamp): Promise<void>
 }
 
+export interface HybridClockOptions {
+  readonly log?: Log
+  /** Default LEAP_MIN_MS. */
+  readonly leapMinMs?: number
+}
+
 export class HybridClock {
-  readonly #clock: Clock
+  readonly #time: PacedTime
+  readonly #log: Log
+  readonly #leapMinMs: number
   readonly #bound: TimestampBound
   #last: bigint
   #boundMs: number
   #extending: Promise<void> | undefined
   #closed = false
+  #leapTold = false
 
-  private constructor(clock: Clock, bound: TimestampBound, start: Timestamp) {
-    this.#clock = clock
+  private constructor(
+    time: PacedTime,
+    bound: TimestampBound,
+    start: Timestamp,
+    { log = silentLog, leapMinMs = LEAP_MIN_MS }: HybridClockOptions,
+  ) {
+    this.#time = time
+    this.#log = log
+    this.#leapMinMs = leapMinMs
     this.#bound = bound
     this.#last = start
     this.#boundMs = millisOf(start)
   }
 
-  static async open(clock: Clock, bound: TimestampBound): Promise<HybridClock> {
-    const opened = new HybridClock(clock, bound, await bound.load())
+  static async open(
+    clock: Clock,
+    bound: TimestampBound,
+    options: HybridClockOptions = {},
+  ): Promise<HybridClock> {
+    const start = await bound.load()
+    const time = new PacedTime(clock, millisOf(start))
+    const opened = new HybridClock(time, bound, start, options)
     await opened.#extend()
+    opened.#tellOfLeap()
     return opened
   }
 
@@ -99,30 +132,44 @@ export class HybridClock {
   /** The receive rule: from now on every stamp is greater than `seen`. */
   observe(seen: Timestamp): void {
     if (seen <= this.#last) return
-    if (millisOf(seen) > this.#clock.nowMs() + OFFSET_MAX_MS) {
+    if (millisOf(seen) > this.#time.nowMs() + OFFSET_MAX_MS) {
       throw new ServiceError(
         'INVALID_ARGUMENT',
         `timestamp ${seen} is more than ${OFFSET_MAX_MS} ms in the future`,
       )
     }
-    this.observeOwn(seen)
-  }
-
-  /**
-   * `observe` for stamps from this node's own disk, which are true however far ahead they lie: the
-   * wall clock may have stepped back since they were given out.
-   */
-  observeOwn(seen: Timestamp): void {
-    if (seen <= this.#last) return
     this.#last = seen
     this.#extendIfClose(seen)
   }
 
   /**
-   * Moves the bound ahead of the wall clock, also when nobody asks for stamps. Called every
-   * BOUND_AHEAD_MS / 3 it lets no stamp lag behind the wall clock or wait for the disk.
+   * `observe` for stamps from this node's own disk, which are true however far ahead they lie: the
+   * wall clock may have stepped back since they were given out. Time goes on from there.
+   */
+  observeOwn(seen: Timestamp): void {
+    if (seen <= this.#last) return
+    this.#time.raiseTo(millisOf(seen))
+    this.#last = seen
+    this.#extendIfClose(seen)
+  }
+
+  /** How far the wall clock is ahead of hybrid time; negative if it is behind. */
+  wallOffsetMs(): number {
+    return this.#time.offsetMs()
+  }
+
+  /** Whether the wall clock has leapt away from hybrid time, and how far; undefined if it has not. */
+  leapMs(): number | undefined {
+    const offsetMs = this.wallOffsetMs()
+    return Math.abs(offsetMs) > this.#leapMinMs ? offsetMs : undefined
+  }
+
+  /**
+   * Moves the bound ahead of time, also when nobody asks for stamps. Called every
+   * BOUND_AHEAD_MS / 3 it lets no stamp lag behind or wait for the disk.
    */
   async keepAhead(): Promise<void> {
+    this.#tellOfLeap()
     this.#extendIfClose(this.#last)
     await this.#extending
   }
@@ -137,12 +184,12 @@ export class HybridClock {
 
   /** Physical time, standing still just below the bound (H2). */
   #physical(): bigint {
-    const ms = Math.max(0, Math.min(this.#clock.nowMs(), this.#boundMs - 1))
+    const ms = Math.max(0, Math.min(this.#time.nowMs(), this.#boundMs - 1))
     return BigInt(ms) << COUNTER_BITS
   }
 
   #extendIfClose(stamp: bigint): void {
-    const ms = Math.max(this.#clock.nowMs(), Number(stamp >> COUNTER_BITS))
+    const ms = Math.max(this.#time.nowMs(), Number(stamp >> COUNTER_BITS))
     if (this.#closed || ms + BOUND_AHEAD_MS / 2 <= this.#boundMs) return
     this.#extending ??= this.#extend()
       .catch(() => undefined) // the old bound still holds; the next call tries again
@@ -153,11 +200,23 @@ export class HybridClock {
 
   async #extend(): Promise<void> {
     const lastMs = Number(this.#last >> COUNTER_BITS)
-    const boundMs = Math.max(this.#clock.nowMs(), lastMs) + BOUND_AHEAD_MS
-    // After the wall clock stepped back the new bound may be lower, and old stamps above it.
+    const boundMs = Math.max(this.#time.nowMs(), lastMs) + BOUND_AHEAD_MS
     if (boundMs <= this.#boundMs) return
     await this.#bound.save(timestampAtMs(boundMs))
     this.#boundMs = boundMs
+  }
+
+  /** Once for each leap. */
+  #tellOfLeap(): void {
+    const leapMs = this.leapMs()
+    if (leapMs !== undefined && !this.#leapTold) {
+      this.#leapTold = true
+      const followedInMs = Math.abs(leapMs) / SLEW_RATIO
+      this.#log.warn('wall clock leapt; time follows it slowly', { leapMs, followedInMs })
+    } else if (this.#leapTold && Math.abs(this.wallOffsetMs()) < this.#leapMinMs / 2) {
+      this.#leapTold = false
+      this.#log.info('time agrees with the wall clock again')
+    }
   }
 
   #assertOpen(): void {

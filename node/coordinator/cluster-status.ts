@@ -1,40 +1,82 @@
+import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { Sliced } from '../../lib/sliced.ts'
 import { LocalShard } from '../shard/local-shard.ts'
+import type { ShardId } from '../shard/shard-id.ts'
 import type { Shard } from '../shard/shard.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { ClusterStatus, ShardHealth } from './store-service.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
+import { textIndexTroubles } from './tables/text-index-health.ts'
 
-/** The worst state of any shard decides the health; every problem is named in the message. */
-export function clusterStatusOf(state: {
+const SHOWN_PROBLEMS_MAX = 100
+
+/**
+ * The worst state of any shard decides the health, of which an index that refuses searches takes the
+ * best away; every problem is named in the message.
+ */
+export function* clusterStatusOf(state: {
   readonly tables: readonly OpenTable[]
   readonly version: string
   readonly ready: boolean
-}): ClusterStatus {
-  const shards = state.tables.flatMap(({ record, shards: open }) =>
-    open.map((shard) => [shard.id, healthOf(record.name, shard)] as const),
-  )
-  const problems = shards
-    .filter(([, { state: kind }]) => kind !== 'serving')
-    .map(([id, { table, message }]) => `shard ${id} of table "${table}": ${message}`)
+  readonly hybridClock: HybridClock
+}): Sliced<ClusterStatus> {
+  const shards = new Map<ShardId, ShardHealth>()
+  const problems: string[] = []
+  const counts = { serving: 0, read_only: 0, failed: 0 }
+  let refusesSearches = false
+  for (const table of state.tables) {
+    const { record, shards: open } = table
+    for (const shard of open) {
+      const health = healthOf(record.name, shard)
+      shards.set(shard.id, health)
+      counts[health.state]++
+      if (health.state === 'serving') continue
+      problems.push(`shard ${shard.id} of table "${record.name}": ${health.message}`)
+    }
+    const troubles = textIndexTroubles(table)
+    problems.push(...troubles.map(({ message }) => message))
+    refusesSearches ||= troubles.some((trouble) => trouble.refusesSearches)
+    yield
+  }
+  const leapMs = state.hybridClock.leapMs()
+  if (leapMs !== undefined) problems.push(leapMessage(leapMs))
   if (!state.ready) problems.unshift('starting: recovery has not finished')
   return {
-    health: healthOfAll(
-      shards.map(([, health]) => health),
-      state.ready,
-    ),
-    message: problems.length === 0 ? 'all shards serve' : problems.join('; '),
+    health: healthOfAll(counts, state.ready && !refusesSearches),
+    message: messageOf(problems),
     auth_enabled: false,
     swarm_mode: true,
     version: state.version,
     tables: state.tables.filter(({ record }) => !record.name.startsWith(INTERNAL_PREFIX)).length,
     shards: Object.fromEntries(shards),
+    clock_offset_ms: state.hybridClock.wallOffsetMs(),
   }
 }
 
-function healthOfAll(shards: readonly ShardHealth[], ready: boolean): ClusterStatus['health'] {
-  const failed = shards.filter(({ state }) => state === 'failed').length
-  if (failed > 0) return failed === shards.length ? 'unhealthy' : 'degraded'
-  return ready && shards.every(({ state }) => state === 'serving') ? 'healthy' : 'degraded'
+function leapMessage(leapMs: number): string {
+  const seconds = Math.round(Math.abs(leapMs) / 1000)
+  const where = leapMs > 0 ? 'ahead of' : 'behind'
+  return (
+    `the wall clock leapt: it is ${seconds} s ${where} the time of the store, which follows ` +
+    `by 5 % of the time that passes; set the clock right if it is wrong`
+  )
+}
+
+/** A disk that fails may fail thousands of shards. */
+function messageOf(problems: readonly string[]): string {
+  if (problems.length === 0) return 'all shards serve'
+  const shown = problems.slice(0, SHOWN_PROBLEMS_MAX).join('; ')
+  const others = problems.length - SHOWN_PROBLEMS_MAX
+  return others > 0 ? `${shown}; and ${others} more` : shown
+}
+
+function healthOfAll(
+  counts: Readonly<Record<ShardHealth['state'], number>>,
+  isWhole: boolean,
+): ClusterStatus['health'] {
+  const { serving, read_only: readOnly, failed } = counts
+  if (failed > 0) return serving + readOnly === 0 ? 'unhealthy' : 'degraded'
+  return isWhole && readOnly === 0 ? 'healthy' : 'degraded'
 }
 
 function healthOf(table: string, shard: Shard): ShardHealth {

@@ -22,18 +22,25 @@ export class FailedShard implements Shard {
   scan = (): Promise<never> => this.#refuse()
   write = (): Promise<never> => this.#refuse()
   prepare = (): Promise<never> => this.#refuse()
+  prepareInOrder = (): Promise<never> => this.#refuse()
   decide = (): Promise<never> => this.#refuse()
   resolve = (): Promise<never> => this.#refuse()
   forget = (): Promise<never> => this.#refuse()
-  sync = (): Promise<never> => this.#refuse()
   push = (): Promise<never> => this.#refuse()
   waitForRelease = (): Promise<never> => this.#refuse()
   searchText = (): Promise<never> => this.#refuse()
+  highlightText = (): Promise<never> => this.#refuse()
   textStatistics = (): Promise<never> => this.#refuse()
   textIndexStatus = (): Promise<never> => this.#refuse()
   waitForText = (): Promise<never> => this.#refuse()
 
   heartbeat(): void {}
+
+  isInOrderWith(): boolean {
+    return false
+  }
+
+  hurry(): void {}
 
   unfinishedTransactions(): readonly [] {
     return []

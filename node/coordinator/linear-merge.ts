@@ -5,8 +5,9 @@
 
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
+import { runInTurn, StepMeter, type Sliced } from '../../lib/sliced.ts'
 import { TIMESTAMP_ZERO, type Timestamp } from '../clock/hybrid-clock.ts'
-import { sameContent } from '../document/canonical-json.ts'
+import { isSameContent } from '../document/canonical-json.ts'
 import { shownKey } from '../document/document-limits.ts'
 import type { Insert } from '../document/writes.ts'
 import { jsonOf, versionOf } from '../shard/format/document-record.ts'
@@ -20,6 +21,10 @@ import type { TransactionRunner } from './transactions/transaction-runner.ts'
 export const MERGE_RECORDS_MAX = 10_000
 export const MERGE_SCANNED_KEYS_MAX = 100_000
 const MERGE_ATTEMPTS_MAX = 10
+/** About a millisecond of comparing. */
+const STEP_BYTES = 128 * 1024
+/** What a row costs beside the bytes of its document. */
+const ROW_COST_BYTES = 256
 
 export interface LinearMergeOptions {
   readonly clock: Clock
@@ -57,7 +62,7 @@ export async function mergePage(
     if (request.dryRun) {
       return { ...resultOf(request, difference, 'dry run: nothing was changed'), took: took() }
     }
-    if (await write(options.runner, table, { request, difference })) {
+    if (await write(options, table, { request, difference })) {
       return { ...resultOf(request, difference, ''), took: took() }
     }
   }
@@ -102,84 +107,132 @@ function rangeOf({ records, lastMergedId }: MergeRequest): KeyRange {
 }
 
 async function compare(
-  { scan }: LinearMergeOptions,
+  { scan, clock }: LinearMergeOptions,
   table: OpenTable,
   request: MergeRequest,
 ): Promise<Difference> {
-  const difference: Difference = { ...EMPTY, upserts: [], deletes: [], failed: [] }
-  const { records } = request
-  let next = 0
-  const insertBefore = (key: Buffer | undefined): void => {
-    for (;;) {
-      const record = records[next]
-      if (record === undefined || (key !== undefined && record.key.compare(key) >= 0)) return
-      upsert(table, difference, { record, row: undefined })
-      next++
-    }
-  }
+  const comparison = new Comparison(table, request.records)
+  const slices = { clock, signal: request.options.signal }
   for await (const page of scan(table, rangeOf(request))) {
+    await runInTurn(comparison.take(page), slices)
+    if (comparison.isFull) return comparison.difference
+  }
+  await runInTurn(comparison.finish(), slices)
+  return comparison.difference
+}
+
+/** Walks the records beside the rows of the table, which come in pages. */
+class Comparison {
+  readonly difference: Difference = { ...EMPTY, upserts: [], deletes: [], failed: [] }
+  readonly #table: OpenTable
+  readonly #records: readonly Insert[]
+  readonly #meter = new StepMeter(STEP_BYTES)
+  #next = 0
+  #isFull = false
+
+  constructor(table: OpenTable, records: readonly Insert[]) {
+    this.#table = table
+    this.#records = records
+  }
+
+  /** Whether the limit of scanned keys keeps it from looking at the rows that are left. */
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  *take(page: readonly ScanRow[]): Sliced<void> {
+    const { difference } = this
     for (const row of page) {
-      if (difference.scanned === MERGE_SCANNED_KEYS_MAX) return difference
+      if (difference.scanned === MERGE_SCANNED_KEYS_MAX) {
+        this.#isFull = true
+        return
+      }
       difference.scanned++
-      insertBefore(row.key)
-      const record = records[next]
+      yield* this.#insertBefore(row.key)
+      const record = this.#records[this.#next]
       if (record?.key.equals(row.key) === true) {
-        upsert(table, difference, { record, row })
-        next++
+        yield* this.#upsert(record, row)
+        this.#next++
       } else {
         difference.deletes.push({ key: row.key, version: versionOf(row.record) })
       }
-      if (difference.scanned === MERGE_SCANNED_KEYS_MAX) difference.stoppedAt = row.key
+      difference.stoppedAt = row.key
+      if (this.#meter.spend(ROW_COST_BYTES)) yield
     }
   }
-  difference.stoppedAt = undefined
-  insertBefore(undefined)
-  return difference
-}
 
-/** `row` is the document that the table holds under the record's key. */
-function upsert(
-  table: OpenTable,
-  difference: Difference,
-  { record, row }: { record: Insert; row: ScanRow | undefined },
-): void {
-  try {
-    // Compared as it would be stored: the table's rules may write a default type into it.
-    const { json } = table.rules.check(record.key, record.json)
-    if (row !== undefined && sameContent(jsonOf(row.record), json)) difference.skipped++
-    else {
-      const over = row === undefined ? TIMESTAMP_ZERO : versionOf(row.record)
-      difference.upserts.push({ insert: record, over })
+  /** The table has no more rows in the range. */
+  *finish(): Sliced<void> {
+    this.difference.stoppedAt = undefined
+    yield* this.#insertBefore(undefined)
+  }
+
+  /** Records whose keys the table lacks; undefined: all that are left. */
+  *#insertBefore(key: Buffer | undefined): Sliced<void> {
+    for (;;) {
+      const record = this.#records[this.#next]
+      if (record === undefined || (key !== undefined && record.key.compare(key) >= 0)) return
+      yield* this.#upsert(record, undefined)
+      this.#next++
     }
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error
-    const id = record.key.toString()
-    difference.failed.push({ id, operation: 'upsert', error: error.message })
+  }
+
+  /** `row` is the document that the table holds under the record's key. */
+  *#upsert(record: Insert, row: ScanRow | undefined): Sliced<void> {
+    const { difference } = this
+    if (this.#meter.spend(ROW_COST_BYTES + record.json.length)) yield
+    try {
+      // Compared as it would be stored: the table's rules may write a default type into it.
+      const { json } = yield* this.#table.rules.checkSliced(record.key, record.json)
+      const isSame = row !== undefined && (yield* isSameContent(jsonOf(row.record), json))
+      const over = row === undefined ? TIMESTAMP_ZERO : versionOf(row.record)
+      if (isSame) difference.skipped++
+      else difference.upserts.push({ insert: record, over })
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error
+      const id = record.key.toString()
+      difference.failed.push({ id, operation: 'upsert', error: error.message })
+    }
   }
 }
 
 /** False when a document changed after it was compared. */
 async function write(
-  runner: TransactionRunner,
+  { runner, clock }: LinearMergeOptions,
   table: OpenTable,
   { request, difference }: { request: MergeRequest; difference: Difference },
 ): Promise<boolean> {
-  const collector = new PartCollector()
-  for (const { insert, over } of difference.upserts) collector.addCheck(table, insert.key, over)
-  for (const { key, version } of difference.deletes) collector.addCheck(table, key, version)
-  collector.addWrites(table, {
-    table: table.record.name,
-    deletes: difference.deletes.map(({ key }) => key),
-    inserts: difference.upserts.map(({ insert }) => insert),
-    transforms: [],
-  })
   const { syncLevel, signal } = request.options
+  const collector = new PartCollector()
+  await runInTurn(collectDifference(collector, table, difference), { clock, signal })
   const outcome = await runner.run(collector.parts, {
     onContention: 'wait',
     awaitResolution: syncLevel !== 'propose',
     ...(signal === undefined ? {} : { signal }),
   })
   return outcome.kind === 'committed'
+}
+
+function* collectDifference(
+  collector: PartCollector,
+  table: OpenTable,
+  { upserts, deletes }: Difference,
+): Sliced<void> {
+  const meter = new StepMeter(STEP_BYTES)
+  for (const { insert, over } of upserts) {
+    collector.addCheck(table, insert.key, over)
+    if (meter.spend(ROW_COST_BYTES)) yield
+  }
+  for (const { key, version } of deletes) {
+    collector.addCheck(table, key, version)
+    if (meter.spend(ROW_COST_BYTES)) yield
+  }
+  yield* collector.addWrites(table, {
+    table: table.record.name,
+    deletes: deletes.map(({ key }) => key),
+    inserts: upserts.map(({ insert }) => insert),
+    transforms: [],
+  })
 }
 
 function resultOf(

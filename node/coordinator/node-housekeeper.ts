@@ -1,13 +1,8 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import { millisOf, timestampAtMs, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
-import {
-  collectHistory,
-  EXPIRY_PERIOD_MS,
-  expireDue,
-  HISTORY_RETENTION_MS,
-  retimeDocuments,
-} from '../shard/housekeeping.ts'
+import { collectHistory, HISTORY_RETENTION_MS } from '../shard/housekeeping/history-collection.ts'
+import { EXPIRY_PERIOD_MS, expireDue, retimeDocuments } from '../shard/housekeeping/expiry.ts'
 import type { LocalShard } from '../shard/local-shard.ts'
 import type { ReadPins } from './read-pins.ts'
 import type { TableAdmin } from './tables/table-admin.ts'
@@ -37,7 +32,7 @@ export class NodeHousekeeper {
   readonly #with: NodeHousekeeperOptions
   readonly #stop = new AbortController()
   readonly #stops: (() => Promise<void>)[] = []
-  readonly #retiming = new Set<Promise<void>>()
+  readonly #retiming = new Map<LocalShard, Promise<void>>()
 
   constructor(options: NodeHousekeeperOptions) {
     this.#with = options
@@ -66,29 +61,37 @@ export class NodeHousekeeper {
   async expire(): Promise<void> {
     const nowMs = millisOf(this.#with.hybridClock.readPoint())
     await this.#forEachShard('expiry', async (shard) => {
-      const deleted = await expireDue(shard, nowMs)
+      if (!this.#retiming.has(shard)) await this.#retimeOne(shard) // if a pass failed or was stopped
+      const deleted = await expireDue(shard, nowMs, this.#stop.signal)
       if (deleted > 0) this.#with.log.info('expired documents deleted', { deleted })
     })
   }
 
   async collect(): Promise<void> {
     const horizon = this.#horizon()
-    await this.#forEachShard('collection', (shard) => collectHistory(shard, horizon))
+    await this.#forEachShard('collection', (shard) =>
+      collectHistory(shard, horizon, this.#stop.signal),
+    )
   }
 
   /** Gives the documents the expiry of a changed policy, in the background. */
   retime(shards: readonly LocalShard[]): void {
-    const running = (async () => {
-      for (const shard of shards) await this.#retimeOne(shard)
-    })()
-    this.#retiming.add(running)
-    void running.finally(() => this.#retiming.delete(running))
+    let earlier = Promise.resolve()
+    for (const shard of shards) {
+      const begun = Promise.all([earlier, this.#retiming.get(shard)])
+      const running = begun.then(() => this.#retimeOne(shard))
+      this.#retiming.set(shard, running)
+      void running.finally(() => {
+        if (this.#retiming.get(shard) === running) this.#retiming.delete(shard)
+      })
+      earlier = running
+    }
   }
 
   async stop(): Promise<void> {
     this.#stop.abort()
     await Promise.all(this.#stops.map((stop) => stop()))
-    await Promise.all(this.#retiming)
+    await Promise.all(this.#retiming.values())
   }
 
   async #retimeOne(shard: LocalShard): Promise<void> {

@@ -1,12 +1,16 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
 import type { Log } from '../../lib/log.ts'
+import { DocumentClock } from '../clock/document-clock.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { Coordination } from '../coordination/coordination.ts'
+import { SliceMetrics } from '../index/text/worker/slice-metrics.ts'
 import { TextWorkerPool } from '../index/text/worker/text-worker-pool.ts'
+import type { Journal } from '../journal/journal.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import type { TextIndexParts } from '../shard/indexing/shard-text-indexes.ts'
 import { Catalog } from './tables/catalog.ts'
+import { FieldCatalog } from './tables/field-catalog.ts'
 import { Idempotency } from './transactions/idempotency.ts'
 import { NodeHousekeeper } from './node-housekeeper.ts'
 import { ReadPins } from './read-pins.ts'
@@ -21,6 +25,10 @@ import { TransactionRunner } from './transactions/transaction-runner.ts'
 export interface SwarmParts {
   readonly coordination: Coordination
   readonly stores: KvStoreFactory
+  /** Of all shards; closed after them. */
+  readonly journal: Journal
+  /** Refuses with DISK_FULL what the disk has no room for. */
+  readonly admit?: (bytes: number) => void
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly log: Log
@@ -32,6 +40,7 @@ export interface SwarmParts {
     /** The directory that holds the indexes of all shards. */
     readonly indexRoot: string
     readonly memoryBytesMax?: number
+    readonly hangMs?: number
     /** Default: what the machine has room for. */
     readonly threads?: number
   }
@@ -40,8 +49,13 @@ export interface SwarmParts {
 export interface OpenedSwarm {
   readonly store: SwarmStore
   readonly housekeeper: NodeHousekeeper
+  readonly admin: TableAdmin
+  /** Of all tables, the internal ones included. */
+  readonly shards: () => ReturnType<TableRegistry['localShards']>
   /** Ends what the last life left unfinished, then declares the store ready. */
   readonly finishStart: () => Promise<void>
+  /** What the text workers count, as Prometheus text; empty without them. */
+  readonly textMetrics: () => Promise<readonly string[]>
 }
 
 /** Builds the store of one process and opens its tables; `life` closes them. */
@@ -53,11 +67,14 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   const shards = () => registry.localShards()
   const recovery = new TransactionRecovery({ router, finisher, hybridClock, log, shards })
   const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
-  const text = openTextIndexes(parts, life)
-  const host = new ShardHost({ stores: parts.stores, hybridClock, clock, router, log, text })
-  const catalog = new Catalog(parts.coordination)
-  const admin = new TableAdmin({ catalog, registry, host, recovery, log, randomBits })
-  const pins = new ReadPins()
+  const fields = new FieldCatalog(parts.coordination)
+  const textIndexes = openTextIndexes(parts, fields, life)
+  const text = textIndexes?.parts
+  const { stores, journal, admit } = parts
+  const host = new ShardHost({ stores, journal, admit, hybridClock, clock, router, log, text })
+  const catalog = new Catalog(parts.coordination, fields)
+  const admin = new TableAdmin({ clock, catalog, registry, host, recovery, log, randomBits })
+  const pins = new ReadPins(clock)
   const housekeeper = new NodeHousekeeper({
     clock,
     hybridClock,
@@ -69,7 +86,7 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
     log,
   })
   const store = new SwarmStore({
-    clock,
+    clock: new DocumentClock(clock, hybridClock),
     registry,
     admin,
     runner,
@@ -82,6 +99,7 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
 
   life.onClose(() => admin.closeAll())
   await admin.openAll()
+  journal.retainOnly(new Set(registry.shardIds()))
   life.onClose(() => finisher.idle())
 
   const finishStart = async (): Promise<void> => {
@@ -91,17 +109,27 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
     life.onClose(() => housekeeper.stop())
     store.setReady()
   }
-  return { store, housekeeper, finishStart }
+  const textMetrics = textIndexes?.metrics ?? noMetrics
+  return { store, housekeeper, admin, shards, finishStart, textMetrics }
+}
+
+interface OpenedTextIndexes {
+  readonly parts: TextIndexParts
+  readonly metrics: () => Promise<readonly string[]>
 }
 
 /** Registered before the tables are, so that the workers outlive the indexes in them. */
 function openTextIndexes(
   { text, clock, log }: SwarmParts,
+  fields: FieldCatalog,
   life: Lifecycle,
-): TextIndexParts | undefined {
+): OpenedTextIndexes | undefined {
   if (text === undefined) return undefined
   const { indexRoot: root, ...workers } = text
   const pool = new TextWorkerPool({ clock, log, ...workers })
   life.onClose(() => pool.close())
-  return { pool, root, log }
+  const metrics = new SliceMetrics({ clock, slices: () => pool.slices() })
+  return { parts: { pool, root, fields, log }, metrics: () => metrics.lines() }
 }
+
+const noMetrics = (): Promise<readonly string[]> => Promise.resolve([])

@@ -1,31 +1,50 @@
+import type { Clock } from '../../lib/clock.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
+
+/** A reader who takes longer than this loses its hold on history: a slow one must not fill the disk. */
+export const PIN_MAX_MS = 3_600_000
+
+/** Disposing it lets go of the timestamp. */
+export interface ReadPin extends Disposable {
+  /** False once it is too old: from then on what it reads may be collected. */
+  isHeld(): boolean
+}
+
+interface Held {
+  readonly at: Timestamp
+  readonly sinceMs: number
+}
 
 /** The timestamps at which somebody is reading: history at and above the oldest one must stay. */
 export class ReadPins {
-  readonly #counts = new Map<Timestamp, number>()
+  readonly #clock: Clock
+  readonly #held = new Set<Held>()
 
-  /** Disposing the pin lets go of the timestamp. */
-  pin(at: Timestamp): Disposable {
-    this.#counts.set(at, (this.#counts.get(at) ?? 0) + 1)
-    let held = true
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  pin(at: Timestamp): ReadPin {
+    const held: Held = { at, sinceMs: this.#clock.monotonicMs() }
+    this.#held.add(held)
     return {
+      isHeld: () => this.#held.has(held) && !this.#isTooOld(held),
       [Symbol.dispose]: () => {
-        if (held) this.#release(at)
-        held = false
+        this.#held.delete(held)
       },
     }
   }
 
   oldest(): Timestamp | undefined {
-    return [...this.#counts.keys()].reduce<Timestamp | undefined>(
-      (oldest, at) => (oldest === undefined || at < oldest ? at : oldest),
-      undefined,
-    )
+    let oldest: Timestamp | undefined
+    for (const held of this.#held) {
+      if (this.#isTooOld(held)) continue
+      if (oldest === undefined || held.at < oldest) oldest = held.at
+    }
+    return oldest
   }
 
-  #release(at: Timestamp): void {
-    const count = this.#counts.get(at) ?? 0
-    if (count > 1) this.#counts.set(at, count - 1)
-    else this.#counts.delete(at)
+  #isTooOld({ sinceMs }: Held): boolean {
+    return this.#clock.monotonicMs() - sinceMs > PIN_MAX_MS
   }
 }

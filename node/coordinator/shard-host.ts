@@ -6,12 +6,16 @@ import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard, ShardRouter } from '../shard/shard.ts'
 import { ShardTextIndexes, type TextIndexParts } from '../shard/indexing/shard-text-indexes.ts'
 import type { TableSettings } from '../shard/table-settings.ts'
+import type { Journal } from '../journal/journal.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import { FailedShard } from './failed-shard.ts'
 import type { ShardRecord } from './tables/table-record.ts'
 
 export interface ShardHostOptions {
   readonly stores: KvStoreFactory
+  readonly journal: Journal
+  /** Refuses with DISK_FULL what the disk has no room for. */
+  readonly admit?: ((bytes: number) => void) | undefined
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly router: ShardRouter
@@ -49,9 +53,10 @@ export class ShardHost {
 
   async #open({ id, range }: ShardRecord, settings: TableSettings): Promise<LocalShard> {
     const store = await this.#with.stores.open(id)
-    const { hybridClock, clock, router, text } = this.#with
+    const { journal, admit, hybridClock, clock, router, text } = this.#with
+    const parts = { store, journal, admit, hybridClock, clock, router, settings, text }
     try {
-      return await LocalShard.open({ id, range, store, hybridClock, clock, router, settings, text })
+      return await LocalShard.open({ id, range, ...parts })
     } catch (error) {
       await store.close()
       throw error
@@ -60,7 +65,8 @@ export class ShardHost {
 
   async destroy(shard: Shard): Promise<void> {
     const { text } = this.#with
-    await this.close(shard)
+    if (shard instanceof LocalShard) await shard.close('drop')
+    else this.#with.journal.unregister(shard.id, 'drop')
     if (text !== undefined) await ShardTextIndexes.remove(text, shard.id)
     await this.#with.stores.destroy(shard.id)
   }

@@ -1,6 +1,7 @@
 // What the HTTP API may ask of the store. The API parses and serialises; everything else happens
 // behind this interface, whether shards are in this process or on other machines.
 
+import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { Projection } from '../document/projection.ts'
 import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writes.ts'
@@ -76,6 +77,12 @@ export interface ScanRequest {
   readonly limit: number | undefined
 }
 
+export interface QueryOptions {
+  readonly signal: AbortSignal
+  /** Charged with the documents of the answer. */
+  readonly memory?: HeldMemory
+}
+
 export interface StoredDocument {
   readonly version: Timestamp
   /** The JSON text as stored. */
@@ -104,6 +111,19 @@ export interface IndexStatus {
   readonly backfill_items_processed: number
   /** Empty when all is well. */
   readonly error: string
+  readonly documents_set_aside: number
+  readonly dropped_values: DroppedValuesInfo
+}
+
+export interface DropCountsInfo {
+  readonly bad_values: number
+  readonly over_limit: number
+}
+
+/** Since the index was opened or built. */
+export interface DroppedValuesInfo extends DropCountsInfo {
+  /** By field, for those that lost most. */
+  readonly fields: Readonly<Record<string, DropCountsInfo>>
 }
 
 export interface IndexInfo {
@@ -143,6 +163,8 @@ export interface ClusterStatus {
   readonly version: string
   readonly tables: number
   readonly shards: Readonly<Record<string, ShardHealth>>
+  /** How far the wall clock is ahead of hybrid time; absent where there is no clock to ask. */
+  readonly clock_offset_ms?: number
 }
 
 export interface ShardHealth {
@@ -167,7 +189,8 @@ export interface ShardHealth {
  *   table, bad range) before the first page.
  * - `query` sees what the table's full-text index has reached, and returns documents as they are now.
  *   A shard that cannot serve is told of in the result; it rejects when none can, when the deadline
- *   has passed (DEADLINE_EXCEEDED) and when the query asks what its fields cannot answer.
+ *   has passed (DEADLINE_EXCEEDED), when the query asks what its fields cannot answer, and when the
+ *   documents of the page have more than 64 MiB (INVALID_ARGUMENT).
  */
 export interface StoreService {
   createTable(name: string, request: CreateTableRequest): Promise<TableInfo>
@@ -202,7 +225,7 @@ export interface StoreService {
   ): StoredDocument | undefined | Promise<StoredDocument | undefined>
   scan(table: string, request: ScanRequest, signal: AbortSignal): Promise<AsyncIterable<Buffer>>
   /** `request.table` has been decided on before and is not looked at. */
-  query(table: string, request: QueryRequest, signal: AbortSignal): Promise<QueryResult>
+  query(table: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult>
 
   status(): Promise<ClusterStatus>
   /** True once every table is open and recovery has looked at every shard. */

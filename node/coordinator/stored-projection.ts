@@ -1,6 +1,7 @@
 import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
-import type { JsonObject } from '../document/exact-json.ts'
-import { asksFor, project, type Projection } from '../document/projection.ts'
+import type { Sliced } from '../../lib/sliced.ts'
+import { projectText } from '../document/project-text.ts'
+import { asksFor, type Projection } from '../document/projection.ts'
 
 const TIMESTAMP_FIELD = '_timestamp'
 
@@ -9,11 +10,11 @@ const TIMESTAMP_FIELD = '_timestamp'
  * does not hold it itself (docs/decisions/0006-virtual-timestamp.md).
  */
 export function projectStored(
-  document: JsonObject,
+  json: Buffer,
   projection: Projection,
   version: Timestamp,
-): JsonObject {
-  if (!asksFor(projection, TIMESTAMP_FIELD)) return project(document, projection)
+): Sliced<Buffer> {
+  if (!asksFor(projection, TIMESTAMP_FIELD)) return projectText(json, projection)
   const writtenAt = new Date(millisOf(version)).toISOString()
-  return project(document, projection, { [TIMESTAMP_FIELD]: writtenAt })
+  return projectText(json, projection, { [TIMESTAMP_FIELD]: writtenAt })
 }

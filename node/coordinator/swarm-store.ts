@@ -2,6 +2,7 @@
 
 import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
@@ -9,8 +10,9 @@ import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
+import { countTextIndexes, type TextIndexCounts } from './tables/text-index-health.ts'
 import { indexInfoOf } from './tables/index-status.ts'
-import { waitForIndexes } from './tables/index-wait.ts'
+import { waitForIndexes, waitsForIndexes } from './tables/index-wait.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import type { OpenTable } from './tables/open-table.ts'
@@ -25,6 +27,7 @@ import type {
   IndexInfo,
   MergeRequest,
   MergeResult,
+  QueryOptions,
   ScanRequest,
   StoredDocument,
   StoreService,
@@ -33,7 +36,7 @@ import type {
   WriteCounts,
   WriteOptions,
 } from './store-service.ts'
-import { unknownIndex, type TableAdmin } from './tables/table-admin.ts'
+import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
 import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'
 import { unknownTable, type TableRegistry } from './tables/table-registry.ts'
@@ -58,6 +61,15 @@ export interface SwarmStoreOptions {
   readonly version: string
 }
 
+/** A request that writes. */
+interface Transacted<Answer> {
+  readonly collect: () => Sliced<PartCollector>
+  readonly writes: readonly TableWrites[]
+  readonly onContention: RunOptions['onContention']
+  readonly answer: Answer
+  readonly answerOf: (conflict: TransactionConflict) => Answer
+}
+
 export class SwarmStore implements StoreService {
   readonly #with: SwarmStoreOptions
   readonly #turns = new EventLoopTurns()
@@ -79,9 +91,16 @@ export class SwarmStore implements StoreService {
     return tableInfoOf(await this.#with.admin.create(name, request))
   }
 
-  listTables({ prefix = '' }: { readonly prefix?: string }): Promise<readonly TableStatus[]> {
+  async listTables({ prefix = '' }: { readonly prefix?: string }): Promise<readonly TableStatus[]> {
     const wanted = this.#userTables().filter(({ record }) => record.name.startsWith(prefix))
-    return Promise.all(wanted.map(statusOf))
+    const slice = new SliceClock(this.#with.clock)
+    const statuses: TableStatus[] = []
+    // One table after the other: each of a thousand may have dozens of shards to ask.
+    for (const table of wanted) {
+      statuses.push(await statusOf(table))
+      if (slice.isOver) await slice.turn()
+    }
+    return statuses
   }
 
   async getTable(name: string): Promise<TableStatus> {
@@ -89,7 +108,8 @@ export class SwarmStore implements StoreService {
   }
 
   async dropTable(name: string): Promise<void> {
-    await this.#with.admin.drop(this.#table(name).record.name)
+    if (name.startsWith(INTERNAL_PREFIX)) throw nothingToDrop(`table "${name}"`)
+    await this.#with.admin.drop(name)
   }
 
   async updateSchema(name: string, schema: unknown): Promise<TableInfo> {
@@ -121,42 +141,29 @@ export class SwarmStore implements StoreService {
     await this.#with.admin.dropIndex(this.#table(name).record.name, indexName)
   }
 
-  async batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts> {
-    const collector = new PartCollector()
-    collector.addWrites(this.#table(writes.table), writes)
-    return this.#writeAll(collector, countsOf(writes), options)
+  batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts> {
+    return this.#writeAll([writes], countsOf(writes), options)
   }
 
-  async crossBatch(
+  crossBatch(
     writes: readonly TableWrites[],
     options: WriteOptions,
   ): Promise<Readonly<Record<string, WriteCounts>>> {
-    const collector = new PartCollector()
-    this.#addAll(collector, writes)
-    return this.#writeAll(collector, countsByTable(writes), options)
+    return this.#writeAll(writes, countsByTable(writes), options)
   }
 
-  async commit(
+  commit(
     readSet: readonly ReadClaim[],
     writes: readonly TableWrites[],
     options: WriteOptions,
   ): Promise<CommitResult> {
-    const collector = new PartCollector()
-    for (const claim of readSet) collector.addClaim(this.#table(claim.table), claim)
-    this.#addAll(collector, writes)
-    const answer: CommitResult = { status: 'committed', tables: countsByTable(writes) }
-    const runOptions = runOptionsOf(options, 'refuse')
-    const run = (): Promise<RunOutcome> => this.#with.runner.run(collector.parts, runOptions)
-    if (options.idempotency !== undefined) {
-      const request = { ...options.idempotency, collector, answer, run, answerOf: abortedBy }
-      const result = await this.#with.idempotency.once<CommitResult>(request)
-      await this.#searchable(collector, options)
-      return result
-    }
-    const outcome = await run()
-    if (outcome.kind !== 'committed') return abortedBy(outcome)
-    await this.#searchable(collector, options)
-    return answer
+    return this.#transact<CommitResult>(options, {
+      collect: () => this.#collect(readSet, writes),
+      writes,
+      onContention: 'refuse',
+      answer: { status: 'committed', tables: countsByTable(writes) },
+      answerOf: abortedBy,
+    })
   }
 
   async merge(name: string, request: MergeRequest): Promise<MergeResult> {
@@ -185,53 +192,98 @@ export class SwarmStore implements StoreService {
   ): Promise<AsyncIterable<Buffer>> {
     const table = this.#table(name)
     const range = keyRangeOf(request)
-    return scanLines(scanTable(this.#with.scan, { table, range, signal }), request)
+    return scanLines(
+      scanTable(this.#with.scan, { table, range, signal }),
+      request,
+      this.#with.clock,
+    )
   }
 
-  async query(name: string, request: QueryRequest, signal: AbortSignal): Promise<QueryResult> {
+  async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {
     const table = this.#table(name)
     const { shards, schema } = table
     const shardOf = (key: Buffer): Shard => table.shardOf(key)
     const textIndex = chooseTextIndex(name, indexesOf(table.record), request.textIndex)
     const queried = { name, schema, textIndex, shards, shardOf }
-    return queryTable({ clock: this.#with.clock, turns: this.#turns }, queried, { request, signal })
+    return queryTable({ clock: this.#with.clock, turns: this.#turns }, queried, {
+      request,
+      ...options,
+    })
   }
 
   async status(): Promise<ClusterStatus> {
-    const { registry, version } = this.#with
-    return clusterStatusOf({ tables: registry.tables(), version, ready: this.#ready })
+    const { clock, registry, version } = this.#with
+    const { hybridClock } = this.#with.scan
+    const tables = registry.tables()
+    const state = { tables, version, ready: this.#ready, hybridClock }
+    return runInTurn(clusterStatusOf(state), { clock })
   }
 
-  async #writeAll<Answer>(
-    collector: PartCollector,
+  textIndexCounts(): TextIndexCounts {
+    return countTextIndexes(this.#with.registry.tables())
+  }
+
+  #writeAll<Answer>(
+    writes: readonly TableWrites[],
     answer: Answer,
     options: WriteOptions,
   ): Promise<Answer> {
-    const runOptions = runOptionsOf(options, 'wait')
+    return this.#transact(options, {
+      collect: () => this.#collect([], writes),
+      writes,
+      onContention: 'wait',
+      answer,
+      answerOf: neverInConflict, // without a read set there is nothing that could conflict
+    })
+  }
+
+  async #transact<Answer>(options: WriteOptions, request: Transacted<Answer>): Promise<Answer> {
+    const { clock, runner, idempotency } = this.#with
+    const { signal } = options
+    const { writes, answer, answerOf } = request
+    const runOptions = runOptionsOf(options, request.onContention)
+    let collector: PartCollector | undefined
+    const collect = (): PartCollector | Promise<PartCollector> =>
+      runInTurn(request.collect(), { clock, signal })
+    const run = (collected: PartCollector): Promise<RunOutcome> => {
+      collector = collected
+      return runner.run(collected.parts, runOptions)
+    }
     if (options.idempotency === undefined) {
-      await this.#with.runner.run(collector.parts, runOptions)
-      await this.#searchable(collector, options)
+      const collected = collect()
+      const outcome = await run(collected instanceof Promise ? await collected : collected)
+      if (outcome.kind !== 'committed') return answerOf(outcome)
+      if (waitsForIndexes(options)) await this.#searchable(writes, collector, options)
       return answer
     }
-    const run = (): Promise<RunOutcome> => this.#with.runner.run(collector.parts, runOptions)
-    // Without a read set there is nothing that could conflict.
-    const request = { ...options.idempotency, collector, answer, run, answerOf: neverInConflict }
-    const first = await this.#with.idempotency.once(request)
-    await this.#searchable(collector, options)
+    const once = { ...options.idempotency, collect, run, answer, answerOf, signal }
+    const first = await idempotency.once<Answer>(once)
+    await this.#searchable(writes, collector, options)
     return first
   }
 
-  #searchable({ parts }: PartCollector, options: WriteOptions): Promise<void> {
-    const written = parts.filter(({ ops }) => ops.length > 0).map(({ shard }) => shard)
+  /** Without a collector another request has written; what is left of its tables is waited for. */
+  #searchable(
+    writes: readonly TableWrites[],
+    collector: PartCollector | undefined,
+    options: WriteOptions,
+  ): Promise<void> {
+    const written =
+      collector === undefined
+        ? writes.flatMap(({ table }) => this.#with.registry.find(table)?.shards ?? [])
+        : collector.parts.filter(({ ops }) => ops.length > 0).map(({ shard }) => shard)
     return waitForIndexes(this.#with.clock, written, options)
   }
 
-  #addAll(collector: PartCollector, writes: readonly TableWrites[]): void {
+  *#collect(readSet: readonly ReadClaim[], writes: readonly TableWrites[]): Sliced<PartCollector> {
+    const collector = new PartCollector()
     const tables = writes.map(({ table }) => this.#table(table)) // unknown ones before any work
+    if (readSet.length > 0) yield* collector.addClaims(readSet, (name) => this.#table(name))
     for (const [i, one] of writes.entries()) {
       const table = tables[i]
-      if (table !== undefined) collector.addWrites(table, one)
+      if (table !== undefined) yield* collector.addWrites(table, one)
     }
+    return collector
   }
 
   #table(name: string): OpenTable {

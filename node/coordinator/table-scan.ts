@@ -3,6 +3,7 @@
 import { ServiceError } from '../../lib/errors.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import { intersectRanges, keyAfter, type KeyRange } from '../shard/key-range.ts'
+import { historyGone } from '../shard/shard-scan.ts'
 import type { ScanRow } from '../shard/shard.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { ReadPins } from './read-pins.ts'
@@ -32,7 +33,7 @@ export function keyRangeOf({ from, to, inclusiveFrom, exclusiveTo }: ClientRange
 
 /**
  * Walks the shards one after the other, each at the same timestamp; the pin keeps the history that
- * the later ones will need.
+ * the later ones will need. Rejects with DEADLINE_EXCEEDED when the consumer takes longer than that.
  */
 export async function* scanTable(
   { hybridClock, pins }: TableScanOptions,
@@ -41,10 +42,13 @@ export async function* scanTable(
   if (range.end !== undefined && range.start.compare(range.end) >= 0) return
   const at = hybridClock.readPoint()
   using scope = new DisposableStack()
-  scope.use(pins.pin(at))
+  const pin = scope.use(pins.pin(at))
   for (const shard of table.shards) {
     const part = intersectRanges(range, shard.range)
     if (part === undefined) continue
-    yield* await shard.scan({ range: part, at, signal })
+    for await (const page of await shard.scan({ range: part, at, signal })) {
+      if (!pin.isHeld()) throw historyGone()
+      yield page
+    }
   }
 }

@@ -1,15 +1,25 @@
-// The request bodies that write documents, read in one walk over their bytes. No object is built of
-// a document: its bytes are validated, compacted where needed, and passed on.
+// The request bodies that write documents, read in one walk over their bytes, in steps. No object is
+// built of a document: its bytes are validated, compacted where needed, and passed on.
+//
+// Each body has two readers: `readX` in steps, and `parseX` at once, for bodies known to be small.
 
+import { unreachable } from '../../lib/assert.ts'
 import { SYNC_LEVELS } from './writes.ts'
 import { BodyReader } from './body-reader.ts'
-import { parseTransforms } from './transform.ts'
+import { shownKey } from './document-limits.ts'
+import { sortSliced } from './sliced-sort.ts'
+import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 import type { Insert, ReadClaim, SyncLevel, TableWrites } from './writes.ts'
 import type { TransformRequest } from './transform.ts'
 
+const OPERATION_FIELDS = ['inserts', 'deletes', 'transforms', 'sync_level'] as const
+const CROSS_TABLE_FIELDS = ['tables', 'sync_level'] as const
+const COMMIT_FIELDS = ['tables', 'sync_level', 'read_set'] as const
+const MERGE_FIELDS = ['records', 'last_merged_id', 'dry_run', 'sync_level'] as const
 const DEFAULT_SYNC_LEVEL: SyncLevel = 'propose'
 const SYNC_LEVEL_ALIASES: ReadonlyMap<string, SyncLevel> = new Map([['embeddings', 'aknn']])
 const VERSION_MAX = 0xffff_ffff_ffff_ffffn
+const COMPARISONS_PER_STEP = 5000
 const VERSION_PROBLEM =
   'must be a string with the decimal digits of an unsigned 64-bit integer, as X-Service-Version gives it'
 
@@ -42,10 +52,42 @@ interface Operations {
   syncLevel: SyncLevel | undefined
 }
 
+export interface BodyLimits {
+  /** Documents, keys and operations of transforms in one body together. Default: no limit. */
+  readonly operationsMax?: number
+}
+
 /** `{inserts, deletes, transforms, sync_level}`; `bytes` are valid UTF-8. */
-export function parseTableWrites(table: string, bytes: Buffer): SingleTableBody {
-  const body = new BodyReader(bytes)
-  const operations = readOperations(body, '')
+export function parseTableWrites(
+  table: string,
+  bytes: Buffer,
+  limits: BodyLimits = {},
+): SingleTableBody {
+  return runAtOnce(readTableWrites(table, bytes, limits))
+}
+
+/** `{tables: {<table>: {inserts, ...}}, sync_level}`; `bytes` are valid UTF-8. */
+export function parseCrossTable(bytes: Buffer, limits: BodyLimits = {}): CrossTableBody {
+  return runAtOnce(readCrossTable(bytes, limits))
+}
+
+/** As `parseCrossTable`, with `read_set`; a read set alone is a validation. */
+export function parseCommit(bytes: Buffer, limits: BodyLimits = {}): CommitBody {
+  return runAtOnce(readCommit(bytes, limits))
+}
+
+/** `{records, last_merged_id, dry_run, sync_level}`; `bytes` are valid UTF-8. */
+export function parseMerge(bytes: Buffer, limits: BodyLimits = {}): MergeBody {
+  return runAtOnce(readMerge(bytes, limits))
+}
+
+export function* readTableWrites(
+  table: string,
+  bytes: Buffer,
+  { operationsMax }: BodyLimits = {},
+): Sliced<SingleTableBody> {
+  const body = new BodyReader(bytes, operationsMax)
+  const operations = yield* readOperations(body, '')
   body.expectEnd()
   if (isEmpty(operations)) {
     body.refuse('', 'the batch is empty; give inserts, deletes or transforms')
@@ -56,100 +98,128 @@ export function parseTableWrites(table: string, bytes: Buffer): SingleTableBody 
   }
 }
 
-/** `{tables: {<table>: {inserts, ...}}, sync_level}`; `bytes` are valid UTF-8. */
-export function parseCrossTable(bytes: Buffer): CrossTableBody {
-  const body = new BodyReader(bytes)
-  const { writes, syncLevel } = readCrossTable(body, new Map())
+export function* readCrossTable(
+  bytes: Buffer,
+  { operationsMax }: BodyLimits = {},
+): Sliced<CrossTableBody> {
+  const body = new BodyReader(bytes, operationsMax)
+  const { writes, syncLevel } = yield* readTablesAnd(body, CROSS_TABLE_FIELDS)
   if (writes.length === 0) {
     body.refuse('tables', 'the batch is empty; give inserts, deletes or transforms')
   }
   return { writes, syncLevel }
 }
 
-/** As `parseCrossTable`, with `read_set`; a read set alone is a validation. */
-export function parseCommit(bytes: Buffer): CommitBody {
-  const body = new BodyReader(bytes)
-  let readSet: readonly ReadClaim[] = []
-  const readers = new Map<string, () => unknown>([
-    ['read_set', () => (readSet = readReadSet(body))],
-  ])
-  const { writes, syncLevel } = readCrossTable(body, readers)
+export function* readCommit(bytes: Buffer, { operationsMax }: BodyLimits = {}): Sliced<CommitBody> {
+  const body = new BodyReader(bytes, operationsMax)
+  const { writes, syncLevel, readSet } = yield* readTablesAnd(body, COMMIT_FIELDS)
   if (writes.length === 0 && readSet.length === 0) {
     body.refuse('read_set', 'the transaction is empty; give a read_set or writes in tables')
   }
   return { writes, syncLevel, readSet }
 }
 
-/** `{records, last_merged_id, dry_run, sync_level}`; `bytes` are valid UTF-8. */
-export function parseMerge(bytes: Buffer): MergeBody {
-  const body = new BodyReader(bytes)
-  let records: readonly Insert[] = []
-  let lastMergedId: Buffer | undefined
-  let dryRun = false
-  let syncLevel: SyncLevel = DEFAULT_SYNC_LEVEL
-  body.readMembers(
-    '',
-    new Map<string, () => unknown>([
-      ['records', () => (records = body.readDocuments('records'))],
-      ['last_merged_id', () => (lastMergedId = body.readOptionalKey('last_merged_id'))],
-      ['dry_run', () => (dryRun = body.readBoolean('dry_run'))],
-      ['sync_level', () => (syncLevel = readSyncLevel(body, 'sync_level'))],
-    ]),
-  )
+export function* readMerge(bytes: Buffer, { operationsMax }: BodyLimits = {}): Sliced<MergeBody> {
+  const body = new BodyReader(bytes, operationsMax)
+  const merge: { -readonly [Name in keyof MergeBody]: MergeBody[Name] } = {
+    records: [],
+    lastMergedId: undefined,
+    dryRun: false,
+    syncLevel: DEFAULT_SYNC_LEVEL,
+  }
+  const fields = body.fields('', MERGE_FIELDS)
+  for (let name = fields.next(); name !== undefined; name = fields.next()) {
+    switch (name) {
+      case 'records':
+        merge.records = yield* body.readDocuments(name)
+        break
+      case 'last_merged_id':
+        merge.lastMergedId = body.readOptionalKey(name)
+        break
+      case 'dry_run':
+        merge.dryRun = body.readBoolean(name)
+        break
+      case 'sync_level':
+        merge.syncLevel = readSyncLevel(body, name)
+        break
+      default:
+        unreachable(name)
+    }
+  }
   body.expectEnd()
-  return { records: inKeyOrder(records), lastMergedId, dryRun, syncLevel }
+  return { ...merge, records: yield* inKeyOrder(merge.records) }
 }
 
-function readCrossTable(
+/** A body without a read set in its fields reads nothing. */
+function* readTablesAnd(
   body: BodyReader,
-  others: ReadonlyMap<string, () => unknown>,
-): CrossTableBody {
+  known: readonly (typeof COMMIT_FIELDS)[number][],
+): Sliced<CommitBody> {
   const tables = new Map<string, Operations>()
-  let syncLevel: SyncLevel | undefined
-  body.readMembers(
-    '',
-    new Map<string, () => unknown>([
-      ['tables', () => readTables(body, tables)],
-      ['sync_level', () => (syncLevel = readSyncLevel(body, 'sync_level'))],
-      ...others,
-    ]),
-  )
+  let readSet: readonly ReadClaim[] = []
+  let asked: SyncLevel | undefined
+  const fields = body.fields('', known)
+  for (let name = fields.next(); name !== undefined; name = fields.next()) {
+    switch (name) {
+      case 'tables':
+        yield* readTables(body, tables)
+        break
+      case 'sync_level':
+        asked = readSyncLevel(body, name)
+        break
+      case 'read_set':
+        readSet = yield* readReadSet(body)
+        break
+      default:
+        unreachable(name)
+    }
+  }
   body.expectEnd()
   const writes = [...tables]
     .filter(([, operations]) => !isEmpty(operations))
     .map(([table, operations]) => writesOf(table, operations))
-  return { writes, syncLevel: syncLevel ?? strongestOf([...tables.values()]) }
+  return { writes, readSet, syncLevel: asked ?? strongestOf([...tables.values()]) }
 }
 
-function readTables(body: BodyReader, tables: Map<string, Operations>): void {
-  body.readEntries('tables', (table, where) => {
+function* readTables(body: BodyReader, tables: Map<string, Operations>): Sliced<void> {
+  body.enterEntries('tables')
+  for (let table = body.nextEntry(); table !== undefined; table = body.nextEntry()) {
+    const where = `tables[${shownKey(table)}]`
     if (table === '') body.refuse(where, 'a table name must not be empty')
     if (tables.has(table)) body.refuse(where, 'the table is given twice')
-    tables.set(table, readOperations(body, where))
-  })
+    tables.set(table, yield* readOperations(body, where))
+    yield
+  }
 }
 
 /** `where` is empty at the top of the body. */
-function readOperations(body: BodyReader, where: string): Operations {
+function* readOperations(body: BodyReader, where: string): Sliced<Operations> {
   const operations: Operations = {
     deletes: [],
     inserts: [],
     transforms: [],
     syncLevel: undefined,
   }
-  const place = (name: string) => (where === '' ? name : `${where}.${name}`)
-  body.readMembers(
-    where,
-    new Map<string, () => unknown>([
-      ['inserts', () => (operations.inserts = body.readDocuments(place('inserts')))],
-      ['deletes', () => (operations.deletes = body.readKeys(place('deletes')))],
-      [
-        'transforms',
-        () => (operations.transforms = parseTransforms(body.readJson(), place('transforms'))),
-      ],
-      ['sync_level', () => (operations.syncLevel = readSyncLevel(body, place('sync_level')))],
-    ]),
-  )
+  const fields = body.fields(where, OPERATION_FIELDS)
+  for (let name = fields.next(); name !== undefined; name = fields.next()) {
+    const place = fields.placeOf(name)
+    switch (name) {
+      case 'inserts':
+        operations.inserts = yield* body.readDocuments(place)
+        break
+      case 'deletes':
+        operations.deletes = yield* body.readKeys(place)
+        break
+      case 'transforms':
+        operations.transforms = yield* body.readTransforms(place)
+        break
+      case 'sync_level':
+        operations.syncLevel = readSyncLevel(body, place)
+        break
+      default:
+        unreachable(name)
+    }
+  }
   return operations
 }
 
@@ -167,15 +237,15 @@ function strongestOf(all: readonly Operations[]): SyncLevel {
 }
 
 function readSyncLevel(body: BodyReader, where: string): SyncLevel {
-  const value = body.readJson()
+  const value = body.readSmall(where)
   const level =
     SYNC_LEVELS.find((known) => known === value) ??
     (typeof value === 'string' ? SYNC_LEVEL_ALIASES.get(value) : undefined)
   return level ?? body.refuse(where, `must be one of ${SYNC_LEVELS.join(', ')}`)
 }
 
-function readReadSet(body: BodyReader): readonly ReadClaim[] {
-  return body.readObjects('read_set', ['table', 'key', 'version'], (members, where) => {
+function* readReadSet(body: BodyReader): Sliced<readonly ReadClaim[]> {
+  return yield* body.readObjects('read_set', ['table', 'key', 'version'], (members, where) => {
     const { table, key, version } = members
     if (typeof table !== 'string' || table === '') {
       return body.refuse(`${where}.table`, 'must be the name of a table')
@@ -189,10 +259,16 @@ function readReadSet(body: BodyReader): readonly ReadClaim[] {
   })
 }
 
-function inKeyOrder(records: readonly Insert[]): readonly Insert[] {
-  const isSorted = records.every((record, index) => {
-    const before = records[index - 1]
-    return before === undefined || Buffer.compare(before.key, record.key) < 0
-  })
-  return isSorted ? records : records.toSorted((left, right) => Buffer.compare(left.key, right.key))
+function* inKeyOrder(records: readonly Insert[]): Sliced<readonly Insert[]> {
+  let isSorted = true
+  for (let index = 1; index < records.length && isSorted; index++) {
+    const [before, record] = [records[index - 1], records[index]]
+    isSorted = before === undefined || record === undefined || compareKeys(before, record) < 0
+    if (index % COMPARISONS_PER_STEP === 0) yield
+  }
+  return isSorted ? records : yield* sortSliced(records, compareKeys)
+}
+
+function compareKeys(left: Insert, right: Insert): number {
+  return Buffer.compare(left.key, right.key)
 }

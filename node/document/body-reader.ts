@@ -1,8 +1,8 @@
-// Reads a request body that carries documents, member by member, straight from its bytes.
+// Reads a request body that carries documents, member by member, straight from its bytes, in steps.
 // Every refusal names the place in the body.
 
 import { ServiceError } from '../../lib/errors.ts'
-import { compactJson } from './compact-json.ts'
+import { compactJson, isCompact } from './compact-json.ts'
 import {
   assertDocumentSize,
   assertKeySize,
@@ -12,102 +12,151 @@ import {
   shownKey,
 } from './document-limits.ts'
 import { describeKind, parseExact } from './exact-json.ts'
-import { isJsonArray, isJsonObject } from './json-object.ts'
-import { JsonScanner, readString } from './json-scanner.ts'
-import type { JsonArray, JsonObject, JsonValue } from './exact-json.ts'
+import { HashSet } from './hash-set.ts'
+import { isJsonObject } from './json-object.ts'
+import { hashOfBytes, JsonScanner, kindAt, readString, SCAN_STEP_BYTES } from './json-scanner.ts'
+import { readTransforms } from './transform-reader.ts'
+import { StepMeter, type Sliced } from '../../lib/sliced.ts'
+import type { JsonObject, JsonValue } from './exact-json.ts'
+import type { ValueShape } from './json-scanner.ts'
+import type { TransformRequest } from './transform.ts'
 import type { Insert } from './writes.ts'
+
+/** What one document, key or operation costs beside its bytes, in bytes. */
+const ENTRY_COST_BYTES = 256
+const KEYS_PER_STEP = 2000
+/** Beyond this no member that is not a document or a list is legal. */
+const SMALL_VALUE_BYTES_MAX = 64 * 1024
+
+const DOCUMENTS = 'an object of documents by their keys, like {"book/1": {"title": "Sea charts"}}'
+/** What stands in the place of a value and is none has no kind. */
+const NUMBER_BEGINS: ReadonlySet<number> = new Set(Buffer.from('-0123456789'))
 
 export class BodyReader {
   readonly #scanner: JsonScanner
   readonly #bytes: Buffer
+  readonly #operationsMax: number
+  readonly #meter = new StepMeter(SCAN_STEP_BYTES)
+  #operations = 0
 
-  constructor(bytes: Buffer) {
+  /** `operationsMax`: how many documents, keys and operations of transforms a body may hold. */
+  constructor(bytes: Buffer, operationsMax = Infinity) {
     this.#bytes = bytes
     this.#scanner = new JsonScanner(bytes)
+    this.#operationsMax = operationsMax
   }
 
   expectEnd(): void {
     this.#scanner.expectEnd()
   }
 
-  /** An object of known fields, each read by its own reader. `where` is empty at the top. */
-  readMembers(where: string, readers: ReadonlyMap<string, () => unknown>): void {
-    const seen = new Set<string>()
+  /**
+   * Enters an object of known fields, whose values the caller consumes one by one. `where` is empty at
+   * the top.
+   */
+  fields<Name extends string>(where: string, known: readonly Name[]): BodyFields<Name> {
     this.#enterObject(where)
-    while (this.#scanner.nextMember()) {
-      const name = this.#name()
-      const read = readers.get(name)
-      if (read === undefined) {
-        const allowed = [...readers.keys()].join(', ')
-        return this.refuse(where, `unknown field "${name}"; allowed are ${allowed}`)
-      }
-      if (seen.has(name)) this.refuse(where, `field "${name}" is given twice`)
-      seen.add(name)
-      read()
-    }
+    return new BodyFields(this, this.#scanner, { where, known })
   }
 
-  /** An object whose names are the client's; `read` consumes the value. */
-  readEntries(where: string, read: (name: string, place: string) => void): void {
+  /** Enters an object whose names are the client's; the caller consumes the values. */
+  enterEntries(where: string): void {
     this.#enterObject(where)
-    while (this.#scanner.nextMember()) {
-      const name = this.#name()
-      read(name, `${where}[${shownKey(name)}]`)
-    }
+  }
+
+  /** Stops before the value of the next entry; undefined once the object has ended. */
+  nextEntry(): string | undefined {
+    return this.#scanner.nextMember() ? nameAt(this.#scanner) : undefined
   }
 
   /** An object from keys to documents. Of several documents for one key the last is taken. */
-  readDocuments(where: string): readonly Insert[] {
+  *readDocuments(where: string): Sliced<readonly Insert[]> {
     const inserts: Insert[] = []
-    const hashes = new Set<number>()
+    const hashes = new HashSet()
+    let hasDuplicates = false
     const scanner = this.#scanner
-    this.#enterObject(where)
+    this.#enterObject(where, DOCUMENTS)
     while (scanner.nextMember()) {
       const { nameStart, nameEnd, nameHasEscapes } = scanner
-      hashes.add(scanner.nameHash)
+      this.#countOperations(1)
+      if (!hashes.add(scanner.nameHash)) hasDuplicates = true
       try {
-        inserts.push({ key: this.#key(), json: this.#document() })
+        const key = this.#key()
+        scanner.beginValue()
+        while (!scanner.scanSome(SCAN_STEP_BYTES)) yield
+        const { shape } = scanner
+        assertObject(shape)
+        // Most documents are stored as they come: for them alone no walk in steps begins.
+        const json = isCompact(shape)
+          ? this.#bytes.subarray(shape.start, shape.end)
+          : yield* compactJson(this.#bytes, shape)
+        assertDocumentSize(json.length)
+        inserts.push({ key, json })
       } catch (cause) {
         const name = readString(this.#bytes, nameStart, nameEnd, nameHasEscapes)
         throw located(`${where}[${shownKey(name)}]`, cause)
       }
+      if (this.#meter.spend(scanner.position - nameStart + ENTRY_COST_BYTES)) yield
     }
-    return hashes.size === inserts.length ? inserts : lastOfEachKey(inserts)
+    return hasDuplicates ? yield* lastOfEachKey(inserts) : inserts
   }
 
-  readJson(): JsonValue {
-    const { start, end } = this.#scanner.scanValue()
-    return parseExact(this.#bytes.subarray(start, end))
+  /** A value that is no document and no list: short, whatever it is. */
+  readSmall(where: string): JsonValue {
+    const scanner = this.#scanner
+    scanner.beginValue()
+    const start = scanner.position
+    if (!scanner.scanSome(SMALL_VALUE_BYTES_MAX)) {
+      return this.refuse(where, `has more than ${SMALL_VALUE_BYTES_MAX} bytes`)
+    }
+    return parseExact(this.#bytes.subarray(start, scanner.position))
   }
 
   readBoolean(where: string): boolean {
-    const value = this.readJson()
+    const value = this.readSmall(where)
     return typeof value === 'boolean' ? value : this.refuse(where, 'must be true or false')
   }
 
-  readKeys(where: string): readonly Buffer[] {
-    return this.#array(where).map((key, index) => this.keyOf(key, `${where}[${index}]`))
+  *readKeys(where: string): Sliced<readonly Buffer[]> {
+    const keys: Buffer[] = []
+    yield* this.#readElements(where, (place) => {
+      keys.push(this.keyOf(this.readSmall(place), place))
+    })
+    return keys
+  }
+
+  *readTransforms(where: string): Sliced<readonly TransformRequest[]> {
+    return yield* readTransforms(this.#scanner, where, (operations) =>
+      this.#countOperations(operations),
+    )
   }
 
   /** The empty string stands for no key. */
   readOptionalKey(where: string): Buffer | undefined {
-    const key = this.readJson()
+    const key = this.readSmall(where)
     return key === '' ? undefined : this.keyOf(key, where)
   }
 
   /** An array of objects that have no other fields than `allowed`. */
-  readObjects<T>(
+  *readObjects<T>(
     where: string,
     allowed: readonly string[],
     parse: (members: JsonObject, place: string) => T,
-  ): readonly T[] {
-    return this.#array(where).map((entry, index) => {
-      const place = `${where}[${index}]`
-      if (!isJsonObject(entry)) return this.#refuseKind(place, 'an object', entry)
+  ): Sliced<readonly T[]> {
+    const objects: T[] = []
+    yield* this.#readElements(where, (place) => {
+      const entry = this.readSmall(place)
+      if (!isJsonObject(entry)) {
+        this.#refuseKind(place, 'an object', entry)
+        return
+      }
       const unknown = Object.keys(entry).find((name) => !allowed.includes(name))
-      if (unknown === undefined) return parse(entry, place)
-      return this.refuse(place, `unknown field "${unknown}"; allowed are ${allowed.join(', ')}`)
+      if (unknown !== undefined) {
+        this.refuse(place, `unknown field "${unknown}"; allowed are ${allowed.join(', ')}`)
+      }
+      objects.push(parse(entry, place))
     })
+    return objects
   }
 
   keyOf(value: JsonValue | undefined, where: string): Buffer {
@@ -120,46 +169,143 @@ export class BodyReader {
     throw new ServiceError('INVALID_ARGUMENT', where === '' ? problem : `${where}: ${problem}`)
   }
 
-  #enterObject(where: string): void {
+  #enterObject(where: string, wanted = 'an object'): void {
+    this.#scanner.skipWhitespace()
+    const { position } = this.#scanner
+    const kind = kindAt(this.#bytes, position)
+    const isNumber = NUMBER_BEGINS.has(this.#bytes[position] ?? 0)
+    if (kind !== 'object' && (kind !== 'number' || isNumber)) {
+      const problem = `must be ${wanted}, not ${kind}`
+      this.refuse(where, where === '' ? `the body ${problem}` : problem)
+    }
     if (where === '') this.#scanner.enterObject()
     else at(where, () => this.#scanner.enterObject())
   }
 
-  #array(where: string): JsonArray {
-    const value = this.readJson()
-    return isJsonArray(value) ? value : this.#refuseKind(where, 'an array', value)
+  /** Each element counts as an operation. */
+  *#readElements(where: string, read: (place: string) => void): Sliced<void> {
+    const scanner = this.#scanner
+    scanner.skipWhitespace()
+    if (kindAt(this.#bytes, scanner.position) !== 'array') {
+      this.#refuseKind(
+        where,
+        'an array',
+        at(where, () => this.readSmall(where)),
+      )
+    }
+    scanner.enterArray()
+    for (let index = 0; scanner.nextElement(); index++) {
+      const start = scanner.position
+      this.#countOperations(1)
+      read(`${where}[${index}]`)
+      if (this.#meter.spend(scanner.position - start + ENTRY_COST_BYTES)) yield
+    }
+  }
+
+  #countOperations(count: number): void {
+    this.#operations += count
+    if (this.#operations <= this.#operationsMax) return
+    this.refuse(
+      '',
+      `the request has more than ${this.#operationsMax} documents, keys and operations; send several`,
+    )
   }
 
   #refuseKind(where: string, wanted: string, value: JsonValue): never {
     return this.refuse(where, `must be ${wanted}, not ${describeKind(value)}`)
   }
 
-  #name(): string {
-    const { nameStart, nameEnd, nameHasEscapes } = this.#scanner
-    return readString(this.#bytes, nameStart, nameEnd, nameHasEscapes)
-  }
-
   /** The current name as a key: a slice of the body unless it has escapes. */
   #key(): Buffer {
     const { nameStart, nameEnd, nameHasEscapes } = this.#scanner
-    if (nameHasEscapes) return parseDocumentKey(this.#name())
+    if (nameHasEscapes) return parseDocumentKey(nameAt(this.#scanner))
     const key = this.#bytes.subarray(nameStart, nameEnd)
     assertKeySize(key.length)
     return key
   }
+}
 
-  #document(): Buffer {
-    const shape = this.#scanner.scanValue()
-    if (shape.kind !== 'object') {
-      throw new ServiceError('INVALID_ARGUMENT', `must be an object, not ${shape.kind}`)
+/** The fields of one object in a body, each at most once. */
+export class BodyFields<Name extends string> {
+  readonly #body: BodyReader
+  readonly #scanner: JsonScanner
+  readonly #where: string
+  readonly #known: readonly Name[]
+  readonly #seen: Name[] = []
+
+  constructor(
+    body: BodyReader,
+    scanner: JsonScanner,
+    { where, known }: { readonly where: string; readonly known: readonly Name[] },
+  ) {
+    this.#body = body
+    this.#scanner = scanner
+    this.#where = where
+    this.#known = known
+  }
+
+  /** Stops before the value of the next field; undefined once the object has ended. */
+  next(): Name | undefined {
+    if (!this.#scanner.nextMember()) return undefined
+    const given = nameAt(this.#scanner)
+    const name = this.#known.find((known) => known === given)
+    if (name === undefined) {
+      const allowed = this.#known.join(', ')
+      return this.#body.refuse(this.#where, `unknown field "${given}"; allowed are ${allowed}`)
     }
-    const json = compactJson(this.#bytes, shape)
-    assertDocumentSize(json.length)
-    return json
+    if (this.#seen.includes(name)) this.#body.refuse(this.#where, `field "${name}" is given twice`)
+    this.#seen.push(name)
+    return name
+  }
+
+  /** Where the value of a field is, for messages. */
+  placeOf(name: Name): string {
+    return this.#where === '' ? name : `${this.#where}.${name}`
   }
 }
 
+function assertObject({ kind }: ValueShape): void {
+  if (kind === 'object') return
+  throw new ServiceError('INVALID_ARGUMENT', `must be an object, not ${kind}`)
+}
+
+function nameAt({ bytes, nameStart, nameEnd, nameHasEscapes }: JsonScanner): string {
+  return readString(bytes, nameStart, nameEnd, nameHasEscapes)
+}
+
 /** Equal hashes were seen, so the keys themselves decide. A key keeps the place of its first. */
-function lastOfEachKey(inserts: readonly Insert[]): readonly Insert[] {
-  return [...new Map(inserts.map((insert) => [insert.key.toString('latin1'), insert])).values()]
+function* lastOfEachKey(inserts: readonly Insert[]): Sliced<readonly Insert[]> {
+  const suspects = yield* suspectKeys(inserts)
+  const meter = new StepMeter(KEYS_PER_STEP)
+  const last = new Map<string, Insert>()
+  for (const insert of inserts) {
+    if (meter.spend(1)) yield
+    if (suspects.has(hashOfBytes(insert.key))) last.set(insert.key.toString('latin1'), insert)
+  }
+  const kept: Insert[] = []
+  for (const insert of inserts) {
+    if (meter.spend(1)) yield
+    if (!suspects.has(hashOfBytes(insert.key))) {
+      kept.push(insert)
+      continue
+    }
+    const name = insert.key.toString('latin1')
+    const latest = last.get(name)
+    if (latest !== undefined) kept.push(latest)
+    last.delete(name)
+  }
+  return kept
+}
+
+/** The hashes that several keys have. */
+function* suspectKeys(inserts: readonly Insert[]): Sliced<HashSet> {
+  const meter = new StepMeter(KEYS_PER_STEP)
+  const seen = new HashSet()
+  const twice = new HashSet()
+  for (const { key } of inserts) {
+    if (meter.spend(1)) yield
+    const hash = hashOfBytes(key)
+    if (!seen.add(hash)) twice.add(hash)
+  }
+  return twice
 }

@@ -1,6 +1,8 @@
 // Equality of JSON by meaning: the order of members does not matter, neither does how a number is
 // written.
 
+import type { Sliced } from '../../lib/sliced.ts'
+import { digestWithout } from './canonical-digest.ts'
 import { isRawNumber, parseExact } from './exact-json.ts'
 import { isJsonArray, isJsonObject, memberOf, withoutMember } from './json-object.ts'
 import { compareNumbers, isJsonNumber } from './json-number.ts'
@@ -8,10 +10,21 @@ import type { JsonNumber } from './json-number.ts'
 import type { JsonArray, JsonObject, JsonValue } from './exact-json.ts'
 
 const TIMESTAMP_FIELD = '_timestamp'
+/** Two documents are parsed and compared in one step up to here. */
+const SMALL_BYTES_MAX = 32 * 1024
 
 /** Whether two stored documents say the same, their own `_timestamp` aside. */
 export function sameContent(left: Buffer, right: Buffer): boolean {
   return left.equals(right) || sameValue(contentOf(left), contentOf(right))
+}
+
+/** As `sameContent`, for documents of any size. */
+export function* isSameContent(left: Buffer, right: Buffer): Sliced<boolean> {
+  if (left.equals(right)) return true
+  if (left.length + right.length <= SMALL_BYTES_MAX) return sameContent(left, right)
+  const digest = yield* digestWithout(left, TIMESTAMP_FIELD)
+  yield
+  return digest === (yield* digestWithout(right, TIMESTAMP_FIELD))
 }
 
 export function sameValue(left: JsonValue, right: JsonValue): boolean {

@@ -2,6 +2,7 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import { JsonScanner } from './json-scanner.ts'
+import type { Sliced } from '../../lib/sliced.ts'
 
 export const KEY_BYTES_MAX = 1024
 export const DOCUMENT_BYTES_MAX = 10 * 1024 * 1024
@@ -24,9 +25,9 @@ export function assertKeySize(keyBytes: number): void {
 }
 
 /** For documents computed here; those of a request body are checked while the body is walked. */
-export function assertDocumentLimits(json: Buffer): void {
+export function* checkDocumentLimits(json: Buffer): Sliced<void> {
   assertDocumentSize(json.length)
-  new JsonScanner(json).scanValue()
+  yield* new JsonScanner(json).scanValueSliced()
 }
 
 export function assertDocumentSize(jsonBytes: number): void {

@@ -5,6 +5,7 @@
 // Members named `__proto__` or `constructor` are plain own data, as JSON.parse makes them.
 
 import { ServiceError } from '../../lib/errors.ts'
+import type { Sliced } from '../../lib/sliced.ts'
 
 /** What `JSON.rawJSON` makes: a number known by its text. Tell it apart with `isRawNumber` only. */
 export interface RawNumber {
@@ -36,10 +37,32 @@ declare global {
 // such as a long identifier in a string, costs time and changes nothing.
 const SUSPICIOUS = /\d[\d.]{15}/
 
+const SUSPICIOUS_LENGTH = 16
+/** Characters that are searched in a step. */
+const SEARCHED_PER_STEP = 256 * 1024
+
 export function parseExact(text: string | Buffer): JsonValue {
   const source = typeof text === 'string' ? text : text.toString('utf8')
+  return parseSource(source, SUSPICIOUS.test(source))
+}
+
+/** As `parseExact`, for a few values that may be long: to decode, to search and to parse are steps apart. */
+export function* parseExactInSteps(json: Buffer): Sliced<JsonValue> {
+  if (json.length <= SEARCHED_PER_STEP) return parseExact(json)
+  const source = json.toString('utf8')
+  let isSuspicious = false
+  for (let from = 0; from < source.length && !isSuspicious; from += SEARCHED_PER_STEP) {
+    yield
+    const to = from + SEARCHED_PER_STEP + SUSPICIOUS_LENGTH
+    isSuspicious = SUSPICIOUS.test(source.slice(from, to))
+  }
+  yield
+  return parseSource(source, isSuspicious)
+}
+
+function parseSource(source: string, isSuspicious: boolean): JsonValue {
   try {
-    return SUSPICIOUS.test(source) ? JSON.parse(source, keepDigits) : plainParse(source)
+    return isSuspicious ? JSON.parse(source, keepDigits) : plainParse(source)
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause
     throw new ServiceError('INVALID_ARGUMENT', `malformed JSON: ${cause.message}`, { cause })

@@ -1,19 +1,27 @@
 // A validating scanner for JSON text (RFC 8259) that builds no values: the first thing that touches
 // every document written, and the loop that decides how fast documents come in.
 //
-// The caller has checked that the bytes are UTF-8. Two ways of use, which may be mixed:
+// The caller has checked that the bytes are UTF-8. Three ways of use, which may be mixed:
 //   - `scanValue` walks over one whole value and tells its extent and shape;
-//   - `enterObject` and `nextMember` go through the members of one object, whose values the caller
-//     consumes with `scanValue` or by entering them.
+//   - `beginValue` and `scanSome` do the same in steps of bounded length, then `shape` tells;
+//   - `enterObject` and `nextMember`, `enterArray` and `nextElement` go through one container, whose
+//     values the caller consumes by scanning or entering them.
 //
 // Reading past the end gives 0, which is no legal byte anywhere in JSON; so the end of the text
 // needs no check of its own.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { MemberNames } from './member-names.ts'
+import type { Sliced } from '../../lib/sliced.ts'
 
 /** Objects and arrays inside each other, the document itself included. */
 export const DOCUMENT_DEPTH_MAX = 100
+/** So that one name is one short step of any walk. */
+export const MEMBER_NAME_BYTES_MAX = 64 * 1024
+const DIGITS_MAX = 64 * 1024
+const WHITESPACE_RUN_MAX = 1024 * 1024
+/** About half a millisecond of scanning. */
+export const SCAN_STEP_BYTES = 128 * 1024
 
 export type ValueKind = 'object' | 'array' | 'string' | 'number' | 'true' | 'false' | 'null'
 
@@ -52,6 +60,9 @@ const NINE = 0x39
 const HASH_SEED = 0x811c9dc5 | 0
 const HASH_FACTOR = 0x01000193
 
+const NO_PLACE = 0
+const SHOWN_PATH_LENGTH_MAX = 200
+
 // Only an exponent or this many digits can carry a number beyond the largest double.
 const SAFE_NUMBER_LENGTH_MAX = 300
 
@@ -77,18 +88,21 @@ export class JsonScanner {
 
   readonly #depthMax: number
   readonly #names: MemberNames
-  readonly #closers: Uint8Array
+  readonly #closers: number[] = []
+  /** By depth: where the name of the current member starts, or one less than minus the index. */
+  readonly #places: number[] = []
+  #start = 0
+  #isInString = false
   #depth = 0
   #depthSeen = 0
   #hasWhitespace = false
   #hasEscapes = false
-  #isFirstMember = false
+  #isFirst = false
 
   constructor(bytes: Buffer, { depthMax = DOCUMENT_DEPTH_MAX }: ScannerOptions = {}) {
     this.bytes = bytes
     this.#depthMax = depthMax
     this.#names = new MemberNames()
-    this.#closers = new Uint8Array(depthMax + 1)
   }
 
   skipWhitespace(): void {
@@ -96,19 +110,45 @@ export class JsonScanner {
   }
 
   scanValue(): ValueShape {
+    this.beginValue()
+    this.scanSome(Infinity)
+    return this.shape
+  }
+
+  /** As `scanValue`, in steps that another computation may come between. */
+  *scanValueSliced(): Sliced<ValueShape> {
+    this.beginValue()
+    while (!this.scanSome(SCAN_STEP_BYTES)) yield
+    return this.shape
+  }
+
+  beginValue(): void {
     this.skipWhitespace()
     this.#hasWhitespace = false
     this.#depth = 0
     this.#depthSeen = 0
+    this.#isInString = false
     this.#names.reset()
-    const start = this.position
+    this.#start = this.position
+  }
+
+  /** Goes on with the value for about this many bytes; true once it has ended. */
+  scanSome(bytes: number): boolean {
+    const until = this.position + bytes
     do {
-      if (!this.#scanUntilValueEnds()) continue
-      this.#scanUntilNextValue()
-    } while (this.#depth > 0)
+      const hasEnded = this.#isInString
+        ? this.#scanStringFrom(this.position, until)
+        : this.#scanUntilValueEnds(until)
+      if (hasEnded) this.#scanUntilNextValue()
+    } while ((this.#depth > 0 || this.#isInString) && this.position < until)
+    return this.#depth === 0 && !this.#isInString
+  }
+
+  /** Of the value that has just ended. */
+  get shape(): ValueShape {
     return {
-      kind: KIND_BY_FIRST_BYTE.get(this.bytes[start] ?? 0) ?? 'number',
-      start,
+      kind: kindAt(this.bytes, this.#start),
+      start: this.#start,
       end: this.position,
       depth: this.#depthSeen,
       hasWhitespace: this.#hasWhitespace,
@@ -120,24 +160,45 @@ export class JsonScanner {
   enterObject(): void {
     if (this.#nextByte() !== OPEN_BRACE) this.#fail("'{'")
     this.position++
-    this.#isFirstMember = true
+    this.#isFirst = true
+    this.#depth = 0
+  }
+
+  /** Enters the array that begins here. */
+  enterArray(): void {
+    if (this.#nextByte() !== OPEN_BRACKET) this.#fail("'['")
+    this.position++
+    this.#isFirst = true
+    this.#depth = 0
+  }
+
+  /** Stops before the next element; false once the array has ended. */
+  nextElement(): boolean {
+    return this.#nextInside(CLOSE_BRACKET) !== undefined
   }
 
   /** Reads the next name and stops before its value; false once the object has ended. */
   nextMember(): boolean {
-    const isFirst = this.#isFirstMember
-    this.#isFirstMember = false
-    const byte = this.#nextByte()
-    if (byte === CLOSE_BRACE) {
-      this.position++
-      return false
-    }
-    if (!isFirst) {
-      if (byte !== COMMA) this.#fail("',' or '}'")
-      this.position++
-    }
+    const isFirst = this.#nextInside(CLOSE_BRACE)
+    if (isFirst === undefined) return false
     this.#scanName(isFirst ? "a member name or '}'" : 'a member name')
     return true
+  }
+
+  /** Whether what comes is the first in its container; undefined once that has ended. */
+  #nextInside(closer: number): boolean | undefined {
+    const isFirst = this.#isFirst
+    this.#isFirst = false
+    const byte = this.#nextByte()
+    if (byte === closer) {
+      this.position++
+      return undefined
+    }
+    if (isFirst) return true
+    if (byte !== COMMA) this.#fail(closer === CLOSE_BRACE ? "',' or '}'" : "',' or ']'")
+    this.position++
+    this.#nextByte()
+    return false
   }
 
   expectEnd(): void {
@@ -151,7 +212,8 @@ export class JsonScanner {
     let at = this.position
     let byte = bytes[at] ?? 0
     if (byte > SPACE) return byte
-    while (byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09) {
+    const until = at + WHITESPACE_RUN_MAX
+    while ((byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09) && at < until) {
       byte = bytes[++at] ?? 0
     }
     if (at !== this.position) this.#hasWhitespace = true
@@ -159,13 +221,10 @@ export class JsonScanner {
     return byte
   }
 
-  /** One step into a value: true if it has ended, false if it was opened and has something inside. */
-  #scanUntilValueEnds(): boolean {
+  /** One step into a value: false if it was opened or is a string longer than the step. */
+  #scanUntilValueEnds(until: number): boolean {
     const byte = this.#nextByte()
-    if (byte === QUOTE) {
-      this.#scanString()
-      return true
-    }
+    if (byte === QUOTE) return this.#scanString(until)
     if (byte === OPEN_BRACE) return this.#openObject()
     if (byte === OPEN_BRACKET) return this.#openArray()
     if (byte === MINUS || (byte >= ZERO && byte <= NINE)) {
@@ -186,6 +245,7 @@ export class JsonScanner {
       if (byte === COMMA) {
         this.position++
         if (closer === CLOSE_BRACE) this.#scanOwnName('a member name')
+        else this.#places[this.#depth] = (this.#places[this.#depth] ?? 0) - 1
         return
       }
       if (byte !== closer) this.#fail(closer === CLOSE_BRACE ? "',' or '}'" : "',' or ']'")
@@ -208,6 +268,7 @@ export class JsonScanner {
 
   #openArray(): boolean {
     this.#open(CLOSE_BRACKET)
+    this.#places[this.#depth] = -1
     if (this.#nextByte() !== CLOSE_BRACKET) return false
     this.position++
     this.#depth--
@@ -218,17 +279,20 @@ export class JsonScanner {
     if (this.#depth === this.#depthMax) {
       throw new ServiceError(
         'INVALID_ARGUMENT',
-        `JSON at byte ${this.position} is nested deeper than ${this.#depthMax} levels`,
+        `JSON at byte ${this.position} is nested deeper than ${this.#depthMax} levels${this.#field()}`,
       )
     }
     this.position++
     this.#depth++
     if (this.#depth > this.#depthSeen) this.#depthSeen = this.#depth
     this.#closers[this.#depth] = closer
+    this.#places[this.#depth] = NO_PLACE
   }
 
   #scanOwnName(expected: string): void {
+    this.#places[this.#depth] = NO_PLACE
     this.#scanName(expected)
+    this.#places[this.#depth] = this.nameStart
     this.#names.add(this.#depth, this.nameHash)
   }
 
@@ -237,10 +301,11 @@ export class JsonScanner {
     if (this.#nextByte() !== QUOTE) this.#fail(expected)
     const { bytes } = this
     const start = this.position + 1
+    const until = start + MEMBER_NAME_BYTES_MAX
     let at = start
     let hash = HASH_SEED
     let byte = bytes[at] ?? 0
-    while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE) {
+    while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE && at < until) {
       hash = Math.imul(hash ^ byte, HASH_FACTOR)
       byte = bytes[++at] ?? 0
     }
@@ -250,9 +315,9 @@ export class JsonScanner {
       this.nameHasEscapes = false
       this.nameHash = hash
     } else {
-      this.#scanString()
+      if (!this.#scanString(until)) this.#refuseName(start)
       this.nameHasEscapes = this.#hasEscapes
-      this.nameHash = hashOfText(readString(bytes, start, this.position - 1, true))
+      this.nameHash = hashOfName(readString(bytes, start, this.position - 1, true))
     }
     this.nameEnd = this.position - 1
     if (this.#nextByte() !== COLON) this.#fail("':'")
@@ -260,20 +325,42 @@ export class JsonScanner {
     this.#nextByte()
   }
 
-  #scanString(): void {
-    const { bytes } = this
-    let at = this.position + 1
+  #refuseName(start: number): never {
+    throw new ServiceError(
+      'INVALID_ARGUMENT',
+      `the member name at byte ${start} has more than ${MEMBER_NAME_BYTES_MAX} bytes`,
+    )
+  }
+
+  #scanString(until: number): boolean {
     this.#hasEscapes = false
+    return this.#scanStringFrom(this.position + 1, until)
+  }
+
+  /** Goes on inside a string, up to `until`; true if the string has ended. */
+  #scanStringFrom(from: number, until: number): boolean {
+    const { bytes } = this
+    let at = from
     for (;;) {
       let byte = bytes[at] ?? 0
-      while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE) byte = bytes[++at] ?? 0
+      while (byte !== QUOTE && byte !== BACKSLASH && byte >= SPACE && at < until) {
+        byte = bytes[++at] ?? 0
+      }
       if (byte === QUOTE) break
       this.position = at
+      if (at >= until) return this.#pauseInString()
       if (byte !== BACKSLASH) this.#fail('a string to end, or its control character escaped')
       at = this.#scanEscape(at + 1)
       this.#hasEscapes = true
     }
+    this.#isInString = false
     this.position = at + 1
+    return true
+  }
+
+  #pauseInString(): false {
+    this.#isInString = true
+    return false
   }
 
   /** Returns the offset behind the escape sequence whose letter is at `at`. */
@@ -316,10 +403,11 @@ export class JsonScanner {
     const { bytes } = this
     let at = from
     let byte = bytes[at] ?? 0
-    while (byte >= ZERO && byte <= NINE) byte = bytes[++at] ?? 0
-    if (at === from) {
+    const until = from + DIGITS_MAX
+    while (byte >= ZERO && byte <= NINE && at < until) byte = bytes[++at] ?? 0
+    if (at === from || at === until) {
       this.position = at
-      this.#fail('a digit')
+      this.#fail(at === from ? 'a digit' : `at most ${DIGITS_MAX} digits`)
     }
     return at
   }
@@ -328,7 +416,7 @@ export class JsonScanner {
     if (Number.isFinite(Number(this.bytes.toString('latin1', start, end)))) return
     throw new ServiceError(
       'INVALID_ARGUMENT',
-      `number at byte ${start} is beyond the range of a double (1.8e308)`,
+      `number at byte ${start} is beyond the range of a double (1.8e308)${this.#field()}`,
     )
   }
 
@@ -346,9 +434,32 @@ export class JsonScanner {
     const found = this.position < this.bytes.length ? '' : ', but the text ends'
     throw new ServiceError(
       'INVALID_ARGUMENT',
-      `malformed JSON at byte ${this.position}: expected ${expected}${found}`,
+      `malformed JSON at byte ${this.position}: expected ${expected}${found}${this.#field()}`,
     )
   }
+
+  /** The path from the value being scanned to where the scanner is, for messages. */
+  #field(): string {
+    let path = ''
+    for (const [level, place] of this.#places.slice(1, this.#depth + 1).entries()) {
+      if (this.#closers[level + 1] === CLOSE_BRACKET) path += `[${-place - 1}]`
+      else if (place !== NO_PLACE) path += `${path === '' ? '' : '.'}${this.#nameAt(place)}`
+    }
+    if (path.length > SHOWN_PATH_LENGTH_MAX) path = `${path.slice(0, SHOWN_PATH_LENGTH_MAX)}...`
+    return path === '' ? '' : `, in field ${JSON.stringify(path)}`
+  }
+
+  #nameAt(start: number): string {
+    const end = start + SHOWN_PATH_LENGTH_MAX
+    let at = start
+    while (at < end && this.bytes[at] !== QUOTE) at += this.bytes[at] === BACKSLASH ? 2 : 1
+    return this.bytes.toString('utf8', start, Math.min(at, end))
+  }
+}
+
+/** By its first byte. */
+export function kindAt(json: Buffer, start: number): ValueKind {
+  return KIND_BY_FIRST_BYTE.get(json[start] ?? 0) ?? 'number'
 }
 
 /** The characters of a scanned string, given the extent between its quotes. */
@@ -359,9 +470,14 @@ export function readString(bytes: Buffer, start: number, end: number, hasEscapes
 }
 
 /** The hash that a name without escapes gets while it is scanned. */
-function hashOfText(text: string): number {
+export function hashOfName(text: string): number {
+  return hashOfBytes(Buffer.from(text, 'utf8'))
+}
+
+/** As of the name that is these bytes. */
+export function hashOfBytes(bytes: Buffer): number {
   let hash = HASH_SEED
-  for (const byte of Buffer.from(text, 'utf8')) hash = Math.imul(hash ^ byte, HASH_FACTOR)
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, HASH_FACTOR)
   return hash
 }
 

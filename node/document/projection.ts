@@ -13,12 +13,12 @@ export const PROJECTION_FIELDS_MAX = 1000
 const WILDCARD = '*'
 
 /** Paths as a tree. `children` may hold the wildcard under its own name. */
-interface PathNode {
+export interface PathNode {
   isLeaf: boolean
   readonly children: Map<string, PathNode>
 }
 
-interface PathSet {
+export interface PathSet {
   readonly paths: readonly FieldPath[]
   readonly root: PathNode
 }
@@ -68,11 +68,11 @@ export function project(
   return isJsonObject(left) ? left : {}
 }
 
-function buildPathSet(paths: readonly FieldPath[]): PathSet {
+export function buildPathSet(paths: readonly FieldPath[]): PathSet {
   return { paths, root: buildTree(paths.map((path) => path.segments)) }
 }
 
-function buildTree(paths: readonly (readonly string[])[]): PathNode {
+export function buildTree(paths: readonly (readonly string[])[]): PathNode {
   const root: PathNode = { isLeaf: false, children: new Map() }
   for (const segments of paths) {
     let node = root
@@ -94,7 +94,7 @@ function rootFor(document: JsonObject, { paths, root }: PathSet): PathNode {
   return buildTree(paths.map((path) => (isLiteral(path) ? [path.text] : path.segments)))
 }
 
-function pick(value: JsonValue, nodes: readonly PathNode[]): JsonValue | undefined {
+export function pick(value: JsonValue, nodes: readonly PathNode[]): JsonValue | undefined {
   if (nodes.some((node) => node.isLeaf)) return value
   if (isJsonArray(value)) {
     const inside = insideArray(nodes)
@@ -111,7 +111,10 @@ function pick(value: JsonValue, nodes: readonly PathNode[]): JsonValue | undefin
   return members.length === 0 ? undefined : buildObject(members)
 }
 
-function omit(value: JsonValue | undefined, nodes: readonly PathNode[]): JsonValue | undefined {
+export function omit(
+  value: JsonValue | undefined,
+  nodes: readonly PathNode[],
+): JsonValue | undefined {
   if (value === undefined || nodes.some((node) => node.isLeaf)) return undefined
   if (nodes.length === 0) return value
   if (isJsonArray(value)) {
@@ -128,11 +131,11 @@ function omit(value: JsonValue | undefined, nodes: readonly PathNode[]): JsonVal
 }
 
 /** An array is looked through; a wildcard may also stand for its elements. */
-function insideArray(nodes: readonly PathNode[]): readonly PathNode[] {
+export function insideArray(nodes: readonly PathNode[]): readonly PathNode[] {
   return [...new Set([...nodes, ...childrenOf(nodes, WILDCARD)])]
 }
 
-function childrenOf(nodes: readonly PathNode[], name: string): readonly PathNode[] {
+export function childrenOf(nodes: readonly PathNode[], name: string): readonly PathNode[] {
   const found = new Set<PathNode>()
   for (const { children } of nodes) {
     const named = children.get(name)

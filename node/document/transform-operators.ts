@@ -1,35 +1,36 @@
-// The twelve operators of transforms. Each works on a path of object members and returns a new
-// document; nothing given to it is changed.
+// The twelve operators of transforms. Each works on a path of object members of a document under
+// change, and touches nothing beside that path.
 
-import { describeKind } from './exact-json.ts'
+import type { Sliced } from '../../lib/sliced.ts'
+import { kindName, kindOf, type DocumentEditor, type Refuse } from './document-editor.ts'
+import { parseExact, stringifyExact } from './exact-json.ts'
 import { addNumbers, compareNumbers, isJsonNumber, multiplyNumbers } from './json-number.ts'
-import { isJsonArray, isJsonObject, memberOf, withMember, withoutMember } from './json-object.ts'
-import { sameValue } from './canonical-json.ts'
-import type { JsonArray, JsonObject, JsonValue } from './exact-json.ts'
+import { kindAt } from './json-scanner.ts'
+import { OpenArray } from './open-array.ts'
 import type { JsonNumber } from './json-number.ts'
+import type { EditedValue } from './open-object.ts'
 
-interface Application {
-  readonly document: JsonObject
+export interface Application {
+  readonly editor: DocumentEditor
   readonly path: readonly string[]
-  readonly value: JsonValue
+  /** Compact JSON. */
+  readonly value: Buffer
   readonly nowMs: number
   /** Ends the transform: the stored document does not allow the operation. */
-  readonly refuse: (problem: string) => never
+  readonly refuse: Refuse
 }
 
 interface Operator {
   /** What the operator needs, if `value` is not that. */
-  readonly problemOf: (value: JsonValue | undefined) => string | undefined
-  readonly apply: (application: Application) => JsonObject
+  readonly problemOf: (value: Buffer | undefined) => string | undefined
+  readonly apply: (application: Application) => Sliced<void>
 }
 
-type Change = (current: JsonValue | undefined) => JsonValue | undefined
-
 export const TRANSFORM_OPERATORS = {
-  $set: { problemOf: anyValue, apply: (to) => update(to, () => to.value) },
-  $unset: { problemOf: nothing, apply: (to) => update(to, () => undefined) },
+  $set: { problemOf: anyValue, apply: (to) => to.editor.put(to.path, to.value, to.refuse) },
+  $unset: { problemOf: nothing, apply: (to) => to.editor.remove(to.path, to.refuse) },
   $inc: { problemOf: aNumber, apply: (to) => calculate(to, to.value, addNumbers) },
-  $mul: { problemOf: aNumber, apply: (to) => calculate(to, 0, multiplyNumbers) },
+  $mul: { problemOf: aNumber, apply: (to) => calculate(to, ZERO, multiplyNumbers) },
   $min: {
     problemOf: aNumber,
     apply: (to) => calculate(to, to.value, (a, b) => (compareNumbers(b, a) < 0 ? b : a)),
@@ -38,34 +39,30 @@ export const TRANSFORM_OPERATORS = {
     problemOf: aNumber,
     apply: (to) => calculate(to, to.value, (a, b) => (compareNumbers(b, a) > 0 ? b : a)),
   },
-  $push: { problemOf: anyValue, apply: (to) => updateArray(to, (all) => [...all, to.value]) },
-  $pull: {
-    problemOf: anyValue,
-    apply: (to) =>
-      updateExistingArray(to, (all) => all.filter((element) => !sameValue(element, to.value))),
-  },
-  $addToSet: {
-    problemOf: anyValue,
-    apply: (to) =>
-      updateArray(to, (all) =>
-        all.some((element) => sameValue(element, to.value)) ? all : [...all, to.value],
-      ),
-  },
-  $pop: {
-    problemOf: oneOrMinusOne,
-    apply: (to) =>
-      updateExistingArray(to, (all) => (to.value === 1 ? all.slice(0, -1) : all.slice(1))),
-  },
-  $currentDate: {
-    problemOf: nothing,
-    apply: (to) => update(to, () => new Date(to.nowMs).toISOString()),
-  },
+  $push: { problemOf: anyValue, apply: push },
+  $pull: { problemOf: anyValue, apply: (to) => changeArray(to, (array) => array.pull(to.value)) },
+  $addToSet: { problemOf: anyValue, apply: addToSet },
+  $pop: { problemOf: oneOrMinusOne, apply: pop },
+  $currentDate: { problemOf: nothing, apply: putDate },
   $rename: { problemOf: aPath, apply: rename },
 } as const satisfies Record<string, Operator>
 
 export type TransformOperator = keyof typeof TRANSFORM_OPERATORS
 
-function anyValue(value: JsonValue | undefined): string | undefined {
+const ZERO = Buffer.from('0')
+
+/** The segments of a path as the operations give it; a leading `$.` stands for the document. */
+export function segmentsOf(path: string): readonly string[] {
+  return (path.startsWith('$.') ? path.slice(2) : path).split('.')
+}
+
+/** The new path of a `$rename`. */
+export function renamedPath(value: Buffer): readonly string[] {
+  const path = parseExact(value)
+  return segmentsOf(typeof path === 'string' ? path : '')
+}
+
+function anyValue(value: Buffer | undefined): string | undefined {
   return value === undefined ? 'a value' : undefined
 }
 
@@ -73,85 +70,96 @@ function nothing(): undefined {
   return undefined
 }
 
-function aNumber(value: JsonValue | undefined): string | undefined {
-  return isJsonNumber(value) ? undefined : 'a number'
+function aNumber(value: Buffer | undefined): string | undefined {
+  return value !== undefined && kindAt(value, 0) === 'number' ? undefined : 'a number'
 }
 
-function oneOrMinusOne(value: JsonValue | undefined): string | undefined {
-  return value === 1 || value === -1 ? undefined : '1 (the last element) or -1 (the first element)'
+function oneOrMinusOne(value: Buffer | undefined): string | undefined {
+  const number =
+    value !== undefined && kindAt(value, 0) === 'number' ? parseExact(value) : undefined
+  return number === 1 || number === -1
+    ? undefined
+    : '1 (the last element) or -1 (the first element)'
 }
 
-function aPath(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' ? undefined : 'the new path, a string'
+function aPath(value: Buffer | undefined): string | undefined {
+  const isText = value !== undefined && kindAt(value, 0) === 'string'
+  return isText ? undefined : 'the new path, a string'
 }
 
-/** `change` gets the value at the path and returns the new one; undefined stands for no member. */
-function update(to: Application, change: Change): JsonObject {
-  const [first, ...rest] = to.path
-  return first === undefined ? to.document : updateMember(to, [first, ...rest], change)
-}
-
-function updateMember(
+function* calculate(
   to: Application,
-  [name, ...rest]: readonly [string, ...string[]],
-  change: Change,
-): JsonObject {
-  const { document } = to
-  const current = memberOf(document, name)
-  const [next, ...others] = rest
-  if (next === undefined) return replaced(document, name, change(current))
-  if (current !== undefined && !isJsonObject(current)) {
-    return to.refuse(`"${name}" is of type ${describeKind(current)}, not object`)
-  }
-  const inner = updateMember({ ...to, document: current ?? {} }, [next, ...others], change)
-  // Removing what is not there must not create its parents.
-  const unchanged = current === undefined && Object.keys(inner).length === 0
-  return unchanged ? document : withMember(document, name, inner)
-}
-
-function replaced(document: JsonObject, name: string, value: JsonValue | undefined): JsonObject {
-  return value === undefined ? withoutMember(document, name) : withMember(document, name, value)
-}
-
-function calculate(
-  to: Application,
-  whenMissing: JsonValue,
+  whenMissing: Buffer,
   compute: (current: JsonNumber, value: JsonNumber) => JsonNumber | undefined,
-): JsonObject {
-  return update(to, (current) => {
-    if (current === undefined) return whenMissing
-    if (!isJsonNumber(current)) return to.refuse(`found ${describeKind(current)}, not number`)
-    if (!isJsonNumber(to.value)) return current
-    return compute(current, to.value) ?? to.refuse('the result is not a finite number')
-  })
+): Sliced<void> {
+  const { editor, path, refuse } = to
+  const current = yield* editor.valueAt(path, refuse)
+  if (current !== undefined && kindOf(current) !== 'number') {
+    refuse(`found ${kindName(kindOf(current))}, not number`)
+  }
+  const result =
+    current === undefined ? whenMissing : resultText(compute(numberIn(current), numberIn(to.value)))
+  yield* editor.put(path, result ?? refuse('the result is not a finite number'), refuse)
 }
 
-function updateArray(to: Application, change: (elements: JsonArray) => JsonArray): JsonObject {
-  return update(to, (current = []) => {
-    if (!isJsonArray(current)) return to.refuse(`found ${describeKind(current)}, not array`)
-    return change(current)
-  })
+function resultText(result: JsonNumber | undefined): Buffer | undefined {
+  return result === undefined ? undefined : Buffer.from(stringifyExact(result), 'utf8')
 }
 
-function updateExistingArray(
-  to: Application,
-  change: (elements: JsonArray) => JsonArray,
-): JsonObject {
-  return update(to, (current) => {
-    if (current === undefined) return undefined
-    if (!isJsonArray(current)) return to.refuse(`found ${describeKind(current)}, not array`)
-    return change(current)
-  })
+/** Values of another kind have been refused before. */
+function numberIn(value: EditedValue): JsonNumber {
+  const number = Buffer.isBuffer(value) ? parseExact(value) : undefined
+  return isJsonNumber(number) ? number : NaN
 }
 
-function rename(to: Application): JsonObject {
-  if (typeof to.value !== 'string') return to.document
-  let moved: JsonValue | undefined
-  const without = update(to, (current) => {
-    moved = current
-    return undefined
-  })
-  if (moved === undefined) return to.document
-  const text = to.value.startsWith('$.') ? to.value.slice(2) : to.value
-  return update({ ...to, document: without, path: text.split('.') }, () => moved)
+/** The array at the path, opened; undefined if there is nothing. */
+function* openArrayAt({ editor, path, refuse }: Application): Sliced<OpenArray | undefined> {
+  const current = yield* editor.valueAt(path, refuse)
+  if (current === undefined || current instanceof OpenArray) return current
+  const kind = kindOf(current)
+  if (kind !== 'array' || !Buffer.isBuffer(current)) {
+    return refuse(`found ${kindName(kind)}, not array`)
+  }
+  const opened = new OpenArray(current)
+  yield* editor.put(path, opened, refuse)
+  return opened
+}
+
+function* ensureArrayAt(to: Application): Sliced<OpenArray> {
+  const found = yield* openArrayAt(to)
+  if (found !== undefined) return found
+  const created = new OpenArray()
+  yield* to.editor.put(to.path, created, to.refuse)
+  return created
+}
+
+function* changeArray(to: Application, change: (array: OpenArray) => Sliced<void>): Sliced<void> {
+  const array = yield* openArrayAt(to)
+  if (array !== undefined) yield* change(array)
+}
+
+function* push(to: Application): Sliced<void> {
+  const array = yield* ensureArrayAt(to)
+  array.push(to.value)
+}
+
+function* addToSet(to: Application): Sliced<void> {
+  const array = yield* ensureArrayAt(to)
+  yield* array.add(to.value)
+}
+
+function* pop(to: Application): Sliced<void> {
+  yield* changeArray(to, (array) => array.pop(parseExact(to.value) === 1 ? 'last' : 'first'))
+}
+
+function* putDate({ editor, path, nowMs, refuse }: Application): Sliced<void> {
+  const date = JSON.stringify(new Date(nowMs).toISOString())
+  yield* editor.put(path, Buffer.from(date, 'utf8'), refuse)
+}
+
+function* rename({ editor, path, value, refuse }: Application): Sliced<void> {
+  const moved = yield* editor.valueAt(path, refuse)
+  if (moved === undefined) return
+  yield* editor.remove(path, refuse)
+  yield* editor.put(renamedPath(value), moved, refuse)
 }

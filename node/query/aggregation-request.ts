@@ -16,10 +16,11 @@ import {
   parseText,
   shown,
 } from './language/query-clause.ts'
-import { refuse } from './query-limits.ts'
+import { buildClauseBudget, QUERY_CLAUSES_MAX, refuse } from './query-limits.ts'
 import type { JsonValue } from '../document/exact-json.ts'
 import type { Clause } from './language/query-clause.ts'
 import type { GeoPoint } from '../geo/geo-point.ts'
+import type { ClauseBudget } from './query-limits.ts'
 import type { Query } from './query-tree.ts'
 
 export const AGGREGATION_DEPTH_MAX = 5
@@ -149,7 +150,19 @@ const BUCKETS: Readonly<Record<string, BucketForm>> = {
 }
 
 export function parseAggregations(value: JsonValue, where: string): Aggregations {
-  return parseLevel(value, { where, depth: 1, budget: { clausesLeft: AGGREGATIONS_MAX } })
+  return parseLevel(value, { where, depth: 1, budget: aggregationBudget() })
+}
+
+/** Texts of background filters are counted together, their clauses filter by filter. */
+function aggregationBudget(): ClauseBudget {
+  return { ...buildClauseBudget(), clausesLeft: AGGREGATIONS_MAX }
+}
+
+function parseBackground(value: JsonValue, { where, budget }: Clause): Query {
+  const own = { ...budget, clausesLeft: QUERY_CLAUSES_MAX }
+  const query = parseQuery(value, `${where}.background_filter`, own)
+  Object.assign(budget, { ...own, clausesLeft: budget.clausesLeft })
+  return query
 }
 
 function parseLevel(value: JsonValue, at: Omit<Clause, 'members'>): Aggregations {
@@ -253,10 +266,7 @@ function parseSignificantTerms(clause: Clause): BucketAggregation {
     ...sizeOf(clause),
     ...minDocCountOf(clause),
     algorithm: choiceOf(clause, 'algorithm', SIGNIFICANCE) ?? 'jlh',
-    background:
-      background === undefined
-        ? undefined
-        : parseQuery(background, `${clause.where}.background_filter`),
+    background: background === undefined ? undefined : parseBackground(background, clause),
   }
 }
 

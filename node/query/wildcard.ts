@@ -2,6 +2,8 @@
 // meaning from the character behind it. Going back only to the last `*`, a match takes at most
 // pattern × text steps.
 
+import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
+
 export type Wildcard = readonly Part[]
 
 type Part = { readonly kind: 'any' } | { readonly kind: 'one' } | Literal
@@ -40,13 +42,27 @@ export function prefixOfWildcard(parts: Wildcard): string {
     .join('')
 }
 
+/** Comparisons that take about a millisecond. */
+const STEP_COMPARISONS = 50_000
+
 export function matchesWildcard(parts: Wildcard, text: string): boolean {
+  return runAtOnce(matchesWildcardSliced(parts, text))
+}
+
+/** For texts of any length. */
+export function* matchesWildcardSliced(parts: Wildcard, text: string): Sliced<boolean> {
+  let left = STEP_COMPARISONS
   let at = 0
   let next = 0
   /** Behind the last `any`, and where the text went on when it had swallowed nothing more. */
   let resumePart = -1
   let resumeAt = 0
   while (at < text.length) {
+    left -= 1
+    if (left === 0) {
+      left = STEP_COMPARISONS
+      yield
+    }
     const part = parts[next]
     if (part?.kind === 'any') {
       next += 1

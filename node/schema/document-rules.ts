@@ -1,17 +1,20 @@
 // What a table's schema demands of each document that is written: its type, its shape, its expiry.
 
 import { ServiceError } from '../../lib/errors.ts'
-import { shownKey } from '../document/document-limits.ts'
+import { located, shownKey } from '../document/document-limits.ts'
 import { parseFieldPath, valueAt } from '../document/field-path.ts'
-import { isJsonObject, memberOf } from '../document/json-object.ts'
-import { assert } from '../../lib/assert.ts'
+import { AskedNames } from '../document/open-object.ts'
+import { memberTexts, scalarOf, textAtPath } from '../document/text-at-path.ts'
+import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 import { compileDocumentSchema } from './document-schema.ts'
 import { parseDurationMs } from './duration.ts'
 import { parseRfc3339Ms } from './rfc3339.ts'
 import { TIMESTAMP_FIELD } from './table-schema.ts'
 import type { JsonObject, JsonValue } from '../document/exact-json.ts'
 import type { FieldPath } from '../document/field-path.ts'
+import type { JsonRecord } from '../../lib/json-record.ts'
 import type { DocumentValidator } from './document-schema.ts'
+import type { SchemaViolation } from './schema-violation.ts'
 import type { TableSchema } from './table-schema.ts'
 
 export interface TtlPolicy {
@@ -33,53 +36,84 @@ export interface CheckedDocument {
 }
 
 const NEVER: Expiry = { kind: 'none' }
+/** Stands for every instant before it: stored expiries are not negative, and 0 means never. */
+const EXPIRED_MS = 1
 const TYPE_FIELD = '_type'
+const TYPE_NAMES = new AskedNames([TYPE_FIELD])
 
-/** Compiled once for each version of a schema. */
+/** Made once for each version of a schema. */
 export class DocumentRules {
   readonly ttl: TtlPolicy | undefined
   readonly #schema: TableSchema | undefined
-  readonly #validators: ReadonlyMap<string, DocumentValidator>
+  /** By type, compiled when the first document of the type comes. */
+  readonly #validators = new Map<string, DocumentValidator | ServiceError>()
 
   constructor(schema: TableSchema | undefined) {
     this.#schema = schema
     this.ttl = schema === undefined ? undefined : ttlPolicyOf(schema)
-    this.#validators = new Map(schema?.enforce_types === true ? compileAll(schema) : [])
+  }
+
+  /** The document as it is, if there is no schema that it could offend. */
+  free(json: Buffer): CheckedDocument | undefined {
+    return this.#schema === undefined ? { json, expiry: NEVER } : undefined
+  }
+
+  /** For documents known to be small. */
+  check(key: Buffer, json: Buffer): CheckedDocument {
+    return runAtOnce(this.checkSliced(key, json))
   }
 
   /** `json` is a compact JSON object; it comes back with its default type written into it. */
-  check(key: Buffer, json: Buffer): CheckedDocument {
+  *checkSliced(key: Buffer, json: Buffer): Sliced<CheckedDocument> {
     const schema = this.#schema
     if (schema === undefined) return { json, expiry: NEVER }
-    const document = parseDocument(json)
-    const named = memberOf(document, TYPE_FIELD)
+    const { named, timed } = yield* this.#readFields(json)
     if (named !== undefined && typeof named !== 'string') {
-      refuse(key, `/${TYPE_FIELD} must be a string`)
+      return refuse(key, `/${TYPE_FIELD} must be a string`)
     }
     const type = named ?? schema.default_type
-    if (schema.enforce_types === true) this.#checkShape(key, type, document)
+    if (schema.enforce_types === true) yield* this.#checkShape(key, type, json)
     return {
       json: named === undefined && type !== undefined ? withType(json, type) : json,
-      expiry: this.#expiryOf(key, document),
+      expiry: this.#expiryOf(key, timed),
     }
   }
 
-  #checkShape(key: Buffer, type: string | undefined, document: JsonObject): void {
-    const known = [...this.#validators.keys()].join(', ')
-    if (type === undefined) refuse(key, `${TYPE_FIELD} is missing; it must be one of ${known}`)
-    const validate = this.#validators.get(type)
-    if (validate === undefined) {
-      return refuse(key, `/${TYPE_FIELD} "${type}" is unknown; it must be one of ${known}`)
+  /** The type that the document names, and what is in its TTL field. */
+  *#readFields(json: Buffer): Sliced<{
+    readonly named: JsonValue | undefined
+    readonly timed: JsonValue | undefined
+  }> {
+    const { ttl } = this
+    const type = (yield* memberTexts(json, TYPE_NAMES)).get(TYPE_FIELD)
+    const time = ttl === undefined ? undefined : yield* textAtPath(json, ttl.field)
+    return {
+      named: type === undefined ? undefined : scalarOf(type),
+      timed: time === undefined ? undefined : scalarOf(time),
     }
-    const violation = validate(document)
-    if (violation === undefined) return
-    refuse(key, `${violation.pointer === '' ? 'it' : violation.pointer} ${violation.message}`)
   }
 
-  #expiryOf(key: Buffer, document: JsonObject): Expiry {
+  *#checkShape(key: Buffer, type: string | undefined, json: Buffer): Sliced<void> {
+    const name = type ?? refuse(key, `${TYPE_FIELD} is missing; ${this.#mustBeKnown()}`)
+    const shapes = this.#schema?.document_schemas ?? {}
+    const shape = Object.hasOwn(shapes, name) ? shapes[name] : undefined
+    const { schema } =
+      shape ?? refuse(key, `/${TYPE_FIELD} "${name}" is unknown; ${this.#mustBeKnown()}`)
+    const validator = this.#validators.get(name) ?? (yield* compiledOrRefusal(name, schema))
+    this.#validators.set(name, validator)
+    const found = yield* violationOf(validator, key, json)
+    if (found === undefined) return
+    refuse(key, `${found.pointer === '' ? 'it' : found.pointer} ${found.message}`)
+  }
+
+  #mustBeKnown(): string {
+    return `it must be one of ${Object.keys(this.#schema?.document_schemas ?? {}).join(', ')}`
+  }
+
+  #expiryOf(key: Buffer, timed: JsonValue | undefined): Expiry {
     const { ttl } = this
     if (ttl === undefined) return NEVER
-    const expiry = findExpiry(document, ttl)
+    const expiry = findExpiry(timed, ttl)
     if (typeof expiry !== 'string') return expiry
     return refuse(key, `ttl field "${ttl.field.text}" ${expiry}`)
   }
@@ -94,7 +128,18 @@ export function expiryMsOf(
   policy: TtlPolicy,
   writtenMs: number,
 ): number | undefined {
-  const expiry = findExpiry(document, policy)
+  const expiry = findExpiry(valueAt(document, policy.field), policy)
+  return typeof expiry === 'string' ? undefined : expiryMsAfter(expiry, writtenMs)
+}
+
+/** As `expiryMsOf`, in steps, of a stored document's text. */
+export function* expiryMsOfText(
+  json: Buffer,
+  policy: TtlPolicy,
+  writtenMs: number,
+): Sliced<number | undefined> {
+  const text = yield* textAtPath(json, policy.field)
+  const expiry = findExpiry(text === undefined ? undefined : scalarOf(text), policy)
   return typeof expiry === 'string' ? undefined : expiryMsAfter(expiry, writtenMs)
 }
 
@@ -104,16 +149,18 @@ export function expiryMsAfter(expiry: Expiry, writtenMs: number): number | undef
   return expiry.kind === 'at' ? expiry.ms : writtenMs + expiry.durationMs
 }
 
-/** A string tells what is wrong with the TTL field. */
-function findExpiry(document: JsonObject, { field, durationMs }: TtlPolicy): Expiry | string {
-  const value = valueAt(document, field)
+/** `value` is what the TTL field holds. A string tells what is wrong with it. */
+function findExpiry(
+  value: JsonValue | undefined,
+  { field, durationMs }: TtlPolicy,
+): Expiry | string {
   if (value === undefined) {
     if (field.text === TIMESTAMP_FIELD) return { kind: 'after-write', durationMs }
     return 'is missing'
   }
   const baseMs = typeof value === 'string' ? parseRfc3339Ms(value) : undefined
   if (baseMs === undefined) return 'must be an RFC 3339 timestamp, such as 2030-01-31T12:00:00Z'
-  return { kind: 'at', ms: baseMs + durationMs }
+  return { kind: 'at', ms: Math.max(baseMs + durationMs, EXPIRED_MS) }
 }
 
 function ttlPolicyOf(schema: TableSchema): TtlPolicy | undefined {
@@ -125,18 +172,32 @@ function ttlPolicyOf(schema: TableSchema): TtlPolicy | undefined {
   }
 }
 
-function compileAll(schema: TableSchema): [string, DocumentValidator][] {
-  return Object.entries(schema.document_schemas ?? {}).map(([type, { schema: shape }]) => [
-    type,
-    compileDocumentSchema(shape, `schema.document_schemas[${JSON.stringify(type)}].schema`),
-  ])
+/** A type whose schema this version cannot check has the reason instead; it takes no document. */
+function* compiledOrRefusal(
+  type: string,
+  shape: JsonRecord,
+): Sliced<DocumentValidator | ServiceError> {
+  const where = `schema.document_schemas[${JSON.stringify(type)}].schema`
+  try {
+    return yield* compileDocumentSchema(shape, where)
+  } catch (error) {
+    if (error instanceof ServiceError) return error
+    throw error
+  }
 }
 
-/** Doubles are enough here: the bytes stay as they are, and ajv knows no other numbers. */
-function parseDocument(json: Buffer): JsonObject {
-  const document: JsonValue = JSON.parse(json.toString('utf8'))
-  assert(isJsonObject(document), 'a checked document is an object')
-  return document
+function* violationOf(
+  validator: DocumentValidator | ServiceError,
+  key: Buffer,
+  json: Buffer,
+): Sliced<SchemaViolation | undefined> {
+  const shown = `document ${shownKey(key.toString('utf8'))}`
+  if (validator instanceof ServiceError) throw located(shown, validator)
+  try {
+    return yield* validator.find(json)
+  } catch (error) {
+    throw located(shown, error)
+  }
 }
 
 /** The document's own bytes, with the type as their first member. */

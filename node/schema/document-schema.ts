@@ -1,37 +1,18 @@
-// JSON Schema for documents, by ajv, with this product's own extension keywords checked as well.
+// JSON Schema for documents, with this product's own extension keywords checked as well.
 
-import { Ajv } from 'ajv'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
-import { ServiceError, messageOf } from '../../lib/errors.ts'
+import { isJsonRecord, type JsonRecord } from '../../lib/json-record.ts'
+import type { Sliced } from '../../lib/sliced.ts'
 import { refuse } from './schema-members.ts'
 import { ANALYZER_NAMES } from './analyzer-names.ts'
 import { FIELD_TYPES } from './field-types.ts'
-import type { ErrorObject, KeywordDefinition, Options, SchemaObjCxt } from 'ajv'
+import { metaProblem, type Dialect } from './meta-schema.ts'
+import { compileSchema, type CompiledSchema } from './schema-compiler.ts'
+import { checkChains } from './schema-cycles.ts'
+import { escaped } from './schema-references.ts'
+import { findViolation } from './schema-validator.ts'
+import type { SchemaViolation } from './schema-violation.ts'
 
-/** What is wrong with a document, or undefined if it is valid. */
-export type DocumentValidator = (document: unknown) => SchemaViolation | undefined
-
-export interface SchemaViolation {
-  /** A JSON pointer to the offending value; empty for the document itself. */
-  readonly pointer: string
-  readonly message: string
-}
-
-const EXTENSION_KEYWORDS: readonly KeywordDefinition[] = [
-  choiceKeyword('x-service-types', FIELD_TYPES, { isList: true }),
-  {
-    keyword: 'x-service-include-in-all',
-    metaSchema: { type: 'array', items: { type: 'string' } },
-  },
-  { keyword: 'x-service-index', metaSchema: { type: 'boolean' } },
-  choiceKeyword('x-service-analyzer', ANALYZER_NAMES, { isList: false }),
-]
-
-// Not strict: other extension keywords are the client's business.
-const OPTIONS: Options = { strict: false, allowUnionTypes: true, logger: false }
-
-// Any other `$` keyword at the top would be an instruction to ajv, not a rule for documents.
+// Any other `$` keyword at the top would be an instruction to a validator, not a rule for documents.
 const CORE_KEYWORDS: ReadonlySet<string> = new Set([
   '$schema',
   '$id',
@@ -44,47 +25,97 @@ const CORE_KEYWORDS: ReadonlySet<string> = new Set([
   '$vocabulary',
 ])
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
+const DRAFT_2020 = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
 
-/** Refuses a schema that does not compile; references to other documents do not resolve. */
-export function compileDocumentSchema(
-  schema: Readonly<Record<string, unknown>>,
-  where: string,
-): DocumentValidator {
+/** Patterns remember what they have met; of so many, each keeps it for one document only. */
+const LASTING_PATTERNS_MAX = 16
+
+/** Checks the documents of one type. */
+export class DocumentValidator {
+  readonly #schema: CompiledSchema
+
+  constructor(schema: CompiledSchema) {
+    this.#schema = schema
+  }
+
+  /** What is wrong with a document (compact JSON), or undefined if it is valid. */
+  *find(document: Buffer): Sliced<SchemaViolation | undefined> {
+    const { root, patterns } = this.#schema
+    const found = yield* findViolation(root, document)
+    if (patterns.length > LASTING_PATTERNS_MAX) for (const { pattern } of patterns) pattern.forget()
+    return found
+  }
+}
+
+/** Refuses a schema that no document could be checked against; `where` is its place in the request. */
+export function* checkDocumentSchema(schema: JsonRecord, where: string): Sliced<void> {
   const foreign = Object.keys(schema).find(
     (name) => name.startsWith('$') && !CORE_KEYWORDS.has(name),
   )
   if (foreign !== undefined) refuse(where, `unknown keyword "${foreign}"`)
+  const problem = yield* metaProblem(schema, dialectOf(schema, where))
+  if (problem !== undefined) refuse(where, `schema is invalid: ${problem}`)
+  checkExtensions(schema, '', where)
+  yield
+  yield* compileDocumentSchema(schema, where)
+}
+
+/** `schema` has been checked, at least when it was given. */
+export function* compileDocumentSchema(
+  schema: JsonRecord,
+  where: string,
+): Sliced<DocumentValidator> {
+  const compiled = yield* compileSchema(schema, { dialect: dialectOf(schema, where), where })
+  checkChains(compiled.nodes, where)
+  yield
+  return new DocumentValidator(compiled)
+}
+
+function dialectOf(schema: JsonRecord, where: string): Dialect {
   const dialect = schema['$schema']
-  const isDraft07 = typeof dialect === 'string' && DRAFT_07.test(dialect)
-  const ajv = isDraft07 ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS)
-  addFormats.default(ajv)
-  for (const keyword of EXTENSION_KEYWORDS) ajv.addKeyword(keyword)
-  try {
-    const validate = ajv.compile(schema)
-    return (document) => (validate(document) ? undefined : violationOf(validate.errors))
-  } catch (cause) {
-    throw new ServiceError('INVALID_ARGUMENT', `${where}: ${messageOf(cause)}`, { cause })
+  if (dialect === undefined || (typeof dialect === 'string' && DRAFT_2020.test(dialect))) {
+    return '2020-12'
+  }
+  if (typeof dialect === 'string' && DRAFT_07.test(dialect)) return 'draft-07'
+  return refuse(where, `no schema with key or ref ${JSON.stringify(dialect)}`)
+}
+
+function checkExtensions(value: unknown, place: string, where: string): void {
+  if (Array.isArray(value)) {
+    for (const [index, inner] of value.entries()) {
+      checkExtensions(inner, `${place}/${index}`, where)
+    }
+  }
+  if (!isJsonRecord(value)) return
+  for (const [name, inner] of Object.entries(value)) {
+    const problem = extensionProblem(name, inner)
+    if (problem !== undefined) refuse(where, problem.replace('#', `#${place}/${name}`))
+    checkExtensions(inner, `${place}/${escaped(name)}`, where)
   }
 }
 
-/** A keyword of one of the names or of a list of them. Documents have nothing to do with it. */
-function choiceKeyword(
-  keyword: string,
-  known: readonly string[],
-  { isList }: { readonly isList: boolean },
-): KeywordDefinition {
-  const compile = (value: unknown, _: unknown, { errSchemaPath }: SchemaObjCxt) => {
-    const place = `${errSchemaPath}/${keyword}`
-    if (isList && !Array.isArray(value)) throw new Error(`${place}: must be an array`)
-    const names: readonly unknown[] = isList && Array.isArray(value) ? value : [value]
-    const unknown = names.find((name) => typeof name !== 'string' || !known.includes(name))
-    if (unknown === undefined) return () => true
-    throw new Error(`${place}: unknown ${JSON.stringify(unknown)}; known are ${known.join(', ')}`)
+/** The number sign stands for the place. */
+function extensionProblem(keyword: string, value: unknown): string | undefined {
+  switch (keyword) {
+    case 'x-service-types':
+      return Array.isArray(value) ? choiceProblem(value, FIELD_TYPES) : '#: must be an array'
+    case 'x-service-analyzer':
+      return choiceProblem([value], ANALYZER_NAMES)
+    case 'x-service-include-in-all':
+      return Array.isArray(value) && value.every((field) => typeof field === 'string')
+        ? undefined
+        : `#: keyword "${keyword}" value is invalid: it must be an array of strings`
+    case 'x-service-index':
+      return typeof value === 'boolean'
+        ? undefined
+        : `#: keyword "${keyword}" value is invalid: it must be true or false`
+    default:
+      return undefined
   }
-  return { keyword, compile }
 }
 
-function violationOf(errors: readonly ErrorObject[] | null | undefined): SchemaViolation {
-  const first = errors?.[0]
-  return { pointer: first?.instancePath ?? '', message: first?.message ?? 'is not valid' }
+function choiceProblem(names: readonly unknown[], known: readonly string[]): string | undefined {
+  const unknown = names.find((name) => typeof name !== 'string' || !known.includes(name))
+  if (unknown === undefined) return undefined
+  return `#: unknown ${JSON.stringify(unknown)}; known are ${known.join(', ')}`
 }

@@ -1,15 +1,16 @@
 // The schema of a table: what its documents may be and how long they live.
 
 import { isDeepStrictEqual } from 'node:util'
-import { compileDocumentSchema } from './document-schema.ts'
+import { checkDocumentSchema } from './document-schema.ts'
 import { parseDurationMs } from './duration.ts'
 import { parseDynamicTemplates } from './dynamic-templates.ts'
 import { parseFieldPath } from '../document/field-path.ts'
+import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
+import { checkSchemaSize } from './schema-limits.ts'
 import { parseBoolean, parseRecord, parseText, refuse } from './schema-members.ts'
 import type { DynamicTemplate } from './dynamic-templates.ts'
 
 export const DOCUMENT_SCHEMAS_MAX = 1000
-export const SCHEMA_BYTES_MAX = 1024 * 1024
 export const TIMESTAMP_FIELD = '_timestamp'
 const TYPE_NAME_LENGTH_MAX = 255
 const FIELDS = [
@@ -43,25 +44,35 @@ export interface TableSchema {
 
 type Versioned = Omit<TableSchema, 'version' | 'dynamic_templates'>
 
-/** `previous` is the table's schema until now; a `version` from the client is ignored. */
+/** A schema that has been checked; it gets its version beside the one before it. */
+export type SchemaRequest = Omit<TableSchema, 'version'>
+
+/** `previous` is the table's schema until now. For schemas known to be small. */
 export function parseTableSchema(value: unknown, previous: TableSchema | undefined): TableSchema {
-  const members = parseRecord(value, 'schema', FIELDS)
-  if (Buffer.byteLength(JSON.stringify(members)) > SCHEMA_BYTES_MAX) {
-    refuse('schema', `may have at most ${SCHEMA_BYTES_MAX} bytes`)
-  }
-  const versioned = parseVersioned(members)
-  const templates = parseDynamicTemplates(members['dynamic_templates'], 'schema.dynamic_templates')
-  return {
-    version: versionAfter(previous, versioned),
-    ...versioned,
-    ...(templates === undefined ? {} : { dynamic_templates: templates }),
-  }
+  return withVersion(runAtOnce(readTableSchema(value)), previous)
 }
 
-function parseVersioned(members: Readonly<Record<string, unknown>>): Versioned {
+/** A `version` from the client is ignored. */
+export function* readTableSchema(value: unknown): Sliced<SchemaRequest> {
+  const members = parseRecord(value, 'schema', FIELDS)
+  yield* checkSchemaSize(members)
+  yield
+  const versioned = yield* readVersioned(members)
+  const templates = parseDynamicTemplates(members['dynamic_templates'], 'schema.dynamic_templates')
+  return { ...versioned, ...(templates === undefined ? {} : { dynamic_templates: templates }) }
+}
+
+export function withVersion(
+  request: SchemaRequest,
+  previous: TableSchema | undefined,
+): TableSchema {
+  return { version: versionAfter(previous, request), ...request }
+}
+
+function* readVersioned(members: Readonly<Record<string, unknown>>): Sliced<Versioned> {
   const defaultType = parseText(members['default_type'], 'schema.default_type')
   const enforceTypes = parseBoolean(members['enforce_types'], 'schema.enforce_types')
-  const schemas = parseDocumentSchemas(members['document_schemas'])
+  const schemas = yield* readDocumentSchemas(members['document_schemas'])
   const ttlDuration = parseText(members['ttl_duration'], 'schema.ttl_duration')
   const ttlField = parseText(members['ttl_field'], 'schema.ttl_field')
   const versioned = {
@@ -89,21 +100,23 @@ function checkTogether(schema: Versioned): void {
   }
 }
 
-function parseDocumentSchemas(
+function* readDocumentSchemas(
   value: unknown,
-): Readonly<Record<string, DocumentSchema>> | undefined {
+): Sliced<Readonly<Record<string, DocumentSchema>> | undefined> {
   if (value === undefined) return undefined
   const where = 'schema.document_schemas'
   const entries = Object.entries(parseRecord(value, where))
   if (entries.length > DOCUMENT_SCHEMAS_MAX) {
     refuse(where, `may hold at most ${DOCUMENT_SCHEMAS_MAX} types`)
   }
-  return Object.fromEntries(
-    entries.map(([type, entry]) => [type, parseDocumentSchema(type, entry, where)]),
-  )
+  const schemas: [string, DocumentSchema][] = []
+  for (const [type, entry] of entries) {
+    schemas.push([type, yield* readDocumentSchema(type, entry, where)])
+  }
+  return Object.fromEntries(schemas)
 }
 
-function parseDocumentSchema(type: string, entry: unknown, where: string): DocumentSchema {
+function* readDocumentSchema(type: string, entry: unknown, where: string): Sliced<DocumentSchema> {
   if (type === '' || type.length > TYPE_NAME_LENGTH_MAX) {
     refuse(where, `a type name must have 1 to ${TYPE_NAME_LENGTH_MAX} characters`)
   }
@@ -111,12 +124,13 @@ function parseDocumentSchema(type: string, entry: unknown, where: string): Docum
   const members = parseRecord(entry, place, ['description', 'schema'])
   const description = parseText(members['description'], `${place}.description`)
   const schema = parseRecord(members['schema'], `${place}.schema`)
-  compileDocumentSchema(schema, `${place}.schema`)
+  yield* checkDocumentSchema(schema, `${place}.schema`)
   return { ...(description === undefined ? {} : { description }), schema }
 }
 
-function versionAfter(previous: TableSchema | undefined, next: Versioned): number {
+function versionAfter(previous: TableSchema | undefined, request: SchemaRequest): number {
   if (previous === undefined) return 0
-  const { version, dynamic_templates: _, ...before } = previous
-  return isDeepStrictEqual(before, next) ? version : version + 1
+  const { version, dynamic_templates: _before, ...before } = previous
+  const { dynamic_templates: _after, ...after } = request
+  return isDeepStrictEqual(before, after) ? version : version + 1
 }

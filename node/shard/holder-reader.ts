@@ -39,18 +39,24 @@ export class HolderReader {
     const { hybridClock, state } = this.#with
     const now = hybridClock.readPoint()
     const decided = await this.#push(hold, now)
-    // Resolved meanwhile, and perhaps overwritten: then the store knows better.
-    const isHeld = state.memory.locks.writer(hold.key) === hold
+    // Resolved meanwhile, and perhaps overwritten: then the store knows better. Holds are compared by
+    // transaction, because a rebuild of the memory makes new ones.
+    const holder = state.memory.locks.writer(hold.key)?.intent.transactionId
+    const isHeld = holder === hold.intent.transactionId
     if (decided.state !== 'committed' || !isHeld) return { kind: 'stored' }
-    const record = intentOutcome(hold.intent.op, decided.commitTs)
+    const record = intentOutcome(hold.intent.op, decided.commitTs, state.settings.ttl)
     return { kind: 'decided', record: this.#visible(record, now) }
   }
 
-  /** What a scan at a timestamp sees of the held keys of a range, by ascending keys. */
-  async overlay(range: KeyRange, at: Timestamp): Promise<readonly OverlayRow[]> {
-    const holds = [...this.#with.state.memory.locks.writers()].filter(
+  /** The holds of a range whose transactions a scan at a timestamp may see. */
+  holdsAt(range: KeyRange, at: Timestamp): readonly Hold[] {
+    return [...this.#with.state.memory.locks.writers()].filter(
       ({ key, intent }) => intent.commitAtLeast <= at && rangeContains(range, key),
     )
+  }
+
+  /** What a scan at a timestamp sees of held keys, by ascending keys. */
+  async overlay(holds: readonly Hold[], at: Timestamp): Promise<readonly OverlayRow[]> {
     const statusOf = new Map<TransactionId, TransactionStatus>()
     const rows: OverlayRow[] = []
     for (const hold of holds) {
@@ -58,7 +64,8 @@ export class HolderReader {
       const status = statusOf.get(transactionId) ?? (await this.#push(hold, at))
       statusOf.set(transactionId, status)
       if (status.state !== 'committed' || status.commitTs > at) continue
-      rows.push({ key: hold.key, record: this.#visible(intentOutcome(op, status.commitTs), at) })
+      const record = intentOutcome(op, status.commitTs, this.#with.state.settings.ttl)
+      rows.push({ key: hold.key, record: this.#visible(record, at) })
     }
     return rows.toSorted((a, b) => a.key.compare(b.key))
   }

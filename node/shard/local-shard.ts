@@ -3,8 +3,10 @@
 import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
-import { millisOf, type HybridClock } from '../clock/hybrid-clock.ts'
+import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
 import type {
+  Highlights,
+  TextHighlightRequest,
   TextSearchAnswer,
   TextSearchRequest,
   TextStatistics,
@@ -12,6 +14,7 @@ import type {
 } from '../index/text/search/text-search.ts'
 import type { SearchLimits } from '../index/text/worker/remote-text-index.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
+import type { Journal } from '../journal/journal.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import type {
   Command,
@@ -28,27 +31,32 @@ import type {
   WriteOutcome,
 } from './apply/command.ts'
 import { COMMAND_BYTES, writeBytes } from './apply/command-size.ts'
-import { checkRecord, type DocumentRecord } from './format/document-record.ts'
-import { GroupCommit } from './group-commit.ts'
+import { versionOf, type DocumentRecord } from './format/document-record.ts'
 import { HolderReader } from './holder-reader.ts'
 import type { KeyRange } from './key-range.ts'
-import { documentKey, documentRange } from './format/keyspace.ts'
+import { documentRange } from './format/keyspace.ts'
 import type { Hold } from './lock-table.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
 import { PushAnswers } from './push-answers.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
-import { scanSnapshot } from './shard-scan.ts'
+import { mergeRows, scanSnapshot, type OverlayRow } from './shard-scan.ts'
 import { ShardTextIndexes, type TextIndexParts } from './indexing/shard-text-indexes.ts'
 import type { TableSettings } from './table-settings.ts'
+import { replayLog } from './replay.ts'
+import type { ProposalFate, ProposalOptions } from './proposal.ts'
+import { ShardLog } from './shard-log.ts'
 import { ShardState } from './shard-state.ts'
 import type {
+  PreparedInOrder,
   Push,
+  ResolveOptions,
   ScanOptions,
   ScanRow,
   Shard,
   ShardRouter,
   ShardState as ShardHealth,
   ShardStats,
+  TextIndexHealth,
   TextIndexStatus,
   UnfinishedTransaction,
 } from './shard.ts'
@@ -59,7 +67,11 @@ import { isVisible } from './visibility.ts'
 export interface LocalShardOptions {
   readonly id: ShardId
   readonly range: KeyRange
+  /** Its own: closed with the shard. What it lacks, the journal has. */
   readonly store: KvStore
+  readonly journal: Journal
+  /** Refuses with DISK_FULL what the disk has no room for. */
+  readonly admit?: ((bytes: number) => void) | undefined
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly router: ShardRouter
@@ -74,13 +86,14 @@ export class LocalShard implements Shard, AsyncDisposable {
   readonly store: KvStore
   readonly #options: LocalShardOptions
   readonly #state: ShardState
-  readonly #log: GroupCommit<ProposedCommand, void>
+  readonly #log: ShardLog
   readonly #waiters: ReleaseWaiters
   readonly #holders: HolderReader
   readonly #pushes: PushAnswers
   readonly #text: ShardTextIndexes | undefined
   #trouble: ServiceError | undefined
   #sealed = false
+  #closed: Promise<void> | undefined
 
   private constructor(options: LocalShardOptions, state: ShardState, waiters: ReleaseWaiters) {
     this.id = options.id
@@ -89,14 +102,15 @@ export class LocalShard implements Shard, AsyncDisposable {
     this.#options = options
     this.#state = state
     this.#waiters = waiters
-    this.#log = new GroupCommit(state)
-    const { text, clock, hybridClock, settings, router } = options
+    const { id, journal, text, clock, hybridClock, settings, router } = options
+    const admit = options.admit ?? (() => undefined)
+    this.#log = new ShardLog({ id, state, journal, clock, admit })
     this.#holders = new HolderReader({ state, router, clock, hybridClock })
     this.#pushes = new PushAnswers({
       state,
       clock,
       hybridClock,
-      settled: () => this.#log.settled(),
+      settled: () => this.#log.durable(),
       propose: (command) => this.#propose(command),
     })
     this.#text = text && new ShardTextIndexes(this, text, { clock, settings })
@@ -104,15 +118,22 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   static async open(options: LocalShardOptions): Promise<LocalShard> {
     const waiters = new ReleaseWaiters(options.clock)
-    const { store, hybridClock, clock, settings } = options
-    const state = await ShardState.open({
+    const { id, store, journal, hybridClock, clock, settings } = options
+    const state = new ShardState({
+      id,
       store,
       hybridClock,
       clock,
       settings,
       onReleased: (ids) => waiters.wake(ids),
     })
-    return new LocalShard(options, state, waiters)
+    const from = state.storedPosition()
+    if (from.crc !== 0 && journal.isNew) throw lostJournalError()
+    await replayLog(store, from, journal.entries(id, from.sequence))
+    await state.rebuild()
+    const shard = new LocalShard(options, state, waiters)
+    journal.register(id, { flush: () => shard.#flush() }, from.sequence)
+    return shard
   }
 
   get ttl(): TtlPolicy | undefined {
@@ -128,16 +149,23 @@ export class LocalShard implements Shard, AsyncDisposable {
     await this.#text?.set(settings)
   }
 
+  /** Resolves when everything applied up to now is in the store, or was refused. */
+  async settled(): Promise<void> {
+    await this.#log.settled()
+  }
+
+  /** The newest log entry that nothing takes back. */
   get committedSequence(): number {
-    return this.#state.committedSequence
+    return this.#state.durableSequence
   }
 
-  get syncedSequence(): number {
-    return this.#state.syncedSequence
+  /** The newest log entry whose effects are in the store. */
+  get appliedSequence(): number {
+    return this.#state.appliedSequence
   }
 
-  onCommitted(listener: () => void): () => void {
-    return this.#state.onCommitted(listener)
+  onApplied(listener: () => void): () => void {
+    return this.#state.onApplied(listener)
   }
 
   /** The log entries above this one are still needed by an index. */
@@ -161,12 +189,27 @@ export class LocalShard implements Shard, AsyncDisposable {
     return (await this.#textIndexes().get(index)).statistics(request, limits)
   }
 
+  async highlightText(
+    index: string,
+    request: TextHighlightRequest,
+    limits: SearchLimits,
+  ): Promise<readonly (Highlights | undefined)[]> {
+    return (await this.#textIndexes().get(index)).highlight(request, limits)
+  }
+
+  textIndexHealth(): readonly TextIndexHealth[] {
+    return this.#text?.health() ?? []
+  }
+
   async textIndexStatus(index: string): Promise<TextIndexStatus> {
     return (await this.#textIndexes().get(index)).status()
   }
 
   async waitForText({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    await this.#text?.waitFor(this.committedSequence, signal)
+    if (this.#text === undefined) return
+    const sequence = this.committedSequence
+    this.#log.hurry() // the indexes read the store
+    await this.#text.waitFor(sequence, signal)
   }
 
   #textIndexes(): ShardTextIndexes {
@@ -180,9 +223,9 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   #readStored(key: Buffer): DocumentRecord | undefined {
-    const record = this.store.get(documentKey(key))
+    const record = this.#state.overlay.visible(key)
     if (record === undefined) return undefined
-    return isVisible(checkRecord(record), this.ttl, this.#nowMs()) ? record : undefined
+    return isVisible(record, this.ttl, this.#nowMs()) ? record : undefined
   }
 
   async #readHeld(key: Buffer, hold: Hold): Promise<DocumentRecord | undefined> {
@@ -192,14 +235,38 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
     this.#options.hybridClock.observe(at)
-    await this.#log.settled() // so that whatever is stamped at or below `at` is in the snapshot
+    // From here on whatever is stamped is above `at`: what is not held now and can be seen at `at`
+    // has been applied, and will be in the snapshot.
+    const holds = this.#holders.holdsAt(range, at)
+    const unapplied = await this.#unappliedRows(range, at)
     const snapshot = this.store.snapshot()
     try {
-      const overlay = await this.#holders.overlay(range, at)
+      const overlay = mergeRows(unapplied, await this.#holders.overlay(holds, at))
       return scanSnapshot({ snapshot, range, at, signal, overlay, ttl: this.ttl })
     } catch (error) {
       await snapshot[Symbol.asyncDispose]()
       throw error
+    }
+  }
+
+  /**
+   * What a scan must lay over the store: nothing as soon as the store holds all that is durable, or
+   * what it lacks, while it refuses. Then no newer writes come either.
+   */
+  async #unappliedRows(range: KeyRange, at: Timestamp): Promise<readonly OverlayRow[]> {
+    try {
+      await this.#log.settled()
+      return []
+    } catch (error) {
+      if (this.#log.storeTrouble === undefined) throw error
+      const rows = this.#state.overlay.durableRows(range)
+      // What such a row replaced may be neither here nor in the store.
+      if (rows.some(({ record }) => record !== undefined && versionOf(record) > at)) throw error
+      const nowMs = millisOf(at)
+      return rows.map(({ key, record }) => {
+        const isSeen = record !== undefined && isVisible(record, this.ttl, nowMs)
+        return { key, record: isSeen ? record : undefined }
+      })
     }
   }
 
@@ -214,24 +281,49 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   async #proposeWrite(command: WriteCommand): Promise<WriteOutcome> {
     const bytes = writeBytes(command)
-    const outcome = await this.#propose({ kind: 'write', ...command }, bytes)
+    const outcome = await this.#propose({ kind: 'write', ...command }, { bytes })
     this.#text?.wrote(bytes, this.committedSequence)
     return outcome
   }
 
   prepare(command: PrepareCommand): Promise<PrepareOutcome> {
     if (this.#sealed) return Promise.reject(sealedError())
-    return this.#propose({ kind: 'prepare', ...command }, writeBytes(command))
+    return this.#propose({ kind: 'prepare', ...command }, { bytes: writeBytes(command) })
   }
 
-  decide(command: DecideCommand): Promise<Decision> {
-    return this.#propose({ kind: 'decide', ...command })
+  isInOrderWith(other: Shard): boolean {
+    return other instanceof LocalShard && other.#options.journal === this.#options.journal
   }
 
-  async resolve(command: ResolveCommand): Promise<void> {
+  async prepareInOrder(command: PrepareCommand): Promise<PreparedInOrder> {
+    if (this.#sealed) throw sealedError()
+    const proposed = new ProposedCommand<'prepare'>({ kind: 'prepare', ...command })
+    const applied = Promise.withResolvers<ProposalFate>()
+    const options = { bytes: writeBytes(command), onApplied: applied.resolve }
+    const durable = this.#log.propose(proposed, options)
+    durable.catch((error: unknown) => this.#noteTrouble(error)) // its fate says that it is lost
+    const fate = await Promise.race([applied.promise, durable])
+    const outcome = must(proposed.outcome, 'the outcome of an applied command').value
+    if (outcome.kind === 'prepared') return { outcome, fate: fate ?? undefined }
+    await durable // a refusal may rest on what is not durable yet
+    return { outcome, fate: undefined }
+  }
+
+  decide(command: DecideCommand, after?: readonly ProposalFate[]): Promise<Decision> {
+    const options = after === undefined ? {} : { after }
+    return this.#propose({ kind: 'decide', ...command }, options)
+  }
+
+  async resolve(command: ResolveCommand, options: ResolveOptions = {}): Promise<void> {
     const { decision } = command
-    if (decision.state === 'committed') this.#options.hybridClock.observe(decision.commitTs)
-    await this.#propose({ kind: 'resolve', ...command })
+    // Decided is decided: a clock that is behind must not keep the keys held.
+    if (decision.state === 'committed') this.#options.hybridClock.observeOwn(decision.commitTs)
+    const { isAwaited = true, onReleased } = options
+    const onApplied = onReleased && (() => onReleased())
+    await this.#propose(
+      { kind: 'resolve', ...command },
+      { isAwaited, ...(onApplied && { onApplied }) },
+    )
   }
 
   async forget(transactionId: TransactionId, anchor: Buffer): Promise<void> {
@@ -242,8 +334,8 @@ export class LocalShard implements Shard, AsyncDisposable {
     return this.#pushes.answer(push)
   }
 
-  async sync(): Promise<void> {
-    await this.#propose({ kind: 'sync' })
+  hurry(): void {
+    this.#log.hurry()
   }
 
   heartbeat(transactionId: TransactionId): void {
@@ -294,16 +386,19 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   state(): ShardHealth {
-    if (this.#trouble === undefined) return { kind: 'serving' }
-    const kind = this.#trouble.code === 'DISK_FULL' ? 'read_only' : 'failed'
-    return { kind, reason: this.#trouble.message }
+    const trouble = this.#log.storeTrouble ?? this.#trouble
+    if (trouble === undefined) return { kind: 'serving' }
+    const kind = trouble.code === 'DISK_FULL' ? 'read_only' : 'failed'
+    return { kind, reason: trouble.message }
   }
 
-  /** For the shard's own housekeeping; others use the named methods. */
-  housekeep<Kind extends 'expire' | 'retime' | 'collect'>(
+  /** For the shard's own housekeeping, which reads the store: answers when that shows the outcome. */
+  async housekeep<Kind extends 'expire' | 'retime' | 'collect'>(
     command: Command<Kind>,
   ): Promise<OutcomeOf[Kind]> {
-    return this.#propose(command)
+    const outcome = await this.#propose(command)
+    await this.settled()
+    return outcome
   }
 
   /**
@@ -315,18 +410,38 @@ export class LocalShard implements Shard, AsyncDisposable {
     await this.#log.idle()
   }
 
-  async close(): Promise<void> {
-    await this.#closeText()
+  /**
+   * Answers what was proposed and flushes the store, so that the next start replays nothing. With
+   * `drop` the shard goes for good, and the journal need not keep its entries.
+   */
+  async close(entries: 'keep' | 'drop' = 'keep'): Promise<void> {
+    this.#closed ??= this.#close(entries)
+    await this.#closed
+  }
+
+  async #close(entries: 'keep' | 'drop'): Promise<void> {
+    // The indexes take in what the store has: then the next start replays nothing for them either.
+    await this.settled().catch(() => undefined)
+    await this.#text?.close({ flush: !this.#sealed })
     await this.#log.close()
+    const { id, journal } = this.#options
+    if (entries === 'keep') {
+      // Where the store refuses, the journal still has everything.
+      await this.#flush().then(
+        (sequence) => journal.flushed(id, sequence),
+        () => undefined,
+      )
+    }
+    journal.unregister(id, entries)
     await this.store.close()
   }
 
-  async #closeText(): Promise<void> {
-    if (this.#text === undefined) return
-    // A checkpoint must not be above what is synced, so this spares the next start a replay.
-    const isLagging = !this.#sealed && this.syncedSequence < this.committedSequence
-    if (isLagging) await this.sync().catch(() => undefined)
-    await this.#text.close({ flush: !this.#sealed })
+  /** Makes the store durable; answers up to which log entry it is. */
+  async #flush(): Promise<number> {
+    await this.#log.applied()
+    const sequence = this.appliedSequence
+    await this.store.flush()
+    return sequence
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -335,17 +450,21 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   async #propose<Kind extends CommandKind>(
     command: Command<Kind>,
-    bytes = COMMAND_BYTES,
+    options: Partial<ProposalOptions> = {},
   ): Promise<OutcomeOf[Kind]> {
     try {
       const proposed = new ProposedCommand(command)
-      await this.#log.propose(proposed, bytes)
+      await this.#log.propose(proposed, { bytes: COMMAND_BYTES, ...options })
       this.#trouble = undefined
       return must(proposed.outcome, 'the outcome of an applied command').value
     } catch (error) {
-      if (isServiceError(error) && isTrouble(error)) this.#trouble = error
+      this.#noteTrouble(error)
       throw error
     }
+  }
+
+  #noteTrouble(error: unknown): void {
+    if (isServiceError(error) && isTrouble(error)) this.#trouble = error
   }
 
   /** Expiry is judged by hybrid time everywhere, so that a lookup and a commit's check agree. */
@@ -356,6 +475,15 @@ export class LocalShard implements Shard, AsyncDisposable {
   #idleMs(sinceMs: number): number {
     return this.#options.clock.monotonicMs() - sinceMs
   }
+}
+
+/** The store was written from a journal, which is never empty then. */
+function lostJournalError(): ServiceError {
+  return new ServiceError(
+    'CORRUPTION',
+    'the journal of the data directory is gone, and with it what the shards acknowledged last; ' +
+      'bring it back, or restore the data directory from a backup or a replica',
+  )
 }
 
 function sealedError(): ServiceError {

@@ -6,7 +6,9 @@
 //       therefore ends in a rebuild.
 //   L3  An entry leaves the table only after its resolution is durable, so that a reader which
 //       still needs the intent's value finds it here.
+//   L4  Nobody sees a hold of a transaction that was released, though many of them go one by one.
 
+import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import type { Intent } from './format/intent-codec.ts'
 import type { TransactionId } from './transaction-id.ts'
 
@@ -17,11 +19,19 @@ export interface Hold {
   readonly heldSinceMs: number
 }
 
+/** More holds of one transaction are swept out in steps. */
+const RELEASED_AT_ONCE_MAX = 1000
+/** Swept in about a millisecond. */
+const HOLDS_PER_STEP = 2000
+
 export class LockTable {
   readonly #writers = new Map<string, Hold>()
   readonly #readers = new Map<string, Map<TransactionId, Hold>>()
   readonly #byTransaction = new Map<TransactionId, Hold[]>()
+  /** Released, and not swept out yet. */
+  readonly #released = new Map<TransactionId, readonly Hold[]>()
 
+  /** Holds that were released count until they are swept out. */
   get size(): number {
     return this.#writers.size + this.#readers.size
   }
@@ -42,7 +52,9 @@ export class LockTable {
   }
 
   writer(key: Buffer): Hold | undefined {
-    return this.#writers.size === 0 ? undefined : this.#writers.get(nameOf(key))
+    if (this.#writers.size === 0) return undefined
+    const hold = this.#writers.get(nameOf(key))
+    return hold === undefined || this.#isReleased(hold) ? undefined : hold
   }
 
   /** Who stands in the way of `transactionId` (or of a plain write) on `key`, if anybody. */
@@ -50,10 +62,12 @@ export class LockTable {
     if (this.size === 0) return undefined
     const name = nameOf(key)
     const writer = this.#writers.get(name)
-    if (writer !== undefined && writer.intent.transactionId !== by) return writer
+    if (writer !== undefined && writer.intent.transactionId !== by && !this.#isReleased(writer)) {
+      return writer
+    }
     if (access === 'read') return undefined
     for (const [reader, hold] of this.#readers.get(name) ?? []) {
-      if (reader !== by) return hold
+      if (reader !== by && !this.#isReleased(hold)) return hold
     }
     return undefined
   }
@@ -71,27 +85,53 @@ export class LockTable {
   }
 
   writers(): IterableIterator<Hold> {
-    return this.#writers.values()
+    return this.#writers.values().filter((hold) => !this.#isReleased(hold))
   }
 
   release(transactionId: TransactionId): void {
-    for (const { key, intent } of this.heldBy(transactionId)) {
-      const name = nameOf(key)
-      if (intent.op.kind === 'lock') this.#releaseReader(name, transactionId)
-      else this.#writers.delete(name)
-    }
+    const holds = this.heldBy(transactionId)
     this.#byTransaction.delete(transactionId)
+    if (holds.length > RELEASED_AT_ONCE_MAX) this.#released.set(transactionId, holds)
+    else for (const hold of holds) this.#remove(hold)
+  }
+
+  get isSwept(): boolean {
+    return this.#released.size === 0
+  }
+
+  /** Lets go of the memory of what was released. Anything else may happen between two steps. */
+  *sweep(): Sliced<void> {
+    const meter = new StepMeter(HOLDS_PER_STEP)
+    for (const [transactionId, holds] of this.#released) {
+      for (const hold of holds) {
+        this.#remove(hold)
+        if (meter.spend(1)) yield
+      }
+      this.#released.delete(transactionId)
+    }
   }
 
   clear(): void {
     this.#writers.clear()
     this.#readers.clear()
     this.#byTransaction.clear()
+    this.#released.clear()
   }
 
-  #releaseReader(name: string, transactionId: TransactionId): void {
+  #isReleased({ intent }: Hold): boolean {
+    return this.#released.size > 0 && this.#released.has(intent.transactionId)
+  }
+
+  /** Unless another hold has taken its place. */
+  #remove(hold: Hold): void {
+    const name = nameOf(hold.key)
+    const { transactionId, op } = hold.intent
+    if (op.kind !== 'lock') {
+      if (this.#writers.get(name) === hold) this.#writers.delete(name)
+      return
+    }
     const readers = this.#readers.get(name)
-    readers?.delete(transactionId)
+    if (readers?.get(transactionId) === hold) readers.delete(transactionId)
     if (readers?.size === 0) this.#readers.delete(name)
   }
 }

@@ -1,11 +1,11 @@
 import { assert } from '../../lib/assert.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import { keyspaceRange, logKey, sequenceOfLogKey } from './format/keyspace.ts'
-import { decodeLogEntry, type LogEntry } from './format/log-entry.ts'
+import { openLogEntry, type OpenedLogEntry } from './format/log-entry.ts'
 
 export interface NumberedEntry {
   readonly sequence: number
-  readonly entry: LogEntry
+  readonly entry: OpenedLogEntry
 }
 
 /** Entries from `from` on, in order, in pages, as the log is at the call. */
@@ -17,7 +17,7 @@ export async function* readLog(
   for await (const page of store.pages(range)) {
     yield page.map(([key, value]) => ({
       sequence: sequenceOfLogKey(key),
-      entry: decodeLogEntry(value),
+      entry: openLogEntry(value),
     }))
   }
 }

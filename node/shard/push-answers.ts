@@ -14,7 +14,7 @@ export interface PushAnswersOptions {
   readonly state: ShardState
   readonly clock: Clock
   readonly hybridClock: HybridClock
-  /** Resolves when everything applied up to now is written, or has failed and left the memory. */
+  /** Resolves when everything applied up to now is durable, or was refused and has left the memory. */
   settled(): Promise<void>
   propose<Kind extends CommandKind>(command: Command<Kind>): Promise<OutcomeOf[Kind]>
 }
@@ -30,7 +30,6 @@ export class PushAnswers {
     const { state, hybridClock } = this.#with
     const { transactionId, anchor, above, expired } = push
     hybridClock.observe(above) // and so the commit lands above it, whatever is lost
-    if (state.isStale()) await this.#with.settled()
     const live = state.memory.live.get(transactionId)
     if (live === undefined) return this.#answerUnknown(push)
     if (live.status.state === 'pending') {

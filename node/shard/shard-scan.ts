@@ -3,13 +3,15 @@
 //
 // Invariants:
 //   INV-T5  A scan at a timestamp sees all of a transaction or nothing.
+//   SC1     A scan below what was collected is refused: it would miss rows.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvSnapshot } from '../storage/kv-store.ts'
+import { decodeCollected } from './format/collected-mark.ts'
 import { checkRecord, versionOf, type DocumentRecord } from './format/document-record.ts'
-import { documentRange, historyRange, keyOfDocumentKey } from './format/keyspace.ts'
+import { COLLECTED_KEY, documentRange, historyRange, keyOfDocumentKey } from './format/keyspace.ts'
 import type { KeyRange } from './key-range.ts'
 import type { ScanRow } from './shard.ts'
 import { isVisible } from './visibility.ts'
@@ -31,8 +33,24 @@ export interface SnapshotScan {
   readonly signal: AbortSignal
 }
 
-/** Yields pages of visible rows in key order, and closes the snapshot at the end. */
-export async function* scanSnapshot(scan: SnapshotScan): AsyncGenerator<readonly ScanRow[]> {
+/**
+ * Yields pages of visible rows in key order, and closes the snapshot at the end. Throws at the call, and
+ * leaves the snapshot open, when the timestamp is too old (SC1).
+ */
+export function scanSnapshot(scan: SnapshotScan): AsyncGenerator<readonly ScanRow[]> {
+  const mark = scan.snapshot.get(COLLECTED_KEY)
+  if (mark !== undefined && scan.at < decodeCollected(mark)) throw historyGone()
+  return walk(scan)
+}
+
+export function historyGone(): ServiceError {
+  return new ServiceError(
+    'DEADLINE_EXCEEDED',
+    'the documents as they were at the time of this scan are kept no longer; scan anew, in smaller ranges',
+  )
+}
+
+async function* walk(scan: SnapshotScan): AsyncGenerator<readonly ScanRow[]> {
   await using snapshot = scan.snapshot
   const nowMs = millisOf(scan.at)
   const isSeen = (record: DocumentRecord) => isVisible(record, scan.ttl, nowMs)
@@ -66,6 +84,16 @@ async function versionAt(
     return record === undefined ? undefined : checkRecord(record)
   }
   return undefined
+}
+
+/** Rows by ascending keys; where both have a key, that of \`above\` counts. */
+export function mergeRows(
+  below: readonly OverlayRow[],
+  above: readonly OverlayRow[],
+): readonly OverlayRow[] {
+  if (below.length === 0) return above
+  const rows = new Map([...below, ...above].map((row) => [row.key.toString('latin1'), row]))
+  return [...rows.values()].toSorted((a, b) => a.key.compare(b.key))
 }
 
 class OverlayMerger {

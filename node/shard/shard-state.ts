@@ -1,49 +1,89 @@
-// A shard's state machine over its store: applies groups of commands, keeps the memory that belongs
-// to the store, and rebuilds it.
+// A shard's state machine over its store: applies commands one by one, keeps the memory that belongs to
+// the state, and rebuilds it.
 //
 // Invariants:
 //   S1  Sequence numbers are dense over durable entries, and stamps increase with them.
-//   S2  Memory equals what a rebuild from the store would give, apart from the group being written.
+//   S2  Memory equals what a rebuild from the store would give, once everything applied is in the store.
 
 import { assert } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { ServiceError } from '../../lib/errors.ts'
+import { isSliced, runSliced, type Sliced } from '../../lib/sliced.ts'
 import { millisOf, TIMESTAMP_ZERO, type HybridClock } from '../clock/hybrid-clock.ts'
-import type { KvOp, KvStore } from '../storage/kv-store.ts'
-import { ENDS_GROUP, IS_LAZY } from './apply/apply-command.ts'
+import type { AppendedEntry } from '../journal/batch-writer.ts'
+import {
+  CRC_BYTES_PER_STEP,
+  crcOfEntry,
+  crcOfEntryInSteps,
+  encodeLogId,
+  encodeUncheckedRow,
+  setRowCrc,
+} from '../journal/journal-format.ts'
+import type { KvStore } from '../storage/kv-store.ts'
 import type { ApplyContext, LiveTransaction, ShardMemory } from './apply/apply-context.ts'
 import type { Command, Decision } from './apply/command.ts'
-import type { AppliedGroup, GroupTarget } from './group-commit.ts'
+import type { ProposedCommand } from './apply/proposed-command.ts'
+import { CommandView } from './command-view.ts'
+import { decodeApplied, LOG_START, type LogPosition } from './format/applied-position.ts'
+import {
+  encodeBody,
+  encodeShortBody,
+  type EncodedBody,
+  type EntryHead,
+} from './format/entry-body.ts'
 import { decodeIntent } from './format/intent-codec.ts'
 import {
-  finishedKey,
+  APPLIED_KEY,
   keyOfIntentKey,
   keyspaceRange,
-  logKey,
   parseTransactionKey,
-  sequenceOfLogKey,
 } from './format/keyspace.ts'
+import { decodeLogEntry, type LogEntry } from './format/log-entry.ts'
+import { decodeTransactionRecord } from './format/transaction-record.ts'
 import { LockTable, type Hold } from './lock-table.ts'
-import { decodeLogEntry, encodeLogEntry, type LogEntry, type Touch } from './format/log-entry.ts'
+import type { ShardId } from './shard-id.ts'
+import { ShardOverlay } from './shard-overlay.ts'
+import type { AppliedEntry } from './store-applier.ts'
 import type { TableSettings } from './table-settings.ts'
-import type { ProposedCommand } from './apply/proposed-command.ts'
-import { ShardView } from './shard-view.ts'
-import { decodeFinishedMark, decodeTransactionRecord } from './format/transaction-record.ts'
 import type { TransactionId } from './transaction-id.ts'
 
-/** More entries than fit into LevelDB's log before it becomes a table. */
-const CHECKED_ENTRIES_MAX = 100_000
+/** Of a group, for an entry beside its body. */
+const ENTRY_BYTES = 64
+/** So few effects, of few bytes, are encoded in one step. */
+const SHORT_EFFECTS_MAX = 64
 
 export interface ShardStateOptions {
+  readonly id: ShardId
   readonly store: KvStore
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly settings: TableSettings
-  /** Called after a group that ended transactions here, with their ids. */
+  /** Called when transactions were ended here, with their ids. */
   readonly onReleased: (transactionIds: readonly TransactionId[]) => void
 }
 
-export class ShardState implements GroupTarget<ProposedCommand, void> {
+/** What a command left: its entry for the journal, and the same for the store. */
+export interface AppliedCommand {
+  readonly command: Command
+  readonly appended: AppendedEntry
+  readonly entry: AppliedEntry
+  readonly bytes: number
+}
+
+/** Undefined for a command that changed nothing. */
+export type Applied = AppliedCommand | undefined
+
+interface NewEntry {
+  readonly command: Command
+  readonly head: EntryHead
+  readonly view: CommandView
+  readonly body: EncodedBody
+  readonly row: Buffer
+  readonly crc: number
+}
+
+export class ShardState {
+  readonly store: KvStore
+  readonly overlay: ShardOverlay
   readonly memory: ShardMemory = {
     locks: new LockTable(),
     live: new Map(),
@@ -52,124 +92,167 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
   /** Of the table at the moment; replaced when its schema changes. */
   settings: TableSettings
   readonly #options: ShardStateOptions
-  #sequence = 0
-  /** The view of the newest group whose effects are not in the store yet. */
-  #unwritten: ShardView | undefined
-  /** The store's generation that the memory was built from. */
-  #generation = 0
+  readonly #logId: Buffer
+  readonly #appliedListeners = new Set<() => void>()
+  /** Of the newest entry, durable or not. */
+  #position: LogPosition = LOG_START
   #durableSequence = 0
-  /** Up to here a power failure takes nothing back: lazy entries follow with the next sync. */
-  #syncedSequence = 0
-  readonly #commitListeners = new Set<() => void>()
+  #appliedSequence = 0
 
-  private constructor(options: ShardStateOptions) {
+  constructor(options: ShardStateOptions) {
     this.#options = options
+    this.#logId = encodeLogId(options.id)
+    this.store = options.store
+    this.overlay = new ShardOverlay(options.store)
     this.settings = options.settings
   }
 
-  static async open(options: ShardStateOptions): Promise<ShardState> {
-    const state = new ShardState(options)
-    await state.recover()
-    return state
-  }
-
-  /** The newest log entry whose effects are in the store and in memory. */
-  get committedSequence(): number {
+  /** The newest entry that nothing takes back. */
+  get durableSequence(): number {
     return this.#durableSequence
   }
 
-  get syncedSequence(): number {
-    return this.#syncedSequence
+  /** The newest entry whose effects are in the store. */
+  get appliedSequence(): number {
+    return this.#appliedSequence
   }
 
-  /** Calls `listener` after every group that is published; it must be cheap. Returns its removal. */
-  onCommitted(listener: () => void): () => void {
-    this.#commitListeners.add(listener)
+  /** Calls `listener` when the store has grown; it must be cheap. Returns its removal. */
+  onApplied(listener: () => void): () => void {
+    this.#appliedListeners.add(listener)
     return () => {
-      this.#commitListeners.delete(listener)
+      this.#appliedListeners.delete(listener)
     }
   }
 
-  /** Whether the state of the transaction is on disk, so that others may act on it. */
+  /** Whether the state of the transaction is durable, so that others may act on it. */
   isDurable({ decidedAt }: LiveTransaction): boolean {
     return decidedAt === undefined || decidedAt <= this.#durableSequence
   }
 
   /** How a transaction ended that has no record here any more, or never had one. */
   finished(transactionId: TransactionId): Decision | undefined {
-    const mark = this.#options.store.get(finishedKey(transactionId))
-    return mark === undefined ? undefined : decodeFinishedMark(mark)
+    return this.overlay.durableFinish(transactionId)
   }
 
-  /** Whether the store was reopened since, after a write whose fate we did not know (S2). */
-  isStale(): boolean {
-    return this.#options.store.generation !== this.#generation
+  /**
+   * Applies one command, at once if it is short; undefined when it was refused or found nothing to do,
+   * and has no entry. Nothing else may be applied before its last step.
+   */
+  apply(proposed: ProposedCommand): Applied | Sliced<Applied> {
+    const context = this.#context()
+    const steps = proposed.apply(context)
+    const { command } = proposed
+    return steps === undefined
+      ? this.#enter(command, context)
+      : this.#enterAfter(steps, command, context)
   }
 
-  endsGroup({ command }: ProposedCommand): boolean {
-    return ENDS_GROUP[command.kind]
-  }
-
-  isLazy({ command }: ProposedCommand): boolean {
-    return IS_LAZY[command.kind]
-  }
-
-  beginGroup(): AppliedGroup<ProposedCommand, void> {
-    const view = new ShardView(this.#options.store, this.#unwritten)
-    const released: Command[] = []
-    let lastSequence = this.#sequence
-    let synced = false
-    this.#unwritten = view
+  #context(): ApplyContext {
+    const { hybridClock, clock } = this.#options
+    const stamp = hybridClock.now()
     return {
-      apply: (proposed) => {
-        this.#apply(view, proposed)
-        lastSequence = this.#sequence
-        if (ENDS_GROUP[proposed.command.kind]) released.push(proposed.command)
-      },
-      write: ({ sync }) => {
-        synced = sync
-        return this.#write(view.effects, sync)
-      },
-      publish: () => {
-        this.#durableSequence = lastSequence
-        if (synced) this.#syncedSequence = lastSequence
-        view.release()
-        if (this.#unwritten === view) this.#unwritten = undefined
-        this.#publish(released)
-        for (const listener of this.#commitListeners) listener()
-      },
+      view: new CommandView(this.overlay),
+      rules: this.settings.rules,
+      ttl: this.settings.ttl,
+      memory: this.memory,
+      sequence: this.#position.sequence + 1,
+      stamp,
+      nowMs: millisOf(stamp),
+      monotonicMs: clock.monotonicMs(),
     }
   }
 
-  async #write(effects: readonly KvOp[], sync: boolean): Promise<void> {
-    const { store } = this.#options
-    if (effects.length === 0) return
-    if (this.isStale()) {
-      throw new ServiceError(
-        'UNAVAILABLE',
-        'the shard was reopened after a failed write; try again',
-      )
-    }
-    await store.write(effects, { sync })
+  *#enterAfter(steps: Sliced<void>, command: Command, context: ApplyContext): Sliced<Applied> {
+    yield* steps
+    const entered = this.#enter(command, context)
+    return isSliced(entered) ? yield* entered : entered
   }
 
-  async recover(): Promise<void> {
-    const { store, hybridClock } = this.#options
-    const { generation } = store
+  /** Makes the command's entry, and shows its effects to the commands that follow. */
+  #enter(command: Command, { view, stamp }: ApplyContext): Applied | Sliced<Applied> {
+    const { effects } = view
+    if (effects.length === 0) return undefined
+    const head = { kind: command.kind, stamp, version: versionOfEntry(command, stamp) }
+    const isShort = effects.length <= SHORT_EFFECTS_MAX && view.bytes <= CRC_BYTES_PER_STEP
+    if (!isShort) return this.#enterLong(command, head, view)
+    const body = encodeShortBody(head, effects)
+    const row = this.#rowOf(body)
+    const crc = crcOfEntry(row, body.parts)
+    return this.#entered({ command, head, view, body, row: setRowCrc(row, crc), crc })
+  }
+
+  *#enterLong(command: Command, head: EntryHead, view: CommandView): Sliced<AppliedCommand> {
+    const body = yield* encodeBody(head, view.effects)
+    const row = this.#rowOf(body)
+    const crc = yield* crcOfEntryInSteps(row, body.parts)
+    return this.#entered({ command, head, view, body, row: setRowCrc(row, crc), crc })
+  }
+
+  #rowOf({ length }: EncodedBody): Buffer {
+    const { epoch, crc: previousCrc, sequence } = this.#position
+    return encodeUncheckedRow(this.#logId, { sequence: sequence + 1, epoch, length, previousCrc })
+  }
+
+  #entered({ command, head, view, body, row, crc }: NewEntry): AppliedCommand {
+    const { epoch, sequence: before } = this.#position
+    const sequence = before + 1
+    const position = { sequence, epoch, crc }
+    this.#position = position
+    this.overlay.add(view.layer)
+    if (command.kind === 'resolve') this.#release(command.transactionId)
+    return {
+      command,
+      appended: { logId: this.#options.id, sequence, row, body: body.parts },
+      entry: { position, head, effects: view.effects },
+      bytes: Math.max(body.length, view.bytes) + ENTRY_BYTES,
+    }
+  }
+
+  /** A reader who finds a key free must find what its transaction left: that is in the overlay now. */
+  #release(transactionId: TransactionId): void {
+    const { locks } = this.memory
+    locks.release(transactionId)
+    if (!locks.isSwept) void runSliced(locks.sweep(), { clock: this.#options.clock })
+    this.#options.onReleased([transactionId])
+  }
+
+  /** The journal has made the commands durable. */
+  publish(commands: readonly AppliedCommand[]): void {
+    this.overlay.publish()
+    for (const { command, entry } of commands) {
+      this.#durableSequence = entry.position.sequence
+      if (command.kind === 'forget') this.#forget(command.transactionId)
+      if (command.kind === 'abandon') this.memory.pushFloors.delete(command.transactionId)
+    }
+  }
+
+  /** The store has taken entries up to this one. */
+  publishApplied(sequence: number): void {
+    this.#appliedSequence = sequence
+    for (const listener of this.#appliedListeners) listener()
+  }
+
+  /** How far the store has been written. */
+  storedPosition(): LogPosition {
+    const stored = this.store.get(APPLIED_KEY)
+    return stored === undefined ? LOG_START : decodeApplied(stored)
+  }
+
+  /** Builds the memory anew from the store, which must hold everything that is durable. */
+  async rebuild(): Promise<void> {
+    const { hybridClock } = this.#options
+    const position = this.storedPosition()
     const last = await this.#lastEntry()
-    if (last !== undefined) await this.#checkLog(last.sequence)
-    const sequence = last?.sequence ?? 0
     const holds = await this.#storedHolds()
-    const transactions = await this.#storedTransactions(sequence)
+    const transactions = await this.#storedTransactions(position.sequence)
 
     // From here on without a wait: a reader in between would miss holds (L3) and decisions.
     const { locks, live } = this.memory
-    this.#generation = generation
-    this.#sequence = sequence
-    this.#durableSequence = sequence
-    this.#syncedSequence = sequence // opening a store syncs what it finds
-    this.#unwritten = undefined
-    if (last !== undefined) hybridClock.observeOwn(last.entry.stamp)
+    this.#position = position
+    this.#durableSequence = position.sequence
+    this.#appliedSequence = position.sequence
+    if (last !== undefined) hybridClock.observeOwn(last.stamp)
     locks.clear()
     for (const hold of holds) locks.add(hold)
     live.clear()
@@ -179,7 +262,7 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
   async #storedHolds(): Promise<readonly Hold[]> {
     const heldSinceMs = this.#options.clock.monotonicMs()
     const holds: Hold[] = []
-    for await (const page of this.#options.store.pages(keyspaceRange('intents'))) {
+    for await (const page of this.store.pages(keyspaceRange('intents'))) {
       for (const [key, value] of page) {
         holds.push({ key: keyOfIntentKey(key), intent: decodeIntent(value), heldSinceMs })
       }
@@ -192,7 +275,7 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
   ): Promise<ReadonlyMap<TransactionId, LiveTransaction>> {
     const heardAtMs = this.#options.clock.monotonicMs()
     const found = new Map<TransactionId, LiveTransaction>()
-    for await (const page of this.#options.store.pages(keyspaceRange('transactions'))) {
+    for await (const page of this.store.pages(keyspaceRange('transactions'))) {
       for (const [key, value] of page) {
         const { anchor, transactionId } = parseTransactionKey(key)
         const { status, participants } = decodeTransactionRecord(value)
@@ -203,79 +286,14 @@ export class ShardState implements GroupTarget<ProposedCommand, void> {
     return found
   }
 
-  async #lastEntry(): Promise<{ sequence: number; entry: LogEntry } | undefined> {
+  async #lastEntry(): Promise<LogEntry | undefined> {
     const newestFirst = { ...keyspaceRange('log'), reverse: true, limit: 1 }
-    for await (const page of this.#options.store.pages(newestFirst)) {
-      const [key, value] = page[0] ?? []
-      assert(key !== undefined && value !== undefined, 'a page has at least one entry')
-      return { sequence: sequenceOfLogKey(key), entry: decodeLogEntry(value) }
+    for await (const page of this.store.pages(newestFirst)) {
+      const value = page[0]?.[1]
+      assert(value !== undefined, 'a page has at least one entry')
+      return decodeLogEntry(value)
     }
     return undefined
-  }
-
-  /**
-   * LevelDB skips damaged parts of its own log without a word. A hole in our sequence shows it, as
-   * long as we look back further than its log can reach (S1).
-   */
-  async #checkLog(newest: number): Promise<void> {
-    const back = { ...keyspaceRange('log'), reverse: true, limit: CHECKED_ENTRIES_MAX }
-    let expected = newest
-    for await (const page of this.#options.store.pages(back)) {
-      for (const [key] of page) {
-        if (sequenceOfLogKey(key) !== expected) {
-          throw new ServiceError(
-            'CORRUPTION',
-            `log entry ${expected} is missing: the store lost writes; restore it from a backup`,
-          )
-        }
-        expected--
-      }
-    }
-  }
-
-  #apply(view: ShardView, proposed: ProposedCommand): void {
-    const { hybridClock, clock } = this.#options
-    const stamp = hybridClock.now()
-    const touches: Touch[] = []
-    const effectsBefore = view.effects.length
-    const context: ApplyContext = {
-      view,
-      rules: this.settings.rules,
-      memory: this.memory,
-      sequence: this.#sequence + 1,
-      stamp,
-      nowMs: millisOf(stamp),
-      monotonicMs: clock.monotonicMs(),
-      touches,
-    }
-    try {
-      proposed.apply(context)
-    } catch (error) {
-      view.truncate(effectsBefore) // it may have failed halfway, at a damaged block of the store
-      throw error
-    }
-    // A refusal, or a command that found nothing to do, needs no entry.
-    if (view.effects.length === effectsBefore) return
-    this.#sequence = context.sequence
-    const { command } = proposed
-    const version = versionOfEntry(command, stamp)
-    const entry = encodeLogEntry({ kind: command.kind, stamp, version, touches })
-    view.put(logKey(this.#sequence), entry)
-  }
-
-  #publish(commands: readonly Command[]): void {
-    const released: TransactionId[] = []
-    for (const command of commands) {
-      if (command.kind === 'resolve') {
-        this.memory.locks.release(command.transactionId)
-        released.push(command.transactionId)
-      } else if (command.kind === 'forget') {
-        this.#forget(command.transactionId)
-      } else if (command.kind === 'abandon') {
-        this.memory.pushFloors.delete(command.transactionId)
-      }
-    }
-    if (released.length > 0) this.#options.onReleased(released)
   }
 
   #forget(transactionId: TransactionId): void {

@@ -1,5 +1,8 @@
+import type { DropReport } from '../index/text/mapping/dropped-values.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type {
+  Highlights,
+  TextHighlightRequest,
   TextSearchAnswer,
   TextSearchRequest,
   TextStatistics,
@@ -21,6 +24,7 @@ import type {
 import type { DocumentRecord } from './format/document-record.ts'
 import type { KeyRange } from './key-range.ts'
 import type { ShardId } from './shard-id.ts'
+import type { ProposalFate } from './proposal.ts'
 import type { TransactionId } from './transaction-id.ts'
 
 export interface ScanRow {
@@ -32,6 +36,12 @@ export interface ScanOptions {
   readonly range: KeyRange
   readonly at: Timestamp
   readonly signal: AbortSignal
+}
+
+/** The outcome stands once what was applied is durable; `fate` is undefined when it is already. */
+export interface PreparedInOrder {
+  readonly outcome: PrepareOutcome
+  readonly fate: ProposalFate | undefined
 }
 
 /** A transaction whose record lies here and that nobody has finished. */
@@ -49,6 +59,23 @@ export interface ShardStats {
   readonly empty: boolean
 }
 
+/** What an index is at when it does not simply follow the log. */
+export interface TextIndexActivity {
+  readonly kind: 'none' | 'building' | 'catching_up' | 'failed'
+  /** Undefined where there is none to tell. */
+  readonly reason: string | undefined
+}
+
+/** How an index of a shard does, as far as the shard itself knows. */
+export interface TextIndexHealth {
+  readonly name: string
+  readonly activity: TextIndexActivity
+  /** Whether searches are answered, be it by the version of an earlier schema. */
+  readonly answers: boolean
+  /** Log entries that searches do not show yet. */
+  readonly entriesBehind: number
+}
+
 export interface TextIndexStatus {
   readonly totalIndexed: number
   /** Bytes. */
@@ -58,12 +85,23 @@ export interface TextIndexStatus {
   readonly backfillProgress: number
   readonly backfillItemsProcessed: number
   readonly error: string | undefined
+  /** Left out, because the index's worker hung or ended at them, twice. */
+  readonly documentsSetAside: number
+  /** Since the index was opened or built. */
+  readonly dropped: DropReport
 }
 
 export type ShardState =
   | { readonly kind: 'serving' }
   | { readonly kind: 'read_only'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string }
+
+export interface ResolveOptions {
+  /** False: it may wait some milliseconds for others to share a write of the disk with. Default true. */
+  readonly isAwaited?: boolean
+  /** Called when the keys are free, which is before that is durable. */
+  readonly onReleased?: () => void
+}
 
 /** The question of somebody who met a hold. */
 export interface Push {
@@ -81,9 +119,7 @@ export interface Push {
  * code drives a shard in this process and one on another machine.
  *
  * Contract:
- * - Whatever a method answers is durable before it answers, but for `resolve` and `forget`: they are
- *   in force at once, durable after the next `sync` or write, and found undone if that never came.
- *   A rejection of a write means that its
+ * - Whatever a method answers is durable before it answers. A rejection of a write means that its
  *   outcome is unknown unless the code is INVALID_ARGUMENT, DISK_FULL or OVERLOADED (then: nothing).
  * - `read` answers the newest committed document, or undefined for one that is absent, deleted or
  *   expired; it sees every write acknowledged before the call and never half a transaction. It
@@ -91,11 +127,14 @@ export interface Push {
  * - `write` and `prepare` check, then apply, in one step: nothing comes between. Refusals are values.
  * - `prepare`, `decide`, `resolve` and `forget` may be repeated and come late: a decided
  *   transaction stays as it was decided (INV-T1), and nothing appears after its end (INV-T7).
+ * - `prepareInOrder` answers earlier than `prepare`: what it promises is durable before any decision
+ *   that is proposed with its fate, on a shard for which \`isInOrderWith\` is true.
+ * - `resolve` frees the keys before it answers; \`hurry\` ends every wait for company.
  * - `push` raises the commit timestamp of a pending transaction above `above` and tells its state;
  *   with `expired` it aborts one that was never begun, so that it can never begin (INV-T5, A.7.4).
  * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call.
- * - `searchText` and `textStatistics` are refused with NOT_FOUND for an unknown index, and with
- *   UNAVAILABLE while it is built for the first time or again.
+ * - `searchText`, `textStatistics` and `highlightText` are refused with NOT_FOUND for an unknown
+ *   index, and with UNAVAILABLE while it is built for the first time or again.
  * - `waitForText` resolves when everything committed here before the call is searchable in every
  *   text index; it rejects with the signal's reason.
  * - `waitForRelease` resolves when the transaction no longer holds keys here, or after `timeoutMs`.
@@ -109,13 +148,16 @@ export interface Shard {
 
   write(command: WriteCommand): Promise<WriteOutcome>
   prepare(command: PrepareCommand): Promise<PrepareOutcome>
-  decide(command: DecideCommand): Promise<Decision>
-  resolve(command: ResolveCommand): Promise<void>
+  /** Whether the two share an order of durability, as shards over one journal do. */
+  isInOrderWith(other: Shard): boolean
+  prepareInOrder(command: PrepareCommand): Promise<PreparedInOrder>
+  /** Refused with UNAVAILABLE when one of the prepares in `after` was lost. */
+  decide(command: DecideCommand, after?: readonly ProposalFate[]): Promise<Decision>
+  resolve(command: ResolveCommand, options?: ResolveOptions): Promise<void>
   forget(transactionId: TransactionId, anchor: Buffer): Promise<void>
   push(push: Push): Promise<TransactionStatus>
-  /** Makes everything answered before the call durable. */
-  sync(): Promise<void>
   heartbeat(transactionId: TransactionId): void
+  hurry(): void
   waitForRelease(
     transactionId: TransactionId,
     options: { readonly timeoutMs: number; readonly signal?: AbortSignal },
@@ -131,6 +173,11 @@ export interface Shard {
     request: TextStatisticsRequest,
     limits: SearchLimits,
   ): Promise<TextStatistics>
+  highlightText(
+    index: string,
+    request: TextHighlightRequest,
+    limits: SearchLimits,
+  ): Promise<readonly (Highlights | undefined)[]>
   textIndexStatus(index: string): Promise<TextIndexStatus>
   waitForText(options: { readonly signal: AbortSignal }): Promise<void>
 

@@ -9,6 +9,10 @@ export interface TextIndexDefinition {
 
 /** What a shard must know of its table. */
 export interface TableSettings {
+  /** Never used again, not even by a later table of the same name. */
+  readonly tableId: string
+  /** What people call it. */
+  readonly tableName: string
   readonly rules: DocumentRules
   readonly ttl: TtlPolicy | undefined
   readonly schema: TableSchema | undefined
@@ -17,6 +21,8 @@ export interface TableSettings {
 
 /** Those of a table without a schema and without indexes. */
 export const NO_SETTINGS: TableSettings = {
+  tableId: '',
+  tableName: '',
   rules: new DocumentRules(undefined),
   ttl: undefined,
   schema: undefined,

@@ -1,7 +1,6 @@
-import { parseExact } from '../document/exact-json.ts'
-import { isJsonObject } from '../document/json-object.ts'
+import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 import { millisOf } from '../clock/hybrid-clock.ts'
-import { expiryMsOf, type TtlPolicy } from '../schema/document-rules.ts'
+import { expiryMsOfText, type TtlPolicy } from '../schema/document-rules.ts'
 import {
   expiresAtMsOf,
   isDeleted,
@@ -29,8 +28,12 @@ export function isVisible(
  * reached it, so that a changed policy holds at once.
  */
 export function effectiveExpiryMs(record: DocumentRecord, ttl: TtlPolicy): number {
+  return runAtOnce(effectiveExpirySliced(record, ttl))
+}
+
+/** As `effectiveExpiryMs`, in steps: a record may be as long as a document may be. */
+export function* effectiveExpirySliced(record: DocumentRecord, ttl: TtlPolicy): Sliced<number> {
   if (ttlGenerationOf(record) === (ttl.generation & 0xffff)) return expiresAtMsOf(record)
-  const document = parseExact(jsonOf(record))
-  if (!isJsonObject(document)) return 0
-  return expiryMsOf(document, ttl, millisOf(versionOf(record))) ?? 0
+  if (isDeleted(record)) return 0
+  return (yield* expiryMsOfText(jsonOf(record), ttl, millisOf(versionOf(record)))) ?? 0
 }

@@ -1,7 +1,7 @@
 // The directory that holds everything a node keeps. Format: docs/formats/data-directory.md.
 
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, readdir } from 'node:fs/promises'
+import { mkdir, readFile, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -10,7 +10,8 @@ import { isLockedError, levelError } from './level-error.ts'
 import { LevelKvStore } from './level-kv-store.ts'
 
 const FORMAT = 'quarry-data'
-const FORMAT_VERSION = 1
+/** 2: the journal. */
+const FORMAT_VERSION = 2
 const FORMAT_FILE = 'format.json'
 const LOCK = 'lock'
 /** What a directory without a format file may hold: a fresh volume's, or a first start's leavings. */
@@ -27,6 +28,10 @@ export interface DataDirectory extends AsyncDisposable {
   readonly path: string
   /** Tells a copied or replaced disk from the one that a cluster knows. */
   readonly id: string
+  /** What `format.json` said at the opening: the directory's content is of this format. */
+  readonly formatVersion: number
+  /** Says that the content is of the newest format now. */
+  markConverted(): Promise<void>
   close(): Promise<void>
 }
 
@@ -45,9 +50,17 @@ export async function openDataDirectory(
   await refuseForeign(absolute)
   const lock = await lockDirectory(absolute, options.clock)
   try {
-    const id = await readOrCreateFormat(absolute, options.newId ?? randomUUID)
+    const { id, version } = await readOrCreateFormat(absolute, options.newId ?? randomUUID)
     const close = (): Promise<void> => lock.close()
-    return { path: absolute, id, close, [Symbol.asyncDispose]: close }
+    const markConverted = (): Promise<void> => writeFormat(absolute, id)
+    return {
+      path: absolute,
+      id,
+      formatVersion: version,
+      markConverted,
+      close,
+      [Symbol.asyncDispose]: close,
+    }
   } catch (error) {
     await lock.close()
     throw error
@@ -56,10 +69,30 @@ export async function openDataDirectory(
 
 async function createDirectory(directory: string): Promise<void> {
   try {
-    const first = await mkdir(directory, { recursive: true, mode: 0o700 })
-    if (first !== undefined) await syncDirectory(path.dirname(first))
+    await createBelow(directory, path.parse(directory).root)
   } catch (error) {
     throw levelError(error, directory)
+  }
+}
+
+/**
+ * Step by step, because Node's recursive mkdir never ends where a file system has a directory in which
+ * nothing can be made, as /proc has.
+ */
+async function createBelow(directory: string, root: string): Promise<void> {
+  if (directory === root || (await isDirectory(directory))) return
+  const parent = path.dirname(directory)
+  await createBelow(parent, root)
+  await mkdir(directory, { mode: 0o700 })
+  await syncDirectory(parent)
+}
+
+async function isDirectory(directory: string): Promise<boolean> {
+  try {
+    return (await stat(directory)).isDirectory()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
+    throw error
   }
 }
 
@@ -89,18 +122,22 @@ async function lockDirectory(directory: string, clock: Clock): Promise<LevelKvSt
   }
 }
 
-async function readOrCreateFormat(directory: string, newId: () => string): Promise<string> {
+async function readOrCreateFormat(directory: string, newId: () => string): Promise<Format> {
   const file = path.join(directory, FORMAT_FILE)
   const text = await readIfPresent(file)
   if (text !== undefined) return parseFormat(text, file)
   const id = newId()
+  await writeFormat(directory, id)
+  return { id, version: FORMAT_VERSION }
+}
+
+async function writeFormat(directory: string, id: string): Promise<void> {
   const format = { format: FORMAT, version: FORMAT_VERSION, id }
   try {
-    await replaceFile(file, `${JSON.stringify(format)}\n`)
+    await replaceFile(path.join(directory, FORMAT_FILE), `${JSON.stringify(format)}\n`)
   } catch (error) {
     throw levelError(error, directory)
   }
-  return id
 }
 
 async function readIfPresent(file: string): Promise<string | undefined> {
@@ -112,7 +149,7 @@ async function readIfPresent(file: string): Promise<string | undefined> {
   }
 }
 
-function parseFormat(text: string, file: string): string {
+function parseFormat(text: string, file: string): Format {
   const found = parseJson(text)
   if (!isFormat(found)) {
     throw new ServiceError('CORRUPTION', `${file} is damaged; restore it from a backup`)
@@ -124,7 +161,7 @@ function parseFormat(text: string, file: string): string {
         `${FORMAT_VERSION}; start a newer version of the program`,
     )
   }
-  return found.id
+  return found
 }
 
 function parseJson(text: string): unknown {

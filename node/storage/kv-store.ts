@@ -30,6 +30,7 @@ export interface KvSnapshot extends AsyncDisposable {
  * - `get` is synchronous: it answers from memory or costs one disk read. Absence is undefined.
  * - `write` applies all of its operations or none, in order; the last operation on a key wins.
  *   With `sync: true` it resolves only when they survive a power failure.
+ * - When `flush` resolves, every write that had resolved before the call survives a power failure.
  * - Concurrent `write`s are each atomic and apply in the order of the calls.
  * - `snapshot` is taken at the call; later writes are invisible to its `get` and `pages`.
  * - `pages` walks unsigned byte order (or its reverse) over the state at the call of `pages`, not at
@@ -46,6 +47,7 @@ export interface KvStore extends AsyncDisposable {
   readonly generation: number
   get(key: Uint8Array): Buffer | undefined
   write(ops: readonly KvOp[], options: { readonly sync: boolean }): Promise<void>
+  flush(): Promise<void>
   snapshot(): KvSnapshot
   pages(range: KvRange): AsyncIterable<readonly KvEntry[]>
   /** Bytes on disk in the range, roughly; recently written data may be missing from the sum. */
@@ -57,6 +59,8 @@ export interface KvStore extends AsyncDisposable {
  * Opens and removes stores by directory, so that a shard needs to know neither LevelDB nor files.
  * - `open` creates a missing directory; a store that another process holds is UNAVAILABLE with a
  *   message that names the directory.
+ * - A power failure takes back unsynced writes of a store from the newest on, and none but those: what
+ *   is found again is the state after some write, at or after the last `flush`.
  * - `destroy` of a missing directory is fine; `list` names the existing children of a directory.
  */
 export interface KvStoreFactory {

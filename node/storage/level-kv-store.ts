@@ -6,7 +6,7 @@
 //   L1  After a failed write nothing more is written until the database has been reopened. LevelDB
 //       itself would go on behind a torn log record, and lose what follows it at the next start.
 //   L2  Whether a failed write is there shows only after the reopening; therefore `generation`
-//       changes and the listeners run before the next write is admitted.
+//       changes before the next write is admitted.
 //   L3  Reads go on while writes are refused, except during the reopening itself.
 
 import { readdirSync, statSync } from 'node:fs'
@@ -17,9 +17,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { DiskGuard } from './disk-guard.ts'
 import type { KvEntry, KvOp, KvRange, KvSnapshot, KvStore } from './kv-store.ts'
 import { closedError, levelError } from './level-error.ts'
+import { openLevel } from './level-opening.ts'
 import { LevelPages, asBuffer } from './level-pages.ts'
-import { WriteQueue, bytesOf } from './write-queue.ts'
-import type { Batch } from './write-queue.ts'
 
 const MIB = 1024 * 1024
 const RECOVERY_PERIOD_MS = 250
@@ -52,9 +51,10 @@ export class LevelKvStore implements KvStore {
   readonly #directory: string
   readonly #clock: Clock
   readonly #guard: DiskGuard | undefined
-  readonly #queue = new WriteQueue((batch) => this.#apply(batch))
-  readonly #reopenListeners = new Set<() => void>()
+  /** The last write: batches run on a thread pool, where two may overtake each other. */
+  #tail: Promise<void> = Promise.resolve()
   readonly #closing = new AbortController()
+  readonly #closeListeners: (() => void)[] = []
   /** Why writes are refused until the next reopening. */
   #refusal: ServiceError | undefined
   #generation = 0
@@ -78,7 +78,7 @@ export class LevelKvStore implements KvStore {
       maxFileSize: TABLE_FILE_BYTES,
     })
     try {
-      await db.open()
+      await openLevel(db)
     } catch (error) {
       throw levelError(error, directory)
     }
@@ -88,14 +88,6 @@ export class LevelKvStore implements KvStore {
   /** Counts the reopenings: what was remembered about an older generation may be wrong (L2). */
   get generation(): number {
     return this.#generation
-  }
-
-  /** Calls `listener` after each reopening, before any write is admitted. Returns its removal. */
-  onReopen(listener: () => void): () => void {
-    this.#reopenListeners.add(listener)
-    return () => {
-      this.#reopenListeners.delete(listener)
-    }
   }
 
   get(key: Uint8Array): Buffer | undefined {
@@ -112,7 +104,24 @@ export class LevelKvStore implements KvStore {
     this.#assertNotRefusing()
     const bytes = bytesOf(ops)
     this.#guard?.assertRoomFor(bytes)
-    await this.#queue.write({ ops, sync: options.sync, bytes })
+    const written = this.#tail.then(() => this.#apply(ops, options.sync))
+    this.#tail = written.catch(() => undefined) // its caller hears of it; the next write goes on
+    await written
+  }
+
+  /**
+   * A sync covers only the newest of LevelDB's logs, and not the one before. So the memory is written
+   * as a table: compacting a range without keys does that, and syncs table and manifest.
+   */
+  async flush(): Promise<void> {
+    this.#assertNotClosed()
+    this.#assertNotRefusing()
+    await this.#tail
+    try {
+      await this.#db.compactRange(KEY_END, KEY_END)
+    } catch (error) {
+      throw this.#errorOf(error)
+    }
   }
 
   snapshot(): KvSnapshot {
@@ -151,11 +160,17 @@ export class LevelKvStore implements KvStore {
     await this.close()
   }
 
+  /** Calls `listener` when the store has been closed. */
+  onClosed(listener: () => void): void {
+    this.#closeListeners.push(listener)
+  }
+
   async #close(): Promise<void> {
     this.#closing.abort()
     await this.#recovering
-    await this.#queue.idle()
+    await this.#tail
     await this.#db.close()
+    for (const listener of this.#closeListeners) listener()
   }
 
   #pages(range: KvRange, snapshot?: LevelSnapshot): LevelPages {
@@ -196,10 +211,16 @@ export class LevelKvStore implements KvStore {
     throw new ServiceError(refusal.code, refusal.message, { cause: refusal })
   }
 
-  async #apply({ ops, sync }: Batch): Promise<void> {
+  async #apply(ops: readonly KvOp[], sync: boolean): Promise<void> {
     this.#assertNotRefusing()
     try {
-      await this.#db.batch([...ops], { sync })
+      // Costs the event loop a fifth less than a batch from an array.
+      await using batch = this.#db.batch()
+      for (const op of ops) {
+        if (op.type === 'put') batch.put(op.key, op.value)
+        else batch.del(op.key)
+      }
+      await batch.write({ sync })
     } catch (error) {
       const failure = levelError(error, this.#directory)
       this.#refuse(failure)
@@ -237,18 +258,23 @@ export class LevelKvStore implements KvStore {
   async #reopen(): Promise<void> {
     try {
       await this.#db.close()
-      await this.#db.open()
+      await openLevel(this.#db)
     } catch {
       return // still no room, or worse: reads say so, and the loop tries again
     }
     this.#generation += 1
-    for (const listener of this.#reopenListeners) listener()
     this.#refusal = undefined
   }
 
   #bareGuard(): DiskGuard {
     return new DiskGuard({ directory: this.#directory, clock: this.#clock, reserveBytes: 0 })
   }
+}
+
+function bytesOf(ops: readonly KvOp[]): number {
+  let bytes = 0
+  for (const op of ops) bytes += op.key.length + (op.type === 'put' ? op.value.length : 0)
+  return bytes
 }
 
 function writeBufferBytesOf(options: LevelOptions): number {

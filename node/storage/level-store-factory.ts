@@ -4,6 +4,7 @@
 import { access, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { assert } from '../../lib/assert.ts'
+import { ServiceError } from '../../lib/errors.ts'
 import { syncDirectory } from './durable-file.ts'
 import type { KvStoreFactory } from './kv-store.ts'
 import { LevelKvStore } from './level-kv-store.ts'
@@ -26,20 +27,31 @@ const WRITE_BUFFERS: Budget = { totalBytes: 64 * MIB, minBytes: 4 * MIB, maxByte
 /** Large ones spare unpacking a block for every lookup. */
 const BLOCK_CACHES: Budget = { totalBytes: 128 * MIB, minBytes: 8 * MIB, maxBytes: 64 * MIB }
 
-/**
- * A store must be closed before it is destroyed. The factory itself holds nothing open.
- */
+/** LevelDB's own log: the memory of a store that has no table file yet. */
+const LEVEL_LOG = /^\d+\.log$/
+
+export interface LevelStoreOptions extends LevelOptions {
+  /**
+   * What opening a store does with LevelDB's own log. Across a power failure that log may lose writes in
+   * its middle; without it, a store is what it was at its last flush, and whoever keeps a log of his
+   * own writes what is missing again.
+   */
+  readonly ownLog: 'replay' | 'discard'
+}
+
+/** A store must be closed before it is destroyed or opened again. */
 export class LevelStoreFactory implements KvStoreFactory {
   readonly #root: string
-  readonly #options: LevelOptions
+  readonly #options: LevelStoreOptions
+  readonly #open = new Set<string>()
 
-  private constructor(root: string, options: LevelOptions) {
+  private constructor(root: string, options: LevelStoreOptions) {
     this.#root = root
     this.#options = options
   }
 
   /** Creates `root` when it is missing, and finishes removals that a crash interrupted. */
-  static async open(root: string, options: LevelOptions): Promise<LevelStoreFactory> {
+  static async open(root: string, options: LevelStoreOptions): Promise<LevelStoreFactory> {
     const created = await mkdir(root, { recursive: true, mode: 0o700 })
     if (created !== undefined) await syncDirectory(path.dirname(root))
     const factory = new LevelStoreFactory(root, options)
@@ -49,7 +61,9 @@ export class LevelStoreFactory implements KvStoreFactory {
 
   async open(name: string): Promise<LevelKvStore> {
     const directory = this.#directoryOf(name)
+    if (this.#open.has(name)) throw heldError(directory)
     const isNew = !(await exists(directory))
+    if (!isNew && this.#options.ownLog === 'discard') await discardLog(directory)
     const storeCount = (await this.list()).length + (isNew ? 1 : 0)
     const store = await LevelKvStore.open(directory, {
       writeBufferBytes: shareOf(WRITE_BUFFERS, storeCount),
@@ -57,6 +71,8 @@ export class LevelStoreFactory implements KvStoreFactory {
       ...this.#options,
     })
     if (isNew) await syncDirectory(this.#root)
+    this.#open.add(name)
+    store.onClosed(() => this.#open.delete(name))
     return store
   }
 
@@ -94,6 +110,16 @@ export class LevelStoreFactory implements KvStoreFactory {
 
 function shareOf({ totalBytes, minBytes, maxBytes }: Budget, storeCount: number): number {
   return Math.min(maxBytes, Math.max(minBytes, Math.floor(totalBytes / storeCount)))
+}
+
+async function discardLog(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (LEVEL_LOG.test(name)) await rm(path.join(directory, name))
+  }
+}
+
+function heldError(directory: string): ServiceError {
+  return new ServiceError('UNAVAILABLE', `${directory} is open already; close it first`)
 }
 
 async function exists(directory: string): Promise<boolean> {

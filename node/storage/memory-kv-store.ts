@@ -20,6 +20,10 @@ export class MemoryKvStore implements KvStore {
     this.#entries = this.#entries.with(ops)
   }
 
+  async flush(): Promise<void> {
+    this.#assertOpen()
+  }
+
   snapshot(): KvSnapshot {
     this.#assertOpen()
     return new EntriesSnapshot(this.#entries, () => this.#assertOpen())

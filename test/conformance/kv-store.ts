@@ -425,6 +425,7 @@ function describeClose(open: () => Promise<KvStore>): void {
   > = {
     get: (store) => store.get(bytes('a')),
     write: (store) => store.write([put('a', '1')], NO_SYNC),
+    flush: (store) => store.flush(),
     snapshot: (store) => store.snapshot(),
     pages: (store) => entriesOf(store),
     approximateBytes: (store) => store.approximateBytes({}),

@@ -6,7 +6,7 @@ import type { ScriptedWork } from '../doubles/scripted-worker.ts'
 import { until } from '../harness/until.ts'
 
 const ENTRY = new URL('../doubles/scripted-worker.ts', import.meta.url)
-const SETTINGS = { threads: 3, cores: 5, alivePeriodMs: 60_000 }
+const SETTINGS = { threads: 3, cores: 5, exactRows: false, alivePeriodMs: 60_000 }
 const MODEL = 7
 const GIB = 1024 ** 3
 

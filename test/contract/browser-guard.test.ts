@@ -10,6 +10,11 @@ describe('requests that a browser was made to send', () => {
     'a sandboxed page': { headers: { origin: 'null' }, status: 403 },
     'a foreign name that points here': { headers: { host: 'rebound.example' }, status: 403 },
     'localhost by name': { headers: { host: 'localhost:1' }, status: 200 },
+    'localhost in capitals': { headers: { host: 'LOCALHOST:1' }, status: 200 },
+    'our own page in capitals': {
+      headers: { host: 'localhost:1', origin: 'HTTP://LOCALHOST:1' },
+      status: 200,
+    },
     'our own page': { headers: { host: 'localhost:1', origin: 'http://localhost:1' }, status: 200 },
   }
 

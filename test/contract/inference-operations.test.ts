@@ -26,6 +26,12 @@ const REQUESTS: Readonly<Record<string, object | undefined>> = {
   getVersion: undefined,
   listModels: undefined,
   listOpenaiModels: undefined,
+  getOpenaiModel: undefined,
+  listTags: undefined,
+  listLoadedModels: undefined,
+  showModel: { model: 'tiny' },
+  chat: { ...CHAT, stream: false, options: { num_predict: 3, temperature: 0 } },
+  embedPrompt: { model: 'tiny', prompt: 'hello' },
   embed: { model: 'tiny', input: ['hello', 'world'] },
   createEmbeddings: { model: 'tiny', input: 'hello' },
   chunk: { text: 'one two three', config: { target_tokens: 2 } },
@@ -66,7 +72,7 @@ describe('the operations of the inference API', () => {
       const accept = { accept: 'application/json' }
       const answer =
         method === 'GET'
-          ? await server.get(template)
+          ? await server.get(template.replace('{model}', 'tiny'))
           : await server.post(template, REQUESTS[operationId], accept)
 
       expect(answer.status, answer.bytes.toString()).to.equal(200)

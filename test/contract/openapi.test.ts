@@ -10,6 +10,7 @@ import type { JsonRecord } from '../../lib/json-record.ts'
 import { loadContract } from '../../openapi/contract.ts'
 import type { ContractName } from '../../openapi/contract.ts'
 import { handlerByOperation } from '../../node/api/handler-table.ts'
+import { brokenRules } from './contract-rules.ts'
 
 interface Service {
   readonly contract: ContractName
@@ -56,6 +57,10 @@ function describeContract(service: Service): void {
       expect(validator.validate(JSON.parse(JSON.stringify(document))).errors ?? []).to.deep.equal(
         [],
       )
+    })
+
+    it('has no member that OpenAPI does not know, and no array of unknown items', () => {
+      expect(brokenRules(document)).to.deep.equal([])
     })
 
     it('names each operation once', () => {

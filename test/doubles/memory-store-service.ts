@@ -27,6 +27,7 @@ import type {
   MergeFailure,
   MergeRequest,
   MergeResult,
+  QueryOptions,
   ScanRequest,
   ShardInfo,
   StoredDocument,
@@ -36,13 +37,14 @@ import type {
   WriteCounts,
   WriteOptions,
 } from '../../node/coordinator/store-service.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
 import { sameContent } from '../../node/document/canonical-json.ts'
-import { assertDocumentLimits, shownKey } from '../../node/document/document-limits.ts'
+import { checkDocumentLimits, shownKey } from '../../node/document/document-limits.ts'
 import { parseExact, stringifyExact } from '../../node/document/exact-json.ts'
 import type { JsonObject } from '../../node/document/exact-json.ts'
 import { buildObject, isJsonObject } from '../../node/document/json-object.ts'
 import { project } from '../../node/document/projection.ts'
-import { applyTransform } from '../../node/document/transform.ts'
+import { applyTransformsSliced } from '../../node/document/transform.ts'
 import type { ReadClaim, TableWrites } from '../../node/document/writes.ts'
 import type { QueryRequest } from '../../node/query/query-request.ts'
 import { matchesFilter } from '../../node/query/document-filter.ts'
@@ -248,7 +250,7 @@ export class MemoryStoreService implements StoreService {
   }
 
   /** Over a shard made for the occasion, so that contract tests see real answers. */
-  async query(name: string, request: QueryRequest, signal: AbortSignal): Promise<QueryResult> {
+  async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {
     const table = this.#table(name)
     const documents = [...this.#visible(table)].map(([key, { json }]) => {
       return [Buffer.from(key, 'latin1').toString(), documentOf(json)] as const
@@ -257,7 +259,7 @@ export class MemoryStoreService implements StoreService {
     const textIndex = chooseTextIndex(name, table.indexes, request.textIndex)
     const queried = { name, schema: table.schema, textIndex }
     const target = { ...queried, shards: [shard], shardOf: () => shard }
-    return queryTable({ clock: this.#clock, turns: this.#turns }, target, { request, signal })
+    return queryTable({ clock: this.#clock, turns: this.#turns }, target, { request, ...options })
   }
 
   async status(): Promise<ClusterStatus> {
@@ -308,11 +310,9 @@ export class MemoryStoreService implements StoreService {
     for (const transform of writes.transforms) {
       const { key } = transform
       const stored = documents.get(latin1(key))
-      const before = stored === undefined ? undefined : documentOf(stored.json)
-      const after = applyTransform(before, transform, millisOf(version))
-      if (after === undefined) continue
-      const json = Buffer.from(stringifyExact(after))
-      assertDocumentLimits(json)
+      const json = runAtOnce(applyTransformsSliced(stored?.json, [transform], millisOf(version)))
+      if (json === undefined) continue
+      runAtOnce(checkDocumentLimits(json))
       documents.set(latin1(key), { version, json: table.rules.check(key, json).json })
     }
     return documents
@@ -398,6 +398,8 @@ function indexInfoOf({ documents, shards }: Table, index: IndexRecord): IndexInf
     backfill_progress: 1,
     backfill_items_processed: 0,
     error: '',
+    documents_set_aside: 0,
+    dropped_values: { bad_values: 0, over_limit: 0, fields: {} },
   }
   const shardStatus = Object.keys(shards).map((id) => [id, status] as const)
   return { config: indexConfigOf(index), status, shard_status: Object.fromEntries(shardStatus) }

@@ -6,6 +6,7 @@ import type { EngineQuery } from '../../node/index/text/engine-query.ts'
 import type { SortField, SortValue } from '../../node/index/text/matching/sorted-hits.ts'
 import type { IndexableDocument, IndexableField } from '../../node/index/text/indexable-document.ts'
 import { byteOfLength, lengthOfByte } from '../../node/index/text/segment/small-float.ts'
+import { tokensOf } from '../harness/field-tokens.ts'
 
 export interface NaiveHit {
   readonly key: string
@@ -220,7 +221,7 @@ function fieldOf(document: IndexableDocument, name: string): IndexableField | un
 }
 
 function termsOf(field: IndexableField | undefined): readonly string[] {
-  if (field?.kind === 'text') return field.tokens.map(({ term }) => term)
+  if (field?.kind === 'text') return tokensOf(field).map(({ term }) => term)
   return field?.kind === 'keyword' ? field.values : []
 }
 
@@ -248,7 +249,7 @@ function phraseFrequency(
   query: Extract<EngineQuery, { kind: 'phrase' }>,
 ): number {
   const field = fieldOf(document, query.field)
-  const tokens = field?.kind === 'text' ? field.tokens : []
+  const tokens = field?.kind === 'text' ? tokensOf(field) : []
   const lists = query.positions.map(({ offset, terms }) =>
     tokens.filter(({ term }) => terms.includes(term)).map(({ position }) => position - offset),
   )

@@ -44,6 +44,9 @@ export class TextShard implements QueriedShard {
 
   textStatistics: QueriedShard['textStatistics'] = async (_index, { conditions }) =>
     this.text.statistics(conditions)
+
+  highlightText: QueriedShard['highlightText'] = async (_index, request) =>
+    this.text.highlight(request)
 }
 
 function recordOf(document: JsonObject): DocumentRecord {

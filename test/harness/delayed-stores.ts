@@ -61,6 +61,10 @@ class DelayedKvStore implements KvStore {
     return this.#tail
   }
 
+  async flush(): Promise<void> {
+    await this.#tail
+  }
+
   snapshot(): KvSnapshot {
     return this.#inner.snapshot()
   }

@@ -7,7 +7,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { countTo, SHARD_PREFIXES, type IndexedTable } from './load.ts'
 import type { StoreClient } from './store-client.ts'
 
-const COMPLETE_DEADLINE_MS = 30_000
+const COMPLETE_DEADLINE_MS = 120_000
 const STATUS_PERIOD_MS = 10
 const HITS_PER_PAGE = 200
 const HITS_MAX = 10_000

@@ -1,14 +1,18 @@
 // A text index in this process, in memory: what an index worker holds for one shard.
 
 import { ManualClock } from '../../lib/clock.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
 import type { JsonObject } from '../../node/document/exact-json.ts'
 import { TextIndex } from '../../node/index/text/engine/text-index.ts'
+import { highlightTexts, type IndexedFields } from '../../node/index/text/highlight/highlighter.ts'
 import { FieldMapping } from '../../node/index/text/mapping/field-mapping.ts'
 import {
   gatherTextStatistics,
   runTextSearch,
 } from '../../node/index/text/search/run-text-search.ts'
 import type {
+  Highlights,
+  TextHighlightRequest,
   TextSearchAnswer,
   TextSearchRequest,
 } from '../../node/index/text/search/text-search.ts'
@@ -20,11 +24,17 @@ export type Documents = Readonly<Record<string, JsonObject>>
 export class MemoryTextIndex {
   readonly index = TextIndex.open({ directory: undefined, clock: new ManualClock() })
   readonly mapping: FieldMapping
+  readonly #schema: TableSchema | undefined
   #sequence = 0
 
   constructor(documents: Documents = {}, schema?: TableSchema) {
     this.mapping = new FieldMapping(schema)
+    this.#schema = schema
     this.write(documents)
+  }
+
+  get #fields(): IndexedFields {
+    return { schema: this.#schema, fields: this.mapping.fields }
   }
 
   write(documents: Documents, deletes: readonly string[] = []): void {
@@ -39,12 +49,16 @@ export class MemoryTextIndex {
   }
 
   /** Through a structured clone both ways, as between threads. */
-  search(request: TextSearchRequest, interrupt = (): void => undefined): TextSearchAnswer {
-    return structuredClone(runTextSearch(this, structuredClone(request), interrupt))
+  search(request: TextSearchRequest): TextSearchAnswer {
+    return structuredClone(runAtOnce(runTextSearch(this, structuredClone(request))))
+  }
+
+  highlight(request: TextHighlightRequest): readonly (Highlights | undefined)[] {
+    return runAtOnce(highlightTexts(structuredClone(request), this.#fields))
   }
 
   statistics(conditions: TextSearchRequest['conditions']): TextStatistics {
-    return structuredClone(gatherTextStatistics(this, { conditions }))
+    return structuredClone(runAtOnce(gatherTextStatistics(this, { conditions })))
   }
 }
 

@@ -121,6 +121,11 @@ export const RESTART: fc.Arbitrary<Command> = fc.constant(
   }),
 )
 
+/** Nothing that the store answers depends on the wall clock, so the model knows nothing of it. */
+export const LEAP: fc.Arbitrary<Command> = fc.constant(
+  command('leap', '', async (_model, subject) => subject.leap()),
+)
+
 function repeated<Item>(times: number, build: () => Item): readonly Item[] {
   return Array.from({ length: times }, build)
 }

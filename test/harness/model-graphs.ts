@@ -39,17 +39,23 @@ export interface EmbedderShape extends FixedSizes {
   readonly vocabulary?: number
   /** Products of two matrices of 1000 rows that a run computes beside its answer: tens of ms each. */
   readonly products?: number
+  /** Whether states are quantized by the largest number of all rows, as 8-bit exports do. */
+  readonly quantizes?: boolean
+  /** How often the four numbers of a state stand in it. */
+  readonly repeats?: number
 }
 
 /** hidden(v) = [v, 1, -v, v*v/4] for each token id v, times `scale`. */
 export function embedderGraph(shape: EmbedderShape = {}): Uint8Array {
-  const { inputs, integers, output, floats, batch, length, products } = {
+  const { inputs, integers, output, floats, batch, length, products, repeats, quantizes } = {
     ...PLAIN_EMBEDDER,
     ...shape,
   }
   const isPooled = output === 'sentence_embedding'
-  const { nodes, answer } = withIdleWork(isPooled ? POOLED_STATES : TOKEN_STATES, products)
-  const dims = isPooled ? [batch, HIDDEN_SIZE] : [batch, length, HIDDEN_SIZE]
+  const part = withIdleWork(isPooled ? POOLED_STATES : TOKEN_STATES, products)
+  const { nodes, answer } = quantizes ? withQuantizing(part) : part
+  const size = HIDDEN_SIZE * repeats
+  const dims = isPooled ? [batch, size] : [batch, length, size]
   return writeOnnxModel({
     nodes: [...nodes, node('Cast', [answer], [output], { to: ONNX_TYPE[floats] })],
     initializers: [
@@ -72,6 +78,8 @@ const PLAIN_EMBEDDER: Required<EmbedderShape> = {
   batch: 'b',
   length: 's',
   products: 0,
+  repeats: 1,
+  quantizes: false,
 }
 
 interface Part {
@@ -93,10 +101,20 @@ const POOLED_STATES: Part = {
 }
 
 /** The rows of hidden(v), under the name `table`. */
-export function stateTable({ vocabulary, scale } = PLAIN_EMBEDDER): Initializer {
+export function stateTable({ vocabulary, scale, repeats } = PLAIN_EMBEDDER): Initializer {
   const rows = Array.from({ length: vocabulary }, (_, v) => [v, 1, -v, (v * v) / 4])
-  const values = rows.flat().map((x) => x * scale)
-  return float32('table', [vocabulary, HIDDEN_SIZE], values)
+  const wide = rows.flatMap((row) => Array.from({ length: repeats }, () => row).flat())
+  const values = wide.map((x) => x * scale)
+  return float32('table', [vocabulary, HIDDEN_SIZE * repeats], values)
+}
+
+function withQuantizing({ nodes, answer }: Part): Part {
+  const quantized = ['bytes', 'scale_of_all', 'zero_of_all']
+  const steps = [
+    node('DynamicQuantizeLinear', [answer], quantized),
+    node('DequantizeLinear', quantized, ['rounded']),
+  ]
+  return { nodes: [...nodes, ...steps], answer: 'rounded' }
 }
 
 /** Takes time and adds 0, made from the ids, so that no optimizer can do it beforehand. */

@@ -9,6 +9,8 @@ import type { Answer } from './store-client.ts'
 export interface Subject {
   send(method: string, path: string, body?: unknown): Promise<Answer>
   restart(): Promise<void>
+  /** The store's wall clock leaps. */
+  leap(): void
   /** The last version seen of each key, and whether it was written since. */
   readonly versions: Map<string, { readonly version: bigint; readonly document: Doc | undefined }>
 }

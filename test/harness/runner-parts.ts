@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { systemClock } from '../../lib/clock.ts'
 import type { ModelSpec } from '../../inference/models/model-spec.ts'
 import type { ItemOutcome, RunnerParts } from '../../inference/pipelines/model-runner.ts'
 import { openOnnxSession } from '../../inference/runtime/onnx-session.ts'
@@ -40,6 +41,7 @@ export async function withRunnerParts<Spec extends ModelSpec>(
         tokenizerJson: JSON.stringify(options.tokenizer ?? tinyTokenizer()),
         tokenizerConfig: JSON.stringify(options.tokenizerConfig ?? TINY_TOKENIZER_CONFIG),
       }),
+      clock: systemClock,
       openSession: (file) => openOnnxSession(path.join(directory, file), { threads: 1 }),
     })
   } finally {

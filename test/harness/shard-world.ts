@@ -15,7 +15,9 @@ import { LocalShard } from '../../node/shard/local-shard.ts'
 import type { Shard, ShardRouter } from '../../node/shard/shard.ts'
 import { parseShardId } from '../../node/shard/shard-id.ts'
 import { buildTransactionId, type TransactionId } from '../../node/shard/transaction-id.ts'
-import { FaultyDisk } from '../../node/storage/faulty-kv-store.ts'
+import { FaultyDisk } from '../doubles/faulty-disk.ts'
+import type { Journal } from '../../node/journal/journal.ts'
+import { openTestJournal } from './test-journal.ts'
 import type { KvStoreFactory } from '../../node/storage/kv-store.ts'
 import type { TtlPolicy } from '../../node/schema/document-rules.ts'
 
@@ -32,12 +34,23 @@ export interface ShardWorldOptions {
   /** Puts something between the coordinator and the shard of a table. */
   readonly wrap?: (shard: LocalShard, tableId: string) => Shard
   readonly ttl?: TtlPolicy
+  /** Default: a journal on the disk of the stores, if they have one. */
+  readonly journal?: Journal
+}
+
+interface WorldParts {
+  readonly options: ShardWorldOptions
+  readonly clock: Clock
+  readonly hybridClock: HybridClock
+  readonly stores: KvStoreFactory
+  readonly journal: Journal
 }
 
 /** One table with one shard for each given name; the name is the table's id. */
 export class ShardWorld implements AsyncDisposable {
   readonly stores: KvStoreFactory
   readonly clock: Clock
+  #journal: Journal
   readonly hybridClock: HybridClock
   readonly local = new Map<string, LocalShard>()
   readonly router: ShardRouter
@@ -48,9 +61,11 @@ export class ShardWorld implements AsyncDisposable {
   readonly #wrapped = new Map<string, Shard>()
   readonly #random = seededRandom(7)
 
-  private constructor(options: ShardWorldOptions, clock: Clock, hybridClock: HybridClock) {
+  private constructor(parts: WorldParts) {
+    const { options, clock, hybridClock } = parts
     this.#options = options
-    this.stores = options.stores ?? new FaultyDisk()
+    this.stores = parts.stores
+    this.#journal = parts.journal
     this.clock = clock
     this.hybridClock = hybridClock
     this.router = { shardAt: ({ tableId }) => this.#wrapped.get(tableId) }
@@ -78,17 +93,22 @@ export class ShardWorld implements AsyncDisposable {
   ): Promise<ShardWorld> {
     const clock = options.clock ?? new ManualClock()
     const hybridClock = await HybridClock.open(clock, memoryBound)
-    const world = new ShardWorld(options, clock, hybridClock)
+    const stores = options.stores ?? new FaultyDisk()
+    const journal = options.journal ?? (await journalOn(stores, clock))
+    const world = new ShardWorld({ options, clock, hybridClock, stores, journal })
     for (const name of names) await world.openShard(name)
     return world
   }
 
   async openShard(name: string): Promise<LocalShard> {
     const { clock, hybridClock, router, stores } = this
+    const admit = stores instanceof FaultyDisk ? () => stores.admit() : undefined
     const shard = await LocalShard.open({
       id: parseShardId(Buffer.from(name.padEnd(8, '-').slice(0, 8)).toString('hex')),
       range: EVERYTHING,
       store: await stores.open(name),
+      journal: this.#journal,
+      admit,
       hybridClock,
       clock,
       router,
@@ -136,16 +156,23 @@ export class ShardWorld implements AsyncDisposable {
     this.disk.restart()
     const names = [...this.local.keys()]
     for (const shard of this.local.values()) await shard.close().catch(() => undefined)
+    this.#journal = await journalOn(this.stores, this.clock)
     for (const name of names) await this.openShard(name)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const shard of this.local.values()) await shard.close()
+    await this.#journal.close()
   }
 
   #randomBits(): string {
     return Array.from({ length: 16 }, () => Math.floor(this.#random() * 16).toString(16)).join('')
   }
+}
+
+/** On the disk of the stores, if they have one. */
+function journalOn(stores: KvStoreFactory, clock: Clock): Promise<Journal> {
+  return openTestJournal(stores instanceof FaultyDisk ? { disk: stores, clock } : { clock })
 }
 
 export function putOp(key: string, value: unknown): WriteOp {

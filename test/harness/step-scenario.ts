@@ -3,7 +3,6 @@ import { FORGET_PERIOD_MS } from '../../node/coordinator/transactions/transactio
 // however it was cut short. Used by test/integration/step-crash.test.ts.
 
 import { expect } from 'chai'
-import { parseExact } from '../../node/document/exact-json.ts'
 import { parseTransforms, type TransformRequest } from '../../node/document/transform.ts'
 import type { TableWrites } from '../../node/document/writes.ts'
 import {
@@ -97,7 +96,7 @@ export async function countOnce({ store }: SwarmHarness): Promise<void> {
 function increment(key: string): TransformRequest {
   const operations = [{ op: '$inc', path: 'n', value: 1 }]
   const text = JSON.stringify([{ key, upsert: true, operations }])
-  const [request] = parseTransforms(parseExact(text), 'transforms')
+  const [request] = parseTransforms(Buffer.from(text), 'transforms')
   if (request === undefined) throw new TypeError('one transform was given')
   return request
 }

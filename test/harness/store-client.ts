@@ -28,6 +28,10 @@ export class StoreClient implements Disposable {
     this.#url = new URL(url)
   }
 
+  get url(): string {
+    return this.#url.origin
+  }
+
   /** Rejects with ConnectionLost unless the answer arrived whole. `path` is encoded already. */
   send(
     method: string,

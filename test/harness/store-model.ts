@@ -63,11 +63,16 @@ function written(table: ModelTable, writes: Writes): ReadonlyMap<string, Doc> {
   const documents = new Map(table.documents)
   for (const key of writes.deletes) documents.delete(key)
   for (const [key, document] of writes.inserts) documents.set(key, checked(table, document))
+  const changedKeys = new Set<string>()
   for (const { key, operations, upsert } of writes.transforms) {
     const before = documents.get(key)
     if (before === undefined && !upsert) continue
-    documents.set(key, checked(table, operations.reduce(transformed, before ?? {})))
+    documents.set(key, operations.reduce(transformed, before ?? {}))
+    changedKeys.add(key)
   }
+  // What all transforms of a key make of it is checked, not what is in between. It is a document of
+  // its own even where nothing changed: the store gives it a version.
+  for (const key of changedKeys) documents.set(key, checked(table, { ...documents.get(key) }))
   return documents
 }
 

@@ -13,11 +13,18 @@ import type { Readable } from 'node:stream'
 import { must } from '../../lib/assert.ts'
 
 const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
+const LEAPING_DATE = new URL('leaping-date.ts', import.meta.url).href
 const LOG_LINES_MAX = 200
 
 export interface StoreProcessOptions {
   readonly dataDir: string
+  /** Whether `leap` may be called. */
+  readonly leapingClock?: boolean
   readonly env?: Readonly<Record<string, string>>
+  /** A command with arguments that runs the store, and ends with it as it ended. */
+  readonly under?: readonly string[]
+  /** Instead of the one here. */
+  readonly bin?: string
 }
 
 export interface Ending {
@@ -65,6 +72,11 @@ export class StoreProcess implements AsyncDisposable {
   /** SIGKILL: no handler runs, no buffer is flushed. */
   kill(): Promise<Ending> {
     return this.#signal('SIGKILL')
+  }
+
+  /** Makes the wall clock of the process leap, hours ahead or back. */
+  leap(): void {
+    if (this.#launch.isRunning()) process.kill(this.pid, 'SIGUSR2')
   }
 
   /** SIGTERM: the orderly end. */
@@ -126,12 +138,15 @@ class Launch {
   readonly log: string[] = []
   readonly #child: ChildProcess
 
-  constructor({ dataDir, env = {} }: StoreProcessOptions) {
+  constructor(options: StoreProcessOptions) {
+    const { dataDir, leapingClock = false, env = {}, under = [], bin = BIN } = options
+    const preloads = leapingClock ? { NODE_OPTIONS: `--import ${LEAPING_DATE}` } : {}
     const args = ['swarm', '--data-dir', dataDir, '--api-port', '0', '--health-port', '0']
-    this.#child = spawn(process.execPath, [BIN, ...args], {
+    const [program = '', ...rest] = [...under, process.execPath, bin, ...args]
+    this.#child = spawn(program, rest, {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       // The store ends itself when this pipe closes: should the test be killed, it dies as well.
-      env: { ...process.env, QUARRY_PARENT_PIPE: '3', ...env },
+      env: { ...process.env, QUARRY_PARENT_PIPE: '3', ...preloads, ...env },
     })
     this.ready = firstLine(must(this.#child.stdout, 'a pipe'), readyOf)
     this.servingPid = firstLine(

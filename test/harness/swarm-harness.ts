@@ -11,13 +11,15 @@ import { BOUND_AHEAD_MS, HybridClock } from '../../node/clock/hybrid-clock.ts'
 import { EmbeddedCoordination } from '../../node/coordination/embedded-coordination.ts'
 import { StoredTimestampBound } from '../../node/coordination/stored-timestamp-bound.ts'
 import type { NodeHousekeeper } from '../../node/coordinator/node-housekeeper.ts'
-import { openSwarmStore } from '../../node/coordinator/open-swarm-store.ts'
+import { openSwarmStore, type OpenedSwarm } from '../../node/coordinator/open-swarm-store.ts'
 import type { ScanRequest, WriteOptions } from '../../node/coordinator/store-service.ts'
+import type { TableAdmin } from '../../node/coordinator/tables/table-admin.ts'
 import type { SwarmStore } from '../../node/coordinator/swarm-store.ts'
 import { parseProjection } from '../../node/document/projection.ts'
 import type { Insert, TableWrites } from '../../node/document/writes.ts'
 import { keyspaceRange, type Keyspace } from '../../node/shard/format/keyspace.ts'
-import { FaultyDisk } from '../../node/storage/faulty-kv-store.ts'
+import { FaultyDisk } from '../doubles/faulty-disk.ts'
+import { openTestJournal } from './test-journal.ts'
 import type { KvEntry, KvStore, KvStoreFactory } from '../../node/storage/kv-store.ts'
 
 const CATALOG = 'catalog'
@@ -34,6 +36,8 @@ interface Life {
   readonly lifecycle: Lifecycle
   readonly store: SwarmStore
   readonly housekeeper: NodeHousekeeper
+  readonly admin: TableAdmin
+  readonly shards: OpenedSwarm['shards']
   readonly opened: OpenStores
 }
 
@@ -69,6 +73,10 @@ export class SwarmHarness implements AsyncDisposable {
     return this.#alive().housekeeper
   }
 
+  get tableAdmin(): TableAdmin {
+    return this.#alive().admin
+  }
+
   get disk(): FaultyDisk {
     if (this.stores instanceof FaultyDisk) return this.stores
     throw new TypeError('this harness does not run on a FaultyDisk')
@@ -84,10 +92,16 @@ export class SwarmHarness implements AsyncDisposable {
       const hybridClock = await HybridClock.open(this.clock, bound)
       lifecycle.onClose(() => hybridClock.close())
       lifecycle.onClose(this.clock.every(BOUND_AHEAD_MS / 3, () => hybridClock.keepAhead()))
-      const { store, housekeeper, finishStart } = await openSwarmStore(
+      const { stores } = this
+      const disk = stores instanceof FaultyDisk ? stores : new FaultyDisk()
+      const journal = await openTestJournal({ disk, clock: this.clock })
+      lifecycle.onClose(() => journal.close())
+      const { store, housekeeper, admin, shards, finishStart } = await openSwarmStore(
         {
           coordination,
           stores: opened,
+          journal,
+          admit: () => disk.admit(),
           hybridClock,
           clock: this.clock,
           log: silentLog,
@@ -96,7 +110,7 @@ export class SwarmHarness implements AsyncDisposable {
         },
         lifecycle,
       )
-      this.#life = { lifecycle, store, housekeeper, opened }
+      this.#life = { lifecycle, store, housekeeper, admin, shards, opened }
       await finishStart()
     } catch (error) {
       await lifecycle.close().catch(() => undefined)
@@ -145,8 +159,10 @@ export class SwarmHarness implements AsyncDisposable {
 
   /** What lies in a keyspace of all shards that are open. */
   async entries(keyspace: Keyspace): Promise<readonly KvEntry[]> {
+    const { shards, opened } = this.#alive()
+    for (const { shard } of shards()) await shard.settled()
     const found: KvEntry[] = []
-    for (const store of this.#alive().opened.stores.values()) {
+    for (const store of opened.stores.values()) {
       for await (const page of store.pages(keyspaceRange(keyspace))) found.push(...page)
     }
     return found

@@ -13,8 +13,14 @@ export interface TestSettings {
   readonly modelRuns: number
   /** Small corpora of the differential test of the text index; its other tests go by it. */
   readonly textCorpora: number
-  /** How long the inference server is kept busy by its soak test. */
+  /** How long a server is kept busy by its soak test. */
   readonly soakSeconds: number
+  /** Whether a soak test puts its figures into docs/benchmarks.md. */
+  readonly soakUpdates: boolean
+  /** Disks after a power failure that the test of the traced store opens. */
+  readonly powerImages: number
+  /** Root of the sources whose store is traced; others than these only by hand. */
+  readonly powerRoot: string
 }
 
 export function parseTestSettings(env: Env): TestSettings {
@@ -25,6 +31,9 @@ export function parseTestSettings(env: Env): TestSettings {
     crashRounds: read.integer('QUARRY_CRASH_ROUNDS', { default: 30, min: 1, max: 1_000_000 }),
     modelRuns: read.integer('QUARRY_MODEL_RUNS', { default: 50, min: 1, max: 1_000_000 }),
     textCorpora: read.integer('QUARRY_TEXT_CORPORA', { default: 4000, min: 40, max: 10_000_000 }),
-    soakSeconds: read.integer('QUARRY_SOAK_SECONDS', { default: 600, min: 20, max: 86_400 }),
+    soakSeconds: read.integer('QUARRY_SOAK_SECONDS', { default: 600, min: 10, max: 86_400 }),
+    soakUpdates: read.flag('QUARRY_SOAK_UPDATE'),
+    powerImages: read.integer('QUARRY_POWER_IMAGES', { default: 400, min: 1, max: 1_000_000 }),
+    powerRoot: read.text('QUARRY_POWER_ROOT', '.'),
   })
 }

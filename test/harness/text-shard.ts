@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
-import { silentLog } from '../../lib/log.ts'
+import { silentLog, type Log } from '../../lib/log.ts'
+import type { JsonObject } from '../../node/document/exact-json.ts'
 import { HybridClock } from '../../node/clock/hybrid-clock.ts'
 import type { TextSearchRequest } from '../../node/index/text/search/text-search.ts'
 import { TextWorkerPool } from '../../node/index/text/worker/text-worker-pool.ts'
@@ -18,7 +19,10 @@ import { parseShardId } from '../../node/shard/shard-id.ts'
 import type { TableSettings, TextIndexDefinition } from '../../node/shard/table-settings.ts'
 import type { KvStore } from '../../node/storage/kv-store.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
+import { MemoryTableFields } from '../doubles/memory-table-fields.ts'
 import { memoryBound } from './shard-world.ts'
+import type { Journal } from '../../node/journal/journal.ts'
+import { openTestJournal } from './test-journal.ts'
 
 const ID = parseShardId('00000000000000aa')
 export const WORDS: TextIndexDefinition = { name: 'words', memOnly: false }
@@ -28,25 +32,37 @@ export interface TextShardOptions {
   readonly indexes?: readonly TextIndexDefinition[]
   /** Default true. */
   readonly hasIndexes?: boolean
+  /** Default: of one thread. It is closed with the shard. */
+  readonly pool?: TextWorkerPool
+  readonly log?: Log
 }
 
 export function settingsOf({ schema, indexes = [WORDS] }: TextShardOptions): TableSettings {
   const rules = new DocumentRules(schema)
-  return { rules, ttl: rules.ttl, schema, textIndexes: indexes }
+  return { tableId: ID, tableName: 'books', rules, ttl: rules.ttl, schema, textIndexes: indexes }
 }
 
 /** `open` and `close` may alternate; the directory lasts until the end. */
 export class TextShard implements AsyncDisposable {
   readonly directory: string
-  readonly pool = new TextWorkerPool({ clock: systemClock, log: silentLog, threads: 1 })
+  readonly pool: TextWorkerPool
+  readonly fields = new MemoryTableFields()
+  readonly #log: Log
+  readonly #journal: Journal
   #shard: LocalShard | undefined
 
-  private constructor(directory: string) {
+  private constructor(directory: string, journal: Journal, options: TextShardOptions) {
+    const { pool, log = silentLog } = options
     this.directory = directory
+    this.#journal = journal
+    this.pool = pool ?? new TextWorkerPool({ clock: systemClock, log, threads: 1 })
+    this.#log = log
   }
 
   static async open(options: TextShardOptions = {}): Promise<TextShard> {
-    const made = new TextShard(await mkdtemp(path.join(tmpdir(), 'quarry-text-shard-')))
+    const directory = await mkdtemp(path.join(tmpdir(), 'quarry-text-shard-'))
+    const journal = await openTestJournal({ clock: systemClock })
+    const made = new TextShard(directory, journal, options)
     await made.open(options)
     return made
   }
@@ -65,15 +81,17 @@ export class TextShard implements AsyncDisposable {
     const clock = systemClock
     const store: KvStore = await LevelKvStore.open(path.join(this.directory, 'store'), { clock })
     const root = path.join(this.directory, 'indexes')
+    const fields = { of: () => this.fields }
     this.#shard = await LocalShard.open({
       id: ID,
       range: { start: Buffer.alloc(0), end: undefined },
       store,
+      journal: this.#journal,
       hybridClock: await HybridClock.open(clock, memoryBound),
       clock,
       router: { shardAt: () => undefined },
       settings: settingsOf(options),
-      text: hasIndexes ? { pool: this.pool, root, log: silentLog } : undefined,
+      text: hasIndexes ? { pool: this.pool, root, fields, log: this.#log } : undefined,
     })
   }
 
@@ -84,17 +102,18 @@ export class TextShard implements AsyncDisposable {
 
   async write(...ops: readonly WriteOp[]): Promise<void> {
     await this.shard.write({ checks: [], ops, ttl: this.shard.ttl })
+    await this.shard.settled() // so that a test may look into the store
   }
 
   /** Everything written before is searchable. */
   async caughtUp(): Promise<void> {
-    await this.shard.waitForText({ signal: AbortSignal.timeout(10_000) })
+    await this.shard.waitForText({ signal: AbortSignal.timeout(60_000) })
   }
 
   /** The keys that the words are found in, in order. */
   async find(words: string, index = WORDS.name): Promise<readonly string[]> {
-    const deadlineMs = systemClock.monotonicMs() + 10_000
-    const limits = { signal: AbortSignal.timeout(10_000), deadlineMs }
+    const deadlineMs = systemClock.monotonicMs() + 60_000
+    const limits = { signal: AbortSignal.timeout(60_000), deadlineMs }
     const { hits } = await this.shard.searchText(index, searchFor(words), limits)
     return hits.map(({ key }) => Buffer.from(key).toString()).toSorted()
   }
@@ -105,13 +124,14 @@ export class TextShard implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+    await this.#journal.close()
     await this.pool.close()
     await rm(this.directory, { recursive: true, force: true })
   }
 }
 
-export function searchFor(words: string): TextSearchRequest {
-  const query = parseQuery({ match: words, field: 'text' }, 'query')
+export function searchFor(words: string, field = 'text'): TextSearchRequest {
+  const query = parseQuery({ match: words, field }, 'query')
   return {
     conditions: { query, filter: undefined, exclusion: undefined, keyPrefix: undefined },
     order: [{ field: '_score', isDescending: true }],
@@ -122,7 +142,11 @@ export function searchFor(words: string): TextSearchRequest {
   }
 }
 
-export function textOp(key: string, text: string): Extract<WriteOp, { kind: 'put' }> {
-  const json = Buffer.from(JSON.stringify({ text }))
+export function textOp(
+  key: string,
+  text: string,
+  more: JsonObject = {},
+): Extract<WriteOp, { kind: 'put' }> {
+  const json = Buffer.from(JSON.stringify({ text, ...more }))
   return { kind: 'put', key: Buffer.from(key), json, expiry: { kind: 'none' } }
 }

@@ -139,30 +139,28 @@ export class TextWorld {
 
 /** A page and the one behind it hold what the naive index has there. */
 export function expectPages(
-  index: TextIndex,
-  asked: Omit<SearchRequest, 'interrupt' | 'after'>,
+  index: Pick<TextIndex, 'search'>,
+  asked: Omit<SearchRequest, 'after'>,
   expected: readonly NaiveHit[],
 ): void {
   const { limit, countTotal, sort } = asked
-  const request = { ...asked, interrupt: () => undefined }
-
-  const page = index.search(request)
+  const page = index.search(asked)
 
   expectSame(page.hits, expected.slice(0, limit))
   if (countTotal || sort !== undefined) expect(page.total).to.equal(expected.length)
   else expect(page.total).to.be.at.most(expected.length)
   const after = page.hits.at(-1)
   if (after === undefined) return
-  expectSame(index.search({ ...request, after }).hits, expected.slice(limit, 2 * limit))
+  expectSame(index.search({ ...asked, after }).hits, expected.slice(limit, 2 * limit))
 }
 
-function expectVisits(
-  index: TextIndex,
-  match: Omit<MatchRequest, 'interrupt'>,
+export function expectVisits(
+  index: Pick<TextIndex, 'collect'>,
+  match: MatchRequest,
   expected: readonly NaiveHit[],
 ): void {
   const visited: string[] = []
-  index.collect({ ...match, interrupt: () => undefined }, ({ segment }, docs) => {
+  index.collect(match, ({ segment }, docs) => {
     for (const doc of docs) visited.push(segment.key(doc))
   })
   expect(visited.toSorted()).to.deep.equal(expected.map(({ key }) => key).toSorted())

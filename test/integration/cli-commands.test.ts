@@ -1,6 +1,9 @@
 import { expect } from 'chai'
+import { readProduct } from '../../lib/process/product.ts'
 import { refusal, ServiceDouble } from './cli-service-double.ts'
 import { runCommand } from './cli-session.ts'
+
+const { version } = readProduct()
 
 describe('quarry client commands', () => {
   let service: ServiceDouble
@@ -173,10 +176,54 @@ describe('quarry client commands', () => {
     expect(service.tables.has('books')).to.equal(false)
   })
 
+  it('table list tells data that is in no file of the table from none', async () => {
+    const body = JSON.stringify([
+      { name: 'small', storage_status: { disk_usage: 0, empty: false } },
+      { name: 'unused', storage_status: { disk_usage: 0, empty: true } },
+    ])
+    service.intervene = () => ({ status: 200, body })
+
+    const run = await runCommand(['table', 'list'], service)
+
+    expect(run.stdout)
+      .to.match(/^small .* in journal /m)
+      .and.match(/^unused .* empty /m)
+    expect(run.stdout).to.not.contain('0 B')
+  })
+
+  it('status counts the tables that it lists', async () => {
+    const state = { state: 'serving', message: '' }
+    const shards = {
+      a1: { table: 'books', ...state },
+      a2: { table: 'books', ...state },
+      b1: { table: '_idempotency', ...state },
+    }
+    const body = JSON.stringify({ health: 'healthy', message: 'fine', tables: 1, shards })
+    service.intervene = () => ({ status: 200, body })
+
+    const run = await runCommand(['status'], service)
+
+    expect(run.stdout).to.contain('1 table (+ 1 internal)')
+  })
+
+  for (const args of [['--version'], ['-V'], ['version']]) {
+    it(`"quarry ${args.join(' ')}" prints the version`, async () => {
+      const run = await runCommand(args, service)
+
+      expect(run).to.deep.equal({ exitCode: 0, stdout: `quarry ${version}\n`, stderr: '' })
+    })
+  }
+
+  it('delete does not say that what was missing was there', async () => {
+    const run = await runCommand(['delete', 'books', 'none'], service)
+
+    expect(run.stdout).to.equal('deleted 1 key from books, if it was there\n')
+  })
+
   it('delete removes several documents in one request', async () => {
     const run = await runCommand(['delete', 'books', 'book/1', 'book/2'], service)
 
-    expect(run.stdout).to.equal('deleted 2 keys from books\n')
+    expect(run.stdout).to.equal('deleted 2 keys from books, those that were there\n')
     expect(service.table('books').size).to.equal(0)
   })
 

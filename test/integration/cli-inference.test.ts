@@ -73,7 +73,7 @@ describe('quarry inference', () => {
     const [, err] = await output(child)
 
     expect(child.exitCode).to.equal(78)
-    expect(err).to.include('QUARRY_INFERENCE_WORKERS').and.include('ISOLATION')
+    expect(err).to.include('--workers: "many"').and.include('--isolation: "wish"')
   })
 
   it('refuses to be reached from elsewhere without --insecure', async () => {

@@ -114,6 +114,25 @@ describe('quarry swarm', () => {
     expect(err).to.contain(`port ${port} is taken`)
   })
 
+  it('explains in one line a host that nobody knows', async () => {
+    const child = folder.quarry(swarm('--host', 'no.such.host.invalid', '--insecure'))
+    const [, err] = await output(child)
+
+    expect(child.exitCode).to.equal(78)
+    expect(err).to.match(/^error: host no\.such\.host\.invalid is not known: name .* --host\n$/m)
+    expect(err).to.not.match(/^\s+at /m)
+  })
+
+  it('explains in one line a data directory that cannot be made', async () => {
+    await writeFile(path.join(folder.path, 'file'), '')
+
+    const child = folder.quarry(['swarm', '--data-dir', path.join(folder.path, 'file', 'data')])
+    const [, err] = await output(child)
+
+    expect(child.exitCode).to.equal(1)
+    expect(err).to.match(/^error: .* ENOTDIR: .*\n$/)
+  })
+
   it('refuses to listen beyond this machine without --insecure', async () => {
     const child = folder.quarry(swarm('--host', '0.0.0.0'))
     const [, err] = await output(child)
@@ -133,6 +152,16 @@ describe('quarry swarm', () => {
     expect(out).to.match(/^ {4}large +█+ +\d+$/m)
     expect(out).to.contain('409')
     expect(out).to.contain('"inserted": 2')
+  })
+
+  it('demo leaves the default data directory to the swarm', async () => {
+    await output(folder.quarry(['demo', '--exit']))
+
+    const child = folder.quarry(['swarm', '--api-port', '0', '--health-port', '0'])
+    const { api } = await readyLine(child)
+    const tables = await fetch(`${api}/api/v1/tables`)
+
+    expect(await tables.json()).to.deep.equal([])
   })
 
   it('demo runs again over the data of its last run', async () => {

@@ -8,8 +8,8 @@ import { Tally, VersionLedger } from '../harness/history.ts'
 import { InterruptedBuild } from '../harness/interrupted-build.ts'
 import { parseTestSettings } from '../harness/test-settings.ts'
 
-/** A round takes two or three seconds; ten allow for a busy machine. */
-const ROUND_TIMEOUT_MS = 10_000
+/** A round takes two or three seconds; forty allow for a very busy machine. */
+const ROUND_TIMEOUT_MS = 40_000
 
 describe('the store under SIGKILL', () => {
   const { seed, crashRounds } = parseTestSettings(process.env)
@@ -50,5 +50,5 @@ describe('the store under SIGKILL', () => {
 
     // Else every end came too late, and nothing has been shown.
     expect(build.cutShort).to.be.greaterThan(0)
-  }).timeout(120_000)
+  }).timeout(240_000)
 })

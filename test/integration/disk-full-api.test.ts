@@ -25,7 +25,7 @@ const RESERVES = {
 }
 
 describe('the API on a full disk', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
 
   let mount: string
   let ballast: string

@@ -1,7 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { EventEmitter } from 'node:events'
 import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -12,6 +10,7 @@ import { DiskGuard } from '../../node/storage/disk-guard.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
 import { bytes, keysOf, put } from '../conformance/kv-store.ts'
 import { errorOf } from '../harness/error-of.ts'
+import { until } from '../harness/until.ts'
 
 const MIB = 1024 * 1024
 const SYNC = { sync: true }
@@ -58,10 +57,8 @@ describe('a full disk', () => {
   const freeRoom = (): Promise<void> => rm(path.join(mount, 'ballast'))
 
   it('refuses writes at the real end, reads on, and resumes by itself', async () => {
-    const reopenings = new EventEmitter()
     const directory = path.join(mount, 'db')
     await using store = await LevelKvStore.open(directory, { clock: systemClock })
-    store.onReopen(() => reopenings.emit('reopened'))
 
     const { keys, error } = await writeUntilRefused(store)
 
@@ -72,9 +69,8 @@ describe('a full disk', () => {
     expect(found).to.deep.equal(keys)
     expect(await keysOf(store)).to.deep.equal(keys)
 
-    const reopened = once(reopenings, 'reopened')
     await freeRoom()
-    await reopened
+    await until(async () => store.generation > 0)
     await store.write([put('z', 'after')], SYNC)
 
     expect(store.generation).to.be.greaterThan(0)
@@ -83,14 +79,11 @@ describe('a full disk', () => {
   })
 
   it('loses nothing that was acknowledged before or after, across a restart', async () => {
-    const reopenings = new EventEmitter()
     const directory = path.join(mount, 'db')
     const store = await LevelKvStore.open(directory, { clock: systemClock })
-    store.onReopen(() => reopenings.emit('reopened'))
     const { keys } = await writeUntilRefused(store)
-    const reopened = once(reopenings, 'reopened')
     await freeRoom()
-    await reopened
+    await until(async () => store.generation > 0)
     for (const key of ['x', 'y', 'z']) await store.write([put(key, '')], SYNC)
     await store.close()
 

@@ -22,7 +22,7 @@ const POLL_MS = 10
 const POLLS_MAX = 2000
 
 describe('a store with hostile clients', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
 
   let folder: string
   let store: StoreProcess

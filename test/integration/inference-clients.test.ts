@@ -18,6 +18,7 @@ describe('the official clients', () => {
     server = await InferenceServer.start(async (root) => {
       await writeTinyEmbedder(path.join(root, 'embedders/tiny'))
       await writeTinyEmbedder(path.join(root, 'embedders/short'), { maxLength: 4 })
+      await writeTinyEmbedder(path.join(root, 'embedders/acme/owned'))
       await writeTinyGenerator(path.join(root, 'generators/tiny-chat'))
     })
     openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'none', maxRetries: 0 })
@@ -48,8 +49,66 @@ describe('the official clients', () => {
     expect(await failureOf(long)).to.include('exceeds the context length')
   })
 
+  it('ollama chats, at once and in a stream', async () => {
+    const messages = [{ role: 'user', content: 'hello' }]
+    const options = { num_predict: 3, temperature: 0 }
+    const whole = await ollama.chat({ model: 'tiny-chat', messages, options })
+    const streamed = await ollama.chat({ model: 'tiny-chat', messages, options, stream: true })
+    const parts = await Array.fromAsync(streamed)
+
+    const text = parts.map(({ message }) => message.content).join('')
+    expect(text).to.equal(whole.message.content).and.not.equal('')
+    expect(parts.at(-1)).to.include({ done: true, done_reason: 'length', eval_count: 3 })
+    expect(whole.prompt_eval_count).to.equal(parts.at(-1)?.prompt_eval_count)
+    expect(await failureOf(ollama.chat({ model: 'none', messages }))).to.include('not found')
+    expect(
+      await failureOf(ollama.chat({ model: 'tiny-chat', messages, format: 'json' })),
+    ).to.include('format')
+  })
+
+  it('ollama lists, shows and embeds one prompt', async () => {
+    const { embedding } = await ollama.embeddings({ model: 'tiny', prompt: 'hello worlds' })
+    const names = (await ollama.list()).models.map(({ name }) => name)
+    const loaded = (await ollama.ps()).models.map(({ name }) => name)
+    const shown = await ollama.show({ model: 'tiny-chat' })
+
+    expectClose(embedding, HELLO)
+    expect(names).to.deep.equal(['tiny-chat', 'builtin-hash', 'acme/owned', 'short', 'tiny'])
+    expect(loaded).to.include('tiny')
+    expect(shown.capabilities).to.deep.equal(['completion'])
+    expect(shown.details.format).to.equal('onnx')
+    expect(await failureOf(ollama.show({ model: 'none' }))).to.include('not found')
+  })
+
+  it('openai finds one model by its name', async () => {
+    expect((await openai.models.retrieve('acme/owned')).id).to.equal('acme/owned')
+    await openai.models.retrieve('none').then(
+      () => expect.fail('there is no such model'),
+      (error: unknown) => expect(error).to.be.instanceOf(NotFoundError),
+    )
+  })
+
   it('ollama reads the version', async () => {
     expect((await ollama.version()).version).to.match(/^\d+\.\d+\.\d+/)
+  })
+
+  it('openai embeds tokens of one text and of several', async () => {
+    const embed = async (input: string | number[] | number[][]) => {
+      const { data } = await openai.embeddings.create({ model: 'tiny', input })
+      return data.map(({ embedding }) => embedding)
+    }
+
+    const [text] = await embed('hello worlds')
+    // hello, world, ##s
+    const tokens = await embed([4, 5, 6])
+    const several = await embed([[4, 5, 6], [7]])
+
+    expect(tokens).to.deep.equal([text])
+    expect(several).to.have.length(2)
+    expect(several[0]).to.deep.equal(text)
+    expect(await failureOf(embed([4, 1_000_000]))).to.include('no token of such an id')
+    const builtIn = openai.embeddings.create({ model: 'builtin-hash', input: [1] })
+    expect(await failureOf(builtIn)).to.include('builtin-hash has no tokens')
   })
 
   it('openai embeds, as floats and by default', async () => {
@@ -90,7 +149,7 @@ describe('the official clients', () => {
     const ids: string[] = []
     for await (const model of openai.models.list()) ids.push(model.id)
 
-    expect(ids).to.have.members(['tiny-chat', 'builtin-hash', 'short', 'tiny'])
+    expect(ids).to.have.members(['tiny-chat', 'builtin-hash', 'acme/owned', 'short', 'tiny'])
   })
 
   // [CLS] hello are the ids 2 4: 6 12 6 12 … is "##s corp", over and over.

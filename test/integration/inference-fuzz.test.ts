@@ -40,7 +40,7 @@ const MESSAGE_LENGTH_MAX = 2_100
 const LEAK = /node_modules|file:\/\/|\.ts:\d|\n\s+at |quarry-models-/
 
 describe('any request to the inference API', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
 
   const { seed } = parseTestSettings(process.env)
   const contract = loadContract('inference.v1')

@@ -49,7 +49,7 @@ const REQUESTS: readonly (readonly [route: string, body: object])[] = [
 ]
 
 describe('a storm of requests', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
 
   const { seed } = parseTestSettings(process.env)
   let server: InferenceServer

@@ -109,6 +109,22 @@ describe('the tasks of the inference API', () => {
       expect(second).to.deep.equal({ ...first, cache_hit: true })
     })
 
+    it('answers at most four times the characters of a text', async () => {
+      const text = 'abcde '.repeat(18_192)
+      const config = { target_tokens: 8192, max_chunks: 10_000, separator: ' ' }
+      const ask = (overlap: number) =>
+        server.post('/api/chunk', { text, config: { ...config, overlap_tokens: overlap } })
+
+      const refused = await ask(4097)
+      const { bytes, json } = await ask(4096)
+
+      expect([refused.status, refused.json.code]).to.deep.equal([400, 'INVALID_ARGUMENT'])
+      const chunks: readonly { text: string }[] = json.chunks
+      const chars = chunks.reduce((sum, { text: part }) => sum + part.length, 0)
+      expect(chars).to.be.at.most(4 * text.length)
+      expect(bytes.length).to.be.at.most(5 * text.length)
+    })
+
     it('cuts megabytes beside the main thread', async () => {
       const text = `${NUMBERS}. `.repeat(20_000)
 

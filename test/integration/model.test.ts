@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import * as fc from 'fast-check'
-import { COMMANDS, RESTART } from '../harness/model-commands.ts'
+import { COMMANDS, LEAP, RESTART } from '../harness/model-commands.ts'
 import { compareAll } from '../harness/model-operations.ts'
 import type { Subject } from '../harness/model-operations.ts'
 import { StoreClient } from '../harness/store-client.ts'
@@ -12,7 +12,7 @@ import { StoreProcess } from '../harness/store-process.ts'
 import { parseTestSettings } from '../harness/test-settings.ts'
 
 const COMMANDS_MAX = 160
-const RUN_TIMEOUT_MS = 5000
+const RUN_TIMEOUT_MS = 20_000
 
 describe('the store against a model', () => {
   const { seed, modelRuns } = parseTestSettings(process.env)
@@ -26,9 +26,9 @@ describe('the store against a model', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('answers every request as the model does, over restarts too', async () => {
+  it('answers every request as the model does, over restarts and leaps of the clock', async () => {
     await using subject = await RestartableStore.start(path.join(folder, 'data'))
-    const all = [...Array.from({ length: 12 }, () => COMMANDS).flat(), RESTART]
+    const all = [...Array.from({ length: 12 }, () => COMMANDS).flat(), LEAP, LEAP, RESTART]
     const sequences = fc.commands(all, { maxCommands: COMMANDS_MAX, size: 'max' })
     const property = fc.asyncProperty(sequences, async (commands) => {
       await subject.clear()
@@ -44,7 +44,7 @@ describe('the store against a model', () => {
     } finally {
       process.stdout.write(
         `      runs ${modelRuns}, requests ${subject.requests}, restarts ${subject.restarts}, ` +
-          `QUARRY_TEST_SEED=${seed}\n`,
+          `leaps ${subject.leaps}, QUARRY_TEST_SEED=${seed}\n`,
       )
     }
   }).timeout(modelRuns * RUN_TIMEOUT_MS + 30_000)
@@ -57,6 +57,7 @@ class RestartableStore implements Subject, AsyncDisposable {
   #client: StoreClient
   #requests = 0
   #restarts = 0
+  #leaps = 0
 
   private constructor(dataDir: string, started: StoreProcess) {
     this.#dataDir = dataDir
@@ -65,7 +66,7 @@ class RestartableStore implements Subject, AsyncDisposable {
   }
 
   static async start(dataDir: string): Promise<RestartableStore> {
-    return new RestartableStore(dataDir, await StoreProcess.start({ dataDir }))
+    return new RestartableStore(dataDir, await startLeaping(dataDir))
   }
 
   get log(): string {
@@ -80,6 +81,15 @@ class RestartableStore implements Subject, AsyncDisposable {
     return this.#restarts
   }
 
+  get leaps(): number {
+    return this.#leaps
+  }
+
+  leap(): void {
+    this.#process.leap()
+    this.#leaps += 1
+  }
+
   send(method: string, requestPath: string, body?: unknown): Promise<Answer> {
     this.#requests += 1
     return this.#client.send(method, requestPath, body)
@@ -87,7 +97,7 @@ class RestartableStore implements Subject, AsyncDisposable {
 
   async restart(): Promise<void> {
     await this[Symbol.asyncDispose]()
-    this.#process = await StoreProcess.start({ dataDir: this.#dataDir })
+    this.#process = await startLeaping(this.#dataDir)
     this.#client = new StoreClient(this.#process.api)
     this.#restarts += 1
   }
@@ -113,4 +123,8 @@ class RestartableStore implements Subject, AsyncDisposable {
     this.#client[Symbol.dispose]()
     await this.#process.kill()
   }
+}
+
+function startLeaping(dataDir: string): Promise<StoreProcess> {
+  return StoreProcess.start({ dataDir, leapingClock: true })
 }

@@ -39,7 +39,7 @@ describe('queries that cannot be answered as asked', () => {
   let node: RunningNode
 
   before(async function () {
-    this.timeout(60_000)
+    this.timeout(240_000)
     dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-query-failures-'))
     await start()
     await ask(WORDS, { split_keys: ['m'] })
@@ -150,7 +150,7 @@ describe('queries that cannot be answered as asked', () => {
   })
 
   it('are partial while an index cannot be built, and whole once it can', async function () {
-    this.timeout(60_000)
+    this.timeout(240_000)
     const directory = await shardDirectory()
     await node.close()
     await rm(directory, { recursive: true })
@@ -159,7 +159,14 @@ describe('queries that cannot be answered as asked', () => {
     await start()
     const result = await query({ full_text_search: { query: 'same' }, profile: true })
     const { status, shard_status } = await index()
+    const { body } = await send(node.apiUrl, { method: 'GET', path: '/api/v1/status' })
+    const { health, message } = JSON.parse(body)
 
+    expect(health).to.equal('degraded')
+    expect(message).to.match(
+      /^text index ".*" of table "words" failed on 1 of 2 shards \(.*\); searches miss/,
+    )
+    expect(await metric('quarry_text_indexes_failed ')).to.equal(1)
     expect(result.hits.total).to.equal(DOCUMENTS / 2)
     expect(result.error).to.include(`the text index "${INDEX}" failed`)
     expect(result.profile.shards).to.deep.equal({ total: 2, successful: 1, failed: 1 })
@@ -174,7 +181,7 @@ describe('queries that cannot be answered as asked', () => {
   })
 
   it('notice a damaged segment when they read it, and are whole again soon', async function () {
-    this.timeout(60_000)
+    this.timeout(240_000)
     const directory = path.join(await shardDirectory(), `${INDEX}-v0`)
     await node.close()
     await start()
@@ -200,7 +207,7 @@ describe('queries that cannot be answered as asked', () => {
   })
 
   it('are whole again after the files of an index were lost', async function () {
-    this.timeout(60_000)
+    this.timeout(240_000)
     const directory = await shardDirectory()
     await node.close()
     await rename(directory, `${directory}.lost`)

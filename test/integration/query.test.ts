@@ -157,18 +157,17 @@ describe('queries over HTTP', () => {
     expect(unknown.warnings).to.deep.equal(['no document has a field "isbn"'])
   })
 
-  it('name the limit that a wildcard runs into', async () => {
+  it('find by a wildcard, however many words it stands for', async () => {
     const inserts = Object.fromEntries(
       Array.from({ length: 1500 }, (_, i) => [`w:${i}`, { title: `word${i}`, at: '2020-01-01' }]),
     )
     await ask(`${BOOKS}/batch`, { inserts, sync_level: 'full_text' })
 
-    const refused = await ask(`${BOOKS}/query`, { full_text_search: { query: 'title:word*' } })
+    const found = await query({ full_text_search: { query: 'title:word*' } })
     const deletes = Object.keys(inserts)
     await ask(`${BOOKS}/batch`, { deletes, sync_level: 'full_text' })
 
-    expect(refused.status).to.equal(400)
-    expect(refused.value.error).to.include('1024')
+    expect(found.hits.total).to.equal(1500)
   })
 
   it('take exploding expressions for what they are: slow to write, quick to run', async () => {

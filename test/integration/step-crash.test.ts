@@ -67,7 +67,7 @@ async function restartCrashing(harness: SwarmHarness, n: number, moment: Moment)
 
 describe('a power failure at any step', () => {
   it('leaves every transaction whole, and whatever was acknowledged in place', async function () {
-    this.timeout(120_000)
+    this.timeout(240_000)
     const writes = await countWrites()
     expect(writes).to.be.greaterThan(30)
     for (let n = 1; n <= writes; n++) {

@@ -80,7 +80,7 @@ describe(`the best hits of many (QUARRY_TEST_SEED=${baseSeed})`, () => {
 function allHits(world: TextWorld, asked: NaiveSearch): readonly NaiveHit[] {
   const sort = [{ by: 'score', descending: true }] as const
   const request = { ...asked, sort, countTotal: true, limit: DOCUMENTS * 2 }
-  const { hits } = world.index.search({ ...request, interrupt: () => undefined })
+  const { hits } = world.index.search({ ...request })
   return hits.map(({ key, score }) => ({ key: Buffer.from(key).toString('latin1'), score }))
 }
 
@@ -90,7 +90,7 @@ function expectFirst(
   asked: NaiveSearch,
   { limit, every }: { readonly limit: number; readonly every: readonly NaiveHit[] },
 ): SearchResult {
-  const request = { ...asked, limit, interrupt: () => undefined }
+  const request = { ...asked, limit }
 
   const best = index.search({ ...request, countTotal: false })
   const counted = index.search({ ...request, countTotal: true })

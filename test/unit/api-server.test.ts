@@ -6,8 +6,10 @@ import { expect } from 'chai'
 import { InvariantError } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { timestampOf } from '../../node/clock/hybrid-clock.ts'
-import type { StoredDocument } from '../../node/coordinator/store-service.ts'
+import type { StoredDocument, StoreService } from '../../node/coordinator/store-service.ts'
+import { buildApiMetrics } from '../../node/api/server.ts'
 import { prepareBooks, startApi } from '../contract/api-harness.ts'
+import { until } from '../harness/until.ts'
 
 const LOOKUP = '/api/v1/tables/books/lookup'
 const PAGE = Buffer.from(`${JSON.stringify({ key: 'k', text: 'x'.repeat(100_000) })}\n`)
@@ -49,6 +51,16 @@ function failUnexpectedly(): Promise<never> {
 
 function breakInvariant(): never {
   throw new InvariantError('a belief')
+}
+
+/** A batch that waits until the client goes, as one does for a key that another transaction holds. */
+function waitForClient(asked: () => void): StoreService['batch'] {
+  return async (_writes, { signal }) => {
+    asked()
+    if (signal !== undefined) await once(signal, 'abort')
+    signal?.throwIfAborted()
+    throw new Error('the client never went away')
+  }
 }
 
 function findLater(): Promise<StoredDocument> {
@@ -98,6 +110,27 @@ describe('startApiServer', () => {
         const { status, headers } = await api.send({ method: 'GET', path: `${LOOKUP}/k` })
 
         expect([status, headers['x-service-version']]).to.deep.equal([200, '7'])
+      })
+
+      it('counts a client that leaves while it waits apart from errors', async () => {
+        const asked = Promise.withResolvers<void>()
+        const metrics = buildApiMetrics()
+        const batch = waitForClient(asked.resolve)
+        await using api = await startApi({ hotDoor, metrics, service: { batch } })
+        const { hostname, port } = new URL(api.url)
+        const socket = connect(Number(port), hostname)
+        const body = '{"inserts":{"k":{}}}'
+        const path = '/api/v1/tables/books/batch'
+        socket.write(
+          `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        )
+        await asked.promise
+
+        socket.destroy()
+
+        await until(async () => (await metrics.text()).includes('status="499"'))
+        expect(await metrics.text()).to.not.include('status="500"')
+        expect(api.logged).to.deep.equal([])
       })
 
       it('applies nothing when the client hangs up in the middle of a body', async () => {
@@ -219,6 +252,7 @@ describe('startApiServer', () => {
 
     const garbage = await sendRaw(api.url, 'hello\r\n\r\n')
     const headers = await sendRaw(api.url, `GET / HTTP/1.1\r\nA: ${'x'.repeat(20_000)}\r\n\r\n`)
+    const old = await sendRaw(api.url, 'GET /healthz\r\n\r\n')
     const smuggled = await sendRaw(
       api.url,
       'POST /api/v1/batch HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
@@ -226,6 +260,7 @@ describe('startApiServer', () => {
 
     expect(garbage).to.match(/^HTTP\/1\.1 400 .*"code":"INVALID_ARGUMENT"}$/s)
     expect(headers).to.match(/^HTTP\/1\.1 431 .*"code":"INVALID_ARGUMENT"}$/s)
+    expect(old).to.match(/^HTTP\/1\.1 400 .*HTTP\/0\.9 is not spoken here.*"}$/s)
     expect(smuggled).to.match(/^HTTP\/1\.1 400 /)
   })
 })

@@ -1,6 +1,9 @@
 import { expect } from 'chai'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
+import { DocumentClock } from '../../node/clock/document-clock.ts'
+import { HybridClock } from '../../node/clock/hybrid-clock.ts'
 import { errorOf } from '../harness/error-of.ts'
+import { memoryBound } from '../harness/shard-world.ts'
 
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
@@ -67,9 +70,22 @@ describe('ManualClock', () => {
   })
 })
 
+describe('DocumentClock', () => {
+  it('tells hybrid time, whatever the wall clock does', async () => {
+    const wall = new ManualClock(1000)
+    const clock = new DocumentClock(wall, await HybridClock.open(wall, memoryBound))
+
+    wall.stepWall(3_600_000)
+
+    expect(clock.nowMs()).to.equal(1000)
+  })
+})
+
+const hybridClock = await HybridClock.open(systemClock, memoryBound)
 for (const [name, clock] of [
   ['systemClock', systemClock],
   ['ManualClock', new ManualClock()],
+  ['DocumentClock', new DocumentClock(systemClock, hybridClock)],
 ] as const) {
   describe(`${name}: Clock contract`, () => {
     it('rejects a sleep with the reason of the signal', async () => {

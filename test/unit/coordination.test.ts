@@ -7,7 +7,7 @@ import type { Change } from '../../node/coordination/coordination.ts'
 import { EmbeddedCoordination } from '../../node/coordination/embedded-coordination.ts'
 import { StoredTimestampBound } from '../../node/coordination/stored-timestamp-bound.ts'
 import { TIMESTAMP_ZERO, timestampOf } from '../../node/clock/hybrid-clock.ts'
-import { FaultyDisk } from '../../node/storage/faulty-kv-store.ts'
+import { FaultyDisk } from '../doubles/faulty-disk.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
 import { MemoryKvStore } from '../../node/storage/memory-kv-store.ts'
 import { describeCoordination } from '../conformance/coordination.ts'
@@ -84,6 +84,7 @@ describe('EmbeddedCoordination', () => {
       generation: 0,
       get: (key) => backing.get(key),
       pages: (range) => backing.pages(range),
+      flush: () => backing.flush(),
       snapshot: () => backing.snapshot(),
       approximateBytes: (range) => backing.approximateBytes(range),
       close: () => backing.close(),

@@ -40,8 +40,23 @@ describe('the data directory', () => {
     expect(data).to.include({ path: directory, id: 'the-id' })
     expect((await stat(directory)).mode & 0o777).to.equal(0o700)
     expect(await readFile(path.join(directory, 'format.json'), 'utf8')).to.equal(
-      '{"format":"quarry-data","version":1,"id":"the-id"}\n',
+      '{"format":"quarry-data","version":2,"id":"the-id"}\n',
     )
+  })
+
+  it('says of which format its content is, until that has been converted', async () => {
+    const first = await open()
+    await first.close()
+    const file = path.join(directory, 'format.json')
+    await writeFile(file, `{"format":"quarry-data","version":1,"id":"${first.id}"}\n`)
+
+    const old = await open()
+    expect(old.formatVersion).to.equal(1)
+    await old.markConverted()
+    await old.close()
+
+    await using converted = await open()
+    expect(converted).to.include({ formatVersion: 2, id: first.id })
   })
 
   it('keeps its id', async () => {
@@ -51,6 +66,13 @@ describe('the data directory', () => {
 
     expect(second.id).to.equal(first.id)
     expect(second.id).to.match(/^[0-9a-f-]{36}$/)
+  })
+
+  it('is refused where nothing can be made', async () => {
+    for (const impossible of ['/proc/quarry', '/proc/quarry/deep', '/dev/null/data']) {
+      const error = await errorOf(() => openDataDirectory(impossible, { clock: systemClock }))
+      expect(error, impossible).to.include({ code: 'UNAVAILABLE' })
+    }
   })
 
   it('takes an empty directory, also the top of a fresh volume', async () => {
@@ -82,7 +104,7 @@ describe('the data directory', () => {
   })
 
   const formats = {
-    'a newer version': ['{"format":"quarry-data","version":2,"id":"x"}', 'INVALID_ARGUMENT'],
+    'a newer version': ['{"format":"quarry-data","version":3,"id":"x"}', 'INVALID_ARGUMENT'],
     'half a file': ['{"format":"quarry-da', 'CORRUPTION'],
     'an empty file': ['', 'CORRUPTION'],
     'another format': ['{"format":"other","version":1,"id":"x"}', 'CORRUPTION'],

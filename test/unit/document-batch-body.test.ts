@@ -7,7 +7,8 @@ import {
   parseMerge,
   parseTableWrites,
 } from '../../node/document/batch-body.ts'
-import { DOCUMENT_BYTES_MAX, assertDocumentLimits } from '../../node/document/document-limits.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
+import { DOCUMENT_BYTES_MAX, checkDocumentLimits } from '../../node/document/document-limits.ts'
 import type { Insert } from '../../node/document/writes.ts'
 
 const single = (text: string) => parseTableWrites('t', Buffer.from(text))
@@ -36,7 +37,7 @@ describe('parseTableWrites', () => {
     expect(writes.transforms).to.deep.equal([
       {
         key: Buffer.from('k'),
-        operations: [{ operator: '$inc', path: ['a', 'b'], value: 1 }],
+        operations: [{ operator: '$inc', path: ['a', 'b'], value: Buffer.from('1') }],
         upsert: false,
       },
     ])
@@ -91,13 +92,17 @@ describe('parseTableWrites', () => {
   const refused: Record<string, string> = {
     '{}': 'the batch is empty',
     '{"inserts":{},"deletes":[]}': 'the batch is empty',
-    '[]': "expected '{'",
+    '[]': 'the body must be an object, not array',
+    x: "malformed JSON at byte 0: expected '{'",
+    '{"inserts":x}': "inserts: malformed JSON at byte 11: expected '{'",
+    '{"inserts":-1}': 'inserts: must be an object of documents by their keys',
     '{"inserts":{"a":{}}} x': 'at byte 21: expected the end of the text',
     '{"foo":1}': 'unknown field "foo"; allowed are inserts, deletes, transforms, sync_level',
     '{"__proto__":1}': 'unknown field "__proto__"',
     '{"read_set":[]}': 'unknown field "read_set"',
     '{"deletes":["a"],"deletes":["b"]}': 'field "deletes" is given twice',
-    '{"inserts":[]}': "inserts: malformed JSON at byte 11: expected '{'",
+    '{"inserts":[]}':
+      'inserts: must be an object of documents by their keys, like {"book/1": {"title": "Sea charts"}}, not array',
     '{"inserts":{"a/b":3}}': 'inserts["a/b"]: must be an object, not number',
     '{"inserts":{"a":null}}': 'inserts["a"]: must be an object, not null',
     '{"inserts":{"a":{"x":tru}}}': 'inserts["a"]: malformed JSON at byte 21: expected \'true\'',
@@ -131,8 +136,12 @@ describe('parseTableWrites', () => {
     expect(() => single(`{"inserts":{"k":{"a":"${filler}y"}}}`)).to.throw(
       `inserts["k"]: document has ${DOCUMENT_BYTES_MAX + 1} bytes`,
     )
-    expect(() => assertDocumentLimits(Buffer.from(`{"a":"${filler}y"}`))).to.throw('document has')
-    expect(() => assertDocumentLimits(Buffer.from('['.repeat(101)))).to.throw('nested deeper')
+    expect(() => runAtOnce(checkDocumentLimits(Buffer.from(`{"a":"${filler}y"}`)))).to.throw(
+      'document has',
+    )
+    expect(() => runAtOnce(checkDocumentLimits(Buffer.from('['.repeat(101))))).to.throw(
+      'nested deeper',
+    )
   })
 })
 
@@ -159,7 +168,7 @@ describe('parseCrossTable', () => {
     '{"tables":{"a":{}}}': 'tables: the batch is empty',
     '{"tables":{"a":{"deletes":["x"]},"a":{}}}': 'tables["a"]: the table is given twice',
     '{"tables":{"":{"deletes":["x"]}}}': 'tables[""]: a table name must not be empty',
-    '{"tables":{"a":[]}}': 'tables["a"]: malformed JSON at byte 15: expected \'{\'',
+    '{"tables":{"a":[]}}': 'tables["a"]: must be an object, not array',
     '{"tables":{"a":{"foo":1}}}': 'tables["a"]: unknown field "foo"',
     '{"tables":{"a":{"inserts":{"k":1}}}}': 'tables["a"].inserts["k"]: must be an object',
     '{"tables":{"a":{"deletes":[1]}}}': 'tables["a"].deletes[0]: must be a key',
@@ -239,7 +248,7 @@ describe('parseMerge', () => {
   })
 
   const refused: Record<string, string> = {
-    '{"records":[]}': "records: malformed JSON at byte 11: expected '{'",
+    '{"records":[]}': 'records: must be an object of documents by their keys',
     '{"records":{"a":1}}': 'records["a"]: must be an object',
     '{"last_merged_id":5}': 'last_merged_id: must be a key',
     '{"dry_run":"yes"}': 'dry_run: must be true or false',

@@ -4,6 +4,7 @@ import {
   isRawNumber,
   numberOf,
   parseExact,
+  parseExactInSteps,
   stringifyExact,
 } from '../../node/document/exact-json.ts'
 import {
@@ -12,6 +13,7 @@ import {
   withMember,
   withoutMember,
 } from '../../node/document/json-object.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
 import { sameContent, sameValue } from '../../node/document/canonical-json.ts'
 import {
   addNumbers,
@@ -23,6 +25,25 @@ import {
 const same = (left: string, right: string) => sameContent(Buffer.from(left), Buffer.from(right))
 
 describe('exact JSON', () => {
+  it('keeps them in steps, too, wherever a long text has them', () => {
+    const number = '12345678901234567890'
+    for (const length of [100, 262_130, 262_144, 262_150, 600_000]) {
+      const json = `{"a":"${'x'.repeat(length)}","b":${number}}`
+
+      const parsed = runAtOnce(parseExactInSteps(Buffer.from(json)))
+
+      expect(stringifyExact(parsed), String(length)).to.equal(json)
+    }
+  })
+
+  it('pauses in a long text, and refuses what is no JSON as ever', () => {
+    const long = Buffer.from(`"${'x'.repeat(600_000)}"`)
+    const broken = long.subarray(0, -1)
+
+    expect([...parseExactInSteps(long)]).to.have.length(4)
+    expect(() => runAtOnce(parseExactInSteps(broken))).to.throw('malformed JSON')
+  })
+
   it('keeps every number that a double would change', () => {
     for (const number of [
       '9007199254740993',

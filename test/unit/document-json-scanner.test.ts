@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { DOCUMENT_DEPTH_MAX, JsonScanner, readString } from '../../node/document/json-scanner.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
 import { compactJson } from '../../node/document/compact-json.ts'
 import type { ValueShape } from '../../node/document/json-scanner.ts'
 
@@ -26,7 +27,7 @@ const parses = (text: string) => {
     return false
   }
 }
-const compact = (text: string) => compactJson(Buffer.from(text), scan(text)).toString()
+const compact = (text: string) => runAtOnce(compactJson(Buffer.from(text), scan(text))).toString()
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
@@ -262,7 +263,7 @@ describe('compactJson', () => {
     const bytes = Buffer.from('  {"a":[1.0,"x y\\" z"],"b":12345678901234567890}  ')
     const scanner = new JsonScanner(bytes)
 
-    const json = compactJson(bytes, scanner.scanValue())
+    const json = runAtOnce(compactJson(bytes, scanner.scanValue()))
 
     expect(json.buffer).to.equal(bytes.buffer)
     expect(json.toString()).to.equal(bytes.toString().trim())

@@ -1,22 +1,17 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { applyTransform, parseTransforms } from '../../node/document/transform.ts'
-import { parseExact, stringifyExact } from '../../node/document/exact-json.ts'
-import { isJsonObject } from '../../node/document/json-object.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
+import { applyTransformsSliced, parseTransforms } from '../../node/document/transform.ts'
 import type { TransformOperator } from '../../node/document/transform-operators.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 
 function transform(document: string | undefined, operations: string, upsert = false) {
-  const [request] = parseTransforms(
-    parseExact(`[{"key":"k","operations":${operations},"upsert":${upsert}}]`),
-    'transforms',
-  )
-  const parsed = document === undefined ? undefined : parseExact(document)
-  if (parsed !== undefined && !isJsonObject(parsed)) throw new Error('not an object')
-  const changed = applyTransform(parsed, request!, NOW_MS)
-  if (parsed !== undefined) expect(stringifyExact(parsed), 'unchanged input').to.equal(document)
-  return changed === undefined ? undefined : stringifyExact(changed)
+  const requests = parse(`[{"key":"k","operations":${operations},"upsert":${upsert}}]`)
+  const before = document === undefined ? undefined : Buffer.from(document)
+  const after = runAtOnce(applyTransformsSliced(before, requests, NOW_MS))
+  if (before !== undefined) expect(String(before), 'unchanged input').to.equal(document)
+  return after?.toString()
 }
 const operation = (op: string, path: string, value?: string) =>
   `[{"op":"${op}","path":"${path}"${value === undefined ? '' : `,"value":${value}`}}]`
@@ -95,7 +90,7 @@ const examples: Record<TransformOperator, readonly Example[]> = {
   ],
 }
 
-describe('applyTransform', () => {
+describe('applyTransformsSliced', () => {
   for (const [op, rows] of Object.entries(examples)) {
     for (const [before, path, value, after] of rows) {
       it(`${op} at ${path} with ${value} makes ${after} of ${before}`, () => {
@@ -158,7 +153,7 @@ describe('applyTransform', () => {
   }
 })
 
-const parse = (text: string) => parseTransforms(parseExact(text), 'transforms')
+const parse = (text: string) => parseTransforms(Buffer.from(text), 'transforms')
 
 const one = (inner: string) => `[{"key":"k","operations":[${inner}]}]`
 

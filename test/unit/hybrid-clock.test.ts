@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { ManualClock } from '../../lib/clock.ts'
+import { silentLog } from '../../lib/log.ts'
 import {
   BOUND_AHEAD_MS,
   HybridClock,
@@ -51,11 +52,12 @@ async function stampOf(hybrid: HybridClock): Promise<Timestamp> {
 
 type Step =
   | { readonly kind: 'now' | 'read' | 'settle' | 'crash' | 'close' }
-  | { readonly kind: 'wall' | 'time' | 'observe'; readonly ms: number }
+  | { readonly kind: 'wall' | 'sleep' | 'time' | 'observe'; readonly ms: number }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constantFrom('now', 'read', 'settle', 'crash', 'close') }),
   fc.record({ kind: fc.constant('wall'), ms: fc.integer({ min: -20_000, max: 20_000 }) }),
+  fc.record({ kind: fc.constant('sleep'), ms: fc.integer({ min: 0, max: 20_000 }) }),
   fc.record({ kind: fc.constant('time'), ms: fc.integer({ min: 0, max: 10_000 }) }),
   fc.record({ kind: fc.constant('observe'), ms: fc.integer({ min: -1000, max: OFFSET_MAX_MS }) }),
 )
@@ -78,11 +80,13 @@ async function run(steps: readonly Step[]): Promise<void> {
       lastRead = hybrid.readPoint()
       expect(lastRead >= last, `read at ${lastRead} after ${last}`).to.equal(true)
     } else if (made.kind === 'observe') {
-      const seen = timestampAtMs(clock.nowMs() + made.ms)
+      const seen = timestampAtMs(clock.nowMs() - hybrid.wallOffsetMs() + made.ms)
       hybrid.observe(seen)
       lastRead = seen > lastRead ? seen : lastRead
     } else if (made.kind === 'wall') {
       clock.stepWall(made.ms)
+    } else if (made.kind === 'sleep') {
+      clock.suspend(made.ms)
     } else if (made.kind === 'time') {
       clock.advance(made.ms)
     } else if (made.kind === 'settle') {
@@ -189,6 +193,59 @@ describe('HybridClock', () => {
     await settle()
 
     expect(hybrid.now()).to.equal(own + 1n)
+  })
+
+  it('H4: goes on from stamps of its own disk instead of standing still', async () => {
+    const clock = new ManualClock(START_MS)
+    const hybrid = await HybridClock.open(clock, new MemoryBound())
+    const own = START_MS + 100 * BOUND_AHEAD_MS
+    hybrid.observeOwn(timestampAtMs(own))
+    await settle()
+
+    clock.advance(1000)
+
+    expect(millisOf(hybrid.now())).to.be.within(own + 950, own + 1000)
+  })
+
+  it('H4: goes on at its pace after a restart although the wall clock was set back', async () => {
+    const clock = new ManualClock(START_MS)
+    const bound = new MemoryBound()
+    await (await HybridClock.open(clock, bound)).close()
+    clock.stepWall(-7_200_000)
+    const hybrid = await HybridClock.open(clock, bound)
+    const before = millisOf(hybrid.now())
+
+    clock.advance(1000)
+
+    expect(millisOf(hybrid.now()) - before).to.be.within(950, 1050)
+  })
+
+  it('tells of a leap once, and of its end', async () => {
+    const clock = new ManualClock(START_MS)
+    const lines: unknown[] = []
+    const log = {
+      ...silentLog,
+      warn: (message: string, fields?: object) => lines.push([message, fields]),
+      info: (message: string) => lines.push([message]),
+    }
+    const hybrid = await HybridClock.open(clock, new MemoryBound(), { log })
+    clock.stepWall(7_200_000)
+    await hybrid.keepAhead()
+    clock.advance(1000)
+    await hybrid.keepAhead()
+    const told = hybrid.leapMs()
+    clock.stepWall(-7_200_000)
+    await hybrid.keepAhead()
+
+    expect(lines).to.deep.equal([
+      [
+        'wall clock leapt; time follows it slowly',
+        { leapMs: 7_200_000, followedInMs: 144_000_000 },
+      ],
+      ['time agrees with the wall clock again'],
+    ])
+    expect(told).to.equal(7_199_950)
+    expect(hybrid.leapMs()).to.equal(undefined)
   })
 
   it('stamps later than what it has observed', async () => {

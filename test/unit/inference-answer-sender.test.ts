@@ -59,6 +59,26 @@ describe('an answer', () => {
     })
   }
 
+  it('ends when the client went away while the next piece was made', async () => {
+    // Between two turns nobody listens to the connection.
+    function* pieces(): Generator<Buffer> {
+      yield Buffer.alloc(LARGE_BYTES / 2)
+      yield Buffer.alloc(LARGE_BYTES / 2)
+      response.destroy()
+      for (let turns = 0; turns < 5; turns += 1) {
+        clock.advance(10) // so that the next piece is made in another turn
+        yield Buffer.alloc(10)
+      }
+      yield Buffer.alloc(LARGE_BYTES / 2)
+    }
+    const closed = once(response, 'close')
+    const reply = { kind: 'pieces', pieces: pieces(), headers: [], bytes: undefined } as const
+    client.resume()
+
+    await sendAnswer(response, reply, { clock, signal: NEVER })
+    await closed
+  })
+
   it('is given up when the client takes nothing for long', async () => {
     let isOver = false
     const sent = send(LARGE_BYTES).then(() => (isOver = true))

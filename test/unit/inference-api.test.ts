@@ -1,7 +1,11 @@
 import { expect } from 'chai'
 import { parseChat } from '../../inference/api/chat-request.ts'
 import { parseKeepAlive } from '../../inference/api/keep-alive.ts'
-import { vectorBytes, vectorJson } from '../../inference/api/vector-codec.ts'
+import {
+  vectorBytes,
+  vectorBytesLength,
+  vectorJsonPieces,
+} from '../../inference/api/vector-codec.ts'
 import { parseInferenceConfig } from '../../inference/config.ts'
 import { normalized, pool } from '../../inference/pipelines/embed/pooling.ts'
 import type { Pooling } from '../../inference/models/model-spec.ts'
@@ -37,7 +41,17 @@ describe('keep_alive', () => {
 
 describe('vectors on the wire', () => {
   it('are eight zero bytes when there are none', () => {
-    expect(vectorBytes([], 384).toString('hex')).to.equal('0000000000000000')
+    const bytes = Buffer.concat([...vectorBytes([], 384)])
+
+    expect(bytes.toString('hex')).to.equal('0000000000000000')
+    expect(vectorBytesLength(0, 384)).to.equal(bytes.length)
+  })
+
+  it('have the length that was told', () => {
+    const bytes = Buffer.concat([...vectorBytes([Float32Array.of(1, 2), Float32Array.of(3, 4)], 2)])
+
+    expect(bytes.readFloatLE(16 + 8)).to.equal(3)
+    expect(vectorBytesLength(2, 2)).to.equal(bytes.length)
   })
 
   it('are printed in decimals that are the same 32-bit numbers again', () => {
@@ -47,7 +61,7 @@ describe('vectors on the wire', () => {
       () => (random() - 0.5) * 10 ** (random() * 8 - 6),
     )
 
-    const read: number[] = JSON.parse(vectorJson(vector))
+    const read: number[] = JSON.parse([...vectorJsonPieces(vector)].join(''))
 
     expect(read.every((value, i) => Math.fround(value) === vector[i])).to.equal(true)
   })
@@ -124,7 +138,7 @@ describe('the configuration of the inference server', () => {
   it('has defaults', () => {
     expect(parseInferenceConfig({})).to.deep.include({
       port: 11_433,
-      healthPort: 4200,
+      healthPort: 4201,
       modelsDir: './models',
       isolation: 'process',
       mediaHosts: [],

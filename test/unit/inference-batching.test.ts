@@ -5,7 +5,7 @@ import { BatchQueue } from '../../inference/batching/batch-queue.ts'
 import type { QueuedWork } from '../../inference/batching/batch-queue.ts'
 import { RequestGate } from '../../inference/batching/request-gate.ts'
 import { ResultCache } from '../../inference/batching/result-cache.ts'
-import { SharedResults, resultKey } from '../../inference/batching/shared-results.ts'
+import { SharedResults, resultKey, resultKeys } from '../../inference/batching/shared-results.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 
@@ -273,8 +273,13 @@ describe('SharedResults', () => {
     expect((await again)[0]!.value).to.equal('A')
   })
 
-  it('has different keys for different lists of parts', () => {
-    const keys = [['ab', 'c'], ['a', 'bc'], ['abc'], ['1:a', 'b'], ['1', 'a', 'b']].map(resultKey)
+  it('has different keys for different lists of parts', async () => {
+    const lists = [['ab', 'c'], ['a', 'bc'], ['abc'], ['1:a', 'b'], ['1', 'a', 'b']]
+    const long = [['x'.repeat(300_000)], [`${'x'.repeat(299_999)}y`]]
+
+    const keys = await resultKeys([...lists, ...long])
+
+    expect(await resultKey(['ab', 'c'])).to.equal(keys[0])
     expect(new Set(keys).size).to.equal(keys.length)
   })
 })

@@ -178,6 +178,26 @@ describe('the catalog of hostile model directories', () => {
     expect(names.map((name) => catalog.find('embedder', name)?.name)).to.deep.equal(names)
   })
 
+  it('counts all parts of the weights that lie beside a graph', async () => {
+    await writeTinyEmbedder(at('embedders/large'))
+    const [before] = (await scan()).ofKind('embedder')
+    for (const name of [
+      'model.onnx_data',
+      'model.onnx_data_1',
+      'model.onnx_data_12',
+      'model.onnx.data',
+    ]) {
+      await writeFile(at(`embedders/large/${name}`), '')
+      await truncate(at(`embedders/large/${name}`), 2_000_000_000)
+    }
+    for (const name of ['model.onnx_data_x', 'other.onnx_data']) {
+      await writeFile(at(`embedders/large/${name}`), 'not of the graph')
+    }
+
+    const [after] = (await scan()).ofKind('embedder')
+    expect(after?.fileBytes).to.equal((before?.fileBytes ?? 0) + 8_000_000_000)
+  })
+
   it('says so where there are more directories than it serves', async () => {
     for (let i = 0; i < 1_001; i++) await mkdir(at(`rewriters/m${i}`), { recursive: true })
 

@@ -1,25 +1,39 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
+import { runAtOnce } from '../../lib/sliced.ts'
 import type { ChunkerSpec } from '../../inference/models/model-spec.ts'
 import { costOfChunkItem } from '../../inference/pipelines/chunk/chunk-item.ts'
 import { openChunkRunner } from '../../inference/pipelines/chunk/chunk-runner.ts'
 import { buildChunkSettings } from '../../inference/pipelines/chunk/chunk-settings.ts'
 import type { ChunkSettings } from '../../inference/pipelines/chunk/chunk-settings.ts'
 import { chunkFixed } from '../../inference/pipelines/chunk/fixed-chunker.ts'
+import type { TextRange } from '../../inference/pipelines/chunk/fixed-chunker.ts'
 import { countTokens } from '../../inference/text/token-counter.ts'
 import { describeModelRunner } from '../conformance/model-runner.ts'
 import { failingGraph, tokenClassifierGraph } from '../harness/model-graphs.ts'
+import { longestStepMs } from '../harness/step-time.ts'
 import { SPEC_BASE, resultsOf, runSignal, withRunnerParts } from '../harness/runner-parts.ts'
 import type { PartsOptions } from '../harness/runner-parts.ts'
 
 const NUMBERS = 'one two three four five six seven eight nine ten'
 
+function rangesOf(text: string, settings: ChunkSettings): readonly TextRange[] {
+  return runAtOnce(chunkFixed(text, settings))
+}
+
 function chunksOf(text: string, options: Partial<ChunkSettings>): [number, number, string][] {
-  return chunkFixed(text, buildChunkSettings(options)).map(({ start, end }) => [
+  return rangesOf(text, buildChunkSettings(options)).map(({ start, end }) => [
     start,
     end,
     text.slice(start, end),
   ])
+}
+
+function cpuMsOf(work: () => unknown): number {
+  const before = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
 }
 
 describe('fixed chunker', () => {
@@ -94,7 +108,7 @@ describe('fixed chunker', () => {
     .map(([targetTokens, overlap, separator]) =>
       buildChunkSettings({
         targetTokens,
-        overlapTokens: Math.min(overlap, targetTokens - 1),
+        overlapTokens: Math.min(overlap, Math.floor(targetTokens / 2)),
         separator,
         maxChunks: 10_000,
       }),
@@ -104,7 +118,7 @@ describe('fixed chunker', () => {
     fc.assert(
       fc.property(texts, settings, (text, chosen) => {
         let last = { start: -1, end: 0 }
-        for (const chunk of chunkFixed(text, chosen)) {
+        for (const chunk of rangesOf(text, chosen)) {
           const slice = text.slice(chunk.start, chunk.end)
           expect(chunk.start).to.be.greaterThan(last.start)
           expect(chunk.end).to.be.greaterThan(last.end)
@@ -119,7 +133,7 @@ describe('fixed chunker', () => {
   it('keeps to the target and to the overlap', () => {
     fc.assert(
       fc.property(texts, settings, (text, chosen) => {
-        const chunks = chunkFixed(text, chosen)
+        const chunks = rangesOf(text, chosen)
         for (const [index, { start, end }] of chunks.entries()) {
           const isCharacter = Array.from(text.slice(start, end)).length === 1
           const tokens = countTokens(text.slice(start, end))
@@ -131,14 +145,56 @@ describe('fixed chunker', () => {
     )
   })
 
+  it('has no character in more than four chunks', () => {
+    fc.assert(
+      fc.property(texts, settings, (text, chosen) => {
+        const counts = new Uint32Array(text.length)
+        for (const { start, end } of rangesOf(text, chosen)) {
+          for (let at = start; at < end; at += 1) counts[at] = (counts[at] ?? 0) + 1
+        }
+        expect(counts.reduce((most, count) => Math.max(most, count), 0)).to.be.at.most(4)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('looks for separators within a part alone, not behind it', () => {
+    const lines = 'a b c d\n'.repeat(100_000)
+    const few = { targetTokens: 1, overlapTokens: 0, separator: '', maxChunks: 10_000 }
+    const half = lines.slice(0, lines.length / 2)
+
+    const [short, long] = [half, lines].map((text) => cpuMsOf(() => chunksOf(text, few)))
+
+    // The same chunks of a text that goes on twice as far.
+    expect(long ?? 0).to.be.lessThan(2 * (short ?? 0) + 50)
+  })
+
+  it('never works for long between two pauses', () => {
+    const cases = [
+      'x'.repeat(2 ** 17),
+      ' '.repeat(2 ** 17),
+      '\n'.repeat(2 ** 17),
+      '語'.repeat(2 ** 17),
+      'a b c d\n'.repeat(2 ** 14),
+      'a. '.repeat(2 ** 15),
+    ]
+    for (const text of cases) {
+      for (const separator of ['', ' ', 'x', '-'.repeat(256)]) {
+        for (const targetTokens of [1, 8192]) {
+          const options = { targetTokens, separator, overlapTokens: 0, maxChunks: 10_000 }
+          const work = chunkFixed(text, buildChunkSettings(options))
+
+          expect(longestStepMs(work)).to.be.lessThan(20)
+        }
+      }
+    }
+  })
+
   it('leaves out nothing but white space and separators', () => {
     fc.assert(
       fc.property(texts, settings, (text, chosen) => {
         let end = 0
-        for (const chunk of [
-          ...chunkFixed(text, chosen),
-          { start: text.length, end: text.length },
-        ]) {
+        for (const chunk of [...rangesOf(text, chosen), { start: text.length, end: text.length }]) {
           const between = text.slice(end, Math.max(end, chunk.start))
           expect(between.replaceAll(chosen.separator || ' ', '').trim()).to.equal('')
           end = chunk.end
@@ -178,7 +234,8 @@ describe('chunk settings', () => {
       { targetTokens: 0 },
       { targetTokens: 8193 },
       { targetTokens: 1.5 },
-      { targetTokens: 4, overlapTokens: 4 },
+      { targetTokens: 4, overlapTokens: 3 },
+      { targetTokens: 1, overlapTokens: 1 },
       { overlapTokens: -1 },
       { maxChunks: 0 },
       { maxChunks: 10_001 },

@@ -18,6 +18,8 @@ const SPEC: EmbedderSpec = {
   text: {
     graphFile: 'text.onnx',
     pooling: 'mean',
+    isPoolingGuessed: false,
+    laterModule: undefined,
     projectionFile: undefined,
     isPaddedToMax: false,
   },

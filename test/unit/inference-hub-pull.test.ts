@@ -301,6 +301,7 @@ describe('pulling a model', () => {
       /^UNAVAILABLE the hub answered with status 502; pull again/,
     )
     expect(clock.waitedMs).to.have.length(8)
+    expect(retries).to.deep.equal(['the hub answered with status 502'])
   })
 
   it('gives up on a hub that is not there', async () => {
@@ -310,6 +311,13 @@ describe('pulling a model', () => {
     hub = await HubServer.open()
 
     expect(why).to.match(/^UNAVAILABLE cannot reach 127.0.0.1:\d+ \(ECONNREFUSED\)/)
+  })
+
+  it('does not ask again where there can be no hub', async () => {
+    const why = await failure(pull({ hub: { endpoint: 'http://127.0.0.1:9', token: undefined } }))
+
+    expect(why).to.match(/^UNAVAILABLE cannot reach 127.0.0.1:9 \(bad port\); check the endpoint/)
+    expect(clock.waitedMs).to.deep.equal([])
   })
 
   it('gives up a connection that brings nothing, and takes another', async () => {

@@ -6,48 +6,18 @@ import { expect } from 'chai'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError } from '../../lib/errors.ts'
+import { RequestMemory } from '../../lib/http/request-memory.ts'
+import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import type { DownloaderParts } from '../../inference/media/media-downloader.ts'
 import { MEDIA_LIMITS_DEFAULT } from '../../inference/media/media-limits.ts'
 import type { MediaLimits } from '../../inference/media/media-limits.ts'
 import { MediaReader } from '../../inference/media/media-reader.ts'
-import type { ImageContent } from '../../inference/media/media-reader.ts'
+import type { ImageContent, ReadOptions } from '../../inference/media/media-reader.ts'
 import { isPublicAddress } from '../../inference/media/public-address.ts'
 import { close, listen, portOf } from '../harness/local-server.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../harness/tls-certificate.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex')
-
-describe('public addresses', () => {
-  const refused = [
-    ['this host', '0.0.0.0', '0.1.2.3', '::'],
-    ['loopback', '127.0.0.1', '127.255.255.254', '::1'],
-    ['private', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.0.1'],
-    ['link-local, with the metadata service of clouds', '169.254.169.254', 'fe80::1', 'fe80::1%e0'],
-    ['carrier-grade NAT', '100.64.0.1', '100.127.255.255'],
-    ['unique-local', 'fc00::1', 'fd12:3456::1'],
-    ['site-local', 'fec0::1'],
-    ['multicast and broadcast', '224.0.0.1', '239.1.1.1', '255.255.255.255', 'ff02::1'],
-    ['IPv4-mapped', '::ffff:127.0.0.1', '::ffff:8.8.8.8', '::ffff:0:7f00:1'],
-    ['IPv4-compatible', '::127.0.0.1'],
-    ['NAT64', '64:ff9b::7f00:1', '64:ff9b:1::a00:1'],
-    ['6to4 and Teredo', '2002:7f00:1::', '2001::1'],
-    ['documentation and benchmarks', '192.0.2.1', '198.51.100.1', '203.0.113.1', '198.18.0.1'],
-    ['documentation of IPv6', '2001:db8::1', '3fff::1'],
-    ['reserved', '240.0.0.1', '192.0.0.1', '100::1'],
-    ['texts that are no address', '', 'localhost', '1.2.3.4.5'],
-  ] as const
-  for (const [what, ...addresses] of refused) {
-    it(`are not ${what}`, () => {
-      expect(addresses.filter(isPublicAddress)).to.deep.equal([])
-    })
-  }
-
-  it('are the others', () => {
-    const others = ['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1', '2a00:1450::1']
-
-    expect(others.filter(isPublicAddress)).to.deep.equal(others)
-  })
-})
 
 /** 127.0.0.1 stands for the Internet, 127.0.0.2 for what only this machine reaches. */
 describe('media downloads', () => {
@@ -103,6 +73,28 @@ describe('media downloads', () => {
   }
   const urlOf = (host: string, path = '/a.png', server = open) =>
     `http://${host}:${portOf(server)}${path}`
+
+  it('charge what they hold to the request, and end where there is no room', async () => {
+    answer = (_request, response) => response.end(Buffer.concat([PNG, Buffer.alloc(200_000)]))
+    const [roomy, narrow] = [memoryOf(1_000_000), memoryOf(100_000)]
+
+    await reader().readImage(urlOf('images.test'), { ...quiet(), memory: roomy })
+    const error = await failure(
+      reader().readImage(urlOf('images.test'), { ...quiet(), memory: narrow }),
+    )
+
+    expect(roomy.bytes).to.equal(PNG.length + 200_000)
+    expect(error.code).to.equal('OVERLOADED')
+  })
+
+  it('charge data URIs, too', async () => {
+    const url = `data:image/png;base64,${PNG.toString('base64')}`
+    const memory = memoryOf(PNG.length)
+
+    const error = await failure(reader().readImage(url, { ...quiet(), memory }))
+
+    expect(error.code).to.equal('OVERLOADED')
+  })
 
   it('bring the bytes from the resolved address, and resolve once', async () => {
     const image = await reader().readImage(urlOf('images.test', '/a.png?size=2'), quiet())
@@ -294,7 +286,7 @@ describe('media downloads', () => {
       }
 
       const why: unknown = await reader()
-        .readImage(urlOf('images.test'), stop.signal)
+        .readImage(urlOf('images.test'), { ...quiet(), signal: stop.signal })
         .catch((error: unknown) => error)
 
       expect(why).to.equal(stop.signal.reason)
@@ -456,8 +448,12 @@ function read(url: string, downloadBytesMax = 1000): Promise<ImageContent> {
   return new MediaReader({ limits, clock: systemClock }).readImage(url, quiet())
 }
 
-function quiet(): AbortSignal {
-  return new AbortController().signal
+function quiet(): ReadOptions {
+  return { signal: new AbortController().signal, memory: memoryOf(1_000_000_000) }
+}
+
+function memoryOf(bytesMax: number): HeldMemory {
+  return new RequestMemory({ bytesMax, clock: systemClock }).hold()
 }
 
 function redirect(response: ServerResponse, location: string): void {

@@ -18,7 +18,7 @@ describe('a model worker', () => {
         entry: new URL('../harness/stepping-worker.ts', import.meta.url),
         isolation: 'process',
         environment: process.env,
-        settings: { threads: 1, cores: 1 },
+        settings: { threads: 1, cores: 1, exactRows: false },
         memoryBytesMax: 4 * 1024 ** 3,
         callTimeoutMs: CALL_TIMEOUT_MS,
         closeDeadlineMs: 1_000,

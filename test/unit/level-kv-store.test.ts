@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
@@ -43,6 +43,26 @@ describe('LevelKvStore', () => {
     expect(holder.get(bytes('a'))).to.equal(undefined)
   })
 
+  it('begins anew where a power failure came during the first opening', async () => {
+    const directory = nextDirectory()
+    await leaveFirstOpening(directory, '')
+
+    await using store = await open(directory)
+    await store.write([put('a', '1')], { sync: true })
+
+    expect(store.get(bytes('a'))).to.deep.equal(bytes('1'))
+  })
+
+  it('keeps its hands off a damaged directory that somebody has written to', async () => {
+    const directory = nextDirectory()
+    await leaveFirstOpening(directory, 'written')
+
+    const error = await errorOf(() => open(directory))
+
+    expect(error).to.include({ code: 'CORRUPTION' })
+    expect(await readFile(path.join(directory, '000003.log'), 'utf8')).to.equal('written')
+  })
+
   it('asks the guard before each write, and writes nothing when it refuses', async () => {
     let bavail = 0
     const guard = new DiskGuard({
@@ -63,3 +83,11 @@ describe('LevelKvStore', () => {
     expect(store.generation).to.equal(0)
   })
 })
+
+/** LevelDB syncs the name of its first manifest, and not the manifest itself. */
+async function leaveFirstOpening(directory: string, log: string): Promise<void> {
+  await mkdir(directory)
+  await writeFile(path.join(directory, 'CURRENT'), 'MANIFEST-000001\n')
+  await writeFile(path.join(directory, 'MANIFEST-000001'), '')
+  await writeFile(path.join(directory, '000003.log'), log)
+}

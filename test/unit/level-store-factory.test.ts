@@ -13,7 +13,7 @@ const SYNC = { sync: true }
 describe('LevelStoreFactory', () => {
   let root = ''
   const openFactory = (): Promise<LevelStoreFactory> =>
-    LevelStoreFactory.open(root, { clock: systemClock })
+    LevelStoreFactory.open(root, { clock: systemClock, ownLog: 'replay' })
   beforeEach(async () => {
     root = path.join(await mkdtemp(path.join(tmpdir(), 'quarry-stores-')), 'stores')
   })

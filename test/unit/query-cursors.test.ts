@@ -170,7 +170,7 @@ describe('cursors over several shards', () => {
         },
       )
       await fc.assert(property, { numRuns: RUNS })
-    }).timeout(60_000)
+    }).timeout(240_000)
 
     it(`give every hit exactly once in the order of scores, by ${direction}`, async () => {
       const property = fc.asyncProperty(settled, limit, async (documents, size) => {
@@ -187,7 +187,7 @@ describe('cursors over several shards', () => {
         expect(keysOf(found).toSorted()).to.deep.equal(matching.map(([key]) => key).toSorted())
       })
       await fc.assert(property, { numRuns: RUNS })
-    }).timeout(60_000)
+    }).timeout(240_000)
   }
 
   it('show a document again only after it has changed', async () => {
@@ -211,5 +211,5 @@ describe('cursors over several shards', () => {
       },
     )
     await fc.assert(property, { numRuns: RUNS })
-  }).timeout(60_000)
+  }).timeout(240_000)
 })

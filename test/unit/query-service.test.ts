@@ -39,7 +39,9 @@ function sortOf(hit: QueryHit | undefined): string[] {
 }
 
 function sourceOf({ hits }: QueryResult): JsonObject | undefined {
-  return hits.hits.map(({ _source: source }) => source)[0]
+  const [json] = hits.hits.map(({ _source: text }) => text)
+  const source = json === undefined ? undefined : parseExact(json)
+  return isJsonObject(source) ? source : undefined
 }
 
 const never = (): Promise<never> => new Promise(() => undefined)
@@ -52,7 +54,12 @@ async function refusalOf(promise: Promise<unknown>): Promise<string> {
 
 function failing(shard: QueriedShard, error: Error): QueriedShard {
   const refuse = (): Promise<never> => Promise.reject(error)
-  return { read: (key) => shard.read(key), searchText: refuse, textStatistics: refuse }
+  return {
+    read: (key) => shard.read(key),
+    searchText: refuse,
+    textStatistics: refuse,
+    highlightText: refuse,
+  }
 }
 
 const DOWN = new ServiceError('UNAVAILABLE', 'shard b is being built')
@@ -209,7 +216,12 @@ describe('a query over shards', () => {
   })
 
   it('gives up at its deadline and when the client goes', async () => {
-    const stuck = { read: () => undefined, searchText: never, textStatistics: never }
+    const stuck = {
+      read: () => undefined,
+      searchText: never,
+      textStatistics: never,
+      highlightText: never,
+    }
     const client = new AbortController()
 
     const late = refusalOf(ask([stuck], { timeout: '50ms' }))

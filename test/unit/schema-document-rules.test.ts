@@ -1,5 +1,11 @@
 import { expect } from 'chai'
-import { DocumentRules, expiryMsAfter, expiryMsOf } from '../../node/schema/document-rules.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
+import {
+  DocumentRules,
+  expiryMsAfter,
+  expiryMsOf,
+  expiryMsOfText,
+} from '../../node/schema/document-rules.ts'
 import { parseTableSchema } from '../../node/schema/table-schema.ts'
 
 const KEY = Buffer.from('a/b')
@@ -135,6 +141,32 @@ describe('document expiry', () => {
     expect(expiryMsOf({ at: '2026-01-01T12:00:00Z' }, own, 0)).to.equal(noon + HOUR_MS)
     expect(expiryMsOf({}, byWrite, noon)).to.equal(noon + HOUR_MS)
     expect(expiryMsOf({ _timestamp: 5 }, byWrite, noon)).to.equal(undefined)
+  })
+
+  it('is past, and neither negative nor never, for a time before 1970 (p16)', () => {
+    const schema = { ttl_duration: '30d', ttl_field: 'born' }
+    const ttl = rulesOf(schema).ttl!
+    const expired = { kind: 'at', ms: 1 }
+
+    expect(check(schema, '{"born":"1969-07-20T00:00:00Z"}').expiry).to.deep.equal(expired)
+    expect(check(schema, '{"born":"0001-01-01T00:00:00Z"}').expiry).to.deep.equal(expired)
+    expect(expiryMsOf({ born: '1969-07-20T00:00:00Z' }, ttl, noon)).to.equal(1)
+    expect(expiryMsOf({ born: '1969-12-02T00:00:00Z' }, ttl, noon)).to.equal(1)
+    expect(expiryMsOf({ born: '1969-12-02T00:00:00.001Z' }, ttl, noon)).to.equal(1)
+    expect(expiryMsOf({ born: '1969-12-02T00:00:00.002Z' }, ttl, noon)).to.equal(2)
+  })
+
+  it('reads the same from the text of a stored document, in steps', () => {
+    const ttl = rulesOf({ ttl_duration: '1h', ttl_field: 'at' }).ttl!
+    const documents = [{}, { at: 'x' }, { at: '2026-01-01T12:00:00Z' }, { at: { deep: 1 } }]
+    for (const document of documents) {
+      const text = Buffer.from(JSON.stringify(document))
+      const expected = expiryMsOf(document, ttl, noon)
+      expect(runAtOnce(expiryMsOfText(text, ttl, noon))).to.equal(expected)
+    }
+    const long = Buffer.from(JSON.stringify({ text: 'x'.repeat(2 ** 22), at: 'x' }))
+
+    expect([...expiryMsOfText(long, ttl, noon)]).to.have.lengthOf.above(3)
   })
 
   it('resolves an expiry once the time of the write is known', () => {

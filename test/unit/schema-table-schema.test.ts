@@ -59,6 +59,21 @@ describe('parseTableSchema', () => {
     expect(parse({})).to.deep.equal({ version: 0 })
   })
 
+  it('takes as many dynamic templates as are allowed, with all that they may say', () => {
+    const mapping = { type: 'keyword', index: true, store: true, doc_values: true }
+    const full = {
+      name: 'n',
+      match: '*',
+      unmatch: 'x',
+      path_match: 'a',
+      path_unmatch: 'b',
+      mapping,
+    }
+    const dynamic_templates = Array.from({ length: 1000 }, () => full)
+
+    expect(parse({ dynamic_templates }).dynamic_templates?.length).to.equal(1000)
+  })
+
   it('raises the version with every change but that of dynamic templates', () => {
     const base = {
       default_type: 'book',

@@ -1,11 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { runAtOnce } from '../../lib/sliced.ts'
 import { timestampOf } from '../../node/clock/hybrid-clock.ts'
 import {
   decodeTable,
   encodeTable,
   type TableRecord,
 } from '../../node/coordinator/tables/table-record.ts'
+import { decodeCollected, encodeCollected } from '../../node/shard/format/collected-mark.ts'
+import {
+  decodeFieldPage,
+  encodeFieldPage,
+} from '../../node/coordinator/tables/table-fields-codec.ts'
+import type { TableField } from '../../node/index/text/mapping/table-field.ts'
 import {
   encodeRecord,
   encodeTombstone,
@@ -17,6 +24,7 @@ import {
 } from '../../node/shard/format/document-record.ts'
 import { decodeIntent, encodeIntent, type IntentOp } from '../../node/shard/format/intent-codec.ts'
 import {
+  COLLECTED_KEY,
   documentKey,
   expiryKey,
   finishedKey,
@@ -25,7 +33,12 @@ import {
   logKey,
   transactionKey,
 } from '../../node/shard/format/keyspace.ts'
-import { decodeLogEntry, encodeLogEntry, type LogEntry } from '../../node/shard/format/log-entry.ts'
+import {
+  decodeLogEntry,
+  encodeLogEntry,
+  encodeLogEntryInSteps,
+  type LogEntry,
+} from '../../node/shard/format/log-entry.ts'
 import { parseShardId } from '../../node/shard/shard-id.ts'
 import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 import {
@@ -34,6 +47,7 @@ import {
   encodeFinishedMark,
   encodeTransactionRecord,
 } from '../../node/shard/format/transaction-record.ts'
+import { countTo } from '../harness/load.ts'
 
 const golden: Readonly<Record<string, string>> = JSON.parse(
   readFileSync(new URL('../golden/shard-formats.json', import.meta.url), 'utf8'),
@@ -102,6 +116,11 @@ const table: TableRecord = {
   ],
 }
 
+const tableFields: readonly TableField[] = [
+  { path: ['price'], kind: 'number', documentType: undefined },
+  { path: ['a.b', 'é'], kind: 'date', documentType: 'note' },
+]
+
 const encoded: Readonly<Record<string, Buffer>> = {
   'key: document': documentKey(key),
   'key: log': logKey(258),
@@ -110,6 +129,7 @@ const encoded: Readonly<Record<string, Buffer>> = {
   'key: transaction': transactionKey(key, transactionId),
   'key: expiry': expiryKey(expiresAtMs, key),
   'key: finished': finishedKey(transactionId),
+  'key: collected mark': COLLECTED_KEY,
   'record: document': encodeRecord(
     { version, deleted: false, ttlGeneration: 3, expiresAtMs },
     json,
@@ -122,8 +142,31 @@ const encoded: Readonly<Record<string, Buffer>> = {
   'transaction record: pending': transactionRecord('pending'),
   'finished mark: committed': encodeFinishedMark(decisions.committed),
   'finished mark: aborted': encodeFinishedMark(decisions.aborted),
+  'collected mark': encodeCollected(version),
   'table record': encodeTable(table),
+  'fields of a table': encodeFieldPage(tableFields),
 }
+
+const manyTouches: LogEntry = {
+  kind: 'write',
+  stamp: version,
+  version,
+  touches: countTo(20_000).map((n) => ({
+    key: Buffer.from(`key ${n}`),
+    deleted: n % 2 === 0,
+    previous: n % 3 === 0 ? version : undefined,
+  })),
+}
+
+describe('a log entry of many touches', () => {
+  it('is written in steps as at once', () => {
+    const steps = [...encodeLogEntryInSteps(manyTouches)].length
+    const written = runAtOnce(encodeLogEntryInSteps(manyTouches))
+
+    expect(written.equals(encodeLogEntry(manyTouches))).to.equal(true)
+    expect(steps).to.be.at.least(4)
+  })
+})
 
 function transactionRecord(state: keyof typeof statuses): Buffer {
   return encodeTransactionRecord({ status: statuses[state], participants: [anchor] })
@@ -165,6 +208,10 @@ describe('the disk formats of a shard', () => {
     expect(isDeleted(stored('record: tombstone'))).to.equal(true)
   })
 
+  it('read a collected mark of an earlier version', () => {
+    expect(decodeCollected(stored('collected mark'))).to.equal(version)
+  })
+
   for (const [name, op] of Object.entries(intents)) {
     it(`read ${name} of an earlier version`, () => {
       expect(decodeIntent(stored(name))).to.deep.equal(intentOf(op))
@@ -193,6 +240,23 @@ describe('the disk formats of a shard', () => {
 
   it('read a table record of an earlier version', () => {
     expect(decodeTable(stored('table record'))).to.deep.equal(table)
+  })
+
+  it('read the fields of a table of an earlier version', () => {
+    expect(decodeFieldPage(stored('fields of a table'))).to.deep.equal(tableFields)
+  })
+
+  it('refuse fields of a table that are damaged or of an unknown format', () => {
+    const pages = [
+      '{"format":9,"fields":[]}',
+      '{"format":1,"fields":[{"path":"a","kind":"string"}]}',
+    ]
+
+    for (const page of pages) {
+      expect(() => decodeFieldPage(Buffer.from(page)))
+        .to.throw()
+        .with.property('code', 'CORRUPTION')
+    }
   })
 
   for (const name of Object.keys(encoded).filter((one) => /^(intent|log|trans|fin)/.test(one))) {

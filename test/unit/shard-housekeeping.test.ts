@@ -3,10 +3,13 @@ import * as fc from 'fast-check'
 import { ManualClock } from '../../lib/clock.ts'
 import { millisOf, TIMESTAMP_ZERO, type Timestamp } from '../../node/clock/hybrid-clock.ts'
 import { jsonOf } from '../../node/shard/format/document-record.ts'
-import { collectHistory, EXPIRY_GRACE_MS, expireDue } from '../../node/shard/housekeeping.ts'
+import { collectHistory } from '../../node/shard/housekeeping/history-collection.ts'
+import { EXPIRY_GRACE_MS, expireDue } from '../../node/shard/housekeeping/expiry.ts'
+import { retimeDocuments } from '../../node/shard/housekeeping/expiry.ts'
 import { keyspaceRange, type Keyspace } from '../../node/shard/format/keyspace.ts'
 import type { TtlPolicy } from '../../node/schema/document-rules.ts'
 import { parseFieldPath } from '../../node/document/field-path.ts'
+import { NO_SETTINGS } from '../../node/shard/table-settings.ts'
 import { deleteOp, putOp, ShardWorld } from '../harness/shard-world.ts'
 import { documentOf, insert, SwarmHarness, WRITE, writesOf } from '../harness/swarm-harness.ts'
 
@@ -101,6 +104,30 @@ describe('expiring documents', () => {
     expect(await expireDue(shard, clock.nowMs())).to.equal(0)
     clock.advance(EXPIRY_GRACE_MS + 1)
     await world.hybridClock.keepAhead()
+    expect(await expireDue(shard, millisOf(world.hybridClock.now()))).to.equal(1)
+    expect(await countOf(world, 'expiry')).to.equal(0)
+  })
+})
+
+describe('a policy that comes to documents with a time before 1970 (p16)', () => {
+  it('expires them, and ends the pass that gives documents their expiry', async () => {
+    const ttl: TtlPolicy = { ...TTL, field: parseFieldPath('born', 'ttl_field') }
+    await using world = await ShardWorld.open(['s'], { clock: new ManualClock() })
+    const shard = world.shard('s')
+    const key = Buffer.from('old')
+    const json = Buffer.from('{"born":"1969-07-20T00:00:00Z"}')
+    const put = { kind: 'put', key, json, expiry: { kind: 'none' } } as const
+    await shard.write({ checks: [], ops: [put], ttl: undefined })
+
+    await shard.setSettings({ ...NO_SETTINGS, ttl })
+    const { signal } = new AbortController()
+    const [changed, again] = [
+      await retimeDocuments(shard, signal),
+      await retimeDocuments(shard, signal),
+    ]
+
+    expect([changed, again]).to.deep.equal([1, 0])
+    expect(await shard.read(key)).to.equal(undefined)
     expect(await expireDue(shard, millisOf(world.hybridClock.now()))).to.equal(1)
     expect(await countOf(world, 'expiry')).to.equal(0)
   })

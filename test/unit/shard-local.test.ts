@@ -8,12 +8,14 @@ import type { KvStore } from '../../node/storage/kv-store.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
 import { MemoryKvStore } from '../../node/storage/memory-kv-store.ts'
 import { NO_SETTINGS } from '../../node/shard/table-settings.ts'
+import { openTestJournal } from '../harness/test-journal.ts'
 import { describeShard, type ShardParts } from '../conformance/shard.ts'
 
-function openShard(store: KvStore, parts: ShardParts): Promise<LocalShard> {
+async function openShard(store: KvStore, parts: ShardParts): Promise<LocalShard> {
   const id = parseShardId('0000000000000001')
   const range = { start: Buffer.alloc(0), end: undefined }
-  return LocalShard.open({ id, range, store, settings: NO_SETTINGS, ...parts })
+  const journal = await openTestJournal()
+  return LocalShard.open({ id, range, store, journal, settings: NO_SETTINGS, ...parts })
 }
 
 describeShard('LocalShard in memory', async (parts) => {

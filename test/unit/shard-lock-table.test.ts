@@ -1,8 +1,10 @@
 import { expect } from 'chai'
+import { runAtOnce } from '../../lib/sliced.ts'
 import { timestampOf } from '../../node/clock/hybrid-clock.ts'
 import type { IntentOp } from '../../node/shard/format/intent-codec.ts'
 import { LockTable, type Hold } from '../../node/shard/lock-table.ts'
 import { buildTransactionId } from '../../node/shard/transaction-id.ts'
+import { countTo } from '../harness/load.ts'
 
 const one = buildTransactionId(timestampOf(1n), '0000000000000001')
 const other = buildTransactionId(timestampOf(2n), '0000000000000002')
@@ -49,6 +51,28 @@ describe('LockTable', () => {
     expect(locks.heldBy(one)).to.deep.equal([])
     expect(locks.blocker(key, 'write')?.intent.transactionId).to.equal(other)
     expect(locks.size).to.equal(1)
+  })
+
+  it('hides the holds of a released transaction before they are swept out', () => {
+    const locks = new LockTable()
+    const keys = countTo(5000).map((n) => Buffer.from(`k${n}`))
+    for (const each of keys) locks.add(hold(other, 'delete', each))
+    for (const each of keys) locks.add(hold(other, 'lock', Buffer.concat([each, each])))
+
+    locks.release(other)
+    const sweep = locks.sweep()
+    sweep.next()
+    const taken = keys.at(-1) ?? key
+    locks.add(hold(one, 'delete', taken))
+
+    expect(locks.isSwept).to.equal(false)
+    expect(keys.filter((each) => locks.writer(each) !== undefined)).to.deep.equal([taken])
+    expect(keys.some((each) => locks.blocker(Buffer.concat([each, each]), 'write'))).to.equal(false)
+    expect([...locks.writers()].map((found) => found.key)).to.deep.equal([taken])
+    runAtOnce(sweep)
+    expect(locks.isSwept).to.equal(true)
+    expect(locks.size).to.equal(1)
+    expect(locks.writer(taken)?.intent.transactionId).to.equal(one)
   })
 
   it('names each transaction once among the holders', () => {

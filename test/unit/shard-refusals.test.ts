@@ -9,6 +9,7 @@ import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 import { MemoryKvStore } from '../../node/storage/memory-kv-store.ts'
 import { errorOf } from '../harness/error-of.ts'
 import { memoryBound, putOp } from '../harness/shard-world.ts'
+import { openTestJournal } from '../harness/test-journal.ts'
 
 const key = Buffer.from('k')
 const anchor = { tableId: 't', key }
@@ -20,6 +21,7 @@ describe('a resolution that is refused for want of a timestamp', () => {
       id: parseShardId('0000000000000001'),
       range: { start: Buffer.alloc(0), end: undefined },
       store: new MemoryKvStore(),
+      journal: await openTestJournal(),
       hybridClock,
       clock: new ManualClock(),
       router: { shardAt: () => shard },
@@ -48,6 +50,7 @@ describe('a write that fails halfway, at a damaged block', () => {
       id: parseShardId('0000000000000001'),
       range: { start: Buffer.alloc(0), end: undefined },
       store: new DamagedStore(),
+      journal: await openTestJournal(),
       hybridClock,
       clock,
       router: { shardAt: () => shard },

@@ -52,12 +52,19 @@ const STANDARD: readonly (readonly [string, readonly string[]])[] = [
   ['我是中国人', ['我', '是', '中', '国', '人']],
   ['ひらがな カタカナ', ['ひ', 'ら', 'が', 'な', 'カタカナ']],
   ['안녕하세요 한글입니다', ['안녕하세요', '한글입니다']],
-  ['การที่ได้ต้องแสดงว่างานดี', ['การที่ได้ต้องแสดงว่างานดี']],
+  ['การที่ได้ต้องแสดงว่างานดี', ['การ', 'ที่', 'ได้', 'ต้อง', 'แสดง', 'ว่า', 'งาน', 'ดี']],
   ['الفيلم الوثائقي', ['الفيلم', 'الوثائقي']],
   ['Ελλάδα ΟΔΟΣ', ['ελλάδα', 'οδος']],
   ['cafe\u0301 CAFÉ', ['café', 'café']],
   ['co\u00adoperate', ['cooperate']],
-  ['\u{1d4d0}\u{1d4d1} x', ['\u{1d4d0}\u{1d4d1}', 'x']],
+  ['\u{10330}\u{10331} x', ['\u{10330}\u{10331}', 'x']],
+  ['\u{1d4d0}\u{1d4d1} x', ['ab', 'x']],
+  ['สวัสดีชาวโลก ok 3', ['สวัสดี', 'ชาว', 'โลก', 'ok', '3']],
+  ['ភាសាខ្មែរជាភាសា', ['ភាសាខ្មែរ', 'ជា', 'ភាសា']],
+  ['ພາສາລາວແມ່ນ', ['ພາສາ', 'ລາວ', 'ແມ່ນ']],
+  ['မြန်မာဘာသာစကား', ['မြန်မာဘာသာ', 'စကား']],
+  ['ﬁnance ｆｕｌｌｗｉｄｔｈ ｶﾞｶﾅ Ⅳ １２', ['finance', 'fullwidth', 'ガカナ', 'iv', '12']],
+  ['İstanbul I\u0307stanbul', ['istanbul', 'istanbul']],
   ['\u{20000}\u{20001}', ['\u{20000}', '\u{20001}']],
   ['🙂 fine', ['fine']],
   ['3.14. 5,', ['3.14', '5']],
@@ -127,10 +134,40 @@ const STEMMED: readonly Row[] = [
   { analyzer: 'finnish', text: 'edeltäjistään taloissa', expected: ['edeltäj', 'talo'] },
   { analyzer: 'hungarian', text: 'babakocsi babáért', expected: ['babakocs', 'bab'] },
   { analyzer: 'russian', text: 'вагоном книгами', expected: ['вагон', 'книг'] },
-  { analyzer: 'romanian', text: 'abruptă absențele', expected: ['abrupt', 'absenț'] },
+  { analyzer: 'romanian', text: 'abruptă absențele', expected: ['abrupt', 'absenţ'] },
   { analyzer: 'turkish', text: 'kitaplar', expected: ['kitap'] },
   { analyzer: 'arabic', text: 'الكتاب', expected: ['كتاب'] },
 ]
+
+/** Spellings of one word, in any of which a query finds it. */
+const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
+  turkish: ['İSTANBUL', 'İstanbul', 'istanbul', 'I\u0307STANBUL'],
+  'turkish, without a dot': ['IŞIK', 'Işık', 'ışık'],
+  'turkish, with both': ['DİYARBAKIR', 'Diyarbakır', 'diyarbakır'],
+  romanian: ['şcoală', 'școală', 'ȘCOALĂ', 's\u0326coala\u0306'],
+  'romanian, with a stop word': ['aceştia naţiune', 'aceștia națiune', 'națiunile'],
+  german: ['Müller', 'mueller', 'MÜLLER', 'Mu\u0308ller', 'Muller'],
+  'german, with an eszett': ['Straße', 'STRASSE', 'strasse', 'straße', 'Straẞe'],
+  standard: ['ﬁnance', 'finance', 'ＦＩＮＡＮＣＥ'],
+  'standard, in Katakana': ['ｶﾞﾗｽ', 'ガラス', 'カ\u3099ラス'],
+  simple: ['ﬁnance', 'FINANCE'],
+  whitespace: ['ﬁnance', 'finance', 'ｆｉｎａｎｃｅ'],
+  english: ['ﬁnances', 'Finance'],
+  html_german: ['M&uuml;<b>ller</b>', '<p>Mueller'],
+}
+
+// The examples of Lucene's TestGermanNormalizationFilter, before the stemmer.
+const GERMAN: Readonly<Record<string, string>> = {
+  Tschechische: 'tschechische',
+  Schaltflächen: 'schaltflachen',
+  Schaltflaechen: 'schaltflachen',
+  dauer: 'dauer',
+  weißbier: 'weissbier',
+  neue: 'neue',
+  quelle: 'quelle',
+  aktuell: 'aktull',
+  Goethe: 'gothe',
+}
 
 const OTHERS: readonly Row[] = [
   { analyzer: 'simple', text: "R2D2's Straße", expected: ['r', 'd', 's', 'straße'] },
@@ -145,8 +182,8 @@ const OTHERS: readonly Row[] = [
   { analyzer: 'search_as_you_type', text: '東京', expected: ['東', '京'] },
   {
     analyzer: 'search_as_you_type',
-    text: '\u{1d4d0}\u{1d4d1}\u{1d4d2}',
-    expected: ['\u{1d4d0}\u{1d4d1}', '\u{1d4d0}\u{1d4d1}\u{1d4d2}'],
+    text: '\u{10330}\u{10331}\u{10332}',
+    expected: ['\u{10330}\u{10331}', '\u{10330}\u{10331}\u{10332}'],
   },
   { analyzer: 'html_german', text: '<p>Die H&auml;user</p>', expected: ['haus'] },
 ]
@@ -163,6 +200,39 @@ describe('analyzerOf', () => {
       expect(terms(analyzer, text)).to.deep.equal(expected)
     })
   }
+
+  for (const [what, spellings] of Object.entries(SPELLINGS)) {
+    it(`${what}: knows the spellings of ${spellings[0]}`, () => {
+      const [name = ''] = what.split(',')
+
+      const [first, ...others] = spellings.map((spelling) => terms(name, spelling))
+
+      expect(first).to.have.length(1)
+      for (const other of others) expect(other).to.deep.equal(first)
+    })
+  }
+
+  it('normalizes German as Lucene does', () => {
+    const german = analyzerOf('german')!
+
+    for (const [word, expected] of Object.entries(GERMAN)) {
+      expect(german.normalize(word)).to.equal(expected)
+    }
+  })
+
+  it('leaves whole values as they are, however compatible', () => {
+    expect(terms('keyword', 'ﬁ Ⅳ')).to.deep.equal(['ﬁ Ⅳ'])
+  })
+
+  it('folds every character to one that stays', () => {
+    for (const name of ['standard', 'turkish', 'romanian', 'whitespace', 'keyword']) {
+      const analyzer = analyzerOf(name)!
+      for (let code = 0; code < 0x30000; code += 1) {
+        const once = analyzer.normalize(String.fromCodePoint(code))
+        expect(analyzer.normalize(once), `${name}: ${code.toString(16)}`).to.equal(once)
+      }
+    }
+  }).timeout(240_000)
 
   it('leaves gaps where stop words were', () => {
     expect(analyzerOf('standard')!.analyze('to be or not the question')).to.deep.equal([
@@ -256,6 +326,35 @@ describe('analyzeWithOffsets', () => {
       'den',
       'Wolken',
       'CAFE\u0301',
+    ])
+  })
+
+  it('points into the text as it was written, whatever folding makes of it', () => {
+    const text = 'ﬁne İzmir ｶﾞﾗｽ สวัสดีชาวโลก co\u00adop Ａ'
+
+    for (const name of ['standard', 'turkish', 'german', 'search_as_you_type']) {
+      const tokens = analyzerOf(name)!.analyzeWithOffsets(text)
+      const words = new Set(tokens.map(({ start, end }) => text.slice(start, end)))
+      expect([...words].slice(0, 7), name).to.deep.equal([
+        'ﬁne',
+        'İzmir',
+        'ｶﾞﾗｽ',
+        'สวัสดี',
+        'ชาว',
+        'โลก',
+        'co\u00adop',
+      ])
+    }
+  })
+
+  it('takes an entity at the end of a word whole', () => {
+    const html = '<b>caf&eacute;</b> &amp; th&eacute;'
+
+    const tokens = analyzerOf('html')!.analyzeWithOffsets(html)
+
+    expect(tokens.map(({ start, end }) => html.slice(start, end))).to.deep.equal([
+      'caf&eacute;',
+      'th&eacute;',
     ])
   })
 

@@ -23,7 +23,21 @@ const CASES: readonly (readonly [string, string])[] = [
   ['<![CDATA[1 < 2]]>x', '1 < 2x'],
   ['<br/>x', '\nx'],
   ['a&nbsp;b', 'a\u00a0b'],
+  [
+    '&hearts; &forall;x&isin;S &notin; &notit; &copy 2 &CounterClockwiseContourIntegral;',
+    '♥ ∀x∈S ∉ &notit; © 2 ∳',
+  ],
+  ['&hellip', '…'],
 ]
+
+/** The symbols of HTML 4, section 24.3.1, that are no Greek letters. */
+const SYMBOLS =
+  'fnof ƒ bull • hellip … prime ′ Prime ″ oline ‾ frasl ⁄ weierp ℘ image ℑ real ℜ trade ™ ' +
+  'alefsym ℵ larr ← uarr ↑ rarr → darr ↓ harr ↔ crarr ↵ lArr ⇐ uArr ⇑ rArr ⇒ dArr ⇓ hArr ⇔ ' +
+  'forall ∀ part ∂ exist ∃ empty ∅ nabla ∇ isin ∈ notin ∉ ni ∋ prod ∏ sum ∑ minus − lowast ∗ ' +
+  'radic √ prop ∝ infin ∞ ang ∠ and ∧ or ∨ cap ∩ cup ∪ int ∫ there4 ∴ sim ∼ cong ≅ asymp ≈ ne ≠ ' +
+  'equiv ≡ le ≤ ge ≥ sub ⊂ sup ⊃ nsub ⊄ sube ⊆ supe ⊇ oplus ⊕ otimes ⊗ perp ⊥ sdot ⋅ lceil ⌈ ' +
+  'rceil ⌉ lfloor ⌊ rfloor ⌋ loz ◊ spades ♠ clubs ♣ hearts ♥ diams ♦'
 
 describe('stripHtml', () => {
   for (const [html, expected] of CASES) {
@@ -31,6 +45,14 @@ describe('stripHtml', () => {
       expect(stripHtml(html).text).to.equal(expected)
     })
   }
+
+  it('knows the symbols of HTML 4', () => {
+    const words = SYMBOLS.split(' ')
+    const names = words.filter((_, at) => at % 2 === 0)
+    const symbols = words.filter((_, at) => at % 2 === 1)
+
+    expect(names.map((name) => stripHtml(`&${name};`).text)).to.deep.equal(symbols)
+  })
 
   it('finds the words that html-to-text finds', () => {
     const word = fc.stringMatching(/^[a-z]{1,5}$/)

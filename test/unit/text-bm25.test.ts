@@ -71,7 +71,7 @@ const phrase = (...words: readonly string[]): EngineQuery => ({
 })
 
 function scoresOf(index: TextIndex, query: EngineQuery, more: object = {}) {
-  const request = { query, limit: 10, countTotal: true, nowMs: 1, interrupt: () => undefined }
+  const request = { query, limit: 10, countTotal: true, nowMs: 1 }
   const { hits } = index.search({ ...request, ...more })
   return hits.map(({ key, score }) => [Buffer.from(key).toString(), score] as const)
 }

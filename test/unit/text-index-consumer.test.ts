@@ -5,8 +5,9 @@ import * as fc from 'fast-check'
 import { must } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { timestampAtMs } from '../../node/clock/hybrid-clock.ts'
+import { nameOf } from '../../node/index/text/mapping/table-field.ts'
 import { parseTableSchema } from '../../node/schema/table-schema.ts'
-import { collectHistory } from '../../node/shard/housekeeping.ts'
+import { collectHistory } from '../../node/shard/housekeeping/history-collection.ts'
 import { readLastKey, readNextDocuments } from '../../node/shard/indexing/document-changes.ts'
 import { INDEX_LAG_BYTES_MAX } from '../../node/shard/indexing/index-lag.ts'
 import { endOfLog } from '../../node/shard/log-reader.ts'
@@ -103,6 +104,40 @@ describe('a text index of a shard', () => {
     expect(behindMost).to.be.below(INDEX_LAG_BYTES_MAX + 2 * 40 * words.length)
     await text.caughtUp()
     expect((await text.status()).totalIndexed).to.equal(480)
+  })
+
+  it('goes on answering while new fields cannot be agreed on, and follows then', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'))
+    await text.caughtUp()
+    text.fields.isOutOfReach = true
+    const json = Buffer.from('{"text":"tide","height":3}')
+    await text.write({ ...textOp('b', ''), json })
+
+    const meanwhile = await text.find('tide')
+    text.fields.isOutOfReach = false
+    await text.caughtUp()
+
+    expect(meanwhile).to.deep.equal(['a'])
+    expect(await text.find('tide')).to.deep.equal(['a', 'b'])
+    expect(text.fields.known.map(nameOf)).to.deep.equal(['text', 'height'])
+  })
+
+  it('knows no more and no less of fields when its worker dies', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'))
+    await text.find('tide')
+    await text.fields.propose([{ path: ['height'], kind: 'number', documentType: undefined }])
+
+    await text.pool.killThreads()
+    const json = Buffer.from('{"text":"tide","height":"high"}')
+    await text.write({ ...textOp('b', ''), json })
+    await text.caughtUp()
+
+    expect(await text.find('tide')).to.deep.equal(['a', 'b'])
+    expect((await text.status()).dropped.fields).to.deep.equal({
+      height: { badValues: 1, overLimit: 0 },
+    })
   })
 
   it('replays what it had not flushed when its worker dies', async () => {

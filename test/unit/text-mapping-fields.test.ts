@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { isServiceError } from '../../lib/errors.ts'
 import { parseExact } from '../../node/document/exact-json.ts'
 import { isJsonObject } from '../../node/document/json-object.ts'
 import { FieldMapping } from '../../node/index/text/mapping/field-mapping.ts'
 import { parseTableSchema } from '../../node/schema/table-schema.ts'
 import type { IndexableField } from '../../node/index/text/indexable-document.ts'
+import { tokensOf } from '../harness/field-tokens.ts'
 
 const KEY = Buffer.from('k')
 
@@ -19,7 +19,11 @@ function typed(schema: object, more: object = {}): FieldMapping {
 }
 
 function shown(field: IndexableField): unknown {
-  return field.kind === 'text' ? field.tokens.map(({ term }) => term).join(' ') : field.values
+  return field.kind === 'text'
+    ? tokensOf(field)
+        .map(({ term }) => term)
+        .join(' ')
+    : field.values
 }
 
 function indexed(mapping: FieldMapping, document: unknown): Record<string, unknown> {
@@ -70,7 +74,7 @@ describe('FieldMapping without a schema', () => {
     )
     const text = fields.find(({ name }) => name === 't')
 
-    expect(text?.kind === 'text' && text.tokens.map(({ position }) => position)).to.deep.equal([
+    expect(text?.kind === 'text' && tokensOf(text).map(({ position }) => position)).to.deep.equal([
       1, 2, 102, 103,
     ])
     expect(text?.kind === 'text' && text.length).to.equal(4)
@@ -80,7 +84,7 @@ describe('FieldMapping without a schema', () => {
     const mapping = mappingFor()
 
     expect(indexed(mapping, { t: 'x '.repeat(200) })).to.not.have.property('t__keyword')
-    expect(mapping.counts.overLimit).to.equal(0)
+    expect(mapping.dropped.counts.overLimit).to.equal(0)
   })
 
   it('keeps the first type of a field and counts what does not fit', () => {
@@ -92,7 +96,7 @@ describe('FieldMapping without a schema', () => {
       s__keyword: ['7'],
       _all: '7',
     })
-    expect(mapping.counts.badValues).to.equal(1)
+    expect(mapping.dropped.counts.badValues).to.equal(1)
   })
 
   it('does not index vectors and edges, and knows _type', () => {
@@ -118,8 +122,8 @@ describe('FieldMapping without a schema', () => {
     const many = Object.fromEntries(Array.from({ length: 10_050 }, (_, at) => [`f${at}`, 1]))
 
     expect(Object.keys(indexed(mapping, many)).length).to.equal(10_000)
-    expect(Object.keys(mapping.toJSON().fields).length).to.equal(10_000)
-    expect(mapping.counts.overLimit).to.equal(50)
+    expect(mapping.fieldCount).to.equal(10_000)
+    expect(mapping.dropped.counts.overLimit).to.equal(50)
   })
 
   it('bounds the depth', () => {
@@ -128,7 +132,7 @@ describe('FieldMapping without a schema', () => {
     for (let depth = 0; depth < 40; depth += 1) document = { d: document }
 
     expect(indexed(mapping, document)).to.deep.equal({})
-    expect(mapping.counts.overLimit).to.equal(1)
+    expect(mapping.dropped.counts.overLimit).to.equal(1)
   })
 
   it('takes any JSON', () => {
@@ -392,32 +396,13 @@ describe('resolveField', () => {
     expect(mapping.resolveField(undefined)).to.equal(undefined)
   })
 
-  it('comes back from JSON', () => {
+  it('follows from the fields of the table', () => {
     const mapping = mappingFor()
     indexed(mapping, { a: { b: 'x' }, n: 1 })
 
-    const again = FieldMapping.fromJSON(undefined, JSON.parse(JSON.stringify(mapping)))
+    const again = new FieldMapping(undefined, JSON.parse(JSON.stringify(mapping.fields)))
 
     expect(again.resolveField('a.b__keyword')).to.deep.equal(mapping.resolveField('a.b__keyword'))
     expect(indexed(again, { n: 'text' })).to.deep.equal({})
-    expect(again.toJSON()).to.deep.equal(mapping.toJSON())
   })
-
-  for (const saved of [
-    null,
-    1,
-    {},
-    { version: 2, fields: {} },
-    { version: 1, fields: { a: { types: ['x'] } } },
-  ]) {
-    it(`refuses ${JSON.stringify(saved)} as corrupt`, () => {
-      let thrown: unknown
-      try {
-        FieldMapping.fromJSON(undefined, saved)
-      } catch (error) {
-        thrown = error
-      }
-      expect(isServiceError(thrown) && thrown.code).to.equal('CORRUPTION')
-    })
-  }
 })

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { must } from '../../lib/assert.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
 import { parseShape } from '../../node/geo/geo-json.ts'
 import { FieldMapping } from '../../node/index/text/mapping/field-mapping.ts'
 import { resolveQuery } from '../../node/index/text/mapping/resolve-query.ts'
@@ -136,7 +137,7 @@ describe('areas', () => {
   ]
   for (const { query, inside, outside } of areas) {
     it(`tests points for ${JSON.stringify(query).slice(0, 90)}`, () => {
-      const area = resolveQuery(query, MAPPING).query
+      const area = runAtOnce(resolveQuery(query, MAPPING)).query
 
       if (area.kind !== 'area') throw new TypeError(`resolved to ${area.kind}`)
       for (const [lon, lat] of inside) {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { isServiceError } from '../../lib/errors.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
 import { FieldMapping } from '../../node/index/text/mapping/field-mapping.ts'
 import { resolveQuery } from '../../node/index/text/mapping/resolve-query.ts'
 import { parseTableSchema } from '../../node/schema/table-schema.ts'
@@ -52,7 +53,7 @@ const BOOLEAN = {
 } as const
 
 function resolve(query: Query): EngineQuery {
-  return resolveQuery(query, MAPPING).query
+  return runAtOnce(resolveQuery(query, MAPPING)).query
 }
 
 const term = (field: string, word: string, boost = 1): EngineQuery => ({
@@ -377,7 +378,9 @@ describe('resolveQuery', () => {
   it('warns of unknown fields, once', () => {
     const unknown: Query = { kind: 'term', field: 'nowhere', term: 'x', boost: 1 }
 
-    const { warnings } = resolveQuery({ ...BOOLEAN, should: [unknown, unknown] }, MAPPING)
+    const { warnings } = runAtOnce(
+      resolveQuery({ ...BOOLEAN, should: [unknown, unknown] }, MAPPING),
+    )
 
     expect(warnings).to.deep.equal(['no document has a field "nowhere"'])
   })

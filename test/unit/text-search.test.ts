@@ -132,15 +132,6 @@ describe('a text search of one shard', () => {
       keysOf(books.search(requestOf({ filter_query: { query: 'price:*' } })).hits),
     ).to.deep.equal(['a', 'b', 'c'])
   })
-
-  it('stops when it is interrupted', () => {
-    const stop = new Error('stop')
-    const interrupt = (): never => {
-      throw stop
-    }
-
-    expect(() => books.search(EVERYTHING, interrupt)).to.throw(stop)
-  })
 })
 
 function pagesOf(index: MemoryTextIndex, base: TextSearchRequest, kind: 'after' | 'before') {

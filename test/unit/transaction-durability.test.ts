@@ -1,10 +1,21 @@
 import { expect } from 'chai'
+import { ManualClock } from '../../lib/clock.ts'
 import { TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
+import { FORGET_PERIOD_MS } from '../../node/coordinator/transactions/transaction-finisher.ts'
 import { jsonOf } from '../../node/shard/format/document-record.ts'
+import type { LocalShard } from '../../node/shard/local-shard.ts'
+import type { Push, Shard } from '../../node/shard/shard.ts'
 import type { TransactionId } from '../../node/shard/transaction-id.ts'
 import { errorOf } from '../harness/error-of.ts'
 import { putOp, ShardWorld } from '../harness/shard-world.ts'
-import { settle } from '../harness/swarm-harness.ts'
+import {
+  documentOf,
+  insert,
+  PROPOSE,
+  settle,
+  SwarmHarness,
+  writesOf,
+} from '../harness/swarm-harness.ts'
 
 const key = Buffer.from('k')
 
@@ -69,5 +80,67 @@ describe('a decision whose write failed', () => {
     world.disk.release()
     expect(unfinished?.status.state).to.equal('pending')
     expect(await deciding).to.include({ state: 'committed' })
+  })
+})
+
+describe('a transaction that is resolved while the records before it are being forgotten', () => {
+  it('outlives a power failure after the table of its record was dropped (INV-T6)', async () => {
+    const clock = new ManualClock()
+    await using harness = await SwarmHarness.open({ clock })
+    const { store } = harness
+    await store.createTable('a', {})
+    await store.createTable('b', {})
+    const writeBoth = (name: string): Promise<unknown> => {
+      const inserts = [insert(name, { from: name })]
+      return store.crossBatch([writesOf('a', { inserts }), writesOf('b', { inserts })], PROPOSE)
+    }
+    await Promise.all(Array.from({ length: 20 }, (_, i) => writeBoth(`t${i}`)))
+    await settle()
+    clock.advance(FORGET_PERIOD_MS)
+    await writeBoth('late')
+    await settle()
+
+    await store.dropTable('a')
+    await harness.restart()
+
+    expect((await documentOf(harness.store, 'b', 'late'))?.value).to.deep.equal({ from: 'late' })
+  })
+})
+
+describe('a reader that waits for the outcome of a transaction', () => {
+  it('sees the commit although a refused write made the shard rebuild its memory meanwhile', async () => {
+    const pushes = Promise.withResolvers<void>()
+    let isSlow = false
+    const slowPush = (shard: LocalShard): Shard =>
+      new Proxy(shard, {
+        get(target, name) {
+          if (name === 'push') {
+            return async (push: Push) => {
+              const status = await target.push(push)
+              if (isSlow) await pushes.promise
+              return status
+            }
+          }
+          const member: unknown = Reflect.get(target, name)
+          return typeof member === 'function' ? member.bind(target) : member
+        },
+      })
+    const wrap = (shard: LocalShard, name: string): Shard =>
+      name === 'a' ? slowPush(shard) : shard
+    await using world = await ShardWorld.open(['a', 'b'], { wrap })
+    const b = world.shard('b')
+    await b.write({ checks: [], ops: [putOp('k', 'old')], ttl: undefined })
+    const transactionId = await prepareBoth(world)
+    await world.shard('a').decide(commitOf(transactionId))
+    isSlow = true
+    const read = valueAt(world, 'b')
+    await settle()
+    world.disk.failWrites('DISK_FULL')
+    await errorOf(() => b.write({ checks: [], ops: [putOp('other', 1)], ttl: undefined }))
+    await settle()
+    world.disk.failWrites(undefined)
+    pushes.resolve()
+
+    expect(await read).to.equal('new')
   })
 })

@@ -10,7 +10,6 @@ import { errorOf } from '../harness/error-of.ts'
 import { putOp, ShardWorld } from '../harness/shard-world.ts'
 import {
   documentOf,
-  fateOf,
   insert,
   PROPOSE,
   settle,
@@ -48,6 +47,7 @@ function passSilence(world: ShardWorld): void {
 async function heldIn(world: ShardWorld): Promise<number> {
   let held = 0
   for (const shard of world.local.values()) {
+    await shard.settled()
     for await (const page of shard.store.pages(keyspaceRange('intents'))) held += page.length
   }
   return held
@@ -127,7 +127,8 @@ describe('late messages of a transaction', () => {
       await prepareAt(world, 'b', id)
       const decided = await decideAt(world, id, decision)
       const participants = ['a', 'b'].map((tableId) => ({ tableId, key }))
-      await world.finisher.finish({ transactionId: id, anchor, participants }, decided)
+      const ended = { transactionId: id, anchor, participants }
+      await world.finisher.finish(ended, decided, { isAwaited: true }).done
 
       for (const name of ['a', 'b']) {
         expect(await prepareAt(world, name, id)).to.deep.equal({ kind: 'finished' })
@@ -193,7 +194,7 @@ describe('late messages of a transaction', () => {
 })
 
 describe('a write over several shards', () => {
-  it('begins anew when the clock leaps past the age at which a prepare is refused', async () => {
+  it('begins anew when the machine slept past the age at which a prepare is refused', async () => {
     await using world = await ShardWorld.open(['a', 'b'])
     const collector = new PartCollector()
     collector.addOp(world.table('a'), putOp('k', 'new'))
@@ -204,8 +205,11 @@ describe('a write over several shards', () => {
     const options = { onContention: 'wait', awaitResolution: true } as const
     const running = world.runner.run(collector.parts, options)
     await settle()
-    if (world.clock instanceof ManualClock) world.clock.stepWall(2 * 3_600_000)
-    // The bound follows the wall clock, and with it the stamps.
+    if (world.clock instanceof ManualClock) {
+      world.clock.suspend(2 * 3_600_000)
+      world.clock.advance(1000)
+    }
+    // The bound follows time, and with it the stamps.
     await world.hybridClock.keepAhead()
     world.disk.release()
     await blocking
@@ -222,10 +226,8 @@ describe('a participant that does not come back', () => {
     await store.createTable('b', {})
     const lostShard = Object.keys((await store.getTable('b')).shards)[0] ?? ''
     const both = ['a', 'b'].map((table) => writesOf(table, { inserts: [insert('k', {})] }))
-    // Prepare twice, decide; the power fails before the first resolution.
-    disk.crashAt(disk.writeCount + 4, 'before')
-    await fateOf(store.crossBatch(both, PROPOSE))
-    await settle()
+    // Answered when it is decided: the power fails before a resolution is durable.
+    await store.crossBatch(both, PROPOSE)
     await harness.crash()
     disk.restart()
     await disk.destroy(lostShard)

@@ -1,7 +1,7 @@
-import { jsonReply } from '../../../lib/http/reply.ts'
 import { FIXED_CHUNKER } from '../../pipelines/chunk/chunk-service.ts'
 import { validatedBody } from '../operation.ts'
 import type { Handler } from '../operation.ts'
+import { jsonPiecesReply } from '../pieces-reply.ts'
 
 interface ChunkBody {
   readonly text: string
@@ -25,8 +25,8 @@ export const chunk: Handler = async (request, { service }) => {
     settings: settingsOf(config),
     signal: request.signal,
   })
-  return jsonReply(200, {
-    chunks: answer.ranges.map(({ start, end }, id) => ({
+  return jsonPiecesReply({
+    chunks: answer.ranges.values().map(({ start, end }, id) => ({
       id,
       text: text.slice(start, end),
       start_char: start,

@@ -1,8 +1,8 @@
-import { jsonBytesReply } from '../../../lib/http/reply.ts'
-import { parseEmbedInput } from '../embed-input.ts'
+import { parseOpenaiInput } from '../embed-input.ts'
 import { validatedBody } from '../operation.ts'
 import type { Handler } from '../operation.ts'
-import { printVectors, vectorBase64, vectorJson } from '../vector-codec.ts'
+import { jsonPiecesReply } from '../pieces-reply.ts'
+import { vectorBase64 } from '../vector-codec.ts'
 
 interface CreateEmbeddingsBody {
   readonly model: string
@@ -15,22 +15,22 @@ export const createEmbeddings: Handler = async (request, { service }) => {
   const body = validatedBody<CreateEmbeddingsBody>(request)
   const { model, vectors, tokens } = await service.embed.embed({
     model: body.model ?? '',
-    parts: parseEmbedInput(body.input),
+    parts: parseOpenaiInput(body.input),
     truncate: true,
     dimensions: body.dimensions,
     promptName: undefined,
     signal: request.signal,
+    memory: request.memory,
   })
-  const printed = await printVectors(vectors, (vector) =>
-    body.encoding_format === 'base64' ? `"${vectorBase64(vector)}"` : vectorJson(vector),
-  )
-  const data = printed.map(
-    (embedding, index) => `{"object":"embedding","index":${index},"embedding":${embedding}}`,
-  )
-  const usage = JSON.stringify({ prompt_tokens: tokens, total_tokens: tokens })
-  const head = `{"object":"list","data":[${data.join(',')}]`
-  return jsonBytesReply(
-    200,
-    Buffer.from(`${head},"model":${JSON.stringify(model)},"usage":${usage}}`),
-  )
+  const isBase64 = body.encoding_format === 'base64'
+  return jsonPiecesReply({
+    object: 'list',
+    data: vectors.values().map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: isBase64 ? vectorBase64(vector) : vector,
+    })),
+    model,
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  })
 }

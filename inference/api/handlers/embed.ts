@@ -1,12 +1,12 @@
-import { bytesReply, jsonBytesReply } from '../../../lib/http/reply.ts'
-import type { BytesReply } from '../../../lib/http/reply.ts'
 import type { EmbedAnswer } from '../../pipelines/embed/embed-service.ts'
 import { prefersJson } from '../accept-header.ts'
 import { parseEmbedInput } from '../embed-input.ts'
 import { parseKeepAlive } from '../keep-alive.ts'
 import { validatedBody } from '../operation.ts'
 import type { Handler } from '../operation.ts'
-import { printVectors, vectorBytes, vectorJson } from '../vector-codec.ts'
+import { jsonPiecesReply } from '../pieces-reply.ts'
+import type { PiecesReply } from '../pieces-reply.ts'
+import { vectorBytes, vectorBytesLength } from '../vector-codec.ts'
 
 interface EmbedBody {
   readonly model: string
@@ -30,23 +30,29 @@ export const embed: Handler = async (request, { service }) => {
     promptName: body.prompt_name,
     keepAliveMs: parseKeepAlive(body.keep_alive),
     signal: request.signal,
+    memory: request.memory,
   })
   if (prefersJson(request.accept)) return jsonAnswer(answer, request.clock.monotonicMs() - startMs)
-  return bytesReply(200, vectorBytes(answer.vectors, answer.dimension), [
-    'Content-Type',
-    'application/octet-stream',
-  ])
+  return bytesAnswer(answer)
+}
+
+function bytesAnswer({ vectors, dimension }: EmbedAnswer): PiecesReply {
+  return {
+    kind: 'pieces',
+    headers: ['Content-Type', 'application/octet-stream'],
+    pieces: vectorBytes(vectors, dimension),
+    bytes: vectorBytesLength(vectors.length, dimension),
+  }
 }
 
 /** The last three fields are what clients of a common local model server read beside the vectors. */
-async function jsonAnswer(answer: EmbedAnswer, totalMs: number): Promise<BytesReply> {
+function jsonAnswer(answer: EmbedAnswer, totalMs: number): PiecesReply {
   const { model, vectors, loadMs, tokens } = answer
-  const rest = JSON.stringify({
+  return jsonPiecesReply({
+    model,
+    embeddings: vectors,
     total_duration: Math.round(totalMs * NS_PER_MS),
     load_duration: Math.round(loadMs * NS_PER_MS),
     prompt_eval_count: tokens,
   })
-  const embeddings = (await printVectors(vectors, vectorJson)).join(',')
-  const json = `{"model":${JSON.stringify(model)},"embeddings":[${embeddings}],${rest.slice(1)}`
-  return jsonBytesReply(200, Buffer.from(json))
 }

@@ -6,7 +6,7 @@ export const getVersion: Handler = (_request, { service: { version } }) =>
     version: version.version,
     git_commit: version.gitCommit,
     build_time: version.buildTime,
-    // Clients of an older server read this name; it has always meant what runs the server.
-    go_version: version.runtimeVersion,
+    // The contract of an older server has this name for what runs it, which here is no Go.
+    go_version: `node ${version.runtimeVersion}`,
     runtime_version: version.runtimeVersion,
   })

@@ -1,11 +1,11 @@
-import { jsonReply } from '../../../lib/http/reply.ts'
 import type { Handler } from '../operation.ts'
+import { jsonPiecesReply } from '../pieces-reply.ts'
 
 export const listModels: Handler = (_request, { service }) => {
   const capabilities = service.recognizerCapabilities()
   const info = [...capabilities].map(([name, each]) => [name, { capabilities: each }])
   const extractors = [...capabilities].filter(([, each]) => each.includes('zeroshot'))
-  return jsonReply(200, {
+  return jsonPiecesReply({
     chunkers: service.namesOf('chunker'),
     rerankers: service.namesOf('reranker'),
     embedders: service.namesOf('embedder'),

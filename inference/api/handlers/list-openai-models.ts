@@ -1,9 +1,8 @@
-import { jsonReply } from '../../../lib/http/reply.ts'
+import { openaiModel } from '../openai-models.ts'
 import type { Handler } from '../operation.ts'
+import { jsonPiecesReply } from '../pieces-reply.ts'
 
 export const listOpenaiModels: Handler = (_request, { service }) => {
-  const names = [...service.namesOf('generator'), ...service.namesOf('embedder')]
-  // When a model was made is not known; clients want the field.
-  const data = names.map((id) => ({ id, object: 'model', created: 0, owned_by: 'quarry' }))
-  return jsonReply(200, { object: 'list', data })
+  const models = service.servedModels().values()
+  return jsonPiecesReply({ object: 'list', data: models.map(({ name }) => openaiModel(name)) })
 }

@@ -1,6 +1,6 @@
-import { jsonReply } from '../../../lib/http/reply.ts'
 import { validatedBody } from '../operation.ts'
 import type { Handler } from '../operation.ts'
+import { jsonPiecesReply } from '../pieces-reply.ts'
 
 interface RecognizeBody {
   readonly model: string
@@ -18,9 +18,9 @@ export const recognize: Handler = async (request, { service }) => {
     relationLabels: body.relation_labels ?? [],
     signal: request.signal,
   })
-  return jsonReply(200, {
+  return jsonPiecesReply({
     model,
-    entities: results.map(({ entities }) => entities),
-    ...(hasRelations ? { relations: results.map(({ relations }) => relations) } : {}),
+    entities: results.values().map(({ entities }) => entities),
+    ...(hasRelations ? { relations: results.values().map(({ relations }) => relations) } : {}),
   })
 }

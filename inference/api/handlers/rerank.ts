@@ -1,6 +1,6 @@
-import { jsonReply } from '../../../lib/http/reply.ts'
 import { validatedBody } from '../operation.ts'
 import type { Handler } from '../operation.ts'
+import { jsonPiecesReply } from '../pieces-reply.ts'
 
 interface RerankBody {
   readonly model: string
@@ -18,7 +18,7 @@ export const rerank: Handler = async (request, { service }) => {
     signal: request.signal,
   })
   const isRaw = body.raw_scores === true
-  return jsonReply(200, {
+  return jsonPiecesReply({
     model,
     scores: results.map(({ score, rawScore }) => (isRaw ? rawScore : score)),
   })

@@ -1,6 +1,6 @@
-import { jsonReply } from '../../../lib/http/reply.ts'
 import { validatedBody } from '../operation.ts'
 import type { Handler } from '../operation.ts'
+import { jsonPiecesReply } from '../pieces-reply.ts'
 
 interface RewriteBody {
   readonly model: string
@@ -11,5 +11,5 @@ export const rewrite: Handler = async (request, { service }) => {
   const { model: name = '', inputs = [] } = validatedBody<RewriteBody>(request)
   const { signal } = request
   const { model, results } = await service.rewrite.rewrite({ model: name, inputs, signal })
-  return jsonReply(200, { model, texts: results.map(({ texts }) => texts) })
+  return jsonPiecesReply({ model, texts: results.map(({ texts }) => texts) })
 }

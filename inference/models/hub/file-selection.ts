@@ -3,6 +3,7 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { suffixesOf, VARIANT_BY_SUFFIX, VARIANTS } from '../graph-variants.ts'
+import { isExternalData } from '../model-files.ts'
 import { MODEL_KINDS } from '../model-spec.ts'
 import type { ModelKind } from '../model-spec.ts'
 import type { HubFile } from './hub-listing.ts'
@@ -139,13 +140,6 @@ function findSet(
     if (set !== undefined) return [...set.required, ...(set.optional ?? [])].flatMap(find)
   }
   return undefined
-}
-
-/** `X.onnx_data`, `X.onnx_data_1`, `X.onnx.data`: the graph names it, so it keeps its name. */
-function isExternalData(path: string, graphPath: string): boolean {
-  return (
-    path.startsWith(graphPath) && /^(?:_data(?:_\d+)?|\.data)$/.test(path.slice(graphPath.length))
-  )
 }
 
 function refuse(why: string): ServiceError {

@@ -27,6 +27,20 @@ export interface Repository extends ModelName {
   readonly revision: string
 }
 
+/** There is no such host, no such port, or none that can be trusted: later will not be better. */
+const FINAL_REASONS: ReadonlySet<string> = new Set([
+  'ENOTFOUND',
+  'EPROTO',
+  'ERR_INVALID_URL',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'bad port',
+])
+
 /** An answer that another attempt may better. Anything else thrown here is final. */
 export class HubTrouble extends Error {
   override readonly name = 'HubTrouble'
@@ -119,7 +133,10 @@ export class HubClient {
       })
     } catch (cause) {
       signal.throwIfAborted()
-      throw new HubTrouble(`cannot reach ${url.host} (${reasonOf(cause)})`, { cause })
+      const reason = reasonOf(cause)
+      const message = `cannot reach ${url.host} (${reason})`
+      if (!FINAL_REASONS.has(reason)) throw new HubTrouble(message, { cause })
+      throw new ServiceError('UNAVAILABLE', `${message}; check the endpoint`, { cause })
     }
   }
 

@@ -12,7 +12,7 @@ const RETRY_AFTER_MS_MAX = 300_000
 export interface RetryParts {
   readonly clock: Clock
   readonly random: Random
-  /** An attempt failed and there will be another. */
+  /** An attempt failed, otherwise than the last, and there will be another. */
   readonly onRetry: (why: string) => void
 }
 
@@ -20,6 +20,8 @@ export interface RetryParts {
 export class HubRetry {
   readonly #parts: RetryParts
   #backoff: Backoff
+  /** The same trouble again is no news. */
+  #told: string | undefined
 
   constructor(parts: RetryParts) {
     this.#parts = parts
@@ -30,7 +32,8 @@ export class HubRetry {
   async after(error: unknown, signal: AbortSignal): Promise<void> {
     if (!(error instanceof HubTrouble)) throw error
     const atLeastMs = Math.min(error.afterMs, RETRY_AFTER_MS_MAX)
-    this.#parts.onRetry(error.message)
+    if (error.message !== this.#told) this.#parts.onRetry(error.message)
+    this.#told = error.message
     if (await this.#backoff.wait({ atLeastMs, signal })) return
     const message = `${error.message}; pull again to go on where it stopped`
     throw new ServiceError('UNAVAILABLE', message, { cause: error })
@@ -38,6 +41,7 @@ export class HubRetry {
 
   /** There was progress: failures are counted anew. */
   reset(): void {
+    this.#told = undefined
     this.#backoff = new Backoff(RETRY, this.#parts.clock, this.#parts.random)
   }
 }

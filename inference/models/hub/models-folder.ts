@@ -64,8 +64,7 @@ export class ModelsFolder {
     const before = await this.#carryOver(target, files)
     const manifest = buildManifest(facts, before)
     await writeFile(path.join(files, MANIFEST_FILE), `${JSON.stringify(manifest, undefined, 2)}\n`)
-    await syncToDisk(path.join(files, MANIFEST_FILE))
-    await syncToDisk(files)
+    await syncAll(files)
     await mkdir(path.dirname(target), { recursive: true })
     const old = path.join(pull, 'replaced')
     if (await isFolder(target)) await rename(target, old)
@@ -137,6 +136,14 @@ export class ModelsFolder {
       bytes: sizes.reduce((sum, { size }) => sum + size, 0),
     }
   }
+}
+
+/** Every file and every folder, the innermost first: a name is on disk only when its folder is. */
+async function syncAll(folder: string): Promise<void> {
+  const names = await filesBelow(folder)
+  for (const name of names) await syncToDisk(path.join(folder, name))
+  const folders = new Set(names.map((name) => path.join(folder, path.dirname(name))))
+  for (const each of [...folders].toSorted((a, b) => b.length - a.length)) await syncToDisk(each)
 }
 
 /** A link that leads nowhere hides nothing else. */

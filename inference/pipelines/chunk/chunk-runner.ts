@@ -1,4 +1,6 @@
 import { isServiceError } from '../../../lib/errors.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { runSliced, StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { ChunkerSpec } from '../../models/model-spec.ts'
 import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
 import { argMax, softmax } from '../probabilities.ts'
@@ -13,19 +15,24 @@ const SEGMENT_CHARS_MIN = 50
 const BORDER_LABEL = /sep|boundary|^[BI]-/i
 
 /** A token classifier marks where a text may be cut; its segments are packed to the target. */
+/** Logits looked at in a step: less than a millisecond. */
+const VALUES_PER_STEP = 4096
+
 export async function openChunkRunner(
   parts: RunnerParts<ChunkerSpec>,
 ): Promise<ModelRunner<ChunkItem, ChunkResult>> {
-  const { spec, tokenizer } = parts
+  const { spec, tokenizer, clock } = parts
   const session = await parts.openSession(spec.graphFile)
-  return new ChunkRunner({ session, tokenizer, maxTokens: spec.maxTokens }, spec.labels)
+  return new ChunkRunner({ session, tokenizer, maxTokens: spec.maxTokens }, spec.labels, clock)
 }
 
 class ChunkRunner implements ModelRunner<ChunkItem, ChunkResult> {
   readonly #classifier: TokenClassifier
   readonly #borderLabels: readonly boolean[]
+  readonly #clock: Clock
 
-  constructor(classifier: TokenClassifier, labels: readonly string[]) {
+  constructor(classifier: TokenClassifier, labels: readonly string[], clock: Clock) {
+    this.#clock = clock
     this.#classifier = classifier
     this.#borderLabels = labels.map((label) => BORDER_LABEL.test(label))
   }
@@ -57,22 +64,27 @@ class ChunkRunner implements ModelRunner<ChunkItem, ChunkResult> {
   async #chunk({ text, settings }: ChunkItem, signal: AbortSignal): Promise<ChunkResult> {
     const { ids, spans } = this.#classifier.tokenizer.contentWithOffsets(text)
     const [logits] = await classifyTokens(this.#classifier, [ids], signal)
-    const borders =
+    const slices = { clock: this.#clock, signal }
+    const tokens =
       logits === undefined
         ? []
-        : this.#borderTokens(logits, settings.threshold).map((token) => spans[token]?.end ?? 0)
+        : await runSliced(this.#borderTokens(logits, settings.threshold), slices)
+    const borders = tokens.map((token) => spans[token]?.end ?? 0)
     const segments = segmentsBetween(borders, text.length)
-    return { chunkedBy: 'model', chunks: packPieces(text, segments, settings) }
+    const packing = packPieces(text, segments, settings)
+    return { chunkedBy: 'model', chunks: await runSliced(packing, slices) }
   }
 
   /** Of adjacent separators the last one is the border. */
-  #borderTokens({ labelCount, values }: TokenLogits, threshold: number): number[] {
+  *#borderTokens({ labelCount, values }: TokenLogits, threshold: number): Sliced<number[]> {
     const isBorder: boolean[] = []
+    const meter = new StepMeter(VALUES_PER_STEP)
     for (let at = 0; at < values.length; at += labelCount) {
       const probabilities = softmax(Float64Array.from(values.subarray(at, at + labelCount)))
       const label = argMax(probabilities)
       const isLikely = (probabilities[label] ?? 0) >= threshold
       isBorder.push(this.#borderLabels[label] === true && isLikely)
+      if (meter.spend(labelCount)) yield
     }
     return Array.from(isBorder.keys()).filter((token) => isBorder[token] && !isBorder[token + 1])
   }

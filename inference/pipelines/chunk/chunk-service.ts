@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { must } from '../../../lib/assert.ts'
 import { ServiceError, isServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
+import { runSliced } from '../../../lib/sliced.ts'
 import { resultKey } from '../../batching/shared-results.ts'
 import type { SharedResults, StartedRun } from '../../batching/shared-results.ts'
 import type { ChunkerSpec } from '../../models/model-spec.ts'
@@ -8,6 +10,7 @@ import type { BuiltinThread } from '../builtin-thread.ts'
 import { CHARS_AT_ONCE_MAX } from '../builtin-thread.ts'
 import { buildSharedResults, fleetRequest, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
+import { WINDOWED_CHARS_MAX } from '../text-limit.ts'
 import { costOfChunkItem } from './chunk-item.ts'
 import type { ChunkItem, ChunkResult } from './chunk-item.ts'
 import { buildChunkSettings } from './chunk-settings.ts'
@@ -57,11 +60,11 @@ export class ChunkService {
   async chunk(request: ChunkRequest): Promise<ChunkAnswer> {
     const settings = buildChunkSettings(request.settings)
     const { text, signal } = request
-    if (text.trim() === '') {
+    if (!(await hasVisible(text))) {
       throw new ServiceError('INVALID_ARGUMENT', 'text is required: it holds nothing but space')
     }
     const spec = this.#specOf(request.model)
-    const key = resultKey([spec?.name ?? FIXED_CHUNKER, JSON.stringify(settings), text])
+    const key = await resultKey([spec?.name ?? FIXED_CHUNKER, JSON.stringify(settings), text])
     const start = (): StartedRun<ChunkResult> =>
       spec === undefined
         ? this.#startFixed(text, settings)
@@ -92,7 +95,7 @@ export class ChunkService {
   async #chunkFixed({ text, settings }: ChunkItem, signal: AbortSignal): Promise<ChunkResult> {
     const chunks =
       text.length <= CHARS_AT_ONCE_MAX
-        ? chunkFixed(text, settings)
+        ? await runSliced(chunkFixed(text, settings), { clock: this.#parts.clock, signal })
         : await this.#thread.chunk(text, settings, signal)
     return { chunkedBy: 'fixed', chunks }
   }
@@ -102,6 +105,10 @@ export class ChunkService {
     item: ChunkItem,
     options: RequestOptions,
   ): StartedRun<ChunkResult> {
+    if (item.text.length > WINDOWED_CHARS_MAX) {
+      this.#log.warn('text too long for a chunker, the fixed one is used', { model: spec.name })
+      return this.#startFixed(item.text, item.settings)
+    }
     const sent = { item, cost: costOfChunkItem(item), group: 'text' }
     const asked = fleetRequest(this.#parts, options)
     const left = new AbortController()
@@ -121,6 +128,17 @@ export class ChunkService {
     }
     return { promise, cancel }
   }
+}
+
+const LOOKED_AT_CHARS = 256 * 1024
+
+/** Whether it holds anything but white space; looked for in pieces. */
+async function hasVisible(text: string): Promise<boolean> {
+  for (let from = 0; from < text.length; from += LOOKED_AT_CHARS) {
+    if (/\S/.test(text.slice(from, from + LOOKED_AT_CHARS))) return true
+    await nextTurn()
+  }
+  return false
 }
 
 function bytesOfResult({ chunks }: ChunkResult): number {

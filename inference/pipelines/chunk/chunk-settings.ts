@@ -2,7 +2,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 
 export interface ChunkSettings {
   readonly targetTokens: number
-  /** What a chunk repeats of the one before it, at most. */
+  /** What a chunk repeats of the one before it, at most; half of the target at most. */
   readonly overlapTokens: number
   readonly separator: string
   /** The rest of the text is left out. */
@@ -32,7 +32,9 @@ export function buildChunkSettings(options: Partial<ChunkSettings>): ChunkSettin
     options.overlapTokens ??
     Math.min(DEFAULT_OVERLAP_TOKENS, Math.floor(settings.targetTokens / 10))
   checkWhole('target_tokens', settings.targetTokens, { least: 1, most: TARGET_TOKENS_MAX })
-  checkWhole('overlap_tokens', overlapTokens, { least: 0, most: settings.targetTokens - 1 })
+  // More would make an answer of a small text as large as the number of its chunks.
+  const overlapMax = Math.floor(settings.targetTokens / 2)
+  checkWhole('overlap_tokens', overlapTokens, { least: 0, most: overlapMax })
   checkWhole('max_chunks', settings.maxChunks, { least: 1, most: MAX_CHUNKS_MAX })
   if (!(settings.threshold >= 0 && settings.threshold <= 1)) {
     throw new ServiceError('INVALID_ARGUMENT', 'threshold must be from 0 to 1')

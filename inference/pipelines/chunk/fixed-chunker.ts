@@ -10,8 +10,14 @@
 //   FC2  Starts and ends strictly increase: a chunk has an atom that no earlier one has.
 //   FC3  A chunk has at most `targetTokens` tokens, unless it is one character.
 //   FC4  Two neighbours share at most `overlapTokens` tokens.
+//   FC5  Where the overlap is at most half of the target, no character is in more than four chunks:
+//        two neighbours together bring half a target of new tokens.
+//   FC6  Between two yields there is about a millisecond of work, whatever the text.
 
-import { countTokens } from '../../text/token-counter.ts'
+import { StepMeter } from '../../../lib/sliced.ts'
+import type { Sliced } from '../../../lib/sliced.ts'
+import { countTokensIn } from '../../text/token-counter.ts'
+import { nextWord } from './word-scanner.ts'
 import type { ChunkSettings } from './chunk-settings.ts'
 
 /** A slice of a text, in UTF-16 code units. */
@@ -27,25 +33,53 @@ interface Atom extends TextRange {
   readonly gapTokens: number
 }
 
-export function chunkFixed(text: string, settings: ChunkSettings): TextRange[] {
-  return packPieces(text, separatedRanges(text, settings.separator), settings)
+/** Values one after the other; undefined is a pause. */
+type Paused<Value> = Generator<Value | undefined, void, undefined>
+
+/** Characters looked at, or atoms and ranges made, in about a millisecond. */
+const UNITS_PER_STEP = 16_384
+/** A range costs as much as so many characters. */
+const RANGE_UNITS = 16
+
+export function* chunkFixed(text: string, settings: ChunkSettings): Sliced<TextRange[]> {
+  const source = { text, meter: new StepMeter(UNITS_PER_STEP) }
+  const separated = yield* separatedRanges(source, settings.separator)
+  return yield* pack(source, separated, settings)
 }
 
 /** Packs ranges of a text, in order, into chunks. Ranges longer than a chunk are cut. */
-export function packPieces(
+export function* packPieces(
   text: string,
   ranges: Iterable<TextRange>,
   settings: ChunkSettings,
-): TextRange[] {
+): Sliced<TextRange[]> {
+  return yield* pack({ text, meter: new StepMeter(UNITS_PER_STEP) }, ranges, settings)
+}
+
+interface Source {
+  readonly text: string
+  readonly meter: StepMeter
+}
+
+function* pack(
+  source: Source,
+  ranges: Iterable<TextRange | undefined>,
+  settings: ChunkSettings,
+): Sliced<TextRange[]> {
   const chunks: TextRange[] = []
   let current: Atom[] = []
   let currentTokens = 0
-  for (const piece of piecesOf(text, ranges, settings.targetTokens)) {
+  for (const piece of piecesOf(source, ranges, settings.targetTokens)) {
+    if (piece === undefined) {
+      yield undefined
+      continue
+    }
     const own = tokensOf(piece)
     const added = own + (piece[0]?.gapTokens ?? 0)
     if (current.length > 0 && currentTokens + added > settings.targetTokens) {
       chunks.push(rangeOf(current))
       if (chunks.length === settings.maxChunks) return chunks
+      if (source.meter.spend(current.length)) yield undefined
       const room = Math.min(settings.overlapTokens, settings.targetTokens - added)
       current = lastAtoms(current, room)
       currentTokens = tokensOf(current)
@@ -79,51 +113,62 @@ function tokensOf(atoms: readonly Atom[]): number {
 }
 
 function* piecesOf(
-  text: string,
-  ranges: Iterable<TextRange>,
+  source: Source,
+  ranges: Iterable<TextRange | undefined>,
   targetTokens: number,
-): Generator<readonly Atom[]> {
+): Paused<readonly Atom[]> {
   let end = 0
   for (const range of ranges) {
-    for (const [first, ...rest] of atomGroups(text, range, { targetTokens, level: 0 })) {
-      if (first === undefined) continue
-      const gapTokens = countTokens(text.slice(end, first.start))
+    if (range === undefined || source.meter.spend(RANGE_UNITS)) yield undefined
+    if (range === undefined) continue
+    for (const group of atomGroups(source, range, { targetTokens, level: 0 })) {
+      const [first, ...rest] = group ?? []
+      if (first === undefined) {
+        yield undefined
+        continue
+      }
+      const gapTokens = yield* countTokensIn(source.text, { start: end, end: first.start })
       yield [{ ...first, gapTokens }, ...rest]
       end = (rest.at(-1) ?? first).end
     }
   }
 }
 
-const FINER: readonly ((text: string, range: TextRange) => Iterable<TextRange>)[] = [
-  (text, range) => splitAt(text, range, { separator: '\n', kept: 0 }),
-  (text, range) => splitAt(text, range, { separator: '. ', kept: 1 }),
+const FINER: readonly ((source: Source, range: TextRange) => Paused<TextRange>)[] = [
+  (source, range) => splitAt(source, range, { separator: '\n', kept: 0 }),
+  (source, range) => splitAt(source, range, { separator: '. ', kept: 1 }),
   wordRanges,
 ]
 
 /** The words of a range as one group, if they fit into a chunk, else of its parts. */
 function* atomGroups(
-  text: string,
+  source: Source,
   range: TextRange,
   { targetTokens, level }: { readonly targetTokens: number; readonly level: number },
-): Generator<readonly Atom[]> {
-  const atoms = leadingAtoms(text, range, targetTokens)
+): Paused<readonly Atom[]> {
+  const atoms = yield* leadingAtoms(source, range, targetTokens)
   const split = FINER[level]
   if (atoms.length === 0) return
   if (tokensOf(atoms) <= targetTokens) yield atoms
-  else if (split === undefined) yield* cutWord(text, atoms, targetTokens)
+  else if (split === undefined) yield* cutWord(source, atoms, targetTokens)
   else {
-    for (const part of split(text, range)) {
-      yield* atomGroups(text, part, { targetTokens, level: level + 1 })
+    for (const part of split(source, range)) {
+      if (part === undefined) yield undefined
+      else yield* atomGroups(source, part, { targetTokens, level: level + 1 })
     }
   }
 }
 
 /** All words of a range, or, if they are too many for a chunk, just enough to tell. */
-function leadingAtoms(text: string, range: TextRange, targetTokens: number): Atom[] {
+function* leadingAtoms(source: Source, range: TextRange, targetTokens: number): Sliced<Atom[]> {
   const atoms: Atom[] = []
   let tokens = 0
-  for (const word of wordRanges(text, range)) {
-    const atom = atomOf(text, word)
+  for (const word of wordRanges(source, range)) {
+    if (word === undefined) {
+      yield undefined
+      continue
+    }
+    const atom = yield* atomOf(source, word)
     atoms.push(atom)
     tokens += atom.tokens
     if (tokens > targetTokens) break
@@ -131,30 +176,33 @@ function leadingAtoms(text: string, range: TextRange, targetTokens: number): Ato
   return atoms
 }
 
-function atomOf(text: string, { start, end }: TextRange): Atom {
-  return { start, end, tokens: countTokens(text.slice(start, end)), gapTokens: 0 }
+function* atomOf({ text, meter }: Source, { start, end }: TextRange): Sliced<Atom> {
+  if (meter.spend(RANGE_UNITS)) yield undefined
+  return { start, end, tokens: yield* countTokensIn(text, { start, end }), gapTokens: 0 }
 }
 
 /** Parts of an eighth of a chunk, so that chunks of a text without spaces come out almost full. */
 const PARTS_PER_CHUNK = 8
 
 function* cutWord(
-  text: string,
+  source: Source,
   atoms: readonly Atom[],
   targetTokens: number,
-): Generator<readonly Atom[]> {
+): Paused<readonly Atom[]> {
   const tokensMax = Math.max(1, Math.floor(targetTokens / PARTS_PER_CHUNK))
-  for (const atom of atoms) yield* halves(text, atom, tokensMax)
+  for (const atom of atoms) yield* halves(source, atom, tokensMax)
 }
 
-function* halves(text: string, atom: Atom, tokensMax: number): Generator<readonly Atom[]> {
-  const middle = codePointBorder(text, atom)
+function* halves(source: Source, atom: Atom, tokensMax: number): Paused<readonly Atom[]> {
+  const middle = codePointBorder(source.text, atom)
   if (atom.tokens <= tokensMax || middle === undefined) {
     yield [atom]
     return
   }
-  yield* halves(text, atomOf(text, { start: atom.start, end: middle }), tokensMax)
-  yield* halves(text, atomOf(text, { start: middle, end: atom.end }), tokensMax)
+  const first = yield* atomOf(source, { start: atom.start, end: middle })
+  yield* halves(source, first, tokensMax)
+  const second = yield* atomOf(source, { start: middle, end: atom.end })
+  yield* halves(source, second, tokensMax)
 }
 
 /** Near the middle; undefined for a single character. */
@@ -167,35 +215,53 @@ function codePointBorder(text: string, { start, end }: TextRange): number | unde
 }
 
 /** Between separators; a text without them is cut at newlines, else after sentences. */
-function separatedRanges(text: string, separator: string): Iterable<TextRange> {
-  const all = { start: 0, end: text.length }
-  if (separator !== '' && text.includes(separator)) {
-    return splitAt(text, all, { separator, kept: 0 })
+function* separatedRanges(source: Source, separator: string): Sliced<Paused<TextRange>> {
+  const all = { start: 0, end: source.text.length }
+  for (const known of [separator, '\n']) {
+    if (known === '' || (yield* placeOf(source, all, known)) < 0) continue
+    return splitAt(source, all, { separator: known, kept: 0 })
   }
-  if (text.includes('\n')) return splitAt(text, all, { separator: '\n', kept: 0 })
-  return splitAt(text, all, { separator: '. ', kept: 1 })
+  return splitAt(source, all, { separator: '. ', kept: 1 })
 }
 
 /** `kept` characters of the separator stay with what stands before it. */
 function* splitAt(
-  text: string,
+  source: Source,
   { start, end }: TextRange,
   { separator, kept }: { readonly separator: string; readonly kept: number },
-): Generator<TextRange> {
+): Paused<TextRange> {
   let from = start
   for (;;) {
-    const at = text.indexOf(separator, from)
-    if (at < 0 || at + separator.length > end) break
+    const at = yield* placeOf(source, { start: from, end }, separator)
+    if (at < 0) break
+    if (source.meter.spend(RANGE_UNITS)) yield undefined
     yield { start: from, end: at + kept }
     from = at + separator.length
   }
   yield { start: from, end }
 }
 
-const WORD = /\S+/g
+/** Where a separator first stands whole within a range; -1 if nowhere. */
+function* placeOf(
+  { text, meter }: Source,
+  { start, end }: TextRange,
+  separator: string,
+): Sliced<number> {
+  for (let from = start; from < end; from += UNITS_PER_STEP) {
+    const to = Math.min(end, from + UNITS_PER_STEP + separator.length - 1)
+    const at = text.slice(from, to).indexOf(separator)
+    if (meter.spend(at < 0 ? to - from : at)) yield undefined
+    if (at >= 0) return from + at
+  }
+  return -1
+}
 
-function* wordRanges(text: string, { start, end }: TextRange): Generator<TextRange> {
-  for (const { 0: word, index } of text.slice(start, end).matchAll(WORD)) {
-    yield { start: start + index, end: start + index + word.length }
+function* wordRanges({ text, meter }: Source, { start, end }: TextRange): Paused<TextRange> {
+  let from = start
+  for (;;) {
+    const word = yield* nextWord(text, { start: from, end }, meter)
+    if (word === undefined) return
+    yield word
+    from = word.end
   }
 }

@@ -20,12 +20,29 @@
 //    Its sign is the lowest bit, and its weight that of its kind times the square root of its count.
 // 5. The sums are divided by their L2 norm.
 
+import { StepMeter, runAtOnce } from '../../../lib/sliced.ts'
+import type { Sliced } from '../../../lib/sliced.ts'
+
 export const BUILTIN_HASH_NAME = 'builtin-hash'
 export const BUILTIN_HASH_DIMENSIONS = 384
+/** What follows is not looked at: each character may be two features that are kept in memory. */
+export const BUILTIN_HASH_CHARS_MAX = 1024 * 1024
 
-const RUN = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*|\p{S}/gu
+/** Of a run; they are hashed in about a millisecond. */
+const CHARS_PER_STEP = 4_096
+
+/** How a run begins and goes on. One may be as long as the text: it is matched in parts. */
+interface RunPattern {
+  readonly start: RegExp
+  readonly more: RegExp
+}
+const START_LENGTH = 64
+const RUN: RunPattern = {
+  start: /[\p{L}\p{N}][\p{L}\p{M}\p{N}]{0,63}|\p{S}/gu,
+  more: /[\p{L}\p{M}\p{N}]{1,4096}/uy,
+}
+const VISIBLE: RunPattern = { start: /\S{1,64}/gu, more: /\S{1,4096}/uy }
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}]/u
-const VISIBLE = /\S+/gu
 
 const GRAM_LENGTHS: readonly number[] = [3, 4]
 /** Stands before and after a run; no character has this number. */
@@ -44,36 +61,79 @@ const SEEDS: Readonly<Record<FeatureKind, number>> = {
 
 type FeatureCounts = Readonly<Record<FeatureKind, Map<number, number>>>
 
-/** A vector of length 1; of zeros when the text has no visible character, or its features cancel. */
+/** `hashEmbeddingInSteps` without a pause. */
 export function hashEmbedding(text: string, dimensions = BUILTIN_HASH_DIMENSIONS): Float32Array {
+  return runAtOnce(hashEmbeddingInSteps(text, dimensions))
+}
+
+/** A vector of length 1; of zeros when the text has no visible character, or its features cancel. */
+export function* hashEmbeddingInSteps(text: string, dimensions: number): Sliced<Float32Array> {
+  const meter = new StepMeter(CHARS_PER_STEP)
   const counts: FeatureCounts = { word: new Map(), pair: new Map(), gram: new Map() }
-  const folded = text.normalize('NFKC').toLowerCase()
-  for (const run of folded.match(RUN) ?? folded.match(VISIBLE) ?? []) countFeatures(run, counts)
+  const normal = text.slice(0, BUILTIN_HASH_CHARS_MAX).normalize('NFKC')
+  yield undefined
+  const folded = normal.toLowerCase()
+  yield undefined
+  const pattern = folded.search(RUN.start) < 0 ? VISIBLE : RUN
+  const start = new RegExp(pattern.start)
+  for (let found = start.exec(folded); found !== null; found = start.exec(folded)) {
+    if (meter.spend(1)) yield undefined
+    start.lastIndex = yield* endOfRun(folded, found, pattern.more)
+    const run = folded.slice(found.index, start.lastIndex)
+    yield* countFeatures(run, { counts, meter })
+  }
   const sums = new Float64Array(dimensions)
-  addFeatures(sums, counts.word, WEIGHTS.word)
-  addFeatures(sums, counts.pair, WEIGHTS.pair)
-  addFeatures(sums, counts.gram, WEIGHTS.gram)
+  yield* addFeatures(sums, counts.word, WEIGHTS.word)
+  yield* addFeatures(sums, counts.pair, WEIGHTS.pair)
+  yield* addFeatures(sums, counts.gram, WEIGHTS.gram)
   return normalise(sums)
 }
 
-function countFeatures(run: string, counts: FeatureCounts): void {
+function* endOfRun(
+  text: string,
+  { index, 0: start }: RegExpExecArray,
+  more: RegExp,
+): Sliced<number> {
+  let end = index + start.length
+  if (start.length < START_LENGTH) return end
+  const part = new RegExp(more)
+  for (part.lastIndex = end; part.test(text); end = part.lastIndex) yield undefined
+  return end
+}
+
+interface Counting {
+  readonly counts: FeatureCounts
+  readonly meter: StepMeter
+}
+
+function* countFeatures(run: string, counting: Counting): Sliced<void> {
+  const { counts, meter } = counting
   const points = [BOUNDARY]
-  for (const character of run) points.push(character.codePointAt(0) ?? 0)
+  for (const character of run) {
+    points.push(character.codePointAt(0) ?? 0)
+    if (meter.spend(1)) yield undefined
+  }
   points.push(BOUNDARY)
-  if (UNSPACED.test(run)) countUnspacedWords(run, points, counts)
+  if (UNSPACED.test(run)) yield* countUnspacedWords(run, points, counting)
   else count(counts.word, hashPoints(SEEDS.word, points, { from: 1, to: points.length - 1 }))
   for (const length of GRAM_LENGTHS) {
     for (let from = 0; from + length <= points.length; from += 1) {
       count(counts.gram, hashPoints(SEEDS.gram, points, { from, to: from + length }))
+      if (meter.spend(1)) yield undefined
     }
   }
 }
 
 /** Other letters between ideographs, such as katakana, are found by their grams. */
-function countUnspacedWords(run: string, points: readonly number[], counts: FeatureCounts): void {
+function* countUnspacedWords(
+  run: string,
+  points: readonly number[],
+  { counts, meter }: Counting,
+): Sliced<void> {
   let at = 0
   for (const character of run) {
     at += 1
+    if (meter.spend(1)) yield undefined
     if (!UNSPACED.test(character)) continue
     count(counts.word, hashPoints(SEEDS.word, points, { from: at, to: at + 1 }))
     if (at + 2 < points.length) {
@@ -102,15 +162,17 @@ function hashPoints(
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-function addFeatures(
+function* addFeatures(
   sums: Float64Array,
   counts: ReadonlyMap<number, number>,
   kindWeight: number,
-): void {
+): Sliced<void> {
+  const meter = new StepMeter(CHARS_PER_STEP)
   for (const [hash, times] of counts) {
     const bucket = Math.floor(((hash >>> 1) * sums.length) / 2 ** 31)
     const weight = kindWeight * Math.sqrt(times)
     sums[bucket] = (sums[bucket] ?? 0) + ((hash & 1) === 0 ? weight : -weight)
+    if (meter.spend(1)) yield undefined
   }
 }
 

@@ -9,6 +9,8 @@ export type EmbedItem =
       /** Whether a text that is too long is cut, or refused. */
       readonly truncate: boolean
     }
+  /** A text as ids of the model's own tokenizer, without special tokens. */
+  | { readonly kind: 'tokens'; readonly ids: readonly number[]; readonly truncate: boolean }
   | { readonly kind: 'image'; readonly bytes: Uint8Array }
 
 export interface EmbedResult {
@@ -25,5 +27,6 @@ const IMAGE_COST = 128
 /** About how many tokens the item has; `maxTokens` is where it is cut. */
 export function costOfEmbedItem(item: EmbedItem, maxTokens: number): number {
   if (item.kind === 'image') return IMAGE_COST
-  return Math.min(maxTokens, estimateTokens(item.text.length) + SPECIAL_TOKENS)
+  const tokens = item.kind === 'tokens' ? item.ids.length : estimateTokens(item.text.length)
+  return Math.min(maxTokens, tokens + SPECIAL_TOKENS)
 }

@@ -17,7 +17,7 @@ import { normalized, pool } from './pooling.ts'
 import { chooseOutput, project } from './tower-vectors.ts'
 import type { TowerSessions } from './tower-vectors.ts'
 
-type TextItem = Extract<EmbedItem, { readonly kind: 'text' }>
+type TextItem = Exclude<EmbedItem, ImageItem>
 type ImageItem = Extract<EmbedItem, { readonly kind: 'image' }>
 type Outcome = ItemOutcome<EmbedResult>
 
@@ -26,6 +26,8 @@ const DIMENSION_MAX = 65_536
 
 export interface EmbedRunner extends ModelRunner<EmbedItem, EmbedResult> {
   readonly dimension: number
+  /** What is to be known about its vectors. */
+  readonly warnings: readonly string[]
 }
 
 /** Embeds once, so that a graph that cannot be run is found out at its load, and its size is known. */
@@ -65,16 +67,18 @@ export async function openEmbedRunner(parts: RunnerParts<EmbedderSpec>): Promise
 
 class SessionEmbedRunner implements EmbedRunner {
   readonly dimension: number
+  readonly warnings: readonly string[]
   readonly #towers: EmbeddingTowers
 
   constructor(towers: EmbeddingTowers, dimension: number) {
     this.#towers = towers
+    this.warnings = towers.isPoolingGuessed ? [POOLING_GUESSED] : []
     this.dimension = dimension
   }
 
   async run(items: readonly EmbedItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
     const outcomes = new Map<EmbedItem, Outcome>()
-    const texts = items.filter((item) => item.kind === 'text')
+    const texts = items.filter((item) => item.kind !== 'image')
     const images = items.filter((item) => item.kind === 'image')
     await this.#towers.embedTexts(texts, outcomes, signal)
     for (const image of images) {
@@ -101,6 +105,8 @@ class EmbeddingTowers {
   readonly #image: ImageTower | undefined
   readonly #textOutput: string
   readonly #tokensMax: number
+  /** Whether the graph answers one state for each text, as the last run showed. */
+  #hasPooled = false
 
   constructor(
     parts: RunnerParts<EmbedderSpec>,
@@ -115,16 +121,39 @@ class EmbeddingTowers {
     this.#tokensMax = tokensMaxOf(text.graph.inputs, parts.spec.maxTokens)
   }
 
+  /** Whether we pool, and no file of the model says how. */
+  get isPoolingGuessed(): boolean {
+    return this.#parts.spec.text.isPoolingGuessed && !this.#hasPooled
+  }
+
   /** The size of a vector, which texts and images must have in common. */
   async probe(): Promise<number> {
     const { tokenizer } = this.#parts
     const encodings = [tokenizer.encode(WARM_UP_TEXT, { maxTokens: this.#tokensMax })]
     const [row] = await this.#textVectors(encodings, NEVER)
+    this.#checkModules()
     const size = must(row, 'a row for a text').length
     const imageSize = (await this.#image?.probe(NEVER)) ?? size
     if (imageSize === size) return size
     const problem = `the vectors of texts have ${size} numbers, those of images ${imageSize}`
     throw new ServiceError('UNAVAILABLE', `${problem}; a projection is missing or does not fit`)
+  }
+
+  /** Undefined for ids that the model has no token for. */
+  #encode(item: TextItem): Encoding | undefined {
+    const { tokenizer } = this.#parts
+    const limit = { maxTokens: this.#tokensMax }
+    if (item.kind === 'text') return tokenizer.encode(item.text, limit)
+    if (item.ids.some((id) => tokenizer.tokenOf(id) === undefined)) return undefined
+    return tokenizer.wrap(item.ids, limit)
+  }
+
+  /** A step behind pooling is done only by a graph that pools as well. */
+  #checkModules(): void {
+    const { laterModule } = this.#parts.spec.text
+    if (laterModule === undefined || this.#hasPooled) return
+    const message = `modules.json: ${laterModule} is not applied; export the graph with all modules, or take another model`
+    throw new ServiceError('UNAVAILABLE', message)
   }
 
   async embedTexts(
@@ -135,8 +164,9 @@ class EmbeddingTowers {
     const maxTokens = this.#tokensMax
     const kept: { readonly item: TextItem; readonly encoding: Encoding }[] = []
     for (const item of items) {
-      const encoding = this.#parts.tokenizer.encode(item.text, { maxTokens })
-      if (encoding.ids.length === 0) outcomes.set(item, NO_TOKENS)
+      const encoding = this.#encode(item)
+      if (encoding === undefined) outcomes.set(item, UNKNOWN_TOKEN)
+      else if (encoding.ids.length === 0) outcomes.set(item, NO_TOKENS)
       else if (encoding.truncated && !item.truncate) outcomes.set(item, tooLong(maxTokens))
       else kept.push({ item, encoding })
     }
@@ -173,6 +203,7 @@ class EmbeddingTowers {
     const widthMin = spec.text.isPaddedToMax ? this.#tokensMax : 1
     const rule = { padId, paddingSide, widthMin, output: this.#textOutput }
     const rows = await runRows(this.#text.graph, encodings, rule, signal)
+    this.#hasPooled = rows[0]?.dims.length === 1
     const vectors = rows.map((row, index) => {
       const count = must(encodings[index], 'an encoding for each row').ids.length
       return vectorOf(row, count, spec)
@@ -186,6 +217,10 @@ class EmbeddingTowers {
 }
 
 const NEVER = new AbortController().signal
+
+const POOLING_GUESSED =
+  'no 1_Pooling/config.json says how states of tokens become a vector: their mean is taken, and some ' +
+  'models were trained for the first token'
 
 /** Some exporters put both towers into one graph, which would run both for every text. */
 function checkTextInputs({ inputs }: GraphSession): void {
@@ -237,6 +272,13 @@ const NO_TOKENS: Outcome = {
   kind: 'refused',
   code: 'INVALID_ARGUMENT',
   message: 'input: the model sees no token in a text; send more than white space',
+}
+
+const UNKNOWN_TOKEN: Outcome = {
+  kind: 'refused',
+  code: 'INVALID_ARGUMENT',
+  message:
+    "input: the model has no token of such an id; send ids of the model's own tokenizer, or texts",
 }
 
 const ODD_SIZE: Outcome = {

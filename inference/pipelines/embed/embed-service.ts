@@ -4,7 +4,10 @@ import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import { resultKey } from '../../batching/shared-results.ts'
+import type { HeldMemory } from '../../../lib/http/request-memory.ts'
+import { runSliced } from '../../../lib/sliced.ts'
+import type { Sliced } from '../../../lib/sliced.ts'
+import { resultKeys } from '../../batching/shared-results.ts'
 import type { SharedResults, StartedRun } from '../../batching/shared-results.ts'
 import type { FleetRequest } from '../../models/model-fleet.ts'
 import type { EmbedderSpec } from '../../models/model-spec.ts'
@@ -20,14 +23,22 @@ import {
 } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import { estimateTokens } from '../token-estimate.ts'
-import { BUILTIN_HASH_DIMENSIONS, BUILTIN_HASH_NAME, hashEmbedding } from './builtin-hash.ts'
+import { lookedAt } from '../../text/leading-text.ts'
+import {
+  BUILTIN_HASH_CHARS_MAX,
+  BUILTIN_HASH_DIMENSIONS,
+  BUILTIN_HASH_NAME,
+  hashEmbeddingInSteps,
+} from './builtin-hash.ts'
 import { costOfEmbedItem } from './embed-item.ts'
 import type { EmbedItem, EmbedResult } from './embed-item.ts'
-import { readItemGroups } from './item-groups.ts'
+import { imageBytes, readItemGroups } from './item-groups.ts'
 import { normalized } from './pooling.ts'
 
 export type EmbedPart =
   | { readonly kind: 'text'; readonly text: string }
+  /** Ids of the model's own tokenizer; no prompt is put before them. */
+  | { readonly kind: 'tokens'; readonly ids: readonly number[] }
   | { readonly kind: 'image'; readonly url: string }
 
 export interface EmbedRequest extends RequestOptions {
@@ -39,6 +50,8 @@ export interface EmbedRequest extends RequestOptions {
   readonly dimensions: number | undefined
   /** Undefined: the model's default. */
   readonly promptName: string | undefined
+  /** Charged with images and vectors. */
+  readonly memory: HeldMemory
 }
 
 export interface EmbedAnswer {
@@ -76,13 +89,15 @@ export class EmbedService {
     const fleetAsked = fleetRequest(this.#parts, request)
     const results: EmbedResult[] = []
     for await (const items of this.#itemsOf(request, spec)) {
-      const keys = await Promise.all(items.map((item) => keyOf(spec, item)))
+      const keys = await keysOf(spec, items)
       const found = await this.#results.getMany(
         keys,
         (index) => this.#start(spec, must(items[index], 'an item for each key'), fleetAsked),
         request.signal,
       )
       results.push(...found.map(({ value }) => value))
+      request.memory.release(imageBytes(items))
+      request.memory.add(found.reduce((sum, { value }) => sum + value.vector.byteLength, 0))
     }
     const load = this.#parts.fleet.lastLoadOf(spec)
     const isOurs = load !== undefined && load.finishedAtMs > startMs
@@ -105,14 +120,17 @@ export class EmbedService {
   }
 
   #itemsOf(
-    { parts, promptName, truncate, signal }: EmbedRequest,
+    { parts, promptName, truncate, signal, memory }: EmbedRequest,
     spec: EmbedderSpec,
   ): AsyncIterable<readonly EmbedItem[]> {
     const prefix = prefixOf(promptName ?? spec.defaultPrompt, spec)
     if (spec.image === undefined) checkTextOnly(parts, spec.name)
     return readItemGroups(parts, async (part) => {
-      if (part.kind === 'text') return { kind: 'text', text: prefix + part.text, truncate }
-      const { bytes } = await this.#media.readImage(part.url, signal)
+      if (part.kind === 'text') {
+        return { kind: 'text', text: lookedAt(prefix + part.text, spec.maxTokens), truncate }
+      }
+      if (part.kind === 'tokens') return { kind: 'tokens', ids: part.ids, truncate }
+      const { bytes } = await this.#media.readImage(part.url, { signal, memory })
       return { kind: 'image', bytes }
     })
   }
@@ -120,22 +138,44 @@ export class EmbedService {
   async #embedBuiltIn(request: EmbedRequest): Promise<EmbedAnswer> {
     const { parts, promptName, signal, dimensions: dimension = BUILTIN_HASH_DIMENSIONS } = request
     checkTextOnly(parts, BUILTIN_HASH_NAME)
+    if (parts.some(({ kind }) => kind === 'tokens')) {
+      const message = `input: ${BUILTIN_HASH_NAME} has no tokens; send texts`
+      throw new ServiceError('INVALID_ARGUMENT', message)
+    }
     if (promptName !== undefined) {
       throw new ServiceError('INVALID_ARGUMENT', `prompt_name: ${BUILTIN_HASH_NAME} has no prompts`)
     }
     if (dimension > BUILTIN_HASH_DIMENSIONS) throw tooManyDimensions(BUILTIN_HASH_DIMENSIONS)
     const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
-    const chars = texts.reduce((sum, { length }) => sum + length, 0)
+    if (!request.truncate && texts.some(({ length }) => length > BUILTIN_HASH_CHARS_MAX)) {
+      const message = `input: ${BUILTIN_HASH_NAME} sees ${BUILTIN_HASH_CHARS_MAX} characters of a text; send less, or truncate: true`
+      throw new ServiceError('INVALID_ARGUMENT', message)
+    }
+    const seen = texts.map((text) => text.slice(0, BUILTIN_HASH_CHARS_MAX))
+    const chars = seen.reduce((sum, { length }) => sum + length, 0)
     const vectors =
       chars <= CHARS_AT_ONCE_MAX
-        ? texts.map((text) => hashEmbedding(text, dimension))
-        : await this.#thread.embed(texts, dimension, signal)
+        ? await this.#hashHere(seen, dimension, signal)
+        : await this.#thread.embed(seen, dimension, signal)
     const tokens = estimateTokens(chars)
     return { model: BUILTIN_HASH_NAME, vectors, dimension, tokens, loadMs: 0 }
   }
 
+  async #hashHere(
+    texts: readonly string[],
+    dimension: number,
+    signal: AbortSignal,
+  ): Promise<Float32Array[]> {
+    const slices = { clock: this.#parts.clock, signal }
+    return runSliced(hashAll(texts, dimension), slices)
+  }
+
   #start(spec: EmbedderSpec, item: EmbedItem, asked: FleetRequest): StartedRun<EmbedResult> {
-    const sent = { item, cost: costOfEmbedItem(item, spec.maxTokens), group: item.kind }
+    const sent = {
+      item,
+      cost: costOfEmbedItem(item, spec.maxTokens),
+      group: item.kind === 'image' ? 'image' : 'text',
+    }
     const { promise, cancel } = startItem<EmbedResult>(this.#parts, spec, sent, asked)
     const counted = promise.then((result) => {
       this.#parts.onTokens(spec.name, { input: result.tokens, output: 0 })
@@ -143,6 +183,12 @@ export class EmbedService {
     })
     return { promise: counted, cancel }
   }
+}
+
+function* hashAll(texts: readonly string[], dimension: number): Sliced<Float32Array[]> {
+  const vectors: Float32Array[] = []
+  for (const text of texts) vectors.push(yield* hashEmbeddingInSteps(text, dimension))
+  return vectors
 }
 
 function checkTextOnly(parts: readonly EmbedPart[], model: string): void {
@@ -163,10 +209,18 @@ function prefixOf(name: string | undefined, { prompts }: EmbedderSpec): string {
 }
 
 /** Of a text, its own characters and whether it may be cut; of an image, its bytes. */
-async function keyOf(spec: EmbedderSpec, item: EmbedItem): Promise<string> {
-  const content =
-    item.kind === 'text' ? [String(item.truncate), item.text] : [await digestOf(item.bytes)]
-  return resultKey([spec.name, item.kind, ...content])
+async function keysOf(spec: EmbedderSpec, items: readonly EmbedItem[]): Promise<string[]> {
+  const lists: string[][] = []
+  for (const item of items) {
+    const content = item.kind === 'image' ? [await digestOf(item.bytes)] : textContent(item)
+    lists.push([spec.name, item.kind, ...content])
+  }
+  return resultKeys(lists)
+}
+
+function textContent(item: Exclude<EmbedItem, { readonly kind: 'image' }>): readonly string[] {
+  const content = item.kind === 'text' ? item.text : item.ids.join(',')
+  return [String(item.truncate), content]
 }
 
 const HASHED_AT_ONCE_BYTES = 1024 * 1024

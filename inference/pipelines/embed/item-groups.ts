@@ -24,6 +24,7 @@ export async function* readItemGroups<Part>(
   if (group.length > 0) yield group
 }
 
-function imageBytes(items: readonly EmbedItem[]): number {
+/** What images of these hold. */
+export function imageBytes(items: readonly EmbedItem[]): number {
   return items.reduce((sum, item) => sum + (item.kind === 'image' ? item.bytes.length : 0), 0)
 }

@@ -25,7 +25,7 @@ const GATE_LIMITS = { runningMax: STREAMS_PER_REPLICA_MAX, waitingMax: 64 }
 export async function openGenerateRunner(
   parts: RunnerParts<GeneratorSpec>,
 ): Promise<StreamRunner<GenerateRequest, GenerateEvent, GenerateEnd>> {
-  const prompts = new PromptBuilder(parts.spec)
+  const prompts = new PromptBuilder(parts.spec, parts.tokenizer.specialTexts)
   const session = await parts.openSession(parts.spec.graphFile)
   const { keyValueHeadCount: headCount, headSize } = parts.spec
   return new GenerateRunner(parts, prompts, new KvDecoder(session, { headCount, headSize }))
@@ -71,7 +71,8 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
   ): Promise<GenerateEnd> {
     signal.throwIfAborted()
     const prompt = this.#prompts.build(request)
-    const promptIds = this.#tokenizer.content(prompt.text + prompt.answerBeginning)
+    const text = prompt.text + prompt.answerBeginning
+    const promptIds = this.#tokenizer.content(text, prompt.unmatchedAt)
     const maxTokens = this.#answerTokensMax(promptIds.length, request.maxTokens)
     const decoder = this.#tokenizer.decodeStream({ keep: this.#keptIds })
     const { toolCallSyntax, answerBeginning } = prompt
@@ -111,7 +112,7 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
       const id = sampleToken(logits, settings, { history, random })
       if (this.#eosIds.has(id)) break
       completionTokens += 1
-      tellDrawn(generation, logits, id)
+      this.#tellDrawn(generation, logits, id)
       history.set(id, (history.get(id) ?? 0) + 1)
       answer.push(id)
       if (answer.isStopped || completionTokens === maxTokens) break
@@ -138,6 +139,16 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
     return this.#decoder.step(sequence, ids.slice(from))
   }
 
+  #tellDrawn({ request, decoder, emit }: Generation, logits: Float32Array, id: number): void {
+    const { topLogprobs: topCount } = request
+    if (topCount === undefined) return
+    const token = describeDrawn(logits, { id, topCount }, (each) => {
+      const text = decoder.peek(each)
+      return { text, bytes: this.#tokenizer.bytesOf(each) ?? [...Buffer.from(text)] }
+    })
+    emit({ kind: 'token', token })
+  }
+
   #samplingOf({ sampling }: GenerateRequest): SamplingSettings {
     const model = this.#spec.sampling
     return {
@@ -149,13 +160,6 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
       presencePenalty: sampling.presencePenalty ?? 0,
     }
   }
-}
-
-function tellDrawn({ request, decoder, emit }: Generation, logits: Float32Array, id: number): void {
-  const { topLogprobs: topCount } = request
-  if (topCount === undefined) return
-  const token = describeDrawn(logits, { id, topCount }, (each) => decoder.peek(each))
-  emit({ kind: 'token', token })
 }
 
 async function nextTurn(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,6 @@
+import { ServiceError } from '../../../lib/errors.ts'
 import type { GeneratorSpec } from '../../models/model-spec.ts'
+import { CHARS_PER_TOKEN_MAX } from '../../text/leading-text.ts'
 import { fleetRequest, requireModel } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import type { GenerateEnd, GenerateEvent, GenerateRequest } from './generate-request.ts'
@@ -32,6 +34,7 @@ export class GenerateService {
   /** Nothing runs before the first event is asked for; leaving the iteration ends the run. */
   generate(model: string, request: GenerateRequest, options: RequestOptions): Generation {
     const spec = requireModel(this.#parts.catalog, 'generator', model)
+    checkLength(spec, request)
     const hasLogprobs = request.topLogprobs !== undefined
     return { model: spec.name, hasLogprobs, events: this.#events(spec, request, options) }
   }
@@ -67,6 +70,15 @@ export class GenerateService {
       await run
     }
   }
+}
+
+/** What is far too long is refused before a worker tokenizes it. */
+function checkLength({ maxTokens }: GeneratorSpec, { messages }: GenerateRequest): void {
+  const chars = messages.reduce((sum, { content }) => sum + content.length, 0)
+  const charsMax = maxTokens * CHARS_PER_TOKEN_MAX
+  if (chars <= charsMax) return
+  const message = `messages: they have ${chars} characters, and the model takes ${maxTokens} tokens, which have ${charsMax} at most; send fewer or shorter ones`
+  throw new ServiceError('INVALID_ARGUMENT', message)
 }
 
 /** Events between a worker that pushes and a client that pulls. */

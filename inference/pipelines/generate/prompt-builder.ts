@@ -1,13 +1,14 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import { isJsonRecord } from '../../../lib/json-record.ts'
 import type { GeneratorSpec } from '../../models/model-spec.ts'
+import { TextGuard } from '../../text/guarded-text.ts'
+import type { GuardedText } from '../../text/guarded-text.ts'
 import { ChatTemplate } from './chat-template.ts'
 import type { ChatMessage, ChatTool, GenerateRequest } from './generate-request.ts'
 import { TOOL_CALL_SYNTAX, detectToolCallFormat } from './tool-call-format.ts'
 import type { ToolCallSyntax } from './tool-call-format.ts'
 
-export interface Prompt {
-  readonly text: string
+export interface Prompt extends GuardedText {
   /** How the answer begins: put behind the prompt, and part of the answer. */
   readonly answerBeginning: string
   /** Undefined: the answer is not searched for calls. */
@@ -16,12 +17,14 @@ export interface Prompt {
 
 /** Writes conversations as a model knows them from its training. */
 export class PromptBuilder {
+  readonly #guard: TextGuard
   readonly #template: ChatTemplate | undefined
   readonly #syntax: ToolCallSyntax | undefined
   readonly #specialTokens: GeneratorSpec['specialTokens']
 
-  constructor(spec: GeneratorSpec) {
+  constructor(spec: GeneratorSpec, specialTexts: readonly string[] = []) {
     const { chatTemplate } = spec
+    this.#guard = new TextGuard(specialTexts)
     this.#template = chatTemplate === undefined ? undefined : new ChatTemplate(chatTemplate)
     this.#specialTokens = spec.specialTokens
     const format = spec.toolCallFormat ?? detectToolCallFormat(chatTemplate ?? '')
@@ -39,23 +42,27 @@ export class PromptBuilder {
       throw new ServiceError('INVALID_ARGUMENT', NO_TOOLS)
     }
     return {
-      text: this.#render(request, tools),
+      ...this.#render(request, tools),
       answerBeginning: syntax === undefined ? '' : forcedBeginning(request, syntax),
       toolCallSyntax: syntax,
     }
   }
 
-  #render({ messages, nowMs }: GenerateRequest, tools: readonly ChatTool[]): string {
+  /** Without a template, clients write special tokens themselves; with one, only the template does. */
+  #render({ messages, nowMs }: GenerateRequest, tools: readonly ChatTool[]): GuardedText {
     if (this.#template === undefined) {
-      return this.#specialTokens.bos_token + messages.map(({ content }) => content).join('\n')
+      const contents = messages.map(({ content }) => content)
+      return { text: this.#specialTokens.bos_token + contents.join('\n'), unmatchedAt: new Set() }
     }
     const variables = {
       ...this.#specialTokens,
-      messages: messages.map(messageVariables),
+      messages: messages.map((message) =>
+        messageVariables({ ...message, content: this.#guard.mark(message.content) }),
+      ),
       add_generation_prompt: true,
       ...(tools.length === 0 ? {} : { tools: tools.map(toolVariables) }),
     }
-    return this.#template.render(variables, nowMs)
+    return this.#guard.unmark(this.#template.render(variables, nowMs))
   }
 }
 

@@ -8,6 +8,8 @@ import { largestIndexes } from '../largest-indexes.ts'
 export interface TokenLogprob {
   /** What the token adds to the text; '' for a part of a character. */
   readonly text: string
+  /** Of the token alone: a part of a character has bytes, and no text. */
+  readonly bytes: readonly number[]
   readonly logprob: number
 }
 
@@ -22,12 +24,12 @@ const LOGPROB_MIN = -9999
 export function describeDrawn(
   logits: Float32Array,
   { id, topCount }: { readonly id: number; readonly topCount: number },
-  textOf: (id: number) => string,
+  spell: (id: number) => Omit<TokenLogprob, 'logprob'>,
 ): DrawnToken {
   const logSum = logSumExp(logits)
   const describe = (each: number): TokenLogprob => {
     const logprob = (logits[each] ?? -Infinity) - logSum
-    return { text: textOf(each), logprob: logprob > LOGPROB_MIN ? logprob : LOGPROB_MIN }
+    return { ...spell(each), logprob: logprob > LOGPROB_MIN ? logprob : LOGPROB_MIN }
   }
   const top = topCount === 0 ? [] : largestIndexes(logits, topCount)
   return { ...describe(id), top: top.map(describe) }

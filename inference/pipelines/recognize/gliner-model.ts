@@ -133,7 +133,8 @@ export class GlinerModel {
 
   #plan(rows: readonly Row[]): PlannedRun<Row>[] {
     const fixed = fixedShapeOf(this.#session.inputs)
-    return planRuns(rows, { lengthOf: ({ encoding }) => encoding.ids.length, fixed })
+    const isApart = this.#session.runsRowsApart === true
+    return planRuns(rows, { lengthOf: ({ encoding }) => encoding.ids.length, fixed, isApart })
   }
 
   async #run(rows: readonly Row[]): Promise<RowLogits[]> {

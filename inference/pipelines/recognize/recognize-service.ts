@@ -1,13 +1,13 @@
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import { resultKey } from '../../batching/shared-results.ts'
-import type { SharedResults, StartedRun } from '../../batching/shared-results.ts'
-import type { FleetRequest } from '../../models/model-fleet.ts'
+import { resultKey, resultKeys } from '../../batching/shared-results.ts'
+import type { SharedResults } from '../../batching/shared-results.ts'
 import type { RecognizerSpec } from '../../models/model-spec.ts'
 import { buildSharedResults, fleetRequest, requireModel, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
+import { checkWindowedText } from '../text-limit.ts'
 import { costOfRecognizeItem } from './recognize-item.ts'
-import type { RecognizeItem, RecognizeResult } from './recognize-item.ts'
+import type { RecognizeResult } from './recognize-item.ts'
 
 export interface RecognizeRequest extends RequestOptions {
   readonly model: string
@@ -40,15 +40,19 @@ export class RecognizeService {
     const { texts, signal } = request
     const spec = requireModel(this.#parts.catalog, 'recognizer', request.model)
     checkCapabilities(spec, request)
+    texts.forEach((text, index) => checkWindowedText(text, `texts[${index}]`))
     const labels = [...new Set(request.labels)]
     const relationLabels = [...new Set(request.relationLabels)]
     const asked = fleetRequest(this.#parts, request)
-    const labelKey = JSON.stringify([labels, relationLabels])
+    // Items share a batch only if they look for the same: the labels are part of the input.
+    const group = await resultKey([spec.name, JSON.stringify([labels, relationLabels])])
     const found = await this.#results.getMany(
-      texts.map((text) => resultKey([spec.name, labelKey, text])),
+      await resultKeys(texts.map((text) => [group, text])),
       (index) => {
         const text = must(texts[index], 'a text for each key')
-        return this.#start(spec, { text, labels, relationLabels }, asked)
+        const item = { text, labels, relationLabels }
+        const sent = { item, cost: costOfRecognizeItem(item), group }
+        return startItem<RecognizeResult>(this.#parts, spec, sent, asked)
       },
       signal,
     )
@@ -58,17 +62,6 @@ export class RecognizeService {
       results: found.map(({ value }) => value),
       hasRelations: isExtractor || relationLabels.length > 0,
     }
-  }
-
-  /** Items share a batch only if they look for the same: the labels are part of the input. */
-  #start(
-    spec: RecognizerSpec,
-    item: RecognizeItem,
-    asked: FleetRequest,
-  ): StartedRun<RecognizeResult> {
-    const group = JSON.stringify([item.labels, item.relationLabels])
-    const sent = { item, cost: costOfRecognizeItem(item), group }
-    return startItem(this.#parts, spec, sent, asked)
   }
 }
 

@@ -1,10 +1,11 @@
 import { must } from '../../../lib/assert.ts'
-import { resultKey } from '../../batching/shared-results.ts'
+import { resultKey, resultKeys } from '../../batching/shared-results.ts'
 import type { SharedResults, StartedRun } from '../../batching/shared-results.ts'
 import type { FleetRequest } from '../../models/model-fleet.ts'
 import type { RerankerSpec } from '../../models/model-spec.ts'
 import { buildSharedResults, fleetRequest, requireModel, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
+import { lookedAt } from '../../text/leading-text.ts'
 import { costOfRerankItem } from './rerank-item.ts'
 import type { RerankItem, RerankResult } from './rerank-item.ts'
 
@@ -33,11 +34,15 @@ export class RerankService {
   }
 
   async rerank(request: RerankRequest): Promise<RerankAnswer> {
-    const { query, prompts, signal } = request
+    const { signal } = request
     const spec = requireModel(this.#parts.catalog, 'reranker', request.model)
+    // The query goes to a worker with every prompt: what nobody looks at would be sent as often.
+    const query = lookedAt(request.query, spec.maxTokens)
+    const prompts = request.prompts.map((prompt) => lookedAt(prompt, spec.maxTokens))
+    const queryKey = await resultKey([spec.name, query])
     const asked = fleetRequest(this.#parts, request)
     const found = await this.#results.getMany(
-      prompts.map((prompt) => resultKey([spec.name, query, prompt])),
+      await resultKeys(prompts.map((prompt) => [queryKey, prompt])),
       (index) => {
         const document = must(prompts[index], 'a prompt for each key')
         return this.#start(spec, { query, document }, asked)

@@ -1,4 +1,5 @@
 import { unlessAborted } from '../../../lib/unless-aborted.ts'
+import { lookedAt } from '../../text/leading-text.ts'
 import { fleetRequest, requireModel, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import { costOfRewriteItem } from './rewrite-item.ts'
@@ -28,7 +29,7 @@ export class RewriteService {
     const spec = requireModel(this.#parts.catalog, 'rewriter', request.model)
     const asked = fleetRequest(this.#parts, request)
     const runs = request.inputs.map((text, index) => {
-      const item = { text }
+      const item = { text: lookedAt(text, spec.maxTokens) }
       // Each by itself: an answer takes many steps, and others shall have their turn between two.
       const sent = { item, cost: costOfRewriteItem(item), group: String(index) }
       return startItem<RewriteResult>(this.#parts, spec, sent, asked)

@@ -1,14 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { parseTableWrites } from '../../document/batch-body.ts'
-import { tableOf, writeOptionsOf } from '../operation.ts'
-import type { Handler } from '../operation.ts'
+import { readTableWrites } from '../../document/batch-body.ts'
 import { jsonReply } from '../../../lib/http/reply.ts'
+import { OPERATIONS_MAX, parsed, tableOf, writeOptionsOf } from '../operation.ts'
+import type { Handler } from '../operation.ts'
 
-/** Between parsing and applying more than this, other requests get their turn. */
-const TURN_BYTES = 128 * 1024
-
-export const batchWrite: Handler = async (request, { service }) => {
-  const { writes, syncLevel } = parseTableWrites(tableOf(request), request.body)
-  if (request.body.length > TURN_BYTES) await nextTurn()
-  return jsonReply(201, await service.batch(writes, writeOptionsOf(request, syncLevel)))
+export const batchWrite: Handler = async (request, context) => {
+  const limits = { operationsMax: OPERATIONS_MAX }
+  const reading = readTableWrites(tableOf(request), request.body, limits)
+  // The busiest write: what is there at once is not waited for.
+  const body = parsed(request, context, reading)
+  const { writes, syncLevel } = body instanceof Promise ? await body : body
+  const asked = writeOptionsOf(request, context, syncLevel)
+  const options = asked instanceof Promise ? await asked : asked
+  return jsonReply(201, await context.service.batch(writes, options))
 }

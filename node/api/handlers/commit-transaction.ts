@@ -1,21 +1,24 @@
-import { parseCommit } from '../../document/batch-body.ts'
+import { readCommit } from '../../document/batch-body.ts'
 import { shownKey } from '../../document/document-limits.ts'
 import type { CommitConflict } from '../../coordinator/store-service.ts'
 import { statusByErrorCode } from '../../../lib/http/error-translator.ts'
 import type { ErrorBody } from '../../../lib/http/error-translator.ts'
-import { writeOptionsOf } from '../operation.ts'
+import { OPERATIONS_MAX, parsed, writeOptionsOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
 import { jsonReply } from '../../../lib/http/reply.ts'
+import { jsonValueReply } from '../sliced-reply.ts'
 import { checkTableName } from '../table-name.ts'
 
-export const commitTransaction: Handler = async (request, { service }) => {
-  const { readSet, writes, syncLevel } = parseCommit(request.body)
+export const commitTransaction: Handler = async (request, context) => {
+  const reading = readCommit(request.body, { operationsMax: OPERATIONS_MAX })
+  const { readSet, writes, syncLevel } = await parsed(request, context, reading)
   for (const [i, { table }] of readSet.entries()) checkTableName(table, `read_set[${i}].table`)
   for (const { table } of writes) checkTableName(table, 'tables:')
+  const options = await writeOptionsOf(request, context, syncLevel)
 
-  const result = await service.commit(readSet, writes, writeOptionsOf(request, syncLevel))
+  const result = await context.service.commit(readSet, writes, options)
 
-  if (result.status === 'committed') return jsonReply(200, result)
+  if (result.status === 'committed') return jsonValueReply(result, context.clock)
   const body = { ...result, ...errorBodyOf(result.conflict) }
   return jsonReply(statusByErrorCode[body.code], body)
 }

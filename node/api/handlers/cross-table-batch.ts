@@ -1,14 +1,16 @@
-import { parseCrossTable } from '../../document/batch-body.ts'
-import { writeOptionsOf } from '../operation.ts'
+import { readCrossTable } from '../../document/batch-body.ts'
+import { OPERATIONS_MAX, parsed, writeOptionsOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
-import { jsonReply } from '../../../lib/http/reply.ts'
+import { jsonValueReply } from '../sliced-reply.ts'
 import { checkTableName } from '../table-name.ts'
 
-export const crossTableBatch: Handler = async (request, { service }) => {
-  const { writes, syncLevel } = parseCrossTable(request.body)
+export const crossTableBatch: Handler = async (request, context) => {
+  const reading = readCrossTable(request.body, { operationsMax: OPERATIONS_MAX })
+  const { writes, syncLevel } = await parsed(request, context, reading)
   for (const { table } of writes) checkTableName(table, 'tables:')
+  const options = await writeOptionsOf(request, context, syncLevel)
 
-  const tables = await service.crossBatch(writes, writeOptionsOf(request, syncLevel))
+  const tables = await context.service.crossBatch(writes, options)
 
-  return jsonReply(201, { tables })
+  return jsonValueReply({ tables }, context.clock, 201)
 }

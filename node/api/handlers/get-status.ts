@@ -1,5 +1,5 @@
-import { jsonReply } from '../../../lib/http/reply.ts'
 import type { Handler } from '../operation.ts'
+import { jsonValueReply } from '../sliced-reply.ts'
 
-export const getStatus: Handler = async (_request, { service }) =>
-  jsonReply(200, await service.status())
+export const getStatus: Handler = async (_request, { service, clock }) =>
+  jsonValueReply(await service.status(), clock)

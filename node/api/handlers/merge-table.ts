@@ -1,10 +1,12 @@
-import { parseMerge } from '../../document/batch-body.ts'
-import { tableOf, writeOptionsOf } from '../operation.ts'
+import { readMerge } from '../../document/batch-body.ts'
+import { OPERATIONS_MAX, parsed, tableOf, writeOptionsOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
-import { jsonReply } from '../../../lib/http/reply.ts'
+import { jsonValueReply } from '../sliced-reply.ts'
 
-export const mergeTable: Handler = async (request, { service }) => {
-  const { syncLevel, ...page } = parseMerge(request.body)
-  const options = writeOptionsOf(request, syncLevel)
-  return jsonReply(200, await service.merge(tableOf(request), { ...page, options }))
+export const mergeTable: Handler = async (request, context) => {
+  const reading = readMerge(request.body, { operationsMax: OPERATIONS_MAX })
+  const { syncLevel, ...page } = await parsed(request, context, reading)
+  const options = await writeOptionsOf(request, context, syncLevel)
+  const result = await context.service.merge(tableOf(request), { ...page, options })
+  return jsonValueReply(result, context.clock)
 }

@@ -1,5 +1,4 @@
 import type { Handler } from '../operation.ts'
 import { answerQueries } from '../query-replies.ts'
 
-export const queryGlobal: Handler = (request, { service }) =>
-  answerQueries(request, service, undefined)
+export const queryGlobal: Handler = (request, context) => answerQueries(request, context, undefined)

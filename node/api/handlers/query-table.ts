@@ -2,5 +2,5 @@ import { tableOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
 import { answerQueries } from '../query-replies.ts'
 
-export const queryTable: Handler = (request, { service }) =>
-  answerQueries(request, service, tableOf(request))
+export const queryTable: Handler = (request, context) =>
+  answerQueries(request, context, tableOf(request))

@@ -19,7 +19,7 @@ interface ScanBody {
 
 export const scanTable: Handler = async (request, { service }) => {
   const pages = await service.scan(tableOf(request), parseScan(request), request.signal)
-  return { kind: 'pages', pages }
+  return { kind: 'pages', status: 200, contentType: 'application/x-ndjson', pages }
 }
 
 function parseScan(request: OperationRequest): ScanRequest {

@@ -1,7 +1,6 @@
-import type { JsonObject } from '../../document/exact-json.ts'
 import type { AggregationResults } from '../../index/text/aggregation/aggregation-result.ts'
 
-/** One query's answer, member by member as the contract has it. */
+/** One query's answer, member by member as the contract has it; documents are text already. */
 export interface QueryResult {
   readonly status: number
   /** Milliseconds. */
@@ -28,7 +27,8 @@ export interface QueryHit {
   readonly _score: number
   /** Where the query scores. */
   readonly _index_scores?: { readonly full_text: number }
-  readonly _source: JsonObject
+  /** JSON text: a stored document, or what a projection left of it. */
+  readonly _source: Buffer
   /** For `search_after` and `search_before`. */
   readonly _sort: readonly string[]
   /** By field, the best fragments with the words that were found marked. */

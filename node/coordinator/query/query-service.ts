@@ -6,16 +6,14 @@
 //
 // A document deleted or expired between search and fetch is left out of the hits.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
-import { must } from '../../../lib/assert.ts'
-import { parseExact, type JsonObject } from '../../document/exact-json.ts'
-import { isJsonObject } from '../../document/json-object.ts'
+import type { HeldMemory } from '../../../lib/http/request-memory.ts'
+import { runSliced, type Sliced } from '../../../lib/sliced.ts'
 import {
-  aggregationResults,
+  aggregationResultsSliced,
   cutAggregations,
 } from '../../index/text/aggregation/aggregation-result.ts'
-import { mergePartials } from '../../index/text/aggregation/merge-partials.ts'
+import { mergePartialsSliced } from '../../index/text/aggregation/merge-partials.ts'
 import { compareHits } from '../../index/text/search/hit-order.ts'
 import type {
   TextConditions,
@@ -25,28 +23,23 @@ import type {
   TextStatistics,
   TextWindow,
 } from '../../index/text/search/text-search.ts'
-import { encodeCursor } from '../../query/query-cursor.ts'
 import type { QueryRequest } from '../../query/query-request.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { SearchLimits } from '../../index/text/worker/remote-text-index.ts'
-import { jsonOf, versionOf, type DocumentRecord } from '../../shard/format/document-record.ts'
 import type { Shard } from '../../shard/shard.ts'
-import { projectStored } from '../stored-projection.ts'
-import { buildHighlighter, type Highlighter } from './highlighter.ts'
+import { buildMarkDocuments } from './page-highlights.ts'
 import type { EventLoopTurns } from './event-loop-turns.ts'
+import { mergeHits, mergeLastHits } from './merge-hits.ts'
 import { mergeStatistics } from './merge-statistics.ts'
+import { fetchPage } from './page-fetch.ts'
 import { portableAggregations, portableQuery } from './portable-query.ts'
 import { pruneHits } from './prune-hits.ts'
 import { QueryDeadline } from './query-deadline.ts'
 import type { QueryHit, QueryProfile, QueryResult } from './query-result.ts'
 import { ShardFanOut } from './shard-fan-out.ts'
 
-/** Between two looks at other requests and at the deadline. */
-const HITS_PER_TURN = 64
-const BYTES_PER_TURN = 256 * 1024
-
 /** What a query needs of a shard. */
-export type QueriedShard = Pick<Shard, 'read' | 'searchText' | 'textStatistics'>
+export type QueriedShard = Pick<Shard, 'read' | 'searchText' | 'textStatistics' | 'highlightText'>
 
 export interface QueriedTable {
   readonly name: string
@@ -63,18 +56,33 @@ export interface QueryParts {
   readonly turns: EventLoopTurns
 }
 
-/** Refused: INVALID_ARGUMENT, DEADLINE_EXCEEDED, CANCELLED, or the error of a shard if all fail. */
+/** One query and who waits for it. */
+export interface AskedQuery {
+  readonly request: QueryRequest
+  readonly signal: AbortSignal
+  /** Charged with the documents of the answer; undefined: they are counted for nobody. */
+  readonly memory?: HeldMemory | undefined
+}
+
+/**
+ * Refused: INVALID_ARGUMENT, DEADLINE_EXCEEDED, CANCELLED, OVERLOADED, or the error of a shard if all
+ * fail.
+ */
 export async function queryTable(
   parts: QueryParts,
   table: QueriedTable,
-  { request, signal }: { readonly request: QueryRequest; readonly signal: AbortSignal },
+  { request, signal, memory }: AskedQuery,
 ): Promise<QueryResult> {
   using deadline = new QueryDeadline(parts.clock, request.timeoutMs, signal)
   try {
-    return await new TableQuery(parts, table, { request, deadline }).run()
+    return await new TableQuery(parts, table, { request, deadline, memory }).run()
   } catch (error) {
     throw deadline.explain(error)
   }
+}
+
+interface DatedQuery extends Pick<AskedQuery, 'request' | 'memory'> {
+  readonly deadline: QueryDeadline
 }
 
 class TableQuery {
@@ -84,14 +92,16 @@ class TableQuery {
   readonly #request: QueryRequest
   readonly #deadline: QueryDeadline
   readonly #fanOut: ShardFanOut<QueriedShard>
+  readonly #memory: HeldMemory | undefined
   readonly #nowMs: number
   readonly #phases = { statistics: 0, search: 0, merge: 0, fetch: 0 }
 
   constructor(
     { clock, turns }: QueryParts,
     table: QueriedTable,
-    { request, deadline }: { request: QueryRequest; deadline: QueryDeadline },
+    { request, deadline, memory }: DatedQuery,
   ) {
+    this.#memory = memory
     this.#clock = clock
     this.#turns = turns
     this.#table = table
@@ -107,7 +117,7 @@ class TableQuery {
     const statistics = await this.#timed('statistics', () => this.#statistics(conditions))
     const answers = await this.#timed('search', () => this.#search(conditions, statistics))
     await this.#turns.take()
-    const { page, rest } = await this.#timed('merge', async () => this.#merge(answers))
+    const { page, rest } = await this.#timed('merge', () => this.#merge(answers))
     const hits = await this.#timed('fetch', () => this.#fetch(page))
     const { failures } = this.#fanOut
     return {
@@ -170,77 +180,57 @@ class TableQuery {
     return page.kind === 'offset' ? { kind: 'first', limit: page.offset + page.limit } : page
   }
 
-  #merge(answers: readonly TextSearchAnswer[]) {
-    const { order, aggregations } = this.#request
-    const merged = answers.flatMap(({ hits }) => hits).toSorted((a, b) => compareHits(order, a, b))
-    const partials = mergePartials(answers.map((answer) => answer.aggregations))
-    const cut = cutAggregations(partials).map(
+  async #merge(answers: readonly TextSearchAnswer[]) {
+    const { aggregations } = this.#request
+    const page = await this.#pageOf(answers.map(({ hits }) => hits))
+    const parts = answers.map((answer) => answer.aggregations)
+    const partials = await this.#sliced(mergePartialsSliced(parts))
+    const cut = [...(await this.#sliced(cutAggregations(partials)))].map(
       (name) => `aggregation "${name}" has too many terms: counts of rare ones may be too low`,
     )
+    const results = aggregationResultsSliced(aggregations, partials, this.#nowMs)
     return {
-      page: this.#pageOf(merged),
+      page,
       rest: {
         counts: {
           total: answers.reduce((sum, { total }) => sum + total, 0),
           max_score: answers.reduce((most, { maxScore }) => Math.max(most, maxScore), 0),
         },
-        aggregations:
-          aggregations.size === 0
-            ? undefined
-            : aggregationResults(aggregations, partials, this.#nowMs),
+        aggregations: aggregations.size === 0 ? undefined : await this.#sliced(results),
         warnings: [...unanimous(answers), ...cut],
       },
     }
   }
 
-  #pageOf(merged: readonly TextHit[]): readonly TextHit[] {
-    const { page, countOnly, pruner } = this.#request
+  async #pageOf(lists: readonly (readonly TextHit[])[]): Promise<readonly TextHit[]> {
+    const { page, countOnly, pruner, order } = this.#request
     if (countOnly) return []
-    if (page.kind === 'before') return page.limit === 0 ? [] : merged.slice(-page.limit)
+    const compare = (a: TextHit, b: TextHit): number => compareHits(order, a, b)
+    if (page.kind === 'before') return this.#sliced(mergeLastHits(lists, page.limit, compare))
     const offset = page.kind === 'offset' ? page.offset : 0
-    const window = merged.slice(0, offset + page.limit)
+    const window = await this.#sliced(mergeHits(lists, offset + page.limit, compare))
     return (pruner === undefined ? window : pruneHits(window, pruner)).slice(offset)
   }
 
-  async #fetch(page: readonly TextHit[]): Promise<readonly QueryHit[]> {
-    const hits: QueryHit[] = []
-    const highlighter = buildHighlighter(this.#request, this.#table.schema)
-    const turn = { hits: 0, bytes: 0 }
-    for (const hit of page) {
-      if (turn.hits >= HITS_PER_TURN || turn.bytes >= BYTES_PER_TURN) {
-        await nextTurn()
-        Object.assign(turn, { hits: 0, bytes: 0 })
-      }
-      const key = Buffer.from(hit.key)
-      const shard = this.#table.shardOf(key)
-      const found = this.#fanOut.attempt(shard, () => shard.read(key))
-      const record = found instanceof Promise ? await found : found
-      if (record === undefined) continue
-      hits.push(this.#hitOf({ ...hit, key }, record, highlighter))
-      turn.hits += 1
-      turn.bytes += record.length
-    }
-    return hits
+  #sliced<Result>(work: Sliced<Result>): Promise<Result> {
+    return runSliced(work, { clock: this.#clock, signal: this.#deadline.signal })
   }
 
-  #hitOf(
-    { key, score, sortValues }: TextHit & { readonly key: Buffer },
-    record: DocumentRecord,
-    highlighter: Highlighter | undefined,
-  ): QueryHit {
-    const { projection, order, fullText } = this.#request
-    const document = documentOf(record)
-    const source =
-      projection === undefined ? document : projectStored(document, projection, versionOf(record))
-    const highlight = highlighter?.mark(document)
-    return {
-      _id: key.toString(),
-      _score: score,
-      ...(fullText === undefined ? {} : { _index_scores: { full_text: score } }),
-      _source: source,
-      _sort: encodeCursor(order, { values: sortValues, key }),
-      ...(highlight === undefined ? {} : { _highlight: highlight }),
+  #fetch(page: readonly TextHit[]): Promise<readonly QueryHit[]> {
+    const read = (key: Buffer) => {
+      const shard = this.#table.shardOf(key)
+      return this.#fanOut.attempt(shard, () => shard.read(key))
     }
+    const request = this.#request
+    const mark = buildMarkDocuments(request, {
+      shardOf: (key) => this.#table.shardOf(key),
+      ask: async (shard, asked) =>
+        this.#fanOut.attempt(shard, () =>
+          shard.highlightText(this.#table.textIndex, asked, this.#limits),
+        ),
+    })
+    const options = { clock: this.#clock, request, mark, read, memory: this.#memory }
+    return fetchPage(options, page)
   }
 
   #profile(): QueryProfile {
@@ -271,9 +261,4 @@ function unanimous(answers: readonly TextSearchAnswer[]): readonly string[] {
   const [first, ...others] = answers
   const warnings = first?.warnings ?? []
   return warnings.filter((warning) => others.every((other) => other.warnings.includes(warning)))
-}
-
-function documentOf(record: DocumentRecord): JsonObject {
-  const document = parseExact(jsonOf(record))
-  return must(isJsonObject(document) ? document : undefined, 'an object as a stored document')
 }

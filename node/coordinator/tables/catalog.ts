@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
+import type { FieldCatalog } from './field-catalog.ts'
 import {
   decodeTable,
   encodeTable,
@@ -11,9 +12,12 @@ import {
 /** The table records in the coordination store. Every change is a compare-and-swap. */
 export class Catalog {
   readonly #coordination: Coordination
+  /** Of what documents brought to the tables: it goes with them. */
+  readonly #fields: FieldCatalog
 
-  constructor(coordination: Coordination) {
+  constructor(coordination: Coordination, fields: FieldCatalog) {
     this.#coordination = coordination
+    this.#fields = fields
   }
 
   async list(): Promise<readonly TableRecord[]> {
@@ -59,10 +63,18 @@ export class Catalog {
     }
   }
 
+  /** The record as it is now; undefined when the table, in this incarnation, is gone. */
+  async find({ name, tableId }: TableRecord): Promise<TableRecord | undefined> {
+    const entry = await this.#coordination.get(tableKey(name))
+    const current = entry === undefined ? undefined : decodeTable(entry.value)
+    return current?.tableId === tableId ? current : undefined
+  }
+
   async remove({ name, tableId }: TableRecord): Promise<void> {
     const key = tableKey(name)
     const entry = await this.#coordination.get(key)
     if (entry === undefined || decodeTable(entry.value).tableId !== tableId) return
+    await this.#fields.remove(tableId)
     await this.#coordination.commit({
       when: [{ key, modRevision: entry.modRevision }],
       changes: [{ type: 'delete', key }],

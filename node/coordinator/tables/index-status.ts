@@ -1,31 +1,51 @@
 import { ServiceError } from '../../../lib/errors.ts'
+import {
+  NOTHING_DROPPED,
+  sumOfReports,
+  type DropCounts,
+  type DropReport,
+} from '../../index/text/mapping/dropped-values.ts'
 import type { Shard, TextIndexStatus } from '../../shard/shard.ts'
 import type { OpenTable } from './open-table.ts'
-import type { IndexInfo, IndexStatus } from '../store-service.ts'
+import type { DropCountsInfo, DroppedValuesInfo, IndexInfo, IndexStatus } from '../store-service.ts'
 import { indexConfigOf } from './table-indexes.ts'
 import type { IndexRecord } from './table-record.ts'
 
 /** The state of an index on every shard, and over all of them. */
 export async function indexInfoOf(table: OpenTable, index: IndexRecord): Promise<IndexInfo> {
   const shards = await Promise.all(
-    table.shards.map(async (shard) => [shard.id, await shardStatus(shard, index)] as const),
+    table.shards.map(async (shard) => {
+      const { status, dropped } = await shardStatus(shard, index)
+      return { id: shard.id, status, dropped }
+    }),
   )
+  const dropped = droppedInfoOf(sumOfReports(shards.map((shard) => shard.dropped)))
   return {
     config: indexConfigOf(index),
-    status: overAll(
-      index,
-      shards.map(([, status]) => status),
-    ),
-    shard_status: Object.fromEntries(shards),
+    status: {
+      ...overAll(
+        index,
+        shards.map(({ status }) => status),
+      ),
+      dropped_values: dropped,
+    },
+    shard_status: Object.fromEntries(shards.map(({ id, status }) => [id, status])),
   }
 }
 
-async function shardStatus(shard: Shard, { name, type }: IndexRecord): Promise<IndexStatus> {
+interface ShardIndexStatus {
+  readonly status: IndexStatus
+  readonly dropped: DropReport
+}
+
+async function shardStatus(shard: Shard, { name, type }: IndexRecord): Promise<ShardIndexStatus> {
   try {
-    return statusOf(type, await shard.textIndexStatus(name))
+    const status = await shard.textIndexStatus(name)
+    return { status: statusOf(type, status), dropped: status.dropped }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    return { ...NOTHING, index_type: type, error: error.message }
+    const status = { ...NOTHING, index_type: type, error: error.message }
+    return { status, dropped: NOTHING_DROPPED }
   }
 }
 
@@ -38,7 +58,18 @@ function statusOf(type: IndexRecord['type'], status: TextIndexStatus): IndexStat
     backfill_progress: status.backfillProgress,
     backfill_items_processed: status.backfillItemsProcessed,
     error: status.error ?? '',
+    documents_set_aside: status.documentsSetAside,
+    dropped_values: droppedInfoOf(status.dropped),
   }
+}
+
+function droppedInfoOf(report: DropReport): DroppedValuesInfo {
+  const fields = Object.entries(report.fields).map(([name, counts]) => [name, infoOf(counts)])
+  return { ...infoOf(report), fields: Object.fromEntries(fields) }
+}
+
+function infoOf({ badValues, overLimit }: DropCounts): DropCountsInfo {
+  return { bad_values: badValues, over_limit: overLimit }
 }
 
 const NOTHING: Omit<IndexStatus, 'index_type'> = {
@@ -48,10 +79,15 @@ const NOTHING: Omit<IndexStatus, 'index_type'> = {
   backfill_progress: 0,
   backfill_items_processed: 0,
   error: '',
+  documents_set_aside: 0,
+  dropped_values: { bad_values: 0, over_limit: 0, fields: {} },
 }
 
 /** Counts are summed; the progress is that of the shard that is furthest behind. */
-function overAll({ type }: IndexRecord, shards: readonly IndexStatus[]): IndexStatus {
+function overAll(
+  { type }: IndexRecord,
+  shards: readonly IndexStatus[],
+): Omit<IndexStatus, 'dropped_values'> {
   const sum = (valueOf: (status: IndexStatus) => number): number =>
     shards.reduce((total, status) => total + valueOf(status), 0)
   return {
@@ -62,5 +98,6 @@ function overAll({ type }: IndexRecord, shards: readonly IndexStatus[]): IndexSt
     backfill_progress: Math.min(1, ...shards.map(({ backfill_progress }) => backfill_progress)),
     backfill_items_processed: sum(({ backfill_items_processed }) => backfill_items_processed),
     error: [...new Set(shards.map(({ error }) => error).filter(Boolean))].join('; '),
+    documents_set_aside: sum(({ documents_set_aside }) => documents_set_aside),
   }
 }

@@ -14,6 +14,10 @@ const WAITS_FOR_TEXT: Record<SyncLevel, boolean> = {
   full_index: true,
 }
 
+export function waitsForIndexes({ syncLevel }: { readonly syncLevel: SyncLevel }): boolean {
+  return WAITS_FOR_TEXT[syncLevel]
+}
+
 /**
  * Waits until what was written to the shards is searchable, as far as the level asks for it. Never
  * fails: whoever cannot wait any longer has written all the same.
@@ -23,7 +27,7 @@ export async function waitForIndexes(
   shards: readonly Shard[],
   { syncLevel, signal }: { readonly syncLevel: SyncLevel; readonly signal?: AbortSignal },
 ): Promise<void> {
-  if (!WAITS_FOR_TEXT[syncLevel]) return
+  if (!waitsForIndexes({ syncLevel })) return
   const over = new AbortController()
   const enough = clock.sleep(INDEX_WAIT_MAX_MS, over.signal).catch(() => undefined)
   const waiting = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal])

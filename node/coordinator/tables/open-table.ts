@@ -23,6 +23,14 @@ export class OpenTable implements TableSettings {
     this.shards = shards
   }
 
+  get tableId(): string {
+    return this.record.tableId
+  }
+
+  get tableName(): string {
+    return this.record.name
+  }
+
   get schema(): TableSchema | undefined {
     return this.record.schema
   }

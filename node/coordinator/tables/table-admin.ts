@@ -8,12 +8,24 @@
 //   A3  Whatever a crash or a failure leaves half done is finished by `openAll` and `repair`: a table
 //       that is `creating` is completed, one that is `dropping` is dropped.
 //   A4  At most one piece of work changes a table's state at a time (`#working`), and changes of its
-//       schema and indexes follow each other (`#changing`).
+//       schema and indexes follow each other (`#changing`). To whoever comes second to drop it, the
+//       table is gone.
+//   A5  A table is not dropped while another one waits for the outcome of a transaction whose record
+//       lies in a shard of it that failed: nobody could tell that outcome any more.
 
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
+import type { Clock } from '../../../lib/clock.ts'
 import type { Log } from '../../../lib/log.ts'
-import { parseTableSchema, type TableSchema } from '../../schema/table-schema.ts'
+import { runSliced } from '../../../lib/sliced.ts'
+import {
+  readTableSchema,
+  withVersion,
+  type SchemaRequest,
+  type TableSchema,
+} from '../../schema/table-schema.ts'
+import { rangeContains } from '../../shard/key-range.ts'
 import { LocalShard } from '../../shard/local-shard.ts'
+import type { Shard } from '../../shard/shard.ts'
 import { parseShardId } from '../../shard/shard-id.ts'
 import type { Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
@@ -22,6 +34,7 @@ import { buildLayout } from './shard-layout.ts'
 import type { CreateTableRequest } from '../store-service.ts'
 import {
   assertIndexName,
+  INTERNAL_PREFIX,
   parseIndex,
   parseIndexes,
   withIndex,
@@ -35,6 +48,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/
 export const TABLES_MAX = 1000
 
 export interface TableAdminOptions {
+  readonly clock: Clock
   readonly catalog: Catalog
   readonly registry: TableRegistry
   readonly host: ShardHost
@@ -71,8 +85,7 @@ export class TableAdmin {
     for (const record of await this.#with.catalog.list()) {
       if (record.state === 'ready' || this.#working.has(record.tableId)) continue
       try {
-        if (record.state === 'creating') await this.#complete(record)
-        else await this.#finishDrop(await this.#open(record))
+        await this.#alone(record, () => this.#repairOne(record))
       } catch (error) {
         if (!isServiceError(error)) throw error
         const fields = { table: record.name, state: record.state, error: error.message }
@@ -81,29 +94,43 @@ export class TableAdmin {
     }
   }
 
+  /** The record is read again: somebody may have ended the work since it was listed. */
+  async #repairOne(listed: TableRecord): Promise<void> {
+    const record = await this.#with.catalog.find(listed)
+    if (record?.state === 'creating') await this.#complete(record)
+    else if (record?.state === 'dropping') await this.#finishDrop(await this.#open(record))
+  }
+
   async create(name: string, request: CreateTableRequest): Promise<OpenTable> {
     assertTableName(name)
+    const tables = this.#with.registry.tables().filter(({ record }) => !isInternal(record))
+    if (tables.length >= TABLES_MAX && this.#with.registry.find(name) === undefined) {
+      throw new ServiceError('INVALID_ARGUMENT', `a cluster holds at most ${TABLES_MAX} tables`)
+    }
     return this.createUnchecked(name, request)
   }
 
-  /** Without the rules on names, for the product's own tables. */
+  /** Without the rules on names and numbers, for the product's own tables. */
   async createUnchecked(name: string, request: CreateTableRequest): Promise<OpenTable> {
     const { registry, catalog } = this.#with
     if (registry.find(name) !== undefined) {
       throw new ServiceError('ALREADY_EXISTS', `table "${name}" exists; drop it first`)
     }
-    if (registry.tables().length >= TABLES_MAX) {
-      throw new ServiceError('INVALID_ARGUMENT', `a cluster holds at most ${TABLES_MAX} tables`)
-    }
-    const record = this.#buildRecord(name, request)
+    const record = await this.#buildRecord(name, request)
     return this.#alone(record, async () => {
       await catalog.create(record)
       return this.#complete(record)
     })
   }
 
-  updateSchema(name: string, schema: unknown): Promise<OpenTable> {
+  async updateSchema(name: string, value: unknown): Promise<OpenTable> {
+    const schema = await this.#readSchema(value)
     return this.#change(name, (current) => withSchema(current, schema))
+  }
+
+  /** In turns with everything else, because a large schema takes long to check. */
+  #readSchema(value: unknown): Promise<SchemaRequest> {
+    return runSliced(readTableSchema(value), { clock: this.#with.clock })
   }
 
   async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
@@ -120,7 +147,7 @@ export class TableAdmin {
     assertIndexName(indexName)
     await this.#change(name, (current) => {
       const changed = withoutIndex(current, indexName)
-      if (changed === undefined) throw unknownIndex(name, indexName)
+      if (changed === undefined) throw nothingToDrop(`index "${indexName}" of table "${name}"`)
       return changed
     })
   }
@@ -147,7 +174,11 @@ export class TableAdmin {
 
   async drop(name: string): Promise<void> {
     const { catalog, registry } = this.#with
-    const table = registry.get(name)
+    const table = registry.find(name)
+    if (table === undefined || this.#working.has(table.record.tableId)) {
+      throw nothingToDrop(`table "${name}"`)
+    }
+    this.#assertNobodyWaits(table)
     await this.#alone(table.record, async () => {
       const record = await catalog.update(table.record, (current) => ({
         ...current,
@@ -157,6 +188,23 @@ export class TableAdmin {
       registry.set(dropping)
       await this.#finishDrop(dropping)
     })
+  }
+
+  /** A5. What a failed shard holds nobody else can add to, so looking once is enough. */
+  #assertNobodyWaits({ record, shards }: OpenTable): void {
+    const failed = shards.filter((shard) => !(shard instanceof LocalShard))
+    if (failed.length === 0) return
+    for (const { tableId, shard } of this.#with.registry.localShards()) {
+      const waits = shard.oldHolders(-1).some(({ anchor }) => {
+        return anchor.tableId === record.tableId && failed.some((one) => owns(one, anchor.key))
+      })
+      if (!waits || tableId === record.tableId) continue
+      throw new ServiceError(
+        'UNAVAILABLE',
+        `a failed shard of table "${record.name}" keeps the outcome of transactions that another ` +
+          'table waits for; see the cluster status, and restore the shard before you drop the table',
+      )
+    }
   }
 
   async #alone<Result>({ tableId }: TableRecord, work: () => Promise<Result>): Promise<Result> {
@@ -209,15 +257,18 @@ export class TableAdmin {
     const shards = table.shards.filter((shard) => shard instanceof LocalShard)
     await Promise.all(shards.map((shard) => shard.seal()))
     for (const shard of shards) await recovery.drain(tableId, shard)
+    this.#assertNobodyWaits(table)
     registry.remove(table.record)
     for (const shard of table.shards) await host.destroy(shard)
     await catalog.remove(table.record)
   }
 
-  #buildRecord(name: string, request: CreateTableRequest): TableRecord {
+  async #buildRecord(name: string, request: CreateTableRequest): Promise<TableRecord> {
     const ranges = buildLayout({ numShards: request.num_shards, splitKeys: request.split_keys })
     const schema =
-      request.schema === undefined ? undefined : parseTableSchema(request.schema, undefined)
+      request.schema === undefined
+        ? undefined
+        : withVersion(await this.#readSchema(request.schema), undefined)
     return {
       name,
       tableId: this.#with.randomBits(),
@@ -232,13 +283,25 @@ export class TableAdmin {
   }
 }
 
+export function nothingToDrop(what: string): ServiceError {
+  return new ServiceError('NOT_FOUND', `${what} does not exist, so nothing was dropped`)
+}
+
 export function unknownIndex(table: string, index: string): ServiceError {
   const problem = `index "${index}" of table "${table}" does not exist; create it first`
   return new ServiceError('NOT_FOUND', problem)
 }
 
-function withSchema(record: TableRecord, value: unknown): TableRecord {
-  const schema = parseTableSchema(value, record.schema)
+function owns({ range }: Shard, key: Buffer): boolean {
+  return rangeContains(range, key)
+}
+
+function isInternal({ name }: TableRecord): boolean {
+  return name.startsWith(INTERNAL_PREFIX)
+}
+
+function withSchema(record: TableRecord, request: SchemaRequest): TableRecord {
+  const schema = withVersion(request, record.schema)
   const generation = sameTtl(record.schema, schema) ? 0 : 1
   return { ...record, schema, ttlGeneration: record.ttlGeneration + generation }
 }

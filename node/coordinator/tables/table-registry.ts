@@ -2,6 +2,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import type { ShardAddress } from '../../shard/apply/command.ts'
 import { LocalShard } from '../../shard/local-shard.ts'
 import type { Shard, ShardRouter } from '../../shard/shard.ts'
+import type { ShardId } from '../../shard/shard-id.ts'
 import type { OpenTable } from './open-table.ts'
 
 /**
@@ -47,6 +48,13 @@ export class TableRegistry implements ShardRouter {
 
   shardAt({ tableId, key }: ShardAddress): Shard | undefined {
     return this.#byId.get(tableId)?.shardOf(key)
+  }
+
+  /** Of all tables, those that are being dropped included. */
+  *shardIds(): Generator<ShardId> {
+    for (const { shards } of this.#byId.values()) {
+      for (const { id } of shards) yield id
+    }
   }
 
   *localShards(): Generator<{ readonly tableId: string; readonly shard: LocalShard }> {

@@ -2,8 +2,7 @@
 // after the answer, by recovery after a crash. Both may do it; repeating it is harmless.
 //
 // Invariants:
-//   INV-T6  A record goes only after every participant has made its resolution durable: resolutions are
-//           written without a sync of their own, so `forgetResolved` syncs all participants first.
+//   INV-T6  A record goes only after every participant has answered its resolution, which is durable then.
 
 import type { Log } from '../../../lib/log.ts'
 import type { Decision, ShardAddress } from '../../shard/apply/command.ts'
@@ -22,11 +21,24 @@ export interface FinishableTransaction {
   readonly participants: readonly ShardAddress[]
 }
 
+/** How a transaction's end is told. Neither promise rejects: what fails is left to recovery. */
+export interface Finishing {
+  /** Every participant has let go of the keys, and shows the outcome. */
+  readonly released: Promise<void>
+  /** That is durable. */
+  readonly done: Promise<void>
+  /** Done as soon as possible, for somebody waits. */
+  hurry(): void
+}
+
 export class TransactionFinisher {
   readonly #router: ShardRouter
   readonly #log: Log
-  readonly #resolving = new Map<TransactionId, Promise<void>>()
+  readonly #resolving = new Map<TransactionId, Finishing>()
+  /** Resolved since the round of forgetting that runs now, if one runs. */
   #resolved = new Map<TransactionId, FinishableTransaction>()
+  /** Those that the running round forgets. */
+  #leaving: ReadonlyMap<TransactionId, FinishableTransaction> = new Map()
   #forgetting: Promise<void> | undefined
 
   constructor(router: ShardRouter, log: Log) {
@@ -35,68 +47,87 @@ export class TransactionFinisher {
   }
 
   /**
-   * Resolves when every participant shows the outcome. Never rejects: what fails is left to
-   * recovery, which meets the record again.
+   * Tells every participant. What fails is left to recovery, which meets the record again. Where it is
+   * not awaited, the resolutions may wait some milliseconds for other writes of the same disk.
    */
-  finish(transaction: FinishableTransaction, decision: Decision): Promise<void> {
+  finish(
+    transaction: FinishableTransaction,
+    decision: Decision,
+    { isAwaited }: { readonly isAwaited: boolean },
+  ): Finishing {
     const { transactionId } = transaction
     const known = this.#resolving.get(transactionId)
-    if (known !== undefined) return known
-    const resolving = this.#resolve(transaction, decision)
-      .catch((error: unknown) => this.#leaveToRecovery(transactionId, error))
-      .finally(() => this.#resolving.delete(transactionId))
-    this.#resolving.set(transactionId, resolving)
-    return resolving
+    if (known !== undefined) {
+      if (isAwaited) known.hurry()
+      return known
+    }
+    const shards = this.#participantsOf(transaction)
+    const released = Promise.withResolvers<void>()
+    let holding = shards.length
+    const onReleased = (): void => {
+      if (--holding === 0) released.resolve()
+    }
+    const command = { transactionId, decision }
+    const done = this.#resolveAll(
+      transaction,
+      shards.map((shard) => shard.resolve(command, { isAwaited, onReleased })),
+    ).then(released.resolve)
+    const hurry = (): void => shards.forEach((shard) => shard.hurry())
+    const finishing = { released: released.promise, done, hurry }
+    this.#resolving.set(transactionId, finishing)
+    return finishing
   }
 
   isFinishing(transactionId: TransactionId): boolean {
-    return this.#resolving.has(transactionId) || this.#resolved.has(transactionId)
+    return [this.#resolving, this.#resolved, this.#leaving].some((map) => map.has(transactionId))
   }
 
   /** Resolves as soon as there is room for another unresolved commit. */
   async room(): Promise<void> {
     while (this.#resolving.size > UNRESOLVED_COMMITS_MAX) {
-      await Promise.race(this.#resolving.values())
+      const [oldest] = this.#resolving.values()
+      oldest?.hurry()
+      await Promise.race(this.#resolving.values().map(({ done }) => done))
     }
   }
 
   /** Ends everything that was begun before the call. */
   async idle(): Promise<void> {
-    await Promise.all(this.#resolving.values())
+    const begun = [...this.#resolving.values()]
+    for (const finishing of begun) finishing.hurry()
+    await Promise.all(begun.map(({ done }) => done))
     await this.#forgetting
     await this.forgetResolved()
   }
 
-  /** Drops the records of all resolved transactions, for one sync of each shard they touched. */
+  /** Drops the records of all resolved transactions. */
   forgetResolved(): Promise<void> {
     this.#forgetting ??= this.#forgetAll().finally(() => {
+      this.#leaving = new Map()
       this.#forgetting = undefined
     })
     return this.#forgetting
   }
 
-  async #resolve(transaction: FinishableTransaction, decision: Decision): Promise<void> {
+  async #resolveAll(
+    transaction: FinishableTransaction,
+    resolutions: readonly Promise<void>[],
+  ): Promise<void> {
     const { transactionId } = transaction
-    const shards = this.#participantsOf(transaction)
-    await Promise.all(shards.map((shard) => shard.resolve({ transactionId, decision })))
-    this.#resolved.set(transactionId, transaction)
+    try {
+      await Promise.all(resolutions)
+      this.#resolved.set(transactionId, transaction)
+    } catch (error) {
+      this.#leaveToRecovery(transactionId, error)
+    }
+    this.#resolving.delete(transactionId)
     if (this.#resolved.size > RESOLVED_RECORDS_MAX) void this.forgetResolved()
   }
 
   async #forgetAll(): Promise<void> {
-    const resolved = this.#resolved
-    if (resolved.size === 0) return
-    const shards = new Set([...resolved.values()].flatMap((one) => this.#participantsOf(one)))
-    const synced = new Map<Shard, boolean>()
-    await Promise.all(
-      [...shards].map(async (shard) => synced.set(shard, await this.#trySync(shard))),
-    )
-    for (const [transactionId, transaction] of resolved) {
-      if (this.#participantsOf(transaction).every((shard) => synced.get(shard) === true)) {
-        await this.#forget(transaction)
-      }
-      this.#resolved.delete(transactionId)
-    }
+    this.#leaving = this.#resolved
+    this.#resolved = new Map()
+    for (const transaction of this.#leaving.values()) await this.#forget(transaction)
   }
 
   async #forget({ transactionId, anchor }: FinishableTransaction): Promise<void> {
@@ -104,16 +135,6 @@ export class TransactionFinisher {
       await this.#router.shardAt(anchor)?.forget(transactionId, anchor.key)
     } catch (error) {
       this.#leaveToRecovery(transactionId, error)
-    }
-  }
-
-  async #trySync(shard: Shard): Promise<boolean> {
-    try {
-      await shard.sync()
-      return true
-    } catch (error) {
-      this.#log.warn('shard does not sync', { shardId: shard.id, error: String(error) })
-      return false
     }
   }
 

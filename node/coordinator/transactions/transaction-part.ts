@@ -1,9 +1,15 @@
+import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ReadClaim, TableWrites } from '../../document/writes.ts'
 import { timestampOf } from '../../clock/hybrid-clock.ts'
 import type { ShardAddress, VersionCheck, WriteOp } from '../../shard/apply/command.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { OpenTable } from '../tables/open-table.ts'
+
+/** About a millisecond of checking and sorting. */
+const OPS_PER_STEP = 500
+/** Checking so many bytes of a document takes as long as sorting one operation. */
+const BYTES_PER_OP = 256
 
 /** What one transaction wants of one shard. */
 export interface TransactionPart {
@@ -32,18 +38,32 @@ export class PartCollector {
     this.#partOf(table, op.key).ops.push(op)
   }
 
-  addClaim(table: OpenTable, { key, version }: ReadClaim): void {
-    this.addCheck(table, key, timestampOf(version))
+  /** `tableOf` throws for a name that no table has. */
+  *addClaims(claims: readonly ReadClaim[], tableOf: (name: string) => OpenTable): Sliced<void> {
+    const meter = new StepMeter(OPS_PER_STEP)
+    for (const { table, key, version } of claims) {
+      this.addCheck(tableOf(table), key, timestampOf(version))
+      if (meter.spend(1)) yield
+    }
   }
 
   /** Checks every document against the table's rules first; throws INVALID_ARGUMENT for one. */
-  addWrites(table: OpenTable, writes: TableWrites): void {
-    for (const key of writes.deletes) this.addOp(table, { kind: 'delete', key })
+  *addWrites(table: OpenTable, writes: TableWrites): Sliced<void> {
+    const meter = new StepMeter(OPS_PER_STEP)
+    for (const key of writes.deletes) {
+      this.addOp(table, { kind: 'delete', key })
+      if (meter.spend(1)) yield
+    }
     for (const { key, json } of writes.inserts) {
-      this.addOp(table, { kind: 'put', key, ...table.rules.check(key, json) })
+      // Without a schema there is nothing to check, and so nothing that would take steps.
+      const { rules } = table
+      const checked = rules.free(json) ?? (yield* rules.checkSliced(key, json))
+      this.addOp(table, { kind: 'put', key, json: checked.json, expiry: checked.expiry })
+      if (meter.spend(1 + json.length / BYTES_PER_OP)) yield
     }
     for (const transform of writes.transforms) {
       this.addOp(table, { kind: 'transform', key: transform.key, transform })
+      if (meter.spend(1)) yield
     }
   }
 

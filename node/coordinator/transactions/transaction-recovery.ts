@@ -86,7 +86,8 @@ export class TransactionRecovery {
       const decision = await decisionOf(shard, transaction)
       this.#with.log.info('transaction recovered', { transactionId, state: decision.state })
       const address = { tableId, key: anchor }
-      await this.#with.finisher.finish({ transactionId, participants, anchor: address }, decision)
+      const ended = { transactionId, participants, anchor: address }
+      await this.#with.finisher.finish(ended, decision, { isAwaited: true }).done
     }
   }
 

@@ -4,18 +4,32 @@
 //   prepare everywhere (the anchor also begins) ─► decide at the anchor ─► answer ─► resolve, forget
 //
 // Invariants:
-//   INV-T2  `commit` is proposed only after every participant has prepared this very attempt; an
+//   INV-T2  `commit` is durable only after every participant's prepare of this very attempt; an
 //           attempt that met a refusal is aborted and never taken up again under its id.
 //   INV-T8  Shards that are only read are participants too: their keys stay locked until the decision.
 //   W1      A waits for B's keys only if A is older, or holds nothing itself: so waits end.
+//   W2      Writes that may wait take turns by arrival (ContentionQueue): those of several shards before
+//           they prepare, those of one shard once a key was in somebody's hands. A turn ends when the
+//           shards have let go. Whoever does not wait, or writes very many keys, is ordered by W1 alone.
+//   W3      No write is tried again after its deadline; it is refused with CONFLICT.
 
 import { must } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { TIMESTAMP_ZERO, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
-import type { KeyHolder, PrepareOutcome, Refusal, ShardAddress } from '../../shard/apply/command.ts'
-import type { Shard, ShardRouter } from '../../shard/shard.ts'
+import type {
+  KeyHolder,
+  PrepareCommand,
+  PrepareOutcome,
+  Refusal,
+  ShardAddress,
+} from '../../shard/apply/command.ts'
+import type { PreparedInOrder, Shard, ShardRouter } from '../../shard/shard.ts'
+import type { ProposalFate } from '../../shard/proposal.ts'
 import { begunAtOf, buildTransactionId, type TransactionId } from '../../shard/transaction-id.ts'
+import { unlessCancelled } from './cancellation.ts'
+import { claimsOf, findClaimed } from './contention-claims.ts'
+import { ContentionQueue, type Claim } from './contention-queue.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
 import type { TransactionPart } from './transaction-part.ts'
 
@@ -51,55 +65,103 @@ export interface TransactionRunnerOptions {
   readonly randomBits: () => string
 }
 
-/** What a contended attempt may still spend; `begunAt` is its age, kept over its retries. */
-interface Budget {
-  readonly begunAt: Timestamp
+interface Run {
+  readonly parts: readonly TransactionPart[]
   readonly deadlineMs: number
   readonly options: RunOptions
 }
 
+/** What a contended attempt may still spend; `begunAt` is its age, kept over its retries. */
+interface Budget extends Run {
+  readonly begunAt: Timestamp
+}
+
+/** The end of a run, and when the shards have let go of its keys. */
+interface Finished {
+  readonly kind: 'finished'
+  readonly outcome: RunOutcome
+  readonly released: Promise<void>
+}
+
+type Tried = Finished | { readonly kind: 'again' | 'anew' }
+
 export class TransactionRunner {
   readonly #with: TransactionRunnerOptions
+  readonly #queue: ContentionQueue
 
   constructor(options: TransactionRunnerOptions) {
     this.#with = options
+    this.#queue = new ContentionQueue(options.clock)
   }
 
-  /** Commits all parts or none. Rejects with the service's refusal; a conflict is a value. */
-  async run(parts: readonly TransactionPart[], options: RunOptions): Promise<RunOutcome> {
-    let budget: Budget = {
-      begunAt: this.#with.hybridClock.now(),
-      deadlineMs: this.#with.clock.monotonicMs() + CONTENTION_DEADLINE_MS,
-      options,
-    }
-    const [first] = parts
+  /**
+   * Commits all parts or none. Rejects with the service's refusal, and with CANCELLED when the signal
+   * aborts before the end; a conflict is a value.
+   */
+  run(parts: readonly TransactionPart[], options: RunOptions): Promise<RunOutcome> {
+    const deadlineMs = this.#with.clock.monotonicMs() + CONTENTION_DEADLINE_MS
+    return unlessCancelled(options.signal, () => this.#run({ parts, deadlineMs, options }))
+  }
+
+  async #run(run: Run): Promise<RunOutcome> {
+    const { parts, options } = run
+    const [first, ...others] = parts
     if (first === undefined) return { kind: 'committed', version: TIMESTAMP_ZERO }
-    for (;;) {
-      const outcome =
-        parts.length === 1
-          ? await this.#writeOne(first, budget)
-          : await this.#attempt(parts, budget)
-      if (outcome === 'anew') budget = { ...budget, begunAt: this.#with.hybridClock.now() }
-      else if (outcome !== 'again') return outcome
-      options.signal?.throwIfAborted()
+    if (options.onContention === 'refuse') return (await this.#retry(run)).outcome
+    if (others.length > 0) return this.#takeTurn(run, claimsOf(parts, 'alone'))
+    const outcome = await this.#writeOnce(first)
+    if (outcome.kind !== 'key-held') return outcome
+    return this.#takeTurn(run, claimsOf(parts, 'instant'))
+  }
+
+  /** Runs when the earlier writes of the same keys have ended (W2). */
+  async #takeTurn(run: Run, claims: readonly Claim[]): Promise<RunOutcome> {
+    const { deadlineMs, options, parts } = run
+    const turn = await this.#queue.enter(claims, { deadlineMs, signal: options.signal })
+    if (turn.kind === 'late') throw heldTooLong(findClaimed(parts, turn.waitedFor))
+    try {
+      const { outcome, released } = await this.#retry(run)
+      void released.then(() => turn[Symbol.dispose]())
+      return outcome
+    } catch (error) {
+      turn[Symbol.dispose]()
+      throw error
     }
   }
 
-  async #writeOne(part: TransactionPart, budget: Budget): Promise<RunOutcome | 'again'> {
+  async #retry(run: Run): Promise<Finished> {
+    let begunAt = this.#with.hybridClock.now()
+    const [first] = run.parts
+    for (;;) {
+      const budget = { ...run, begunAt }
+      const tried =
+        run.parts.length === 1 && first !== undefined
+          ? await this.#writeOne(first, budget)
+          : await this.#attempt(budget)
+      if (tried.kind === 'finished') return tried
+      run.options.signal?.throwIfAborted()
+      if (this.#with.clock.monotonicMs() >= run.deadlineMs) throw heldTooLong(undefined)
+      if (tried.kind === 'anew') begunAt = this.#with.hybridClock.now()
+    }
+  }
+
+  async #writeOnce(part: TransactionPart): Promise<RunOutcome | KeyHeld> {
     const { checks, ops, ttl, shard } = part
     const outcome = await shard.write({ checks, ops, ttl })
     if (outcome.kind === 'written') return { kind: 'committed', version: outcome.version }
-    if (outcome.kind === 'version-changed') return conflictOf(part, outcome)
-    return this.#makeWay(part, outcome, budget)
+    return outcome.kind === 'version-changed' ? conflictOf(part, outcome) : outcome
   }
 
-  async #attempt(
-    parts: readonly TransactionPart[],
-    budget: Budget,
-  ): Promise<RunOutcome | 'again' | 'anew'> {
-    const transactionId = buildTransactionId(budget.begunAt, this.#with.randomBits())
+  async #writeOne(part: TransactionPart, budget: Budget): Promise<Tried> {
+    const outcome = await this.#writeOnce(part)
+    return outcome.kind === 'key-held' ? this.#makeWay(part, outcome, budget) : finished(outcome)
+  }
+
+  async #attempt(budget: Budget): Promise<Tried> {
+    const { parts, begunAt, options } = budget
+    const transactionId = buildTransactionId(begunAt, this.#with.randomBits())
     const anchor = anchorOf(parts)
-    const attempt = new Attempt(transactionId, anchor.address, parts)
+    const attempt = new Attempt(transactionId, anchor, parts)
     const results = await Promise.allSettled(
       parts.map((part) => this.#prepare(attempt, part, part === anchor, budget)),
     )
@@ -109,21 +171,21 @@ export class TransactionRunner {
     )
     const refused = prepared.find((result) => result.kind !== 'prepared')
     if (failure === undefined && refused === undefined) {
-      return this.#commit(attempt, anchor, prepared, budget.options)
+      return this.#commit(attempt, prepared, options)
     }
-    await this.#abort(attempt, anchor)
+    await this.#abort(attempt)
     if (failure !== undefined) throw failure.reason
-    if (refused?.kind === 'conflict') return refused
+    if (refused?.kind === 'conflict') return finished(refused)
     if (refused?.kind === 'held') {
       return this.#makeWay(refused.part, refused.refusal, budget)
     }
     // Somebody else aborted this attempt, taking it for abandoned; or it is refused for its age,
     // as after the machine slept, and would be for ever.
-    return 'anew'
+    return { kind: 'anew' }
   }
 
   async #prepare(
-    { transactionId, anchor, participants }: Attempt,
+    { transactionId, anchor, participants, isInOrder }: Attempt,
     part: TransactionPart,
     isAnchor: boolean,
     budget: Budget,
@@ -132,7 +194,8 @@ export class TransactionRunner {
     const begin = isAnchor ? { participants } : undefined
     for (;;) {
       const command = { transactionId, anchor, begin, checks, ops, ttl }
-      const outcome = await shard.prepare(command)
+      const { outcome, fate } = await prepareOn(shard, command, isInOrder)
+      if (outcome.kind === 'prepared') return { ...outcome, fate }
       if (outcome.kind === 'version-changed') return conflictOf(part, outcome)
       if (outcome.kind !== 'key-held') return outcome
       const held: Prepared = { kind: 'held', part, refusal: outcome }
@@ -149,19 +212,11 @@ export class TransactionRunner {
   }
 
   /** A single write or an aborted attempt holds nothing, so it may wait for anybody. */
-  async #makeWay(
-    part: TransactionPart,
-    refusal: Extract<Refusal, { kind: 'key-held' }>,
-    budget: Budget,
-  ): Promise<RunOutcome | 'again'> {
-    if (await this.#clearDecided(part.shard, refusal.holder)) return 'again'
-    if (budget.options.onContention === 'refuse') return conflictOf(part, refusal)
-    if (await this.#waitFor(part, refusal.holder, budget)) return 'again'
-    throw new ServiceError(
-      'CONFLICT',
-      `another transaction has held key "${refusal.key.toString()}" of table ` +
-        `"${part.table.record.name}" for too long; try again`,
-    )
+  async #makeWay(part: TransactionPart, refusal: KeyHeld, budget: Budget): Promise<Tried> {
+    if (await this.#clearDecided(part.shard, refusal.holder)) return { kind: 'again' }
+    if (budget.options.onContention === 'refuse') return finished(conflictOf(part, refusal))
+    if (await this.#waitFor(part, refusal.holder, budget)) return { kind: 'again' }
+    throw heldTooLong({ part, key: refusal.key })
   }
 
   /** False when the time is used up. */
@@ -193,58 +248,84 @@ export class TransactionRunner {
 
   async #commit(
     attempt: Attempt,
-    anchor: TransactionPart,
     prepared: readonly Prepared[],
     { awaitResolution }: RunOptions,
-  ): Promise<RunOutcome | 'again'> {
+  ): Promise<Tried> {
     const { transactionId } = attempt
-    const decision = await anchor.shard.decide({
-      transactionId,
-      anchor: attempt.anchor.key,
-      decision: 'commit',
-      commitAtLeast: greatest(prepared),
-    })
-    const finished = this.#with.finisher.finish(attempt, decision)
+    const commit = { transactionId, anchor: attempt.anchor.key, decision: 'commit' } as const
+    const decision = await attempt.anchorShard.decide(
+      { ...commit, commitAtLeast: greatest(prepared) },
+      fatesOf(prepared),
+    )
+    const isAwaited = awaitResolution || decision.state === 'aborted'
+    const { released, done } = this.#with.finisher.finish(attempt, decision, { isAwaited })
     if (decision.state === 'aborted') {
-      await finished
-      return 'again'
+      await done
+      return { kind: 'again' }
     }
-    if (awaitResolution) await finished
+    if (awaitResolution) await done
     else await this.#with.finisher.room()
-    return { kind: 'committed', version: decision.commitTs }
+    const outcome = { kind: 'committed', version: decision.commitTs } as const
+    return { kind: 'finished', outcome, released }
   }
 
-  async #abort(attempt: Attempt, anchor: TransactionPart): Promise<void> {
-    const decision = await anchor.shard.decide({
+  async #abort(attempt: Attempt): Promise<void> {
+    const decision = await attempt.anchorShard.decide({
       transactionId: attempt.transactionId,
       anchor: attempt.anchor.key,
       decision: 'abort',
       commitAtLeast: TIMESTAMP_ZERO,
     })
-    await this.#with.finisher.finish(attempt, decision)
+    await this.#with.finisher.finish(attempt, decision, { isAwaited: true }).done
   }
 }
 
 type Prepared =
-  | Extract<PrepareOutcome, { kind: 'prepared' | 'finished' }>
+  | (Extract<PrepareOutcome, { kind: 'prepared' }> & Pick<PreparedInOrder, 'fate'>)
+  | Extract<PrepareOutcome, { kind: 'finished' }>
   | TransactionConflict
   | {
       readonly kind: 'held'
       readonly part: TransactionPart
-      readonly refusal: Extract<Refusal, { kind: 'key-held' }>
+      readonly refusal: KeyHeld
     }
+
+type KeyHeld = Extract<Refusal, { kind: 'key-held' }>
+
+async function prepareOn(
+  shard: Shard,
+  command: PrepareCommand,
+  isInOrder: boolean,
+): Promise<PreparedInOrder> {
+  if (isInOrder) return shard.prepareInOrder(command)
+  return { outcome: await shard.prepare(command), fate: undefined }
+}
 
 /** One try under one id: what recovery would need to finish it. */
 class Attempt {
   readonly transactionId: TransactionId
   readonly anchor: ShardAddress
   readonly participants: readonly ShardAddress[]
+  readonly anchorShard: Shard
+  /**
+   * Whether the decision may be proposed before the prepares are durable: it cannot become durable
+   * before them. So a transaction within one journal waits for one sync, or two.
+   */
+  readonly isInOrder: boolean
 
-  constructor(id: TransactionId, anchor: ShardAddress, parts: readonly TransactionPart[]) {
+  constructor(id: TransactionId, anchor: TransactionPart, parts: readonly TransactionPart[]) {
     this.transactionId = id
-    this.anchor = anchor
+    this.anchor = anchor.address
+    this.anchorShard = anchor.shard
     this.participants = parts.map(({ address }) => address)
+    this.isInOrder = parts.every(({ shard }) => shard.isInOrderWith(anchor.shard))
   }
+}
+
+function fatesOf(prepared: readonly Prepared[]): readonly ProposalFate[] {
+  return prepared.flatMap((one) =>
+    one.kind === 'prepared' && one.fate !== undefined ? [one.fate] : [],
+  )
 }
 
 /** The shard of the first written key; of the first read one when nothing is written. */
@@ -257,6 +338,23 @@ function greatest(prepared: readonly Prepared[]): Timestamp {
     (max, result) =>
       result.kind === 'prepared' && result.commitAtLeast > max ? result.commitAtLeast : max,
     TIMESTAMP_ZERO,
+  )
+}
+
+function finished(outcome: RunOutcome): Finished {
+  return { kind: 'finished', outcome, released: Promise.resolve() }
+}
+
+function heldTooLong(
+  contended: { readonly part: TransactionPart; readonly key: Buffer } | undefined,
+): ServiceError {
+  const shown =
+    contended === undefined
+      ? 'keys of this write'
+      : `key "${contended.key.toString()}" of table "${contended.part.table.record.name}"`
+  return new ServiceError(
+    'CONFLICT',
+    `other transactions have held ${shown} for too long; try again`,
   )
 }
 

@@ -1,17 +1,25 @@
 // A query as the engine runs it: fields are index fields and terms are tokens.
 
+import type { Sliced } from '../../../lib/sliced.ts'
+
 /** Decides which terms of a field's dictionary take part. The engine walks the dictionary with it. */
 export interface TermMatcher {
   /** Every matching term begins with this; the walk starts there and ends behind it. */
   readonly prefix: string
   /** An inclusive upper bound on matching terms beyond the prefix, if there is one. */
   readonly upTo: string | undefined
-  /** What a look at a term costs, in postings read; 4 unless it says otherwise. */
-  readonly cost?: number
+  /** If every term from here up to there, by code units, matches and no other; not `to` itself. */
+  readonly range?: { readonly from: string; readonly to: string | undefined } | undefined
   matches(term: string): boolean
+  /** The same, for tests of which one may take long. */
+  matchesSliced?(term: string): Sliced<boolean>
+  /** What tests have cost so far, in postings read, where they are more than a glance. */
+  spent?(): number
+  /** Gives up what was remembered of earlier terms. */
+  forget?(): void
 }
 
-/** The terms that a matcher lets through. */
+/** The terms that a matcher lets through, where they have to be named. */
 export interface Expansion {
   readonly matcher: TermMatcher
   /** More matching terms than this are refused: INVALID_ARGUMENT naming the limit. */
@@ -34,11 +42,12 @@ export type EngineQuery =
   | { readonly kind: 'none' }
   | { readonly kind: 'term'; readonly field: string; readonly term: string; readonly boost: number }
   /** Every term that matches; all documents that have one score `boost`. */
-  | (Expansion & {
+  | {
       readonly kind: 'expand'
       readonly field: string
+      readonly matcher: TermMatcher
       readonly boost: number
-    })
+    }
   | {
       readonly kind: 'phrase'
       readonly field: string

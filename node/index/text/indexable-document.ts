@@ -6,12 +6,19 @@ export interface IndexableToken {
   readonly position: number
 }
 
+/** The tokens of one field in order; a list of them is one. */
+export interface TokenSequence {
+  readonly length: number
+  /** Those from `from` to `to`, not included. */
+  slice(from: number, to: number): readonly IndexableToken[]
+}
+
 export type IndexableField =
   /** Scored by BM25; `length` is the number of tokens before deduplication of positions. */
   | {
       readonly kind: 'text'
       readonly name: string
-      readonly tokens: readonly IndexableToken[]
+      readonly tokens: TokenSequence
       readonly length: number
     }
   /** Whole values: exact terms and a column of ordinals for sorting and aggregation. */

@@ -13,7 +13,9 @@ import {
   QUERY_DEPTH_MAX,
   refuse,
   takeClause,
+  takeText,
 } from '../query-limits.ts'
+import { takeTextOf } from './query-text.ts'
 import type { JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from './query-clause.ts'
 import type { Query } from '../query-tree.ts'
@@ -50,7 +52,9 @@ function parseForm(value: JsonValue, at: Omit<Clause, 'members'>): Query {
   if (!isJsonObject(members)) {
     return refuse(`${where}.${name}`, `must be an object with ${form.members}`)
   }
-  return form.parse({ ...at, members, where: `${where}.${name}` })
+  const query = form.parse({ ...at, members, where: `${where}.${name}` })
+  takeTextOf(query, budget, where)
+  return query
 }
 
 function parseBool(clause: Clause): Query {
@@ -104,7 +108,9 @@ function parseTerms(clause: Clause): Query {
   const should = values.map((value, index): Query => {
     const where = `${clause.where}.values[${index}]`
     if (!takeClause(clause.budget)) refuse(where, `more than ${QUERY_CLAUSES_MAX} clauses in all`)
-    return { kind: 'term', field, term: parseExactTerm(value, where), boost: 1 }
+    const term = parseExactTerm(value, where)
+    takeText(clause.budget, term.length, where)
+    return { kind: 'term', field, term, boost: 1 }
   })
   return buildBoolean({ should, minShould: 1, boost: 1 })
 }

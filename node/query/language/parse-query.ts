@@ -29,6 +29,7 @@ import {
   refuse,
   takeClause,
 } from '../query-limits.ts'
+import { takeTextOf } from './query-text.ts'
 import type { JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from './query-clause.ts'
 import type { Query } from '../query-tree.ts'
@@ -86,9 +87,11 @@ const SHAPES: readonly Shape[] = [
   { signs: ['must', 'should', 'must_not', 'filter'], others: [], parse: parseBoolean },
 ]
 
+const ALL_SIGNS = SHAPES.flatMap(({ signs }) => signs).join(', ')
+
 /** `where` is the place of the query in the request, such as `full_text_search`. */
-export function parseQuery(value: JsonValue, where: string): Query {
-  return parseClause(value, { where, depth: 1, budget: buildClauseBudget() })
+export function parseQuery(value: JsonValue, where: string, budget = buildClauseBudget()): Query {
+  return parseClause(value, { where, depth: 1, budget })
 }
 
 function parseClause(value: JsonValue, at: Omit<Clause, 'members'>): Query {
@@ -99,7 +102,9 @@ function parseClause(value: JsonValue, at: Omit<Clause, 'members'>): Query {
   const clause = { ...at, members: value }
   const shape = chooseShape(clause)
   checkMembers(clause, [...shape.signs, ...shape.others, 'boost'])
-  return shape.parse(clause)
+  const query = shape.parse(clause)
+  takeTextOf(query, budget, where)
+  return query
 }
 
 function refuseNoObject(value: JsonValue, where: string): never {
@@ -109,8 +114,7 @@ function refuseNoObject(value: JsonValue, where: string): never {
 
 function chooseShape({ members, where }: Clause): Shape {
   const shape = SHAPES.find(({ signs }) => signs.some((sign) => Object.hasOwn(members, sign)))
-  const known = SHAPES.flatMap(({ signs }) => signs).join(', ')
-  return shape ?? refuse(where, `not a query: it must have one of ${known}`)
+  return shape ?? refuse(where, `not a query: it must have one of ${ALL_SIGNS}`)
 }
 
 function parseEmpty(clause: Clause, kind: 'all' | 'none'): Query {

@@ -1,5 +1,6 @@
 // The leaves of the JSON language that look for words and terms.
 
+import { sizeOfLinearPattern } from '../../../lib/linear-pattern/linear-pattern.ts'
 import { isRawNumber } from '../../document/exact-json.ts'
 import { parseFieldPath } from '../../document/field-path.ts'
 import { isJsonNumber } from '../../document/json-number.ts'
@@ -17,14 +18,16 @@ import {
   textOf,
 } from './query-clause.ts'
 import { ANALYZER_NAMES } from '../../schema/analyzer-names.ts'
-import { parseLinearPattern } from '../linear-pattern.ts'
 import { parseQueryString } from './query-string.ts'
 import {
   QUERY_CLAUSES_MAX,
   QUERY_IDS_MAX,
   QUERY_PATTERN_LENGTH_MAX,
+  PROGRAMS_TOO_LONG,
   QUERY_SLOP_MAX,
   refuse,
+  takeProgram,
+  takeText,
 } from '../query-limits.ts'
 import { at } from '../../document/document-limits.ts'
 import type { JsonValue } from '../../document/exact-json.ts'
@@ -36,6 +39,7 @@ const FIELDS_MAX = 100
 
 export function parseStringQuery(clause: Clause): Query {
   const text = textOf(clause, 'query', Infinity)
+  takeText(clause.budget, text.length, `${clause.where}.query`)
   const options = {
     defaultOperator: choiceOf(clause, 'default_operator', OPERATORS) ?? 'or',
     field: fieldOf(clause),
@@ -148,7 +152,9 @@ export function parseWildcardQuery(clause: Clause): Query {
 export function parseRegexp(clause: Clause): Query {
   const [field, boost] = [fieldOf(clause), boostOf(clause)]
   const pattern = textOf(clause, 'regexp', QUERY_PATTERN_LENGTH_MAX)
-  at(`${clause.where}.regexp`, () => parseLinearPattern(pattern, { match: 'whole' }))
+  const place = `${clause.where}.regexp`
+  const size = at(place, () => sizeOfLinearPattern(pattern, { match: 'whole' }))
+  if (!takeProgram(clause.budget, size)) refuse(place, PROGRAMS_TOO_LONG)
   return { kind: 'regexp', field, pattern, boost }
 }
 

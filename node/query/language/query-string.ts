@@ -13,16 +13,18 @@
 // alternatives. `&&` and `||` are other names of AND and OR.
 
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
+import { sizeOfLinearPattern } from '../../../lib/linear-pattern/linear-pattern.ts'
 import { parseFieldPath } from '../../document/field-path.ts'
-import { parseLinearPattern } from '../linear-pattern.ts'
 import {
   buildClauseBudget,
+  PROGRAMS_TOO_LONG,
   QUERY_BOOST_MAX,
   QUERY_CLAUSES_MAX,
   QUERY_DEPTH_MAX,
   QUERY_SLOP_MAX,
   QUERY_STRING_LENGTH_MAX,
   takeClause,
+  takeProgram,
 } from '../query-limits.ts'
 import { QueryStringLexer } from './query-string-lexer.ts'
 import type { ClauseBudget } from '../query-limits.ts'
@@ -193,7 +195,7 @@ function parseValue(scope: Scope): Query | undefined {
       return withBoost(lexer, parsePhrase(scope))
     case '/':
       countClause(scope)
-      return withBoost(lexer, { kind: 'regexp', field, pattern: parseRegexp(lexer), boost: 1 })
+      return withBoost(lexer, { kind: 'regexp', field, pattern: parseRegexp(scope), boost: 1 })
     case '[':
     case '{':
       return withBoost(lexer, parseRange(scope))
@@ -227,15 +229,17 @@ function parsePhrase(scope: Scope): Query {
   return { kind: 'phrase', field, text, slop, fuzziness: 0, analyzer: undefined, boost: 1 }
 }
 
-function parseRegexp(lexer: QueryStringLexer): string {
+function parseRegexp({ lexer, budget }: Scope): string {
   const start = lexer.position
   const pattern = lexer.readRegexp()
+  let size: number
   try {
-    parseLinearPattern(pattern, { match: 'whole' })
+    size = sizeOfLinearPattern(pattern, { match: 'whole' })
   } catch (error) {
     if (isServiceError(error)) lexer.fail(error.message, start)
     throw error
   }
+  if (!takeProgram(budget, size)) lexer.fail(PROGRAMS_TOO_LONG, start)
   return pattern
 }
 

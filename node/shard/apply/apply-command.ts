@@ -1,5 +1,6 @@
+import type { Sliced } from '../../../lib/sliced.ts'
 import type { ApplyContext } from './apply-context.ts'
-import { applyCollect, applyExpire, applyRetime, applySync } from './apply-housekeeping.ts'
+import { applyCollect, applyExpire, applyRetime } from './apply-housekeeping.ts'
 import {
   applyAbandon,
   applyDecide,
@@ -10,8 +11,11 @@ import {
 } from './apply-transaction.ts'
 import type { Command, CommandKind, OutcomeOf } from './command.ts'
 
+/** The outcome, or the steps to it where a command may be long. */
+export type Applying<Kind extends CommandKind> = OutcomeOf[Kind] | Sliced<OutcomeOf[Kind]>
+
 const APPLY: {
-  readonly [Kind in CommandKind]: (context: ApplyContext, command: Command<Kind>) => OutcomeOf[Kind]
+  readonly [Kind in CommandKind]: (context: ApplyContext, command: Command<Kind>) => Applying<Kind>
 } = {
   write: applyWrite,
   prepare: applyPrepare,
@@ -22,7 +26,6 @@ const APPLY: {
   expire: applyExpire,
   retime: applyRetime,
   collect: applyCollect,
-  sync: applySync,
 }
 
 /**
@@ -32,42 +35,7 @@ const APPLY: {
 export function applyCommand<Kind extends CommandKind>(
   context: ApplyContext,
   command: Command<Kind>,
-): OutcomeOf[Kind] {
+): Applying<Kind> {
   const kind: Kind = command.kind
   return APPLY[kind](context, command)
-}
-
-/**
- * Commands whose consequences in memory wait until they are durable (LockTable L3). Nothing else may
- * follow them in a group, or it would be applied against holds that are about to go.
- */
-export const ENDS_GROUP: Record<CommandKind, boolean> = {
-  write: false,
-  prepare: false,
-  decide: false,
-  resolve: true,
-  abandon: true,
-  forget: true,
-  expire: false,
-  retime: false,
-  collect: false,
-  sync: false,
-}
-
-/**
- * Commands that may be written without a sync: if the power fails before a later sync has covered
- * them, they are found undone and are done again. A transaction's record goes only after `sync`
- * on every participant (INV-T6).
- */
-export const IS_LAZY: Record<CommandKind, boolean> = {
-  write: false,
-  prepare: false,
-  decide: false,
-  resolve: true,
-  abandon: false,
-  forget: true,
-  expire: true,
-  retime: true,
-  collect: true,
-  sync: false,
 }

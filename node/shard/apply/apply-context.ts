@@ -1,10 +1,9 @@
-import type { DocumentRules } from '../../schema/document-rules.ts'
+import type { DocumentRules, TtlPolicy } from '../../schema/document-rules.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { TransactionStatus } from './command.ts'
 import type { ShardAddress } from './command.ts'
 import type { LockTable } from '../lock-table.ts'
-import type { Touch } from '../format/log-entry.ts'
-import type { ShardView } from '../shard-view.ts'
+import type { CommandView } from '../command-view.ts'
 import type { TransactionId } from '../transaction-id.ts'
 
 /** A transaction whose record lies on this shard, from `begin` to `forget`. */
@@ -28,9 +27,11 @@ export interface ShardMemory {
 
 /** What applying one command may look at and change. */
 export interface ApplyContext {
-  readonly view: ShardView
+  readonly view: CommandView
   /** What the table demands of the documents that transforms make. */
   readonly rules: DocumentRules
+  /** The table's policy at the moment; a command may have been made under an earlier one. */
+  readonly ttl: TtlPolicy | undefined
   readonly memory: ShardMemory
   readonly sequence: number
   /** The leader's hybrid time for this entry: the only clock that applying may read. */
@@ -39,5 +40,4 @@ export interface ApplyContext {
   readonly nowMs: number
   /** Only for bookkeeping of silence; never part of the outcome. */
   readonly monotonicMs: number
-  readonly touches: Touch[]
 }

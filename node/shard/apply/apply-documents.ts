@@ -9,16 +9,14 @@
 import { assert } from '../../../lib/assert.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { TIMESTAMP_ZERO } from '../../clock/hybrid-clock.ts'
-import { assertDocumentLimits, at, shownKey } from '../../document/document-limits.ts'
-import { parseExact, stringifyExact, type JsonObject } from '../../document/exact-json.ts'
-import { isJsonObject } from '../../document/json-object.ts'
-import { applyTransform } from '../../document/transform.ts'
+import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
+import { checkDocumentLimits, located, shownKey } from '../../document/document-limits.ts'
+import { applyTransformsSliced, type TransformRequest } from '../../document/transform.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ApplyContext } from './apply-context.ts'
 import type { VersionCheck, WriteOp } from './command.ts'
 import {
   encodeTombstone,
-  expiresAtMsOf,
   isDeleted,
   jsonOf,
   versionOf,
@@ -26,8 +24,15 @@ import {
 } from '../format/document-record.ts'
 import type { IntentOp } from '../format/intent-codec.ts'
 import { intentOutcome } from './intent-outcome.ts'
-import { expiryKey, historyKey } from '../format/keyspace.ts'
+import { intentKey } from '../format/keyspace.ts'
+import type { TransactionId } from '../transaction-id.ts'
 import { isVisible } from '../visibility.ts'
+
+/** Bytes read from the store in about a millisecond, and what a read costs beside its bytes. */
+export const READ_BYTES_PER_STEP = 512 * 1024
+export const READ_COST = 4096
+/** About a millisecond of folding. */
+const OPS_PER_STEP = 1000
 
 /** What is to become of one key; several operations on a key in one command fold into one. */
 export interface PlannedWrite {
@@ -35,58 +40,79 @@ export interface PlannedWrite {
   readonly op: IntentOp
 }
 
+/** What becomes of one key: first `op` (undefined: it is as it is stored), then the transforms. */
+interface KeyPlan {
+  readonly key: Buffer
+  readonly op: IntentOp | undefined
+  readonly transforms: TransformRequest[]
+}
+
 /**
- * Folds the operations in their order and computes transforms, without changing anything yet.
+ * Folds the operations in their order and computes transforms, without changing anything yet. All
+ * transforms of one key read its document once, and their result alone is checked.
  * Throws INVALID_ARGUMENT when a transform does not fit its document.
  */
-export function planWrites(
+export function* planWrites(
   context: ApplyContext,
   ops: readonly WriteOp[],
   ttl: TtlPolicy | undefined,
-): readonly PlannedWrite[] {
-  const plan = new Map<string, PlannedWrite>()
+): Sliced<readonly PlannedWrite[]> {
+  const meter = new StepMeter(OPS_PER_STEP)
+  const writes: PlannedWrite[] = []
+  for (const plan of (yield* plansByKey(ops, ttl)).values()) {
+    writes.push({ key: plan.key, op: yield* outcomeOf(context, plan, ttl) })
+    if (meter.spend(1)) yield
+  }
+  return writes
+}
+
+function* plansByKey(
+  ops: readonly WriteOp[],
+  ttl: TtlPolicy | undefined,
+): Sliced<ReadonlyMap<string, KeyPlan>> {
+  const plans = new Map<string, KeyPlan>()
+  const meter = new StepMeter(OPS_PER_STEP)
   const ttlGeneration = ttl?.generation ?? 0
   for (const op of ops) {
     const { key } = op
     const name = key.toString('latin1')
-    switch (op.kind) {
-      case 'put':
-        plan.set(name, {
-          key,
-          op: { kind: 'put', json: op.json, expiry: op.expiry, ttlGeneration },
-        })
-        break
-      case 'delete':
-        plan.set(name, { key, op: { kind: 'delete' } })
-        break
-      case 'transform':
-        plan.set(name, { key, op: planTransform(context, op, plan.get(name)?.op, ttl) })
-        break
+    if (op.kind === 'transform') {
+      const plan = plans.get(name) ?? { key, op: undefined, transforms: [] }
+      plan.transforms.push(op.transform)
+      plans.set(name, plan)
+    } else {
+      const intent: IntentOp =
+        op.kind === 'delete'
+          ? { kind: 'delete' }
+          : { kind: 'put', json: op.json, expiry: op.expiry, ttlGeneration }
+      plans.set(name, { key, op: intent, transforms: [] })
     }
+    if (meter.spend(1)) yield
   }
-  return [...plan.values()]
+  return plans
 }
 
-function planTransform(
+function* outcomeOf(
   context: ApplyContext,
-  { key, transform }: Extract<WriteOp, { kind: 'transform' }>,
-  planned: IntentOp | undefined,
+  { key, op, transforms }: KeyPlan,
   ttl: TtlPolicy | undefined,
-): IntentOp {
-  const json = planned === undefined ? currentJson(context, key, ttl) : plannedJson(planned)
-  const before = json === undefined ? undefined : parseStored(json)
-  const after = applyTransform(before, transform, context.nowMs)
+): Sliced<IntentOp> {
   // Skipped (no document, no upsert): the key stays as it is, but nobody may change it meanwhile.
-  if (after === undefined) return planned ?? { kind: 'lock' }
-  const text = Buffer.from(stringifyExact(after))
-  at(`transform of ${shownKey(key.toString())}`, () => assertDocumentLimits(text))
-  return { kind: 'put', ...context.rules.check(key, text), ttlGeneration: ttl?.generation ?? 0 }
+  if (transforms.length === 0) return op ?? { kind: 'lock' }
+  const before = op === undefined ? currentJson(context, key, ttl) : plannedJson(op)
+  const after = yield* applyTransformsSliced(before, transforms, context.nowMs)
+  if (after === undefined) return op ?? { kind: 'lock' }
+  yield* checkLimits(key, after)
+  const checked = yield* context.rules.checkSliced(key, after)
+  return { kind: 'put', ...checked, ttlGeneration: ttl?.generation ?? 0 }
 }
 
-function parseStored(json: Buffer): JsonObject {
-  const document = parseExact(json)
-  assert(isJsonObject(document), 'a stored document is a JSON object')
-  return document
+function* checkLimits(key: Buffer, json: Buffer): Sliced<void> {
+  try {
+    yield* checkDocumentLimits(json)
+  } catch (error) {
+    throw located(`transform of ${shownKey(key.toString())}`, error)
+  }
 }
 
 function plannedJson(op: IntentOp): Buffer | undefined {
@@ -103,73 +129,64 @@ function currentJson(
 }
 
 /** The version that a check finds: 0 for a document that is absent, deleted or expired. */
-export function visibleVersion(
-  { view, nowMs }: ApplyContext,
-  key: Buffer,
+function visibleVersion(
+  record: DocumentRecord | undefined,
+  { nowMs }: ApplyContext,
   ttl: TtlPolicy | undefined,
 ): Timestamp {
-  const record = view.record(key)
   return record !== undefined && isVisible(record, ttl, nowMs) ? versionOf(record) : TIMESTAMP_ZERO
 }
 
-export function failedCheck(
+export function* failedCheck(
   context: ApplyContext,
   checks: readonly VersionCheck[],
   ttl: TtlPolicy | undefined,
-):
-  | { readonly kind: 'version-changed'; readonly key: Buffer; readonly found: Timestamp }
-  | undefined {
+): Sliced<
+  { readonly kind: 'version-changed'; readonly key: Buffer; readonly found: Timestamp } | undefined
+> {
+  const meter = new StepMeter(READ_BYTES_PER_STEP)
   for (const { key, version } of checks) {
-    const found = visibleVersion(context, key, ttl)
+    const record = context.view.record(key)
+    const found = visibleVersion(record, context, ttl)
     if (found !== version) return { kind: 'version-changed', key, found }
+    if (meter.spend(READ_COST + (record?.length ?? 0))) yield
   }
   return undefined
 }
 
-/** Puts the outcome of a planned write in place at `version`. Repeating it changes nothing. */
+/**
+ * Puts the outcome of a planned write in place at `version`; `intentOf` is the transaction that
+ * planned it, whose intent goes. Repeating it changes nothing.
+ */
 export function applyPlanned(
-  context: ApplyContext,
-  { key, op }: PlannedWrite,
+  { view, ttl }: ApplyContext,
+  { key, op, intentOf }: PlannedWrite & { readonly intentOf?: TransactionId },
   version: Timestamp,
 ): void {
-  if (op.kind === 'lock') return
-  const previous = context.view.record(key)
-  if (previous !== undefined && versionOf(previous) === version) return
-  const record = intentOutcome(op, version)
-  if (record === undefined) return removeDocument(context, key, version)
-  replace(context, { key, previous, record, version })
+  const previous = view.record(key)
+  const isDone = previous !== undefined && versionOf(previous) === version
+  const record =
+    isDone || op.kind === 'lock' ? undefined : recordAfter({ op, ttl }, previous, version)
+  if (record === undefined) {
+    if (intentOf !== undefined) view.del(intentKey(key, intentOf))
+    return
+  }
+  assert(previous === undefined || versionOf(previous) < version, 'D1: versions increase')
+  view.replace(key, record, intentOf === undefined ? { previous } : { previous, intentOf })
+}
+
+/** A deletion leaves a tombstone; a key without a document stays without one. */
+function recordAfter(
+  { op, ttl }: { readonly op: IntentOp; readonly ttl: TtlPolicy | undefined },
+  previous: DocumentRecord | undefined,
+  version: Timestamp,
+): DocumentRecord | undefined {
+  const record = intentOutcome(op, version, ttl)
+  if (record !== undefined) return record
+  return previous === undefined || isDeleted(previous) ? undefined : encodeTombstone(version)
 }
 
 /** Leaves a tombstone; a key without a document stays without one. */
 export function removeDocument(context: ApplyContext, key: Buffer, version: Timestamp): void {
-  const previous = context.view.record(key)
-  if (previous === undefined || isDeleted(previous)) return
-  replace(context, { key, previous, record: encodeTombstone(version), version })
+  applyPlanned(context, { key, op: { kind: 'delete' } }, version)
 }
-
-interface Replacement {
-  readonly key: Buffer
-  readonly previous: DocumentRecord | undefined
-  readonly record: DocumentRecord
-  readonly version: Timestamp
-}
-
-function replace(context: ApplyContext, { key, previous, record, version }: Replacement): void {
-  const { view, touches } = context
-  if (previous !== undefined) {
-    assert(versionOf(previous) < version, 'D1: the versions of a key increase')
-    view.put(historyKey(key, versionOf(previous)), previous)
-    const expired = expiresAtMsOf(previous)
-    if (expired !== 0) view.del(expiryKey(expired, key))
-  }
-  view.putRecord(key, record)
-  const expires = expiresAtMsOf(record)
-  if (expires !== 0) view.put(expiryKey(expires, key), EMPTY)
-  touches.push({
-    key,
-    deleted: isDeleted(record),
-    previous: previous === undefined ? undefined : versionOf(previous),
-  })
-}
-
-const EMPTY = Buffer.alloc(0)

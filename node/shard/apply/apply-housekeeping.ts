@@ -2,8 +2,9 @@
 // collection of what no reader can need. Each rechecks its premises, because documents may have
 // changed between the leader's look and the entry.
 
+import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { ApplyContext } from './apply-context.ts'
-import { removeDocument } from './apply-documents.ts'
+import { READ_BYTES_PER_STEP, READ_COST, removeDocument } from './apply-documents.ts'
 import type { CollectCommand, ExpireCommand, RetimeCommand } from './command.ts'
 import {
   encodeRecord,
@@ -14,23 +15,29 @@ import {
   versionOf,
   type DocumentRecord,
 } from '../format/document-record.ts'
+import { encodeCollected } from '../format/collected-mark.ts'
 import {
+  COLLECTED_KEY,
   expiryKey,
   finishedKey,
   historyKey,
   logKey,
   RETIMED_KEY,
-  SYNCED_KEY,
 } from '../format/keyspace.ts'
 
+/** Drops in about a millisecond. */
+const DROPS_PER_STEP = 256
+
 /** Deletes documents whose expiry is still the one the leader saw. */
-export function applyExpire(
+export function* applyExpire(
   context: ApplyContext,
   { candidates, nowMs, generation }: ExpireCommand,
-): { readonly deleted: number } {
+): Sliced<{ readonly deleted: number }> {
+  const meter = new StepMeter(READ_BYTES_PER_STEP)
   let deleted = 0
   for (const { key, expiresAtMs } of candidates) {
     const record = context.view.record(key)
+    if (meter.spend(READ_COST + (record?.length ?? 0))) yield
     if (record === undefined || isDeleted(record) || expiresAtMsOf(record) !== expiresAtMs) {
       context.view.del(expiryKey(expiresAtMs, key)) // an index entry without its document
     } else if (
@@ -45,13 +52,15 @@ export function applyExpire(
   return { deleted }
 }
 
-export function applyRetime(
+export function* applyRetime(
   context: ApplyContext,
   { generation, documents, completes }: RetimeCommand,
-): { readonly changed: number } {
+): Sliced<{ readonly changed: number }> {
+  const meter = new StepMeter(READ_BYTES_PER_STEP)
   let changed = 0
   for (const { key, version, expiresAtMs } of documents) {
     const record = context.view.record(key)
+    if (meter.spend(READ_COST + (record?.length ?? 0))) yield
     if (record === undefined || isDeleted(record) || versionOf(record) !== version) continue
     retime(context, { key, record, generation, expiresAtMs })
     changed++
@@ -65,8 +74,6 @@ export function encodeGeneration(generation: number): Buffer {
   return Buffer.from(String(generation))
 }
 
-const EMPTY = Buffer.alloc(0)
-
 interface Retiming {
   readonly key: Buffer
   readonly record: DocumentRecord
@@ -75,30 +82,26 @@ interface Retiming {
 }
 
 function retime({ view }: ApplyContext, { key, record, generation, expiresAtMs }: Retiming): void {
-  const before = expiresAtMsOf(record)
-  if (before !== 0) view.del(expiryKey(before, key))
-  if (expiresAtMs !== 0) view.put(expiryKey(expiresAtMs, key), EMPTY)
   const header = { version: versionOf(record), deleted: false, ttlGeneration: generation }
-  view.putRecord(key, encodeRecord({ ...header, expiresAtMs }, jsonOf(record)))
+  view.retime(key, encodeRecord({ ...header, expiresAtMs }, jsonOf(record)))
 }
 
-/** Its own entry is all it is for: once that is synced, so is everything before it. */
-export function applySync(context: ApplyContext): undefined {
-  context.view.put(SYNCED_KEY, EMPTY)
-}
-
-export function applyCollect(context: ApplyContext, command: CollectCommand): undefined {
+export function* applyCollect(context: ApplyContext, command: CollectCommand): Sliced<undefined> {
   const { view } = context
+  const meter = new StepMeter(DROPS_PER_STEP)
   for (const { key, superseded, tombstone } of command.drops) {
+    if (meter.spend(1)) yield
     if (superseded !== undefined) view.del(historyKey(key, superseded))
     if (tombstone === undefined) continue
     const record = view.record(key)
     if (record !== undefined && isDeleted(record) && versionOf(record) === tombstone) {
-      view.deleteRecord(key)
+      view.dropRecord(key)
     }
   }
+  if (command.upTo !== undefined) view.put(COLLECTED_KEY, encodeCollected(command.upTo))
   for (const sequence of command.sequences) view.del(logKey(sequence))
   for (const transactionId of command.finished) view.del(finishedKey(transactionId))
+  return undefined
 }
 
 function isFree({ memory }: ApplyContext, key: Buffer): boolean {

@@ -10,9 +10,17 @@
 //   INV-T10 The commit timestamp is above every prior version and served read of its keys: it is at
 //           least the stamp of each prepare, the stamp of the deciding entry and the push floor.
 
+import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import { millisOf, timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { ApplyContext, LiveTransaction } from './apply-context.ts'
-import { applyPlanned, failedCheck, planWrites, type PlannedWrite } from './apply-documents.ts'
+import {
+  applyPlanned,
+  failedCheck,
+  planWrites,
+  READ_BYTES_PER_STEP,
+  READ_COST,
+  type PlannedWrite,
+} from './apply-documents.ts'
 import type {
   CommandByKind,
   DecideCommand,
@@ -28,32 +36,77 @@ import type {
 import { encodeIntent } from '../format/intent-codec.ts'
 import { intentKey, transactionKey } from '../format/keyspace.ts'
 import { encodeTransactionRecord } from '../format/transaction-record.ts'
+import { nameOf } from '../shard-overlay.ts'
 import { begunAtOf, type TransactionId } from '../transaction-id.ts'
 
 /** How long the end of a transaction is remembered; a prepare that is older is refused unseen. */
 export const FINISHED_RETENTION_MS = 3_600_000
+/** Looked up in about a millisecond. */
+const KEYS_PER_STEP = 2000
 
-export function applyWrite(context: ApplyContext, command: WriteCommand): WriteOutcome {
-  const refusal = refusalOf(context, command)
+export function applyWrite(
+  context: ApplyContext,
+  command: WriteCommand,
+): WriteOutcome | Sliced<WriteOutcome> {
+  const plain = plainWriteOf(command)
+  return plain === undefined ? writeInSteps(context, command) : writePlain(context, plain)
+}
+
+function* writeInSteps(context: ApplyContext, command: WriteCommand): Sliced<WriteOutcome> {
+  const refusal = yield* refusalOf(context, command)
   if (refusal !== undefined) return refusal
-  const plan = planWrites(context, command.ops, command.ttl)
-  for (const write of plan) applyPlanned(context, write, context.stamp)
+  const plan = yield* planWrites(context, command.ops, command.ttl)
+  const meter = new StepMeter(READ_BYTES_PER_STEP)
+  for (const write of plan) {
+    applyPlanned(context, write, context.stamp)
+    if (meter.spend(costOf(context, write))) yield
+  }
   return { kind: 'written', version: context.stamp }
 }
 
-export function applyPrepare(context: ApplyContext, command: PrepareCommand): PrepareOutcome {
+/** The one write of a command that checks and computes nothing: most commands are like that. */
+function plainWriteOf({ checks, ops, ttl }: WriteCommand): PlannedWrite | undefined {
+  const [op] = ops
+  if (op === undefined || ops.length > 1 || checks.length > 0 || op.kind === 'transform') {
+    return undefined
+  }
+  const { key } = op
+  if (op.kind === 'delete') return { key, op: { kind: 'delete' } }
+  const { json, expiry } = op
+  return { key, op: { kind: 'put', json, expiry, ttlGeneration: ttl?.generation ?? 0 } }
+}
+
+/** One step: no generators on the way of the most frequent command. */
+function writePlain(context: ApplyContext, write: PlannedWrite): WriteOutcome {
+  const hold = context.memory.locks.blocker(write.key, 'write')
+  if (hold !== undefined) {
+    const { transactionId, anchor } = hold.intent
+    return { kind: 'key-held', key: write.key, holder: { transactionId, anchor } }
+  }
+  applyPlanned(context, write, context.stamp)
+  return { kind: 'written', version: context.stamp }
+}
+
+export function* applyPrepare(
+  context: ApplyContext,
+  command: PrepareCommand,
+): Sliced<PrepareOutcome> {
   const { transactionId, begin, anchor } = command
   const { memory, stamp, view } = context
   if (isFinished(context, transactionId)) return { kind: 'finished' }
   const held = memory.locks.heldBy(transactionId)[0]
   if (held !== undefined) return { kind: 'prepared', commitAtLeast: held.intent.commitAtLeast }
-  const refusal = refusalOf(context, command, transactionId)
+  const refusal = yield* refusalOf(context, command, transactionId)
   if (refusal !== undefined) return refusal
 
-  for (const { key, op } of planWithLocks(context, command)) {
+  const plan = yield* planWithLocks(context, command)
+  const meter = new StepMeter(READ_BYTES_PER_STEP)
+  // From here on nothing fails: the holds are in memory before their entry is.
+  for (const { key, op } of plan) {
     const intent = { transactionId, anchor, commitAtLeast: stamp, op }
     view.put(intentKey(key, transactionId), encodeIntent(intent))
     memory.locks.add({ key, intent, heldSinceMs: context.monotonicMs })
+    if (meter.spend(READ_COST + (op.kind === 'put' ? op.json.length : 0))) yield
   }
   if (begin !== undefined) {
     const live: LiveTransaction = {
@@ -85,15 +138,28 @@ export function applyDecide(context: ApplyContext, command: DecideCommand): Deci
   return decided
 }
 
-export function applyResolve(context: ApplyContext, command: ResolveCommand): undefined {
+/**
+ * The decision is durable, so readers see its outcome at once, and writers find the keys free: the holds
+ * go when the outcome is in the overlay.
+ */
+export function* applyResolve(context: ApplyContext, command: ResolveCommand): Sliced<undefined> {
   const { transactionId, decision } = command
-  for (const { key, intent } of context.memory.locks.heldBy(transactionId)) {
-    context.view.del(intentKey(key, transactionId))
-    if (decision.state === 'committed') {
-      applyPlanned(context, { key, op: intent.op }, decision.commitTs)
-    }
+  const { view, memory } = context
+  view.showAtOnce()
+  const meter = new StepMeter(READ_BYTES_PER_STEP)
+  for (const { key, intent } of memory.locks.heldBy(transactionId)) {
+    const write = { key, op: intent.op, intentOf: transactionId }
+    if (decision.state === 'committed') applyPlanned(context, write, decision.commitTs)
+    else view.del(intentKey(key, transactionId))
+    if (meter.spend(costOf(context, write))) yield
   }
-  context.view.markFinished(transactionId, decision)
+  view.markFinished(transactionId, decision)
+  return undefined
+}
+
+/** Of applying a write: the record it replaces was read, its own was made. */
+function costOf({ view }: ApplyContext, { op }: PlannedWrite): number {
+  return READ_COST + (op.kind === 'put' ? op.json.length : view.replacedBytes)
 }
 
 /** Aborts a transaction that has no record here and, by its mark, keeps it from ever beginning. */
@@ -109,48 +175,61 @@ export function applyForget(
   { transactionId, anchor }: CommandByKind['forget'],
 ): undefined {
   const live = context.memory.live.get(transactionId)
-  if (live === undefined || live.status.state === 'pending') return
+  if (live === undefined || live.status.state === 'pending') return undefined
   // The anchor is a participant too, so its own resolution has left the finished mark.
   context.view.del(transactionKey(anchor, transactionId))
+  return undefined
 }
 
-function refusalOf(
+function* refusalOf(
   context: ApplyContext,
   { checks, ops, ttl }: WriteCommand | PrepareCommand,
   by?: TransactionId,
-): Refusal | undefined {
+): Sliced<Refusal | undefined> {
   const { locks } = context.memory
   if (locks.size > 0) {
     const blocker =
-      firstBlocker(checks, (key) => locks.blocker(key, 'read', by)) ??
-      firstBlocker(ops, (key) => locks.blocker(key, 'write', by))
+      (yield* firstBlocker(checks, (key) => locks.blocker(key, 'read', by))) ??
+      (yield* firstBlocker(ops, (key) => locks.blocker(key, 'write', by)))
     if (blocker !== undefined) return blocker
   }
-  return failedCheck(context, checks, ttl)
+  return yield* failedCheck(context, checks, ttl)
 }
 
-function firstBlocker(
+function* firstBlocker(
   items: readonly { readonly key: Buffer }[],
   find: (key: Buffer) => ReturnType<ApplyContext['memory']['locks']['blocker']>,
-): Refusal | undefined {
+): Sliced<Refusal | undefined> {
+  const meter = new StepMeter(KEYS_PER_STEP)
   for (const { key } of items) {
     const hold = find(key)
     if (hold !== undefined) {
       const { transactionId, anchor } = hold.intent
       return { kind: 'key-held', key, holder: { transactionId, anchor } }
     }
+    if (meter.spend(1)) yield
   }
   return undefined
 }
 
 /** The planned writes, and a read lock for every checked key that is not written. */
-function planWithLocks(context: ApplyContext, command: PrepareCommand): readonly PlannedWrite[] {
-  const writes = planWrites(context, command.ops, command.ttl)
-  const written = new Set(writes.map(({ key }) => key.toString('latin1')))
-  const locks = command.checks
-    .filter(({ key }) => !written.has(key.toString('latin1')))
-    .map(({ key }): PlannedWrite => ({ key, op: { kind: 'lock' } }))
-  return [...writes, ...locks]
+function* planWithLocks(
+  context: ApplyContext,
+  command: PrepareCommand,
+): Sliced<readonly PlannedWrite[]> {
+  const writes = yield* planWrites(context, command.ops, command.ttl)
+  const meter = new StepMeter(KEYS_PER_STEP)
+  const written = new Set<string>()
+  for (const { key } of writes) {
+    written.add(nameOf(key))
+    if (meter.spend(1)) yield
+  }
+  const plan = [...writes]
+  for (const { key } of command.checks) {
+    if (!written.has(nameOf(key))) plan.push({ key, op: { kind: 'lock' } })
+    if (meter.spend(1)) yield
+  }
+  return plan
 }
 
 function isFinished({ view, memory, nowMs }: ApplyContext, id: TransactionId): boolean {

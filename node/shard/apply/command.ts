@@ -88,8 +88,13 @@ export interface RetimeCommand {
   }[]
 }
 
-/** Drops what no reader can need any more; the leader found it out from the old end of its log. */
+/**
+ * Drops what no reader can need any more; the leader found it out from the old end of its log. What one
+ * log entry touched may take several commands: the entry goes with the last of them.
+ */
 export interface CollectCommand {
+  /** Readers below it are refused from now on; undefined when nothing that is dropped is theirs. */
+  readonly upTo: Timestamp | undefined
   /** Log entries to drop. */
   readonly sequences: readonly number[]
   readonly drops: readonly {
@@ -115,8 +120,6 @@ export interface CommandByKind {
   readonly expire: ExpireCommand
   readonly retime: RetimeCommand
   readonly collect: CollectCommand
-  /** Makes everything before it durable, lazy commands included. */
-  readonly sync: object
 }
 
 export type CommandKind = keyof CommandByKind
@@ -157,5 +160,4 @@ export interface OutcomeOf {
   readonly expire: { readonly deleted: number }
   readonly retime: { readonly changed: number }
   readonly collect: undefined
-  readonly sync: undefined
 }

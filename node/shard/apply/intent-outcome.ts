@@ -1,12 +1,28 @@
 import { millisOf, type Timestamp } from '../../clock/hybrid-clock.ts'
-import { expiryMsAfter } from '../../schema/document-rules.ts'
+import { expiryMsAfter, type TtlPolicy } from '../../schema/document-rules.ts'
 import { encodeRecord, type DocumentRecord } from '../format/document-record.ts'
 import type { IntentOp } from '../format/intent-codec.ts'
+import { effectiveExpiryMs } from '../visibility.ts'
 
-/** The document that a write makes at `version`; undefined when it deletes or only locks. */
-export function intentOutcome(op: IntentOp, version: Timestamp): DocumentRecord | undefined {
+/**
+ * The document that a write makes at `version`; undefined when it deletes or only locks. A write that
+ * was checked under another policy than the table's present one gets the expiry of the present: the
+ * pass that gives documents their new expiry may be over already.
+ */
+export function intentOutcome(
+  op: IntentOp,
+  version: Timestamp,
+  ttl: TtlPolicy | undefined,
+): DocumentRecord | undefined {
   if (op.kind !== 'put') return undefined
   const { json, expiry, ttlGeneration } = op
   const expiresAtMs = expiryMsAfter(expiry, millisOf(version)) ?? 0
-  return encodeRecord({ version, deleted: false, ttlGeneration, expiresAtMs }, json)
+  const planned = encodeRecord({ version, deleted: false, ttlGeneration, expiresAtMs }, json)
+  const present = ttl?.generation ?? 0
+  if ((ttlGeneration & 0xffff) === (present & 0xffff)) return planned
+  const presentMs = ttl === undefined ? 0 : effectiveExpiryMs(planned, ttl)
+  return encodeRecord(
+    { version, deleted: false, ttlGeneration: present, expiresAtMs: presentMs },
+    json,
+  )
 }

@@ -1,3 +1,4 @@
+import { isSliced, type Sliced } from '../../../lib/sliced.ts'
 import { applyCommand } from './apply-command.ts'
 import type { ApplyContext } from './apply-context.ts'
 import type { Command, CommandKind, OutcomeOf } from './command.ts'
@@ -11,8 +12,16 @@ export class ProposedCommand<Kind extends CommandKind = CommandKind> {
     this.command = command
   }
 
-  apply(context: ApplyContext): void {
-    this.#outcome = { value: applyCommand(context, this.command) }
+  /** Applies the command at once, or answers the steps that do. */
+  apply(context: ApplyContext): Sliced<void> | undefined {
+    const applying = applyCommand(context, this.command)
+    if (isSliced(applying)) return this.#end(applying)
+    this.#outcome = { value: applying }
+    return undefined
+  }
+
+  *#end(steps: Sliced<OutcomeOf[Kind]>): Sliced<void> {
+    this.#outcome = { value: yield* steps }
   }
 
   /** Undefined until the command was applied. */

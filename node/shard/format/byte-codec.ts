@@ -1,10 +1,20 @@
 import { ServiceError } from '../../../lib/errors.ts'
-import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
+import type { Timestamp } from '../../clock/hybrid-clock.ts'
+import { readTimestamp, writeTimestamp } from '../../clock/timestamp-bytes.ts'
 
 /** Appends fields to a growing buffer, big-endian; byte strings are preceded by their length. */
 export class ByteWriter {
-  #bytes = Buffer.allocUnsafe(64)
+  #bytes: Buffer
   #length = 0
+
+  /** `capacity` bytes fit without copying what was written. */
+  constructor(capacity = 64) {
+    this.#bytes = Buffer.allocUnsafe(capacity)
+  }
+
+  get length(): number {
+    return this.#length
+  }
 
   u8(value: number): this {
     this.#reserve(1)
@@ -24,9 +34,15 @@ export class ByteWriter {
     return this
   }
 
+  u48(value: number): this {
+    this.#reserve(6)
+    this.#length = this.#bytes.writeUIntBE(value, this.#length, 6)
+    return this
+  }
+
   timestamp(value: Timestamp): this {
     this.#reserve(8)
-    this.#length = this.#bytes.writeBigUInt64BE(value, this.#length)
+    this.#length = writeTimestamp(this.#bytes, value, this.#length)
     return this
   }
 
@@ -87,8 +103,12 @@ export class ByteReader {
     return this.#bytes.readUInt32BE(this.#advance(4))
   }
 
+  u48(): number {
+    return this.#bytes.readUIntBE(this.#advance(6), 6)
+  }
+
   timestamp(): Timestamp {
-    return timestampOf(this.#bytes.readBigUInt64BE(this.#advance(8)))
+    return readTimestamp(this.#bytes, this.#advance(8))
   }
 
   shortBytes(): Buffer {

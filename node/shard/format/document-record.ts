@@ -5,7 +5,8 @@
 //   4  version, u64   12  expires at, milliseconds since 1970, u64, 0 = never   20  JSON text
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
+import type { Timestamp } from '../../clock/hybrid-clock.ts'
+import { readTimestamp, writeTimestamp } from '../../clock/timestamp-bytes.ts'
 
 const FORMAT = 1
 const FLAG_DELETED = 1
@@ -28,7 +29,7 @@ export function encodeRecord(header: RecordHeader, json: Uint8Array): DocumentRe
   out[0] = FORMAT
   out[1] = header.deleted ? FLAG_DELETED : 0
   out.writeUInt16BE(header.ttlGeneration & 0xffff, 2)
-  out.writeBigUInt64BE(header.version, 4)
+  writeTimestamp(out, header.version, 4)
   out.writeUInt32BE(Math.floor(header.expiresAtMs / 0x1_0000_0000), 12)
   out.writeUInt32BE(header.expiresAtMs % 0x1_0000_0000, 16)
   out.set(json, RECORD_HEADER_BYTES)
@@ -49,7 +50,7 @@ export function checkRecord(record: DocumentRecord): DocumentRecord {
 }
 
 export function versionOf(record: DocumentRecord): Timestamp {
-  return timestampOf(record.readBigUInt64BE(4))
+  return readTimestamp(record, 4)
 }
 
 export function isDeleted(record: DocumentRecord): boolean {

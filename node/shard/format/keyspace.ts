@@ -25,8 +25,14 @@ export type Keyspace = keyof typeof KEYSPACES
 /** The TTL generation that every document has been given (see retimeDocuments). */
 export const RETIMED_KEY = Buffer.concat([Buffer.from([KEYSPACES.meta]), Buffer.from('retimed')])
 
-/** Written by `sync`, for nobody to read. */
-export const SYNCED_KEY = Buffer.concat([Buffer.from([KEYSPACES.meta]), Buffer.from('synced')])
+/** How far the log has been applied (see applied-position.ts). */
+export const APPLIED_KEY = Buffer.concat([Buffer.from([KEYSPACES.meta]), Buffer.from('applied')])
+
+/** A timestamp: readers below it may miss what was collected (see housekeeping/history-collection.ts). */
+export const COLLECTED_KEY = Buffer.concat([
+  Buffer.from([KEYSPACES.meta]),
+  Buffer.from('collected'),
+])
 
 const ESCAPE = 0x00
 const ESCAPED_ZERO = 0xff
@@ -60,7 +66,9 @@ export function documentRange({ start, end }: KeyRange): KvRange {
 export function logKey(sequence: number): Buffer {
   const out = Buffer.allocUnsafe(9)
   out[0] = KEYSPACES.log
-  out.writeBigUInt64BE(BigInt(sequence), 1)
+  // As two words: below 2^53, and on the way of every write.
+  out.writeUInt32BE(Math.floor(sequence / 0x1_0000_0000), 1)
+  out.writeUInt32BE(sequence % 0x1_0000_0000, 5)
   return out
 }
 

@@ -3,6 +3,8 @@
 // consumers read the document by key, and the collector learns here what was overwritten.
 // Described in docs/formats/shard.md.
 
+import { ServiceError } from '../../../lib/errors.ts'
+import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
 import type { CommandKind } from '../apply/command.ts'
@@ -10,6 +12,13 @@ import type { CommandKind } from '../apply/command.ts'
 const FORMAT = 1
 const TOUCH_DELETED = 1
 const TOUCH_OVERWRITES = 2
+const HEAD_BYTES = 22
+/** At most, beside the key. */
+const TOUCH_BYTES = 11
+/** Written in about a millisecond. */
+const TOUCHES_PER_STEP = 4000
+/** What adding up the length of a touch costs, in touches written. */
+const TOUCH_SIZED = 0.1
 
 /** One document that an entry changed. */
 export interface Touch {
@@ -27,8 +36,11 @@ export interface LogEntry {
   readonly touches: readonly Touch[]
 }
 
+/** Was `sync` in data directories of format 1: nothing refers to it, and its entries touch nothing. */
+const CODE_OF_SYNC = 10
+
 // The numbers are part of the disk format: add, never change.
-const CODE_BY_KIND: Record<CommandKind, number> = {
+export const CODE_BY_KIND: Record<CommandKind, number> = {
   write: 1,
   prepare: 2,
   decide: 3,
@@ -38,31 +50,64 @@ const CODE_BY_KIND: Record<CommandKind, number> = {
   expire: 7,
   retime: 8,
   collect: 9,
-  sync: 10,
 }
 
-export function encodeLogEntry({ kind, stamp, version, touches }: LogEntry): Buffer {
+export function encodeLogEntry(entry: LogEntry): Buffer {
   const writer = new ByteWriter()
-    .u8(FORMAT)
-    .u8(CODE_BY_KIND[kind])
-    .timestamp(stamp)
-    .timestamp(version)
-    .u32(touches.length)
-  for (const { key, deleted, previous } of touches) {
-    const overwrites = previous === undefined ? 0 : TOUCH_OVERWRITES
-    writer.u8((deleted ? TOUCH_DELETED : 0) | overwrites).shortBytes(key)
-    if (previous !== undefined) writer.timestamp(previous)
+  writeHead(writer, entry)
+  for (const touch of entry.touches) writeTouch(writer, touch)
+  return writer.done()
+}
+
+/** For entries of many touches. */
+export function* encodeLogEntryInSteps(entry: LogEntry): Sliced<Buffer> {
+  const { touches } = entry
+  const meter = new StepMeter(TOUCHES_PER_STEP)
+  let capacity = HEAD_BYTES
+  for (const { key } of touches) {
+    capacity += TOUCH_BYTES + key.length
+    if (meter.spend(TOUCH_SIZED)) yield
+  }
+  const writer = new ByteWriter(capacity)
+  writeHead(writer, entry)
+  for (const touch of touches) {
+    writeTouch(writer, touch)
+    if (meter.spend(1)) yield
   }
   return writer.done()
 }
 
+function writeHead(writer: ByteWriter, { kind, stamp, version, touches }: LogEntry): void {
+  writer.u8(FORMAT).u8(CODE_BY_KIND[kind]).timestamp(stamp).timestamp(version).u32(touches.length)
+}
+
+function writeTouch(writer: ByteWriter, { key, deleted, previous }: Touch): void {
+  const overwrites = previous === undefined ? 0 : TOUCH_OVERWRITES
+  writer.u8((deleted ? TOUCH_DELETED : 0) | overwrites).shortBytes(key)
+  if (previous !== undefined) writer.timestamp(previous)
+}
+
 export function decodeLogEntry(bytes: Buffer): LogEntry {
+  const { touches, ...header } = openLogEntry(bytes)
+  return { ...header, touches: [...touches] }
+}
+
+/** An entry of perhaps many touches: those are read one by one, as they are asked for, and only once. */
+export interface OpenedLogEntry extends Omit<LogEntry, 'touches'> {
+  readonly touches: IterableIterator<Touch>
+}
+
+export function openLogEntry(bytes: Buffer): OpenedLogEntry {
   const reader = new ByteReader(bytes, 'log entry').format(FORMAT)
   const kind = kindOfCode(reader.u8())
   const stamp = reader.timestamp()
   const version = reader.timestamp()
-  const touches = Array.from({ length: reader.u32() }, () => readTouch(reader))
-  return { kind, stamp, version, touches }
+  return { kind, stamp, version, touches: readTouches(reader) }
+}
+
+function* readTouches(reader: ByteReader): Generator<Touch, undefined> {
+  const count = reader.u32()
+  for (let i = 0; i < count; i++) yield readTouch(reader)
 }
 
 function readTouch(reader: ByteReader): Touch {
@@ -75,20 +120,16 @@ function readTouch(reader: ByteReader): Touch {
   }
 }
 
-function kindOfCode(code: number): CommandKind {
-  const kinds: readonly CommandKind[] = [
-    'write',
-    'prepare',
-    'decide',
-    'resolve',
-    'forget',
-    'abandon',
-    'expire',
-    'retime',
-    'collect',
-    'sync',
-  ]
-  const kind = kinds.find((candidate) => CODE_BY_KIND[candidate] === code)
-  if (kind === undefined) throw new RangeError(`log entry: unknown command ${code}`)
+const KIND_BY_CODE = new Map(Object.entries(CODE_BY_KIND).map(([kind, code]) => [code, kind]))
+
+export function kindOfCode(code: number): CommandKind {
+  const kind = code === CODE_OF_SYNC ? 'forget' : KIND_BY_CODE.get(code)
+  if (kind === undefined || !isCommandKind(kind)) {
+    throw new ServiceError('CORRUPTION', `log entry: unknown command ${code}`)
+  }
   return kind
+}
+
+function isCommandKind(text: string): text is CommandKind {
+  return Object.hasOwn(CODE_BY_KIND, text)
 }

@@ -5,11 +5,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
+import { SliceClock } from '../../../lib/sliced.ts'
 import type { DocumentChange } from '../../index/text/worker/document-batch.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { KvStore } from '../../storage/kv-store.ts'
 import { checkRecord, isDeleted, jsonOf, type DocumentRecord } from '../format/document-record.ts'
 import { documentKey, keyOfDocumentKey, keyspaceRange } from '../format/keyspace.ts'
+import type { OpenedLogEntry } from '../format/log-entry.ts'
 import { readLog } from '../log-reader.ts'
 import { effectiveExpiryMs } from '../visibility.ts'
 
@@ -19,6 +21,8 @@ export const STEP_KEYS_MAX = 1000
 export const BATCH_BYTES_MAX = 4 * 1024 * 1024
 /** Reading is synchronous; other work gets its turn this often. */
 const SLICE_MS = 1
+/** At the clock, which costs as much as some of them. */
+const TOUCHES_BETWEEN_LOOKS = 256
 
 export interface DocumentSource {
   readonly store: KvStore
@@ -36,13 +40,15 @@ export interface TouchedKeys {
 export async function readTouchedKeys(
   store: KvStore,
   { from, to }: { readonly from: number; readonly to: number },
+  clock: Clock,
 ): Promise<TouchedKeys> {
+  const slice = new SliceClock(clock, SLICE_MS)
   const keys = new Map<string, Buffer>()
   let expected = from
   for await (const page of readLog(store, from)) {
     for (const { sequence, entry } of page) {
       if (sequence !== expected) throw missingEntry(expected)
-      for (const { key } of entry.touches) keys.set(key.toString('latin1'), key)
+      await addKeys(keys, entry, slice)
       if (sequence >= to || keys.size >= STEP_KEYS_MAX) {
         return { keys: [...keys.values()], sequence }
       }
@@ -50,6 +56,21 @@ export async function readTouchedKeys(
     }
   }
   throw missingEntry(expected)
+}
+
+async function addKeys(
+  keys: Map<string, Buffer>,
+  { touches }: OpenedLogEntry,
+  slice: SliceClock,
+): Promise<void> {
+  let untilLook = TOUCHES_BETWEEN_LOOKS
+  for (const { key } of touches) {
+    keys.set(key.toString('latin1'), key)
+    untilLook--
+    if (untilLook > 0) continue
+    untilLook = TOUCHES_BETWEEN_LOOKS
+    if (slice.isOver) await slice.turn()
+  }
 }
 
 function missingEntry(sequence: number): ServiceError {

@@ -6,7 +6,9 @@ import type { Log } from '../../../lib/log.ts'
 import type { TextWorkerPool } from '../../index/text/worker/text-worker-pool.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { TableSettings, TextIndexDefinition } from '../table-settings.ts'
+import type { TextIndexHealth } from '../shard.ts'
 import { INDEX_LAG_BYTES_MAX, IndexLag } from './index-lag.ts'
+import type { TableFieldsDirectory } from './table-fields.ts'
 import type { ConsumedShard } from './text-index-consumer.ts'
 import {
   indexVersionOf,
@@ -23,6 +25,7 @@ export interface TextIndexParts {
   readonly pool: TextWorkerPool
   /** Holds one directory for each shard, by its id. */
   readonly root: string
+  readonly fields: TableFieldsDirectory
   readonly log: Log
 }
 
@@ -95,6 +98,10 @@ export class ShardTextIndexes {
     // An index that is dropped or fails holds nobody up.
     await Promise.race([Promise.allSettled([caughtUp]), Promise.allSettled([tooLong])])
     over.abort(ROOM_WAIT_OVER)
+  }
+
+  health(): readonly TextIndexHealth[] {
+    return [...this.#indexes.values()].map((index) => index.health())
   }
 
   /** Throws NOT_FOUND. */
@@ -176,10 +183,12 @@ export class ShardTextIndexes {
   }
 
   #add(definition: TextIndexDefinition, earlier: number | undefined): void {
-    const { pool, log } = this.#parts
+    const { pool, fields, log } = this.#parts
     const options = {
       definition,
+      table: this.#wanted.tableName,
       shard: this.#shard,
+      fields: fields.of(this.#wanted.tableId),
       pool,
       root: this.#root,
       clock: this.#clock,

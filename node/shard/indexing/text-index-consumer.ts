@@ -12,10 +12,8 @@
 //
 // Invariants:
 //   X1  What has been applied up to log entry n shows every document at least as new as entry n.
-//   X2  The checkpoint of the index is never above a log entry that a power failure may take back,
-//       and 0 until the whole table has been walked.
-//   X3  The store's generation has not changed since the index was opened: a document may be read
-//       while its write is under way, and if that write fails, the index knows too much.
+//   X2  The checkpoint of the index is 0 until the whole table has been walked. It is never above what
+//       a power failure may take back, because the store holds durable entries alone.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
@@ -23,7 +21,12 @@ import { isServiceError, messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { packBatch } from '../../index/text/worker/document-batch.ts'
 import type { DocumentChange } from '../../index/text/worker/document-batch.ts'
-import type { OpenedTextIndex, SchemaSource } from '../../index/text/worker/protocol.ts'
+import type { TableField } from '../../index/text/mapping/table-field.ts'
+import type {
+  OpenedTextIndex,
+  OutdatedTextIndex,
+  SchemaSource,
+} from '../../index/text/worker/protocol.ts'
 import type { RemoteTextIndex } from '../../index/text/worker/remote-text-index.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import {
@@ -35,6 +38,10 @@ import {
 } from './document-changes.ts'
 import { keyspaceRange } from '../format/keyspace.ts'
 import { endOfLog } from '../log-reader.ts'
+import type { TextIndexActivity } from '../shard.ts'
+import { BuildNotices, type IndexPlace } from './build-notices.ts'
+import { SetAsideDocuments } from './set-aside-documents.ts'
+import type { TableFields } from './table-fields.ts'
 import { SequenceWaiters } from './sequence-waiters.ts'
 
 const FLUSH_PERIOD_MS = 30_000
@@ -46,15 +53,16 @@ const CLOSING_STEPS_MAX = 64
 /** What a consumer needs of its shard. */
 export interface ConsumedShard extends DocumentSource {
   readonly id: string
-  readonly committedSequence: number
-  readonly syncedSequence: number
-  onCommitted(listener: () => void): () => void
+  /** The newest log entry that can be read from the store. */
+  readonly appliedSequence: number
+  onApplied(listener: () => void): () => void
 }
 
 export interface TextIndexConsumerOptions {
   readonly shard: ConsumedShard
+  readonly fields: TableFields
   readonly index: RemoteTextIndex
-  readonly name: string
+  readonly place: IndexPlace
   /** Undefined: in memory only. */
   readonly directory: string | undefined
   readonly source: SchemaSource
@@ -75,6 +83,7 @@ export type TextIndexState =
   | { readonly kind: 'serving' }
   | { readonly kind: 'failed'; readonly error: string }
 
+type AppliedTo = Awaited<ReturnType<RemoteTextIndex['apply']>>
 type Building = Extract<TextIndexState, { readonly kind: 'building' }>
 
 const FRESH: Building = {
@@ -98,8 +107,12 @@ export class TextIndexConsumer {
   #walkedTo = 0
   #flushed = 0
   #dirtySinceMs: number | undefined
-  #generation = 0
+  /** How many of the table's fields the worker has been told. */
+  #learnt = 0
+  #learning: Promise<void> | undefined
   #failures = 0
+  readonly #setAside: SetAsideDocuments
+  readonly #notices: BuildNotices
   /** What the worker told about the index while nobody waited for an answer. */
   #broken: ServiceError | undefined
   #wake: (() => void) | undefined
@@ -110,6 +123,29 @@ export class TextIndexConsumer {
     this.#with = options
     this.index = options.index
     this.#source = options.source
+    const { log, clock, place } = options
+    this.#setAside = new SetAsideDocuments(log, place)
+    this.#notices = new BuildNotices(place, { log, clock })
+  }
+
+  /** Documents that the index leaves out, because its worker hangs or ends at them. */
+  get setAsideCount(): number {
+    return this.#setAside.count
+  }
+
+  /** What it is at when it does not simply follow; told without asking the worker. */
+  get activity(): TextIndexActivity {
+    const state = this.#state
+    if (state.kind === 'failed') return { kind: 'failed', reason: state.error }
+    if (state.kind === 'building' && state.last !== undefined) {
+      return { kind: 'building', reason: state.reason }
+    }
+    return { kind: this.#notices.isCatchingUp ? 'catching_up' : 'none', reason: undefined }
+  }
+
+  /** How many log entries of its shard it has not applied yet. */
+  get entriesBehind(): number {
+    return Math.max(0, this.#with.shard.appliedSequence - this.#applied)
   }
 
   get state(): TextIndexState {
@@ -133,12 +169,13 @@ export class TextIndexConsumer {
   }
 
   start(): void {
-    const unlisten = this.#with.shard.onCommitted(() => this.#wake?.())
+    const wake = (): void => this.#wake?.()
+    const unlisten = [this.#with.shard.onApplied(wake), this.#with.fields.onGrown(wake)]
     this.index.onBroken((error) => {
       this.#broken = error
       this.#wake?.()
     })
-    this.#running = this.#run().finally(unlisten)
+    this.#running = this.#run().finally(() => unlisten.forEach((one) => one()))
   }
 
   waitFor(sequence: number, signal: AbortSignal): Promise<void> {
@@ -150,6 +187,17 @@ export class TextIndexConsumer {
   async setSchema(schema: TableSchema | undefined): Promise<void> {
     this.#source = { kind: 'given', schema }
     await this.index.setSchema(schema)
+  }
+
+  /** Tells the worker of fields that documents brought elsewhere: no search misses them. */
+  async learnFields(): Promise<void> {
+    const { known } = this.#with.fields
+    const from = this.#learnt
+    if (known.length > from) {
+      this.#learnt = known.length
+      this.#learning = this.index.learn(known.slice(from))
+    }
+    await this.#learning
   }
 
   #isWalkedTo(sequence: number): boolean {
@@ -193,16 +241,15 @@ export class TextIndexConsumer {
 
   /** False when the index is given up. */
   async #recoverFrom(error: unknown): Promise<boolean> {
-    const { log, clock, name, shard } = this.#with
+    const { log, clock, place } = this.#with
     const message = messageOf(error)
-    const fields = { shardId: shard.id, index: name, error: message }
     const isDamaged = isServiceError(error) && error.code === 'CORRUPTION'
     if (this.#stop.signal.aborted) return false
+    log.warn('text index failed', { ...place, error: message })
+    this.#notices.forget()
     if (isDamaged && this.#source.kind === 'given') {
-      log.warn('text index is rebuilt', fields)
       this.#setState({ ...FRESH, reason: message })
     } else {
-      log.warn('text index failed', fields)
       this.#setState({ kind: 'failed', error: message })
       if (isDamaged) return false
     }
@@ -217,6 +264,7 @@ export class TextIndexConsumer {
     let closingSteps = 0
     for (;;) {
       this.#assertWhole()
+      await this.learnFields()
       const isBehind = await this.#takeFromLog()
       if (this.#stop.signal.aborted) {
         closingSteps++
@@ -231,20 +279,28 @@ export class TextIndexConsumer {
   }
 
   async #open(): Promise<void> {
-    const { shard, directory, clock } = this.#with
+    const { shard, fields, directory, clock } = this.#with
     this.#broken = undefined
-    this.#generation = shard.store.generation
+    await fields.load()
     if (this.#state.kind === 'building' && this.#state.reason !== undefined) {
       return this.#rebuild(this.#state.reason)
     }
-    const opened = await this.index.open({ directory, source: this.#source })
+    this.#learnt = fields.known.length
+    this.#learning = undefined
+    const opened = await this.index.open({
+      directory,
+      source: this.#source,
+      fields: fields.known,
+    })
+    if (opened.outdated !== undefined) return this.#replace(opened.outdated)
     const reason = await this.#whyRebuild(opened)
     if (reason !== undefined) throw new ServiceError('CORRUPTION', reason)
     if (opened.checkpoint > 0) {
       this.#applied = opened.checkpoint
       this.#flushed = opened.checkpoint
-      this.#dirtySinceMs =
-        opened.checkpoint < shard.syncedSequence ? clock.monotonicMs() : undefined
+      const isBehind = opened.checkpoint < shard.appliedSequence
+      this.#dirtySinceMs = isBehind ? clock.monotonicMs() : undefined
+      if (isBehind) this.#notices.catchingUp(shard.appliedSequence - opened.checkpoint)
       this.#setState({ kind: 'serving' })
     } else if (opened.documents > 0 || this.#source.kind === 'stored') {
       await this.#rebuild(undefined) // a crash came before the end of the table
@@ -253,10 +309,16 @@ export class TextIndexConsumer {
     }
   }
 
+  /** What the index knew of fields is the table's first, so that it becomes what it was. */
+  async #replace({ reason, fields }: OutdatedTextIndex): Promise<void> {
+    await this.#propose(fields)
+    await this.#rebuild(reason)
+  }
+
   async #whyRebuild({ checkpoint }: OpenedTextIndex): Promise<string | undefined> {
-    const { store, committedSequence } = this.#with.shard
+    const { store, appliedSequence } = this.#with.shard
     if (checkpoint === 0) return undefined
-    if (checkpoint > committedSequence) return 'the text index is ahead of its shard'
+    if (checkpoint > appliedSequence) return 'the text index is ahead of its shard'
     const oldest = await endOfLog(store, 'oldest')
     if (oldest === undefined || oldest <= checkpoint + 1) return undefined
     return 'the log no longer reaches back to the text index'
@@ -267,32 +329,36 @@ export class TextIndexConsumer {
     if (this.#source.kind === 'stored') {
       throw new ServiceError('CORRUPTION', 'the index of the earlier schema was never complete')
     }
-    await this.index.reset({ directory, schema: this.#source.schema })
+    const { known } = this.#with.fields
+    this.#learnt = known.length
+    this.#learning = undefined
+    await this.index.reset({ directory, schema: this.#source.schema, fields: known })
     await this.#build(reason)
   }
 
   async #build(reason: string | undefined): Promise<void> {
     // Whatever was committed before is met on the walk, whatever comes later by the log.
-    this.#applied = this.#with.shard.committedSequence
+    this.#applied = this.#with.shard.appliedSequence
     this.#walkedTo = this.#applied
     this.#flushed = 0
     // Read after `applied`, so that no key of before is above it.
     const last = await readLastKey(this.#with.shard)
     this.#setState({ ...FRESH, last, reason })
+    // An empty table is done at once: there is nothing to tell.
+    if (last !== undefined) this.#notices.building(reason)
   }
 
   #assertWhole(): void {
     if (this.#broken !== undefined) throw this.#broken
-    if (this.#with.shard.store.generation === this.#generation) return
-    throw new ServiceError('CORRUPTION', 'the shard was reopened after a failed write') // X3
   }
 
   /** One step of the log; answers whether there is more. */
   async #takeFromLog(): Promise<boolean> {
     const { shard, clock } = this.#with
-    const to = shard.committedSequence
+    const to = shard.appliedSequence
     if (this.#applied >= to) return false
-    const { keys, sequence } = await readTouchedKeys(shard.store, { from: this.#applied + 1, to })
+    const run = { from: this.#applied + 1, to }
+    const { keys, sequence } = await readTouchedKeys(shard.store, run, clock)
     if (keys.length > 0) {
       for await (const { changes, isLast } of readChanges(shard, keys, clock)) {
         await this.#send(isLast ? sequence : this.#applied, changes)
@@ -303,7 +369,9 @@ export class TextIndexConsumer {
     this.#dirtySinceMs ??= clock.monotonicMs()
     const above = this.#state.kind === 'building' ? this.#walkedTo : -1
     this.#waiters.reached({ above, upTo: sequence })
-    return sequence < shard.committedSequence
+    const isBehind = sequence < shard.appliedSequence
+    if (!isBehind) this.#notices.caughtUp()
+    return isBehind
   }
 
   async #takeFromTable(state: Building): Promise<void> {
@@ -313,6 +381,7 @@ export class TextIndexConsumer {
       await this.#flush()
       this.#failures = 0
       this.#setState({ kind: 'serving' })
+      this.#notices.built(state.processed)
       return
     }
     await this.#send(this.#applied, found.changes)
@@ -323,9 +392,43 @@ export class TextIndexConsumer {
   }
 
   async #send(sequence: number, changes: readonly DocumentChange[]): Promise<void> {
-    const checkpoint = this.#state.kind === 'building' ? 0 : this.#safe(sequence)
-    const applied = await this.index.apply(packBatch(checkpoint, changes))
-    this.#flushed = applied.checkpoint
+    const checkpoint = this.#state.kind === 'building' ? 0 : sequence
+    for (let left = this.#setAside.without(changes); ;) {
+      const applied = await this.#apply(checkpoint, left)
+      this.#flushed = applied.checkpoint
+      if (applied.taken >= left.length) return
+      left = left.slice(applied.taken)
+      await this.#propose(applied.undecided)
+      await this.learnFields()
+    }
+  }
+
+  /**
+   * Puts new fields on the table's list. The index goes on answering while the list is out of reach; it
+   * falls behind, and no more.
+   */
+  async #propose(undecided: readonly TableField[]): Promise<void> {
+    const { fields, log, clock, place } = this.#with
+    for (let pauseMs = RETRY_MS; ; pauseMs = Math.min(RETRY_MS_MAX, 2 * pauseMs)) {
+      try {
+        return await fields.propose(undecided)
+      } catch (error) {
+        if (!isServiceError(error) || this.#stop.signal.aborted) throw error
+        log.warn('new fields of documents wait', { ...place, error: error.message })
+        await clock.sleep(pauseMs, this.#stop.signal)
+      }
+    }
+  }
+
+  async #apply(checkpoint: number, changes: readonly DocumentChange[]): Promise<AppliedTo> {
+    try {
+      const applied = await this.index.apply(packBatch(checkpoint, changes))
+      this.#setAside.absolve(changes.slice(0, applied.taken))
+      return applied
+    } catch (error) {
+      this.#setAside.blame(error, changes)
+      throw error
+    }
   }
 
   async #flushWhenDue(): Promise<void> {
@@ -334,22 +437,17 @@ export class TextIndexConsumer {
   }
 
   async #flush(): Promise<void> {
-    const sequence = this.#safe(this.#applied)
-    this.#dirtySinceMs = sequence < this.#applied ? this.#with.clock.monotonicMs() : undefined
+    const sequence = this.#applied
+    this.#dirtySinceMs = undefined
     if (sequence === this.#flushed && this.#state.kind === 'serving') return
     this.#flushed = (await this.index.flush(sequence)).checkpoint
-  }
-
-  /** X2. */
-  #safe(sequence: number): number {
-    return Math.min(sequence, this.#with.shard.syncedSequence)
   }
 
   /** Until there is something to do. */
   async #idle(): Promise<void> {
     const { shard, clock } = this.#with
     if (this.#state.kind === 'building' || this.#stop.signal.aborted) return
-    if (this.#applied < shard.committedSequence || this.#broken !== undefined) return
+    if (this.#applied < shard.appliedSequence || this.#broken !== undefined) return
     const woken = Promise.withResolvers<void>()
     const timer = new AbortController()
     this.#wake = woken.resolve

@@ -12,7 +12,10 @@ import { unreachable } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
+import { NOTHING_DROPPED } from '../../index/text/mapping/dropped-values.ts'
 import type {
+  Highlights,
+  TextHighlightRequest,
   TextSearchAnswer,
   TextSearchRequest,
   TextStatistics,
@@ -22,8 +25,9 @@ import type { SchemaSource } from '../../index/text/worker/protocol.ts'
 import type { SearchLimits } from '../../index/text/worker/remote-text-index.ts'
 import type { TextWorkerPool } from '../../index/text/worker/text-worker-pool.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
-import type { TextIndexStatus } from '../shard.ts'
+import type { TextIndexHealth, TextIndexStatus } from '../shard.ts'
 import type { TextIndexDefinition } from '../table-settings.ts'
+import type { TableFields } from './table-fields.ts'
 import { TextIndexConsumer, type ConsumedShard } from './text-index-consumer.ts'
 
 /** A new table's index is open within this time, so that its first search need not be refused. */
@@ -31,7 +35,9 @@ const SERVING_WAIT_MAX_MS = 2000
 
 export interface VersionedTextIndexOptions {
   readonly definition: TextIndexDefinition
+  readonly table: string
   readonly shard: ConsumedShard
+  readonly fields: TableFields
   readonly pool: TextWorkerPool
   /** Of the shard's indexes. */
   readonly root: string
@@ -123,12 +129,24 @@ export class VersionedTextIndex {
 
   async search(request: TextSearchRequest, limits: SearchLimits): Promise<TextSearchAnswer> {
     await this.#whenServing(limits)
-    return this.#current.consumer.index.search(request, limits)
+    const { consumer } = this.#current
+    await consumer.learnFields()
+    return consumer.index.search(request, limits)
   }
 
   async statistics(request: TextStatisticsRequest, limits: SearchLimits): Promise<TextStatistics> {
     await this.#whenServing(limits)
-    return this.#current.consumer.index.statistics(request)
+    const { consumer } = this.#current
+    await consumer.learnFields()
+    return consumer.index.statistics(request, limits)
+  }
+
+  async highlight(
+    request: TextHighlightRequest,
+    limits: SearchLimits,
+  ): Promise<readonly (Highlights | undefined)[]> {
+    await this.#whenServing(limits)
+    return this.#current.consumer.index.highlight(request, limits)
   }
 
   /** Resolves when what is committed up to this log entry is searchable. */
@@ -144,6 +162,16 @@ export class VersionedTextIndex {
     }
   }
 
+  /** Told without asking the worker. */
+  health(): TextIndexHealth {
+    const { consumer } = this.#current
+    const own = consumer.activity
+    const activity = own.kind === 'none' ? (this.#next?.consumer.activity ?? own) : own
+    const answers = own.kind !== 'building' && own.kind !== 'failed'
+    const { name } = this.definition
+    return { name, activity, answers, entriesBehind: consumer.entriesBehind }
+  }
+
   async status(): Promise<TextIndexStatus> {
     const { consumer } = this.#current
     const building = this.#next?.consumer ?? consumer
@@ -156,6 +184,8 @@ export class VersionedTextIndex {
       backfillProgress: await building.progress(),
       backfillItemsProcessed: state.kind === 'building' ? state.processed : 0,
       error: errorOf(consumer) ?? errorOf(building),
+      documentsSetAside: consumer.setAsideCount,
+      dropped: stats?.dropped ?? NOTHING_DROPPED,
     }
   }
 
@@ -174,11 +204,20 @@ export class VersionedTextIndex {
   }
 
   #start(version: number, source: SchemaSource): Version {
-    const { definition, shard, pool, root, clock, log } = this.#with
+    const { definition, table, shard, fields, pool, root, clock, log } = this.#with
     const { name, memOnly } = definition
     const directory = memOnly ? undefined : path.join(root, indexDirectoryName(name, version))
-    const index = pool.newIndex()
-    const consumer = new TextIndexConsumer({ shard, index, name, directory, source, clock, log })
+    const index = pool.newIndex(`${shard.id}/${name}`)
+    const consumer = new TextIndexConsumer({
+      shard,
+      fields,
+      index,
+      place: { table, shardId: shard.id, index: name },
+      directory,
+      source,
+      clock,
+      log,
+    })
     consumer.start()
     return { version, consumer }
   }
@@ -203,8 +242,9 @@ export class VersionedTextIndex {
     const replaced = this.#current
     this.#current = next
     this.#next = undefined
-    const { name } = this.definition
-    this.#with.log.info('text index was replaced', { index: name, version: next.version })
+    const { table, shard, log } = this.#with
+    const place = { table, shardId: shard.id, index: this.definition.name }
+    log.info('text index was replaced', { ...place, version: next.version })
     await this.#remove(replaced)
   }
 

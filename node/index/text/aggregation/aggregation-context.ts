@@ -1,6 +1,7 @@
 // What gathering an aggregation needs all the way down.
 
 import { ServiceError } from '../../../../lib/errors.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { AGGREGATION_BUCKETS_MAX } from '../../../query/aggregation-request.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { Poll } from '../engine/poll.ts'
@@ -15,7 +16,7 @@ export interface AggregationSource {
   /** Whether no other shard has documents of the table: then only what is returned is kept. */
   readonly isWhole: boolean
   /** All documents that a query finds; undefined finds every document. */
-  readonly find: (query: Query | undefined) => DocSet
+  readonly find: (query: Query | undefined) => Sliced<DocSet>
 }
 
 export class AggregationContext {
@@ -50,7 +51,10 @@ export function tooManyBuckets(): ServiceError {
 }
 
 /** Gathers the aggregations below a bucket from the bucket's documents. */
-export type GatherSub = (docs: DocSet) => AggregationPartials
+export type GatherSub = (docs: DocSet) => Sliced<AggregationPartials>
 
 /** Tells the keys of the buckets each document belongs to, every key once a document. */
-export type BucketWalk<Key> = (part: SegmentDocs, visit: (key: Key, doc: number) => void) => void
+export type BucketWalk<Key> = (
+  part: SegmentDocs,
+  visit: (key: Key, doc: number) => void,
+) => Sliced<void>

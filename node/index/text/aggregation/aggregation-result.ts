@@ -1,6 +1,8 @@
 // From merged partials to what the client is told.
 
 import { must, unreachable } from '../../../../lib/assert.ts'
+import { runAtOnce, StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import { sortSliced } from '../../../document/sliced-sort.ts'
 import {
   AGGREGATION_BUCKETS_MAX,
   type AggregationRequest,
@@ -54,6 +56,8 @@ const NO_BUCKETS: BucketsPartial = {
   foundCount: 0,
   backgroundCount: 0,
 }
+/** About a millisecond of building. */
+const BUCKETS_PER_STEP = 2000
 /** The moments that a Date can hold. */
 const TIME_MS_MAX = 8.64e15
 
@@ -63,72 +67,96 @@ export function aggregationResults(
   partials: AggregationPartials,
   nowMs: number,
 ): AggregationResults {
-  return new ResultBuilder(nowMs).level(requests, partials)
+  return runAtOnce(aggregationResultsSliced(requests, partials, nowMs))
+}
+
+/** As `aggregationResults`: partials may have many more buckets than a result. */
+export function* aggregationResultsSliced(
+  requests: Aggregations,
+  partials: AggregationPartials,
+  nowMs: number,
+): Sliced<AggregationResults> {
+  return yield* new ResultBuilder(nowMs).level(requests, partials)
 }
 
 /** The names of the aggregations, at any depth, whose counts may be too low. */
-export function cutAggregations(partials: AggregationPartials): readonly string[] {
+export function* cutAggregations(partials: AggregationPartials): Sliced<ReadonlySet<string>> {
   const names = new Set<string>()
+  yield* addCut(partials, names, new StepMeter(BUCKETS_PER_STEP))
+  return names
+}
+
+function* addCut(
+  partials: AggregationPartials,
+  names: Set<string>,
+  meter: StepMeter,
+): Sliced<void> {
   for (const [name, partial] of partials) {
     if (partial.kind !== 'buckets') continue
     if (partial.isCut) names.add(name)
-    for (const { sub } of partial.buckets) for (const one of cutAggregations(sub)) names.add(one)
+    for (const { sub } of partial.buckets) {
+      if (sub.size > 0) yield* addCut(sub, names, meter)
+      if (meter.spend(1)) yield
+    }
   }
-  return [...names]
 }
 
 class ResultBuilder {
   readonly #nowMs: number
+  readonly #meter = new StepMeter(BUCKETS_PER_STEP)
   #bucketsLeft = AGGREGATION_BUCKETS_MAX
 
   constructor(nowMs: number) {
     this.#nowMs = nowMs
   }
 
-  level(requests: Aggregations, partials: AggregationPartials): AggregationResults {
-    return Object.fromEntries(
-      [...requests].map(([name, request]) => [name, this.#one(request, partials.get(name))]),
-    )
+  *level(requests: Aggregations, partials: AggregationPartials): Sliced<AggregationResults> {
+    const results: [string, AggregationResult][] = []
+    for (const [name, request] of requests) {
+      results.push([name, yield* this.#one(request, partials.get(name))])
+    }
+    return Object.fromEntries(results)
   }
 
-  #one(request: AggregationRequest, partial: AggregationPartial | undefined): AggregationResult {
+  *#one(
+    request: AggregationRequest,
+    partial: AggregationPartial | undefined,
+  ): Sliced<AggregationResult> {
     if (request.kind === 'metric') return metricResult(request.metric, partial)
     const buckets = partial?.kind === 'buckets' ? partial : NO_BUCKETS
     switch (request.kind) {
       case 'terms':
       case 'geohash-grid':
-        return { buckets: this.#frequent(request, buckets) }
+        return { buckets: yield* this.#frequent(request, buckets) }
       case 'significant-terms':
-        return { buckets: this.#significant(request, buckets) }
+        return { buckets: yield* this.#significant(request, buckets) }
       case 'histogram':
-        return { buckets: this.#histogram(request, buckets) }
+        return { buckets: yield* this.#histogram(request, buckets) }
       case 'date-histogram':
-        return { buckets: this.#dateHistogram(request, buckets) }
+        return { buckets: yield* this.#dateHistogram(request, buckets) }
       case 'range':
       case 'date-range':
       case 'geo-distance':
-        return { buckets: this.#ranges(request, buckets) }
+        return { buckets: yield* this.#ranges(request, buckets) }
       default:
         return unreachable(request)
     }
   }
 
   /** A bucket without documents would be one of any term there is, so that there is none. */
-  #frequent(
+  *#frequent(
     request: RequestOf<'terms' | 'geohash-grid'>,
     { buckets }: BucketsPartial,
-  ): readonly BucketResult[] {
-    return buckets
-      .filter(({ docCount }) => docCount >= Math.max(1, request.minDocCount))
-      .toSorted(byCount)
-      .slice(0, request.size)
-      .map((bucket) => this.#bucket(request, bucket))
+  ): Sliced<readonly BucketResult[]> {
+    const frequent = buckets.filter(({ docCount }) => docCount >= Math.max(1, request.minDocCount))
+    const sorted = yield* sortSliced(frequent, byCount)
+    return yield* this.#each(request, sorted.slice(0, request.size), (bucket) => ({ bucket }))
   }
 
-  #significant(
+  *#significant(
     request: RequestOf<'significant-terms'>,
     { buckets, foundCount, backgroundCount }: BucketsPartial,
-  ): readonly BucketResult[] {
+  ): Sliced<readonly BucketResult[]> {
     const scored = buckets
       .filter(({ docCount }) => docCount >= Math.max(1, request.minDocCount))
       .map((bucket) => {
@@ -136,47 +164,46 @@ class ResultBuilder {
         const shares = { docCount, foundCount, termBackgroundCount, backgroundCount }
         return { bucket, score: significanceOf(request.algorithm, shares) }
       })
-    return scored
-      .filter(({ score }) => score > 0)
-      .toSorted((a, b) => b.score - a.score || compareBucketKeys(a.bucket.key, b.bucket.key))
-      .slice(0, request.size)
-      .map(({ bucket, score }) => ({
-        ...this.#bucket(request, bucket),
-        score,
-        bg_count: bucket.backgroundCount,
-      }))
-  }
-
-  #histogram(
-    request: RequestOf<'histogram'>,
-    { buckets }: BucketsPartial,
-  ): readonly BucketResult[] {
-    const filled = this.#filled(buckets, request.minDocCount, (index) => index + 1)
-    return filled.map((bucket) => ({
-      ...this.#bucket(request, bucket),
-      key: String(numberKey(bucket) * request.interval),
+    const sorted = yield* sortSliced(
+      scored.filter(({ score }) => score > 0),
+      (a, b) => b.score - a.score || compareBucketKeys(a.bucket.key, b.bucket.key),
+    )
+    return yield* this.#each(request, sorted.slice(0, request.size), ({ bucket, score }) => ({
+      bucket,
+      more: { score, bg_count: bucket.backgroundCount },
     }))
   }
 
-  #dateHistogram(
+  *#histogram(
+    request: RequestOf<'histogram'>,
+    { buckets }: BucketsPartial,
+  ): Sliced<readonly BucketResult[]> {
+    const filled = yield* this.#filled(buckets, request.minDocCount, (index) => index + 1)
+    return yield* this.#each(request, filled, (bucket) => ({
+      bucket,
+      more: { key: String(numberKey(bucket) * request.interval) },
+    }))
+  }
+
+  *#dateHistogram(
     request: RequestOf<'date-histogram'>,
     { buckets }: BucketsPartial,
-  ): readonly BucketResult[] {
+  ): Sliced<readonly BucketResult[]> {
     const next = (startMs: number): number => nextIntervalStart(request.interval, startMs)
-    const filled = this.#filled(buckets, request.minDocCount, next)
-    return filled.map((bucket) => ({
-      ...this.#bucket(request, bucket),
-      key_as_string: timeText(numberKey(bucket)),
+    const filled = yield* this.#filled(buckets, request.minDocCount, next)
+    return yield* this.#each(request, filled, (bucket) => ({
+      bucket,
+      more: { key_as_string: timeText(numberKey(bucket)) },
     }))
   }
 
   /** In order, with the empty buckets between them if `minDocCount` is 0. */
-  #filled(
+  *#filled(
     buckets: readonly BucketPartial[],
     minDocCount: number,
     next: (key: number) => number,
-  ): readonly BucketPartial[] {
-    const ordered = buckets.toSorted((a, b) => numberKey(a) - numberKey(b))
+  ): Sliced<readonly BucketPartial[]> {
+    const ordered = yield* sortSliced(buckets, (a, b) => numberKey(a) - numberKey(b))
     if (minDocCount > 0) return ordered.filter(({ docCount }) => docCount >= minDocCount)
     const filled: BucketPartial[] = []
     for (const bucket of ordered) {
@@ -185,26 +212,27 @@ class ResultBuilder {
       for (; key < numberKey(bucket); key = next(key)) {
         if (filled.length > this.#bucketsLeft) throw tooManyBuckets()
         filled.push({ key, docCount: 0, backgroundCount: 0, sub: NO_SUB })
+        if (this.#meter.spend(1)) yield
       }
       filled.push(bucket)
+      if (this.#meter.spend(1)) yield
     }
     return filled
   }
 
   /** As many as were asked for, in that order, also the empty ones. */
-  #ranges(request: RangeRequest, { buckets }: BucketsPartial): readonly BucketResult[] {
+  *#ranges(request: RangeRequest, { buckets }: BucketsPartial): Sliced<readonly BucketResult[]> {
     const byName = new Map(buckets.map((bucket) => [bucket.key, bucket]))
     const isDate = request.kind === 'date-range'
-    return this.#numberRanges(request).map(({ name, from, to }) => {
-      const empty = { key: name, docCount: 0, backgroundCount: 0, sub: NO_SUB }
-      return {
-        ...this.#bucket(request, byName.get(name) ?? empty),
+    return yield* this.#each(request, this.#numberRanges(request), ({ name, from, to }) => ({
+      bucket: byName.get(name) ?? { key: name, docCount: 0, backgroundCount: 0, sub: NO_SUB },
+      more: {
         ...(from === undefined ? {} : { from }),
         ...(to === undefined ? {} : { to }),
         ...(from === undefined || !isDate ? {} : { from_as_string: timeText(from) }),
         ...(to === undefined || !isDate ? {} : { to_as_string: timeText(to) }),
-      }
-    })
+      },
+    }))
   }
 
   #numberRanges(request: RangeRequest): readonly NamedRange<number>[] {
@@ -216,11 +244,23 @@ class ResultBuilder {
     }))
   }
 
-  #bucket({ sub }: { readonly sub: Aggregations }, bucket: BucketPartial): BucketResult {
-    this.#bucketsLeft -= 1
-    if (this.#bucketsLeft < 0) throw tooManyBuckets()
-    const counted = { key: String(bucket.key), doc_count: bucket.docCount }
-    return sub.size === 0 ? counted : { ...counted, sub_aggregations: this.level(sub, bucket.sub) }
+  /** One bucket for each item, with what the kind of aggregation adds to it. */
+  *#each<Item>(
+    { sub }: { readonly sub: Aggregations },
+    items: readonly Item[],
+    read: (item: Item) => { readonly bucket: BucketPartial; readonly more?: Partial<BucketResult> },
+  ): Sliced<readonly BucketResult[]> {
+    const results: BucketResult[] = []
+    for (const item of items) {
+      const { bucket, more } = read(item)
+      this.#bucketsLeft -= 1
+      if (this.#bucketsLeft < 0) throw tooManyBuckets()
+      const inner =
+        sub.size === 0 ? undefined : { sub_aggregations: yield* this.level(sub, bucket.sub) }
+      results.push({ key: String(bucket.key), doc_count: bucket.docCount, ...inner, ...more })
+      if (this.#meter.spend(1)) yield
+    }
+    return results
   }
 }
 

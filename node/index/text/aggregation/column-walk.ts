@@ -14,10 +14,10 @@ export function walkColumn<Key>(
   indexField: string | undefined,
   tell: (document: DocumentValues, visit: (key: Key) => void) => void,
 ): BucketWalk<Key> {
-  return ({ segment, docs }, visit) => {
+  return function* ({ segment, docs }, visit) {
     const column = indexField === undefined ? undefined : segment.field(indexField)?.column
     if (column === undefined) return
-    walkValues(docs, column, {
+    yield* walkValues(docs, column, {
       poll,
       visit: (doc, values, from, to) => tell({ values, from, to }, (key) => visit(key, doc)),
     })

@@ -1,5 +1,6 @@
 // The documents an aggregation is about, and the walk over their values.
 
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Poll } from '../engine/poll.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import type { Segment } from '../segment/segment.ts'
@@ -20,25 +21,27 @@ export function countDocs(set: DocSet): number {
 export type ValueVisitor = (doc: number, values: Float64Array, from: number, to: number) => void
 
 const WINDOW_DOCS = 1024
+/** A value of one document is looked up and given to a visitor. */
+const VISIT_COST = 8
 /** Up to so many documents read for each that is wanted, reading all of them is the faster way. */
 const READ_WASTE_MAX = 8
 
 /** Visits every document that has values, in ascending order. */
-export function walkValues(
+export function* walkValues(
   docs: Uint32Array,
   column: ColumnReader,
-  options: { readonly poll: Poll; readonly visit: ValueVisitor },
-): void {
+  { poll, visit }: { readonly poll: Poll; readonly visit: ValueVisitor },
+): Sliced<void> {
   for (let start = 0; start < docs.length; start += WINDOW_DOCS) {
     const window = docs.subarray(start, start + WINDOW_DOCS)
-    options.poll.spend(window.length)
     const first = window[0] ?? 0
     const end = (window.at(-1) ?? first) + 1
     if (end - first <= window.length * READ_WASTE_MAX) {
-      visitChunk(window, column.read(first, end), options.visit)
+      visitChunk(window, column.read(first, end), visit)
     } else {
-      visitEach(window, column, options.visit)
+      visitEach(window, column, visit)
     }
+    if (poll.spend(window.length * VISIT_COST)) yield poll.renewed()
   }
 }
 

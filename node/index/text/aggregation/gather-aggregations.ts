@@ -1,6 +1,7 @@
 // One shard's part of the aggregations of a query, over all documents that it finds.
 
 import { unreachable } from '../../../../lib/assert.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { AggregationRequest, Aggregations } from '../../../query/aggregation-request.ts'
 import { AggregationContext } from './aggregation-context.ts'
 import type { AggregationSource, BucketWalk, GatherSub } from './aggregation-context.ts'
@@ -22,51 +23,59 @@ export function gatherAggregations(
   source: AggregationSource,
   requests: Aggregations,
   set: DocSet,
-): AggregationPartials {
+): Sliced<AggregationPartials> {
   return gatherLevel(new AggregationContext(source), requests, set)
 }
 
-function gatherLevel(
+function* gatherLevel(
   context: AggregationContext,
   requests: Aggregations,
   set: DocSet,
-): AggregationPartials {
-  return new Map([...requests].map(([name, request]) => [name, gatherOne(context, request, set)]))
+): Sliced<AggregationPartials> {
+  const partials = new Map<string, AggregationPartial>()
+  for (const [name, request] of requests) {
+    partials.set(name, yield* gatherOne(context, request, set))
+  }
+  return partials
 }
 
-function gatherOne(
+function* gatherOne(
   context: AggregationContext,
   request: AggregationRequest,
   set: DocSet,
-): AggregationPartial {
-  if (request.kind === 'metric') return gatherMetric(context, request, set)
+): Sliced<AggregationPartial> {
+  if (request.kind === 'metric') return yield* gatherMetric(context, request, set)
   const below: GatherSub = (docs) => gatherLevel(context, request.sub, docs)
   const sub = request.sub.size === 0 ? undefined : below
-  const buckets = (walk: BucketWalk<BucketKey>): BucketsPartial => ({
-    kind: 'buckets',
-    buckets: gatherBuckets(context, set, { walk, sub }),
-    isCut: false,
-    foundCount: 0,
-    backgroundCount: 0,
-  })
+  const buckets = (walk: BucketWalk<BucketKey>): Sliced<BucketsPartial> =>
+    sortedIntoBuckets(context, set, { walk, sub })
   switch (request.kind) {
     case 'terms':
-      return gatherTerms(context, request, { set, sub })
+      return yield* gatherTerms(context, request, { set, sub })
     case 'significant-terms':
-      return gatherSignificant(context, request, { set, sub })
+      return yield* gatherSignificant(context, request, { set, sub })
     case 'histogram':
-      return buckets(walkHistogram(context, request))
+      return yield* buckets(walkHistogram(context, request))
     case 'date-histogram':
-      return buckets(walkDateHistogram(context, request))
+      return yield* buckets(walkDateHistogram(context, request))
     case 'range':
-      return buckets(walkRanges(context, request))
+      return yield* buckets(walkRanges(context, request))
     case 'date-range':
-      return buckets(walkDateRanges(context, request))
+      return yield* buckets(walkDateRanges(context, request))
     case 'geohash-grid':
-      return buckets(walkGeohashes(context, request))
+      return yield* buckets(walkGeohashes(context, request))
     case 'geo-distance':
-      return buckets(walkDistances(context, request))
+      return yield* buckets(walkDistances(context, request))
     default:
       return unreachable(request)
   }
+}
+
+function* sortedIntoBuckets(
+  context: AggregationContext,
+  set: DocSet,
+  how: { readonly walk: BucketWalk<BucketKey>; readonly sub: GatherSub | undefined },
+): Sliced<BucketsPartial> {
+  const buckets = yield* gatherBuckets(context, set, how)
+  return { kind: 'buckets', buckets, isCut: false, foundCount: 0, backgroundCount: 0 }
 }

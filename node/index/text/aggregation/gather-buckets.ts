@@ -1,3 +1,4 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { AggregationContext, BucketWalk, GatherSub } from './aggregation-context.ts'
 import type { BucketKey, BucketPartial } from './aggregation-partial.ts'
 import type { DocSet } from './doc-set.ts'
@@ -10,14 +11,14 @@ interface OpenBucket {
 }
 
 /** Sorts documents into buckets; `sub` undefined only counts them. */
-export function gatherBuckets<Key extends BucketKey>(
+export function* gatherBuckets<Key extends BucketKey>(
   context: AggregationContext,
   set: DocSet,
   { walk, sub }: { readonly walk: BucketWalk<Key>; readonly sub: GatherSub | undefined },
-): readonly BucketPartial[] {
+): Sliced<readonly BucketPartial[]> {
   const open = new Map<Key, OpenBucket>()
   for (const part of set) {
-    walk(part, (key, doc) => {
+    yield* walk(part, (key, doc) => {
       let bucket = open.get(key)
       if (bucket === undefined) {
         context.takeBucket()
@@ -33,10 +34,10 @@ export function gatherBuckets<Key extends BucketKey>(
       bucket.docs = []
     }
   }
-  return [...open].map(([key, { docCount, parts }]) => ({
-    key,
-    docCount,
-    backgroundCount: 0,
-    sub: sub === undefined ? new Map() : sub(parts),
-  }))
+  const buckets: BucketPartial[] = []
+  for (const [key, { docCount, parts }] of open) {
+    const partials = sub === undefined ? new Map() : yield* sub(parts)
+    buckets.push({ key, docCount, backgroundCount: 0, sub: partials })
+  }
+  return buckets
 }

@@ -1,3 +1,4 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { AggregationRequest, Metric } from '../../../query/aggregation-request.ts'
 import type { AggregationContext } from './aggregation-context.ts'
 import type { AggregationPartial, NumbersPartial } from './aggregation-partial.ts'
@@ -5,6 +6,9 @@ import { walkValues, type DocSet } from './doc-set.ts'
 import { DistinctCounter } from './distinct-counter.ts'
 
 export type MetricRequest = Extract<AggregationRequest, { readonly kind: 'metric' }>
+
+/** Reading a term's text. */
+const TERM_COST = 64
 
 const NO_NUMBERS: NumbersPartial = {
   kind: 'numbers',
@@ -17,22 +21,22 @@ const NO_NUMBERS: NumbersPartial = {
   squaredDeviation: 0,
 }
 
-export function gatherMetric(
+export function* gatherMetric(
   context: AggregationContext,
   request: MetricRequest,
   set: DocSet,
-): AggregationPartial {
+): Sliced<AggregationPartial> {
   const { metric, field } = request
-  if (metric === 'cardinality') return gatherDistinct(context, field, set)
-  if (metric === 'count') return gatherCount(context, field, set)
-  return gatherNumbers(context, request, set)
+  if (metric === 'cardinality') return yield* gatherDistinct(context, field, set)
+  if (metric === 'count') return yield* gatherCount(context, field, set)
+  return yield* gatherNumbers(context, request, set)
 }
 
-function gatherNumbers(
+function* gatherNumbers(
   context: AggregationContext,
   { metric, field }: MetricRequest,
   set: DocSet,
-): NumbersPartial {
+): Sliced<NumbersPartial> {
   const found = context.column(field, `${metric} needs numbers or dates`, ['number'])
   if (found === undefined) return NO_NUMBERS
   let [count, min, max, sum] = [0, Infinity, -Infinity, 0]
@@ -53,13 +57,17 @@ function gatherNumbers(
         squaredDeviation += distance * (value - mean)
       }
     }
-    walkValues(docs, column, { poll: context.poll, visit })
+    yield* walkValues(docs, column, { poll: context.poll, visit })
   }
   return { kind: 'numbers', count, min, max, sum, sumOfSquares, mean, squaredDeviation }
 }
 
 /** Counts values of any type. */
-function gatherCount(context: AggregationContext, field: string, set: DocSet): NumbersPartial {
+function* gatherCount(
+  context: AggregationContext,
+  field: string,
+  set: DocSet,
+): Sliced<NumbersPartial> {
   const found = context.column(field, 'count needs a field with a column')
   let count = 0
   for (const { segment, docs } of set) {
@@ -69,29 +77,33 @@ function gatherCount(context: AggregationContext, field: string, set: DocSet): N
     const visit = (_doc: number, _values: Float64Array, from: number, to: number): void => {
       count += (to - from) / perValue
     }
-    walkValues(docs, column, { poll: context.poll, visit })
+    yield* walkValues(docs, column, { poll: context.poll, visit })
   }
   return { ...NO_NUMBERS, count }
 }
 
-function gatherDistinct(
+function* gatherDistinct(
   context: AggregationContext,
   field: string,
   set: DocSet,
-): AggregationPartial {
+): Sliced<AggregationPartial> {
   const needs = 'cardinality needs keywords, numbers or dates'
   const found = context.column(field, needs, ['number', 'keyword'])
   const counter = new DistinctCounter()
   for (const { segment, docs } of set) {
     const column = found && segment.field(found.indexField)?.column
     if (column === undefined) continue
+    yield* segment.field(found?.indexField ?? '')?.prepareTerms() ?? []
     const seen = new Set<number>()
     const visit = (_doc: number, values: Float64Array, from: number, to: number): void => {
       for (let i = from; i < to; i += 1) seen.add(values[i] ?? 0)
     }
-    walkValues(docs, column, { poll: context.poll, visit })
+    yield* walkValues(docs, column, { poll: context.poll, visit })
     const isKeyword = column.kind === 'keyword'
-    for (const value of seen) counter.add(isKeyword ? column.termOf(value) : value)
+    for (const value of seen) {
+      counter.add(isKeyword ? column.termOf(value) : value)
+      if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
+    }
   }
   return counter.partial()
 }

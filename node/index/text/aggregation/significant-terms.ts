@@ -1,9 +1,15 @@
 // Terms that the found documents have more often than a background has.
 
 import { unreachable } from '../../../../lib/assert.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { BucketAggregation, Significance } from '../../../query/aggregation-request.ts'
 import type { AggregationContext, GatherSub } from './aggregation-context.ts'
-import { compareBucketKeys, type BucketKey, type BucketsPartial } from './aggregation-partial.ts'
+import {
+  compareBucketKeys,
+  type AggregationPartials,
+  type BucketKey,
+  type BucketsPartial,
+} from './aggregation-partial.ts'
 import { countDocs, type DocSet } from './doc-set.ts'
 import { countTerms, keptMax, SHARD_TERMS_MAX, termColumns, withSub } from './terms-aggregation.ts'
 
@@ -21,16 +27,16 @@ export interface TermShares {
  * Terms of the background alone are told too: another shard may have found them. A shard with more
  * terms than it may tell keeps the most significant ones, then the most frequent.
  */
-export function gatherSignificant(
+export function* gatherSignificant(
   context: AggregationContext,
   request: SignificantRequest,
   { set, sub }: { readonly set: DocSet; readonly sub: GatherSub | undefined },
-): BucketsPartial {
+): Sliced<BucketsPartial> {
   const fields = termColumns(context, request)
-  const background = context.source.find(request.background)
+  const background = yield* context.source.find(request.background)
   const totals = { foundCount: countDocs(set), backgroundCount: countDocs(background) }
-  const found = countTerms(context, fields, set)
-  const inBackground = countTerms(context, fields, background)
+  const found = yield* countTerms(context, fields, set)
+  const inBackground = yield* countTerms(context, fields, background)
   const all = [...new Set([...found.keys(), ...inBackground.keys()])].map((key) => {
     const docCount = found.get(key) ?? 0
     const termBackgroundCount = inBackground.get(key) ?? 0
@@ -46,7 +52,7 @@ export function gatherSignificant(
   const deep = ranked
     .filter(({ docCount }) => docCount > 0)
     .slice(0, keptMax(context, request.size, true))
-  const below = subOf(context, set, { fields, keys: deep.map(({ key }) => key), sub })
+  const below = yield* subOf(context, set, { fields, keys: deep.map(({ key }) => key), sub })
   const buckets = told.map(({ key, docCount, backgroundCount }) => {
     return { key, docCount, backgroundCount, sub: below.get(key) ?? new Map() }
   })
@@ -54,7 +60,7 @@ export function gatherSignificant(
   return { kind: 'buckets', buckets, isCut, ...totals }
 }
 
-function subOf(
+function* subOf(
   context: AggregationContext,
   set: DocSet,
   options: {
@@ -62,10 +68,10 @@ function subOf(
     readonly keys: readonly BucketKey[]
     readonly sub: GatherSub | undefined
   },
-) {
+): Sliced<ReadonlyMap<BucketKey, AggregationPartials>> {
   const { fields, keys, sub } = options
-  if (sub === undefined) return new Map<BucketKey, ReturnType<GatherSub>>()
-  const buckets = withSub(context, set, { fields, kept: new Set(keys), sub })
+  if (sub === undefined) return new Map()
+  const buckets = yield* withSub(context, set, { fields, kept: new Set(keys), sub })
   return new Map(buckets.map(({ key, sub: partials }) => [key, partials]))
 }
 

@@ -4,6 +4,7 @@
 // with aggregations below them): then every shard tells the counts of all its terms. Beyond, a shard
 // tells its most frequent ones, and the partial says that it is cut.
 
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { BucketAggregation } from '../../../query/aggregation-request.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import type { AggregationContext, BucketWalk, GatherSub } from './aggregation-context.ts'
@@ -14,15 +15,18 @@ import { gatherBuckets } from './gather-buckets.ts'
 export const SHARD_TERMS_MAX = 65_536
 export const SHARD_TERMS_WITH_SUB_MAX = 1000
 
+/** Reading a term's text. */
+const TERM_COST = 64
+
 type TermsRequest = Extract<BucketAggregation, { readonly kind: 'terms' }>
 
-export function gatherTerms(
+export function* gatherTerms(
   context: AggregationContext,
   request: TermsRequest,
   { set, sub }: { readonly set: DocSet; readonly sub: GatherSub | undefined },
-): BucketsPartial {
+): Sliced<BucketsPartial> {
   const fields = termColumns(context, request)
-  const counts = countTerms(context, fields, set)
+  const counts = yield* countTerms(context, fields, set)
   const kept = [...counts]
     .map(([key, docCount]) => ({ key, docCount }))
     .toSorted(byCount)
@@ -32,7 +36,7 @@ export function gatherTerms(
   const buckets =
     sub === undefined
       ? kept.map((one) => ({ ...one, ...empty }))
-      : withSub(context, set, { fields, kept: new Set(kept.map(({ key }) => key)), sub })
+      : yield* withSub(context, set, { fields, kept: new Set(kept.map(({ key }) => key)), sub })
   return { kind: 'buckets', buckets, isCut, foundCount: 0, backgroundCount: 0 }
 }
 
@@ -73,31 +77,32 @@ export function withSub(
 }
 
 /** In how many of the documents each term is. */
-export function countTerms(
+export function* countTerms(
   context: AggregationContext,
   fields: readonly string[],
   set: DocSet,
-): ReadonlyMap<BucketKey, number> {
+): Sliced<ReadonlyMap<BucketKey, number>> {
   const counts = new Map<BucketKey, number>()
   const add = (key: BucketKey, count: number): void => {
     counts.set(key, (counts.get(key) ?? 0) + count)
   }
   for (const part of set) {
+    for (const field of fields) yield* part.segment.field(field)?.prepareTerms() ?? []
     const [column, ...others] = columnsOf(part, fields)
     if (column?.kind === 'keyword' && others.length === 0) {
-      countOrdinals(context, part, { column, add })
+      yield* countOrdinals(context, part, { column, add })
     } else {
-      walkTerms(context, part, { fields, visit: (key) => add(key, 1) })
+      yield* walkTerms(context, part, { fields, visit: (key) => add(key, 1) })
     }
   }
   return counts
 }
 
-function countOrdinals(
+function* countOrdinals(
   context: AggregationContext,
   { docs }: SegmentDocs,
   { column, add }: { column: ColumnReader; add: (key: BucketKey, count: number) => void },
-): void {
+): Sliced<void> {
   const counts = new Uint32Array(column.ordinalCount)
   const visit = (_doc: number, values: Float64Array, from: number, to: number): void => {
     let last = -1
@@ -107,33 +112,33 @@ function countOrdinals(
       last = ordinal
     }
   }
-  walkValues(docs, column, { poll: context.poll, visit })
+  yield* walkValues(docs, column, { poll: context.poll, visit })
   for (const [ordinal, count] of counts.entries()) {
     if (count === 0) continue
-    context.poll.spend(1)
     add(column.termOf(ordinal), count)
+    if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
   }
 }
 
 /** Every term of every document once, also if several fields have it. */
-function walkTerms(
+function* walkTerms(
   context: AggregationContext,
   part: SegmentDocs,
   options: {
     readonly fields: readonly string[]
     readonly visit: (key: BucketKey, doc: number) => void
   },
-): void {
+): Sliced<void> {
   const columns = columnsOf(part, options.fields)
   const readers = columns.map((column) => ({ column, terms: new Map<number, string>() }))
   for (const doc of part.docs) {
-    context.poll.spend(columns.length)
     const seen = new Set<BucketKey>()
     for (const { column, terms } of readers) {
       const count = column.count(doc)
       for (let i = 0; i < count; i += 1) seen.add(keyOf(column, terms, column.value(doc, i)))
     }
     for (const key of seen) options.visit(key, doc)
+    if (context.poll.spend((1 + seen.size) * TERM_COST)) yield context.poll.renewed()
   }
 }
 

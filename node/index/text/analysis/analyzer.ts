@@ -1,11 +1,17 @@
 // A pipeline from text to tokens: segment, fold, drop stop words, stem, cut into grams.
 
-import { foldTerm, isAscii } from './fold-term.ts'
+import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
+import { isAscii } from './fold-term.ts'
+import type { Folding } from './fold-term.ts'
 import type { IndexableToken } from '../indexable-document.ts'
-import type { Segmenter } from './word-segmenter.ts'
+import type { Segmenter } from './segmentation.ts'
 
 /** Longer tokens are not words but data; they are left out, and a gap marks their position. */
 export const TOKEN_LENGTH_MAX = 255
+/** Folding makes a token shorter, but not so much: what is longer is not even looked at. */
+const SHRINKING_MAX = 4
+/** What is analyzed between two yields, in UTF-16 units: about a millisecond of work. */
+export const TEXT_STEP_LENGTH = 8192
 
 export interface OffsetToken extends IndexableToken {
   /** Where the word lies in the text, in UTF-16 units. */
@@ -16,15 +22,21 @@ export interface OffsetToken extends IndexableToken {
 /**
  * Contract, checked for every analyzer by test/unit/text-analysis-analyzers.test.ts:
  * - Terms are never empty and positions never descend; a term that is left out leaves a gap.
- * - `analyze` and `analyzeWithOffsets` return the same terms at the same positions.
+ * - All methods return the same terms at the same positions.
  * - `normalize` makes what a client wrote as a prefix or pattern comparable with terms.
+ * - The steps of `analyzeInSteps` take about a millisecond each, whatever the text.
  */
 export interface Analyzer {
   readonly name: string
   analyze(text: string): IndexableToken[]
   analyzeWithOffsets(text: string): OffsetToken[]
+  /** Calls `emit` with every token. For short texts. */
+  emitTokens(text: string, emit: Emit): void
+  analyzeInSteps(text: string, emit: Emit): Sliced<void>
   normalize(term: string): string
 }
+
+export type Emit = (term: string, position: number, start: number, end: number) => void
 
 /** What becomes of one segment; undefined or '' drops it and leaves a gap. */
 export type TermFilter = (term: string) => string | undefined
@@ -32,62 +44,105 @@ export type TermFilter = (term: string) => string | undefined
 export interface Pipeline {
   readonly name: string
   readonly segment: Segmenter
-  /** `lower-case` is `foldTerm`, which the pipeline can apply to a whole ASCII text at once. */
-  readonly fold: 'lower-case' | 'canonical'
+  readonly fold: Folding
   readonly filter: TermFilter | undefined
+  /** Of a term in a prefix or pattern. Default: folding. */
+  readonly normalize?: (term: string) => string
   /** The terms that stand at the position of one; itself if there is nothing to cut. */
   readonly expand: ((term: string) => readonly string[]) | undefined
   readonly tokenLengthMax: number
 }
 
 export function buildAnalyzer(pipeline: Pipeline): Analyzer {
-  const fold = pipeline.fold === 'lower-case' ? foldTerm : canonical
+  const { fold, normalize = fold.term } = pipeline
+  const inSteps = (text: string, emit: Emit) => run(pipeline, text, emit)
+  const atOnce = (text: string, emit: Emit) => runShort(pipeline, text, emit)
+  return buildFromSteps({ name: pipeline.name, inSteps, atOnce, normalize })
+}
+
+export interface AnalyzerParts {
+  readonly name: string
+  readonly inSteps: Analyzer['analyzeInSteps']
+  /** The same for texts of one step, without the price of a computation in steps. */
+  readonly atOnce: Analyzer['emitTokens']
+  readonly normalize: (term: string) => string
+}
+
+/** An analyzer of which all is said by how it goes through a text and how it folds. */
+export function buildFromSteps({ name, inSteps, atOnce, normalize }: AnalyzerParts): Analyzer {
+  const emitTokens = (text: string, emit: Emit): void => {
+    if (text.length <= TEXT_STEP_LENGTH) atOnce(text, emit)
+    else runAtOnce(inSteps(text, emit))
+  }
   return {
-    name: pipeline.name,
+    name,
     analyze: (text) => {
       const tokens: IndexableToken[] = []
-      run(pipeline, text, (term, position) => tokens.push({ term, position }))
+      emitTokens(text, (term, position) => tokens.push({ term, position }))
       return tokens
     },
     analyzeWithOffsets: (text) => {
       const tokens: OffsetToken[] = []
-      run(pipeline, text, (term, position, start, end) =>
-        tokens.push({ term, position, start, end }),
-      )
+      emitTokens(text, (term, position, start, end) => tokens.push({ term, position, start, end }))
       return tokens
     },
-    normalize: fold,
+    emitTokens,
+    analyzeInSteps: inSteps,
+    normalize,
   }
 }
 
-type Emit = (term: string, position: number, start: number, end: number) => void
+function runShort(pipeline: Pipeline, text: string, emit: Emit): void {
+  const spans: number[] = []
+  pipeline.segment(text).advance(Infinity, spans)
+  emitTerms(pipeline, { text, spans, position: 0 }, emit)
+}
 
-function run(pipeline: Pipeline, text: string, emit: Emit): void {
-  const spans = pipeline.segment(text)
-  const termAt = cutter(pipeline, text)
+function* run(pipeline: Pipeline, text: string, emit: Emit): Sliced<void> {
+  const segmentation = pipeline.segment(text)
+  const spans: number[] = []
+  let position = 0
+  for (let upTo = TEXT_STEP_LENGTH; ; upTo += TEXT_STEP_LENGTH) {
+    const isAtEnd = segmentation.advance(upTo, spans)
+    emitTerms(pipeline, { text, spans, position }, emit)
+    position += spans.length >> 1
+    if (isAtEnd) return
+    spans.length = 0
+    yield
+  }
+}
+
+interface Found {
+  readonly text: string
+  readonly spans: readonly number[]
+  /** Of the first. */
+  readonly position: number
+}
+
+function emitTerms(pipeline: Pipeline, { text, spans, position: first }: Found, emit: Emit): void {
+  const lengthMax = pipeline.tokenLengthMax * SHRINKING_MAX
+  const termAt = cutter(pipeline, text, spans)
   for (let at = 0; at < spans.length; at += 2) {
     const start = spans[at] ?? 0
     const end = spans[at + 1] ?? 0
-    const term = termAt(start, end)
+    const term = end - start > lengthMax ? undefined : termAt(start, end)
     if (term === undefined || term === '' || term.length > pipeline.tokenLengthMax) continue
-    if (pipeline.expand === undefined) emit(term, at >> 1, start, end)
-    else for (const one of pipeline.expand(term)) emit(one, at >> 1, start, end)
+    const position = first + (at >> 1)
+    if (pipeline.expand === undefined) emit(term, position, start, end)
+    else for (const one of pipeline.expand(term)) emit(one, position, start, end)
   }
 }
 
 /** From where a segment lies to its term. */
-function cutter({ fold, filter }: Pipeline, text: string) {
+function cutter({ fold, filter }: Pipeline, text: string, spans: readonly number[]) {
   const keep = filter ?? ((term: string) => term)
-  const isLower = fold === 'lower-case'
-  if (isAscii(text)) {
-    // In ASCII, folding keeps every offset, so that the whole text is folded in one go.
-    const source = isLower ? text.toLowerCase() : text
-    return (start: number, end: number) => keep(source.slice(start, end))
+  const from = spans[0] ?? 0
+  const to = spans.at(-1) ?? 0
+  const piece = to - from > 2 * TEXT_STEP_LENGTH ? undefined : text.slice(from, to)
+  if (piece !== undefined && isAscii(piece)) {
+    // In ASCII, folding keeps every offset, so that the whole piece is folded in one go.
+    const source = fold.ascii(piece)
+    return (start: number, end: number) => keep(source.slice(start - from, end - from))
   }
-  const foldOne = isLower ? foldTerm : canonical
-  return (start: number, end: number) => keep(foldOne(text.slice(start, end)))
-}
-
-function canonical(term: string): string {
-  return isAscii(term) ? term : term.normalize('NFC')
+  return (start: number, end: number) => keep(fold.term(text.slice(start, end)))
 }

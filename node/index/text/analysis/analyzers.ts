@@ -1,6 +1,7 @@
 // The analyzers by name. Each call builds one, which may remember stems: keep it and use it again.
 
 import { buildAnalyzer, TOKEN_LENGTH_MAX } from './analyzer.ts'
+import { CANONICAL, COMPATIBLE, LOWER_CASE } from './fold-term.ts'
 import { buildHtmlAnalyzer } from './html-analyzer.ts'
 import { LANGUAGES } from './languages.ts'
 import { segmentByWhitespace, segmentLetters, segmentWhole } from './simple-segmenters.ts'
@@ -25,7 +26,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 const STANDARD: Pipeline = {
   name: 'standard',
   segment: segmentWords,
-  fold: 'lower-case',
+  fold: LOWER_CASE,
   filter: (term) => (STOP_WORDS.has(term) ? undefined : term),
   expand: undefined,
   tokenLengthMax: TOKEN_LENGTH_MAX,
@@ -36,12 +37,13 @@ const WHITESPACE: Pipeline = {
   ...BARE,
   name: 'whitespace',
   segment: segmentByWhitespace,
-  fold: 'canonical',
+  fold: COMPATIBLE,
 }
 const KEYWORD: Pipeline = {
   ...WHITESPACE,
   name: 'keyword',
   segment: segmentWhole,
+  fold: CANONICAL,
   tokenLengthMax: KEYWORD_LENGTH_MAX,
 }
 const AS_YOU_TYPE: Pipeline = { ...STANDARD, name: 'search_as_you_type' }
@@ -100,16 +102,19 @@ function cutTo(term: string, count: number): string {
   return term.slice(0, end)
 }
 
-function languagePipeline({ name, stem, stopWords, clitic }: Language): Pipeline {
-  const stops = new Set(stopWords)
-  const stemOnce = remembering(stem)
+function languagePipeline({ name, stem, stopWords, clitic, fold, spell }: Language): Pipeline {
+  const folding = fold ?? LOWER_CASE
+  const stops = new Set(stopWords.map(folding.term))
+  const stemOnce = remembering(spell === undefined ? stem : (term) => stem(spell(term)))
   return {
     ...BARE,
     name,
+    fold: folding,
     filter: (term) => {
       if (stops.has(term)) return undefined
       const bare = clitic === undefined ? term : term.replace(clitic, '')
       return stops.has(bare) ? undefined : stemOnce(bare)
     },
+    normalize: (term) => spell?.(folding.term(term)) ?? folding.term(term),
   }
 }

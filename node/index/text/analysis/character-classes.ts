@@ -20,6 +20,8 @@ export const CharacterClass = {
   extend: 9,
   /** The first half of a character beyond the basic plane. */
   highSurrogate: 10,
+  /** Of scripts that are written without spaces between words, which a dictionary has to find. */
+  complex: 11,
 } as const
 
 const MID_LETTER = /[\u00b7\u0387\u055f\u05f4\u2027\ufe13]/
@@ -28,6 +30,7 @@ const MID_DIGIT =
 const MID_BOTH = /[.'\u2018\u2019\u2024\ufe52\uff07\uff0e]/
 const KATAKANA = /[\p{Script=Katakana}\u3031-\u3035\u309b\u309c\u30a0\u30fc\uff70]/u
 const IDEOGRAPH = /[\p{Ideographic}\p{Script=Hiragana}]/u
+const COMPLEX = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const LETTER = /[\p{Alphabetic}\p{L}]/u
 
 // The first pattern that matches decides.
@@ -43,6 +46,7 @@ const PATTERNS: readonly (readonly [RegExp, number])[] = [
   [MID_BOTH, CharacterClass.midBoth],
   [KATAKANA, CharacterClass.katakana],
   [IDEOGRAPH, CharacterClass.ideograph],
+  [COMPLEX, CharacterClass.complex],
   [LETTER, CharacterClass.letter],
 ]
 const ASTRAL_PATTERNS = PATTERNS.slice(1)
@@ -54,7 +58,23 @@ export const CLASS_BY_CODE_UNIT: Uint8Array = Uint8Array.from({ length: 0x10000 
 
 /** The class of the character beyond the basic plane that begins at `at`. */
 export function classOfPair(text: string, at: number): number {
-  return classIn(ASTRAL_PATTERNS, text.slice(at, at + 2))
+  const code = text.codePointAt(at) ?? 0
+  if (code <= 0xffff) return CharacterClass.other // half a pair
+  const page = PAGES[code >> PAGE_BITS]
+  return (page ?? newPage(code >> PAGE_BITS))[code & (PAGE_SIZE - 1)] ?? CharacterClass.other
+}
+
+const PAGE_BITS = 8
+const PAGE_SIZE = 1 << PAGE_BITS
+/** Classes of 256 characters each, found when the first of them is met: few texts need any. */
+const PAGES: (Uint8Array | undefined)[] = []
+
+function newPage(index: number): Uint8Array {
+  const page = Uint8Array.from({ length: PAGE_SIZE }, (_, at) =>
+    classIn(ASTRAL_PATTERNS, String.fromCodePoint((index << PAGE_BITS) + at)),
+  )
+  PAGES[index] = page
+  return page
 }
 
 function classIn(patterns: readonly (readonly [RegExp, number])[], character: string): number {

@@ -1,16 +1,59 @@
-// Folding makes spellings of one word equal: lower case by Unicode's default mapping (no locale),
-// NFC, the straight apostrophe for the curly one, no soft hyphens.
+// Folding makes spellings of one word equal: compatible characters (NFKC: full and half width,
+// ligatures), lower case by Unicode's default mapping (no locale), the straight apostrophe for the
+// curly one, no soft hyphens. As in Lucene, a capital I with a dot becomes a plain i.
 
 const NOT_ASCII = /[^\0-\x7f]/
-const APOSTROPHES = /[\u2018\u2019\u02bc\uff07]/g
+/** Letters without a mark, which become nothing else but lower case: most words of most texts. */
+const IS_SIMPLE =
+  /^[\0-\x7f\u00c0-\u012f\u0131\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0400-\u045f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/
+const APOSTROPHES = /[\u2018\u2019\u02bc]/g
 const SOFT_HYPHENS = /\u00ad/g
+const DOTTED = /i\u0307/g
+
+/** How the terms of an analyzer are made comparable. */
+export interface Folding {
+  readonly term: (term: string) => string
+  /** The same for text in ASCII, however long. It keeps every offset. */
+  readonly ascii: (text: string) => string
+}
+
+export const LOWER_CASE: Folding = { term: foldTerm, ascii: (text) => text.toLowerCase() }
+
+/** I and i are two letters, without and with a dot, in either case. */
+export const TURKISH_LOWER_CASE: Folding = {
+  term: (term) => folded(term, (text) => text.toLocaleLowerCase('tr')),
+  ascii: (text) => text.toLocaleLowerCase('tr'),
+}
+
+/** Stemmer and stop words know s and t with a cedilla, which stood for those with a comma below. */
+export const ROMANIAN_LOWER_CASE: Folding = {
+  term: (term) => foldTerm(term).replaceAll('ș', 'ş').replaceAll('ț', 'ţ'),
+  ascii: LOWER_CASE.ascii,
+}
+
+/** Keeps the case. */
+export const COMPATIBLE: Folding = {
+  term: (term) => (isAscii(term) ? term : term.normalize('NFKC')),
+  ascii: (text) => text,
+}
+
+/** For whole values: those that Unicode calls the same text, and no others. */
+export const CANONICAL: Folding = {
+  term: (term) => (isAscii(term) ? term : term.normalize('NFC')),
+  ascii: (text) => text,
+}
 
 export function isAscii(text: string): boolean {
   return !NOT_ASCII.test(text)
 }
 
 export function foldTerm(term: string): string {
-  const lower = term.toLowerCase()
-  if (isAscii(lower)) return lower
-  return lower.normalize('NFC').replace(APOSTROPHES, "'").replace(SOFT_HYPHENS, '')
+  return folded(term, (text) => text.toLowerCase())
+}
+
+function folded(term: string, lower: (text: string) => string): string {
+  if (IS_SIMPLE.test(term)) return lower(term)
+  const whole = term.replace(SOFT_HYPHENS, '').normalize('NFKC')
+  const plain = lower(whole).replace(DOTTED, 'i')
+  return plain.normalize('NFKC').replace(APOSTROPHES, "'")
 }

@@ -1,35 +1,59 @@
 // An analyzer for HTML: another analyzer over the text of the page, with offsets into the source.
 
-import { stripHtml } from './html-text.ts'
-import type { Analyzer } from './analyzer.ts'
+import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
+import { buildFromSteps } from './analyzer.ts'
+import { PIECE_WIDTH, stripHtmlInSteps } from './html-text.ts'
+import type { Analyzer, Emit } from './analyzer.ts'
 import type { PlainText } from './html-text.ts'
 
 export function buildHtmlAnalyzer(name: string, inner: Analyzer): Analyzer {
-  return {
+  const normalize = (term: string): string => inner.normalize(term)
+  return buildFromSteps({
     name,
-    analyze: (html) => inner.analyze(stripHtml(html).text),
-    analyzeWithOffsets: (html) => {
-      const plain = stripHtml(html)
-      return inner.analyzeWithOffsets(plain.text).map((token) => ({
-        ...token,
-        start: sourceOffset(plain, token.start),
-        // Behind the last character of the word, not in front of what follows it.
-        end: sourceOffset(plain, token.end - 1) + 1,
-      }))
-    },
-    normalize: (term) => inner.normalize(term),
-  }
+    inSteps: (html, emit) => run(inner, html, emit),
+    atOnce: (html, emit) => runAtOnce(run(inner, html, emit)),
+    normalize,
+  })
 }
 
-/** Where the character at `offset` of the plain text begins in the source. */
-function sourceOffset({ pieces }: PlainText, offset: number): number {
-  let low = 0
-  let high = pieces.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((pieces[middle]?.plainAt ?? 0) <= offset) low = middle
-    else high = middle - 1
+function* run(inner: Analyzer, html: string, emit: Emit): Sliced<void> {
+  const plain = yield* stripHtmlInSteps(html)
+  const source = new SourceReader(plain)
+  yield* inner.analyzeInSteps(plain.text, (term, position, start, end) =>
+    emit(term, position, source.startOf(start), source.endOf(end)),
+  )
+}
+
+/** From offsets in the text of a page, which ascend, to offsets in its source. */
+class SourceReader {
+  readonly #pieces: readonly number[]
+  /** Of the piece of the last start: a token may begin where the one before did. */
+  #at = 0
+
+  constructor({ pieces }: PlainText) {
+    this.#pieces = pieces
   }
-  const piece = pieces[low]
-  return piece === undefined ? offset : piece.sourceAt + (offset - piece.plainAt)
+
+  startOf(offset: number): number {
+    this.#at = this.#pieceOf(offset)
+    const [plainAt, sourceAt, entityLength] = this.#piece(this.#at)
+    return entityLength > 0 ? sourceAt : sourceAt + (offset - plainAt)
+  }
+
+  /** Behind the last character of the token, not in front of what follows it. */
+  endOf(offset: number): number {
+    const [plainAt, sourceAt, entityLength] = this.#piece(this.#pieceOf(offset - 1))
+    return sourceAt + (entityLength > 0 ? entityLength : offset - plainAt)
+  }
+
+  #pieceOf(offset: number): number {
+    let at = this.#at
+    while ((this.#pieces[at + PIECE_WIDTH] ?? Infinity) <= offset) at += PIECE_WIDTH
+    return at
+  }
+
+  #piece(at: number): readonly [number, number, number] {
+    const pieces = this.#pieces
+    return [pieces[at] ?? 0, pieces[at + 1] ?? 0, pieces[at + 2] ?? 0]
+  }
 }

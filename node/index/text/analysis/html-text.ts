@@ -5,13 +5,26 @@
 // leaves a line break. A `<` that begins no tag is text, and a tag without its end goes up to the
 // end of the page. No input makes it look at a character more than a constant number of times.
 
+import { runAtOnce, StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import { decodeEntity } from './html-entities.ts'
+
+/** About a millisecond of reading a page, in UTF-16 units. */
+const STEP_LENGTH = 16_384
+/** What a tag or an entity costs, in units of plain text. */
+const MARKUP_COST = 16
 
 export interface PlainText {
   readonly text: string
-  /** Where runs of the text came from; ascending. Between two of them offsets run in parallel. */
-  readonly pieces: readonly { readonly plainAt: number; readonly sourceAt: number }[]
+  /**
+   * Where pieces of the text came from, ascending: three numbers for each piece, namely its place in
+   * the text, its place in the source, and the length of its source if that is one entity, else 0.
+   * In a piece that is no entity offsets run in parallel.
+   */
+  readonly pieces: readonly number[]
 }
+
+/** How many numbers a piece has. */
+export const PIECE_WIDTH = 3
 
 const INLINE: ReadonlySet<string> = new Set(
   (
@@ -20,75 +33,102 @@ const INLINE: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 const OPAQUE: ReadonlySet<string> = new Set(['script', 'style', 'template', 'noscript'])
-const TAG_NAME = /\/?([a-z][a-z0-9:-]*)/iy
-const ENTITY = /&(#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,15});?/iy
-
-interface Builder {
-  text: string
-  readonly pieces: { readonly plainAt: number; readonly sourceAt: number }[]
-}
+const TAG_NAME = /\/?([a-z][a-z0-9:-]{0,63})/iy
+const ENTITY = /&(#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});?/iy
 
 export function stripHtml(html: string): PlainText {
-  const out: Builder = { text: '', pieces: [] }
-  let at = 0
-  while (at < html.length) {
-    const next = nextMarkup(html, at)
-    if (next > at) append(out, html.slice(at, next), at)
-    if (next === html.length) break
-    at = html[next] === '&' ? addEntity(html, next, out) : addTag(html, next, out)
-  }
-  return out
+  return runAtOnce(stripHtmlInSteps(html))
 }
 
+export function* stripHtmlInSteps(html: string): Sliced<PlainText> {
+  const out = new PageText()
+  const meter = new StepMeter(STEP_LENGTH)
+  let at = 0
+  while (at < html.length) {
+    const from = at
+    at = nextMarkup(html, from)
+    if (at > from) out.append(html.slice(from, at), from)
+    else if (html[at] === '&') at = addEntity(html, at, out)
+    else at = yield* addTag(html, at, out)
+    if (meter.spend(Math.min(at - from, STEP_LENGTH) + MARKUP_COST)) yield
+  }
+  return out.finish()
+}
+
+class PageText {
+  readonly #blocks: string[] = []
+  readonly #pieces: number[] = []
+  #block = ''
+  #length = 0
+
+  /** `entityLength`: what was written for the text, if it is the value of an entity. */
+  append(text: string, sourceAt: number, entityLength = 0): void {
+    this.#pieces.push(this.#length, sourceAt, entityLength)
+    this.#length += text.length
+    this.#block += text
+    if (this.#block.length >= STEP_LENGTH) this.#endBlock()
+  }
+
+  finish(): PlainText {
+    this.#endBlock()
+    return { text: this.#blocks.join(''), pieces: this.#pieces }
+  }
+
+  /** Reading a character makes V8 put the block's parts together now, and not all of them at the end. */
+  #endBlock(): void {
+    if (this.#block.charCodeAt(0) >= 0) this.#blocks.push(this.#block)
+    this.#block = ''
+  }
+}
+
+/** Or the end of the step. */
 function nextMarkup(html: string, from: number): number {
-  for (let at = from; at < html.length; at += 1) {
+  const end = Math.min(html.length, from + STEP_LENGTH)
+  for (let at = from; at < end; at += 1) {
     const code = html.charCodeAt(at)
     if (code === 0x3c || code === 0x26) return at
   }
-  return html.length
-}
-
-function append(out: Builder, text: string, sourceAt: number): void {
-  out.pieces.push({ plainAt: out.text.length, sourceAt })
-  out.text += text
+  return end
 }
 
 /** Returns where the source goes on. */
-function addEntity(html: string, at: number, out: Builder): number {
+function addEntity(html: string, at: number, out: PageText): number {
   ENTITY.lastIndex = at
-  const match = ENTITY.exec(html)
-  const decoded = match === null ? undefined : decodeEntity(match[1] ?? '')
-  append(out, decoded ?? '&', at)
-  return at + (decoded === undefined ? 1 : (match?.[0].length ?? 1))
+  const [source = '', body = ''] = ENTITY.exec(html) ?? []
+  const decoded = decodeEntity(body)
+  if (decoded === undefined) out.append('&', at)
+  else out.append(decoded, at, source.length)
+  return at + (decoded === undefined ? 1 : source.length)
 }
 
 /** Returns where the source goes on. */
-function addTag(html: string, at: number, out: Builder): number {
+function* addTag(html: string, at: number, out: PageText): Sliced<number> {
   if (html.startsWith('<!--', at)) return behind(html, '-->', at + 4)
   if (html.startsWith('<![CDATA[', at)) return addCharacterData(html, at + 9, out)
   if (html[at + 1] === '!' || html[at + 1] === '?') return behind(html, '>', at)
   TAG_NAME.lastIndex = at + 1
   const name = TAG_NAME.exec(html)?.[1]?.toLowerCase()
   if (name === undefined) {
-    append(out, '<', at)
+    out.append('<', at)
     return at + 1
   }
-  if (!INLINE.has(name)) append(out, '\n', at)
-  const end = behindTag(html, at)
+  if (!INLINE.has(name)) out.append('\n', at)
+  const end = yield* behindTag(html, at)
   const isOpen = html[at + 1] !== '/' && html[end - 2] !== '/'
-  return isOpen && OPAQUE.has(name) ? endOfOpaque(html, name, end) : end
+  return isOpen && OPAQUE.has(name) ? yield* endOfOpaque(html, name, end) : end
 }
 
-function addCharacterData(html: string, from: number, out: Builder): number {
+function addCharacterData(html: string, from: number, out: PageText): number {
   const end = html.indexOf(']]>', from)
-  append(out, html.slice(from, end < 0 ? html.length : end), from)
+  out.append(html.slice(from, end < 0 ? html.length : end), from)
   return end < 0 ? html.length : end + 3
 }
 
 /** A `>` inside a quoted attribute does not end the tag. */
-function behindTag(html: string, from: number): number {
+function* behindTag(html: string, from: number): Sliced<number> {
   let quote = ''
   for (let at = from; at < html.length; at += 1) {
+    if ((at - from) % STEP_LENGTH === STEP_LENGTH - 1) yield
     const character = html[at] ?? ''
     if (quote !== '') {
       if (character === quote) quote = ''
@@ -102,10 +142,12 @@ function behindTag(html: string, from: number): number {
 }
 
 /** The contents of a script are skipped; its closing tag is read as a tag. */
-function endOfOpaque(html: string, name: string, from: number): number {
+function* endOfOpaque(html: string, name: string, from: number): Sliced<number> {
+  const meter = new StepMeter(STEP_LENGTH)
   for (let at = html.indexOf('</', from); at >= 0; at = html.indexOf('</', at + 2)) {
     const found = html.slice(at + 2, at + 2 + name.length)
     if (found.toLowerCase() === name) return at
+    if (meter.spend(MARKUP_COST)) yield
   }
   return html.length
 }

@@ -33,6 +33,9 @@ import { stopwords as swedishStops } from '@orama/stopwords/swedish'
 import { stopwords as turkishStops } from '@orama/stopwords/turkish'
 import type { AnalyzerName } from '../../../schema/analyzer-names.ts'
 import { stemEnglish } from './english-stem.ts'
+import { ROMANIAN_LOWER_CASE, TURKISH_LOWER_CASE } from './fold-term.ts'
+import { normalizeGerman } from './german-normalization.ts'
+import type { Folding } from './fold-term.ts'
 
 export interface Language {
   readonly name: AnalyzerName
@@ -40,6 +43,10 @@ export interface Language {
   readonly stopWords: readonly string[]
   /** What is cut off the word before anything else: articles with an apostrophe, the genitive. */
   readonly clitic: RegExp | undefined
+  /** Default: LOWER_CASE. */
+  readonly fold?: Folding
+  /** Makes spellings of one word equal, behind the stop words and before the stemmer. */
+  readonly spell?: (word: string) => string
 }
 
 const FRENCH_ELISION = /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'/
@@ -53,14 +60,32 @@ export const LANGUAGES: readonly Language[] = [
   { name: 'english', stem: stemEnglish, stopWords: englishStops, clitic: /'s?$/ },
   { name: 'finnish', stem: finnish, stopWords: finnishStops, clitic: undefined },
   { name: 'french', stem: french, stopWords: frenchStops, clitic: FRENCH_ELISION },
-  { name: 'german', stem: german, stopWords: germanStops, clitic: undefined },
+  {
+    name: 'german',
+    stem: german,
+    stopWords: germanStops,
+    clitic: undefined,
+    spell: normalizeGerman,
+  },
   { name: 'hungarian', stem: hungarian, stopWords: hungarianStops, clitic: undefined },
   { name: 'italian', stem: italian, stopWords: italianStops, clitic: ITALIAN_ELISION },
   { name: 'norwegian', stem: norwegian, stopWords: norwegianStops, clitic: undefined },
   { name: 'portuguese', stem: portuguese, stopWords: portugueseStops, clitic: undefined },
-  { name: 'romanian', stem: romanian, stopWords: romanianStops, clitic: undefined },
+  {
+    name: 'romanian',
+    stem: romanian,
+    stopWords: romanianStops,
+    clitic: undefined,
+    fold: ROMANIAN_LOWER_CASE,
+  },
   { name: 'russian', stem: russian, stopWords: russianStops, clitic: undefined },
   { name: 'spanish', stem: spanish, stopWords: spanishStops, clitic: undefined },
   { name: 'swedish', stem: swedish, stopWords: swedishStops, clitic: undefined },
-  { name: 'turkish', stem: turkish, stopWords: turkishStops, clitic: undefined },
+  {
+    name: 'turkish',
+    stem: turkish,
+    stopWords: turkishStops,
+    clitic: undefined,
+    fold: TURKISH_LOWER_CASE,
+  },
 ]

@@ -4,61 +4,120 @@
 // A word is a run of letters, digits and connectors that holds at least one letter or digit. An
 // apostrophe or full stop stays inside between two letters or two digits, a comma between two
 // digits. Han and Hiragana characters are words of one character each; Katakana and Hangul come in
-// runs. White space, punctuation and symbols (emoji among them) are not words.
+// runs. White space, punctuation and symbols (emoji among them) are not words. Thai, Lao, Khmer and
+// Burmese are written without spaces: the words of a run are those of the dictionaries of ICU.
 
 import { CLASS_BY_CODE_UNIT, CharacterClass, classOfPair } from './character-classes.ts'
+import type { Segmentation } from './segmentation.ts'
 
-/** Where the tokens lie: start, end, start, end and so on, in UTF-16 units. */
-export type Spans = readonly number[]
-export type Segmenter = (text: string) => Spans
+/** Looking for what stands behind a joiner ends after so many marks: no word of any script has them. */
+const MARKS_MAX = 64
+const NO_WORD = -1
+/** Of a run that the dictionary is asked about at a time: it looks at all of it for its first word. */
+const RUN_LENGTH_MAX = 512
+const DICTIONARY = new Intl.Segmenter('und', { granularity: 'word' })
 
-export function segmentWords(text: string): Spans {
-  const spans: number[] = []
-  let at = 0
-  while (at < text.length) {
-    const kind = classAt(text, at)
-    if (kind === CharacterClass.ideograph) {
-      const end = behindExtends(text, at + widthAt(text, at))
-      spans.push(at, end)
-      at = end
-    } else if (kind >= CharacterClass.letter && kind <= CharacterClass.connector) {
-      at = addWord(text, at, kind, spans)
-    } else {
-      at += widthAt(text, at)
-    }
-  }
-  return spans
+export function segmentWords(text: string): Segmentation {
+  return new WordSegmentation(text)
 }
 
-/** Returns where the word ends. */
-function addWord(text: string, start: number, kind: number, spans: number[]): number {
-  let last = kind
-  let hasCore = kind !== CharacterClass.connector
-  let at = start + widthAt(text, start)
-  while (at < text.length) {
-    const next = classAt(text, at)
-    // The common case first: letters and digits in any mixture.
-    if (next <= CharacterClass.digit && next !== 0 && last !== CharacterClass.katakana) {
-      last = next
-      hasCore = true
-    } else if (next !== CharacterClass.extend) {
-      if (!joins(text, at, last, next)) break
-      if (next <= CharacterClass.connector) last = next
-      if (next === CharacterClass.katakana) hasCore = true
+class WordSegmentation implements Segmentation {
+  readonly #text: string
+  #at = 0
+  /** Of the word that goes on at `#at`: where it began, and what it is made of so far. */
+  #start = NO_WORD
+  #last: number = CharacterClass.other
+  #hasCore = false
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  advance(upTo: number, spans: number[]): boolean {
+    const text = this.#text
+    const end = Math.min(upTo, text.length)
+    while (this.#at < end) {
+      if (this.#start === NO_WORD) this.#begin(text, spans)
+      else this.#goOn(end, spans)
     }
+    if (this.#at < text.length) return false
+    this.#finish(spans)
+    return true
+  }
+
+  #begin(text: string, spans: number[]): void {
+    const at = this.#at
+    const kind = classAt(text, at)
+    if (kind === CharacterClass.complex) {
+      this.#at = addComplexWords(text, at, spans)
+      return
+    }
+    this.#at = at + widthAt(text, at)
+    if (kind < CharacterClass.letter || kind > CharacterClass.connector) return
+    this.#start = at
+    this.#last = kind
+    this.#hasCore = kind !== CharacterClass.connector
+  }
+
+  /** To the end of the word, but no further than `end`. */
+  #goOn(end: number, spans: number[]): void {
+    const text = this.#text
+    let last = this.#last
+    let at = this.#at
+    while (at < end) {
+      const next = classAt(text, at)
+      // The common case first: letters and digits in any mixture.
+      if (next <= CharacterClass.digit && next !== 0 && last <= CharacterClass.digit) last = next
+      else if (next !== CharacterClass.extend) {
+        if (!joins(text, at, last, next)) break
+        if (next <= CharacterClass.connector) last = next
+        if (next < CharacterClass.connector) this.#hasCore = true
+      }
+      at += widthAt(text, at)
+    }
+    this.#at = at
+    this.#last = last
+    if (at < end) this.#finish(spans)
+  }
+
+  #finish(spans: number[]): void {
+    if (this.#start !== NO_WORD && this.#hasCore) spans.push(this.#start, this.#at)
+    this.#start = NO_WORD
+  }
+}
+
+/** Returns where the text goes on: of a run that is cut, the last word may be cut, too. */
+function addComplexWords(text: string, from: number, spans: number[]): number {
+  const end = behindRun(text, from)
+  const words = [...DICTIONARY.segment(text.slice(from, end))]
+  const isCut = end - from >= RUN_LENGTH_MAX && words.length > 1
+  const last = isCut ? words.pop() : undefined
+  for (const { index, segment, isWordLike } of words) {
+    if (isWordLike === true) spans.push(from + index, from + index + segment.length)
+  }
+  return last === undefined ? end : from + last.index
+}
+
+function behindRun(text: string, from: number): number {
+  let at = from
+  while (at < text.length && at - from < RUN_LENGTH_MAX) {
+    const kind = classAt(text, at)
+    if (kind !== CharacterClass.complex && kind !== CharacterClass.extend) break
     at += widthAt(text, at)
   }
-  if (hasCore) spans.push(start, at)
   return at
 }
 
 /** Whether the character at `at`, of class `next`, goes on with a word that `last` was the end of. */
 function joins(text: string, at: number, last: number, next: number): boolean {
   switch (next) {
+    case CharacterClass.letter:
+    case CharacterClass.digit:
+      return last === CharacterClass.connector
     case CharacterClass.connector:
-      return true
+      return last !== CharacterClass.ideograph
     case CharacterClass.katakana:
-      return last === CharacterClass.katakana || last === CharacterClass.connector
+      return last === next || last === CharacterClass.connector
     case CharacterClass.midLetter:
       return last === CharacterClass.letter && classBehind(text, at) === last
     case CharacterClass.midDigit:
@@ -71,13 +130,12 @@ function joins(text: string, at: number, last: number, next: number): boolean {
 }
 
 function classBehind(text: string, at: number): number {
-  return classAt(text, behindExtends(text, at + 1))
-}
-
-function behindExtends(text: string, from: number): number {
-  let at = from
-  while (at < text.length && classAt(text, at) === CharacterClass.extend) at += widthAt(text, at)
-  return at
+  let behind = at + 1
+  for (let marks = 0; marks < MARKS_MAX && behind < text.length; marks += 1) {
+    if (classAt(text, behind) !== CharacterClass.extend) break
+    behind += widthAt(text, behind)
+  }
+  return classAt(text, behind)
 }
 
 function classAt(text: string, at: number): number {

@@ -14,6 +14,11 @@ export function setBit(bits: Bitset, doc: number): void {
   bits[doc >>> 5] = (bits[doc >>> 5] ?? 0) | (1 << (doc & 31))
 }
 
+/** Adds the first `count` of `docs`. */
+export function setBits(bits: Bitset, docs: Uint32Array, count: number): void {
+  for (let i = 0; i < count; i += 1) setBit(bits, docs[i] ?? 0)
+}
+
 /** The first member at or behind `from`; `docCount` if there is none. */
 export function nextBit(bits: Bitset, from: number, docCount: number): number {
   let word = from >>> 5
@@ -25,6 +30,19 @@ export function nextBit(bits: Bitset, from: number, docCount: number): number {
     rest = bits[word] ?? 0
   }
   return Math.min(docCount, word * 32 + 31 - Math.clz32(rest & -rest))
+}
+
+/** The number of members, 32 at a time by the halving sums of Hacker's Delight, 5-1. */
+export function bitCount(bits: Bitset): number {
+  let total = 0
+  for (let i = 0; i < bits.length; i += 1) {
+    let word = bits[i] ?? 0
+    word -= (word >>> 1) & 0x55555555
+    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
+    word = (word + (word >>> 4)) & 0x0f0f0f0f
+    total += Math.imul(word, 0x01010101) >>> 24
+  }
+  return total
 }
 
 /** Every document, the unused bits of the last word clear. */

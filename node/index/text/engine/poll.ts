@@ -1,21 +1,32 @@
-/** Throws to stop the search: a deadline has passed or nobody waits for the answer. */
-export type Interrupt = () => void
+/** About a millisecond of decoding and scoring, a quarter of one of anything slower. */
+const UNITS_PER_STEP = 32_768
 
-const POSTINGS_PER_POLL = 8192
-
-/** Counts postings and asks every few thousand whether to go on. */
+/**
+ * Counts what a search costs, in units of about one posting decoded and scored, and says when it is
+ * time for a pause. Whoever drives the search polls deadlines and cancellation in the pauses.
+ */
 export class Poll {
-  readonly #interrupt: Interrupt
-  #left = POSTINGS_PER_POLL
+  readonly #unitsPerStep: number
+  #left: number
 
-  constructor(interrupt: Interrupt) {
-    this.#interrupt = interrupt
+  constructor(unitsPerStep = UNITS_PER_STEP) {
+    this.#unitsPerStep = unitsPerStep
+    this.#left = unitsPerStep
   }
 
-  spend(postings: number): void {
-    this.#left -= postings
-    if (this.#left > 0) return
-    this.#left = POSTINGS_PER_POLL
-    this.#interrupt()
+  /** Whether a pause is due. */
+  get isDue(): boolean {
+    return this.#left <= 0
+  }
+
+  /** Answers whether a pause is due. */
+  spend(units: number): boolean {
+    this.#left -= units
+    return this.#left <= 0
+  }
+
+  /** For the pause itself: `yield poll.renewed()`. */
+  renewed(): undefined {
+    this.#left = this.#unitsPerStep
   }
 }

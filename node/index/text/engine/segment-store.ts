@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { ServiceError } from '../../../../lib/errors.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { ByteBuffer, checksum, readUint32 } from '../segment/byte-buffer.ts'
 import { DiskSegment } from '../segment/disk-segment.ts'
 import type { PageCache } from '../segment/page-cache.ts'
@@ -59,14 +60,14 @@ export class SegmentStore {
   }
 
   /** `bytes` are those of an index in memory. */
-  openSegment(id: number, bytes: Uint8Array | undefined): DiskSegment {
+  *openSegment(id: number, bytes: Uint8Array | undefined): Sliced<DiskSegment> {
     const name = segmentName(id)
     const file = this.#path(name)
     const source =
       file === undefined ? { name, bytes: bytes ?? new Uint8Array(0) } : { name, path: file }
     const opened = new SegmentFile(source, this.#cache)
     try {
-      return new DiskSegment(opened)
+      return yield* DiskSegment.open(opened)
     } catch (error) {
       opened.close()
       throw error

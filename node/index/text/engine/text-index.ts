@@ -9,30 +9,32 @@
 //       came later are in memory only, and a merge keeps what was deleted after the checkpoint.
 //   I3  Searches and writes see no difference between before and after a flush or a merge.
 //
-// All methods are synchronous: the index lives in a worker. Flushing and merging are generators
-// that `maintain` drives for a few milliseconds at a time.
+//   I4  A batch is applied document by document: between two steps each is there as it was before
+//       or as it is afterwards, and memory is never frozen while one is half added.
+//
+// Everything long is in steps. Searches take a snapshot and may come between any two of them; the
+// steps of applying come one batch after the other, those of flushing and merging by `maintain`.
 
 import { must } from '../../../../lib/assert.ts'
 import type { Clock } from '../../../../lib/clock.ts'
+import { ServiceError } from '../../../../lib/errors.ts'
+import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
-import type { DiskSegment } from '../segment/disk-segment.ts'
+import type { MatchVisitor, SearchRequest, SearchResult } from '../matching/search.ts'
+import type { MatchRequest } from '../matching/segment-search.ts'
+import { keyText } from '../matching/set-query.ts'
+import type { FieldTerm, TermStatistics } from '../matching/statistics.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import type { Segment } from '../segment/segment.ts'
-import { writeSegment, type WrittenSegment } from '../segment/segment-writer.ts'
-import { LiveSegment } from './live-segment.ts'
+import { writePart, type DiskPart } from './disk-part.ts'
+import { IndexSnapshot } from './index-snapshot.ts'
 import {
   chooseMerge,
   chooseSettledMerge,
   defaultMergePolicy,
   type MergePolicy,
 } from './merge-policy.ts'
-import { Poll, type Interrupt } from './poll.ts'
-import { collect, search, type MatchVisitor } from '../matching/search.ts'
-import type { SearchRequest, SearchResult } from '../matching/search.ts'
-import type { MatchRequest } from '../matching/segment-search.ts'
-import { SegmentStore, type ManifestSegment } from './segment-store.ts'
-import { keyText, matchingTerms, type FieldExpansion } from '../matching/set-query.ts'
-import { gatherStatistics, type FieldTerm, type TermStatistics } from '../matching/statistics.ts'
+import { SegmentState } from './segment-state.ts'
+import { SegmentStore, type Manifest, type ManifestSegment } from './segment-store.ts'
 import { TextMemory } from './text-memory.ts'
 
 export interface TextIndexLimits {
@@ -59,6 +61,8 @@ export interface TextBatch {
   readonly sequence: number
   readonly upserts: readonly IndexableDocument[]
   readonly deletes: readonly Uint8Array[]
+  /** Hears which of the upserts is begun. */
+  readonly onUpsert?: (number: number) => void
 }
 
 export interface TextIndexStats {
@@ -70,12 +74,9 @@ export interface TextIndexStats {
   readonly bytesInMemory: number
 }
 
-interface DiskPart {
-  readonly live: LiveSegment
-  readonly segment: DiskSegment
-  deletedGeneration: number
-  /** How much of the log the file of that generation covers. */
-  persistedDeletes: number
+interface MemoryPart {
+  readonly live: SegmentState
+  readonly segment: MemorySegment
 }
 
 export class TextIndex {
@@ -84,18 +85,29 @@ export class TextIndex {
   readonly #clock: Clock
   readonly #limits: TextIndexLimits
   #parts: DiskPart[] = []
-  #memory = new MemorySegment()
-  #memoryLive: LiveSegment
-  #frozen: LiveSegment | undefined
+  #memory: MemoryPart
+  #frozen: MemoryPart | undefined
   #sequence = 0
   #checkpoint = 0
   #nextId = 1
-  #flushing: Generator<void, void> | undefined
-  #merging: Generator<void, void> | undefined
+  #isAdding = false
+  #wantsFlush = false
+  #isClosed = false
+  #flushing: Sliced<void> | undefined
+  #merging: Sliced<void> | undefined
+
+  /** As `openInSteps`, at once. */
+  static open(options: TextIndexOptions): TextIndex {
+    return runAtOnce(TextIndex.openInSteps(options))
+  }
 
   /** CORRUPTION if a file is missing or damaged: rebuild into an empty directory. */
-  static open(options: TextIndexOptions): TextIndex {
-    return new TextIndex(options)
+  static *openInSteps(options: TextIndexOptions): Sliced<TextIndex> {
+    const index = new TextIndex(options)
+    const manifest = index.#store.readManifest()
+    if (manifest === undefined) index.#writeManifest()
+    else yield* index.#restore(manifest)
+    return index
   }
 
   private constructor({
@@ -107,23 +119,8 @@ export class TextIndex {
     this.#clock = clock
     this.#limits = limits
     this.#shared = memory
-    this.#memoryLive = this.#live(0, this.#memory)
+    this.#memory = this.#newMemory()
     this.#store = new SegmentStore(directory, memory.pages)
-    const manifest = this.#store.readManifest()
-    if (manifest === undefined) {
-      this.#writeManifest()
-      return
-    }
-    try {
-      for (const part of manifest.segments) this.#parts.push(this.#openPart(part))
-    } catch (error) {
-      this.close()
-      throw error
-    }
-    this.#nextId = manifest.nextId
-    this.#checkpoint = manifest.checkpoint
-    this.#sequence = manifest.checkpoint
-    this.#store.removeStrangers(manifest)
   }
 
   /** The sequence up to which batches need not be replayed after a crash. */
@@ -138,44 +135,64 @@ export class TextIndex {
 
   /** What is not on disk yet. */
   get unflushedBytes(): number {
-    return this.#memory.bytesInMemory + (this.#frozen?.segment.bytesInMemory ?? 0)
+    return this.#memory.segment.bytesInMemory + (this.#frozen?.segment.bytesInMemory ?? 0)
+  }
+
+  /** Whether a document is half added: then no flush begins. */
+  get isAdding(): boolean {
+    return this.#isAdding
   }
 
   get isFlushing(): boolean {
     return this.#flushing !== undefined
   }
 
+  /** As `applyInSteps`, at once. */
+  apply(batch: TextBatch): void {
+    runAtOnce(this.applyInSteps(batch))
+  }
+
   /**
-   * Searchable when it returns. Deletes come before upserts; of one key the last upsert counts.
-   * A writer that lets `maintain` work whenever `isFull` never waits for a flush here.
+   * Each document is searchable when it is applied. Deletes come before upserts; of one key the
+   * last upsert counts. One batch at a time.
    */
-  apply({ sequence, upserts, deletes }: TextBatch): void {
+  *applyInSteps({ sequence, upserts, deletes, onUpsert }: TextBatch): Sliced<void> {
     // As much again is held already: the writer does the work that `maintain` was not let do.
-    if (this.#memory.bytesInMemory >= 2 * this.#limits.memorySegmentBytesMax) this.#finishFlush()
-    for (const key of deletes) this.#delete(keyText(key))
-    for (const document of upserts) {
-      const key = keyText(document.key)
-      this.#delete(key)
-      this.#memory.add(key, document)
+    const bytesMax = 2 * this.#limits.memorySegmentBytesMax
+    while (this.isFlushing && this.#memory.segment.bytesInMemory >= bytesMax) {
+      this.maintain(0)
+      yield
     }
+    for (const key of deletes) {
+      this.#assertOpen()
+      this.#delete(keyText(key))
+      yield
+    }
+    for (const [i, document] of upserts.entries()) {
+      onUpsert?.(i)
+      yield* this.#add(document)
+    }
+    this.#assertOpen()
     this.#sequence = sequence
-    if (this.#memory.bytesInMemory >= this.#limits.memorySegmentBytesMax) this.beginFlush()
+    if (this.#memory.segment.bytesInMemory >= this.#limits.memorySegmentBytesMax) this.beginFlush()
   }
 
   /** Whether the memory segment is full while the one before is still being flushed. */
   get isFull(): boolean {
     const { memorySegmentBytesMax } = this.#limits
-    return this.isFlushing && this.#memory.bytesInMemory >= memorySegmentBytesMax
+    return this.isFlushing && this.#memory.segment.bytesInMemory >= memorySegmentBytesMax
   }
 
   /**
    * Brings everything applied to disk, as `maintain` is driven, until not `isFlushing`: the
    * checkpoint is then at least the last batch's sequence. Nothing new happens while a flush is
-   * under way.
+   * under way; while a document is being added, the flush begins behind it.
    */
   beginFlush(): void {
-    if (this.isFlushing) return
-    if (this.#checkpoint === this.#sequence && this.#memory.docCount === 0) return
+    if (this.isFlushing || this.#isClosed) return
+    this.#wantsFlush = this.#isAdding
+    if (this.#isAdding) return
+    if (this.#checkpoint === this.#sequence && this.#memory.segment.docCount === 0) return
     this.#flushing = this.#flush()
     this.#flushing.next()
   }
@@ -189,6 +206,7 @@ export class TextIndex {
 
   /** Flushes and merges for about `budgetMs`; answers whether there is more to do. */
   maintain(budgetMs: number): boolean {
+    if (this.#isClosed) return false
     const endMs = this.#clock.monotonicMs() + budgetMs
     do {
       const work = this.#flushing ?? this.#nextMerge()
@@ -198,29 +216,37 @@ export class TextIndex {
     return this.#flushing !== undefined || this.#nextMerge() !== undefined
   }
 
+  /** For a search that takes more than a step. */
+  snapshot(): IndexSnapshot {
+    const parts = this.#parts
+    const memories = [this.#frozen, this.#memory].filter((part) => part !== undefined)
+    const held = memories.filter(({ segment }) => segment.docCount > 0)
+    for (const { segment } of parts) segment.file.retain()
+    for (const { segment } of held) segment.readers += 1
+    const segments = [...parts, ...held].map(({ live }) => live.view())
+    return new IndexSnapshot(segments, () => {
+      for (const { segment } of parts) segment.file.close()
+      for (const { segment } of held) segment.readers -= 1
+    })
+  }
+
+  /** For a search in one step. */
   search(request: SearchRequest): SearchResult {
-    return search(this.#segments(), request)
+    return this.#ask((snapshot) => snapshot.search(request))
   }
 
-  /** Every match, segment by segment; columns are in `live.segment.field(name).column`. */
   collect(request: MatchRequest, visit: MatchVisitor): void {
-    collect(this.#segments(), request, visit)
-  }
-
-  /** The terms of a field that match, in all segments. Refuses more than the expansion allows. */
-  matchingTerms(expansion: FieldExpansion, interrupt: Interrupt): readonly string[] {
-    const segments = this.#segments().map(({ segment }) => segment)
-    return [...matchingTerms(segments, expansion, new Poll(interrupt))]
+    this.#ask((snapshot) => snapshot.collect(request, visit))
   }
 
   termStatistics(terms: Iterable<FieldTerm>): TermStatistics {
-    return gatherStatistics(this.#segments(), terms)
+    return this.#ask((snapshot) => snapshot.termStatistics(terms))
   }
 
   stats(): TextIndexStats {
-    const segments = this.#segments()
-    const sum = (valueOf: (live: LiveSegment) => number): number =>
-      segments.reduce((total, live) => total + valueOf(live), 0)
+    const states = this.#states()
+    const sum = (valueOf: (live: SegmentState) => number): number =>
+      states.reduce((total, live) => total + valueOf(live), 0)
     const fileBytes = this.#parts.reduce((total, { segment }) => total + segment.file.bytesTotal, 0)
     const bytesInMemory = sum((live) => live.bytesInMemory) + this.#shared.pages.bytes
     return {
@@ -234,34 +260,36 @@ export class TextIndex {
 
   /** Gives the files up without flushing: what was not flushed is replayed. */
   close(): void {
+    this.#isClosed = true
     this.#flushing?.return()
     this.#merging?.return()
+    this.#flushing = undefined
     for (const { segment } of this.#parts) segment.file.close()
     this.#parts = []
   }
 
-  #live(id: number, segment: Segment): LiveSegment {
-    return new LiveSegment(id, segment, this.#shared.terms)
+  /** A batch may be under way when the index is given up. */
+  #assertOpen(): void {
+    if (this.#isClosed) throw new ServiceError('UNAVAILABLE', 'the text index was closed')
   }
 
-  #segments(): readonly LiveSegment[] {
-    const settled = this.#parts.map(({ live }) => live)
-    if (this.#frozen !== undefined) settled.push(this.#frozen)
-    return this.#memory.docCount === 0 ? settled : [...settled, this.#memoryLive]
-  }
-
-  #delete(key: string): void {
-    for (const live of this.#segments()) {
-      const doc = live.liveDocOf(key)
-      if (doc < 0) continue
-      live.delete(doc)
-      return
+  *#restore(manifest: Manifest): Sliced<void> {
+    try {
+      for (const part of manifest.segments) this.#parts.push(yield* this.#openPart(part))
+    } catch (error) {
+      this.close()
+      throw error
     }
+    this.#nextId = manifest.nextId
+    this.#checkpoint = manifest.checkpoint
+    this.#sequence = manifest.checkpoint
+    this.#store.removeStrangers(manifest)
   }
 
-  #openPart(part: ManifestSegment): DiskPart {
-    const segment = this.#store.openSegment(part.id, undefined)
-    const live = this.#live(part.id, segment)
+  *#openPart(part: ManifestSegment): Sliced<DiskPart> {
+    const segment = yield* this.#store.openSegment(part.id, undefined)
+    const live = new SegmentState(part.id, segment, this.#shared.terms)
+    yield* live.prepareExpired()
     const { deletedGeneration } = part
     if (deletedGeneration > 0) {
       live.restoreDeleted(this.#store.readDeleted(part, segment.docCount))
@@ -269,17 +297,69 @@ export class TextIndex {
     return { live, segment, deletedGeneration, persistedDeletes: live.log.length }
   }
 
+  #newMemory(): MemoryPart {
+    const segment = new MemorySegment()
+    return { segment, live: new SegmentState(0, segment, this.#shared.terms) }
+  }
+
+  #ask<Answer>(question: (snapshot: IndexSnapshot) => Sliced<Answer>): Answer {
+    const snapshot = this.snapshot()
+    try {
+      return runAtOnce(question(snapshot))
+    } finally {
+      snapshot.release()
+    }
+  }
+
+  #states(): readonly SegmentState[] {
+    const settled = this.#parts.map(({ live }) => live)
+    if (this.#frozen !== undefined) settled.push(this.#frozen.live)
+    return [...settled, this.#memory.live]
+  }
+
+  /** I1, I4: the document and the deletion of the one before appear in the same step. */
+  *#add(document: IndexableDocument): Sliced<void> {
+    const key = keyText(document.key)
+    const { segment, live } = this.#memory
+    this.#isAdding = true
+    const doc = yield* segment.add(key, document)
+    this.#isAdding = false
+    this.#assertOpen()
+    const earlier = segment.docOf(key, doc)
+    if (earlier >= 0 && !live.isDeleted(earlier)) live.delete(earlier)
+    else this.#deleteFrom(this.#settled(), key)
+    if (this.#wantsFlush) this.beginFlush()
+    yield
+  }
+
+  #delete(key: string): void {
+    this.#deleteFrom(this.#states(), key)
+  }
+
+  #settled(): readonly SegmentState[] {
+    return this.#states().slice(0, -1)
+  }
+
+  #deleteFrom(states: readonly SegmentState[], key: string): void {
+    for (const live of states) {
+      const doc = live.liveDocOf(key)
+      if (doc < 0) continue
+      live.delete(doc)
+      return
+    }
+  }
+
   #finishFlush(): void {
     for (const _ of this.#flushing ?? []);
     this.#flushing = undefined
   }
 
-  #forget(work: Generator<void, void>): void {
+  #forget(work: Sliced<void>): void {
     if (work === this.#flushing) this.#flushing = undefined
     else this.#merging = undefined
   }
 
-  #nextMerge(): Generator<void, void> | undefined {
+  #nextMerge(): Sliced<void> | undefined {
     if (this.#merging !== undefined) return this.#merging
     const sizes = this.#parts.map(({ live, segment }) => ({
       id: live.id,
@@ -289,7 +369,7 @@ export class TextIndex {
       deletedCount: live.checkpointed,
     }))
     const { mergePolicy } = this.#limits
-    const isSettled = this.#memory.docCount === 0 && this.#frozen === undefined
+    const isSettled = this.#memory.segment.docCount === 0 && this.#frozen === undefined
     const chosen =
       chooseMerge(sizes, mergePolicy) ??
       (isSettled ? chooseSettledMerge(sizes, mergePolicy) : undefined)
@@ -299,64 +379,40 @@ export class TextIndex {
   }
 
   /** The state at the first step becomes the checkpoint at the last. */
-  *#flush(): Generator<void, void> {
-    const frozen = this.#memoryLive
+  *#flush(): Sliced<void> {
+    const frozen = this.#memory
     const sequence = this.#sequence
-    const logLengths = new Map(this.#segments().map((live) => [live.id, live.log.length]))
-    frozen.checkpointed = frozen.log.length
+    const logLengths = new Map(this.#states().map((live) => [live.id, live.log.length]))
+    frozen.live.checkpointed = frozen.live.log.length
+    this.#wantsFlush = false
     this.#frozen = frozen
-    this.#memory = new MemorySegment()
-    this.#memoryLive = this.#live(0, this.#memory)
+    this.#memory = this.#newMemory()
     yield
-    const part = yield* this.#write([frozen])
+    const part = yield* this.#write([frozen.live])
     // No merge ends while a flush is under way, so every segment is one of those at the start.
     for (const { live } of this.#parts) {
       live.checkpointed = must(logLengths.get(live.id), 'a length')
     }
     this.#frozen = undefined
-    if (part !== undefined) this.#parts.push(part)
+    if (part !== undefined) this.#parts = [...this.#parts, part]
     this.#checkpoint = sequence
     this.#commit()
   }
 
-  *#merge(inputs: readonly DiskPart[]): Generator<void, void> {
+  *#merge(inputs: readonly DiskPart[]): Sliced<void> {
     const merged = yield* this.#write(inputs.map(({ live }) => live))
-    this.#parts = this.#parts.filter((part) => !inputs.includes(part))
-    if (merged !== undefined) this.#parts.push(merged)
+    const kept = this.#parts.filter((part) => !inputs.includes(part))
+    this.#parts = merged === undefined ? kept : [...kept, merged]
     this.#commit()
     for (const { live, segment, deletedGeneration } of inputs) {
       this.#store.removeSegment(segment, { id: live.id, deletedGeneration })
     }
   }
 
-  /** One segment out of several, and what was deleted from them meanwhile; undefined if empty. */
-  *#write(inputs: readonly LiveSegment[]): Generator<void, DiskPart | undefined> {
+  #write(inputs: readonly SegmentState[]): Sliced<DiskPart | undefined> {
     const id = this.#nextId
     this.#nextId += 1
-    const out = this.#store.newOutput(id)
-    const starts = inputs.map(({ checkpointed }) => checkpointed)
-    const dropped = inputs.map((live) => live.deletedAt(live.checkpointed))
-    const sources = inputs.map(({ segment }, i) => ({
-      segment,
-      isDropped: (doc: number) => ((dropped[i]?.[doc >>> 5] ?? 0) & (1 << (doc & 31))) !== 0,
-    }))
-    let written: WrittenSegment | undefined
-    try {
-      written = yield* writeSegment(sources, out)
-    } finally {
-      if (written === undefined) {
-        out.abort()
-        this.#store.removeOutput(id)
-      }
-    }
-    if (written.docCount === 0) {
-      this.#store.removeOutput(id)
-      return undefined
-    }
-    const segment = this.#store.openSegment(id, written.bytes)
-    const live = this.#live(id, segment)
-    carryDeletions(inputs, starts, { live, docMaps: written.docMaps })
-    return { live, segment, deletedGeneration: 0, persistedDeletes: 0 }
+    return writePart(inputs, { id, store: this.#store, terms: this.#shared.terms })
   }
 
   /** Writes deletions up to the checkpoint, and then the manifest. */
@@ -386,20 +442,4 @@ export class TextIndex {
       })),
     })
   }
-}
-
-/** Those of the checkpoint first, as invariant D2 of the live segment wants. */
-function carryDeletions(
-  inputs: readonly LiveSegment[],
-  starts: readonly number[],
-  target: { readonly live: LiveSegment; readonly docMaps: readonly Int32Array[] },
-): void {
-  const carry = (i: number, from: number, to: number): void => {
-    const docMap = must(target.docMaps[i], 'the map of an input')
-    const log = must(inputs[i], 'an input').log.values
-    for (let at = from; at < to; at += 1) target.live.delete(docMap[log[at] ?? 0] ?? -1)
-  }
-  for (const [i, { checkpointed }] of inputs.entries()) carry(i, starts[i] ?? 0, checkpointed)
-  target.live.checkpointed = target.live.log.length
-  for (const [i, { checkpointed, log }] of inputs.entries()) carry(i, checkpointed, log.length)
 }

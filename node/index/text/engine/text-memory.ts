@@ -1,7 +1,8 @@
 // What the indexes of one worker share of its memory. Of the bound, half is for pages of segment
 // files, an eighth for terms looked up, and the rest for memory segments, the one being flushed
 // included. Beside it lies what grows with the documents: norms, the sparse indexes of
-// dictionaries, key filters and deletions, some five bytes a document and text field.
+// dictionaries, key filters and deletions, some five bytes a document and text field, and twelve
+// bytes a document that expires.
 
 import { PageCache } from '../segment/page-cache.ts'
 import { TermCache } from './term-cache.ts'

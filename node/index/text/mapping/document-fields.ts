@@ -1,18 +1,18 @@
 // The index fields of one document while its values are being collected.
 
-import { ALL_FIELD } from './field-names.ts'
-import type { IndexableField, IndexableToken } from '../indexable-document.ts'
+import type { IndexableField, IndexableToken, TokenSequence } from '../indexable-document.ts'
 import type { GeoPoint } from '../../../geo/geo-point.ts'
 
 export const FIELDS_PER_DOCUMENT_MAX = 10_000
 export const VALUES_PER_DOCUMENT_MAX = 100_000
 /** Between two values of one field, so that no phrase reaches from one into the other. */
 export const VALUE_POSITION_GAP = 100
+const CHUNK_LENGTH = 16_384
 
 interface TextField {
   readonly kind: 'text'
   readonly name: string
-  tokens: IndexableToken[]
+  readonly tokens: TokenList
   length: number
 }
 type OpenField =
@@ -21,22 +21,30 @@ type OpenField =
   | { readonly kind: 'number'; readonly name: string; readonly values: number[] }
   | { readonly kind: 'point'; readonly name: string; readonly values: GeoPoint[] }
 
+/** Takes the tokens of one value, in their order. */
+export type TokenSink = (token: IndexableToken) => void
+
 /** Every `add` answers whether there was room. */
 export class DocumentFields {
   readonly #fields = new Map<string, OpenField>()
   #values = 0
 
-  addText(name: string, tokens: IndexableToken[]): boolean {
-    const field = this.#open(name, () => ({ kind: 'text', name, tokens: [], length: 0 }))
-    if (field?.kind !== 'text') return false
-    append(field, tokens)
-    return true
-  }
-
-  /** The field that queries without a field name search; its values come from other fields. */
-  addToAll(tokens: IndexableToken[]): boolean {
-    // Copied, because the field that the tokens come from may go on growing.
-    return this.addText(ALL_FIELD, [...tokens])
+  /** For the tokens of one value; undefined if there is no room. */
+  openText(name: string): TokenSink | undefined {
+    const field = this.#open(name, () => ({
+      kind: 'text',
+      name,
+      tokens: new TokenList(),
+      length: 0,
+    }))
+    if (field?.kind !== 'text') return undefined
+    const { tokens } = field
+    const { last } = tokens
+    const shift = last === undefined ? 0 : last.position + VALUE_POSITION_GAP
+    return (token) => {
+      const { term, position } = token
+      field.length = tokens.push(shift === 0 ? token : { term, position: position + shift })
+    }
   }
 
   addKeyword(name: string, value: string): boolean {
@@ -75,13 +83,37 @@ export class DocumentFields {
   }
 }
 
-function append(field: TextField, tokens: IndexableToken[]): void {
-  const last = field.tokens.at(-1)
-  if (last === undefined) {
-    field.tokens = tokens
-  } else {
-    const shift = last.position + VALUE_POSITION_GAP
-    for (const { term, position } of tokens) field.tokens.push({ term, position: position + shift })
+/**
+ * Tokens that are added one by one. A document may have millions, and an array of so many is copied as a
+ * whole each time that it grows, which takes longer than a step may.
+ */
+export class TokenList implements TokenSequence {
+  readonly #full: IndexableToken[][] = []
+  #open: IndexableToken[] = []
+
+  get length(): number {
+    return this.#full.length * CHUNK_LENGTH + this.#open.length
   }
-  field.length = field.tokens.length
+
+  get last(): IndexableToken | undefined {
+    return this.#open.at(-1) ?? this.#full.at(-1)?.at(-1)
+  }
+
+  /** Answers how many there are. */
+  push(token: IndexableToken): number {
+    if (this.#open.length === CHUNK_LENGTH) {
+      this.#full.push(this.#open)
+      this.#open = []
+    }
+    this.#open.push(token)
+    return this.length
+  }
+
+  slice(from: number, to: number): readonly IndexableToken[] {
+    const first = Math.floor(from / CHUNK_LENGTH)
+    const start = first * CHUNK_LENGTH
+    const found = (this.#full[first] ?? this.#open).slice(from - start, to - start)
+    const next = start + CHUNK_LENGTH
+    return next >= Math.min(to, this.length) ? found : [...found, ...this.slice(next, to)]
+  }
 }

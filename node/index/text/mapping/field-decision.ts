@@ -1,4 +1,4 @@
-// What a field is: by its schema, by a dynamic template, or by its first value.
+// What a field is: by its schema, by a dynamic template, or by the value that was its first.
 
 import { isJsonObject } from '../../../document/json-object.ts'
 import { FIELD_TYPES } from '../../../schema/field-types.ts'
@@ -8,7 +8,7 @@ import { templateFor } from './template-match.ts'
 import type { JsonValue } from '../../../document/exact-json.ts'
 import type { DynamicTemplate } from '../../../schema/dynamic-templates.ts'
 import type { FieldType } from '../../../schema/field-types.ts'
-import type { DynamicDecision } from './field-registry.ts'
+import type { FieldDecision } from './field-registry.ts'
 import type { JsonSchema } from './schema-walk.ts'
 
 /** Longer strings of dynamic fields are prose: searched by their words, but no facet. */
@@ -31,7 +31,7 @@ export interface Surroundings {
 export function decideBySchema(
   schemas: readonly JsonSchema[],
   surroundings: Surroundings,
-): DynamicDecision | undefined {
+): FieldDecision | undefined {
   const named = schemas.map((schema) => schema['x-service-analyzer']).find(isText)
   const settled = {
     analyzer: named ?? surroundings.analyzer,
@@ -66,7 +66,7 @@ export function decideDynamically(
   templates: readonly DynamicTemplate[],
   value: JsonValue,
   place: DynamicPlace,
-): DynamicDecision | undefined {
+): FieldDecision | undefined {
   const template = templateFor(templates, place.path, value)
   if (template === undefined) return place.needsTemplate ? undefined : inferred(value, place)
   const { mapping } = template
@@ -88,7 +88,7 @@ function inferred(
   value: JsonValue,
   { analyzer, isInAll }: Surroundings,
   template?: DynamicTemplate,
-): DynamicDecision | undefined {
+): FieldDecision | undefined {
   const isDate = template?.match_mapping_type === 'date'
   const types: readonly FieldType[] = isDate ? ['datetime'] : typesOfValue(value)
   if (types.length === 0) return undefined

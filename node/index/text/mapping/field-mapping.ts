@@ -1,319 +1,226 @@
 // From documents to index fields, for one table.
 //
-// A document's type selects its schema; without one everything is inferred. Decisions about fields
-// that no schema describes are made by the first value and kept (see field-registry.ts), so that the
-// mapping of an index has to be saved with it.
+// A document's type selects its schema; without one everything is inferred. Fields that no schema
+// spells out are decided by the table's list of them (field-plans.ts). A document that brings one which
+// the list does not know yet is not mapped: the field has to be added to the list, and learnt, first.
 
 import { must } from '../../../../lib/assert.ts'
-import { isJsonArray, isJsonObject, memberOf } from '../../../document/json-object.ts'
+import { runAtOnce, StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import { numberOf } from '../../../document/exact-json.ts'
+import { isJsonArray, isJsonObject } from '../../../document/json-object.ts'
+import { TEXT_STEP_LENGTH } from '../analysis/analyzer.ts'
 import { analyzerOf, KEYWORD_LENGTH_MAX } from '../analysis/analyzers.ts'
 import { DocumentFields } from './document-fields.ts'
-import {
-  analyzerIn,
-  decideBySchema,
-  decideByValue,
-  decideDynamically,
-  namesInAll,
-} from './field-decision.ts'
-import { ALL_FIELD, candidateNames, TYPE_FIELD } from './field-names.ts'
-import { planField, unindexed } from './field-plan.ts'
-import { FieldRegistry, KNOWN_FIELDS_MAX, parseSavedFields } from './field-registry.ts'
+import { DroppedValues } from './dropped-values.ts'
+import { ALL_FIELD } from './field-names.ts'
+import { unindexed } from './field-plan.ts'
+import { FieldPlans, INDEXED_DEPTH_MAX } from './field-plans.ts'
 import { booleanTermOf, dateMsOf, finiteNumberOf, textOf } from './field-values.ts'
-import { parseGeoPoints } from '../../../geo/geo-point.ts'
-import { parseShapes } from '../../../geo/geo-json.ts'
-import { declaredMembers, memberNode, rootNode } from './path-tree.ts'
-import { branchesOf } from './schema-walk.ts'
+import { parseGeoPoint } from '../../../geo/geo-point.ts'
+import { parseShape } from '../../../geo/geo-json.ts'
 import { shapeTerm } from './shape-term.ts'
-import type { JsonObject, JsonValue } from '../../../document/exact-json.ts'
+import { nameOf, TABLE_FIELDS_MAX } from './table-field.ts'
+import type { JsonArray, JsonObject, JsonValue } from '../../../document/exact-json.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
-import type { Analyzer } from '../analysis/analyzer.ts'
-import type { IndexableDocument, IndexableToken } from '../indexable-document.ts'
+import type { Analyzer, Emit } from '../analysis/analyzer.ts'
+import type { IndexableDocument } from '../indexable-document.ts'
+import type { TokenSink } from './document-fields.ts'
+import type { DropReason } from './dropped-values.ts'
 import type { FieldPlan, Target } from './field-plan.ts'
-import type { DynamicDecision, IndexedField, SavedFields } from './field-registry.ts'
-import type { DocumentRoot, PathNode } from './path-tree.ts'
-import type { JsonSchema } from './schema-walk.ts'
+import type { FieldInfo, FieldPlace } from './field-plans.ts'
+import type { TableField } from './table-field.ts'
 
-export const INDEXED_DEPTH_MAX = 32
+/** Of a step, in UTF-16 units of text. */
+const STEP_COST = TEXT_STEP_LENGTH
+/** Longer texts are analyzed in steps, which has its own price. */
+const SHORT_LENGTH_MAX = 1024
+/** What a value costs besides its text, and a field of the table's list. */
+const VALUE_COST = 16
+const FIELD_COST = 64
 
-export interface UnindexedField {
-  readonly kind: 'unindexed'
-  /** Completes "field x ...". */
-  readonly reason: string
-}
-export type FieldInfo = IndexedField | UnindexedField
-
-/** What was left out so far; the documents themselves were indexed. */
-export interface MappingCounts {
-  /** Values that are not of their field's type. */
-  badValues: number
-  /** Values beyond a limit: of fields known, fields or values in a document, depth, length. */
-  overLimit: number
-}
+const UNKNOWN = unindexed('is not decided yet')
 
 export class FieldMapping {
-  readonly counts: MappingCounts = { badValues: 0, overLimit: 0 }
-  readonly #schema: TableSchema | undefined
-  readonly #registry = new FieldRegistry()
-  readonly #unindexed = new Map<string, string>()
-  readonly #inAll = new Set<string>()
+  readonly #plans: FieldPlans
+  readonly #dropped = new DroppedValues()
   readonly #analyzers = new Map<string, Analyzer>()
-  readonly #roots = new Map<string, DocumentRoot>()
-  readonly #dynamicRoot: DocumentRoot = {
-    schema: undefined,
-    analyzer: undefined,
-    inAll: new Set(),
-    node: rootNode(undefined),
-  }
-  #nodes = 0
+  readonly #undecided = new Map<string, TableField>()
 
-  constructor(schema: TableSchema | undefined) {
-    this.#schema = schema
-    const types = Object.entries(schema?.document_schemas ?? {})
-    if (types.length === 0) this.#claimAll()
-    for (const [type, entry] of types) {
-      const root = rootOf(entry.schema)
-      this.#roots.set(type, root)
-      this.#declare(root, root.node, 0)
+  /** `fields`: what is known of the table's list. */
+  constructor(schema: TableSchema | undefined, fields: readonly TableField[] = []) {
+    this.#plans = new FieldPlans(schema)
+    runAtOnce(this.learnInSteps(fields))
+  }
+
+  /** How many of the table's list of fields are known. */
+  get fieldCount(): number {
+    return this.#plans.size
+  }
+
+  get fields(): readonly TableField[] {
+    return this.#plans.list
+  }
+
+  /** What was left out so far; the documents themselves were indexed. */
+  get dropped(): DroppedValues {
+    return this.#dropped
+  }
+
+  /** What the table's list has next. Fields that are known already are passed over. */
+  *learnInSteps(fields: readonly TableField[]): Sliced<void> {
+    const meter = new StepMeter(STEP_COST)
+    for (const field of fields) {
+      this.#plans.learn(field)
+      this.#undecided.delete(nameOf(field))
+      if (meter.spend(FIELD_COST)) yield
     }
   }
 
-  /** `saved` is what `toJSON` gave. */
-  static fromJSON(schema: TableSchema | undefined, saved: unknown): FieldMapping {
-    const mapping = new FieldMapping(schema)
-    for (const [path, decision] of parseSavedFields(saved)) {
-      mapping.#registry.decide(path, decision)
-      mapping.#settle(path, decision)
-    }
-    return mapping
-  }
-
-  /** How many fields were decided by what documents brought: what `toJSON` saves. */
-  get decisionCount(): number {
-    return this.#registry.decisionCount
-  }
-
-  toJSON(): SavedFields {
-    return this.#registry.toJSON()
+  /** The fields that documents brought since the last call and that have to be learnt. */
+  takeUndecided(): readonly TableField[] {
+    const fields = [...this.#undecided.values()]
+    this.#undecided.clear()
+    return fields
   }
 
   /** `name` as a query has it; undefined is the field that queries without a name search. */
   resolveField(name: string | undefined): FieldInfo | undefined {
-    const names = name === undefined ? [ALL_FIELD] : candidateNames(name)
-    for (const one of names) {
-      const field = this.#registry.field(one)
-      if (field !== undefined) return field
-    }
-    const reason = names.map((one) => this.#unindexed.get(one)).find((one) => one !== undefined)
-    return reason === undefined ? undefined : { kind: 'unindexed', reason }
+    return this.#plans.resolveField(name)
   }
 
   /** Whether queries without a field name search the field, too. */
   isInAll(path: string): boolean {
-    return this.#inAll.has(path)
+    return this.#plans.isInAll(path)
   }
 
+  /** For an index that is alone with its table: it keeps the table's list by itself. */
   mapDocument(key: Uint8Array, document: JsonObject, expiresAtMs: number): IndexableDocument {
-    const fields = new DocumentFields()
-    const root = this.#rootFor(document)
-    this.#addMembers({ root, fields, node: root.node }, document)
-    return { key, expiresAtMs, fields: fields.finish() }
-  }
-
-  #rootFor(document: JsonObject): DocumentRoot {
-    const named = memberOf(document, TYPE_FIELD)
-    const type = typeof named === 'string' ? named : this.#schema?.default_type
-    return (type === undefined ? undefined : this.#roots.get(type)) ?? this.#dynamicRoot
-  }
-
-  /** Learns the fields that the schema spells out, so that queries know them before any document. */
-  #declare(root: DocumentRoot, parent: PathNode, depth: number): void {
-    if (depth >= INDEXED_DEPTH_MAX) return
-    const reserved = depth === 0 ? [TYPE_FIELD] : []
-    for (const name of [...declaredMembers(parent), ...reserved]) {
-      const node = this.#member({ root, node: parent }, name)
-      if (node === undefined || node.rule.kind !== 'described') continue
-      node.plan ??= this.#planBySchema(root, node, node.rule.schemas)
-      if (node.plan === undefined) this.#declare(root, node, depth + 1)
+    for (;;) {
+      const mapped = runAtOnce(this.mapDocumentInSteps(key, document, expiresAtMs))
+      if (mapped !== undefined) return mapped
+      runAtOnce(this.learnInSteps(this.takeUndecided()))
     }
   }
 
-  #member({ root, node }: Pick<Place, 'root' | 'node'>, name: string): PathNode | undefined {
-    const known = node.children.get(name)
-    if (known !== undefined) return known
-    if (this.#nodes >= KNOWN_FIELDS_MAX) return undefined
-    const member = memberNode(node, name, root.schema)
-    if (member === undefined) return undefined
-    const isHopeless = member.rule.kind === 'unmentioned' && this.#templates().length === 0
-    if (isHopeless) return undefined
-    node.children.set(name, member)
-    this.#nodes += 1
-    return member
+  /** Undefined if it has undecided fields. Another document may be mapped between two steps. */
+  *mapDocumentInSteps(
+    key: Uint8Array,
+    document: JsonObject,
+    expiresAtMs: number,
+  ): Sliced<IndexableDocument | undefined> {
+    const run = new DocumentRun()
+    const root = this.#plans.rootFor(document)
+    yield* this.#addMembers({ run, root, node: root.node }, document)
+    if (run.isUndecided) return undefined
+    this.#dropped.add(run.dropped)
+    return { key, expiresAtMs, fields: run.fields.finish() }
   }
 
-  #templates() {
-    return this.#schema?.dynamic_templates ?? []
+  /** Looks for undecided fields and for nothing else. */
+  *surveyInSteps(document: JsonObject): Sliced<void> {
+    const run = new DocumentRun()
+    run.isUndecided = true
+    const root = this.#plans.rootFor(document)
+    yield* this.#addMembers({ run, root, node: root.node }, document)
   }
 
-  #addMembers(place: Place, object: JsonObject): void {
-    if (place.node.segments.length >= INDEXED_DEPTH_MAX) {
-      this.counts.overLimit += 1
+  *#addMembers(place: Place, object: JsonObject): Sliced<void> {
+    const { run, root, node: parent } = place
+    if (parent.segments.length >= INDEXED_DEPTH_MAX) {
+      run.drop(place, 'overLimit')
       return
     }
     for (const name of Object.keys(object)) {
       const value = object[name]
       if (value === undefined || value === null) continue
-      const node = this.#member(place, name)
-      if (node !== undefined) this.#addValue({ ...place, node }, value)
-      else if (this.#nodes >= KNOWN_FIELDS_MAX) this.counts.overLimit += 1
+      const node = this.#plans.member(place, name)
+      if (node !== undefined) {
+        const member = { run, root, node }
+        if (typeof value === 'object') yield* this.#addValue(member, value)
+        else this.#addLeaf(member, this.#planFor(member, value), value)
+        if (run.long.length > 0) yield* this.#analyzeLong(run)
+      }
+      if (run.isStepFull()) yield
     }
   }
 
-  #addValue(place: Place, value: JsonValue): void {
-    const { node } = place
-    const plan = (node.plan ??= this.#planByValue(place.root, node, firstElement(value)))
-    const target = plan?.kind === 'indexed' ? plan.targets[0] : undefined
-    if (target?.kind === 'point') {
-      this.#addPoints(place, target.indexField, value)
-    } else if (target?.kind === 'shape') {
-      this.#addShapes(place, target.indexField, value)
-    } else if (isJsonArray(value)) {
-      for (const element of value) this.#addElement(place, plan, element)
-    } else {
-      this.#addElement(place, plan, value)
-    }
+  *#addValue(place: Place, value: JsonValue): Sliced<void> {
+    const plan = this.#planFor(place, value)
+    if (plan?.kind === 'unindexed') return
+    yield* this.#addElement(place, plan, value)
   }
 
-  #addElement(place: Place, plan: FieldPlan | undefined, value: JsonValue): void {
-    if (value === null || plan?.kind === 'unindexed') return
-    if (isJsonArray(value)) {
-      for (const element of value) this.#addElement(place, plan, element)
-    } else if (isJsonObject(value)) {
+  #planFor(place: Place, value: JsonValue): FieldPlan | undefined {
+    const { run, node } = place
+    const plan = this.#plans.planFor(place, value)
+    if (plan?.kind === 'unindexed' && node.plan === undefined) run.drop(place, 'overLimit')
+    if (plan?.kind !== 'undecided') return plan
+    run.isUndecided = true
+    const isNew = this.#undecided.size < TABLE_FIELDS_MAX && !this.#undecided.has(node.path)
+    if (isNew) this.#undecided.set(node.path, plan.field)
+    // What is inside an object matters only if the field is going to be no value.
+    return plan.field.kind === 'object' || node.rule.kind === 'described' ? UNKNOWN : undefined
+  }
+
+  *#addElement(place: Place, plan: FieldPlan | undefined, value: JsonValue): Sliced<void> {
+    if (isJsonArray(value) && !isOnePlace(plan, value)) {
+      for (const element of value) {
+        if (place.run.isStepFull()) yield
+        if (element !== null) yield* this.#addElement(place, plan, element)
+      }
+    } else if (isJsonObject(value) && !isOfPlaces(plan)) {
       // A field that the schema calls a value holds no object; a dynamic one may hold both.
       const isBad = plan !== undefined && place.node.rule.kind === 'described'
-      if (isBad) this.counts.badValues += 1
-      else this.#addMembers(place, value)
-    } else if (plan !== undefined) {
-      this.#addScalar(place.fields, plan, value)
+      if (isBad) place.run.drop(place, 'badValues')
+      else yield* this.#addMembers(place, value)
+    } else {
+      this.#addLeaf(place, plan, value)
+      if (place.run.long.length > 0) yield* this.#analyzeLong(place.run)
     }
   }
 
-  #addScalar(
-    fields: DocumentFields,
-    plan: FieldPlan & { kind: 'indexed' },
-    value: JsonValue,
-  ): void {
-    let tokens: IndexableToken[] | undefined
+  /** A value that has no values in it. Its long texts are put aside. */
+  #addLeaf(place: Place, plan: FieldPlan | undefined, value: JsonValue): void {
+    const { run } = place
+    if (plan === undefined || plan.kind === 'unindexed' || run.isUndecided) return
+    let isInAll = plan.allAnalyzer === undefined
     for (const target of plan.targets) {
-      const made = this.#addTo(fields, target, value)
-      if (target.analyzer === plan.allAnalyzer) tokens ??= made
+      // What a field's own analyzer finds serves `_all`, too, if it is the same one.
+      const serves = !isInAll && target.kind === 'text' && target.analyzer === plan.allAnalyzer
+      if (target.kind === 'text') this.#addText(place, target, { value, isForAll: serves })
+      else addTo(place, target, value)
+      isInAll ||= serves
     }
-    if (plan.allAnalyzer === undefined) return
-    const text = textOf(value)
+    const text = isInAll ? undefined : textOf(value)
+    if (text === undefined || plan.allAnalyzer === undefined) return
+    this.#analyze(run, { analyzer: plan.allAnalyzer, text, sinks: [openText(place, ALL_FIELD)] })
+  }
+
+  #addText(
+    place: Place,
+    target: Target,
+    { value, isForAll }: { readonly value: JsonValue; readonly isForAll: boolean },
+  ): void {
+    const text = textFor(place, target, value)
     if (text === undefined) return
-    const shared = tokens ?? this.#analyzer(plan.allAnalyzer).analyze(text)
-    this.#count(fields.addToAll(shared), 'overLimit')
+    const own = openText(place, target.indexField)
+    const sinks = [own, isForAll ? openText(place, ALL_FIELD) : undefined]
+    this.#analyze(place.run, { analyzer: target.analyzer ?? 'standard', text, sinks })
   }
 
-  /** Returns the tokens if the value became some. */
-  #addTo(fields: DocumentFields, target: Target, value: JsonValue): IndexableToken[] | undefined {
-    const { kind, indexField } = target
-    if (kind === 'number' || kind === 'date') {
-      const number = kind === 'number' ? finiteNumberOf(value) : dateMsOf(value)
-      if (number === undefined) this.counts.badValues += 1
-      else this.#count(fields.addNumber(indexField, number), 'overLimit')
-      return undefined
+  #analyze(run: DocumentRun, analysis: Analysis): void {
+    const { analyzer, text, sinks } = analysis
+    if (text.length > SHORT_LENGTH_MAX) run.long.push(analysis)
+    else this.#analyzer(analyzer).emitTokens(text, emitInto(sinks))
+    run.countText(Math.min(text.length, SHORT_LENGTH_MAX))
+  }
+
+  *#analyzeLong(run: DocumentRun): Sliced<void> {
+    const analyses = run.long.splice(0)
+    for (const { analyzer, text, sinks } of analyses) {
+      yield* this.#analyzer(analyzer).analyzeInSteps(text, emitInto(sinks))
+      yield
     }
-    const text = kind === 'boolean' ? booleanTermOf(value) : textOf(value)
-    if (text === undefined || text.length > target.lengthMax) {
-      this.#count(text !== undefined, 'badValues')
-      this.#count(target.lengthMax < KEYWORD_LENGTH_MAX, 'overLimit')
-      return undefined
-    }
-    if (kind === 'keyword' || kind === 'boolean') {
-      this.#count(fields.addKeyword(indexField, text), 'overLimit')
-      return undefined
-    }
-    const tokens = this.#analyzer(target.analyzer ?? 'standard').analyze(text)
-    this.#count(fields.addText(indexField, tokens), 'overLimit')
-    return tokens
-  }
-
-  #addPoints({ fields }: Place, indexField: string, value: JsonValue): void {
-    for (const point of parseGeoPoints(value)) {
-      if (point === undefined) this.counts.badValues += 1
-      else this.#count(fields.addPoint(indexField, point), 'overLimit')
-    }
-  }
-
-  #addShapes({ fields }: Place, indexField: string, value: JsonValue): void {
-    for (const shape of parseShapes(value)) {
-      if (shape === undefined) this.counts.badValues += 1
-      else this.#count(fields.addKeyword(indexField, shapeTerm(shape)), 'overLimit')
-    }
-  }
-
-  #count(isFine: boolean, what: keyof MappingCounts): void {
-    if (!isFine) this.counts[what] += 1
-  }
-
-  #planBySchema(root: DocumentRoot, { path }: PathNode, schemas: readonly JsonSchema[]) {
-    const decision = decideBySchema(schemas, {
-      analyzer: root.analyzer,
-      isInAll: root.inAll.has(path),
-    })
-    return decision === undefined ? undefined : this.#settle(path, decision)
-  }
-
-  #planByValue(root: DocumentRoot, node: PathNode, value: JsonValue | undefined) {
-    if (value === undefined) return undefined
-    const { rule, path, segments } = node
-    const surroundings = { analyzer: root.analyzer, isInAll: root.inAll.has(path) }
-    if (rule.kind === 'described') {
-      const decision =
-        decideBySchema(rule.schemas, surroundings) ?? decideByValue(value, surroundings)
-      return decision === undefined ? undefined : this.#settle(path, decision)
-    }
-    const known = this.#registry.decisions().get(path)
-    if (known !== undefined) return this.#settle(path, known)
-    const decision = decideDynamically(this.#templates(), value, {
-      path: segments,
-      analyzer: root.analyzer,
-      isInAll: root.schema === undefined || surroundings.isInAll,
-      needsTemplate: rule.kind === 'unmentioned',
-    })
-    if (decision === undefined) return undefined
-    if (!this.#registry.decide(path, decision)) return unindexed('is one of too many fields')
-    return this.#settle(path, decision)
-  }
-
-  /** Claims the index fields of a decision. */
-  #settle(path: string, decision: DynamicDecision): FieldPlan {
-    const plan = this.#claimed(path, decision)
-    if (plan.kind === 'unindexed' && !this.#unindexed.has(path)) {
-      this.#unindexed.set(path, plan.reason)
-    }
-    if (plan.kind === 'indexed' && plan.allAnalyzer !== undefined) {
-      this.#inAll.add(path)
-      this.#claimAll()
-    }
-    return plan
-  }
-
-  #claimed(path: string, decision: DynamicDecision): FieldPlan {
-    const plan = planField(path, decision)
-    if (plan.kind === 'unindexed') return plan
-    const isFree = plan.targets.every((target) => this.#registry.claim(target))
-    return isFree ? plan : unindexed('is of another type in another document schema')
-  }
-
-  #claimAll(): void {
-    this.#registry.claim({
-      indexField: ALL_FIELD,
-      kind: 'text',
-      analyzer: 'standard',
-      hasColumn: false,
-      lengthMax: 0,
-    })
   }
 
   #analyzer(name: string): Analyzer {
@@ -325,28 +232,104 @@ export class FieldMapping {
   }
 }
 
-interface Place {
-  readonly root: DocumentRoot
-  readonly fields: DocumentFields
-  readonly node: PathNode
+/** A text on its way into index fields; undefined for those that are full. */
+interface Analysis {
+  readonly analyzer: string
+  readonly text: string
+  readonly sinks: readonly (TokenSink | undefined)[]
 }
 
-function rootOf(schema: JsonSchema): DocumentRoot {
-  const branches = branchesOf(schema, schema)
-  return {
-    schema,
-    analyzer: analyzerIn(branches),
-    inAll: namesInAll(branches),
-    node: rootNode(schema),
+/** What is gathered of one document. */
+class DocumentRun {
+  readonly fields = new DocumentFields()
+  readonly #meter = new StepMeter(STEP_COST)
+  /** Of the texts that were analyzed since a step was last looked at, in their units. */
+  #textCost = 0
+  readonly dropped = new DroppedValues()
+  /** Texts that are to be analyzed in steps, before any other value is added. */
+  readonly long: Analysis[] = []
+  /** Whether it has an undecided field, so that its values are of no interest. */
+  isUndecided = false
+
+  countText(length: number): void {
+    this.#textCost += length
+  }
+
+  /** To be asked once for each value. */
+  isStepFull(): boolean {
+    const cost = this.#textCost + VALUE_COST
+    this.#textCost = 0
+    return this.#meter.spend(cost)
+  }
+
+  drop({ node }: FieldPlace, reason: DropReason): void {
+    if (!this.isUndecided) this.dropped.count(node.path, reason)
   }
 }
 
-/** What a value is judged by: the first that is neither null nor an array. */
-function firstElement(value: JsonValue): JsonValue | undefined {
-  if (!isJsonArray(value)) return value ?? undefined
-  for (const element of value) {
-    const found = firstElement(element)
-    if (found !== undefined) return found
+interface Place extends FieldPlace {
+  readonly run: DocumentRun
+}
+
+function emitInto(sinks: readonly (TokenSink | undefined)[]): Emit {
+  return (term, position) => {
+    const token = { term, position }
+    for (const sink of sinks) sink?.(token)
   }
+}
+
+/** Points and shapes are arrays or objects themselves. */
+function isOfPlaces(plan: FieldPlan | undefined): boolean {
+  const kind = plan?.kind === 'indexed' ? plan.targets[0]?.kind : undefined
+  return kind === 'point' || kind === 'shape'
+}
+
+/** `[lon, lat]`, and not an array of places. */
+function isOnePlace(plan: FieldPlan | undefined, value: JsonArray): boolean {
+  return isOfPlaces(plan) && value.length > 0 && value.every((one) => numberOf(one) !== undefined)
+}
+
+function openText(place: Place, indexField: string): TokenSink | undefined {
+  const sink = place.run.fields.openText(indexField)
+  if (sink === undefined) place.run.drop(place, 'overLimit')
+  return sink
+}
+
+function addTo(place: Place, target: Target, value: JsonValue): void {
+  const { fields } = place.run
+  const { kind, indexField } = target
+  if (kind === 'point' || kind === 'shape') {
+    addPlace(place, target, value)
+    return
+  }
+  if (kind === 'number' || kind === 'date') {
+    const number = kind === 'number' ? finiteNumberOf(value) : dateMsOf(value)
+    if (number === undefined) place.run.drop(place, 'badValues')
+    else if (!fields.addNumber(indexField, number)) place.run.drop(place, 'overLimit')
+    return
+  }
+  const text = textFor(place, target, value)
+  if (text === undefined || fields.addKeyword(indexField, text)) return
+  place.run.drop(place, 'overLimit')
+}
+
+function addPlace({ run, ...place }: Place, { kind, indexField }: Target, value: JsonValue): void {
+  const shape = kind === 'shape' ? parseShape(value) : undefined
+  const point = kind === 'point' ? parseGeoPoint(value) : undefined
+  if (point !== undefined) {
+    if (!run.fields.addPoint(indexField, point)) run.drop(place, 'overLimit')
+  } else if (shape === undefined) {
+    run.drop(place, 'badValues')
+  } else if (!run.fields.addKeyword(indexField, shapeTerm(shape))) {
+    run.drop(place, 'overLimit')
+  }
+}
+
+function textFor(place: Place, { kind, lengthMax }: Target, value: JsonValue): string | undefined {
+  const text = kind === 'boolean' ? booleanTermOf(value) : textOf(value)
+  if (text !== undefined && text.length <= lengthMax) return text
+  if (text === undefined) place.run.drop(place, 'badValues')
+  // Longer strings are left out of a sub-field that nobody asked for, and that is as it should be.
+  else if (lengthMax >= KEYWORD_LENGTH_MAX) place.run.drop(place, 'overLimit')
   return undefined
 }

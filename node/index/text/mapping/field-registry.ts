@@ -3,16 +3,10 @@
 //
 // Invariants:
 //   R1  An index field has one kind and one analyzer for ever: whoever comes second and differs is
-//       refused. So the order of documents may decide about a dynamic field, but never changes it.
-//   R2  There are at most KNOWN_FIELDS_MAX decisions.
+//       refused.
 
-import { ServiceError } from '../../../../lib/errors.ts'
-import { isJsonRecord } from '../../../../lib/json-record.ts'
-import { FIELD_TYPES } from '../../../schema/field-types.ts'
 import type { FieldType } from '../../../schema/field-types.ts'
 import type { IndexedKind, Target } from './field-plan.ts'
-
-export const KNOWN_FIELDS_MAX = 10_000
 
 export interface IndexedField {
   readonly kind: IndexedKind
@@ -23,30 +17,20 @@ export interface IndexedField {
   readonly hasColumn: boolean
 }
 
-/** What was decided for the first value of a dynamic field. `types` empty: not indexed. */
-export interface DynamicDecision {
+/** What a field is. `types` empty: not indexed. */
+export interface FieldDecision {
   readonly types: readonly FieldType[]
   readonly analyzer: string | undefined
   readonly isInAll: boolean
   readonly keywordLengthMax: number
 }
 
-/** The registry as JSON. Version 1; a reader refuses any other. */
-export interface SavedFields {
-  readonly version: 1
-  readonly fields: Readonly<Record<string, DynamicDecision>>
-}
-
 export class FieldRegistry {
   readonly #fields = new Map<string, IndexedField>()
-  readonly #decisions = new Map<string, DynamicDecision>()
+  readonly #decisions = new Map<string, FieldDecision>()
 
   field(name: string): IndexedField | undefined {
     return this.#fields.get(name)
-  }
-
-  decisions(): ReadonlyMap<string, DynamicDecision> {
-    return this.#decisions
   }
 
   /** False if the index field is something else already (R1). */
@@ -57,47 +41,13 @@ export class FieldRegistry {
     return true
   }
 
-  /** False if there is no room for it (R2). */
-  decide(path: string, decision: DynamicDecision): boolean {
-    if (this.#decisions.size >= KNOWN_FIELDS_MAX) return false
-    this.#decisions.set(path, decision)
-    return true
+  /** About a field that no schema spells out. */
+  decisionOf(path: string): FieldDecision | undefined {
+    return this.#decisions.get(path)
   }
 
-  /** Of the fields that documents brought; it only grows. */
-  get decisionCount(): number {
-    return this.#decisions.size
+  /** The first one holds. */
+  decide(path: string, decision: FieldDecision): void {
+    if (!this.#decisions.has(path)) this.#decisions.set(path, decision)
   }
-
-  toJSON(): SavedFields {
-    return { version: 1, fields: Object.fromEntries(this.#decisions) }
-  }
-}
-
-export function parseSavedFields(value: unknown): ReadonlyMap<string, DynamicDecision> {
-  if (!isJsonRecord(value) || value['version'] !== 1 || !isJsonRecord(value['fields'])) {
-    return corrupt('.')
-  }
-  return new Map(
-    Object.entries(value['fields']).map(([path, saved]) => [path, parseDecision(path, saved)]),
-  )
-}
-
-function parseDecision(path: string, saved: unknown): DynamicDecision {
-  if (!isJsonRecord(saved)) return corrupt(path)
-  const { types, analyzer, isInAll, keywordLengthMax } = saved
-  if (!Array.isArray(types) || typeof isInAll !== 'boolean') return corrupt(path)
-  if (analyzer !== undefined && typeof analyzer !== 'string') return corrupt(path)
-  if (typeof keywordLengthMax !== 'number') return corrupt(path)
-  const known = types.map((type: unknown) => {
-    return FIELD_TYPES.find((one) => one === type) ?? corrupt(path)
-  })
-  return { types: known, analyzer, isInAll, keywordLengthMax }
-}
-
-function corrupt(path: string): never {
-  throw new ServiceError(
-    'CORRUPTION',
-    `saved index fields are damaged at "${path}"; rebuild the index`,
-  )
 }

@@ -25,7 +25,8 @@ const RESERVED: Readonly<Record<string, MemberRule>> = {
 }
 
 export interface DocumentRoot {
-  /** Undefined for documents that no schema describes. */
+  /** Both undefined for documents that no schema describes. */
+  readonly type: string | undefined
   readonly schema: JsonSchema | undefined
   readonly analyzer: string | undefined
   readonly inAll: ReadonlySet<string>

@@ -2,6 +2,8 @@
 
 import { must } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
+import { StepMeter } from '../../../../lib/sliced.ts'
+import { QUERY_TERMS_MAX } from '../../../query/query-limits.ts'
 import { queryAnalyzerOf } from '../analysis/analyzers.ts'
 import { ALL_FIELD } from './field-names.ts'
 import type { Analyzer } from '../analysis/analyzer.ts'
@@ -12,12 +14,16 @@ import type { IndexedField } from './field-registry.ts'
 
 export const NOTHING: EngineQuery = { kind: 'none' }
 const WARNINGS_MAX = 20
+const TERMS_PER_STEP = 512
 
 export type QueryOf<Kind extends Query['kind']> = Extract<Query, { readonly kind: Kind }>
 
 export class QueryContext {
   readonly mapping: FieldMapping
   readonly #warnings = new Set<string>()
+  readonly #meter = new StepMeter(TERMS_PER_STEP)
+  #termsLeft = QUERY_TERMS_MAX
+  #isPauseDue = false
 
   constructor(mapping: FieldMapping) {
     this.mapping = mapping
@@ -25,6 +31,25 @@ export class QueryContext {
 
   get warnings(): readonly string[] {
     return [...this.#warnings]
+  }
+
+  /** Whether enough was done since the last time for a pause; looking at a part is a term's work. */
+  takePause(): boolean {
+    const isDue = this.#meter.spend(1) || this.#isPauseDue
+    this.#isPauseDue = false
+    return isDue
+  }
+
+  /** Refuses more terms than all texts of a query may have together. */
+  takeTerms({ indexField }: IndexedField, count: number): void {
+    if (this.#meter.spend(count)) this.#isPauseDue = true
+    this.#termsLeft -= count
+    if (this.#termsLeft >= 0) return
+    throw new ServiceError(
+      'INVALID_ARGUMENT',
+      `the texts of the query have more than ${QUERY_TERMS_MAX} words in all; the one that is too ` +
+        `many is for field "${indexField}"`,
+    )
   }
 
   warn(message: string): void {

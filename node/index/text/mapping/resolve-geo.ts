@@ -17,7 +17,7 @@ export function resolveGeo(query: GeoQuery, context: QueryContext): EngineQuery 
   }
   if (field.kind === 'shape') {
     const matcher = shapeMatcher(box, (shape) => test.shape(shape))
-    return { kind: 'expand', ...about, matcher, termsMax: Infinity, shown: field.indexField }
+    return { kind: 'expand', ...about, matcher }
   }
   const problem = `is of type ${field.kind}, and a geo query needs type geopoint or geoshape`
   throw refusal(query.field, problem)

@@ -5,6 +5,7 @@
 // query matches nothing, and a warning says so. A field that exists but cannot answer is refused.
 
 import { unreachable } from '../../../../lib/assert.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { NOTHING, QueryContext } from './query-context.ts'
 import { resolveGeo } from './resolve-geo.ts'
 import { numberRange, textRange } from './resolve-range.ts'
@@ -37,11 +38,15 @@ export interface ResolvedQuery {
 }
 
 /** Throws INVALID_ARGUMENT for what its field cannot answer. */
-export function resolveQuery(query: Query, mapping: FieldMapping): ResolvedQuery {
+export function* resolveQuery(query: Query, mapping: FieldMapping): Sliced<ResolvedQuery> {
   const context = new QueryContext(mapping)
-  return { query: resolve(query, context), warnings: context.warnings }
+  const resolved =
+    query.kind === 'boolean' ? yield* resolveBoolean(query, context) : resolveLeaf(query, context)
+  if (context.takePause()) yield
+  return { query: resolved, warnings: context.warnings }
 }
 
+type BooleanQuery = QueryOf<'boolean'>
 type RangeQuery = QueryOf<'numbers' | 'dates' | 'terms' | 'untyped-range'>
 type TermQuery = QueryOf<
   'exists' | 'term' | 'fuzzy' | 'prefix' | 'wildcard' | 'regexp' | 'bool' | 'ip'
@@ -70,13 +75,11 @@ const TERM_KINDS: ReadonlySet<string> = new Set<TermQuery['kind']>([
   'ip',
 ])
 
-function resolve(query: Query, context: QueryContext): EngineQuery {
+function resolveLeaf(query: Exclude<Query, BooleanQuery>, context: QueryContext): EngineQuery {
   if (isGeo(query)) return resolveGeo(query, context)
   if (isRange(query)) return resolveRange(query, context)
   if (isAboutTerms(query)) return resolveTermQuery(query, context)
   switch (query.kind) {
-    case 'boolean':
-      return resolveBoolean(query, context)
     case 'all':
       return { kind: 'all', boost: query.boost }
     case 'none':
@@ -129,19 +132,31 @@ function resolveRange(query: RangeQuery, context: QueryContext): EngineQuery {
 }
 
 /** Where only conditions to exclude are given, everything else matches. */
-function resolveBoolean(query: QueryOf<'boolean'>, context: QueryContext): EngineQuery {
-  const all = (parts: readonly Query[]) => parts.map((part) => resolve(part, context))
+function* resolveBoolean(query: BooleanQuery, context: QueryContext): Sliced<EngineQuery> {
   const isOnlyNegative =
     query.must.length === 0 && query.should.length === 0 && query.filter.length === 0
   return {
     kind: 'boolean',
-    must: isOnlyNegative ? [{ kind: 'all', boost: 1 }] : all(query.must),
-    should: all(query.should),
+    must: isOnlyNegative ? [{ kind: 'all', boost: 1 }] : yield* resolveAll(query.must, context),
+    should: yield* resolveAll(query.should, context),
     minShould: query.minShould,
-    mustNot: all(query.mustNot),
-    filter: all(query.filter),
+    mustNot: yield* resolveAll(query.mustNot, context),
+    filter: yield* resolveAll(query.filter, context),
     boost: query.boost,
   }
+}
+
+function* resolveAll(
+  parts: readonly Query[],
+  context: QueryContext,
+): Sliced<readonly EngineQuery[]> {
+  const resolved: EngineQuery[] = []
+  for (const part of parts) {
+    if (part.kind === 'boolean') resolved.push(yield* resolveBoolean(part, context))
+    else resolved.push(resolveLeaf(part, context))
+    if (context.takePause()) yield
+  }
+  return resolved
 }
 
 function isGeo(query: Query): query is GeoQuery {

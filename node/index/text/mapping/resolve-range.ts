@@ -8,7 +8,6 @@ import type { EngineQuery } from '../engine-query.ts'
 import type { QueryBounds } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
 
-export const TERMS_MAX = 1024
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
 
 export interface RangeRequest<Value> {
@@ -67,8 +66,6 @@ function termRange({ field, name, bounds, boost }: RangeRequest<string>): Engine
     kind: 'expand',
     field: field.indexField,
     matcher: termRangeMatcher(bounds),
-    termsMax: TERMS_MAX,
-    shown: `${name}:[${min ?? '*'} TO ${max ?? '*'}]`,
     boost,
   }
 }

@@ -4,7 +4,6 @@
 import { ServiceError } from '../../../../lib/errors.ts'
 import { ALL_FIELD, KEYWORD_SUFFIX } from './field-names.ts'
 import { NOTHING, refusal } from './query-context.ts'
-import { TERMS_MAX } from './resolve-range.ts'
 import { exactValue, fuzzyTerm, hasTerms } from './resolve-text.ts'
 import { networkMatcher, prefixMatcher, regexpMatcher, wildcardMatcher } from './term-matchers.ts'
 import type { EngineQuery, TermMatcher } from '../engine-query.ts'
@@ -44,22 +43,21 @@ export function resolvePrefix(query: QueryOf<'prefix'>, context: QueryContext): 
   const field = termField(query.field, context)
   if (field === undefined) return NOTHING
   const prefix = context.analyzer(field, undefined).normalize(query.prefix)
-  return expand(field, prefixMatcher(prefix), { shown: `${prefix}*`, boost: query.boost })
+  return expand(field, prefixMatcher(prefix), query.boost)
 }
 
 export function resolveWildcard(query: QueryOf<'wildcard'>, context: QueryContext): EngineQuery {
   const field = termField(query.field, context)
   if (field === undefined) return NOTHING
   const pattern = context.analyzer(field, undefined).normalize(query.pattern)
-  return expand(field, wildcardMatcher(pattern), { shown: pattern, boost: query.boost })
+  return expand(field, wildcardMatcher(pattern), query.boost)
 }
 
 /** Not normalised, since the letters of an expression are also its operators: `\W` is not `\w`. */
 export function resolveRegexp(query: QueryOf<'regexp'>, context: QueryContext): EngineQuery {
   const field = termField(query.field, context)
   if (field === undefined) return NOTHING
-  const matcher = regexpMatcher(query.pattern)
-  return expand(field, matcher, { shown: `/${query.pattern}/`, boost: query.boost })
+  return expand(field, regexpMatcher(query.pattern), query.boost)
 }
 
 export function resolveBool(query: QueryOf<'bool'>, context: QueryContext): EngineQuery {
@@ -81,7 +79,7 @@ export function resolveNetwork(query: QueryOf<'ip'>, context: QueryContext): Eng
   }
   const whole = context.mapping.resolveField(field.indexField + KEYWORD_SUFFIX)
   const target = field.kind === 'text' && whole?.kind === 'keyword' ? whole : field
-  return expand(target, matcher, { shown: query.cidr, boost: query.boost })
+  return expand(target, matcher, query.boost)
 }
 
 function termField(name: FieldName, context: QueryContext): IndexedField | undefined {
@@ -90,18 +88,6 @@ function termField(name: FieldName, context: QueryContext): IndexedField | undef
   throw refusal(name, `is of type ${field.kind}, and only text and keyword fields have terms`)
 }
 
-interface Expansion {
-  readonly shown: string
-  readonly boost: number
-}
-
-function expand(field: IndexedField, matcher: TermMatcher, { shown, boost }: Expansion) {
-  return {
-    kind: 'expand',
-    field: field.indexField,
-    matcher,
-    termsMax: TERMS_MAX,
-    shown: `${field.indexField}:${shown}`,
-    boost,
-  } satisfies EngineQuery
+function expand(field: IndexedField, matcher: TermMatcher, boost: number): EngineQuery {
+  return { kind: 'expand', field: field.indexField, matcher, boost }
 }

@@ -1,15 +1,18 @@
 // Queries that are text for the field's analyzer: match, phrase, multi-match.
 
-import { distanceOf, editDistanceTest } from '../../../query/edit-distance.ts'
+import { distanceOf } from '../../../query/edit-distance.ts'
 import { NOTHING } from './query-context.ts'
-import { TERMS_MAX, toDateMs, toNumber } from './resolve-range.ts'
-import { prefixMatcher } from './term-matchers.ts'
+import { toDateMs, toNumber } from './resolve-range.ts'
+import { fuzzyMatcher, prefixMatcher } from './term-matchers.ts'
 import { PREFIX_SUFFIX } from './field-names.ts'
 import type { EngineQuery, Expansion } from '../engine-query.ts'
 import type { IndexableToken } from '../indexable-document.ts'
 import type { Fuzziness } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
 import type { QueryContext, QueryOf } from './query-context.ts'
+
+/** Alternatives for one word of a fuzzy phrase, each of which is walked by itself. */
+const PHRASE_TERMS_MAX = 1024
 
 export function resolveMatch(query: QueryOf<'match'>, context: QueryContext): EngineQuery {
   const field = context.field(query.field)
@@ -48,6 +51,10 @@ export function resolvePhraseTerms(query: QueryOf<'phrase-terms'>, context: Quer
   const positions = query.positions.map((terms, offset) => ({ offset, terms }))
   if (positions.length === 0 || positions.some(({ terms }) => terms.length === 0)) return NOTHING
   const { slop, boost } = query
+  context.takeTerms(
+    field,
+    positions.reduce((sum, { terms }) => sum + terms.length, 0),
+  )
   return phraseOf({ field: field.indexField, positions, slop, boost })
 }
 
@@ -73,8 +80,6 @@ function prefixMatch(field: IndexedField, text: string, context: QueryContext): 
     kind: 'expand',
     field: field.indexField,
     matcher: prefixMatcher(last),
-    termsMax: TERMS_MAX,
-    shown: `${field.indexField}:${last}*`,
     boost: 1,
   }
   const whole = (isGram ? terms : terms.slice(0, -1)).map((term): EngineQuery => {
@@ -114,7 +119,7 @@ export function fuzzyTerm(fuzzy: FuzzyTerm, boost: number): EngineQuery {
   const { field, term } = fuzzy
   const expansion = fuzzyExpansion(fuzzy)
   if (expansion === undefined) return { kind: 'term', field, term, boost }
-  return { kind: 'expand', field, ...expansion, boost }
+  return { kind: 'expand', field, matcher: expansion.matcher, boost }
 }
 
 /** Undefined if only the term itself is near enough. */
@@ -127,8 +132,8 @@ function fuzzyExpansion({
   const distance = distanceOf(term, fuzziness)
   if (distance === 0) return undefined
   return {
-    matcher: { ...editDistanceTest(term, { distance, prefixLength }), upTo: undefined },
-    termsMax: TERMS_MAX,
+    matcher: fuzzyMatcher(term, { distance, prefixLength }),
+    termsMax: PHRASE_TERMS_MAX,
     shown: `${field}:${term}~${distance}`,
   }
 }
@@ -144,6 +149,7 @@ function tokensOf(
   context: QueryContext,
 ): readonly IndexableToken[] {
   const tokens = context.analyzer(field, analyzer).analyze(text)
+  context.takeTerms(field, tokens.length)
   if (tokens.length === 0) {
     context.warn(`nothing is left of "${text.slice(0, 100)}" once stop words and signs are removed`)
   }

@@ -3,9 +3,9 @@
 // A place in the document is described by every schema that applies there: references within the
 // schema are followed, and the branches of allOf, anyOf and oneOf all count.
 
-import { parseLinearPattern } from '../../../query/linear-pattern.ts'
 import { isServiceError } from '../../../../lib/errors.ts'
 import { isJsonRecord } from '../../../../lib/json-record.ts'
+import { compileLinearPattern } from '../../../../lib/linear-pattern/linear-pattern.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 export type MemberRule =
@@ -94,7 +94,7 @@ function asksForInference(schema: JsonSchema): boolean {
 /** A pattern that cannot be matched in linear time (one with look-around) describes nothing. */
 function matchesName(pattern: string, name: string): boolean {
   try {
-    return parseLinearPattern(pattern, { match: 'anywhere' })(name)
+    return compileLinearPattern(pattern, { match: 'anywhere' }).test(name)
   } catch (error) {
     if (isServiceError(error)) return false
     throw error

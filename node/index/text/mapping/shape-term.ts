@@ -21,11 +21,13 @@ export function shapeTerm(shape: Shape): string {
 /** Terms of shapes that pass. `box` holds all of them, with west greater than east if it crosses. */
 export function shapeMatcher(box: Box, passes: (shape: Shape) => boolean): TermMatcher {
   const areas = turnsOf(box)
+  let looks = 0
   return {
     prefix: '',
     upTo: undefined,
-    cost: LOOK_COST,
+    spent: () => looks * LOOK_COST,
     matches: (term) => {
+      looks += 1
       const own = boxIn(term)
       return areas.some((area) => boxesMeet(area, own)) && passes(shapeIn(term))
     },

@@ -2,13 +2,39 @@
 // addresses means. Each takes time linear in the term, whatever the client wrote.
 
 import ipaddr from 'ipaddr.js'
-import { parseLinearPattern } from '../../../query/linear-pattern.ts'
-import { matchesWildcard, parseWildcard, prefixOfWildcard } from '../../../query/wildcard.ts'
+import { compileLinearPattern } from '../../../../lib/linear-pattern/linear-pattern.ts'
+import { editDistanceTest, type EditDistance } from '../../../query/edit-distance.ts'
+import {
+  matchesWildcard,
+  matchesWildcardSliced,
+  parseWildcard,
+  prefixOfWildcard,
+} from '../../../query/wildcard.ts'
 import type { TermMatcher } from '../engine-query.ts'
 import type { QueryBounds } from '../../../query/query-tree.ts'
 
+/** Costs in postings read, for a cell of a table of distances and a unit of a pattern's work. */
+const POSTINGS_PER_CELL = 2
+const POSTINGS_PER_PATTERN_UNIT = 5
+
 export function prefixMatcher(prefix: string): TermMatcher {
-  return { prefix, upTo: undefined, matches: (term) => term.startsWith(prefix) }
+  return {
+    prefix,
+    upTo: undefined,
+    range: prefixRange(prefix),
+    matches: (term) => term.startsWith(prefix),
+  }
+}
+
+/** Terms within so many edits. */
+export function fuzzyMatcher(word: string, options: EditDistance): TermMatcher {
+  const test = editDistanceTest(word, options)
+  return {
+    prefix: test.prefix,
+    upTo: undefined,
+    matches: test.matches,
+    spent: () => test.cells() * POSTINGS_PER_CELL,
+  }
 }
 
 export function wildcardMatcher(pattern: string): TermMatcher {
@@ -17,18 +43,27 @@ export function wildcardMatcher(pattern: string): TermMatcher {
     prefix: prefixOfWildcard(wildcard),
     upTo: undefined,
     matches: (term) => matchesWildcard(wildcard, term),
+    matchesSliced: (term) => matchesWildcardSliced(wildcard, term),
   }
 }
 
 /** The expression must match the whole term. */
 export function regexpMatcher(pattern: string): TermMatcher {
-  const matches = parseLinearPattern(pattern, { match: 'whole' })
-  return { prefix: literalPrefix(pattern), upTo: undefined, matches }
+  const compiled = compileLinearPattern(pattern, { match: 'whole' })
+  return {
+    prefix: literalPrefix(pattern),
+    upTo: undefined,
+    matches: (term) => compiled.test(term),
+    matchesSliced: (term) => compiled.testSliced(term),
+    spent: () => compiled.spent * POSTINGS_PER_PATTERN_UNIT,
+    forget: () => compiled.forget(),
+  }
 }
 
 export function termRangeMatcher(bounds: QueryBounds<string>): TermMatcher {
   const { min, max, inclusiveMin, inclusiveMax } = bounds
   return {
+    range: codeUnitRange(bounds),
     prefix: min === undefined || max === undefined ? '' : commonPrefix(min, max),
     // Surrogates come before U+E000 as units and behind U+FFFF as characters.
     upTo: max !== undefined && /[\ud800-\udfff]/.test(max) ? undefined : max,
@@ -40,6 +75,25 @@ export function termRangeMatcher(bounds: QueryBounds<string>): TermMatcher {
       )
     },
   }
+}
+
+/** Undefined where the order of code units is not that of code points. */
+function codeUnitRange({ min, max, inclusiveMin, inclusiveMax }: QueryBounds<string>) {
+  const isSame = [min ?? '', max ?? ''].every(
+    (bound) => !/[\ud800-\udfff\ue000-\uffff]/.test(bound),
+  )
+  if (!isSame) return undefined
+  // Nothing stands between a text and the same text with U+0000 behind it.
+  const from = min === undefined ? '' : min + (inclusiveMin ? '' : '\0')
+  return { from, to: max === undefined ? undefined : max + (inclusiveMax ? '\0' : '') }
+}
+
+/** Undefined where no text stands right behind all that begin so. */
+function prefixRange(prefix: string) {
+  if (prefix === '') return { from: '', to: undefined }
+  const unit = prefix.charCodeAt(prefix.length - 1)
+  if (unit === 0xffff) return undefined
+  return { from: prefix, to: prefix.slice(0, -1) + String.fromCharCode(unit + 1) }
 }
 
 /** The order of terms: by code points, which is the order of their UTF-8 bytes. */

@@ -2,8 +2,8 @@ import type { ColumnReader } from '../segment/column.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
 import { u32At } from './bulk-search.ts'
 import type { Poll } from '../engine/poll.ts'
-import type { Scorer } from './scorer.ts'
-import type { ValueTest } from './set-query.ts'
+import { PAUSED, type Scorer } from './scorer.ts'
+import type { ColumnTest, ValueTest } from './column-test.ts'
 
 const CHUNK_MIN = 32
 const CHUNK_MAX = 4096
@@ -16,21 +16,23 @@ export class ColumnScorer implements Scorer {
   doc = -1
   readonly cost: number
   readonly #column: ColumnReader
-  readonly #test: ValueTest
+  readonly #passes: ValueTest
   readonly #score: number
   readonly #poll: Poll
   #from = 0
   #to = 0
   #values: Float64Array = new Float64Array(0)
   #ends: Uint32Array = new Uint32Array(0)
+  /** Where a pause interrupted: no document before it matches. */
+  #resumeAt = 0
 
   constructor(
     column: ColumnReader,
-    options: { docCount: number; test: ValueTest; score: number; poll: Poll },
+    options: { docCount: number; test: ColumnTest; score: number; poll: Poll },
   ) {
     this.#column = column
     this.cost = options.docCount
-    this.#test = options.test
+    this.#passes = options.test.passes
     this.#score = options.score
     this.#poll = options.poll
   }
@@ -40,12 +42,18 @@ export class ColumnScorer implements Scorer {
   }
 
   advance(target: number): number {
-    let doc = target
+    let doc = Math.max(target, this.#resumeAt)
     for (; doc < this.cost; doc += 1) {
-      if (doc >= this.#to) this.#read(doc)
+      if (doc >= this.#to) {
+        if (this.#poll.isDue) {
+          this.#resumeAt = doc
+          return PAUSED
+        }
+        this.#read(doc)
+      }
       const at = doc - this.#from
       const first = at === 0 ? 0 : u32At(this.#ends, at - 1)
-      if (this.#test(this.#values, first, u32At(this.#ends, at))) break
+      if (this.#passes(this.#values, first, u32At(this.#ends, at))) break
     }
     this.doc = doc < this.cost ? doc : NO_MORE
     return this.doc
@@ -63,6 +71,6 @@ export class ColumnScorer implements Scorer {
     const { values, ends } = this.#column.read(this.#from, this.#to)
     this.#values = values
     this.#ends = ends
-    this.#poll.spend(this.#to - this.#from)
+    this.#poll.spend(this.#to - this.#from + values.length)
   }
 }

@@ -1,18 +1,19 @@
 // The best documents that have all of several terms: the rarest leads, the others leap to it, and
 // blocks of the leader whose maxima together cannot reach the bar are passed over undecoded.
 
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
 import { isAccepted, type BulkSearch } from './bulk-search.ts'
 import type { TermScorer } from './term-scorer.ts'
 
 /** Answers how many matches were visited: all of them with `countsAll`. */
-export function searchConjunction(
+export function* searchConjunction(
   terms: readonly [TermScorer, ...TermScorer[]],
   search: BulkSearch,
-): number {
+): Sliced<number> {
   const [lead = terms[0], ...others] = terms.toSorted((a, b) => a.cost - b.cost)
   const run = new Conjunction(lead, others, search)
-  run.run()
+  yield* run.run()
   return run.matchCount
 }
 
@@ -30,20 +31,22 @@ class Conjunction {
     this.#search = search
   }
 
-  run(): void {
+  *run(): Sliced<void> {
+    const { poll, countsAll } = this.#search
     let from = 0
     while (from !== NO_MORE) {
       const end = this.#lead.blockEnd(from)
       if (end === NO_MORE) return
       if (this.#mayReachBar(from, end)) from = this.#searchBlock(from, end, true)
-      else from = this.#search.countsAll ? this.#searchBlock(from, end, false) : end + 1
+      else from = countsAll ? this.#searchBlock(from, end, false) : end + 1
+      if (poll.isDue) yield poll.renewed()
     }
   }
 
   #mayReachBar(from: number, end: number): boolean {
     this.#othersBound = 0
     for (const other of this.#others) this.#othersBound += other.boundBetween(from, end)
-    this.#search.poll.spend(16)
+    this.#search.poll.spend(16 * (this.#others.length + 1))
     return this.#lead.boundBetween(from, end) + this.#othersBound > this.#search.hits.bar
   }
 
@@ -56,7 +59,7 @@ class Conjunction {
     const { hits, countsAll, accepted, poll } = this.#search
     let doc = lead.doc < from ? lead.advance(from) : lead.doc
     while (doc <= end) {
-      poll.spend(4)
+      poll.spend(2 + this.#others.length)
       const mayEnter = mayScore && lead.score() + this.#othersBound > hits.bar
       if (!mayEnter && !countsAll) {
         doc = lead.next()

@@ -5,6 +5,7 @@
 // cannot get in. The others are walked whole; what they found is completed by looking up optional
 // terms, the highest bound first, as long as the bar can still be reached.
 
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { f64At, isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
 import type { TermScorer } from './term-scorer.ts'
@@ -39,15 +40,19 @@ export function scoreAnyTerm(terms: readonly TermScorer[], search: BulkSearch): 
 }
 
 /** Answers how many matches were visited: all of them with `countsAll`. */
-export function searchDisjunction(
+export function* searchDisjunction(
   terms: readonly TermScorer[],
   docCount: number,
   search: BulkSearch,
-): number {
+): Sliced<number> {
   const run = new Disjunction(terms, search)
   for (const term of terms) term.next()
   let from = 0
-  while (from < docCount) from = run.searchWindow(from, docCount)
+  while (from < docCount) {
+    from = run.searchWindow(from, docCount)
+    // Each term is looked at in each window.
+    if (search.poll.spend(terms.length * 16)) yield search.poll.renewed()
+  }
   return run.matchCount
 }
 

@@ -1,9 +1,10 @@
 // How many documents match, exactly, where the search for the best of them need not see them all.
 
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { BLOCK_LENGTH } from '../postings/bit-packing.ts'
 import { PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
-import { intersect, newBitset, nextBit, setBit, type Bitset } from '../engine/bitset.ts'
+import { bitCount, intersect, newBitset, nextBit, setBits, type Bitset } from '../engine/bitset.ts'
 import { isAccepted, u32At } from './bulk-search.ts'
 import type { Poll } from '../engine/poll.ts'
 
@@ -18,10 +19,10 @@ export interface CountScope {
 }
 
 /** Documents with the term. */
-export function countTerm(source: PostingsSource, { accepted, poll }: CountScope): number {
+export function* countTerm(source: PostingsSource, { accepted, poll }: CountScope): Sliced<number> {
   if (accepted === undefined) return source.docFreq
   let total = 0
-  forEachBlock(source, poll, (docs, count) => {
+  yield* forEachBlock(source, poll, (docs, count) => {
     for (let i = 0; i < count; i += 1) if (isAccepted(accepted, u32At(docs, i))) total += 1
   })
   return total
@@ -37,29 +38,29 @@ export interface CountedTerm {
  * Documents with any of the terms. Where all live documents count, as `acceptsLive` says, the most
  * frequent term need not be walked: it is asked about the documents of the others alone.
  */
-export function countAnyTerm(
+export function* countAnyTerm(
   terms: readonly CountedTerm[],
   scope: CountScope,
   acceptsLive: boolean,
-): number {
+): Sliced<number> {
   const [largest, ...others] = terms.toSorted((a, b) => b.source.docFreq - a.source.docFreq)
   if (largest === undefined) return 0
   const bits = newBitset(scope.docCount)
-  for (const { source } of others) addPostings(bits, source, scope.poll)
+  for (const { source } of others) yield* addPostings(bits, source, scope.poll)
   const otherPostings = others.reduce((sum, { source }) => sum + source.docFreq, 0)
   const isSparse = otherPostings * SPARSE_RATIO < largest.source.docFreq
-  if (!acceptsLive || !isSparse) addPostings(bits, largest.source, scope.poll)
+  if (!acceptsLive || !isSparse) yield* addPostings(bits, largest.source, scope.poll)
   if (scope.accepted !== undefined) intersect(bits, scope.accepted)
   if (!acceptsLive || !isSparse) return bitCount(bits)
-  return largest.liveDocFreq + countWithout(bits, largest.source, scope)
+  return largest.liveDocFreq + (yield* countWithout(bits, largest.source, scope))
 }
 
 /** Members that do not have the term. */
-function countWithout(
+function* countWithout(
   bits: Bitset,
   source: PostingsSource,
   { docCount, poll }: CountScope,
-): number {
+): Sliced<number> {
   const cursor = new PostingsCursor(source)
   let total = 0
   for (
@@ -67,41 +68,26 @@ function countWithout(
     doc < docCount;
     doc = nextBit(bits, doc + 1, docCount)
   ) {
-    poll.spend(4)
+    if (poll.spend(4)) yield poll.renewed()
     if (cursor.doc < doc) cursor.advance(doc)
     if (cursor.doc !== doc) total += 1
   }
   return total
 }
 
-export function addPostings(bits: Bitset, source: PostingsSource, poll: Poll): void {
-  forEachBlock(source, poll, (docs, count) => {
-    for (let i = 0; i < count; i += 1) setBit(bits, u32At(docs, i))
-  })
+export function* addPostings(bits: Bitset, source: PostingsSource, poll: Poll): Sliced<void> {
+  yield* forEachBlock(source, poll, (docs, count) => setBits(bits, docs, count))
 }
 
-export function forEachBlock(
+export function* forEachBlock(
   source: PostingsSource,
   poll: Poll,
   visit: (docs: Uint32Array, count: number) => void,
-): void {
-  const docs = new Uint32Array(BLOCK_LENGTH)
+): Sliced<void> {
+  const docs = new Uint32Array(Math.min(source.docFreq, BLOCK_LENGTH))
   for (let block = 0; block < source.blockCount; block += 1) {
     const count = source.decodeDocs(block, docs)
-    poll.spend(count)
     visit(docs, count)
+    if (poll.spend(count)) yield poll.renewed()
   }
-}
-
-/** The number of members, 32 at a time by the halving sums of Hacker's Delight, 5-1. */
-function bitCount(bits: Bitset): number {
-  let total = 0
-  for (let i = 0; i < bits.length; i += 1) {
-    let word = u32At(bits, i)
-    word -= (word >>> 1) & 0x55555555
-    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
-    word = (word + (word >>> 4)) & 0x0f0f0f0f
-    total += Math.imul(word, 0x01010101) >>> 24
-  }
-  return total
 }

@@ -2,6 +2,7 @@
 // exclusions are made of. Deleted and expired documents are still in it.
 
 import { unreachable } from '../../../../lib/assert.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import {
   fullBitset,
@@ -15,8 +16,9 @@ import {
 import type { LiveSegment } from '../engine/live-segment.ts'
 import type { Poll } from '../engine/poll.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
+import { PAUSED, type Scorer } from './scorer.ts'
 import { addPostings } from './match-count.ts'
-import type { Scorer } from './scorer.ts'
+import { testOf, type ColumnQuery } from './column-test.ts'
 import {
   columnOf,
   columnSet,
@@ -24,9 +26,6 @@ import {
   fieldSet,
   keyPrefixSet,
   keySet,
-  keyText,
-  testOf,
-  type ColumnQuery,
   type QueryOf,
 } from './set-query.ts'
 
@@ -39,6 +38,9 @@ const SET_KINDS: ReadonlySet<string> = new Set([
   'keys',
   'key-prefix',
 ] satisfies SetQuery['kind'][])
+
+/** Words of a bitmap cost this much less than postings. */
+const WORDS_PER_UNIT = 8
 
 /** Queries that are answered by a bitmap anyhow. */
 export function isSetQuery(query: EngineQuery): query is SetQuery {
@@ -53,67 +55,87 @@ export interface SetScope {
   readonly live: LiveSegment
   readonly poll: Poll
   /** For what has to be walked: phrases, and a choice of several parts. */
-  readonly walk: (query: EngineQuery) => Scorer
+  readonly walk: (query: EngineQuery) => Sliced<Scorer>
 }
 
-export function matchingSet(query: EngineQuery, scope: SetScope): Bitset {
+export function* matchingSet(query: EngineQuery, scope: SetScope): Sliced<Bitset> {
   const { segment } = scope.live
-  if (isSetQuery(query)) return listedSet(query, scope)
+  if (isSetQuery(query)) return yield* listedSet(query, scope)
   if (isColumnQuery(query)) {
     const column = columnOf(segment, query.field)
-    return columnSet(segment, { column, test: testOf(query) }, scope.poll)
+    return yield* columnSet(segment, { column, test: testOf(query) }, scope.poll)
   }
   if (query.kind === 'all') return fullBitset(segment.docCount)
-  if (query.kind === 'term') return termSet(query, scope)
-  if (query.kind === 'boolean' && neededShould(query) <= 1) return booleanSet(query, scope)
-  return walkedSet(query, scope)
+  if (query.kind === 'term') return yield* termSet(query, scope)
+  if (query.kind === 'boolean' && neededShould(query) <= 1) {
+    return yield* booleanSet(query, scope)
+  }
+  return yield* walkedSet(query, scope)
 }
 
-function listedSet(query: SetQuery, { live: { segment }, poll }: SetScope): Bitset {
+function listedSet(query: SetQuery, { live: { segment }, poll }: SetScope): Sliced<Bitset> {
   switch (query.kind) {
     case 'expand':
       return expandedSet(segment, query, poll)
     case 'exists':
       return fieldSet(segment, query.field, poll)
     case 'keys':
-      return keySet(segment, query.keys.map(keyText))
+      return keySet(segment, query.keys, poll)
     case 'key-prefix':
-      return keyPrefixSet(segment, keyText(query.prefix))
+      return keyPrefixSet(segment, query.prefix, poll)
     default:
       return unreachable(query)
   }
 }
 
-function termSet({ field, term }: QueryOf<'term'>, { live, poll }: SetScope): Bitset {
+function* termSet({ field, term }: QueryOf<'term'>, { live, poll }: SetScope): Sliced<Bitset> {
   const bits = newBitset(live.segment.docCount)
   const found = live.term(field, term)
-  if (found !== undefined) addPostings(bits, found.source, poll)
+  if (found !== undefined) yield* addPostings(bits, found.source, poll)
   return bits
 }
 
-function booleanSet(query: BooleanQuery, scope: SetScope): Bitset {
+/** One set for the result and one for the part at hand, however many parts there are. */
+function* booleanSet(query: BooleanQuery, scope: SetScope): Sliced<Bitset> {
   const { docCount } = scope.live.segment
-  const setOf = (part: EngineQuery): Bitset => matchingSet(part, scope)
-  const required = [...query.must, ...query.filter].map(setOf)
-  if (neededShould(query) === 1) {
-    const some = newBitset(docCount)
-    for (const part of query.should) unite(some, setOf(part))
-    required.push(some)
+  let result: Bitset | undefined
+  for (const part of [...query.must, ...query.filter]) {
+    result = yield* combined(intersect, result, yield* matchingSet(part, scope), scope)
   }
-  const [first, ...others] = required
-  const isExclusion = first === undefined && query.mustNot.length > 0
-  const result = first ?? (isExclusion ? fullBitset(docCount) : newBitset(docCount))
-  for (const set of others) intersect(result, set)
-  for (const part of query.mustNot) subtract(result, setOf(part))
+  if (neededShould(query) === 1) {
+    let some = newBitset(docCount)
+    for (const part of query.should) {
+      some = yield* combined(unite, some, yield* matchingSet(part, scope), scope)
+    }
+    result = yield* combined(intersect, result, some, scope)
+  }
+  const isExclusion = result === undefined && query.mustNot.length > 0
+  result ??= isExclusion ? fullBitset(docCount) : newBitset(docCount)
+  for (const part of query.mustNot) {
+    result = yield* combined(subtract, result, yield* matchingSet(part, scope), scope)
+  }
   return result
 }
 
-function walkedSet(query: EngineQuery, { live, poll, walk }: SetScope): Bitset {
+/** Changes the first set, or is the second if there is no first. */
+function* combined(
+  combine: (bits: Bitset, other: Bitset) => void,
+  bits: Bitset | undefined,
+  other: Bitset,
+  { poll }: SetScope,
+): Sliced<Bitset> {
+  if (bits === undefined) return other
+  combine(bits, other)
+  if (poll.spend(bits.length / WORDS_PER_UNIT)) yield poll.renewed()
+  return bits
+}
+
+function* walkedSet(query: EngineQuery, { live, poll, walk }: SetScope): Sliced<Bitset> {
   const bits = newBitset(live.segment.docCount)
-  const scorer = walk(query)
+  const scorer = yield* walk(query)
   for (let doc = scorer.next(); doc !== NO_MORE; doc = scorer.next()) {
-    setBit(bits, doc)
-    poll.spend(1)
+    if (doc !== PAUSED) setBit(bits, doc)
+    if (poll.spend(1)) yield poll.renewed()
   }
   return bits
 }

@@ -6,23 +6,60 @@
 // entry moves on as long as it stays the least, and the narrowest of these is the occurrence. One
 // token cannot stand for two positions of the phrase.
 
-/** Ascending, with repeats; may be below 0. */
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Poll } from '../engine/poll.ts'
+
+/** Of one look at all places of a sloppy phrase. */
+const COST_PER_LIST = 16
+/** Looked at between two looks at the poll, in each list. */
+const ENTRIES_PER_LOOK = 64
+
+/** Ascending, with repeats. */
+export interface FoundPositions {
+  readonly values: Uint32Array
+  readonly length: number
+}
+
+/** What was found, less the offset: may be below 0. */
 export interface ShiftedPositions {
   readonly offset: number
-  values: Int32Array
-  length: number
+  readonly found: FoundPositions
   /** How far a comparison has come. */
   at: number
 }
 
-export function exactFrequency(lists: readonly ShiftedPositions[]): number {
+/** Yields when the poll says so, and leaves it to the caller to renew it; so does the other. */
+export function* exactFrequency(lists: readonly ShiftedPositions[], poll: Poll): Sliced<number> {
+  const length = lists[0]?.found.length ?? 0
+  let frequency = 0
+  beginAll(lists)
+  for (let from = 0; from < length; from += ENTRIES_PER_LOOK) {
+    const to = Math.min(from + ENTRIES_PER_LOOK, length)
+    frequency += exactBetween(lists, from, to)
+    if (poll.spend((to - from) * lists.length)) yield
+  }
+  return frequency
+}
+
+/** For lists known to be short. */
+export function exactFrequencyAtOnce(lists: readonly ShiftedPositions[]): number {
+  beginAll(lists)
+  return exactBetween(lists, 0, lists[0]?.found.length ?? 0)
+}
+
+function beginAll(lists: readonly ShiftedPositions[]): void {
+  for (const list of lists) list.at = 0
+}
+
+/** Of the occurrences that begin with these entries of the first list, one look behind the other. */
+function exactBetween(lists: readonly ShiftedPositions[], from: number, to: number): number {
   const [first] = lists
   if (first === undefined) return 0
-  for (const list of lists) list.at = 0
+  const { values } = first.found
   let frequency = 0
-  for (let i = 0; i < first.length; i += 1) {
-    const value = first.values[i] ?? 0
-    if (i > 0 && value === first.values[i - 1]) continue
+  for (let i = from; i < to; i += 1) {
+    if (i > 0 && values[i] === values[i - 1]) continue
+    const value = (values[i] ?? 0) - first.offset
     let agreed = 1
     while (agreed < lists.length && reaches(lists[agreed] ?? first, value)) agreed += 1
     if (agreed === lists.length) frequency += 1
@@ -32,31 +69,38 @@ export function exactFrequency(lists: readonly ShiftedPositions[]): number {
 
 /** Goes to the first entry at or above `value`, and says whether it is the value. */
 function reaches(list: ShiftedPositions, value: number): boolean {
-  const { values, length } = list
+  const { values, length } = list.found
+  const wanted = value + list.offset
   let { at } = list
-  while (at < length && (values[at] ?? 0) < value) at += 1
+  while (at < length && (values[at] ?? 0) < wanted) at += 1
   list.at = at
-  return at < length && values[at] === value
+  return at < length && values[at] === wanted
 }
 
-export function sloppyFrequency(lists: readonly ShiftedPositions[], slop: number): number {
+export function* sloppyFrequency(
+  lists: readonly ShiftedPositions[],
+  slop: number,
+  poll: Poll,
+): Sliced<number> {
   const places = lists.map(() => 0)
-  const valueOf = (l: number): number => lists[l]?.values[places[l] ?? 0] ?? 0
-  let greatest = Math.max(...lists.map((_, l) => valueOf(l)))
+  const valueOf = (l: number): number => {
+    const list = lists[l]
+    return list === undefined ? 0 : (list.found.values[places[l] ?? 0] ?? 0) - list.offset
+  }
+  let greatest = lists.reduce((most, _, l) => Math.max(most, valueOf(l)), -Infinity)
   let frequency = 0
   for (;;) {
     const least = leastList(lists.length, valueOf)
     const next = secondLeast(lists.length, least, valueOf)
     let width = Infinity
-    let isOver = false
-    while (valueOf(least) <= next) {
+    const end = lists[least]?.found.length ?? 0
+    for (let at = places[least] ?? 0; at < end && valueOf(least) <= next; at += 1) {
       if (!sharesToken(lists, valueOf)) width = Math.min(width, greatest - valueOf(least))
-      places[least] = (places[least] ?? 0) + 1
-      isOver = (places[least] ?? 0) >= (lists[least]?.length ?? 0)
-      if (isOver) break
+      places[least] = at + 1
+      if (poll.spend(lists.length * COST_PER_LIST)) yield
     }
     if (width <= slop) frequency += 1 / (1 + width)
-    if (isOver) return frequency
+    if ((places[least] ?? 0) >= end) return frequency
     greatest = Math.max(greatest, valueOf(least))
   }
 }

@@ -1,22 +1,33 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { NO_MORE, type PostingsCursor } from '../postings/postings-cursor.ts'
+import { PositionsWalk } from '../postings/postings-source.ts'
 import { K1 } from './bm25.ts'
-import { exactFrequency, sloppyFrequency, type ShiftedPositions } from './phrase-frequency.ts'
+import {
+  exactFrequency,
+  exactFrequencyAtOnce,
+  sloppyFrequency,
+  type ShiftedPositions,
+} from './phrase-frequency.ts'
 import type { Poll } from '../engine/poll.ts'
-import type { Scorer } from './scorer.ts'
+import { PAUSED, type Scorer } from './scorer.ts'
 import type { TermWeight } from './term-scorer.ts'
+
+/** Entries of all positions in a document that are looked at without a pause. */
+const SHORT_MAX = 2048
 
 /** The documents that have any of a position's terms, and where. */
 export class PhrasePosition {
   doc = -1
   readonly cost: number
-  readonly shifted: ShiftedPositions
+  /** In the present document, once loaded; those of the same terms share them. */
+  readonly found: PositionsWalk
   readonly #cursors: readonly PostingsCursor[]
   readonly #only: PostingsCursor | undefined
 
-  constructor(offset: number, cursors: readonly PostingsCursor[]) {
+  constructor(cursors: readonly PostingsCursor[]) {
     this.#cursors = cursors
     this.#only = cursors.length === 1 ? cursors[0] : undefined
-    this.shifted = { offset, values: new Int32Array(16), length: 0, at: 0 }
+    this.found = this.#only?.positions ?? new PositionsWalk()
     this.cost = cursors.reduce((sum, { source }) => sum + source.docFreq, 0)
   }
 
@@ -34,28 +45,43 @@ export class PhrasePosition {
     return least
   }
 
-  /** Fills `shifted` for the present document. */
-  load(): void {
-    const { shifted } = this
-    shifted.length = 0
-    for (const cursor of this.#cursors) if (cursor.doc === this.doc) this.#append(cursor)
-    if (this.#cursors.length > 1) shifted.values.subarray(0, shifted.length).sort()
+  /** How many entries `load` would fill in. */
+  frequency(): number {
+    if (this.#only !== undefined) return this.#only.freq()
+    let sum = 0
+    for (const cursor of this.#cursors) if (cursor.doc === this.doc) sum += cursor.freq()
+    return sum
   }
 
-  #append(cursor: PostingsCursor): void {
-    const { values, length } = cursor.positions()
-    const { shifted } = this
-    const { offset } = shifted
-    if (shifted.length + length > shifted.values.length) {
-      const larger = new Int32Array((shifted.length + length) * 2)
-      larger.set(shifted.values)
-      shifted.values = larger
-    }
-    const out = shifted.values
-    const from = shifted.length
-    for (let i = 0; i < length; i += 1) out[from + i] = (values[i] ?? 0) - offset
-    shifted.length = from + length
+  /** Fills `found` for the present document. */
+  load(): void {
+    if (this.#only !== undefined) this.#only.loadPositions()
+    else this.#merge()
   }
+
+  #merge(): void {
+    const { found } = this
+    found.reserve(this.frequency())
+    found.length = 0
+    for (const cursor of this.#cursors) {
+      if (cursor.doc !== this.doc) continue
+      cursor.loadPositions()
+      append(found, cursor.positions)
+    }
+    found.values.subarray(0, found.length).sort()
+  }
+}
+
+/** Where there is room. Most lists are short, and making a view of one costs more than a copy. */
+function append(to: PositionsWalk, { values, length }: PositionsWalk): void {
+  for (let i = 0; i < length; i += 1) to.values[to.length + i] = values[i] ?? 0
+  to.length += length
+}
+
+/** Where in the phrase the terms of a position stand, as often as they do. */
+export interface PhrasePlace {
+  readonly offset: number
+  readonly position: PhrasePosition
 }
 
 export interface PhraseOptions extends TermWeight {
@@ -72,10 +98,15 @@ export class PhraseScorer implements Scorer {
   readonly #lists: readonly ShiftedPositions[]
   readonly #options: PhraseOptions
   #frequency = 0
+  /** Where a pause interrupted: no document before it matches. */
+  #resumeAt = 0
+  /** The count of occurrences in the document at `resumeAt`, under way. */
+  #counting: Sliced<number> | undefined
 
-  constructor(positions: readonly PhrasePosition[], options: PhraseOptions) {
-    this.#positions = positions.toSorted((a, b) => a.cost - b.cost)
-    this.#lists = positions.map(({ shifted }) => shifted)
+  constructor(places: readonly PhrasePlace[], options: PhraseOptions) {
+    const positions = new Set(places.map(({ position }) => position))
+    this.#positions = [...positions].toSorted((a, b) => a.cost - b.cost)
+    this.#lists = places.map(({ offset, position }) => ({ offset, found: position.found, at: 0 }))
     this.#options = options
     this.cost = this.#positions[0]?.cost ?? 0
   }
@@ -85,10 +116,25 @@ export class PhraseScorer implements Scorer {
   }
 
   advance(target: number): number {
-    let doc = this.#align(target)
-    while (doc !== NO_MORE && !this.#occurs()) doc = this.#align(doc + 1)
-    this.doc = doc
-    return doc
+    const { poll } = this.#options
+    let from = Math.max(target, this.#resumeAt)
+    if (from > this.#resumeAt) this.#counting = undefined
+    for (;;) {
+      const doc = this.#align(from)
+      if (doc === PAUSED) return PAUSED
+      this.#resumeAt = doc
+      if (doc === NO_MORE) break
+      const frequency = this.#countOn()
+      if (frequency === PAUSED) return PAUSED
+      this.#frequency = frequency
+      if (frequency > 0) break
+      from = doc + 1
+      if (!poll.isDue) continue
+      this.#resumeAt = from
+      return PAUSED
+    }
+    this.doc = this.#resumeAt
+    return this.doc
   }
 
   score(): number {
@@ -97,33 +143,63 @@ export class PhraseScorer implements Scorer {
     return (weight * this.#frequency) / (this.#frequency + length)
   }
 
-  /** The first document at or behind `target` that has every position. */
+  /** The first document at or behind `target` that has every position, or PAUSED. */
   #align(target: number): number {
     let doc = target
-    for (let agreed = 0; agreed < this.#positions.length;) {
-      this.#options.poll.spend(4)
-      agreed = 0
-      for (const position of this.#positions) {
-        const at = position.doc < doc ? position.advance(doc) : position.doc
-        if (at === NO_MORE) return NO_MORE
-        if (at !== doc) {
-          doc = at
-          break
-        }
-        agreed += 1
-      }
+    for (;;) {
+      const ahead = this.#disagreement(doc)
+      const isDue = this.#options.poll.spend(4)
+      if (ahead === doc || ahead === NO_MORE) return ahead
+      doc = ahead
+      if (!isDue) continue
+      this.#resumeAt = doc
+      return PAUSED
+    }
+  }
+
+  /** `doc` if all positions are there, else where the first that is not stands. */
+  #disagreement(doc: number): number {
+    for (const position of this.#positions) {
+      const at = position.doc < doc ? position.advance(doc) : position.doc
+      if (at !== doc) return at
     }
     return doc
   }
 
-  #occurs(): boolean {
+  /** The occurrences in the document at which all positions stand, or PAUSED. */
+  #countOn(): number {
+    if (this.#counting === undefined && this.#isShort()) return this.#countAtOnce()
+    this.#counting ??= this.#countOccurrences()
+    const step = this.#counting.next()
+    if (step.done !== true) return PAUSED
+    this.#counting = undefined
+    return step.value
+  }
+
+  #isShort(): boolean {
+    if (this.#options.slop > 0) return false
+    let entries = 0
+    for (const position of this.#positions) {
+      entries += position.frequency()
+      if (entries > SHORT_MAX) return false
+    }
+    return true
+  }
+
+  #countAtOnce(): number {
     this.#options.poll.spend(64)
     for (const position of this.#positions) position.load()
-    const { slop } = this.#options
-    this.#frequency =
-      slop === 0 || this.#lists.length === 1
-        ? exactFrequency(this.#lists)
-        : sloppyFrequency(this.#lists, slop)
-    return this.#frequency > 0
+    return exactFrequencyAtOnce(this.#lists)
+  }
+
+  *#countOccurrences(): Sliced<number> {
+    const { poll, slop } = this.#options
+    for (const position of this.#positions) {
+      position.load()
+      if (poll.spend(16 + position.found.length)) yield
+    }
+    return slop === 0 || this.#lists.length === 1
+      ? yield* exactFrequency(this.#lists, poll)
+      : yield* sloppyFrequency(this.#lists, slop, poll)
   }
 }

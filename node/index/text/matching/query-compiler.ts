@@ -1,11 +1,13 @@
 import { unreachable } from '../../../../lib/assert.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { PostingsCursor } from '../postings/postings-cursor.ts'
-import { fullBitset, subtract, type Bitset } from '../engine/bitset.ts'
+import { bitCount, fullBitset, nextBit, subtract, type Bitset } from '../engine/bitset.ts'
 import { ColumnScorer } from './column-scorer.ts'
+import { testOf, type ColumnQuery } from './column-test.ts'
 import type { LiveSegment } from '../engine/live-segment.ts'
 import { isColumnQuery, isSetQuery, matchingSet, neededShould } from './matching-set.ts'
-import { PhrasePosition, PhraseScorer } from './phrase-scorer.ts'
+import { PhrasePosition, PhraseScorer, type PhrasePlace } from './phrase-scorer.ts'
 import type { Poll } from '../engine/poll.ts'
 import {
   AllOfScorer,
@@ -13,14 +15,22 @@ import {
   AnyOfScorer,
   BitsetScorer,
   EmptyScorer,
+  ListScorer,
   OptionalScorer,
   type Scorer,
 } from './scorer.ts'
-import { columnOf, testOf, type ColumnQuery, type QueryOf } from './set-query.ts'
+import { columnOf, type QueryOf } from './set-query.ts'
 import type { Weights } from './statistics.ts'
 import { TermScorer } from './term-scorer.ts'
 
 type BooleanQuery = QueryOf<'boolean'>
+
+/** A list of documents takes less room than a bitmap. */
+const LIST_RATIO = 64
+const WORDS_PER_UNIT = 4
+
+/** Of looking up a term and making its scorer. */
+const TERM_COST = 256
 
 /** Turns queries into walks of one segment. Deleted and expired documents are still in them. */
 export class QueryCompiler {
@@ -34,30 +44,41 @@ export class QueryCompiler {
     this.#poll = poll
   }
 
-  compile(query: EngineQuery, factor = 1): Scorer {
+  *compile(query: EngineQuery, factor = 1): Sliced<Scorer> {
     const { segment } = this.#live
     if (query.kind === 'none') return new EmptyScorer()
     const boost = factor * query.boost
     if (isColumnQuery(query)) return this.#inColumn(query, boost)
-    if (isSetQuery(query)) return this.#constant(this.set(query), boost)
+    if (isSetQuery(query)) return this.#constant(yield* this.set(query), boost)
     switch (query.kind) {
       case 'all':
         return this.#constant(fullBitset(segment.docCount), boost)
       case 'term':
-        return this.term(query, factor) ?? new EmptyScorer()
+        return (yield* this.terms([query], factor))[0] ?? new EmptyScorer()
       case 'phrase':
-        return this.#phrase(query, boost)
+        return yield* this.#phrase(query, boost)
       case 'boolean':
-        return this.#boolean(query, boost)
+        return yield* this.#boolean(query, boost)
       case 'best':
-        return new AnyOfScorer(
-          query.parts.map((part) => this.compile(part, boost)),
-          1,
-          'best',
-        )
+        return this.#anyOf(yield* this.#compileAll(query.parts, boost), { combine: 'best' })
       default:
         return unreachable(query)
     }
+  }
+
+  *#compileAll(queries: readonly EngineQuery[], factor: number): Sliced<Scorer[]> {
+    const scorers: Scorer[] = []
+    for (const query of queries) scorers.push(yield* this.compile(query, factor))
+    return scorers
+  }
+
+  #anyOf(
+    parts: readonly Scorer[],
+    { combine = 'sum', minMatch = 1 }: { combine?: 'sum' | 'best'; minMatch?: number } = {},
+  ): Scorer {
+    const [only, ...others] = parts
+    if (only !== undefined && others.length === 0 && minMatch === 1) return only
+    return new AnyOfScorer(parts, { minMatch, combine, poll: this.#poll })
   }
 
   #inColumn(query: ColumnQuery, score: number): Scorer {
@@ -67,22 +88,44 @@ export class QueryCompiler {
     return new ColumnScorer(column, { docCount, test: testOf(query), score, poll: this.#poll })
   }
 
-  /** Undefined if no document of the segment has the term. */
-  term(query: Extract<EngineQuery, { kind: 'term' }>, factor: number): TermScorer | undefined {
+  /** Of those that the segment has. */
+  *terms(queries: readonly QueryOf<'term'>[], factor: number): Sliced<TermScorer[]> {
+    const scorers: TermScorer[] = []
+    for (const query of queries) {
+      const scorer = this.#term(query, factor)
+      if (scorer !== undefined) scorers.push(scorer)
+      if (this.#poll.isDue) yield this.#poll.renewed()
+    }
+    return scorers
+  }
+
+  /** Undefined if no document of the segment has the term. The caller looks at the poll. */
+  #term(query: QueryOf<'term'>, factor: number): TermScorer | undefined {
     const found = this.#live.term(query.field, query.term)
+    this.#poll.spend(TERM_COST)
     if (found === undefined) return undefined
     const weight = this.#weights.ofTerm(query.field, query.term, factor * query.boost)
     return new TermScorer(found.source, this.#norms(query.field), weight)
   }
 
   /** The documents that match, whatever they score. */
-  set(query: EngineQuery): Bitset {
-    const walk = (part: EngineQuery): Scorer => this.compile(part)
+  set(query: EngineQuery): Sliced<Bitset> {
+    const walk = (part: EngineQuery): Sliced<Scorer> => this.compile(part)
     return matchingSet(query, { live: this.#live, poll: this.#poll, walk })
   }
 
   #constant(bits: Bitset, score: number): Scorer {
-    return new BitsetScorer(bits, this.#live.segment.docCount, score)
+    const { docCount } = this.#live.segment
+    const count = bitCount(bits)
+    this.#poll.spend(bits.length / WORDS_PER_UNIT)
+    if (count * LIST_RATIO >= docCount) return new BitsetScorer(bits, docCount, score)
+    const docs = new Uint32Array(count)
+    let doc = -1
+    for (let i = 0; i < count; i += 1) {
+      doc = nextBit(bits, doc + 1, docCount)
+      docs[i] = doc
+    }
+    return new ListScorer(docs, score)
   }
 
   /** Fields without lengths have norm 0 everywhere. */
@@ -91,39 +134,50 @@ export class QueryCompiler {
     return segment.field(field)?.norms ?? this.#live.noNorms()
   }
 
-  #phrase(query: Extract<EngineQuery, { kind: 'phrase' }>, boost: number): Scorer {
-    const positions: PhrasePosition[] = []
+  *#phrase(query: QueryOf<'phrase'>, boost: number): Sliced<Scorer> {
+    const places: PhrasePlace[] = []
+    const known = new Map<string, PhrasePosition>()
     for (const { offset, terms } of query.positions) {
-      const cursors = [...new Set(terms)]
-        .map((term) => this.#live.term(query.field, term))
-        .filter((found) => found !== undefined)
-        .map(({ source }) => new PostingsCursor(source))
-      if (cursors.length === 0) return new EmptyScorer()
-      positions.push(new PhrasePosition(offset, cursors))
+      // Words that come again are walked once: their positions may be many.
+      const name = terms.join('\0')
+      const position = known.get(name) ?? this.#phrasePosition(query.field, terms)
+      if (position === undefined) return new EmptyScorer()
+      known.set(name, position)
+      places.push({ offset, position })
+      if (this.#poll.spend(TERM_COST * terms.length)) yield this.#poll.renewed()
     }
-    if (positions.length === 0) return new EmptyScorer()
+    if (places.length === 0) return new EmptyScorer()
     const weight = this.#weights.ofPhrase(query.field, query.positions, boost)
     const norms = this.#norms(query.field)
-    return new PhraseScorer(positions, { ...weight, norms, slop: query.slop, poll: this.#poll })
+    return new PhraseScorer(places, { ...weight, norms, slop: query.slop, poll: this.#poll })
   }
 
-  #boolean(query: BooleanQuery, boost: number): Scorer {
-    const must = query.must.map((part) => this.compile(part, boost))
-    const filters = query.filter.map((part) => this.compile(part, 0))
-    const should = query.should.map((part) => this.compile(part, boost))
+  /** Undefined if no document of the segment has any of the terms. */
+  #phrasePosition(field: string, terms: readonly string[]): PhrasePosition | undefined {
+    const cursors = [...new Set(terms)]
+      .map((term) => this.#live.term(field, term))
+      .filter((found) => found !== undefined)
+      .map(({ source }) => new PostingsCursor(source))
+    return cursors.length === 0 ? undefined : new PhrasePosition(cursors)
+  }
+
+  *#boolean(query: BooleanQuery, boost: number): Sliced<Scorer> {
+    const must = yield* this.#compileAll(query.must, boost)
+    const filters = yield* this.#compileAll(query.filter, 0)
+    const should = yield* this.#compileAll(query.should, boost)
     const needed = neededShould(query)
     const scoring = [...must]
     const required = [...must, ...filters]
     if (needed > 0) {
       const some =
-        needed > should.length ? new EmptyScorer() : new AnyOfScorer(should, needed, 'sum')
+        needed > should.length ? new EmptyScorer() : this.#anyOf(should, { minMatch: needed })
       required.push(some)
       scoring.push(some)
     }
     const all = this.#allOf(query, required, scoring)
-    const allowed = this.#exclude(all, query.mustNot)
+    const allowed = yield* this.#exclude(all, query.mustNot)
     if (needed > 0 || should.length === 0) return allowed
-    return new OptionalScorer(allowed, new AnyOfScorer(should, 1, 'sum'))
+    return new OptionalScorer(allowed, this.#anyOf(should))
   }
 
   #allOf(query: BooleanQuery, required: readonly Scorer[], scoring: readonly Scorer[]): Scorer {
@@ -136,10 +190,10 @@ export class QueryCompiler {
     return new AllOfScorer([first, ...others], scoring, this.#poll)
   }
 
-  #exclude(part: Scorer, mustNot: readonly EngineQuery[]): Scorer {
+  *#exclude(part: Scorer, mustNot: readonly EngineQuery[]): Sliced<Scorer> {
     if (mustNot.length === 0) return part
     const allowed = fullBitset(this.#live.segment.docCount)
-    for (const query of mustNot) subtract(allowed, this.set(query))
-    return new AllowedScorer(part, allowed)
+    for (const query of mustNot) subtract(allowed, yield* this.set(query))
+    return new AllowedScorer(part, allowed, this.#poll)
   }
 }

@@ -1,11 +1,16 @@
 import { NO_MORE } from '../postings/postings-cursor.ts'
-import { nextBit, type Bitset } from '../engine/bitset.ts'
+import { hasBit, nextBit, type Bitset } from '../engine/bitset.ts'
 import type { Poll } from '../engine/poll.ts'
+
+/** What a walk answers in place of a document when the poll says that a pause is due. */
+export const PAUSED = -2
 
 /**
  * A walk through the documents of a segment that match a query, in order. Contract:
  * - Begins at -1; `next` and `advance` answer the new `doc`, NO_MORE behind the last.
  * - `advance(target)` goes to the first match at or behind `target`, which is behind `doc`.
+ * - Either may answer PAUSED, and leaves `doc` as it was. The same call once the poll is renewed
+ *   goes on where it stopped, and comes further however small the poll's steps are.
  * - `score` is that of the present document, and changes nothing.
  * - `cost` is about how many documents match at most: the cheapest leads a conjunction.
  */
@@ -64,9 +69,53 @@ export class BitsetScorer implements Scorer {
   }
 }
 
+/** The same for few documents, ascending: a query of a thousand clauses keeps a thousand sets. */
+export class ListScorer implements Scorer {
+  doc = -1
+  readonly cost: number
+  readonly #docs: Uint32Array
+  readonly #score: number
+  #at = 0
+
+  constructor(docs: Uint32Array, score: number) {
+    this.#docs = docs
+    this.#score = score
+    this.cost = docs.length
+  }
+
+  next(): number {
+    return this.advance(this.doc + 1)
+  }
+
+  advance(target: number): number {
+    const docs = this.#docs
+    let at = this.#at
+    let step = 1
+    while (at + step < docs.length && (docs[at + step] ?? 0) < target) {
+      at += step
+      step *= 2
+    }
+    let end = Math.min(at + step, docs.length)
+    while (at < end) {
+      const middle = (at + end) >>> 1
+      if ((docs[middle] ?? 0) < target) at = middle + 1
+      else end = middle
+    }
+    this.#at = at
+    this.doc = docs[at] ?? NO_MORE
+    return this.doc
+  }
+
+  score(): number {
+    return this.#score
+  }
+}
+
 /** Documents that match all parts; only `scoring` ones add to the score. */
 export class AllOfScorer implements Scorer {
   doc = -1
+  /** The lead has moved and the others have not been asked yet. */
+  #isBehindLead = false
   readonly cost: number
   readonly #lead: Scorer
   readonly #others: readonly Scorer[]
@@ -83,11 +132,12 @@ export class AllOfScorer implements Scorer {
   }
 
   next(): number {
-    return this.#settle(this.#lead.next())
+    return this.#settle(this.#isBehindLead ? this.#lead.doc : this.#lead.next())
   }
 
   advance(target: number): number {
-    return this.#settle(this.#lead.advance(target))
+    const isThere = this.#isBehindLead && this.#lead.doc >= target
+    return this.#settle(isThere ? this.#lead.doc : this.#lead.advance(target))
   }
 
   score(): number {
@@ -97,13 +147,17 @@ export class AllOfScorer implements Scorer {
   }
 
   #settle(from: number): number {
+    if (from === PAUSED) return PAUSED
     let doc = from
+    this.#isBehindLead = true
     while (doc !== NO_MORE) {
       const ahead = this.#disagreement(doc)
       if (ahead === doc) break
-      this.#poll.spend(4)
+      if (ahead === PAUSED) return PAUSED
       doc = ahead === NO_MORE ? NO_MORE : this.#lead.advance(ahead)
+      if (doc === PAUSED || (this.#poll.spend(4) && doc !== NO_MORE)) return PAUSED
     }
+    this.#isBehindLead = false
     this.doc = doc
     return doc
   }
@@ -125,11 +179,18 @@ export class AnyOfScorer implements Scorer {
   readonly #parts: readonly Scorer[]
   readonly #minMatch: number
   readonly #takesBest: boolean
+  readonly #poll: Poll
+  /** Where a pause interrupted: no document before it matches. */
+  #resumeAt = 0
 
-  constructor(parts: readonly Scorer[], minMatch: number, combine: 'sum' | 'best') {
+  constructor(
+    parts: readonly Scorer[],
+    options: { readonly minMatch: number; readonly combine: 'sum' | 'best'; readonly poll: Poll },
+  ) {
     this.#parts = parts
-    this.#minMatch = minMatch
-    this.#takesBest = combine === 'best'
+    this.#minMatch = options.minMatch
+    this.#takesBest = options.combine === 'best'
+    this.#poll = options.poll
     this.cost = parts.reduce((sum, part) => sum + part.cost, 0)
   }
 
@@ -138,21 +199,28 @@ export class AnyOfScorer implements Scorer {
   }
 
   advance(target: number): number {
-    let from = target
+    let from = Math.max(target, this.#resumeAt)
     for (;;) {
       let least = NO_MORE
       let matching = 0
       for (const part of this.#parts) {
         const at = part.doc < from ? part.advance(from) : part.doc
+        if (at === PAUSED) return PAUSED
         if (at === least) matching += 1
         else if (at < least) {
           least = at
           matching = 1
         }
       }
-      this.doc = least
-      if (least === NO_MORE || matching >= this.#minMatch) return least
+      const isDue = this.#poll.spend(this.#parts.length)
+      if (least === NO_MORE || matching >= this.#minMatch) {
+        this.doc = least
+        return least
+      }
       from = least + 1
+      if (!isDue) continue
+      this.#resumeAt = from
+      return PAUSED
     }
   }
 
@@ -169,6 +237,7 @@ export class AnyOfScorer implements Scorer {
 
 /** The documents of `required`; those that match `optional` too score its part as well. */
 export class OptionalScorer implements Scorer {
+  doc = -1
   readonly cost: number
   readonly #required: Scorer
   readonly #optional: Scorer
@@ -179,22 +248,23 @@ export class OptionalScorer implements Scorer {
     this.cost = required.cost
   }
 
-  get doc(): number {
-    return this.#required.doc
-  }
-
   next(): number {
-    return this.#required.next()
+    return this.advance(this.doc + 1)
   }
 
+  /** The optional part comes along, since its way may be too long for `score`. */
   advance(target: number): number {
-    return this.#required.advance(target)
+    const doc = this.#required.doc < target ? this.#required.advance(target) : this.#required.doc
+    if (doc === PAUSED) return PAUSED
+    const isBehind = doc !== NO_MORE && this.#optional.doc < doc
+    if (isBehind && this.#optional.advance(doc) === PAUSED) return PAUSED
+    this.doc = doc
+    return doc
   }
 
   score(): number {
-    const { doc } = this.#required
-    const at = this.#optional.doc < doc ? this.#optional.advance(doc) : this.#optional.doc
-    return this.#required.score() + (at === doc ? this.#optional.score() : 0)
+    const isThere = this.#optional.doc === this.doc
+    return this.#required.score() + (isThere ? this.#optional.score() : 0)
   }
 }
 
@@ -204,10 +274,12 @@ export class AllowedScorer implements Scorer {
   readonly cost: number
   readonly #part: Scorer
   readonly #allowed: Bitset
+  readonly #poll: Poll
 
-  constructor(part: Scorer, allowed: Bitset) {
+  constructor(part: Scorer, allowed: Bitset, poll: Poll) {
     this.#part = part
     this.#allowed = allowed
+    this.#poll = poll
     this.cost = part.cost
   }
 
@@ -215,8 +287,10 @@ export class AllowedScorer implements Scorer {
     return this.#settle(this.#part.next())
   }
 
+  /** After a pause the part may stand behind the target already, at what is not allowed. */
   advance(target: number): number {
-    return this.#settle(this.#part.advance(target))
+    const isBehind = this.#part.doc < target
+    return this.#settle(isBehind ? this.#part.advance(target) : this.#part.next())
   }
 
   score(): number {
@@ -225,10 +299,11 @@ export class AllowedScorer implements Scorer {
 
   #settle(from: number): number {
     let doc = from
-    while (doc !== NO_MORE && ((this.#allowed[doc >>> 5] ?? 0) & (1 << (doc & 31))) === 0) {
+    while (doc >= 0 && doc !== NO_MORE && !hasBit(this.#allowed, doc)) {
+      if (this.#poll.spend(1)) return PAUSED
       doc = this.#part.next()
     }
-    this.doc = doc
+    if (doc !== PAUSED) this.doc = doc
     return doc
   }
 }

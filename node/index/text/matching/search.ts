@@ -1,3 +1,4 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Segment } from '../segment/segment.ts'
 import { compareTexts } from '../segment/compare-texts.ts'
 import type { LiveSegment } from '../engine/live-segment.ts'
@@ -12,6 +13,9 @@ import {
 } from './sorted-hits.ts'
 import type { TermStatistics } from './statistics.ts'
 import { TopHits } from './top-hits.ts'
+
+/** A key is read from a dictionary in some microseconds. */
+const HITS_PER_STEP = 256
 
 export interface SearchRequest extends MatchRequest {
   readonly limit: number
@@ -46,27 +50,30 @@ export interface SearchResult {
 /** Documents of one segment that match, ascending. `docs` is good until the visitor returns. */
 export type MatchVisitor = (live: LiveSegment, docs: Uint32Array) => void
 
-export function search(segments: readonly LiveSegment[], request: SearchRequest): SearchResult {
-  const run = new SegmentSearch(segments, request, request.statistics)
+export function* search(
+  segments: readonly LiveSegment[],
+  request: SearchRequest,
+): Sliced<SearchResult> {
+  const run = yield* SegmentSearch.begin(segments, request, request.statistics)
   return request.sort === undefined
-    ? searchByScore(run, segments, request)
-    : searchSorted(run, segments, { ...request, sort: request.sort })
+    ? yield* searchByScore(run, segments, request)
+    : yield* searchSorted(run, segments, { ...request, sort: request.sort })
 }
 
-export function collect(
+export function* collect(
   segments: readonly LiveSegment[],
   request: MatchRequest,
   visit: MatchVisitor,
-): void {
-  const run = new SegmentSearch(segments, request, undefined)
-  for (const live of segments) run.collect(live, (docs) => visit(live, docs))
+): Sliced<void> {
+  const run = yield* SegmentSearch.begin(segments, request, undefined)
+  for (const live of segments) yield* run.collect(live, (docs) => visit(live, docs))
 }
 
-function searchByScore(
+function* searchByScore(
   run: SegmentSearch,
   segments: readonly LiveSegment[],
   request: SearchRequest,
-): SearchResult {
+): Sliced<SearchResult> {
   const { limit, after, countTotal } = request
   const boundary = after === undefined ? undefined : { score: after.score, key: keyText(after.key) }
   let best: ScoredHit[] = []
@@ -74,14 +81,15 @@ function searchByScore(
   for (const live of segments) {
     const floor = best.length === limit ? (best.at(-1)?.score ?? 0) : 0
     const hits = new TopHits(live.segment, { limit, floor, after: boundary })
-    total += run.top(live, hits, countTotal)
+    total += yield* run.top(live, hits, countTotal)
     if (hits.length === 0) continue
     for (let i = 0; i < hits.length; i += 1) {
       best.push(new ScoredHit(live.segment, hits.docs[i] ?? 0, hits.scores[i] ?? 0))
     }
     best = best.toSorted(compareScored).slice(0, limit)
+    if (best.length >= HITS_PER_STEP) yield
   }
-  return resultOf(best, { total, isTotalExact: countTotal })
+  return yield* resultOf(best, { total, isTotalExact: countTotal })
 }
 
 /** Its key is read when a tie or the answer asks for it: that is a look into the dictionary. */
@@ -111,11 +119,11 @@ function compareScored(a: ScoredHit, b: ScoredHit): number {
   return a.score === b.score ? compareTexts(a.key, b.key) : b.score - a.score
 }
 
-function searchSorted(
+function* searchSorted(
   run: SegmentSearch,
   segments: readonly LiveSegment[],
   request: SearchRequest & { readonly sort: readonly SortField[] },
-): SearchResult {
+): Sliced<SearchResult> {
   const { limit, sort, after, isBackwards = false } = request
   const direction = isBackwards ? -1 : 1
   const boundary =
@@ -123,22 +131,34 @@ function searchSorted(
   let best: SortedHit[] = []
   let total = 0
   for (const live of segments) {
+    for (const field of sort) {
+      if (field.by === 'column') yield* prepareTerms(live.segment, field.field)
+    }
     const hits = new SortedHits(live.segment, { limit, sort, after: boundary, isBackwards })
-    run.walk(live, (doc, score) => {
+    yield* run.walk(live, (doc, scorer) => {
       total += 1
-      hits.offer(doc, score)
+      hits.offer(doc, scorer)
     })
-    const found = [...best, ...hits.finish()]
+    const found = [...best, ...(yield* hits.finish())]
     best = found.toSorted((a, b) => compareHits(sort, a, b) * direction).slice(0, limit)
+    if (best.length >= HITS_PER_STEP) yield
   }
-  return resultOf(best, { total, isTotalExact: true })
+  return yield* resultOf(best, { total, isTotalExact: true })
 }
 
-function resultOf(
+function* prepareTerms(segment: Segment, field: string): Sliced<void> {
+  yield* segment.field(field)?.prepareTerms() ?? []
+}
+
+function* resultOf(
   best: readonly SortedHit[],
   counts: { readonly total: number; readonly isTotalExact: boolean },
-): SearchResult {
-  const hits = best.map(({ key, score, sortValues }) => ({ key: keyBytes(key), score, sortValues }))
+): Sliced<SearchResult> {
+  const hits: SearchHit[] = []
+  for (const { key, score, sortValues } of best) {
+    if (hits.length % HITS_PER_STEP === HITS_PER_STEP - 1) yield
+    hits.push({ key: keyBytes(key), score, sortValues })
+  }
   const maxScore = hits.reduce((most, { score }) => Math.max(most, score), 0)
   return { hits, ...counts, maxScore }
 }

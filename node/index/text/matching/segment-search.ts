@@ -1,19 +1,25 @@
 // One query under fixed statistics, in one segment after the other: which loop finds its best hits,
 // and how they are counted.
 
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
-import { intersect, newBitset, subtract, type Bitset } from '../engine/bitset.ts'
+import type { Bitset } from '../engine/bitset.ts'
+import {
+  acceptedDocuments,
+  acceptsAll,
+  acceptsLive,
+  type Conditions,
+} from './accepted-documents.ts'
 import { isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
 import { searchConjunction } from './conjunction.ts'
 import { scoreAnyTerm, searchDisjunction } from './disjunction.ts'
 import type { LiveSegment, SegmentTerm } from '../engine/live-segment.ts'
 import { countAnyTerm, countTerm, forEachBlock } from './match-count.ts'
-import { Poll, type Interrupt } from '../engine/poll.ts'
+import { Poll } from '../engine/poll.ts'
 import { QueryCompiler } from './query-compiler.ts'
 import { planQuery, type QueryPlan } from './query-plan.ts'
-import { AllOfScorer } from './scorer.ts'
-import { matchingTerms } from './set-query.ts'
+import { AllOfScorer, PAUSED, type Scorer } from './scorer.ts'
 import {
   gatherStatistics,
   scoringTerms,
@@ -36,7 +42,6 @@ export interface MatchRequest {
   readonly filter?: EngineQuery
   /** Documents with 0 < expiresAtMs <= nowMs are not found. */
   readonly nowMs: number
-  readonly interrupt: Interrupt
 }
 
 /** One query under fixed statistics, segment by segment. */
@@ -46,56 +51,58 @@ export class SegmentSearch {
   readonly #plan: QueryPlan
   readonly #poll: Poll
 
-  constructor(
+  static *begin(
     segments: readonly LiveSegment[],
     request: MatchRequest,
     statistics: TermStatistics | undefined,
-  ) {
+    poll = new Poll(),
+  ): Sliced<SegmentSearch> {
+    const { query, filter } = request
+    const needed = allTerms(filter === undefined ? [query] : [query, filter])
+    const own = yield* gatherStatistics(segments, needed, poll)
+    return new SegmentSearch(request, new Weights(withStatistics(own, statistics)), poll)
+  }
+
+  private constructor(request: MatchRequest, weights: Weights, poll: Poll) {
     const { query, filter } = request
     this.#request = request
-    this.#poll = new Poll(request.interrupt)
-    request.interrupt()
+    this.#weights = weights
+    this.#poll = poll
     const plan = planQuery(query)
     this.#plan = filter === undefined ? plan : { ...plan, filters: [...plan.filters, filter] }
-    const parts = filter === undefined ? [query] : [query, filter]
-    for (const part of parts) checkExpansions(part, segments, this.#poll)
-    const needed = allTerms(parts)
-    this.#weights = new Weights(withStatistics(gatherStatistics(segments, needed), statistics))
   }
 
   /** Fills `hits`; answers how many matches were seen, all of them if `countsAll`. */
-  top(live: LiveSegment, hits: TopHits, countsAll: boolean): number {
+  *top(live: LiveSegment, hits: TopHits, countsAll: boolean): Sliced<number> {
     if (hits.bar === Infinity && !countsAll) return 0
     const { body, boost } = this.#plan
-    if (body.kind === 'walk') return this.#topByWalk(live, hits)
+    if (body.kind === 'walk') return yield* this.#topByWalk(live, hits)
     const compiler = this.#compiler(live)
-    const found = body.terms.map((term) => compiler.term(term, boost))
-    const terms = found.filter((term) => term !== undefined)
+    const terms = yield* compiler.terms(body.terms, boost)
     const [first, ...others] = terms
     if (first === undefined) return 0
-    if (body.kind === 'all-terms' && terms.length < found.length) return 0
-    if (this.#isCheaperByDocument(live, terms)) return this.#topByWalk(live, hits)
-    const accepted = this.#accepted(live, compiler)
+    if (body.kind === 'all-terms' && terms.length < body.terms.length) return 0
+    if (this.#isCheaperByDocument(live, terms)) return yield* this.#topByWalk(live, hits)
+    const conditions = this.#conditions()
+    const isAll = acceptsAll(live, conditions)
+    const accepted = isAll ? undefined : yield* acceptedDocuments(live, compiler, conditions)
     const bulk: BulkSearch = { hits, accepted, countsAll, poll: this.#poll }
-    if (others.length === 0) return this.#topOfTerm(live, first, bulk)
+    if (others.length === 0) return yield* this.#topOfTerm(live, first, bulk)
     return body.kind === 'all-terms'
-      ? searchConjunction([first, ...others], bulk)
-      : this.#topOfAnyTerm(live, terms, bulk)
+      ? yield* searchConjunction([first, ...others], bulk)
+      : yield* this.#topOfAnyTerm(live, terms, bulk)
   }
 
-  #topOfTerm(live: LiveSegment, term: TermScorer, bulk: BulkSearch): number {
-    const seen = bulk.hits.bar === Infinity ? 0 : searchTerm(term, bulk)
+  *#topOfTerm(live: LiveSegment, term: TermScorer, bulk: BulkSearch): Sliced<number> {
+    const seen = bulk.hits.bar === Infinity ? 0 : yield* searchTerm(term, bulk)
     if (!bulk.countsAll) return seen
     return this.#acceptsLive(live)
       ? this.#liveCount(live)
-      : countTerm(term.cursor.source, { ...bulk, docCount: live.segment.docCount })
+      : yield* countTerm(term.cursor.source, { ...bulk, docCount: live.segment.docCount })
   }
 
-  /** Whether every document that is not deleted is accepted. */
   #acceptsLive(live: LiveSegment): boolean {
-    const { filters, excluded } = this.#plan
-    const hasConditions = filters.length > 0 || excluded.length > 0
-    return !hasConditions && live.expiredAt(this.#request.nowMs) === undefined
+    return acceptsLive(live, this.#conditions())
   }
 
   /** Of the plan's only term that the segment has. */
@@ -105,15 +112,21 @@ export class SegmentSearch {
     return found?.liveDocFreq ?? 0
   }
 
-  #topOfAnyTerm(live: LiveSegment, terms: readonly TermScorer[], bulk: BulkSearch): number {
+  *#topOfAnyTerm(
+    live: LiveSegment,
+    terms: readonly TermScorer[],
+    bulk: BulkSearch,
+  ): Sliced<number> {
     const { docCount } = live.segment
     const postings = postingsOf(terms)
     if (postings <= SCORED_WHOLE_MAX) return scoreAnyTerm(terms, bulk)
-    if (!bulk.countsAll) return searchDisjunction(terms, docCount, bulk)
-    if (bulk.hits.bar < Infinity) searchDisjunction(terms, docCount, { ...bulk, countsAll: false })
+    if (!bulk.countsAll) return yield* searchDisjunction(terms, docCount, bulk)
+    if (bulk.hits.bar < Infinity) {
+      yield* searchDisjunction(terms, docCount, { ...bulk, countsAll: false })
+    }
     const { body } = this.#plan
     const counted = body.kind === 'walk' ? [] : this.#found(live, body.terms)
-    return countAnyTerm(counted, { ...bulk, docCount }, this.#acceptsLive(live))
+    return yield* countAnyTerm(counted, { ...bulk, docCount }, this.#acceptsLive(live))
   }
 
   #found(live: LiveSegment, terms: readonly FieldTerm[]): readonly SegmentTerm[] {
@@ -129,24 +142,24 @@ export class SegmentSearch {
   }
 
   /** Visits every match in order of documents. */
-  walk(live: LiveSegment, visit: (doc: number, score: () => number) => void): void {
+  *walk(live: LiveSegment, visit: WalkVisitor): Sliced<void> {
     const compiler = this.#compiler(live)
     const { filters } = this.#plan
-    const body = compiler.compile(this.#bodyQuery())
+    const body = yield* compiler.compile(this.#bodyQuery())
     const isLookedUp = body.cost * FILTER_GATHER_RATIO < live.segment.docCount
-    const accepted = this.#accepted(live, compiler, isLookedUp ? [] : filters)
-    const lookedUp = isLookedUp ? filters.map((query) => compiler.compile(query)) : []
+    const conditions = this.#conditions(isLookedUp ? [] : filters)
+    const isAll = acceptsAll(live, conditions)
+    const accepted = isAll ? undefined : yield* acceptedDocuments(live, compiler, conditions)
+    const lookedUp: Scorer[] = []
+    if (isLookedUp) for (const query of filters) lookedUp.push(yield* compiler.compile(query))
     const scorer =
       lookedUp.length === 0 ? body : new AllOfScorer([body, ...lookedUp], [body], this.#poll)
-    const score = (): number => scorer.score()
-    for (let doc = scorer.next(); doc !== NO_MORE; doc = scorer.next()) {
-      this.#poll.spend(2)
-      if (isAccepted(accepted, doc)) visit(doc, score)
-    }
+    const step = { accepted, poll: this.#poll, visit }
+    while (walkSome(scorer, step)) yield this.#poll.renewed()
   }
 
   /** Every match in order of documents, some at a time, in an array that is used again. */
-  collect(live: LiveSegment, visit: (docs: Uint32Array) => void): void {
+  *collect(live: LiveSegment, visit: (docs: Uint32Array) => void): Sliced<void> {
     const docs = new Uint32Array(DOCS_PER_VISIT)
     let count = 0
     const take = (doc: number): void => {
@@ -158,16 +171,23 @@ export class SegmentSearch {
     }
     const { body } = this.#plan
     const [only, ...others] = body.kind === 'walk' ? [] : body.terms
-    if (only === undefined || others.length > 0) this.walk(live, take)
-    else this.#collectTerm(live, only, take)
+    if (only === undefined || others.length > 0) yield* this.walk(live, take)
+    else yield* this.#collectTerm(live, only, take)
     if (count > 0) visit(docs.subarray(0, count))
   }
 
-  #collectTerm(live: LiveSegment, { field, term }: FieldTerm, take: (doc: number) => void): void {
+  *#collectTerm(
+    live: LiveSegment,
+    { field, term }: FieldTerm,
+    take: (doc: number) => void,
+  ): Sliced<void> {
     const found = live.term(field, term)
     if (found === undefined) return
-    const accepted = this.#accepted(live, this.#compiler(live))
-    forEachBlock(found.source, this.#poll, (docs, count) => {
+    const conditions = this.#conditions()
+    const accepted = acceptsAll(live, conditions)
+      ? undefined
+      : yield* acceptedDocuments(live, this.#compiler(live), conditions)
+    yield* forEachBlock(found.source, this.#poll, (docs, count) => {
       for (let i = 0; i < count; i += 1) {
         const doc = u32At(docs, i)
         if (isAccepted(accepted, doc)) take(doc)
@@ -175,11 +195,11 @@ export class SegmentSearch {
     })
   }
 
-  #topByWalk(live: LiveSegment, hits: TopHits): number {
+  *#topByWalk(live: LiveSegment, hits: TopHits): Sliced<number> {
     let total = 0
-    this.walk(live, (doc, score) => {
+    yield* this.walk(live, (doc, scorer) => {
       total += 1
-      hits.offer(doc, score())
+      hits.offer(doc, scorer.score())
     })
     return total
   }
@@ -198,24 +218,30 @@ export class SegmentSearch {
       : { kind: 'boolean', ...parts, must: [], should: body.terms }
   }
 
-  /** What is neither deleted nor expired nor filtered out; undefined for all. */
-  #accepted(
-    live: LiveSegment,
-    compiler: QueryCompiler,
-    filters: readonly EngineQuery[] = this.#plan.filters,
-  ): Bitset | undefined {
-    const { excluded } = this.#plan
-    const without = excluded.map((query) => compiler.set(query))
-    const expired = live.expiredAt(this.#request.nowMs)
-    if (expired !== undefined) without.push(expired)
-    if (live.log.length > 0) without.push(live.deleted)
-    if (filters.length === 0 && without.length === 0) return undefined
-    const sets = filters.map((query) => compiler.set(query))
-    const accepted = sets.shift() ?? newBitset(live.segment.docCount).fill(0xffffffff)
-    for (const set of sets) intersect(accepted, set)
-    for (const set of without) subtract(accepted, set)
-    return accepted
+  #conditions(filters: readonly EngineQuery[] = this.#plan.filters): Conditions {
+    return { filters, excluded: this.#plan.excluded, nowMs: this.#request.nowMs }
   }
+}
+
+/** The scorer stands at the document. */
+export type WalkVisitor = (doc: number, scorer: Scorer) => void
+
+interface WalkStep {
+  readonly accepted: Bitset | undefined
+  readonly poll: Poll
+  readonly visit: WalkVisitor
+}
+
+/**
+ * Visits documents until a pause is due or there are no more, and says whether there may be. It is no
+ * generator, whose loops the compiler makes slower.
+ */
+function walkSome(scorer: Scorer, { accepted, poll, visit }: WalkStep): boolean {
+  for (let doc = scorer.next(); doc !== NO_MORE; doc = scorer.next()) {
+    if (doc !== PAUSED && isAccepted(accepted, doc)) visit(doc, scorer)
+    if (poll.spend(2)) return true
+  }
+  return false
 }
 
 function postingsOf(terms: readonly TermScorer[]): number {
@@ -241,16 +267,4 @@ function unscoredParts(query: EngineQuery): readonly EngineQuery[] {
   if (query.kind !== 'boolean') return []
   const inScored = [...query.must, ...query.should].flatMap(unscoredParts)
   return [...query.filter, ...query.mustNot, ...inScored]
-}
-
-function checkExpansions(query: EngineQuery, segments: readonly LiveSegment[], poll: Poll): void {
-  if (query.kind === 'expand' && query.termsMax < Infinity) {
-    const parts = segments.map(({ segment }) => segment)
-    matchingTerms(parts, query, poll)
-  }
-  if (query.kind === 'best') for (const part of query.parts) checkExpansions(part, segments, poll)
-  if (query.kind !== 'boolean') return
-  for (const part of [...query.must, ...query.should, ...query.mustNot, ...query.filter]) {
-    checkExpansions(part, segments, poll)
-  }
 }

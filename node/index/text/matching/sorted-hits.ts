@@ -1,10 +1,14 @@
 // The first documents of one segment in the order of columns. Inside a segment keyword values are
 // compared by ordinal; what leaves it are values, which compare across segments and shards.
 
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import type { Segment } from '../segment/segment.ts'
 import { ColumnCursor } from './column-cursor.ts'
 import { compareTexts } from '../segment/compare-texts.ts'
+
+/** Keys and values are read from dictionaries in some microseconds. */
+const HITS_PER_STEP = 256
 
 /** Documents without a value come last in either direction. Ties: ascending keys. */
 export type SortField =
@@ -92,12 +96,12 @@ export class SortedHits {
   }
 
   /** The score is asked for if the order or a kept hit needs it. */
-  offer(doc: number, exactScore: () => number): void {
+  offer(doc: number, scorer: { score(): number }): void {
     if (this.#limit === 0) return
     if (this.#worst !== undefined && !this.#sortsByScore) {
       if (this.#isBehind(this.#worst, doc, 0)) return
     }
-    const score = Math.fround(exactScore())
+    const score = Math.fround(scorer.score())
     if (this.#worst !== undefined && this.#isBehind(this.#worst, doc, score)) return
     const ranks = this.#sort.map((_, i) => this.#rankOf(i, doc, score))
     const candidate = { doc, score, ranks }
@@ -115,15 +119,17 @@ export class SortedHits {
     return compareRanks(rank, worst.ranks[0] ?? 0) * this.#direction > 0
   }
 
-  finish(): SortedHit[] {
+  *finish(): Sliced<SortedHit[]> {
     this.#trim()
-    return this.#kept.map(({ doc, score }) => ({
-      key: this.#segment.key(doc),
-      score,
-      sortValues: this.#sort.map((field, i) =>
+    const hits: SortedHit[] = []
+    for (const { doc, score } of this.#kept) {
+      if (hits.length % HITS_PER_STEP === HITS_PER_STEP - 1) yield
+      const sortValues = this.#sort.map((field, i) =>
         this.#valueOf(field, this.#columns[i], { doc, score }),
-      ),
-    }))
+      )
+      hits.push({ key: this.#segment.key(doc), score, sortValues })
+    }
+    return hits
   }
 
   #trim(): void {

@@ -1,7 +1,9 @@
 import { must } from '../../../../lib/assert.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { idfOf, K1, lengthTable, type FieldStatistics } from './bm25.ts'
 import type { LiveSegment } from '../engine/live-segment.ts'
+import type { Poll } from '../engine/poll.ts'
 import type { TermWeight } from './term-scorer.ts'
 
 export interface FieldTerm {
@@ -23,10 +25,14 @@ export function termKey(field: string, term: string): string {
   return `${field}\0${term}`
 }
 
-export function gatherStatistics(
+/** Of looking up a term in a segment. */
+const LOOKUP_COST = 256
+
+export function* gatherStatistics(
   segments: readonly LiveSegment[],
   terms: Iterable<FieldTerm>,
-): TermStatistics {
+  poll: Poll,
+): Sliced<TermStatistics> {
   const fields = new Map<string, FieldStatistics>()
   const docFreqs = new Map<string, number>()
   for (const { field, term } of terms) {
@@ -36,6 +42,7 @@ export function gatherStatistics(
     let docFreq = 0
     for (const live of segments) docFreq += live.term(field, term)?.liveDocFreq ?? 0
     docFreqs.set(key, docFreq)
+    if (poll.spend(LOOKUP_COST * segments.length)) yield poll.renewed()
   }
   return { fields, docFreqs }
 }
@@ -86,7 +93,9 @@ export class Weights {
   ): TermWeight {
     let idf = 0
     for (const { terms } of positions) {
-      idf += Math.min(...terms.map((term) => this.#idf(field, term)))
+      let rarest = Infinity
+      for (const term of terms) rarest = Math.min(rarest, this.#idf(field, term))
+      idf += rarest
     }
     return this.#weigh(field, idf, boost)
   }

@@ -1,19 +1,18 @@
+import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import { BLOCK_LENGTH } from './bit-packing.ts'
 import { GrowableUint32 } from '../segment/growable.ts'
-import { PositionBlock, type PostingsSource } from './postings-source.ts'
+import { PositionBlock, PositionsWalk, type PostingsSource } from './postings-source.ts'
 import type { PostingsWriter } from './postings-writer.ts'
 
 const INSERTION_MAX = 24
-/** Lists longer than the documents divided by this are ordered by scattering, not by sorting. */
+/** Longer lists, and those of a good part of the documents, are ordered by scattering. */
 const SCATTER_RATIO = 16
-const BLOCKS_PER_SLICE = 32
-
-interface PostingsRun {
-  readonly from: number
-  readonly to: number
-  readonly order: Uint32Array | undefined
-  readonly hasPositions: boolean
-}
+const SORTED_MAX = 16_384
+/** Postings and positions: about a millisecond of work. */
+const POSTINGS_PER_STEP = 8192
+const SCATTERED_PER_STEP = 131_072
+/** Of a block of documents; nearly all have some hundreds. */
+const BLOCK_POSITIONS_MAX = 131_072
 
 /** One term's postings from several segments, brought into the order of the new documents. */
 export class GatheredPostings {
@@ -37,54 +36,90 @@ export class GatheredPostings {
     return this.#docs.length
   }
 
+  get positionCount(): number {
+    return this.#positions.length
+  }
+
   /** `docMap` holds the new document of each, -1 for one left out. */
-  *gather(
-    source: PostingsSource,
-    docMap: Int32Array,
-    hasPositions: boolean,
-  ): Generator<void, void> {
+  *gather(source: PostingsSource, docMap: Int32Array, hasPositions: boolean): Sliced<void> {
+    const meter = new StepMeter(POSTINGS_PER_STEP)
     for (let block = 0; block < source.blockCount; block += 1) {
-      this.gatherBlock(source, block, { docMap, hasPositions })
-      if (block % BLOCKS_PER_SLICE === BLOCKS_PER_SLICE - 1) yield
+      const before = this.#positions.length
+      if (!this.gatherBlock(source, block, { docMap, hasPositions })) {
+        yield* this.gatherLongBlock(source, block, docMap)
+      }
+      if (meter.spend(BLOCK_LENGTH + this.#positions.length - before)) yield
     }
   }
 
+  /** False, and nothing is gathered, if the block has more positions than a step may read. */
   gatherBlock(
     source: PostingsSource,
     block: number,
     { docMap, hasPositions }: { readonly docMap: Int32Array; readonly hasPositions: boolean },
-  ): void {
+  ): boolean {
     const count = source.decodeDocs(block, this.#blockDocs)
     source.decodeFreqs(block, this.#blockFreqs)
+    if (hasPositions && sumOf(this.#blockFreqs, count) > BLOCK_POSITIONS_MAX) return false
     if (hasPositions) source.decodePositions(block, this.#blockFreqs, this.#block)
     for (let i = 0; i < count; i += 1) {
       const doc = docMap[this.#blockDocs[i] ?? 0] ?? -1
       if (doc >= 0) this.#add(doc, i, hasPositions)
     }
+    return true
   }
 
-  *write(writer: PostingsWriter, docCount: number, hasPositions: boolean): Generator<void, void> {
-    const order = this.#order(docCount)
-    const slice = BLOCK_LENGTH * BLOCKS_PER_SLICE
-    for (let from = 0; from < this.#docs.length; from += slice) {
-      if (from > 0) yield
-      const to = Math.min(from + slice, this.#docs.length)
-      this.#writeSome(writer, { from, to, order, hasPositions })
+  /** With positions, a document in a step. */
+  *gatherLongBlock(source: PostingsSource, block: number, docMap: Int32Array): Sliced<void> {
+    const count = source.decodeDocs(block, this.#blockDocs)
+    source.decodeFreqs(block, this.#blockFreqs)
+    const walk = new PositionsWalk()
+    for (let i = 0; i < count; i += 1) {
+      const doc = docMap[this.#blockDocs[i] ?? 0] ?? -1
+      if (doc < 0) continue
+      source.readPositions(block, i, this.#blockFreqs, walk)
+      this.#docs.push(doc)
+      this.#freqs.push(walk.length)
+      this.#starts.push(this.#positions.length)
+      yield
+      this.#positions.pushSome(walk.values, 0, walk.length)
+      yield
     }
   }
 
-  /** As `write`, for a list that needs no slices. */
-  writeShort(writer: PostingsWriter, docCount: number, hasPositions: boolean): void {
-    const order = this.#order(docCount)
-    this.#writeSome(writer, { from: 0, to: this.#docs.length, order, hasPositions })
-  }
-
-  #writeSome(writer: PostingsWriter, { from, to, order, hasPositions }: PostingsRun): void {
+  *write(writer: PostingsWriter, docCount: number, hasPositions: boolean): Sliced<void> {
+    const order = yield* this.#order(docCount)
+    const meter = new StepMeter(POSTINGS_PER_STEP)
     const docs = this.#docs.values
     const freqs = this.#freqs.values
     const starts = this.#starts.values
     const positions = this.#positions.values
-    for (let i = from; i < to; i += 1) {
+    for (let i = 0; i < this.#docs.length; i += 1) {
+      const at = order === undefined ? i : (order[i] ?? 0)
+      const freq = freqs[at] ?? 0
+      writer.add(docs[at] ?? 0, freq)
+      if (!hasPositions) {
+        if (meter.spend(1)) yield
+        continue
+      }
+      const end = (starts[at] ?? 0) + freq
+      // A document may have any number of positions; nearly all have few.
+      for (let from = end - freq; from < end; from += POSTINGS_PER_STEP) {
+        const to = Math.min(from + POSTINGS_PER_STEP, end)
+        writer.addPositions(positions, from, to)
+        if (meter.spend(1 + to - from)) yield
+      }
+    }
+  }
+
+  /** As `write`, for few postings with few positions. */
+  writeShort(writer: PostingsWriter, hasPositions: boolean): void {
+    const order = shortOrder(this.#docs.values, this.#docs.length)
+    const docs = this.#docs.values
+    const freqs = this.#freqs.values
+    const starts = this.#starts.values
+    const positions = this.#positions.values
+    for (let i = 0; i < this.#docs.length; i += 1) {
       const at = order === undefined ? i : (order[i] ?? 0)
       const freq = freqs[at] ?? 0
       writer.add(docs[at] ?? 0, freq)
@@ -100,36 +135,36 @@ export class GatheredPostings {
     if (!hasPositions) return
     const { starts, values } = this.#block
     const positions = this.#positions
+    const from = starts[i] ?? 0
     const to = starts[i + 1] ?? 0
     this.#starts.push(positions.length)
-    for (let at = starts[i] ?? 0; at < to; at += 1) positions.push(values[at] ?? 0)
+    positions.pushSome(values, from, to)
   }
 
   /** Where the postings are found in order of documents; undefined if they are in order. */
-  #order(docCount: number): Uint32Array | undefined {
+  *#order(docCount: number): Sliced<Uint32Array | undefined> {
     const docs = this.#docs.values
     const { length } = this.#docs
-    let isOrdered = true
-    for (let i = 1; i < length && isOrdered; i += 1) isOrdered = (docs[i - 1] ?? 0) < (docs[i] ?? 0)
-    if (isOrdered) return undefined
-    if (length <= INSERTION_MAX) return insertionOrder(docs, length)
-    if (length * SCATTER_RATIO > docCount) return this.#scatterOrder(docCount)
-    // Both fit a double exactly: documents are below 2^27 and a short list below 2^23.
-    const pairs = new Float64Array(length)
-    for (let i = 0; i < length; i += 1) pairs[i] = (docs[i] ?? 0) * length + i
-    pairs.sort()
-    return Uint32Array.from(pairs, (pair) => pair % length)
+    if (isOrdered(docs, length)) return undefined
+    const isSparse = length * SCATTER_RATIO <= docCount
+    if (isSparse && length <= SORTED_MAX) return shortOrder(docs, length)
+    return yield* this.#scatterOrder(docCount)
   }
 
-  #scatterOrder(docCount: number): Uint32Array {
+  *#scatterOrder(docCount: number): Sliced<Uint32Array> {
     if (this.#slots.length < docCount) this.#slots = new Int32Array(docCount)
+    const meter = new StepMeter(SCATTERED_PER_STEP)
     const slots = this.#slots
     const { length } = this.#docs
-    for (let i = 0; i < length; i += 1) slots[this.#docs.values[i] ?? 0] = i + 1
+    for (let i = 0; i < length; i += 1) {
+      slots[this.#docs.values[i] ?? 0] = i + 1
+      if (meter.spend(1)) yield
+    }
     const order = new Uint32Array(length)
     let next = 0
     for (let doc = 0; doc < docCount; doc += 1) {
       const slot = slots[doc] ?? 0
+      if (meter.spend(1)) yield
       if (slot === 0) continue
       order[next] = slot - 1
       slots[doc] = 0
@@ -137,6 +172,21 @@ export class GatheredPostings {
     }
     return order
   }
+}
+
+function isOrdered(docs: Uint32Array, length: number): boolean {
+  for (let i = 1; i < length; i += 1) if ((docs[i - 1] ?? 0) >= (docs[i] ?? 0)) return false
+  return true
+}
+
+function shortOrder(docs: Uint32Array, length: number): Uint32Array | undefined {
+  if (isOrdered(docs, length)) return undefined
+  if (length <= INSERTION_MAX) return insertionOrder(docs, length)
+  // Both fit a double exactly: documents are below 2^27 and a short list below 2^23.
+  const pairs = new Float64Array(length)
+  for (let i = 0; i < length; i += 1) pairs[i] = (docs[i] ?? 0) * length + i
+  pairs.sort()
+  return Uint32Array.from(pairs, (pair) => pair % length)
 }
 
 function insertionOrder(docs: Uint32Array, length: number): Uint32Array {
@@ -151,4 +201,10 @@ function insertionOrder(docs: Uint32Array, length: number): Uint32Array {
     order[at] = i
   }
   return order
+}
+
+function sumOf(values: Uint32Array, count: number): number {
+  let sum = 0
+  for (let i = 0; i < count; i += 1) sum += values[i] ?? 0
+  return sum
 }

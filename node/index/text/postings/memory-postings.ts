@@ -1,22 +1,40 @@
 // Postings that grow: one pool of words for all terms of a field. A term's postings are contiguous,
 // three words each (document, frequency, where its positions begin); when their room is full they
 // move to one of twice the size, and the old room goes to the next term that needs it.
+//
+// Invariants:
+//   P1  What a source was given stays as it is while readers are counted: postings are only added
+//       behind it, and a room that was given up is not used again before the last reader left.
 
 import { BLOCK_LENGTH } from './bit-packing.ts'
 import { GrowableUint32 } from '../segment/growable.ts'
 import type { PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
 
 const WORDS = 3
+/** Fewer positions are copied sooner one by one than by way of a view. */
+const COPIED_SINGLY_MAX = 32
 const FIRST_ROOM = 1
 
+/** How many searches hold on to a memory segment. */
+export interface ReaderCount {
+  readonly readers: number
+}
+
 export class MemoryPostingsPool {
+  readonly #held: ReaderCount
   readonly #pool = new GrowableUint32()
   readonly #starts = new GrowableUint32()
   readonly #counts = new GrowableUint32()
   readonly #rooms = new GrowableUint32()
   readonly #positions = new GrowableUint32()
   /** Rooms given up, by the logarithm of their size. */
-  readonly #free: number[][] = Array.from({ length: 32 }, () => [])
+  readonly #free: number[][] = []
+  /** Rooms given up that a reader may still be in: logarithm of the size, place. */
+  #left: { readonly size: number; readonly at: number }[] = []
+
+  constructor(held: ReaderCount) {
+    this.#held = held
+  }
 
   get bytes(): number {
     const words = this.#pool.length + this.#positions.length + this.#starts.length * 3
@@ -31,6 +49,22 @@ export class MemoryPostingsPool {
 
   docFreq(term: number): number {
     return this.#counts.values[term] ?? 0
+  }
+
+  /** Of the documents below `docEnd`. */
+  docFreqBelow(term: number, docEnd: number): number {
+    const count = this.docFreq(term)
+    const start = this.#starts.values[term] ?? 0
+    const pool = this.#pool.values
+    if (count === 0 || (pool[start + (count - 1) * WORDS] ?? 0) < docEnd) return count
+    let low = 0
+    let high = count - 1
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((pool[start + middle * WORDS] ?? 0) < docEnd) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   /** Documents ascend. Answers where the caller must write the positions, in `positions`. */
@@ -57,11 +91,10 @@ export class MemoryPostingsPool {
     return this.#positions.values
   }
 
-  source(term: number): PostingsSource {
-    return new MemoryPostings(this.#pool.values, this.#positions.values, {
-      start: this.#starts.values[term] ?? 0,
-      count: this.docFreq(term),
-    })
+  /** The first `count` documents of a term. */
+  source(term: number, count: number): PostingsSource {
+    const start = this.#starts.values[term] ?? 0
+    return new MemoryPostings(this.#pool.values, this.#positions.values, { start, count })
   }
 
   #grow(term: number, count: number): void {
@@ -69,18 +102,32 @@ export class MemoryPostingsPool {
     const to = this.#takeRoom(room)
     const from = this.#starts.values[term] ?? 0
     this.#pool.values.copyWithin(to, from, from + count * WORDS)
-    this.#free[Math.log2(room / 2)]?.push(from)
+    const size = Math.log2(room / 2)
+    if (this.#held.readers === 0) this.#giveBack(size, from)
+    else this.#left.push({ size, at: from })
     this.#starts.values[term] = to
     this.#rooms.values[term] = room
   }
 
   #takeRoom(room: number): number {
+    if (this.#left.length > 0 && this.#held.readers === 0) this.#giveRoomsBack()
     const free = this.#free[Math.log2(room)]?.pop()
     if (free !== undefined) return free
     this.#pool.reserve(room * WORDS)
     const at = this.#pool.length
     this.#pool.length += room * WORDS
     return at
+  }
+
+  #giveRoomsBack(): void {
+    for (const { size, at } of this.#left) this.#giveBack(size, at)
+    this.#left = []
+  }
+
+  #giveBack(size: number, at: number): void {
+    const free = this.#free[size] ?? []
+    this.#free[size] = free
+    free.push(at)
   }
 }
 
@@ -137,7 +184,11 @@ class MemoryPostings implements PostingsSource {
       const from = this.#pool[this.#startOf(block) + i * WORDS + 2] ?? 0
       out.starts[i] = length
       out.reserve(length + freq)
-      for (let j = 0; j < freq; j += 1) out.values[length + j] = this.#positions[from + j] ?? 0
+      if (freq >= COPIED_SINGLY_MAX) {
+        out.values.set(this.#positions.subarray(from, from + freq), length)
+      } else {
+        for (let j = 0; j < freq; j += 1) out.values[length + j] = this.#positions[from + j] ?? 0
+      }
       length += freq
     }
     out.starts[count] = length

@@ -125,11 +125,14 @@ export class PostingsCursor {
     return this.freqs[this.index] ?? 0
   }
 
-  /** Those of the present document. */
-  positions(): PositionsWalk {
+  /** Those of the present document, once `loadPositions` was called; always the same object. */
+  get positions(): PositionsWalk {
     this.#positions ??= new PositionsWalk()
-    this.loadFreqs()
-    this.source.readPositions(this.block, this.index, this.freqs, this.#positions)
     return this.#positions
+  }
+
+  loadPositions(): void {
+    this.loadFreqs()
+    this.source.readPositions(this.block, this.index, this.freqs, this.positions)
   }
 }

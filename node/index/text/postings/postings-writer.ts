@@ -13,9 +13,6 @@ export interface PostingsFieldOptions {
   readonly norms: Uint8Array
 }
 
-/** Bytes of ended terms are handed on in pieces of about this size. */
-const PENDING_BYTES_MAX = 32 * 1024
-
 /** Gathers one term after the other: `add` each document in order, then `endTerm`. */
 export class PostingsWriter {
   readonly #options: PostingsFieldOptions
@@ -31,6 +28,7 @@ export class PostingsWriter {
   #blockCount = 0
   #lastDoc = -1
   #positionsStart = 0
+  #lastPosition = 0
 
   constructor(options: PostingsFieldOptions) {
     this.#options = options
@@ -45,16 +43,18 @@ export class PostingsWriter {
     this.#docs[this.#count] = doc
     this.#freqs[this.#count] = freq
     this.#count += 1
+    this.#lastPosition = 0
   }
 
-  /** The positions of the document just added, ascending. */
+  /** The next positions of the document just added, ascending. */
   addPositions(values: Uint32Array, from: number, to: number): void {
-    let last = 0
+    let last = this.#lastPosition
     for (let i = from; i < to; i += 1) {
       const position = values[i] ?? 0
       this.#positions.writeVarint(position - last)
       last = position
     }
+    this.#lastPosition = last
   }
 
   /** The bytes of ended terms that have not been taken yet. */
@@ -76,11 +76,11 @@ export class PostingsWriter {
     this.#clear()
   }
 
-  /** Calls `write`, which must take the bytes before it returns, if there are many or `isEnd`. */
-  drain(write: (bytes: Uint8Array) => void, isEnd: boolean): void {
-    if (!isEnd && this.#pending.length < PENDING_BYTES_MAX) return
-    write(this.#pending.view())
+  /** Hands those bytes over: they are good until the next call. */
+  takePending(): Uint8Array {
+    const bytes = this.#pending.view()
     this.#pending.clear()
+    return bytes
   }
 
   #clear(): void {

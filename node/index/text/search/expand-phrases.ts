@@ -1,33 +1,77 @@
 // Fuzzy phrases in terms of the index at hand: a position that is given by a matcher gets the terms
 // that match. Scores depend on terms, so that this comes before statistics and search.
 
+import { ServiceError } from '../../../../lib/errors.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery, PhrasePosition } from '../engine-query.ts'
-import type { Interrupt } from '../engine/poll.ts'
-import type { TextIndex } from '../engine/text-index.ts'
+import type { IndexSnapshot } from '../engine/index-snapshot.ts'
 
-export function expandPhrases(
-  query: EngineQuery,
-  index: TextIndex,
-  interrupt: Interrupt,
-): EngineQuery {
-  const expand = (part: EngineQuery): EngineQuery => expandPhrases(part, index, interrupt)
-  if (query.kind === 'best') return { ...query, parts: query.parts.map(expand) }
-  if (query.kind === 'boolean') {
+/** Terms of all fuzzy phrases of a query together: each is walked by itself. */
+const PHRASE_TERMS_MAX = 16_384
+
+export function expandPhrases(query: EngineQuery, index: IndexSnapshot): Sliced<EngineQuery> {
+  return new PhraseExpansion(index).expand(query)
+}
+
+/** Most queries have none and need not be built anew. */
+export function hasFuzzyPhrase(query: EngineQuery): boolean {
+  if (query.kind === 'phrase') return query.positions.some(({ more }) => more !== undefined)
+  if (query.kind === 'best') return query.parts.some(hasFuzzyPhrase)
+  if (query.kind !== 'boolean') return false
+  return [query.must, query.should, query.mustNot, query.filter].some((parts) => {
+    return parts.some(hasFuzzyPhrase)
+  })
+}
+
+class PhraseExpansion {
+  readonly #index: IndexSnapshot
+  #termsLeft = PHRASE_TERMS_MAX
+
+  constructor(index: IndexSnapshot) {
+    this.#index = index
+  }
+
+  *expand(query: EngineQuery): Sliced<EngineQuery> {
+    if (query.kind === 'phrase') return yield* this.#phrase(query)
+    if (query.kind === 'best') return { ...query, parts: yield* this.#all(query.parts) }
+    if (query.kind !== 'boolean') return query
     return {
       ...query,
-      must: query.must.map(expand),
-      should: query.should.map(expand),
-      mustNot: query.mustNot.map(expand),
-      filter: query.filter.map(expand),
+      must: yield* this.#all(query.must),
+      should: yield* this.#all(query.should),
+      mustNot: yield* this.#all(query.mustNot),
+      filter: yield* this.#all(query.filter),
     }
   }
-  if (query.kind !== 'phrase') return query
-  const { field } = query
-  const positions = query.positions.map((position): PhrasePosition => {
-    const { offset, terms, more } = position
-    if (more === undefined) return position
-    const found = index.matchingTerms({ field, ...more }, interrupt)
-    return { offset, terms: [...terms, ...found] }
-  })
-  return { ...query, positions }
+
+  *#all(queries: readonly EngineQuery[]): Sliced<readonly EngineQuery[]> {
+    const expanded: EngineQuery[] = []
+    for (const query of queries) expanded.push(yield* this.expand(query))
+    return expanded
+  }
+
+  *#phrase(query: Extract<EngineQuery, { kind: 'phrase' }>): Sliced<EngineQuery> {
+    const { field } = query
+    const positions: PhrasePosition[] = []
+    for (const position of query.positions) {
+      const { offset, terms, more } = position
+      if (more === undefined) {
+        positions.push(position)
+        continue
+      }
+      const found = yield* this.#index.matchingTerms({ field, ...more })
+      this.#termsLeft -= found.size
+      if (this.#termsLeft < 0) throw tooManyTerms(field)
+      positions.push({ offset, terms: [...terms, ...found] })
+    }
+    return { ...query, positions }
+  }
+}
+
+function tooManyTerms(field: string): ServiceError {
+  return new ServiceError(
+    'INVALID_ARGUMENT',
+    `the fuzzy phrases of the query match more than ${PHRASE_TERMS_MAX} terms of field ${field} ` +
+      'and others; use fewer words or less fuzziness',
+  )
 }

@@ -1,13 +1,15 @@
 // Answers a coordinator's request from one shard's text index. Runs in the index worker.
 
 import { ServiceError } from '../../../../lib/errors.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { DocSet } from '../aggregation/doc-set.ts'
 import { gatherAggregations } from '../aggregation/gather-aggregations.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import { Poll, type Interrupt } from '../engine/poll.ts'
+import type { IndexSnapshot } from '../engine/index-snapshot.ts'
+import { Poll } from '../engine/poll.ts'
 import type { SearchBoundary } from '../matching/search.ts'
 import type { MatchRequest } from '../matching/segment-search.ts'
 import type { SortField } from '../matching/sorted-hits.ts'
@@ -17,7 +19,7 @@ import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { QueryContext } from '../mapping/query-context.ts'
 import { resolveQuery } from '../mapping/resolve-query.ts'
 import type { Segment } from '../segment/segment.ts'
-import { expandPhrases } from './expand-phrases.ts'
+import { expandPhrases, hasFuzzyPhrase } from './expand-phrases.ts'
 import { FieldColumns } from './field-columns.ts'
 import type {
   TextConditions,
@@ -34,59 +36,64 @@ export interface MappedIndex {
   readonly mapping: FieldMapping
 }
 
+const NO_AGGREGATIONS: AggregationPartials = new Map()
 const EVERYTHING: EngineQuery = { kind: 'all', boost: 1 }
 const BEST_FIRST: readonly SortField[] = [{ by: 'score', descending: true }]
 
 /**
- * `interrupt` is called every few thousand documents and throws to stop the search. Throws
- * INVALID_ARGUMENT for what the fields of the index cannot answer.
+ * Sees the index as it is at the first step. Throws INVALID_ARGUMENT for what the fields of the index
+ * cannot answer.
  */
-export function runTextSearch(
+export function* runTextSearch(
   { index, mapping }: MappedIndex,
   request: TextSearchRequest,
-  interrupt: Interrupt,
-): TextSearchAnswer {
-  const run = new TextSearchRun(index, mapping, { request, interrupt })
-  return run.answer()
+): Sliced<TextSearchAnswer> {
+  const snapshot = index.snapshot()
+  try {
+    return yield* new TextSearchRun(snapshot, mapping, request).answer()
+  } finally {
+    snapshot.release()
+  }
 }
 
 /** What the scores of the request depend on in this shard. */
-export function gatherTextStatistics(
+export function* gatherTextStatistics(
   { index, mapping }: MappedIndex,
   { conditions }: TextStatisticsRequest,
-): TextStatistics {
+): Sliced<TextStatistics> {
   const { query } = conditions
-  if (query === undefined) return index.termStatistics([])
-  const resolved = expandPhrases(resolveQuery(query, mapping).query, index, () => undefined)
-  return index.termStatistics(scoringTerms(resolved))
+  const snapshot = index.snapshot()
+  try {
+    if (query === undefined) return yield* snapshot.termStatistics([])
+    const resolved = yield* resolveQuery(query, mapping)
+    const expanded = yield* expandPhrases(resolved.query, snapshot)
+    return yield* snapshot.termStatistics(scoringTerms(expanded))
+  } finally {
+    snapshot.release()
+  }
 }
 
 class TextSearchRun {
-  readonly #index: TextIndex
+  readonly #index: IndexSnapshot
   readonly #mapping: FieldMapping
   readonly #request: TextSearchRequest
-  readonly #interrupt: Interrupt
   readonly #warnings = new Set<string>()
   readonly #context: QueryContext
   readonly #columns: FieldColumns
 
-  constructor(
-    index: TextIndex,
-    mapping: FieldMapping,
-    { request, interrupt }: { request: TextSearchRequest; interrupt: Interrupt },
-  ) {
+  constructor(index: IndexSnapshot, mapping: FieldMapping, request: TextSearchRequest) {
     this.#index = index
     this.#mapping = mapping
     this.#request = request
-    this.#interrupt = interrupt
     this.#context = new QueryContext(mapping)
     this.#columns = new FieldColumns(this.#context)
   }
 
-  answer(): TextSearchAnswer {
-    const match = this.#match(this.#request.conditions)
-    const { hits, total } = this.#search(match)
-    const aggregations = this.#aggregate(match)
+  *answer(): Sliced<TextSearchAnswer> {
+    const match = yield* this.#match(this.#request.conditions)
+    const { hits, total } = yield* this.#search(match)
+    const isAggregated = this.#request.aggregations.size > 0
+    const aggregations = isAggregated ? yield* this.#aggregate(match) : NO_AGGREGATIONS
     return {
       hits: hits.map(({ key, score, sortValues }) => ({ key, score, sortValues })),
       total,
@@ -96,30 +103,32 @@ class TextSearchRun {
     }
   }
 
-  #match(conditions: TextConditions): MatchRequest {
+  *#match(conditions: TextConditions): Sliced<MatchRequest> {
     const { query } = conditions
-    const filter = this.#filterOf(conditions)
-    const base = { nowMs: this.#request.nowMs, interrupt: this.#interrupt }
-    const body = query === undefined ? EVERYTHING : this.#resolve(query)
-    return { ...base, query: body, ...(filter === undefined ? {} : { filter }) }
+    const { nowMs } = this.#request
+    const filter = hasFilter(conditions) ? yield* this.#filterOf(conditions) : undefined
+    const body = query === undefined ? EVERYTHING : yield* this.#resolve(query)
+    return { nowMs, query: body, ...(filter === undefined ? {} : { filter }) }
   }
 
-  #filterOf({ filter, exclusion, keyPrefix }: TextConditions): EngineQuery | undefined {
-    const filters = filter === undefined ? [] : [this.#resolve(filter)]
+  *#filterOf({ filter, exclusion, keyPrefix }: TextConditions): Sliced<EngineQuery> {
+    const filters = filter === undefined ? [] : [yield* this.#resolve(filter)]
     if (keyPrefix !== undefined) filters.push({ kind: 'key-prefix', prefix: keyPrefix, boost: 1 })
-    const mustNot = exclusion === undefined ? [] : [this.#resolve(exclusion)]
-    if (filters.length === 0 && mustNot.length === 0) return undefined
+    const mustNot = exclusion === undefined ? [] : [yield* this.#resolve(exclusion)]
     const must = filters.length === 0 ? [EVERYTHING] : filters
     return { kind: 'boolean', must, should: [], minShould: 0, mustNot, filter: [], boost: 1 }
   }
 
-  #resolve(query: Query): EngineQuery {
-    const resolved = resolveQuery(query, this.#mapping)
+  *#resolve(query: Query): Sliced<EngineQuery> {
+    const resolved = yield* resolveQuery(query, this.#mapping)
     for (const warning of resolved.warnings) this.#warnings.add(warning)
-    return expandPhrases(resolved.query, this.#index, this.#interrupt)
+    const { query: found } = resolved
+    return hasFuzzyPhrase(found) ? yield* expandPhrases(found, this.#index) : found
   }
 
-  #search(match: MatchRequest): { readonly hits: readonly TextHit[]; readonly total: number } {
+  *#search(
+    match: MatchRequest,
+  ): Sliced<{ readonly hits: readonly TextHit[]; readonly total: number }> {
     const { order, window, statistics } = this.#request
     const sort = this.#sortOf(order)
     const base = {
@@ -128,12 +137,14 @@ class TextSearchRun {
       ...(sort === undefined ? {} : { sort }),
       ...(statistics === undefined ? {} : { statistics }),
     }
-    if (window.kind === 'first') return this.#index.search({ ...base, limit: window.limit })
+    if (window.kind === 'first') {
+      return yield* this.#index.search({ ...base, limit: window.limit })
+    }
     const { position, limit } = window
     const after = boundaryOf(order, position)
-    if (window.kind === 'after') return this.#index.search({ ...base, limit, after })
+    if (window.kind === 'after') return yield* this.#index.search({ ...base, limit, after })
     const backwards = { ...base, sort: sort ?? BEST_FIRST, isBackwards: true }
-    const { hits, total } = this.#index.search({ ...backwards, limit, after })
+    const { hits, total } = yield* this.#index.search({ ...backwards, limit, after })
     return { hits: hits.toReversed(), total }
   }
 
@@ -151,25 +162,27 @@ class TextSearchRun {
     })
   }
 
-  #aggregate(match: MatchRequest): AggregationPartials {
+  *#aggregate(match: MatchRequest): Sliced<AggregationPartials> {
     const { aggregations, statistics, nowMs } = this.#request
-    if (aggregations.size === 0) return new Map()
     const source = {
       columns: this.#columns,
-      poll: new Poll(this.#interrupt),
+      poll: new Poll(),
       nowMs,
       isWhole: statistics === undefined,
-      find: (query: Query | undefined) => {
-        const background = query === undefined ? EVERYTHING : this.#resolve(query)
-        return this.#collect({ nowMs, interrupt: this.#interrupt, query: background })
-      },
+      find: (query: Query | undefined) => this.#background(query),
     }
-    return gatherAggregations(source, aggregations, this.#collect(match))
+    return yield* gatherAggregations(source, aggregations, yield* this.#collect(match))
   }
 
-  #collect(match: MatchRequest): DocSet {
+  *#background(query: Query | undefined): Sliced<DocSet> {
+    const { nowMs } = this.#request
+    const found = query === undefined ? EVERYTHING : yield* this.#resolve(query)
+    return yield* this.#collect({ nowMs, query: found })
+  }
+
+  *#collect(match: MatchRequest): Sliced<DocSet> {
     const chunksOf = new Map<Segment, Uint32Array[]>()
-    this.#index.collect(match, ({ segment }, docs) => {
+    yield* this.#index.collect(match, ({ segment }, docs) => {
       const chunks = chunksOf.get(segment) ?? []
       chunksOf.set(segment, chunks)
       chunks.push(docs.slice())
@@ -196,4 +209,8 @@ function boundaryOf(order: readonly SortKey[], { values, key }: TextPosition): S
     'INVALID_ARGUMENT',
     'the cursor holds no score for _score: hand back the _sort of a hit',
   )
+}
+
+function hasFilter({ filter, exclusion, keyPrefix }: TextConditions): boolean {
+  return filter !== undefined || exclusion !== undefined || keyPrefix !== undefined
 }

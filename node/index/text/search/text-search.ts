@@ -3,9 +3,21 @@
 
 import type { Aggregations } from '../../../query/aggregation-request.ts'
 import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
+import type { HighlightRequest } from '../../../query/query-request.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { TermStatistics } from '../matching/statistics.ts'
+
+/** Texts of documents in which the words that a query looks for are to be marked. */
+export interface TextHighlightRequest {
+  readonly query: Query
+  readonly highlight: HighlightRequest
+  /** JSON as it is stored. */
+  readonly documents: readonly Uint8Array[]
+}
+
+/** By field, the best fragments with the words marked. */
+export type Highlights = Readonly<Record<string, readonly string[]>>
 
 /** What is looked for. Without any part, every document is a hit. */
 export interface TextConditions {

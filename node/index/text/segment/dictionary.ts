@@ -2,10 +2,12 @@
 // Terms are UTF-8; keys are bytes, held as strings of one code unit a byte ("latin1"), so that
 // one order, that of code units, serves both. Format: docs/formats/text-segment.md, "Dictionaries".
 
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { ByteBuffer, ByteReader } from './byte-buffer.ts'
 import type { SegmentFile, SegmentOutput } from './segment-file.ts'
 
 const BLOCK_TEXTS = 32
+const BLOCKS_PER_STEP = 2048
 
 export type DictionaryEncoding = 'utf8' | 'latin1'
 
@@ -55,11 +57,11 @@ export class DictionaryWriter {
     this.#count += 1
   }
 
-  finish(out: SegmentOutput): DictionaryPlace {
+  *finish(out: SegmentOutput): Sliced<DictionaryPlace> {
     const offset = out.offset
     this.#index.writeVarint(this.#blocks.length - this.#blockStart)
-    out.write(this.#blocks.view())
-    out.write(this.#index.view())
+    yield* out.writeInSteps(this.#blocks.view())
+    yield* out.writeInSteps(this.#index.view())
     return {
       count: this.#count,
       offset,
@@ -90,24 +92,45 @@ export class DictionaryReader {
   readonly #file: SegmentFile
   readonly #encoding: DictionaryEncoding
   readonly #hasPostings: boolean
-  readonly #firsts: string[] = []
+  readonly #firsts: readonly string[]
   readonly #starts: Float64Array
 
-  constructor(file: SegmentFile, place: DictionaryPlace, encoding: DictionaryEncoding) {
-    this.#file = file
-    this.#encoding = encoding
-    this.#hasPostings = encoding === 'utf8'
-    this.count = place.count
+  static *open(
+    file: SegmentFile,
+    place: DictionaryPlace,
+    encoding: DictionaryEncoding,
+  ): Sliced<DictionaryReader> {
     const blockCount = Math.ceil(place.count / BLOCK_TEXTS)
-    this.#starts = new Float64Array(blockCount + 1)
-    const reader = new ByteReader(file.copy(place.offset + place.bytes, place.indexBytes))
+    const starts = new Float64Array(blockCount + 1)
+    const firsts: string[] = []
+    const index = yield* file.copyInSteps(place.offset + place.bytes, place.indexBytes)
+    const reader = new ByteReader(index)
     let start = place.offset
     for (let block = 0; block < blockCount; block += 1) {
       start += reader.varint()
-      this.#starts[block] = start
-      this.#firsts.push(Buffer.from(reader.take(reader.varint())).toString(encoding))
+      starts[block] = start
+      firsts.push(Buffer.from(reader.take(reader.varint())).toString(encoding))
+      if (block % BLOCKS_PER_STEP === BLOCKS_PER_STEP - 1) yield
     }
-    this.#starts[blockCount] = start + reader.varint()
+    starts[blockCount] = start + reader.varint()
+    return new DictionaryReader(file, place.count, { encoding, firsts, starts })
+  }
+
+  private constructor(
+    file: SegmentFile,
+    count: number,
+    index: {
+      readonly encoding: DictionaryEncoding
+      readonly firsts: readonly string[]
+      readonly starts: Float64Array
+    },
+  ) {
+    this.#file = file
+    this.count = count
+    this.#encoding = index.encoding
+    this.#hasPostings = index.encoding === 'utf8'
+    this.#firsts = index.firsts
+    this.#starts = index.starts
   }
 
   find(text: string): DictionaryEntry | undefined {

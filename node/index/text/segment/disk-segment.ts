@@ -1,5 +1,6 @@
 // A segment that does not change. Format: docs/formats/text-segment.md.
 
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { DiskColumn, type ColumnPlace, type ColumnReader } from './column.ts'
 import { DictionaryReader, type DictionaryEntry, type DictionaryPlace } from './dictionary.ts'
 import { DiskPostings } from '../postings/disk-postings.ts'
@@ -37,24 +38,43 @@ export class DiskSegment implements Segment {
   readonly #description: SegmentDescription
   readonly #keys: DictionaryReader
   readonly #filter: Uint8Array
-  readonly #fields = new Map<string, DiskField>()
+  readonly #fields: ReadonlyMap<string, DiskField>
 
-  constructor(file: SegmentFile) {
-    this.file = file
+  static *open(file: SegmentFile): Sliced<DiskSegment> {
     // The description's checksum has been verified: it is what the writer wrote.
     const description: SegmentDescription = JSON.parse(file.description)
-    this.#description = description
+    const { docCount, keys, filter } = description
+    const fields = new Map<string, DiskField>()
+    for (const field of description.fields) {
+      fields.set(field.name, yield* DiskField.open(file, field, docCount))
+      yield
+    }
+    return new DiskSegment(file, description, {
+      keys: yield* DictionaryReader.open(file, keys, 'latin1'),
+      filter: yield* file.copyInSteps(filter.offset, filter.bytes),
+      fields,
+    })
+  }
+
+  private constructor(file: SegmentFile, description: SegmentDescription, parts: SegmentParts) {
     const { docCount, keys, filter, expiry, fields } = description
+    this.file = file
+    this.#description = description
+    this.#keys = parts.keys
+    this.#filter = parts.filter
+    this.#fields = parts.fields
     this.docCount = docCount
     this.firstExpiryMs = expiry?.firstMs ?? Infinity
-    this.#keys = new DictionaryReader(file, keys, 'latin1')
-    this.#filter = file.copy(filter.offset, filter.bytes)
     let bytes = keys.indexBytes + filter.bytes
     for (const field of fields) {
-      this.#fields.set(field.name, new DiskField(file, field, docCount))
       bytes += (field.norms === undefined ? 0 : docCount) + (field.terms?.indexBytes ?? 0)
     }
     this.bytesInMemory = bytes
+  }
+
+  /** It never changes: a view of it is itself. */
+  view(): Segment {
+    return this
   }
 
   fieldNames(): Iterable<string> {
@@ -80,7 +100,7 @@ export class DiskSegment implements Segment {
     return new Float64Array(this.file.copy(expiry.offset + from * 8, (to - from) * 8).buffer)
   }
 
-  *prepareMerge(): Generator<void, void> {}
+  *prepareMerge(): Sliced<void> {}
 
   keysInOrder(): Iterable<DictionaryEntry> {
     return this.#keys.entriesFrom('')
@@ -90,6 +110,12 @@ export class DiskSegment implements Segment {
     const end = this.#keys.lowerBound(endOfPrefix(prefix))
     for (let doc = this.#keys.lowerBound(prefix); doc < end; doc += 1) visit(doc)
   }
+}
+
+interface SegmentParts {
+  readonly keys: DictionaryReader
+  readonly filter: Uint8Array
+  readonly fields: ReadonlyMap<string, DiskField>
 }
 
 class DiskField implements SegmentField {
@@ -102,19 +128,35 @@ class DiskField implements SegmentField {
   readonly #file: SegmentFile
   readonly #terms: DictionaryReader | undefined
 
-  constructor(file: SegmentFile, description: FieldDescription, docCount: number) {
-    const { name, kind, norms, terms, column } = description
+  static *open(
+    file: SegmentFile,
+    description: FieldDescription,
+    docCount: number,
+  ): Sliced<DiskField> {
+    const { norms, terms } = description
+    return new DiskField(file, description, {
+      norms: norms === undefined ? undefined : yield* file.copyInSteps(norms, docCount),
+      terms: terms === undefined ? undefined : yield* DictionaryReader.open(file, terms, 'utf8'),
+    })
+  }
+
+  private constructor(
+    file: SegmentFile,
+    description: FieldDescription,
+    { norms, terms }: { norms: Uint8Array | undefined; terms: DictionaryReader | undefined },
+  ) {
+    const { name, kind, column } = description
     this.name = name
     this.kind = kind
     this.docCount = description.docCount
     this.totalLength = description.totalLength
     this.#file = file
-    this.norms = norms === undefined ? undefined : file.copy(norms, docCount)
-    this.#terms = terms === undefined ? undefined : new DictionaryReader(file, terms, 'utf8')
+    this.norms = norms
+    this.#terms = terms
     this.column =
       column === undefined || kind === 'text'
         ? undefined
-        : new DiskColumn(file, column, { kind, terms: this.#terms })
+        : new DiskColumn(file, column, { kind, terms })
   }
 
   find(term: string): DictionaryEntry | undefined {
@@ -124,6 +166,8 @@ class DiskField implements SegmentField {
   entriesFrom(term: string): Iterable<DictionaryEntry> {
     return this.#terms?.entriesFrom(term) ?? []
   }
+
+  *prepareTerms(): Sliced<void> {}
 
   postings(entry: DictionaryEntry): PostingsSource {
     return new DiskPostings(this.#file, entry, this.kind === 'text')

@@ -1,77 +1,113 @@
-import type { ColumnChunk, ColumnKind, ColumnReader, OrdinalTerms } from './column.ts'
+import type { ColumnChunk, ColumnKind, ColumnReader } from './column.ts'
 import { GrowableFloat64, GrowableUint32 } from './growable.ts'
+import type { TextRanks } from './text-order.ts'
 
-/** Ranks of a growing set of terms: what turns the numbers terms came with into ordinals. */
-export interface TermRanks extends OrdinalTerms {
-  rankOf(term: number): number
-}
+const NO_VALUES: Float64Array = new Float64Array(0)
 
-/** A column that grows document by document. Keywords are kept by term and read by rank. */
-export class MemoryColumn implements ColumnReader {
+/**
+ * The values of a field that grow document by document. Keywords are kept by the number of their
+ * term, which does not change, and read by its rank among the terms, which does: see
+ * MemoryColumnReader.
+ */
+export class MemoryColumn {
   readonly kind: ColumnKind
   readonly #ends = new GrowableUint32()
   readonly #values = new GrowableFloat64()
-  readonly #ranks: TermRanks | undefined
 
-  constructor(kind: ColumnKind, ranks: TermRanks | undefined) {
+  constructor(kind: ColumnKind) {
     this.kind = kind
-    this.#ranks = ranks
   }
 
   get bytes(): number {
     return this.#ends.length * 4 + this.#values.length * 8
   }
 
-  get ordinalCount(): number {
-    return this.#ranks?.count ?? 0
+  /** Values of the document that `end` is called for next. */
+  push(value: number): void {
+    this.#values.push(value)
   }
 
-  termOf(ordinal: number): string {
-    return this.#ranks?.at(ordinal) ?? ''
-  }
-
-  ordinalOf(term: string): number {
-    return this.#ranks?.lowerBound(term) ?? 0
-  }
-
-  /** Documents ascend; each is added at most once. */
-  add(doc: number, values: readonly number[]): void {
-    while (this.#ends.length < doc) this.#ends.push(this.#values.length)
-    for (const value of values) this.#values.push(value)
+  /** Documents ascend; each is ended at most once. */
+  end(doc: number): void {
+    const before = this.endOf(doc)
+    while (this.#ends.length < doc) this.#ends.push(before)
     this.#ends.push(this.#values.length)
   }
 
+  /** How many values there are up to and with this document. */
+  endOf(doc: number): number {
+    const last = Math.min(doc, this.#ends.length - 1)
+    return last < 0 ? 0 : (this.#ends.values[last] ?? 0)
+  }
+
+  /** A view of values, as they were given. */
+  values(start: number, end: number): Float64Array {
+    return this.#values.values.subarray(start, end)
+  }
+}
+
+/** A growing column as of the moment when it was first asked for a rank: ordinals do not change. */
+export class MemoryColumnReader implements ColumnReader {
+  readonly kind: ColumnKind
+  readonly #column: MemoryColumn
+  readonly #rank: () => TextRanks
+  #known: TextRanks | undefined
+  /** A document's ordinals are made and sorted once for all of its values. */
+  #ranked = { doc: -1, values: NO_VALUES }
+
+  /** `rank` answers the ranks of all terms. */
+  constructor(column: MemoryColumn, rank: () => TextRanks) {
+    this.kind = column.kind
+    this.#column = column
+    this.#rank = rank
+  }
+
+  get ordinalCount(): number {
+    return this.kind === 'keyword' ? this.#ranks.count : 0
+  }
+
+  termOf(ordinal: number): string {
+    return this.#ranks.at(ordinal)
+  }
+
+  ordinalOf(term: string): number {
+    return this.#ranks.lowerBound(term)
+  }
+
   count(doc: number): number {
-    return this.#end(doc) - this.#end(doc - 1)
+    return this.#column.endOf(doc) - this.#column.endOf(doc - 1)
   }
 
   value(doc: number, i: number): number {
-    const start = this.#end(doc - 1)
-    if (this.#ranks === undefined) return this.#values.values[start + i] ?? 0
-    return this.#ranksBetween(start, this.#end(doc))[i] ?? 0
+    if (this.#ranked.doc !== doc) this.#ranked = { doc, values: this.#valuesOf(doc) }
+    return this.#ranked.values[i] ?? 0
   }
 
   read(from: number, to: number): ColumnChunk {
-    const start = this.#end(from - 1)
+    const start = this.#column.endOf(from - 1)
     const ends = new Uint32Array(to - from)
-    for (let i = 0; i < ends.length; i += 1) ends[i] = this.#end(from + i) - start
-    const values = this.#values.values.slice(start, this.#end(to - 1))
-    if (this.#ranks === undefined) return { values, ends }
+    for (let i = 0; i < ends.length; i += 1) ends[i] = this.#column.endOf(from + i) - start
+    const values = this.#column.values(start, this.#column.endOf(to - 1)).slice()
+    if (this.kind !== 'keyword') return { values, ends }
+    const ranks = this.#ranks
+    for (let i = 0; i < values.length; i += 1) values[i] = ranks.rankOf(values[i] ?? 0)
     let first = 0
     for (const end of ends) {
-      values.set(this.#ranksBetween(start + first, start + end), first)
+      if (end > first + 1) values.subarray(first, end).sort()
       first = end
     }
     return { values, ends }
   }
 
-  #ranksBetween(start: number, end: number): Float64Array {
-    const terms = this.#values.values.subarray(start, end)
-    return terms.map((term) => this.#ranks?.rankOf(term) ?? 0).toSorted()
+  #valuesOf(doc: number): Float64Array {
+    const values = this.#column.values(this.#column.endOf(doc - 1), this.#column.endOf(doc))
+    if (this.kind !== 'keyword') return values
+    const ranks = this.#ranks
+    return values.map((term) => ranks.rankOf(term)).toSorted()
   }
 
-  #end(doc: number): number {
-    if (doc < 0) return 0
-    return doc < this.#ends.length ? (this.#ends.values[doc] ?? 0) : this.#values.length
+  get #ranks(): TextRanks {
+    this.#known ??= this.#rank()
+    return this.#known
   }
 }

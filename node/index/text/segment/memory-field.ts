@@ -1,134 +1,128 @@
+// One field of a memory segment: what the writer adds to, and what a reader sees of it.
+//
+// Invariants:
+//   F1  What belongs to documents below a number does not change when later documents are added, so
+//       that a view below that number needs no copy. The ranks of terms alone change: a view takes
+//       those it uses once.
+
 import { assert, unreachable } from '../../../../lib/assert.ts'
-import type { IndexableField, IndexableToken } from '../indexable-document.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type { IndexableField, TokenSequence } from '../indexable-document.ts'
+import type { ColumnReader } from './column.ts'
 import type { DictionaryEntry } from './dictionary.ts'
 import { GrowableUint32 } from './growable.ts'
-import { MemoryColumn, type TermRanks } from './memory-column.ts'
-import { MemoryPostingsPool } from '../postings/memory-postings.ts'
+import { MemoryColumn, MemoryColumnReader } from './memory-column.ts'
+import { MemoryPostingsPool, type ReaderCount } from '../postings/memory-postings.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
 import type { SegmentField, SegmentFieldKind } from './segment.ts'
 import { byteOfLength, lengthOfByte } from './small-float.ts'
-import { TextOrder } from './text-order.ts'
+import { TermNumbers } from './term-numbers.ts'
+import { TextOrder, type TextRanks } from './text-order.ts'
 
 /** A rough price of a term without its characters: the map's entry, and the arrays beside it. */
 const TERM_BYTES = 120
+/** About a millisecond of work. */
+const VALUES_PER_STEP = 4096
 
-export class MemoryField implements SegmentField, TermRanks {
+export class MemoryField {
   readonly name: string
   readonly kind: SegmentFieldKind
-  readonly column: MemoryColumn | undefined
   docCount = 0
   totalLength = 0
   #norms = new Uint8Array(0)
-  readonly #terms = new Map<string, number>()
+  readonly #column: MemoryColumn | undefined
+  readonly #terms = new TermNumbers()
   readonly #texts: string[] = []
   /** As if of one byte a character. */
   #textBytes = 0
-  readonly #postings = new MemoryPostingsPool()
+  readonly #postings: MemoryPostingsPool
   /** Of the document being added: the frequency and the next free position by term. */
   readonly #freqs = new GrowableUint32()
   readonly #nextPositions = new GrowableUint32()
   readonly #tokenTerms = new GrowableUint32()
   readonly #docTerms = new GrowableUint32()
   readonly #order = new TextOrder(this.#texts)
-  /** The place of each term in the order; of the first `ranks.length` terms. */
-  #ranks = new Uint32Array(0)
   #lastDoc = -1
 
-  constructor(name: string, kind: SegmentFieldKind) {
+  constructor(name: string, kind: SegmentFieldKind, held: ReaderCount) {
     this.name = name
     this.kind = kind
-    const ranks = kind === 'keyword' ? this : undefined
-    this.column = kind === 'text' ? undefined : new MemoryColumn(kind, ranks)
+    this.#column = kind === 'text' ? undefined : new MemoryColumn(kind)
+    this.#postings = new MemoryPostingsPool(held)
   }
 
   get bytes(): number {
-    const columnBytes = this.column?.bytes ?? 0
+    const columnBytes = this.#column?.bytes ?? 0
     const termBytes = this.#texts.length * TERM_BYTES + this.#textBytes
     return this.#norms.length + this.#postings.bytes + termBytes + columnBytes
   }
 
-  add(doc: number, field: IndexableField): void {
+  /** Documents ascend, and each has the field at most once. */
+  *add(doc: number, field: IndexableField): Sliced<void> {
     assert(field.kind === this.kind, `the kind of field ${this.name} is the same everywhere`)
     assert(doc > this.#lastDoc, `a document has field ${this.name} once`)
     this.#lastDoc = doc
     switch (field.kind) {
       case 'text':
-        this.#addText(doc, field.tokens, field.length)
-        break
+        return yield* this.#addText(doc, field.tokens, field.length)
       case 'keyword':
-        this.#addKeywords(doc, field.values)
-        break
+        return yield* this.#addKeywords(doc, field.values)
       case 'number':
-        this.column?.add(
-          doc,
-          field.values.toSorted((a, b) => a - b),
-        )
-        break
-      case 'point': {
-        const values = field.values.flatMap(({ lon, lat }) => [lon, lat])
-        this.column?.add(doc, values)
-        break
-      }
+        for (const value of Float64Array.from(field.values).toSorted()) this.#column?.push(value)
+        return this.#column?.end(doc)
+      case 'point':
+        for (const { lon, lat } of field.values) {
+          this.#column?.push(lon)
+          this.#column?.push(lat)
+        }
+        return this.#column?.end(doc)
       default:
-        unreachable(field)
+        return unreachable(field)
     }
   }
 
-  // ---- SegmentField
+  /** The documents below a number. */
+  view(docEnd: number): SegmentField {
+    return new MemoryFieldView(this, docEnd)
+  }
+
+  // ---- For views
 
   /** As long as the field's last document; what lies behind it does not have the field. */
   get norms(): Uint8Array | undefined {
     return this.kind === 'text' ? this.#norms : undefined
   }
 
-  find(term: string): DictionaryEntry | undefined {
-    const id = this.#terms.get(term)
-    return id === undefined ? undefined : this.#entry(id)
+  newColumnReader(): ColumnReader | undefined {
+    if (this.#column === undefined) return undefined
+    return new MemoryColumnReader(this.#column, () => this.ranks())
   }
 
-  *entriesFrom(term: string): Generator<DictionaryEntry, void> {
-    const sorted = this.#order.sorted()
-    for (let rank = this.#order.lowerBound(term); rank < sorted.length; rank += 1) {
-      yield this.#entry(sorted[rank] ?? 0)
-    }
+  /** Of all terms there are now. */
+  ranks(): TextRanks {
+    return this.#order.ranks()
   }
 
-  postings(entry: DictionaryEntry): PostingsSource {
-    return this.#postings.source(entry.ordinal)
-  }
-
-  // ---- TermRanks
-
-  get count(): number {
-    return this.#texts.length
-  }
-
-  at(ordinal: number): string {
-    return this.#texts[this.#order.sorted()[ordinal] ?? 0] ?? ''
-  }
-
-  rankOf(term: number): number {
-    if (this.#ranks.length < this.#texts.length) {
-      const sorted = this.#order.sorted()
-      this.#ranks = new Uint32Array(sorted.length)
-      for (let rank = 0; rank < sorted.length; rank += 1) this.#ranks[sorted[rank] ?? 0] = rank
-    }
-    return this.#ranks[term] ?? 0
-  }
-
-  lowerBound(term: string): number {
-    return this.#order.lowerBound(term)
-  }
-
-  /** What would be done for the first walk of the terms, in slices. */
-  sortTerms(): Generator<void, void> {
+  /** The work of `ranks`, in slices. */
+  sortTerms(): Sliced<void> {
     return this.#order.update()
   }
 
-  #entry(id: number): DictionaryEntry {
-    const docFreq = this.#postings.docFreq(id)
+  numberOf(term: string): number | undefined {
+    return this.#terms.get(term)
+  }
+
+  /** Of the term with this number, as far as documents below `docEnd` have it. */
+  entry(id: number, docEnd: number): DictionaryEntry {
+    const docFreq = this.#postings.docFreqBelow(id, docEnd)
     return { text: this.#texts[id] ?? '', ordinal: id, docFreq, offset: 0, length: 0 }
   }
+
+  postings({ ordinal, docFreq }: DictionaryEntry): PostingsSource {
+    return this.#postings.source(ordinal, docFreq)
+  }
+
+  // ---- Adding
 
   #termOf(text: string): number {
     const known = this.#terms.get(text)
@@ -147,45 +141,74 @@ export class MemoryField implements SegmentField, TermRanks {
     return id
   }
 
-  #addKeywords(doc: number, values: readonly string[]): void {
-    const terms = [...new Set(values.map((value) => this.#termOf(value)))]
-    for (const term of terms) this.#postings.add(term, doc, 1)
-    this.column?.add(doc, terms)
+  *#addKeywords(doc: number, values: readonly string[]): Sliced<void> {
+    const seen = new Set<number>()
+    for (let i = 0; i < values.length; i += 1) {
+      if (i % VALUES_PER_STEP === VALUES_PER_STEP - 1) yield
+      const term = this.#termOf(values[i] ?? '')
+      if (seen.has(term)) continue
+      seen.add(term)
+      this.#postings.add(term, doc, 1)
+      this.#column?.push(term)
+    }
+    this.#column?.end(doc)
   }
 
-  #addText(doc: number, tokens: readonly IndexableToken[], length: number): void {
+  *#addText(doc: number, tokens: TokenSequence, length: number): Sliced<void> {
+    this.#docTerms.length = 0
+    this.#tokenTerms.length = 0
+    this.#tokenTerms.reserve(tokens.length)
+    for (let from = 0; from < tokens.length; from += VALUES_PER_STEP) {
+      if (from > 0) yield
+      this.#countTerms(tokens, from)
+    }
+    for (let from = 0; from < this.#docTerms.length; from += VALUES_PER_STEP) {
+      if (from > 0) yield
+      this.#addPostings(doc, from)
+    }
+    for (let from = 0; from < tokens.length; from += VALUES_PER_STEP) {
+      if (from > 0) yield
+      this.#addPositions(tokens, from)
+    }
     this.#setNorm(doc, byteOfLength(length))
-    this.#countTerms(tokens)
+  }
+
+  /** Fills `tokenTerms`, the distinct `docTerms`, and `freqs`. */
+  #countTerms(tokens: TokenSequence, from: number): void {
+    let i = from
+    for (const token of tokens.slice(from, from + VALUES_PER_STEP)) {
+      const term = this.#termOf(token.term)
+      this.#tokenTerms.values[i] = term
+      i += 1
+      const freq = this.#freqs.values[term] ?? 0
+      this.#freqs.values[term] = freq + 1
+      if (freq === 0) this.#docTerms.push(term)
+    }
+  }
+
+  #addPostings(doc: number, from: number): void {
     const docTerms = this.#docTerms.values
-    for (let i = 0; i < this.#docTerms.length; i += 1) {
+    const to = Math.min(from + VALUES_PER_STEP, this.#docTerms.length)
+    for (let i = from; i < to; i += 1) {
       const term = docTerms[i] ?? 0
       const freq = this.#freqs.values[term] ?? 0
       this.#postings.add(term, doc, freq)
       this.#nextPositions.values[term] = this.#postings.addPositions(freq)
       this.#freqs.values[term] = 0
     }
+  }
+
+  #addPositions(tokens: TokenSequence, from: number): void {
     const { positions } = this.#postings
     const next = this.#nextPositions.values
     const tokenTerms = this.#tokenTerms.values
-    for (let i = 0; i < tokens.length; i += 1) {
+    let i = from
+    for (const { position } of tokens.slice(from, from + VALUES_PER_STEP)) {
       const term = tokenTerms[i] ?? 0
       const at = next[term] ?? 0
-      positions[at] = tokens[i]?.position ?? 0
+      positions[at] = position
       next[term] = at + 1
-    }
-  }
-
-  /** Fills `tokenTerms`, the distinct `docTerms`, and `freqs`. */
-  #countTerms(tokens: readonly IndexableToken[]): void {
-    this.#docTerms.length = 0
-    this.#tokenTerms.length = 0
-    this.#tokenTerms.reserve(tokens.length)
-    for (let i = 0; i < tokens.length; i += 1) {
-      const term = this.#termOf(tokens[i]?.term ?? '')
-      this.#tokenTerms.values[i] = term
-      const freq = this.#freqs.values[term] ?? 0
-      this.#freqs.values[term] = freq + 1
-      if (freq === 0) this.#docTerms.push(term)
+      i += 1
     }
   }
 
@@ -199,5 +222,71 @@ export class MemoryField implements SegmentField, TermRanks {
     if (byte === 0) return
     this.docCount += 1
     this.totalLength += lengthOfByte(byte)
+  }
+}
+
+class MemoryFieldView implements SegmentField {
+  readonly name: string
+  readonly kind: SegmentFieldKind
+  readonly column: ColumnReader | undefined
+  readonly #field: MemoryField
+  readonly #docEnd: number
+  #totals: { readonly docCount: number; readonly totalLength: number } | undefined
+
+  constructor(field: MemoryField, docEnd: number) {
+    this.name = field.name
+    this.kind = field.kind
+    this.column = field.newColumnReader()
+    this.#field = field
+    this.#docEnd = docEnd
+  }
+
+  get norms(): Uint8Array | undefined {
+    return this.#field.norms?.subarray(0, this.#docEnd)
+  }
+
+  get docCount(): number {
+    return this.#count().docCount
+  }
+
+  get totalLength(): number {
+    return this.#count().totalLength
+  }
+
+  find(term: string): DictionaryEntry | undefined {
+    const id = this.#field.numberOf(term)
+    if (id === undefined) return undefined
+    const entry = this.#field.entry(id, this.#docEnd)
+    return entry.docFreq === 0 ? undefined : entry
+  }
+
+  *entriesFrom(term: string): Generator<DictionaryEntry, void> {
+    const ranks = this.#field.ranks()
+    const { sorted } = ranks
+    for (let rank = ranks.lowerBound(term); rank < sorted.length; rank += 1) {
+      yield this.#field.entry(sorted[rank] ?? 0, this.#docEnd)
+    }
+  }
+
+  prepareTerms(): Sliced<void> {
+    return this.#field.sortTerms()
+  }
+
+  postings(entry: DictionaryEntry): PostingsSource {
+    return this.#field.postings(entry)
+  }
+
+  /** Those of the whole field, less those of later documents. */
+  #count(): { readonly docCount: number; readonly totalLength: number } {
+    if (this.#totals !== undefined) return this.#totals
+    let { docCount, totalLength } = this.#field
+    const norms = this.#field.norms ?? new Uint8Array(0)
+    for (let doc = this.#docEnd; doc < norms.length; doc += 1) {
+      const norm = norms[doc] ?? 0
+      if (norm > 0) docCount -= 1
+      totalLength -= lengthOfByte(norm)
+    }
+    this.#totals = { docCount, totalLength }
+    return this.#totals
   }
 }

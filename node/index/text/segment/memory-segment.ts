@@ -1,51 +1,77 @@
+// Documents not yet on disk: what the writer adds to, and what a reader sees of it.
+//
+// Invariants:
+//   M1  A document is there when all of its fields are: `docCount` is the last to change.
+//   M2  A view below a number of documents never changes, while it is counted among the readers
+//       (see F1 of the memory field).
+
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
-import { GrowableFloat64 } from './growable.ts'
+import { GrowableFloat64, GrowableInt32 } from './growable.ts'
 import { MemoryField } from './memory-field.ts'
-import type { Segment } from './segment.ts'
+import type { Segment, SegmentField } from './segment.ts'
 import { TextOrder } from './text-order.ts'
 
 /** A rough price of a key: its string and the entry of the map. */
 const KEY_BYTES = 80
+const NONE = -1
+const FIELDS_PER_STEP = 256
 
-/** Documents not yet on disk, searchable as soon as `add` returns. */
-export class MemorySegment implements Segment {
-  readonly isKeyOrdered = false
+export class MemorySegment {
+  /** Of searches that hold on to a view. */
+  readers = 0
   firstExpiryMs = Infinity
   readonly #keys: string[] = []
   readonly #docs = new Map<string, number>()
+  /** The document with the same key before, for views that do not see the last one. */
+  readonly #earlier = new GrowableInt32()
   readonly #expiries = new GrowableFloat64()
   readonly #fields = new Map<string, MemoryField>()
   readonly #order = new TextOrder(this.#keys)
+  #bytes = 0
+  #measuredDocs = 0
 
   get docCount(): number {
     return this.#keys.length
   }
 
+  /** Of the documents that are there: asked more often than it changes. */
   get bytesInMemory(): number {
-    let bytes = this.#keys.length * (KEY_BYTES + 8)
-    for (const field of this.#fields.values()) bytes += field.bytes
-    return bytes
+    if (this.#measuredDocs === this.docCount) return this.#bytes
+    this.#bytes = this.docCount * (KEY_BYTES + 12)
+    for (const field of this.#fields.values()) this.#bytes += field.bytes
+    this.#measuredDocs = this.docCount
+    return this.#bytes
   }
 
-  /** Answers the document's number. A key added again leaves the former document to be deleted. */
-  add(key: string, document: IndexableDocument): number {
+  /**
+   * The document is there, with the number `docCount`, when the last step is done; only then may
+   * another be added. A key added again leaves the former document to be deleted.
+   */
+  *add(key: string, document: IndexableDocument): Sliced<number> {
     const doc = this.#keys.length
-    this.#keys.push(key)
+    let yieldAt = FIELDS_PER_STEP
+    for (const [i, field] of document.fields.entries()) {
+      yield* this.#fieldFor(field).add(doc, field)
+      if (i < yieldAt) continue
+      yieldAt += FIELDS_PER_STEP
+      yield
+    }
+    const { expiresAtMs } = document
+    this.#expiries.push(expiresAtMs)
+    if (expiresAtMs > 0) this.firstExpiryMs = Math.min(this.firstExpiryMs, expiresAtMs)
+    this.#earlier.push(this.#docs.get(key) ?? NONE)
     this.#docs.set(key, doc)
-    this.#expiries.push(document.expiresAtMs)
-    if (document.expiresAtMs > 0) {
-      this.firstExpiryMs = Math.min(this.firstExpiryMs, document.expiresAtMs)
-    }
-    for (const field of document.fields) {
-      let known = this.#fields.get(field.name)
-      if (known === undefined) {
-        known = new MemoryField(field.name, field.kind)
-        this.#fields.set(field.name, known)
-      }
-      known.add(doc, field)
-    }
+    this.#keys.push(key)
     return doc
   }
+
+  /** The documents there are now. */
+  view(): Segment {
+    return new MemorySegmentView(this, this.docCount)
+  }
+
+  // ---- For views
 
   fieldNames(): Iterable<string> {
     return this.#fields.keys()
@@ -59,24 +85,92 @@ export class MemorySegment implements Segment {
     return this.#keys[doc] ?? ''
   }
 
-  docOf(key: string): number {
-    return this.#docs.get(key) ?? -1
+  /** The last one below `docEnd` with this key; -1 for none. */
+  docOf(key: string, docEnd = Infinity): number {
+    let doc = this.#docs.get(key) ?? NONE
+    while (doc >= docEnd) doc = this.#earlier.values[doc] ?? NONE
+    return doc
   }
 
   expiriesOf(from: number, to: number): Float64Array {
     return this.#expiries.values.subarray(from, to)
   }
 
-  *prepareMerge(): Generator<void, void> {
+  *prepareMerge(): Sliced<void> {
     yield* this.#order.update()
     for (const field of this.#fields.values()) yield* field.sortTerms()
   }
 
+  keyOrder(): Uint32Array {
+    return this.#order.ranks().sorted
+  }
+
+  #fieldFor({ name, kind }: IndexableDocument['fields'][number]): MemoryField {
+    let field = this.#fields.get(name)
+    if (field === undefined) {
+      field = new MemoryField(name, kind, this)
+      this.#fields.set(name, field)
+    }
+    return field
+  }
+}
+
+class MemorySegmentView implements Segment {
+  readonly isKeyOrdered = false
+  readonly docCount: number
+  readonly #segment: MemorySegment
+  readonly #fields = new Map<string, SegmentField>()
+
+  constructor(segment: MemorySegment, docCount: number) {
+    this.#segment = segment
+    this.docCount = docCount
+  }
+
+  get bytesInMemory(): number {
+    return this.#segment.bytesInMemory
+  }
+
+  get firstExpiryMs(): number {
+    return this.#segment.firstExpiryMs
+  }
+
+  fieldNames(): Iterable<string> {
+    return this.#segment.fieldNames()
+  }
+
+  field(name: string): SegmentField | undefined {
+    const known = this.#fields.get(name)
+    if (known !== undefined) return known
+    const field = this.#segment.field(name)?.view(this.docCount)
+    if (field !== undefined) this.#fields.set(name, field)
+    return field
+  }
+
+  key(doc: number): string {
+    return this.#segment.key(doc)
+  }
+
+  docOf(key: string): number {
+    return this.#segment.docOf(key, this.docCount)
+  }
+
+  expiriesOf(from: number, to: number): Float64Array {
+    return this.#segment.expiriesOf(from, to)
+  }
+
+  prepareMerge(): Sliced<void> {
+    return this.#segment.prepareMerge()
+  }
+
   *keysInOrder(): Generator<{ text: string; ordinal: number }, void> {
-    for (const doc of this.#order.sorted()) yield { text: this.#keys[doc] ?? '', ordinal: doc }
+    for (const doc of this.#segment.keyOrder()) {
+      if (doc < this.docCount) yield { text: this.key(doc), ordinal: doc }
+    }
   }
 
   docsWithPrefix(prefix: string, visit: (doc: number) => void): void {
-    for (const [doc, key] of this.#keys.entries()) if (key.startsWith(prefix)) visit(doc)
+    for (let doc = 0; doc < this.docCount; doc += 1) {
+      if (this.key(doc).startsWith(prefix)) visit(doc)
+    }
   }
 }

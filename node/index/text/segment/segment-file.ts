@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { ServiceError } from '../../../../lib/errors.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { ByteBuffer, checksum, readUint32 } from './byte-buffer.ts'
 import type { PageCache } from './page-cache.ts'
 
@@ -23,6 +24,7 @@ const MAGIC = 0x53585451 // QTXS
 const FORMAT_VERSION = 1
 /** Synced after as many bytes, so that no single sync holds searches up. */
 const SYNC_BYTES = 2 ** 20
+const COPIED_PER_STEP = 16 * PAGE_BYTES
 /** Lengths of the description and of the page table, checksum, magic. */
 const TRAILER_BYTES = 16
 
@@ -59,6 +61,14 @@ export class SegmentOutput {
       this.#inPage += count
       from += count
       if (this.#inPage === PAGE_BYTES) this.#endPage()
+    }
+  }
+
+  /** As `write`, in steps. */
+  *writeInSteps(bytes: Uint8Array): Sliced<void> {
+    for (let from = 0; from < bytes.length; from += COPIED_PER_STEP) {
+      if (from > 0) yield
+      this.write(bytes.subarray(from, from + COPIED_PER_STEP))
     }
   }
 
@@ -124,6 +134,7 @@ export class SegmentFile {
   #dataBytes = 0
   #page: Uint8Array = new Uint8Array(0)
   #pageStart = -1
+  #holders = 1
   readonly description: string
 
   constructor(source: { name: string; path?: string; bytes?: Uint8Array }, cache: PageCache) {
@@ -145,8 +156,14 @@ export class SegmentFile {
     }
   }
 
+  /** One more who reads: the file stays open until each has called `close`. */
+  retain(): void {
+    this.#holders += 1
+  }
+
   close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#holders -= 1
+    if (this.#holders === 0 && this.#fd !== undefined) closeSync(this.#fd)
   }
 
   corruption(): ServiceError {
@@ -181,6 +198,16 @@ export class SegmentFile {
       this.seek(offset + done, count)
       out.set(this.view.subarray(this.at, this.at + count), done)
       done += count
+    }
+    return out
+  }
+
+  /** As `copy`, in steps. */
+  *copyInSteps(offset: number, length: number): Sliced<Uint8Array> {
+    const out = new Uint8Array(length)
+    for (let done = 0; done < length; done += COPIED_PER_STEP) {
+      if (done > 0) yield
+      out.set(this.copy(offset + done, Math.min(COPIED_PER_STEP, length - done)), done)
     }
     return out
   }

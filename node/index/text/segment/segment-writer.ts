@@ -1,9 +1,10 @@
 // One segment out of several: what a flush (of one memory segment) and a merge (of many) both do.
-// The work is a generator that yields at least every millisecond or so: whoever drives it decides
-// how long it may run. Documents are numbered in the order of their keys.
+// The work is in steps of about a millisecond, whatever the documents are: what counts is values,
+// postings, positions and bytes. Documents are numbered in the order of their keys.
 
 import { must } from '../../../../lib/assert.ts'
-import type { ColumnPlace, ColumnReader } from './column.ts'
+import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import { writeColumn } from './column-writer.ts'
 import { DictionaryWriter, type DictionaryEntry, type DictionaryPlace } from './dictionary.ts'
 import type { FieldDescription, SegmentDescription } from './disk-segment.ts'
 import { GatheredPostings } from '../postings/gathered-postings.ts'
@@ -15,15 +16,21 @@ import { lengthOfByte } from './small-float.ts'
 import { TextMerge } from './text-merge.ts'
 
 const DOCS_PER_SLICE = 1024
-const POSTINGS_PER_SLICE = 4096
-/** A term costs about as much as this many postings. */
+/** Postings and positions: about a millisecond of work. */
+const POSTINGS_PER_STEP = 4096
+/** A term costs about as much as this many postings, and one for each so many characters. */
 const TERM_COST = 16
+const FIELD_COST = 64
+const CHARACTERS_PER_POSTING = 32
 /** Shorter lists are not worth a generator. */
 const SHORT_MAX = 128
+/** Bytes of ended terms are written in pieces of about this size. */
+const PENDING_BYTES_MAX = 32 * 1024
+const DOCS_MAPPED_PER_STEP = 65_536
 
 export interface SegmentInput {
   readonly segment: Segment
-  /** Whether a document is to be left out. Asked once for each, before the first yield. */
+  /** Whether a document is to be left out. Asked once for each. */
   isDropped(doc: number): boolean
 }
 
@@ -39,17 +46,21 @@ export interface WrittenSegment {
 export function* writeSegment(
   inputs: readonly SegmentInput[],
   out: SegmentOutput,
-): Generator<void, WrittenSegment> {
-  const docMaps = inputs.map(newDocMap)
+): Sliced<WrittenSegment> {
+  const docMaps: Int32Array[] = []
+  for (const input of inputs) docMaps.push(yield* newDocMap(input))
   const segments = inputs.map(({ segment }) => segment)
   for (const segment of segments) yield* segment.prepareMerge()
   return yield* new Merge(segments, docMaps, out).run()
 }
 
 /** 0 for documents to be kept, which get their numbers later. */
-function newDocMap(input: SegmentInput): Int32Array {
+function* newDocMap(input: SegmentInput): Sliced<Int32Array> {
   const docMap = new Int32Array(input.segment.docCount)
-  for (let doc = 0; doc < docMap.length; doc += 1) if (input.isDropped(doc)) docMap[doc] = -1
+  for (let doc = 0; doc < docMap.length; doc += 1) {
+    if (input.isDropped(doc)) docMap[doc] = -1
+    if (doc % DOCS_MAPPED_PER_STEP === DOCS_MAPPED_PER_STEP - 1) yield
+  }
   return docMap
 }
 
@@ -68,7 +79,7 @@ class Merge {
   readonly #docOf: Uint32Array
   readonly #docCount: number
   readonly #gathered = new GatheredPostings()
-  #cost = 0
+  readonly #meter = new StepMeter(POSTINGS_PER_STEP)
 
   constructor(segments: readonly Segment[], docMaps: readonly Int32Array[], out: SegmentOutput) {
     this.#segments = segments
@@ -79,24 +90,29 @@ class Merge {
     this.#docOf = new Uint32Array(this.#docCount)
   }
 
-  *run(): Generator<void, WrittenSegment> {
+  *run(): Sliced<WrittenSegment> {
     const { keys, filter } = yield* this.#writeKeys()
     const expiry = yield* this.#writeExpiries()
     const names = new Set(this.#segments.flatMap((segment) => [...segment.fieldNames()]))
     const fields: FieldDescription[] = []
-    for (const name of [...names].toSorted()) fields.push(yield* this.#writeField(name))
+    for (const name of [...names].toSorted()) {
+      if (this.#meter.spend(FIELD_COST)) yield
+      fields.push(yield* this.#writeField(name))
+    }
     const docCount = this.#docCount
     const description: SegmentDescription = { docCount, keys, filter, expiry, fields }
     const bytes = this.#out.finish(JSON.stringify(description))
     return { docCount, bytes, docMaps: this.#docMaps }
   }
 
-  *#writeKeys(): Generator<void, { keys: DictionaryPlace; filter: SegmentDescription['filter'] }> {
+  *#writeKeys(): Sliced<{ keys: DictionaryPlace; filter: SegmentDescription['filter'] }> {
     const writer = new DictionaryWriter('latin1')
     const filter = newKeyFilter(this.#docCount)
     const merge = new TextMerge(this.#segments.map((segment) => segment.keysInOrder()))
+    const meter = new StepMeter(DOCS_PER_SLICE)
     let next = 0
     while (merge.next()) {
+      if (meter.spend(merge.sources.length)) yield
       for (let i = 0; i < merge.sources.length; i += 1) {
         const source = merge.sources[i] ?? 0
         const docMap = must(this.#docMaps[source], 'the map of a source')
@@ -108,16 +124,15 @@ class Merge {
         writer.add(text)
         addToFilter(filter, hashOfKey(text))
         next += 1
-        if (next % DOCS_PER_SLICE === 0) yield
       }
     }
-    const keys = writer.finish(this.#out)
+    const keys = yield* writer.finish(this.#out)
     const offset = this.#out.offset
-    this.#out.write(filter)
+    yield* this.#out.writeInSteps(filter)
     return { keys, filter: { offset, bytes: filter.length } }
   }
 
-  *#writeExpiries(): Generator<void, SegmentDescription['expiry']> {
+  *#writeExpiries(): Sliced<SegmentDescription['expiry']> {
     if (this.#segments.every(({ firstExpiryMs }) => firstExpiryMs === Infinity)) return undefined
     const offset = this.#out.offset
     const page = new Float64Array(DOCS_PER_SLICE)
@@ -136,7 +151,7 @@ class Merge {
     return firstMs === Infinity ? undefined : { offset, firstMs }
   }
 
-  *#writeField(name: string): Generator<void, FieldDescription> {
+  *#writeField(name: string): Sliced<FieldDescription> {
     const fields = this.#segments.map((segment) => segment.field(name))
     const { kind } = must(
       fields.find((field) => field !== undefined),
@@ -145,11 +160,15 @@ class Merge {
     const norms = new Uint8Array(kind === 'text' ? this.#docCount : 0)
     const lengths = yield* this.#mapNorms(fields, norms)
     const normsOffset = this.#out.offset
-    this.#out.write(norms)
+    yield* this.#out.writeInSteps(norms)
     const hasTerms = kind === 'text' || kind === 'keyword'
     const terms = hasTerms ? yield* this.#writeTerms(fields, norms) : undefined
+    const documents = { count: this.#docCount, sourceOf: this.#sourceOf, docOf: this.#docOf }
     const columns = fields.map((field) => field?.column)
-    const column = kind === 'text' ? undefined : yield* this.#writeColumn(columns, terms?.ordinals)
+    const column =
+      kind === 'text'
+        ? undefined
+        : yield* writeColumn(this.#out, documents, { columns, ordinals: terms?.ordinals })
     return {
       name,
       kind,
@@ -163,7 +182,7 @@ class Merge {
   *#mapNorms(
     fields: readonly (SegmentField | undefined)[],
     norms: Uint8Array,
-  ): Generator<void, { docCount: number; totalLength: number }> {
+  ): Sliced<{ docCount: number; totalLength: number }> {
     let docCount = 0
     let totalLength = 0
     for (let doc = 0; doc < norms.length; doc += 1) {
@@ -180,13 +199,12 @@ class Merge {
   *#writeTerms(
     fields: readonly (SegmentField | undefined)[],
     norms: Uint8Array,
-  ): Generator<void, { place: DictionaryPlace; ordinals: readonly Uint32Array[] }> {
+  ): Sliced<{ place: DictionaryPlace; ordinals: readonly Uint32Array[] }> {
     const hasPositions = norms.length > 0
     const dictionary = new DictionaryWriter('utf8')
     const writer = new PostingsWriter({ hasPositions, norms })
     const ordinals = fields.map((field) => new Uint32Array(field?.column?.ordinalCount ?? 0))
     const rankOf = fields.map(() => 0)
-    const write = (bytes: Uint8Array): void => this.#out.write(bytes)
     let count = 0
     const merge = new TextMerge(fields.map((field) => field?.entriesFrom('') ?? []))
     while (merge.next()) {
@@ -200,95 +218,39 @@ class Merge {
       const docFreq = this.#gathered.length
       if (docFreq === 0) continue
       count += 1
-      if (docFreq <= SHORT_MAX) this.#gathered.writeShort(writer, this.#docCount, hasPositions)
+      const postings = docFreq + this.#gathered.positionCount
+      if (postings <= SHORT_MAX) this.#gathered.writeShort(writer, hasPositions)
       else yield* this.#gathered.write(writer, this.#docCount, hasPositions)
       const before = writer.pendingBytes
       const offset = this.#out.offset + before
       writer.endTerm()
       const { text } = must(merge.items[0], 'a term')
       dictionary.add(text, { docFreq, offset, length: writer.pendingBytes - before })
-      writer.drain(write, false)
+      if (this.#meter.spend(TERM_COST + postings + text.length / CHARACTERS_PER_POSTING)) yield
+      if (writer.pendingBytes < PENDING_BYTES_MAX) continue
+      yield* this.#out.writeInSteps(writer.takePending())
     }
-    writer.drain(write, true)
-    return { place: dictionary.finish(this.#out), ordinals }
+    yield* this.#out.writeInSteps(writer.takePending())
+    return { place: yield* dictionary.finish(this.#out), ordinals }
   }
 
   *#gather(
     fields: readonly (SegmentField | undefined)[],
     merge: TextMerge<DictionaryEntry>,
     hasPositions: boolean,
-  ): Generator<void, void> {
+  ): Sliced<void> {
     this.#gathered.clear()
     for (let i = 0; i < merge.sources.length; i += 1) {
       const source = merge.sources[i] ?? 0
       const field = must(fields[source], 'the field of a source')
       const docMap = must(this.#docMaps[source], 'the map of a source')
       const postings = field.postings(must(merge.items[i], 'an entry of each source'))
-      if (postings.blockCount === 1) {
+      const isShort =
+        postings.blockCount === 1 &&
         this.#gathered.gatherBlock(postings, 0, { docMap, hasPositions })
-      } else {
-        yield* this.#gathered.gather(postings, docMap, hasPositions)
-      }
-      this.#cost += postings.docFreq + TERM_COST
+      if (!isShort) yield* this.#gathered.gather(postings, docMap, hasPositions)
+      if (this.#meter.spend(postings.docFreq)) yield
     }
-    if (this.#cost < POSTINGS_PER_SLICE) return
-    this.#cost = 0
-    yield
-  }
-
-  *#writeColumn(
-    columns: readonly (ColumnReader | undefined)[],
-    ordinals: readonly Uint32Array[] | undefined,
-  ): Generator<void, ColumnPlace> {
-    const ends = new Uint32Array(this.#docCount)
-    let total = 0
-    let perDoc = -1
-    for (let doc = 0; doc < this.#docCount; doc += 1) {
-      const count = columns[this.#sourceOf[doc] ?? 0]?.count(this.#docOf[doc] ?? 0) ?? 0
-      perDoc = doc === 0 || perDoc === count ? count : -1
-      total += count
-      ends[doc] = total
-      if (doc % DOCS_PER_SLICE === 0) yield
-    }
-    const endsOffset = perDoc >= 0 ? 0 : this.#out.offset
-    if (perDoc < 0) this.#out.write(new Uint8Array(ends.buffer))
-    const valuesOffset = this.#out.offset
-    yield* this.#writeValues(columns, ordinals)
-    return { endsOffset, valuesOffset, perDoc: Math.max(perDoc, 0) }
-  }
-
-  *#writeValues(
-    columns: readonly (ColumnReader | undefined)[],
-    ordinals: readonly Uint32Array[] | undefined,
-  ): Generator<void, void> {
-    for (let from = 0; from < this.#docCount; from += DOCS_PER_SLICE) {
-      const to = Math.min(from + DOCS_PER_SLICE, this.#docCount)
-      const values = this.#valuesOf(columns, ordinals, { from, to })
-      const page = ordinals === undefined ? Float64Array.from(values) : Uint32Array.from(values)
-      this.#out.write(new Uint8Array(page.buffer))
-      yield
-    }
-  }
-
-  #valuesOf(
-    columns: readonly (ColumnReader | undefined)[],
-    ordinals: readonly Uint32Array[] | undefined,
-    range: { readonly from: number; readonly to: number },
-  ): number[] {
-    const values: number[] = []
-    for (let doc = range.from; doc < range.to; doc += 1) {
-      const source = this.#sourceOf[doc] ?? 0
-      const column = columns[source]
-      if (column === undefined) continue
-      const old = this.#docOf[doc] ?? 0
-      const count = column.count(old)
-      const map = ordinals?.[source]
-      for (let i = 0; i < count; i += 1) {
-        const value = column.value(old, i)
-        values.push(map === undefined ? value : (map[value] ?? 0))
-      }
-    }
-    return values
   }
 
   #source(doc: number): Segment {

@@ -1,3 +1,4 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { ColumnReader } from './column.ts'
 import type { DictionaryEntry } from './dictionary.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
@@ -6,7 +7,8 @@ export type SegmentFieldKind = 'text' | 'keyword' | 'number' | 'point'
 
 /**
  * One field of one segment. Contract:
- * - Text and keyword fields have terms; `entriesFrom` walks them in the order of code units.
+ * - Text and keyword fields have terms; `entriesFrom` walks them in the order of code units, those
+ *   without any document (`docFreq` 0) included.
  * - Keyword, number and point fields have a column; text fields have norms.
  * - An entry is good for the segment it came from, while the segment does not grow.
  */
@@ -22,6 +24,8 @@ export interface SegmentField {
   find(term: string): DictionaryEntry | undefined
   entriesFrom(term: string): Iterable<DictionaryEntry>
   postings(entry: DictionaryEntry): PostingsSource
+  /** What the first walk of the terms, or the first ordinal, would do at once, in slices. */
+  prepareTerms(): Sliced<void>
 }
 
 /**
@@ -29,6 +33,7 @@ export interface SegmentField {
  * - Keys are strings of one code unit a byte, so that their order is that of the bytes.
  * - With `isKeyOrdered`, document numbers ascend with keys, and every key occurs once.
  * - Without it a key may occur again; the later document is the valid one and `docOf` finds it.
+ * - Nothing changes, whatever is written meanwhile.
  */
 export interface Segment {
   readonly docCount: number
@@ -44,8 +49,8 @@ export interface Segment {
   docOf(key: string): number
   /** 0 for never. */
   expiriesOf(from: number, to: number): Float64Array
-  /** Does the work `keysInOrder` and the walk of terms need, in slices. */
-  prepareMerge(): Generator<void, void>
+  /** Does the work `keysInOrder` and the walks of terms need, in slices. */
+  prepareMerge(): Sliced<void>
   /** Documents by key; `text` is the key and `ordinal` the document. */
   keysInOrder(): Iterable<{ readonly text: string; readonly ordinal: number }>
   /** Documents whose key begins so, as a range if `isKeyOrdered`, else by looking at each. */

@@ -10,36 +10,80 @@ const RUN_LENGTH = 2 ** RUN_BITS
 /** Five characters of seven bits each: with the number of a text in its run, 49 bits. */
 const PREFIX_LENGTH = 5
 const CHARACTER_MAX = 127
+const RUN_CHARACTERS_MAX = 2 ** 19
 const COPIES_PER_SLICE = 32_768
 const EMPTY = new Uint32Array(0)
+
+/** Texts in order, as they were at one moment: texts that come later change nothing. */
+export class TextRanks {
+  /** The numbers of the texts in ascending order of code units; equal texts in order of numbers. */
+  readonly sorted: Uint32Array
+  readonly #texts: readonly string[]
+  #ranks: Uint32Array | undefined
+
+  /** The caller only appends to `texts`, and does not change `sorted`. */
+  constructor(texts: readonly string[], sorted: Uint32Array) {
+    this.#texts = texts
+    this.sorted = sorted
+  }
+
+  get count(): number {
+    return this.sorted.length
+  }
+
+  at(rank: number): string {
+    return this.#texts[this.sorted[rank] ?? 0] ?? ''
+  }
+
+  /** The place in the order of the text with this number. */
+  rankOf(number: number): number {
+    this.#ranks ??= inverted(this.sorted)
+    return this.#ranks[number] ?? 0
+  }
+
+  /** Where the first text that is not below `text` stands in the order. */
+  lowerBound(text: string): number {
+    return lowerBound(this.#texts, this.sorted, text)
+  }
+}
+
+function inverted(sorted: Uint32Array): Uint32Array {
+  const ranks = new Uint32Array(sorted.length)
+  for (let rank = 0; rank < sorted.length; rank += 1) ranks[sorted[rank] ?? 0] = rank
+  return ranks
+}
 
 /** Orders the numbers of texts, bringing new texts in where they belong. */
 export class TextOrder {
   readonly #texts: readonly string[]
-  #sorted: Uint32Array = EMPTY
+  #ranks: TextRanks
 
   /** The caller appends to `texts`. */
   constructor(texts: readonly string[]) {
     this.#texts = texts
+    this.#ranks = new TextRanks(texts, EMPTY)
   }
 
   get isCurrent(): boolean {
-    return this.#sorted.length === this.#texts.length
+    return this.#ranks.count === this.#texts.length
   }
 
-  /** The numbers of all texts in ascending order of code units; equal texts in order of numbers. */
-  sorted(): Uint32Array {
+  /** Of all texts there are now. */
+  ranks(): TextRanks {
     if (!this.isCurrent) for (const _ of this.update());
-    return this.#sorted
+    return this.#ranks
   }
 
-  /** The work of `sorted`, in slices of about a millisecond. */
-  *update(): Generator<void, void> {
-    if (this.isCurrent) return
-    const known = this.#sorted
+  /** The work of `ranks`, in slices of about a millisecond. Texts may come meanwhile. */
+  *update(): Generator<undefined, void> {
+    const end = this.#texts.length
+    const known = this.#ranks.sorted
+    if (known.length >= end) return
     let runs: Uint32Array[] = []
-    for (let from = known.length; from < this.#texts.length; from += RUN_LENGTH) {
-      runs.push(sortedRun(this.#texts, from, Math.min(from + RUN_LENGTH, this.#texts.length)))
+    for (let from = known.length; from < end;) {
+      const to = endOfRun(this.#texts, from, end)
+      runs.push(sortedRun(this.#texts, from, to))
+      from = to
       yield
     }
     while (runs.length > 1) {
@@ -49,16 +93,13 @@ export class TextOrder {
       }
       runs = merged
     }
-    this.#sorted = yield* this.#merge(known, runs[0] ?? EMPTY)
-  }
-
-  /** Where the first text that is not below `text` stands among the sorted. */
-  lowerBound(text: string): number {
-    return lowerBound(this.#texts, this.sorted(), text, 0)
+    const sorted = yield* this.#merge(known, runs[0] ?? EMPTY)
+    // Another update may have come to its end meanwhile, and know more.
+    if (sorted.length > this.#ranks.count) this.#ranks = new TextRanks(this.#texts, sorted)
   }
 
   /** `b` is usually much the shorter: what lies between its texts is copied in one go. */
-  *#merge(a: Uint32Array, b: Uint32Array): Generator<void, Uint32Array> {
+  *#merge(a: Uint32Array, b: Uint32Array): Generator<undefined, Uint32Array> {
     if (a.length === 0) return b
     if (b.length === 0) return a
     const texts = this.#texts
@@ -74,7 +115,7 @@ export class TextOrder {
         to = upperBoundFrom(texts, a, text, from)
       }
       out.set(a.subarray(from, to), from + i)
-      budget -= to - from + 8
+      budget -= to - from + 8 + (text.length >>> 4)
       from = to
       out[from + i] = id
       if (budget > 0) continue
@@ -84,6 +125,16 @@ export class TextOrder {
     out.set(a.subarray(from), from + b.length)
     return out
   }
+}
+
+/** Long texts that begin alike are compared whole, time and again: fewer of them make a run. */
+function endOfRun(texts: readonly string[], from: number, end: number): number {
+  let characters = 0
+  let to = from
+  for (; to < end && to < from + RUN_LENGTH && characters < RUN_CHARACTERS_MAX; to += 1) {
+    characters += texts[to]?.length ?? 0
+  }
+  return to
 }
 
 /** The first place in `a` behind `from` with a text above `text`: by doubling steps, then halving. */
@@ -109,13 +160,8 @@ function upperBoundFrom(
   return low
 }
 
-function lowerBound(
-  texts: readonly string[],
-  sorted: Uint32Array,
-  text: string,
-  from: number,
-): number {
-  let low = from
+function lowerBound(texts: readonly string[], sorted: Uint32Array, text: string): number {
+  let low = 0
   let high = sorted.length
   while (low < high) {
     const middle = (low + high) >>> 1

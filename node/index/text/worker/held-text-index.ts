@@ -9,15 +9,23 @@ import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
-import { parseExact } from '../../../document/exact-json.ts'
+import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
+import type { JsonObject } from '../../../document/exact-json.ts'
 import { isJsonObject } from '../../../document/json-object.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
 import { TextIndex, type TextIndexOptions } from '../engine/text-index.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import { FieldMapping } from '../mapping/field-mapping.ts'
-import { unpackBatch, type DocumentBatch } from './document-batch.ts'
-import type { RequestOf, SchemaSource } from './protocol.ts'
-import { readMapping, writeMapping } from './saved-mapping.ts'
+import type { TableField } from '../mapping/table-field.ts'
+import { unpackBatch, type DocumentBatch, type DocumentChange } from './document-batch.ts'
+import type { AppliedBatch, OutdatedTextIndex, RequestOf, TextIndexReport } from './protocol.ts'
+import { parseStoredInSteps } from './stored-json.ts'
+import {
+  readMapping,
+  writeMapping,
+  type OutdatedMapping,
+  type SavedMapping,
+} from './saved-mapping.ts'
 
 export class HeldTextIndex {
   readonly index: TextIndex
@@ -26,88 +34,156 @@ export class HeldTextIndex {
   #mapping: FieldMapping
   #savedFields: number
 
-  private constructor(
-    directory: string | undefined,
-    index: TextIndex,
-    opened: { readonly schema: TableSchema | undefined; readonly mapping: FieldMapping },
-  ) {
+  private constructor(directory: string | undefined, index: TextIndex, opened: OpenedMapping) {
     this.#directory = directory
     this.index = index
     this.#schema = opened.schema
     this.#mapping = opened.mapping
-    this.#savedFields = opened.mapping.decisionCount
+    this.#savedFields = opened.savedFields
+  }
+
+  /** As `openInSteps`, at once. */
+  static open(request: RequestOf<'open'>, engine: EngineParts): HeldTextIndex {
+    return runAtOnce(HeldTextIndex.openInSteps(request, engine))
   }
 
   /** CORRUPTION if something is missing or damaged. */
-  static open({ directory, source }: RequestOf<'open'>, engine: EngineParts): HeldTextIndex {
-    const opened = directory === undefined ? freshMapping(source) : openMapping(directory, source)
-    return new HeldTextIndex(directory, TextIndex.open({ directory, ...engine }), opened)
+  static *openInSteps(request: RequestOf<'open'>, engine: EngineParts): Sliced<HeldTextIndex> {
+    const { directory } = request
+    const opened = directory === undefined ? freshMapping(request) : openMapping(directory, request)
+    yield* opened.mapping.learnInSteps(request.fields)
+    yield
+    const index = yield* TextIndex.openInSteps({ directory, ...engine })
+    return new HeldTextIndex(directory, index, opened)
+  }
+
+  /** Why what is on disk cannot be used and has to be built again, though it is not damaged. */
+  static outdated({ directory, source, fields }: RequestOf<'open'>): OutdatedTextIndex | undefined {
+    const saved = directory === undefined ? undefined : readMapping(directory)
+    const reason = saved === undefined ? undefined : whyOutdated(saved, fields)
+    if (saved === undefined || reason === undefined) return undefined
+    // What an earlier schema made is not built again.
+    if (source.kind === 'stored') throw new ServiceError('CORRUPTION', reason)
+    return { reason, fields: saved.fields }
   }
 
   static remove(directory: string | undefined): void {
     if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
   }
 
+  get schema(): TableSchema | undefined {
+    return this.#schema
+  }
+
   get mapping(): FieldMapping {
     return this.#mapping
   }
 
-  setSchema(schema: TableSchema | undefined): void {
-    this.#mapping = FieldMapping.fromJSON(schema, this.#mapping.toJSON())
+  *setSchemaInSteps(schema: TableSchema | undefined): Sliced<void> {
+    const mapping = new FieldMapping(schema)
+    // More may be learnt meanwhile.
+    while (mapping.fieldCount < this.#mapping.fieldCount) {
+      yield* mapping.learnInSteps(this.#mapping.fields)
+    }
+    this.#mapping = mapping
     this.#schema = schema
     this.#saveMapping()
   }
 
-  /** Steps take a millisecond or so; what a step has applied is found from then on. */
-  *applyInSteps(batch: DocumentBatch): Generator<void, void> {
+  /** They are saved with the documents that have them (W1). */
+  learnInSteps(fields: readonly TableField[]): Sliced<void> {
+    return this.#mapping.learnInSteps(fields)
+  }
+
+  report(): TextIndexReport {
+    return { ...this.index.stats(), dropped: this.#mapping.dropped.report() }
+  }
+
+  /** What a step has applied is found from then on. `onDocument` hears what is worked on. */
+  *applyInSteps(
+    batch: DocumentBatch,
+    onDocument: OnDocument = ignored,
+  ): Sliced<Pick<AppliedBatch, 'taken' | 'undecided'>> {
+    const changes = [...unpackBatch(batch)]
     let step = new Step()
-    for (const { key, json, expiresAtMs } of unpackBatch(batch)) {
+    for (const [taken, { key, json, expiresAtMs }] of changes.entries()) {
       if (step.isFull) {
-        yield* this.#take(step, this.index.sequence)
+        yield* this.#take(step, this.index.sequence, onDocument)
         step = new Step()
       }
       if (json === undefined) {
         step.deletes.push(key)
         continue
       }
-      const document = parseExact(asBuffer(json))
-      assert(isJsonObject(document), 'a stored document is a JSON object')
-      step.upserts.push(this.#mapping.mapDocument(key, document, expiresAtMs))
+      onDocument(taken)
+      const document = yield* parsed(json)
+      const mapped = yield* this.#mapping.mapDocumentInSteps(key, document, expiresAtMs)
+      if (mapped === undefined) {
+        yield* this.#take(step, this.index.sequence, onDocument)
+        return { taken, undecided: yield* this.#survey(changes, taken + 1, onDocument) }
+      }
+      step.upserts.push(mapped)
+      step.numbers.push(taken)
       step.bytes += json.length
     }
-    yield* this.#take(step, batch.sequence)
+    yield* this.#take(step, batch.sequence, onDocument)
+    return { taken: changes.length, undecided: [] }
+  }
+
+  /** One round of agreement is for as many new fields as can be. */
+  *#survey(
+    changes: readonly DocumentChange[],
+    from: number,
+    onDocument: OnDocument,
+  ): Sliced<readonly TableField[]> {
+    for (const [at, { json }] of changes.entries()) {
+      if (at < from || json === undefined) continue
+      onDocument(at)
+      yield* this.#mapping.surveyInSteps(yield* parsed(json))
+      yield
+    }
+    onDocument(undefined)
+    return this.#mapping.takeUndecided()
   }
 
   /** As a flush of the engine. */
-  *flushInSteps(sequence: number): Generator<void, void> {
+  *flushInSteps(sequence: number): Sliced<void> {
     this.index.apply({ sequence, upserts: [], deletes: [] })
     yield* this.#endFlush() // it began before
     this.index.beginFlush()
     yield* this.#endFlush()
   }
 
-  *#endFlush(): Generator<void, void> {
+  *#endFlush(): Sliced<void> {
     for (; this.index.isFlushing; yield) this.index.maintain(0)
   }
 
-  *#take(step: Step, sequence: number): Generator<void, void> {
-    // Decisions are only ever added, so that their number tells whether there are new ones.
-    if (this.#mapping.decisionCount !== this.#savedFields) this.#saveMapping()
-    this.index.apply({ sequence, upserts: step.upserts, deletes: step.deletes })
+  *#take(step: Step, sequence: number, onDocument: OnDocument): Sliced<void> {
+    // Fields are only ever added, so that their number tells whether there are new ones.
+    if (this.#mapping.fieldCount !== this.#savedFields) this.#saveMapping()
+    const onUpsert = (number: number): void => onDocument(step.numbers[number])
+    const { upserts, deletes } = step
+    yield* this.index.applyInSteps({ sequence, upserts, deletes, onUpsert })
+    onDocument(undefined)
     yield
     for (; this.index.isFull; yield) this.index.maintain(0)
   }
 
   #saveMapping(): void {
-    const fields = this.#mapping.toJSON()
-    this.#savedFields = this.#mapping.decisionCount
+    const { fields } = this.#mapping
+    this.#savedFields = fields.length
     if (this.#directory === undefined) return
     writeMapping(this.#directory, { schema: this.#schema, fields })
   }
 }
 
+/** The number of a document in its batch; undefined for what is not about one. */
+export type OnDocument = (number: number | undefined) => void
+
+const ignored: OnDocument = () => undefined
+
 /** What an engine is given besides its directory. */
-export type EngineParts = Pick<TextIndexOptions, 'clock' | 'memory'>
+export type EngineParts = Pick<TextIndexOptions, 'clock' | 'memory' | 'limits'>
 
 const STEP_DOCUMENTS_MAX = 32
 const STEP_BYTES_MAX = 32 * 1024
@@ -116,6 +192,8 @@ const STEP_BYTES_MAX = 32 * 1024
 class Step {
   readonly deletes: Uint8Array[] = []
   readonly upserts: IndexableDocument[] = []
+  /** Of the upserts in the batch. */
+  readonly numbers: number[] = []
   /** Of the documents' JSON. */
   bytes = 0
 
@@ -127,31 +205,68 @@ class Step {
 
 interface OpenedMapping {
   readonly schema: TableSchema | undefined
+  /** It has learnt nothing yet. */
   readonly mapping: FieldMapping
+  /** How many of the fields are on disk. */
+  readonly savedFields: number
 }
 
-function freshMapping(source: SchemaSource): OpenedMapping {
+function freshMapping({ source, fields }: RequestOf<'open'>): OpenedMapping {
   const schema = source.kind === 'given' ? source.schema : undefined
-  return { schema, mapping: new FieldMapping(schema) }
+  const mapping = new FieldMapping(schema)
+  return { schema, mapping, savedFields: fields.length }
 }
 
 /** The mapping is made before the index, so that an index without one has lost it. */
-function openMapping(directory: string, source: SchemaSource): OpenedMapping {
+function openMapping(directory: string, request: RequestOf<'open'>): OpenedMapping {
+  const { source } = request
   const saved = readMapping(directory)
   if (saved === undefined) {
     if (source.kind === 'stored' || existsSync(path.join(directory, 'manifest'))) {
       throw new ServiceError('CORRUPTION', 'the text index lost its mapping; rebuild the index')
     }
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
-    const fresh = freshMapping(source)
-    writeMapping(directory, { schema: fresh.schema, fields: fresh.mapping.toJSON() })
-    return fresh
+    return createMapping(directory, request)
   }
+  const reason = whyOutdated(saved, request.fields)
+  if (saved.kind === 'saved' && reason === undefined) return reuseMapping(directory, saved, request)
+  throw new ServiceError('CORRUPTION', reason ?? 'the text index is outdated')
+}
+
+function createMapping(directory: string, request: RequestOf<'open'>): OpenedMapping {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const fresh = freshMapping(request)
+  writeMapping(directory, { schema: fresh.schema, fields: request.fields })
+  return fresh
+}
+
+function reuseMapping(
+  directory: string,
+  saved: SavedMapping,
+  { source, fields }: RequestOf<'open'>,
+): OpenedMapping {
   const schema = source.kind === 'given' ? source.schema : saved.schema
-  if (!isDeepStrictEqual(schema, saved.schema)) {
-    writeMapping(directory, { schema, fields: saved.fields })
+  const isSame = isDeepStrictEqual(schema, saved.schema)
+  if (!isSame) writeMapping(directory, { schema, fields })
+  const savedFields = isSame ? saved.fields.length : fields.length
+  return { schema, mapping: new FieldMapping(schema), savedFields }
+}
+
+/** The fields by which the index was built have to be the first ones of the table's list. */
+function whyOutdated(
+  saved: SavedMapping | OutdatedMapping,
+  fields: readonly TableField[],
+): string | undefined {
+  if (saved.kind === 'outdated') {
+    return `the text index was built by an earlier version of the analysis (${saved.version})`
   }
-  return { schema, mapping: FieldMapping.fromJSON(schema, saved.fields) }
+  const isBeginning = isDeepStrictEqual(fields.slice(0, saved.fields.length), saved.fields)
+  return isBeginning ? undefined : 'the text index knows other fields than its table'
+}
+
+function* parsed(json: Uint8Array): Sliced<JsonObject> {
+  const document = yield* parseStoredInSteps(asBuffer(json))
+  assert(isJsonObject(document), 'a stored document is a JSON object')
+  return document
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -1,14 +1,18 @@
 import type { Clock } from '../../../../lib/clock.ts'
 import type { ServiceError } from '../../../../lib/errors.ts'
+import { runInTurn } from '../../../../lib/sliced.ts'
 import type {
+  Highlights,
+  TextHighlightRequest,
   TextSearchAnswer,
   TextSearchRequest,
   TextStatistics,
   TextStatisticsRequest,
 } from '../search/text-search.ts'
 import type { DocumentBatch } from './document-batch.ts'
+import { unpackAnswer } from './packed-answer.ts'
 import { STOP_REASONS, stoppedError } from './protocol.ts'
-import type { AnswerOf, RequestOf, TextWorkerCallKind } from './protocol.ts'
+import type { AnswerOf, RequestOf, StopFlag, TextWorkerCallKind } from './protocol.ts'
 import type { TextWorkerThread } from './text-worker-thread.ts'
 
 /** What a timer can count to. */
@@ -54,6 +58,10 @@ export class RemoteTextIndex {
     await this.#call('setSchema', { schema })
   }
 
+  async learn(fields: RequestOf<'learn'>['fields']): Promise<void> {
+    await this.#call('learn', { fields })
+  }
+
   /** The batch's buffers are gone afterwards. */
   apply(batch: DocumentBatch): Promise<AnswerOf<'apply'>> {
     const transfer = [batch.bytes.buffer, batch.entries.buffer]
@@ -65,10 +73,43 @@ export class RemoteTextIndex {
   }
 
   /** Rejects with CANCELLED or DEADLINE_EXCEEDED as soon as a limit is met; the worker follows. */
-  async search(
-    request: TextSearchRequest,
+  async search(search: TextSearchRequest, limits: SearchLimits): Promise<TextSearchAnswer> {
+    const answer = await this.#within(limits, (stop) => this.#call('search', { search, stop }))
+    const { signal } = limits
+    return runInTurn(unpackAnswer(answer), { clock: this.#clock, signal })
+  }
+
+  /** Limited as `search` is. */
+  statistics(statistics: TextStatisticsRequest, limits: SearchLimits): Promise<TextStatistics> {
+    return this.#within(limits, (stop) => this.#call('statistics', { statistics, stop }))
+  }
+
+  /** Limited as `search` is. */
+  highlight(
+    highlight: TextHighlightRequest,
+    limits: SearchLimits,
+  ): Promise<readonly (Highlights | undefined)[]> {
+    return this.#within(limits, (stop) => this.#call('highlight', { highlight, stop }))
+  }
+
+  stats(): Promise<AnswerOf<'stats'>> {
+    return this.#call('stats', undefined)
+  }
+
+  async close(): Promise<void> {
+    this.#thread.forget(this.#id)
+    await this.#call('close', undefined)
+  }
+
+  async destroy(request: RequestOf<'destroy'>): Promise<void> {
+    this.#thread.forget(this.#id)
+    await this.#call('destroy', request)
+  }
+
+  async #within<Answer>(
     { signal, deadlineMs }: SearchLimits,
-  ): Promise<TextSearchAnswer> {
+    ask: (stop: StopFlag) => Promise<Answer>,
+  ): Promise<Answer> {
     const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
     const { promise: stopped, reject } = Promise.withResolvers<never>()
     const end = (reason: number): void => {
@@ -86,29 +127,11 @@ export class RemoteTextIndex {
       () => undefined, // done before the deadline
     )
     try {
-      return await Promise.race([this.#call('search', { search: request, stop }), stopped])
+      return await Promise.race([ask(stop), stopped])
     } finally {
       done.abort(DONE)
       signal.removeEventListener('abort', onAbort)
     }
-  }
-
-  statistics(statistics: TextStatisticsRequest): Promise<TextStatistics> {
-    return this.#call('statistics', { statistics })
-  }
-
-  stats(): Promise<AnswerOf<'stats'>> {
-    return this.#call('stats', undefined)
-  }
-
-  async close(): Promise<void> {
-    this.#thread.forget(this.#id)
-    await this.#call('close', undefined)
-  }
-
-  async destroy(request: RequestOf<'destroy'>): Promise<void> {
-    this.#thread.forget(this.#id)
-    await this.#call('destroy', request)
   }
 
   #call<Kind extends TextWorkerCallKind>(

@@ -4,17 +4,15 @@
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { ServiceError, type ErrorCode } from '../../../../lib/errors.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { TextMemory } from '../engine/text-memory.ts'
+import { highlightTexts } from '../highlight/highlighter.ts'
 import { gatherTextStatistics, runTextSearch } from '../search/run-text-search.ts'
+import type { TextSearchRequest } from '../search/text-search.ts'
 import { HeldTextIndex } from './held-text-index.ts'
+import { packAnswer, type PackedAnswer } from './packed-answer.ts'
 import { STOP_REASONS, stoppedError } from './protocol.ts'
-import type {
-  RequestOf,
-  SentError,
-  StopFlag,
-  TextWorkerCallKind,
-  ToTextWorker,
-} from './protocol.ts'
+import type { RequestOf, SentError, StopFlag, TextWorkerCallKind, ToTextIndex } from './protocol.ts'
 
 const CODE_BY_SYSTEM_ERROR: Readonly<Record<string, ErrorCode>> = {
   ENOSPC: 'DISK_FULL',
@@ -22,14 +20,37 @@ const CODE_BY_SYSTEM_ERROR: Readonly<Record<string, ErrorCode>> = {
   EIO: 'CORRUPTION',
 }
 
-/** Questions are answered at once, whatever else is under way; they change nothing. */
+const QUESTIONS: ReadonlySet<TextWorkerCallKind> = new Set([
+  'search',
+  'statistics',
+  'highlight',
+  'stats',
+  'learn',
+])
+
+/**
+ * Questions are answered at once, whatever else is under way; they change nothing. Fields are learnt
+ * like that, too: they add to what the index may meet, and searches want to know of them.
+ */
 export function isQuestion(kind: TextWorkerCallKind): boolean {
-  return kind === 'search' || kind === 'statistics' || kind === 'stats'
+  return QUESTIONS.has(kind)
+}
+
+type StoppableQuestion = Extract<ToTextIndex, { readonly request: { readonly stop: StopFlag } }>
+
+function isStoppable(message: ToTextIndex): message is StoppableQuestion {
+  const { kind } = message
+  return kind === 'search' || kind === 'statistics' || kind === 'highlight'
 }
 
 export interface TextIndexHostOptions {
   readonly clock: Clock
   readonly memory: TextMemory
+  /** Hears what is being worked on. */
+  readonly progress?: {
+    onIndex(index: number): void
+    onDocument(number: number | undefined): void
+  }
   onBroken(index: number, error: SentError): void
 }
 
@@ -48,51 +69,59 @@ export class TextIndexHost {
    * Carries out a call in steps of a millisecond or so and returns its answer; throws a
    * ServiceError alone. Between the steps questions may be answered.
    */
-  *handle(message: ToTextWorker): Generator<void, unknown> {
+  *handle(message: ToTextIndex): Sliced<unknown> {
     const { index: id, kind } = message
+    const changes = !isQuestion(kind)
     try {
       return yield* this.#handle(message)
     } catch (error) {
       const failure = serviceErrorOf(error)
-      if (!isQuestion(kind) || failure.code === 'CORRUPTION') this.#break(id, failure)
+      if (changes || failure.code === 'CORRUPTION') this.#break(id, failure)
       throw failure
+    } finally {
+      if (changes) this.#unsettled.add(id)
     }
   }
 
-  /** Flushes and merges for about `budgetMs`, in one index; answers whether there is more to do. */
-  maintain(budgetMs: number): boolean {
-    const [id] = this.#unsettled
-    if (id === undefined) return false
-    this.#unsettled.delete(id)
-    try {
-      if (this.#indexes.get(id)?.index.maintain(budgetMs) === true) this.#unsettled.add(id)
-    } catch (error) {
-      this.#break(id, serviceErrorOf(error))
-    }
-    return this.#unsettled.size > 0
+  get isSettled(): boolean {
+    return this.#unsettled.size === 0
   }
 
-  *#handle(message: ToTextWorker): Generator<void, unknown> {
+  /** Flushes and merges what there is to flush and merge, each index a step in its turn. */
+  *maintainInSteps(): Sliced<void> {
+    for (let [id] = this.#unsettled; id !== undefined; [id] = this.#unsettled) {
+      this.#unsettled.delete(id)
+      this.#with.progress?.onIndex(id)
+      try {
+        if (this.#indexes.get(id)?.index.maintain(0) === true) this.#unsettled.add(id)
+      } catch (error) {
+        this.#break(id, serviceErrorOf(error))
+      }
+      yield
+    }
+  }
+
+  *#handle(message: ToTextIndex): Sliced<unknown> {
+    if (isStoppable(message)) {
+      return yield* unlessStopped(this.#answer(message), message.request.stop)
+    }
     const { index: id, kind, request } = message
-    if (!isQuestion(kind)) this.#unsettled.add(id)
     switch (kind) {
       case 'open':
-        return this.#open(id, request)
+        return yield* this.#open(id, request)
       case 'reset':
-        return this.#reset(id, request)
+        return yield* this.#reset(id, request)
       case 'setSchema':
-        return this.#held(id).setSchema(request.schema)
+        return yield* this.#held(id).setSchemaInSteps(request.schema)
       case 'apply':
         return yield* this.#apply(id, request)
       case 'flush':
         yield* this.#held(id).flushInSteps(request.sequence)
         return { checkpoint: this.#held(id).index.checkpoint }
-      case 'search':
-        return this.#search(id, request)
-      case 'statistics':
-        return gatherTextStatistics(this.#held(id), request.statistics)
       case 'stats':
-        return this.#held(id).index.stats()
+        return this.#held(id).report()
+      case 'learn':
+        return yield* this.#held(id).learnInSteps(request.fields)
       case 'close':
         return this.#close(id)
       case 'destroy':
@@ -103,17 +132,38 @@ export class TextIndexHost {
     }
   }
 
-  *#apply(id: number, { batch }: RequestOf<'apply'>): Generator<void, unknown> {
+  #answer({ index: id, kind, request }: StoppableQuestion): Sliced<unknown> {
     const held = this.#held(id)
-    for (const _ of held.applyInSteps(batch)) {
-      yield
-      yield* this.#makeRoom()
+    switch (kind) {
+      case 'search':
+        return packedSearch(held, request.search)
+      case 'statistics':
+        return gatherTextStatistics(held, request.statistics)
+      case 'highlight':
+        return highlightTexts(request.highlight, {
+          schema: held.schema,
+          fields: held.mapping.fields,
+        })
+      default:
+        return unreachable(kind)
     }
-    return { checkpoint: held.index.checkpoint }
+  }
+
+  *#apply(id: number, { batch }: RequestOf<'apply'>): Sliced<unknown> {
+    const held = this.#held(id)
+    const { progress } = this.#with
+    const work = held.applyInSteps(batch, (number) => progress?.onDocument(number))
+    for (;;) {
+      const step = work.next()
+      if (step.done === true) return { ...step.value, checkpoint: held.index.checkpoint }
+      yield
+      // Else it might wait for a flush that waits for the document.
+      if (!held.index.isAdding) yield* this.#makeRoom()
+    }
   }
 
   /** Keeps the memory segments of all indexes within their bound: the largest are flushed. */
-  *#makeRoom(): Generator<void, void> {
+  *#makeRoom(): Sliced<void> {
     while (this.#unflushedBytes() > this.#with.memory.segmentBytesMax) {
       const [largest] = [...this.#indexes].toSorted(
         ([, a], [, b]) => b.index.unflushedBytes - a.index.unflushedBytes,
@@ -121,11 +171,13 @@ export class TextIndexHost {
       if (largest === undefined) return
       const [id, { index }] = largest
       try {
+        // It begins later if a document is just being added: that is another task's work.
         index.beginFlush()
-        for (; index.isFlushing; yield) index.maintain(0)
+        if (index.isFlushing) index.maintain(0)
       } catch (error) {
         this.#break(id, serviceErrorOf(error))
       }
+      yield
     }
   }
 
@@ -135,24 +187,21 @@ export class TextIndexHost {
     return bytes
   }
 
-  #open(id: number, request: RequestOf<'open'>): unknown {
+  *#open(id: number, request: RequestOf<'open'>): Sliced<unknown> {
     this.#close(id)
-    const held = HeldTextIndex.open(request, this.#with)
+    const outdated = HeldTextIndex.outdated(request)
+    if (outdated !== undefined) return { checkpoint: 0, documents: 0, outdated }
+    const held = yield* HeldTextIndex.openInSteps(request, this.#with)
     this.#indexes.set(id, held)
-    return { checkpoint: held.index.checkpoint, documents: held.index.stats().documents }
+    const { documents } = held.index.stats()
+    return { checkpoint: held.index.checkpoint, documents, outdated: undefined }
   }
 
-  #reset(id: number, { directory, schema }: RequestOf<'reset'>): undefined {
+  *#reset(id: number, { directory, schema, fields }: RequestOf<'reset'>): Sliced<undefined> {
     this.#close(id)
     HeldTextIndex.remove(directory)
-    const source = { kind: 'given', schema } as const
-    this.#indexes.set(id, HeldTextIndex.open({ directory, source }, this.#with))
-  }
-
-  #search(id: number, { search, stop }: RequestOf<'search'>): unknown {
-    const interrupt = (): void => throwIfStopped(stop)
-    interrupt() // it may have waited long for its turn
-    return runTextSearch(this.#held(id), search, interrupt)
+    const request = { directory, source: { kind: 'given', schema }, fields } as const
+    this.#indexes.set(id, yield* HeldTextIndex.openInSteps(request, this.#with))
   }
 
   #close(id: number): undefined {
@@ -176,6 +225,25 @@ export class TextIndexHost {
   }
 }
 
+/** Looks at the flag before each step: even the first may have waited long for its turn. */
+function* unlessStopped<Answer>(work: Sliced<Answer>, stop: StopFlag): Sliced<Answer> {
+  try {
+    for (;;) {
+      throwIfStopped(stop)
+      const step = work.next()
+      if (step.done === true) return step.value
+      yield
+    }
+  } finally {
+    // For a search that is stopped: it gives back what it holds.
+    leave(work)
+  }
+}
+
+function leave(work: Sliced<unknown>): void {
+  work.return(undefined)
+}
+
 function throwIfStopped(stop: StopFlag): void {
   const reason = Atomics.load(stop, 0)
   if (reason !== STOP_REASONS.none) throw stoppedError(reason)
@@ -187,4 +255,8 @@ function serviceErrorOf(error: unknown): ServiceError {
   const system = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const code = CODE_BY_SYSTEM_ERROR[system] ?? 'INTERNAL'
   return new ServiceError(code, error.message, { cause: error })
+}
+
+function* packedSearch(held: HeldTextIndex, request: TextSearchRequest): Sliced<PackedAnswer> {
+  return yield* packAnswer(yield* runTextSearch(held, request))
 }

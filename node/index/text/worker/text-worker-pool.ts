@@ -3,10 +3,12 @@ import { must } from '../../../../lib/assert.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import type { Log } from '../../../../lib/log.ts'
 import { TEXT_MEMORY_BYTES_DEFAULT } from '../engine/text-memory.ts'
+import { mergeReports, type SliceReport } from './slice-histogram.ts'
 import { RemoteTextIndex } from './remote-text-index.ts'
 import { TextWorkerThread } from './text-worker-thread.ts'
 
 const THREADS_MAX = 4
+export const HANG_MS_DEFAULT = 10_000
 
 /** One core is left to the event loop. */
 export function defaultThreadCount(): number {
@@ -19,30 +21,44 @@ export interface TextWorkerPoolOptions {
   readonly threads?: number
   /** Of what all threads together keep of their indexes; see TextMemory. */
   readonly memoryBytesMax?: number
+  /** A worker that makes no progress for longer is ended and started again. */
+  readonly hangMs?: number
+  /** For tests: what a worker runs. */
+  readonly entry?: URL
 }
 
 /** The threads of a node's text indexes; each index lives in one of them for its whole life. */
 export class TextWorkerPool implements AsyncDisposable {
   readonly #clock: Clock
   readonly #threads: readonly TextWorkerThread[]
-  #nextIndex = 0
+  /** By number. */
+  readonly #names: string[] = []
 
   constructor({
     clock,
     log,
     threads = defaultThreadCount(),
     memoryBytesMax = TEXT_MEMORY_BYTES_DEFAULT,
+    hangMs = HANG_MS_DEFAULT,
+    entry,
   }: TextWorkerPoolOptions) {
     this.#clock = clock
     const settings = { memoryBytesMax: memoryBytesMax / threads }
-    this.#threads = Array.from({ length: threads }, () => new TextWorkerThread(log, settings))
+    const nameOf = (index: number): string => this.#names[index] ?? String(index)
+    const options = { clock, log, settings, hangMs, entry, nameOf }
+    this.#threads = Array.from({ length: threads }, () => new TextWorkerThread(options))
   }
 
-  /** A place for an index; nothing is open yet. */
-  newIndex(): RemoteTextIndex {
-    const id = this.#nextIndex++
+  /** A place for an index; nothing is open yet. The name is for the log. */
+  newIndex(name: string): RemoteTextIndex {
+    const id = this.#names.push(name) - 1
     const thread = must(this.#threads[id % this.#threads.length], 'a thread')
     return new RemoteTextIndex(id, thread, this.#clock)
+  }
+
+  /** How long the threads' slices were. */
+  async slices(): Promise<SliceReport> {
+    return mergeReports(await Promise.all(this.#threads.map((thread) => thread.slices())))
   }
 
   /** For tests: ends every thread as a failure would. */

@@ -2,9 +2,12 @@
 // first call after it died.
 
 import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../../../lib/clock.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Log } from '../../../../lib/log.ts'
-import { receivedError } from './protocol.ts'
+import { watchForHang } from './hang-watch.ts'
+import { LostSearches } from './lost-searches.ts'
+import { receivedError, WorkerLostError } from './protocol.ts'
 import type {
   AnswerOf,
   FromTextWorker,
@@ -14,11 +17,15 @@ import type {
   TextWorkerSettings,
 } from './protocol.ts'
 
+import { emptyReport, type SliceReport } from './slice-histogram.ts'
+import { newProgressMemory, seenProgress, type SeenProgress } from './worker-progress.ts'
+
 const ENTRY = new URL('./text-worker.ts', import.meta.url)
 /** Searches and the like; indexing has one call for each index. */
 export const CALLS_PENDING_MAX = 4096
 
 interface Pending {
+  readonly sent: SentCall<TextWorkerCallKind>
   /** The answer has the type of the call with this id. */
   readonly resolve: (answer: never) => void
   readonly reject: (error: ServiceError) => void
@@ -32,18 +39,29 @@ export interface SentCall<Kind extends TextWorkerCallKind> {
   readonly transfer?: readonly ArrayBuffer[]
 }
 
+export interface TextWorkerThreadOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly settings: Omit<TextWorkerSettings, 'progress'>
+  /** A worker that makes no progress for longer is ended and started again. */
+  readonly hangMs: number
+  /** Default: the product's own. */
+  readonly entry?: URL | undefined
+  /** For the log. */
+  nameOf(index: number): string
+}
+
 export class TextWorkerThread {
-  readonly #log: Log
-  readonly #settings: TextWorkerSettings
+  readonly #with: TextWorkerThreadOptions
+  readonly #lost = new LostSearches()
   readonly #onBroken = new Map<number, (error: ServiceError) => void>()
   readonly #pending = new Map<number, Pending>()
   #worker: Worker | undefined
   #nextId = 1
   #isClosed = false
 
-  constructor(log: Log, settings: TextWorkerSettings) {
-    this.#log = log
-    this.#settings = settings
+  constructor(options: TextWorkerThreadOptions) {
+    this.#with = options
   }
 
   /** `listener` hears that the index failed, or that the thread died with it. */
@@ -61,13 +79,20 @@ export class TextWorkerThread {
       const message = 'too many searches are waiting for the text indexes; try again later'
       return Promise.reject(new ServiceError('OVERLOADED', message))
     }
+    if (this.#lost.isRefused(sent)) return Promise.reject(refusedError())
     const { index, kind, request, transfer = [] } = sent
     const { promise, resolve, reject } = Promise.withResolvers<AnswerOf<Kind>>()
     const id = this.#nextId++
-    this.#pending.set(id, { resolve, reject })
+    this.#pending.set(id, { sent, resolve, reject })
     this.#worker ??= this.#start()
     this.#worker.postMessage({ id, index, kind, request }, transfer)
     return promise
+  }
+
+  /** Nothing before the thread is started. */
+  async slices(): Promise<SliceReport> {
+    if (this.#worker === undefined) return emptyReport()
+    return this.call({ index: -1, kind: 'slices', request: undefined })
   }
 
   async close(): Promise<void> {
@@ -81,20 +106,37 @@ export class TextWorkerThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(ENTRY, { name: 'text-index', workerData: this.#settings })
+    const { clock, log, settings, hangMs, entry = ENTRY } = this.#with
+    const progress = newProgressMemory()
+    const workerData: TextWorkerSettings = { ...settings, progress }
+    const worker = new Worker(entry, { name: 'text-index', workerData })
     let reason = 'it ended'
+    const onHang = (seen: SeenProgress): void => {
+      reason = `it made no progress for ${hangMs} ms`
+      log.error('text worker hangs', this.#fieldsOf(seen))
+      void worker.terminate()
+    }
+    const stopWatch = watchForHang({ clock, hangMs, progress, onHang })
     worker.on('message', (message: FromTextWorker<never>) => this.#receive(message))
-    worker.on('messageerror', (error) =>
-      this.#log.error('text worker spoke', { error: String(error) }),
-    )
+    worker.on('messageerror', (error) => log.error('text worker spoke', { error: String(error) }))
     worker.on('error', (error) => {
       reason = String(error)
-      this.#log.error('text worker failed', {
-        error: error instanceof Error ? error.stack : reason,
-      })
+      const told = error instanceof Error ? error.stack : reason
+      log.error('text worker failed', { ...this.#fieldsOf(seenProgress(progress)), error: told })
     })
-    worker.on('exit', () => this.#end(worker, reason))
+    worker.on('exit', () => {
+      stopWatch()
+      this.#end(worker, reason, seenProgress(progress))
+    })
     return worker
+  }
+
+  #fieldsOf({ index, operation, document }: SeenProgress) {
+    return {
+      index: this.#with.nameOf(index),
+      operation,
+      ...(document !== undefined && { document }),
+    }
   }
 
   #receive(message: FromTextWorker<never>): void {
@@ -112,16 +154,31 @@ export class TextWorkerThread {
     this.#onBroken.get(index)?.(receivedError(error))
   }
 
-  #end(worker: Worker, reason: string): void {
+  /** The call that was under way is told apart: it may be why the worker ended. */
+  #end(worker: Worker, reason: string, seen: SeenProgress): void {
     if (this.#worker === worker) this.#worker = undefined
-    const error = this.#isClosed
-      ? closedError()
-      : new ServiceError('UNAVAILABLE', `the text index worker failed (${reason}); try again`)
-    const pending = [...this.#pending.values()]
+    const message = `the text index worker failed (${reason}); try again`
+    const error = this.#isClosed ? closedError() : new ServiceError('UNAVAILABLE', message)
+    const pending = [...this.#pending]
     this.#pending.clear()
-    for (const { reject } of pending) reject(error)
+    for (const [id, { sent, reject }] of pending) {
+      const isSuspect = !this.#isClosed && seen.operation !== 'idle' && id === seen.call
+      if (isSuspect) this.#suspect(sent)
+      reject(isSuspect ? new WorkerLostError(message, seen.document) : error)
+    }
     if (!this.#isClosed) for (const listener of this.#onBroken.values()) listener(error)
   }
+
+  #suspect(sent: SentCall<TextWorkerCallKind>): void {
+    const query = this.#lost.lose(sent)
+    if (query === undefined) return
+    this.#with.log.error('search is set aside', { index: this.#with.nameOf(sent.index), query })
+  }
+}
+
+function refusedError(): ServiceError {
+  const message = 'this search ended the text index worker twice and is refused; change it'
+  return new ServiceError('INVALID_ARGUMENT', message)
 }
 
 function closedError(): ServiceError {

@@ -1,0 +1,156 @@
+// A chat as Ollama's clients hold it: requests translated to ours, answers to one object or to lines of
+// JSON, the last of which says how it ended and what was counted.
+
+import { must } from '../../lib/assert.ts'
+import { isJsonRecord } from '../../lib/json-record.ts'
+import type { GenerateService, Generation } from '../pipelines/generate/generate-service.ts'
+import type { GenerationEnd } from '../pipelines/generate/generate-service.ts'
+import { parseChat } from './chat-request.ts'
+import type { ChatBody } from './chat-request.ts'
+import { parseKeepAlive } from './keep-alive.ts'
+import { validatedBody } from './operation.ts'
+import type { OperationRequest, Reply } from './operation.ts'
+import { jsonPiecesReply } from './pieces-reply.ts'
+
+/** The schema ChatRequest of the contract. */
+interface OllamaBody {
+  readonly model: string
+  readonly messages: readonly OllamaMessage[]
+  readonly tools: ChatBody['tools']
+  readonly stream: boolean
+  readonly keep_alive: string | number
+  readonly options: OllamaOptions
+}
+
+interface OllamaMessage {
+  readonly role: string
+  readonly content?: string
+  readonly tool_calls?: readonly {
+    readonly function: { readonly name: string; readonly arguments: object }
+  }[]
+}
+
+interface OllamaOptions {
+  readonly temperature?: number
+  readonly top_p?: number
+  readonly top_k?: number
+  readonly repeat_penalty?: number
+  readonly presence_penalty?: number
+  readonly frequency_penalty?: number
+  readonly num_predict?: number
+  readonly seed?: number
+  readonly stop?: readonly string[]
+}
+
+const NS_PER_MS = 1_000_000
+
+export async function answerOllamaChat(
+  request: OperationRequest,
+  service: GenerateService,
+): Promise<Reply> {
+  const body = validatedBody<OllamaBody>(request)
+  const { clock, random, signal } = request
+  const chat = parseChat(chatBody(body), { nowMs: clock.nowMs(), random })
+  const keepAliveMs = parseKeepAlive(body.keep_alive)
+  const generation = service.generate(body.model ?? '', chat, { keepAliveMs, signal })
+  const answer = { generation, clock, startMs: clock.monotonicMs() }
+  if (body.stream === false) return jsonPiecesReply(await wholeAnswer(answer))
+  return { kind: 'events', format: 'lines', events: lines(answer) }
+}
+
+function chatBody({ messages = [], tools, options = {} }: Partial<OllamaBody>): Partial<ChatBody> {
+  const { repeat_penalty: repetition, num_predict: predict, ...same } = options
+  return {
+    ...same,
+    messages: messages.map(messageBody),
+    ...(tools === undefined ? {} : { tools }),
+    ...(repetition === undefined ? {} : { repetition_penalty: repetition }),
+    // Negative: as much as there is room for.
+    ...(predict === undefined || predict <= 0 ? {} : { max_tokens: predict }),
+  }
+}
+
+function messageBody({ role, content = '', tool_calls: calls }: OllamaMessage) {
+  if (calls === undefined) return { role, content }
+  const sent = calls.map(({ function: { name, arguments: given } }, index) => ({
+    id: `call_${index}`,
+    function: { name, arguments: JSON.stringify(given) },
+  }))
+  return { role, content, tool_calls: sent }
+}
+
+interface Answer {
+  readonly generation: Generation
+  readonly clock: OperationRequest['clock']
+  readonly startMs: number
+}
+
+async function wholeAnswer(answer: Answer): Promise<object> {
+  const texts: string[] = []
+  const calls: object[] = []
+  let end: GenerationEnd | undefined
+  for await (const event of answer.generation.events) {
+    if (event.kind === 'text') texts.push(event.text)
+    else if (event.kind === 'tool-call') calls.push(toolCall(event.call))
+    else if (event.kind === 'end') end = event
+  }
+  const message = {
+    role: 'assistant',
+    content: texts.join(''),
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
+  }
+  return { ...endBody(answer, must(end, 'the end of a generation')), message }
+}
+
+async function* lines(answer: Answer): AsyncGenerator<string> {
+  const line = (message: object): string =>
+    JSON.stringify({ ...head(answer), message, done: false })
+  for await (const event of answer.generation.events) {
+    if (event.kind === 'text') yield line({ role: 'assistant', content: event.text })
+    else if (event.kind === 'tool-call') {
+      yield line({ role: 'assistant', content: '', tool_calls: [toolCall(event.call)] })
+    } else if (event.kind === 'end') {
+      const message = { role: 'assistant', content: '' }
+      yield JSON.stringify({ ...endBody(answer, event), message })
+    }
+  }
+}
+
+function head({ generation, clock }: Answer): object {
+  return { model: generation.model, created_at: new Date(clock.nowMs()).toISOString() }
+}
+
+function endBody(answer: Answer, end: GenerationEnd): object {
+  const elapsed = Math.round((answer.clock.monotonicMs() - answer.startMs) * NS_PER_MS)
+  return {
+    ...head(answer),
+    done: true,
+    done_reason: end.finishReason === 'length' ? 'length' : 'stop',
+    total_duration: elapsed,
+    load_duration: 0,
+    prompt_eval_count: end.promptTokens,
+    prompt_eval_duration: 0,
+    eval_count: end.completionTokens,
+    eval_duration: elapsed,
+  }
+}
+
+/** Arguments are an object here; a model may write what is none. */
+function toolCall({
+  name,
+  arguments: json,
+}: {
+  readonly name: string
+  readonly arguments: string
+}) {
+  return { function: { name, arguments: argumentsOf(json) } }
+}
+
+function argumentsOf(json: string): object {
+  try {
+    const parsed: unknown = JSON.parse(json)
+    return isJsonRecord(parsed) ? parsed : {}
+  } catch {
+    return {}
+  }
+}

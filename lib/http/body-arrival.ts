@@ -1,0 +1,119 @@
+// A body on its way: what has arrived, within bounds and charged to the request's holding.
+
+import type { IncomingMessage } from 'node:http'
+import { systemClock } from '../clock.ts'
+import { ServiceError } from '../errors.ts'
+import { runSliced } from '../sliced.ts'
+import { ByteCollector } from './byte-collector.ts'
+import { Pace, type HeldMemory, type Upload } from './request-memory.ts'
+
+/** The bytes as they were sent. Refused: PAYLOAD_TOO_LARGE, OVERLOADED, CANCELLED. */
+export function receive(
+  request: IncomingMessage,
+  bytesMax: number,
+  memory: HeldMemory | undefined,
+): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0)
+  if (declared > bytesMax) {
+    request.resume()
+    return Promise.reject(tooLarge(bytesMax))
+  }
+  return new Promise((resolve, reject) => {
+    const arrival = new Arrival({ declared, bytesMax, memory, reject })
+    // Chunks of a body that was refused are thrown away, so that the client can read the refusal.
+    request.on('data', (chunk: Buffer) => arrival.add(chunk))
+    request.once('end', () => resolve(arrival.finish()))
+    const gone = (): void => {
+      // The request also closes after its end; an error with its stack would be made for nothing.
+      if (!request.complete) arrival.giveUp(new ServiceError('CANCELLED', 'the client went away'))
+    }
+    request.once('error', gone)
+    request.once('close', gone)
+  })
+}
+
+interface ArrivalOptions {
+  /** What the client says that will come; 0 if it says nothing. */
+  readonly declared: number
+  readonly bytesMax: number
+  readonly memory: HeldMemory | undefined
+  readonly reject: (reason: unknown) => void
+}
+
+/** A body on its way. */
+class Arrival implements Upload {
+  readonly #with: ArrivalOptions
+  readonly #bytes: ByteCollector
+  #pace: Pace | undefined
+  #isOver = false
+
+  constructor(options: ArrivalOptions) {
+    this.#with = options
+    this.#bytes = new ByteCollector(options.declared)
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#isOver) return
+    const { bytesMax, memory } = this.#with
+    if (this.#bytes.length + chunk.length > bytesMax) return this.giveUp(tooLarge(bytesMax))
+    try {
+      memory?.add(chunk.length)
+    } catch (error) {
+      return this.giveUp(error)
+    }
+    // A body of one chunk is whole before anybody could want its place.
+    if (this.#bytes.length > 0) this.#notePace(chunk.length)
+    this.#bytes.add(chunk)
+  }
+
+  /** Settles nothing if the body was given up before. */
+  finish(): Promise<Buffer> | Buffer {
+    this.#end()
+    const whole = this.#bytes.whole()
+    return whole ?? this.#joined()
+  }
+
+  giveUp(reason: unknown): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#with.memory?.release(this.#bytes.length)
+    this.#bytes.clear()
+    this.#with.reject(reason)
+  }
+
+  isSlow(nowMs: number): boolean {
+    return this.#pace?.isSlow(nowMs) ?? false
+  }
+
+  #notePace(bytes: number): void {
+    const budget = this.#with.memory?.budget
+    if (budget === undefined) return
+    const nowMs = budget.clock.monotonicMs()
+    if (this.#pace === undefined) {
+      this.#pace = new Pace(nowMs)
+      budget.watch(this)
+    }
+    this.#pace.note(bytes, nowMs)
+  }
+
+  /** While it is put together, a body is there twice. */
+  async #joined(): Promise<Buffer> {
+    const { memory } = this.#with
+    const { length } = this.#bytes
+    memory?.add(length)
+    const joined = await runSliced(this.#bytes.join(), { clock: systemClock })
+    this.#bytes.clear()
+    memory?.release(length)
+    return joined
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#with.memory?.budget.forget(this)
+  }
+}
+
+export function tooLarge(bytesMax: number): ServiceError {
+  const limit = bytesMax >= 2 ** 20 ? `${bytesMax / 2 ** 20} MiB` : `${bytesMax} bytes`
+  return new ServiceError('PAYLOAD_TOO_LARGE', `the body is larger than ${limit}; send it in parts`)
+}

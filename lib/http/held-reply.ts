@@ -1,0 +1,38 @@
+// Whole answers that are too large to be forgotten once they are handed to the socket: a client that
+// does not read leaves them in our memory.
+
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { HeldMemory } from './request-memory.ts'
+import { sendBytes } from './reply.ts'
+import type { BytesReply } from './reply.ts'
+
+/** Less than this fits into the buffers of a connection, which are counted for nobody. */
+const LARGE_REPLY_BYTES_MIN = 64 * 1024
+
+export interface HeldReplyOptions {
+  /** Charged with the answer until it has left. */
+  readonly memory: HeldMemory
+  /** A client that takes nothing for so long is disconnected. */
+  readonly writeTimeoutMs: number
+}
+
+export function isLarge({ body }: BytesReply): boolean {
+  return body.length >= LARGE_REPLY_BYTES_MIN
+}
+
+/** Resolves when the answer has left or the client has gone. Rejects with OVERLOADED, nothing sent. */
+export async function sendHeld(
+  response: ServerResponse,
+  reply: BytesReply,
+  { memory, writeTimeoutMs }: HeldReplyOptions,
+): Promise<void> {
+  memory.add(reply.body.length)
+  if (response.destroyed) return
+  response.setTimeout(writeTimeoutMs, () => {
+    if (response.writableLength > 0) response.destroy()
+  })
+  const gone = once(response, 'close')
+  sendBytes(response, reply)
+  await gone
+}

@@ -1,0 +1,37 @@
+// The thread of hang-guard.ts.
+//
+// Time is counted in steps in which the loop did not beat. A machine that sleeps, or a process that is
+// stopped, stops this thread as well, and then takes one step at most.
+
+import { writeSync } from 'node:fs'
+import { workerData } from 'node:worker_threads'
+import { LOOP_CELLS } from '../loop-watch.ts'
+import type { HangGuardSetup } from './hang-guard.ts'
+
+const STEPS = 20
+const FATAL = 60
+const STANDARD_ERROR = 2
+
+const setup: HangGuardSetup = workerData
+watch(setup)
+
+function watch({ cells, names, hangMs }: HangGuardSetup): void {
+  let beats = Atomics.load(cells, LOOP_CELLS.beats)
+  let steps = 0
+  while (Atomics.wait(cells, LOOP_CELLS.stop, 0, hangMs / STEPS) === 'timed-out') {
+    const now = Atomics.load(cells, LOOP_CELLS.beats)
+    steps = now === beats ? steps + 1 : 0
+    beats = now
+    if (steps < STEPS) continue
+    tell(names[Atomics.load(cells, LOOP_CELLS.operation)], hangMs)
+    process.kill(process.pid, 'SIGKILL')
+    return
+  }
+}
+
+/** The log's own destination belongs to the loop that hangs. */
+function tell(operation: string | undefined, hangMs: number): void {
+  const msg = 'event loop hangs, the process ends'
+  const line = { level: FATAL, time: Date.now(), pid: process.pid, operation, hangMs, msg }
+  writeSync(STANDARD_ERROR, `${JSON.stringify(line)}\n`)
+}

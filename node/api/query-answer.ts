@@ -1,0 +1,42 @@
+// The text of a query's answer. Documents are JSON already and pass as they are.
+
+import { StepMeter, type Sliced } from '../../lib/sliced.ts'
+import type { QueryHit, QueryResult } from '../coordinator/query/query-result.ts'
+import { writeJson, type JsonPieces } from './json-pieces.ts'
+
+/** Written in a step, in bytes; a hit costs more than its bytes. */
+const STEP_BYTES = 128 * 1024
+const HIT_COST_BYTES = 512
+
+/** Member by member as the contract has it. */
+export function* writeQueryResult(result: QueryResult, pieces: JsonPieces): Sliced<void> {
+  const { status, took, table, hits: found, ...others } = result
+  const { hits, ...counts } = found
+  const head = JSON.stringify({ status, took, table }).slice(0, -1)
+  pieces.text(`${head},"hits":${JSON.stringify(counts).slice(0, -1)},"hits":[`)
+  yield* writeHits(hits, pieces)
+  pieces.text(']}')
+  for (const [name, member] of Object.entries(others)) {
+    if (member === undefined) continue
+    pieces.text(`,${JSON.stringify(name)}:`)
+    yield* writeJson(member, pieces)
+  }
+  pieces.text('}')
+}
+
+function* writeHits(hits: readonly QueryHit[], pieces: JsonPieces): Sliced<void> {
+  const meter = new StepMeter(STEP_BYTES)
+  for (const [i, hit] of hits.entries()) {
+    if (i > 0) pieces.text(',')
+    writeHit(hit, pieces)
+    const { _source: source } = hit
+    if (meter.spend(source.length + HIT_COST_BYTES)) yield
+  }
+}
+
+function writeHit({ _id, _score, _index_scores, ...rest }: QueryHit, pieces: JsonPieces): void {
+  const { _source, _sort, _highlight } = rest
+  pieces.text(`${JSON.stringify({ _id, _score, _index_scores }).slice(0, -1)},"_source":`)
+  pieces.json(_source)
+  pieces.text(`,${JSON.stringify({ _sort, _highlight }).slice(1)}`)
+}

@@ -1,0 +1,60 @@
+// Answers of any length: a short one is sent whole, a long one in pages as it is written.
+
+import type { Clock } from '../../lib/clock.ts'
+import { jsonBytesReply, type Reply } from '../../lib/http/reply.ts'
+import { SliceClock, type Sliced } from '../../lib/sliced.ts'
+import { JsonPieces, writeJson } from './json-pieces.ts'
+
+/** An answer is sent whole up to here; pages have about as many bytes. */
+const PAGE_BYTES = 256 * 1024
+
+/** The JSON text of a value, whatever its size. */
+export async function jsonValueReply(
+  value: unknown,
+  clock: Clock,
+  status: 200 | 201 = 200,
+): Promise<Reply> {
+  const pieces = new JsonPieces()
+  const reply = await piecesReply(pieces, paced(writeJson(value, pieces), clock))
+  return { ...reply, status }
+}
+
+/**
+ * The JSON text that `steps` write into `pieces`; after a step, others may look at what is there. What
+ * `steps` throws before the first page is thrown here; later it breaks the answer off.
+ */
+export async function piecesReply(
+  pieces: JsonPieces,
+  steps: AsyncGenerator<undefined>,
+): Promise<Reply> {
+  while (pieces.bytes < PAGE_BYTES) {
+    const { done = false } = await steps.next()
+    if (done) return jsonBytesReply(200, Buffer.concat(pieces.take()))
+  }
+  return {
+    kind: 'pages',
+    status: 200,
+    contentType: 'application/json',
+    pages: pagesOf(pieces, steps),
+  }
+}
+
+async function* pagesOf(
+  pieces: JsonPieces,
+  steps: AsyncGenerator<undefined>,
+): AsyncGenerator<Buffer> {
+  yield* pieces.take()
+  for await (const _ of steps) {
+    if (pieces.bytes >= PAGE_BYTES) yield* pieces.take()
+  }
+  yield* pieces.take()
+}
+
+/** The steps of a computation, with a turn of the event loop whenever a slice is over. */
+export async function* paced(work: Sliced<unknown>, clock: Clock): AsyncGenerator<undefined> {
+  const slice = new SliceClock(clock)
+  for (const _ of work) {
+    yield
+    if (slice.isOver) await slice.turn()
+  }
+}

@@ -1,0 +1,121 @@
+// Reads the documents of a page of hits. They go into the answer as the bytes that are stored.
+
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import type { HeldMemory } from '../../../lib/http/request-memory.ts'
+import { runInTurn, SliceClock, type Sliced } from '../../../lib/sliced.ts'
+import type { TextHit } from '../../index/text/search/text-search.ts'
+import { encodeCursor } from '../../query/query-cursor.ts'
+import type { QueryRequest } from '../../query/query-request.ts'
+import { jsonOf, versionOf, type DocumentRecord } from '../../shard/format/document-record.ts'
+import { projectStored } from '../stored-projection.ts'
+import type { FoundDocument, MarkDocuments } from './page-highlights.ts'
+import type { QueryHit } from './query-result.ts'
+
+/** Of the documents of one page: as much as one request may bring. */
+export const PAGE_BYTES_MAX = 64 * 1024 * 1024
+const MIB = 1024 * 1024
+/** Of the documents in which words are marked at once: together, and in bytes. */
+const MARKED_MAX = 64
+const MARKED_BYTES_MAX = MIB
+
+type Found = DocumentRecord | undefined
+
+export interface PageFetchOptions {
+  readonly clock: Clock
+  readonly request: Pick<QueryRequest, 'projection' | 'order' | 'fullText'>
+  /** Undefined: no highlights are wanted. */
+  readonly mark: MarkDocuments | undefined
+  /** Undefined for a document that is gone. */
+  readonly read: (key: Buffer) => Found | Promise<Found>
+  /** Charged with what the hits keep. */
+  readonly memory: HeldMemory | undefined
+}
+
+/** The hits that still have a document. Refused: INVALID_ARGUMENT (too many bytes), OVERLOADED. */
+export async function fetchPage(
+  options: PageFetchOptions,
+  page: readonly TextHit[],
+): Promise<readonly QueryHit[]> {
+  const { clock, read, memory } = options
+  const hits: QueryHit[] = []
+  const marking = options.mark === undefined ? undefined : new Marking(options.mark, hits)
+  let bytes = 0
+  const slice = new SliceClock(clock)
+  for (const hit of page) {
+    if (slice.isOver) await slice.turn()
+    const key = Buffer.from(hit.key)
+    const found = read(key)
+    const record = found instanceof Promise ? await found : found
+    if (record === undefined) continue
+    const fetched = await runInTurn(hitOf(options, { ...hit, key }, record), { clock })
+    const { _source: source } = fetched
+    bytes += source.length
+    if (bytes > PAGE_BYTES_MAX) throw tooLarge()
+    memory?.add(source.length)
+    hits.push(fetched)
+    await marking?.add({ key, json: jsonOf(record) })
+  }
+  await marking?.finish()
+  // Whoever asked goes on, perhaps with another page.
+  if (slice.isOver) await slice.turn()
+  return hits
+}
+
+/** Adds highlights to the last hits, some at a time. */
+class Marking {
+  readonly #mark: MarkDocuments
+  readonly #hits: QueryHit[]
+  #documents: FoundDocument[] = []
+  #bytes = 0
+
+  constructor(mark: MarkDocuments, hits: QueryHit[]) {
+    this.#mark = mark
+    this.#hits = hits
+  }
+
+  /** The document of the last hit. */
+  async add(document: FoundDocument): Promise<void> {
+    this.#documents.push(document)
+    this.#bytes += document.json.length
+    if (this.#documents.length >= MARKED_MAX || this.#bytes >= MARKED_BYTES_MAX) await this.finish()
+  }
+
+  async finish(): Promise<void> {
+    if (this.#documents.length === 0) return
+    const first = this.#hits.length - this.#documents.length
+    const marked = await this.#mark(this.#documents)
+    for (const [i, highlight] of marked.entries()) {
+      const hit = this.#hits[first + i]
+      if (hit === undefined || highlight === undefined) continue
+      this.#hits[first + i] = { ...hit, _highlight: highlight }
+    }
+    this.#documents = []
+    this.#bytes = 0
+  }
+}
+
+function* hitOf(
+  { request: { projection, order, fullText } }: PageFetchOptions,
+  { key, score, sortValues }: TextHit & { readonly key: Buffer },
+  record: DocumentRecord,
+): Sliced<QueryHit> {
+  const json = jsonOf(record)
+  const source =
+    projection === undefined ? json : yield* projectStored(json, projection, versionOf(record))
+  return {
+    _id: key.toString(),
+    _score: score,
+    ...(fullText === undefined ? {} : { _index_scores: { full_text: score } }),
+    _source: source,
+    _sort: encodeCursor(order, { values: sortValues, key }),
+  }
+}
+
+function tooLarge(): ServiceError {
+  return new ServiceError(
+    'INVALID_ARGUMENT',
+    `limit: the documents of this page have more than ${PAGE_BYTES_MAX / MIB} MiB; ask for fewer ` +
+      'hits (limit), for parts of the documents (fields), or walk the table with a scan',
+  )
+}

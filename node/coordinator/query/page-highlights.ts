@@ -1,0 +1,47 @@
+// Has the words marked that a query looked for, by the shards whose documents were found: their
+// index workers do the work.
+
+import type { Highlights, TextHighlightRequest } from '../../index/text/search/text-search.ts'
+import type { QueryRequest } from '../../query/query-request.ts'
+import { portableQuery } from './portable-query.ts'
+
+/** A document of the page, as it is stored. */
+export interface FoundDocument {
+  readonly key: Buffer
+  readonly json: Buffer
+}
+
+/** Undefined where no word is marked. */
+export type MarkDocuments = (
+  documents: readonly FoundDocument[],
+) => Promise<readonly (Highlights | undefined)[]>
+
+/** Undefined answers nothing. */
+type AskShard<Shard> = (
+  shard: Shard,
+  request: TextHighlightRequest,
+) => Promise<readonly (Highlights | undefined)[] | undefined>
+
+/** Undefined if the query asks for no highlights, or looks for no words. */
+export function buildMarkDocuments<Shard>(
+  { highlight, fullText }: Pick<QueryRequest, 'highlight' | 'fullText'>,
+  shards: { readonly shardOf: (key: Buffer) => Shard; readonly ask: AskShard<Shard> },
+): MarkDocuments | undefined {
+  const query = portableQuery(fullText)
+  if (highlight === undefined || query === undefined) return undefined
+  return async (documents) => {
+    const byShard = new Map<Shard, number[]>()
+    for (const [at, { key }] of documents.entries()) {
+      const shard = shards.shardOf(key)
+      byShard.set(shard, [...(byShard.get(shard) ?? []), at])
+    }
+    const marked: (Highlights | undefined)[] = documents.map(() => undefined)
+    const markIn = async ([shard, places]: [Shard, readonly number[]]): Promise<void> => {
+      const texts = places.map((at) => Uint8Array.from(documents[at]?.json ?? []))
+      const answer = await shards.ask(shard, { query, highlight, documents: texts })
+      for (const [i, at] of places.entries()) marked[at] = answer?.[i]
+    }
+    await Promise.all([...byShard].map(markIn))
+    return marked
+  }
+}

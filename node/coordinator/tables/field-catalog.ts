@@ -1,0 +1,34 @@
+import type { Coordination } from '../../coordination/coordination.ts'
+import { OPS_PER_COMMIT_MAX } from '../../coordination/coordination.ts'
+import type { TableFields, TableFieldsDirectory } from '../../shard/indexing/table-fields.ts'
+import { StoredTableFields } from './stored-table-fields.ts'
+import { fieldPagesPrefix } from './table-fields-codec.ts'
+
+/** The lists of fields of all tables: one object for each table of this node. */
+export class FieldCatalog implements TableFieldsDirectory {
+  readonly #coordination: Coordination
+  readonly #byTable = new Map<string, StoredTableFields>()
+
+  constructor(coordination: Coordination) {
+    this.#coordination = coordination
+  }
+
+  of(tableId: string): TableFields {
+    const known = this.#byTable.get(tableId)
+    if (known !== undefined) return known
+    const fields = new StoredTableFields(this.#coordination, tableId)
+    this.#byTable.set(tableId, fields)
+    return fields
+  }
+
+  /** For a table of which no shard is left. */
+  async remove(tableId: string): Promise<void> {
+    this.#byTable.delete(tableId)
+    const { entries } = await this.#coordination.list(fieldPagesPrefix(tableId))
+    for (let at = 0; at < entries.length; at += OPS_PER_COMMIT_MAX) {
+      const pages = entries.slice(at, at + OPS_PER_COMMIT_MAX)
+      const changes = pages.map(({ key }) => ({ type: 'delete', key }) as const)
+      await this.#coordination.commit({ when: [], changes })
+    }
+  }
+}

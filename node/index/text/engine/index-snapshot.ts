@@ -1,0 +1,56 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
+import {
+  collect,
+  search,
+  type MatchVisitor,
+  type SearchRequest,
+  type SearchResult,
+} from '../matching/search.ts'
+import type { MatchRequest } from '../matching/segment-search.ts'
+import { matchingTerms, type FieldExpansion } from '../matching/set-query.ts'
+import { gatherStatistics, type FieldTerm, type TermStatistics } from '../matching/statistics.ts'
+import type { LiveSegment } from './live-segment.ts'
+import { Poll } from './poll.ts'
+
+/**
+ * An index at one moment. Contract:
+ * - Whatever is applied, flushed or merged later, every answer is that of the moment; also after
+ *   the index is closed.
+ * - Files and memory stay held until `release`, which may be called more than once; nothing may be
+ *   asked afterwards.
+ */
+export class IndexSnapshot {
+  readonly segments: readonly LiveSegment[]
+  readonly #onRelease: () => void
+  #isReleased = false
+
+  constructor(segments: readonly LiveSegment[], onRelease: () => void) {
+    this.segments = segments
+    this.#onRelease = onRelease
+  }
+
+  search(request: SearchRequest): Sliced<SearchResult> {
+    return search(this.segments, request)
+  }
+
+  /** Every match, segment by segment; columns are in `live.segment.field(name).column`. */
+  collect(request: MatchRequest, visit: MatchVisitor): Sliced<void> {
+    return collect(this.segments, request, visit)
+  }
+
+  /** The terms of a field that match, in all segments. Refuses more than the expansion allows. */
+  matchingTerms(expansion: FieldExpansion): Sliced<ReadonlySet<string>> {
+    const segments = this.segments.map(({ segment }) => segment)
+    return matchingTerms(segments, expansion, new Poll())
+  }
+
+  termStatistics(terms: Iterable<FieldTerm>): Sliced<TermStatistics> {
+    return gatherStatistics(this.segments, terms, new Poll())
+  }
+
+  release(): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    this.#onRelease()
+  }
+}

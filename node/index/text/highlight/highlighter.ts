@@ -1,0 +1,198 @@
+// Marks the words of a document that a query looked for.
+//
+// The query is resolved again, with a mapping that knows what the index knows. Of every text the best fragments are shown, in the order in which
+// they stand.
+
+import { must } from '../../../../lib/assert.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
+import { parseExact, type JsonObject } from '../../../document/exact-json.ts'
+import { parseFieldPath, valuesAt } from '../../../document/field-path.ts'
+import { isJsonObject } from '../../../document/json-object.ts'
+import type { HighlightRequest } from '../../../query/query-request.ts'
+import type { TableSchema } from '../../../schema/table-schema.ts'
+import type { Analyzer, OffsetToken } from '../analysis/analyzer.ts'
+import { analyzerOf, queryAnalyzerOf } from '../analysis/analyzers.ts'
+import { Poll } from '../engine/poll.ts'
+import { ALL_FIELD, KEYWORD_SUFFIX, PREFIX_SUFFIX } from '../mapping/field-names.ts'
+import { FieldMapping } from '../mapping/field-mapping.ts'
+import type { IndexableDocument } from '../indexable-document.ts'
+import type { TableField } from '../mapping/table-field.ts'
+import type { Highlights, TextHighlightRequest } from '../search/text-search.ts'
+import { sketchOf } from './document-sketch.ts'
+import { cutFragments, type MarkedText, type Span } from './highlight-fragments.ts'
+import { wantedTerms, type WantedInField, type WantedTerms } from './wanted-terms.ts'
+
+/** Characters of one document in which words are looked for. */
+const HIGHLIGHT_LENGTH_MAX = 100_000
+/** Values of one document that are looked at. */
+const HIGHLIGHT_TEXTS_MAX = 10_000
+const TOKEN_COST = 4
+
+/** What the index knows of its fields. */
+export interface IndexedFields {
+  readonly schema: TableSchema | undefined
+  readonly fields: readonly TableField[]
+}
+
+/** One for each document, undefined where no word is marked. */
+export function* highlightTexts(
+  { query, highlight, documents }: TextHighlightRequest,
+  { schema, fields }: IndexedFields,
+): Sliced<readonly (Highlights | undefined)[]> {
+  const mapping = new FieldMapping(schema)
+  yield* mapping.learnInSteps(fields)
+  const highlighter = new Highlighter({ query, highlight }, mapping)
+  const marked: (Highlights | undefined)[] = []
+  for (const json of documents) {
+    const document = parseExact(Buffer.from(json.buffer, json.byteOffset, json.byteLength))
+    yield
+    marked.push(
+      yield* highlighter.mark(
+        must(isJsonObject(document) ? document : undefined, 'an object as a stored document'),
+      ),
+    )
+  }
+  return marked
+}
+
+class Highlighter {
+  readonly #request: HighlightRequest
+  readonly #query: TextHighlightRequest['query']
+  readonly #mapping: FieldMapping
+  readonly #poll = new Poll()
+  readonly #analyzers = new Map<string, Analyzer | undefined>()
+  /** As of so many fields that are known. */
+  #wanted: { readonly fieldCount: number; readonly terms: WantedTerms } | undefined
+
+  constructor(
+    { query, highlight }: Pick<TextHighlightRequest, 'query' | 'highlight'>,
+    mapping: FieldMapping,
+  ) {
+    this.#request = highlight
+    this.#query = query
+    this.#mapping = mapping
+  }
+
+  /** By field; fields without a marked word are left out. Undefined if there is none at all. */
+  *mark(document: JsonObject): Sliced<Highlights | undefined> {
+    const sketch = yield* sketchOf(document)
+    const indexed = yield* this.#indexed(sketch)
+    const wanted = yield* this.#wantedTerms()
+    const known = new Set(indexed.fields.map(({ name }) => documentField(name)))
+    const fields =
+      this.#request.fields ?? [...known].filter((name) => this.#isAskedFor(wanted, name))
+    const budget = { charactersLeft: HIGHLIGHT_LENGTH_MAX, textsLeft: HIGHLIGHT_TEXTS_MAX }
+    const marked: [string, readonly string[]][] = []
+    for (const field of fields) {
+      const texts: MarkedText[] = []
+      for (const text of beginningsOf(document, field, budget)) {
+        texts.push({ text, spans: yield* this.#spansOf(text, field, wanted) })
+      }
+      const fragments = yield* cutFragments(texts, {
+        ...this.#request,
+        isHtml: this.#isHtml(field),
+        poll: this.#poll,
+      })
+      if (fragments.length > 0) marked.push([field, fragments])
+    }
+    return marked.length === 0 ? undefined : Object.fromEntries(marked)
+  }
+
+  /** Fields that the index does not know yet are decided by the document. */
+  *#indexed(document: JsonObject): Sliced<IndexableDocument> {
+    for (;;) {
+      const indexed = yield* this.#mapping.mapDocumentInSteps(Buffer.alloc(0), document, 0)
+      if (indexed !== undefined) return indexed
+      yield* this.#mapping.learnInSteps(this.#mapping.takeUndecided())
+    }
+  }
+
+  *#wantedTerms(): Sliced<WantedTerms> {
+    const fieldCount = this.#mapping.fields.length
+    if (this.#wanted?.fieldCount === fieldCount) return this.#wanted.terms
+    const terms = yield* wantedTerms(this.#query, this.#mapping)
+    this.#wanted = { fieldCount, terms }
+    return terms
+  }
+
+  #isAskedFor(wanted: WantedTerms, field: string): boolean {
+    return field !== ALL_FIELD && this.#indexFieldsOf(field).some((name) => wanted.has(name))
+  }
+
+  /** The index fields into which the field's texts go. */
+  #indexFieldsOf(field: string): readonly string[] {
+    const own = [field, `${field}${KEYWORD_SUFFIX}`, `${field}${PREFIX_SUFFIX}`]
+    return this.#mapping.isInAll(field) ? [...own, ALL_FIELD] : own
+  }
+
+  *#spansOf(text: string, field: string, wanted: WantedTerms): Sliced<readonly Span[]> {
+    const spans: Span[] = []
+    for (const name of this.#indexFieldsOf(field)) {
+      const inField = wanted.get(name)
+      const analyzer = inField === undefined ? undefined : this.#analyzerOf(name, field)
+      if (inField === undefined || analyzer === undefined) continue
+      yield* this.#addSpans(spans, { text, analyzer, inField })
+    }
+    return spans.toSorted((a, b) => a.start - b.start || a.end - b.end)
+  }
+
+  *#addSpans(
+    spans: Span[],
+    from: { readonly text: string; readonly analyzer: Analyzer; readonly inField: WantedInField },
+  ): Sliced<void> {
+    const tokens: OffsetToken[] = []
+    yield* from.analyzer.analyzeInSteps(from.text, (term, position, start, end) => {
+      tokens.push({ term, position, start, end })
+    })
+    for (const { term, start, end } of tokens) {
+      const isWanted = from.inField.knows(term) ?? (yield* from.inField.test(term, this.#poll))
+      if (isWanted) spans.push({ term, start, end })
+      if (this.#poll.spend(TOKEN_COST)) yield this.#poll.renewed()
+    }
+  }
+
+  #isHtml(field: string): boolean {
+    const own = this.#mapping.resolveField(field)
+    return own?.kind === 'text' && (own.analyzer ?? '').startsWith('html')
+  }
+
+  /** Text in the default field went through the analyzer of the field that it comes from. */
+  #analyzerOf(indexField: string, field: string): Analyzer | undefined {
+    const own = this.#mapping.resolveField(indexField === ALL_FIELD ? field : indexField)
+    if (own === undefined || own.kind === 'unindexed') return undefined
+    const name = own.kind === 'text' ? (own.analyzer ?? 'standard') : 'keyword'
+    if (!this.#analyzers.has(name)) {
+      this.#analyzers.set(name, analyzerOf(name) ?? queryAnalyzerOf(name))
+    }
+    return this.#analyzers.get(name)
+  }
+}
+
+/** The document field whose values an index field holds. */
+function documentField(indexField: string): string {
+  const suffix = [KEYWORD_SUFFIX, PREFIX_SUFFIX].find((one) => indexField.endsWith(one))
+  return suffix === undefined ? indexField : indexField.slice(0, -suffix.length)
+}
+
+/** The field's texts, as far as the budget goes. */
+function beginningsOf(
+  document: JsonObject,
+  field: string,
+  budget: { charactersLeft: number; textsLeft: number },
+): readonly string[] {
+  const texts: string[] = []
+  for (const value of valuesAt(document, parseFieldPath(field, 'highlight.fields'))) {
+    if (budget.charactersLeft <= 0 || budget.textsLeft <= 0) break
+    if (typeof value !== 'string') continue
+    texts.push(wholeWords(value, budget.charactersLeft))
+    budget.charactersLeft -= value.length
+    budget.textsLeft -= 1
+  }
+  return texts
+}
+
+/** A word that is cut off could be taken for another one. */
+function wholeWords(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text
+  return text.slice(0, lengthMax).replace(/\S{1,200}$/, '')
+}

@@ -1,0 +1,103 @@
+// The terms that make a document a hit, by index field; exclusions are none.
+
+import { isServiceError } from '../../../../lib/errors.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Query } from '../../../query/query-tree.ts'
+import type { EngineQuery, TermMatcher } from '../engine-query.ts'
+import type { Poll } from '../engine/poll.ts'
+import type { FieldMapping } from '../mapping/field-mapping.ts'
+import { resolveQuery } from '../mapping/resolve-query.ts'
+
+/** Terms remembered of a field; beyond that all are forgotten and tested anew. */
+const REMEMBERED_MAX = 50_000
+/** Of a test that is a glance, in postings read. */
+const TEST_COST = 16
+
+export type WantedTerms = ReadonlyMap<string, WantedInField>
+
+/** Every term is tested once, however often texts have it. */
+export class WantedInField {
+  readonly #exact = new Set<string>()
+  readonly #matchers: TermMatcher[] = []
+  #known = new Map<string, boolean>()
+
+  addTerm(term: string): void {
+    this.#exact.add(term)
+  }
+
+  addMatcher(matcher: TermMatcher): void {
+    this.#matchers.push(matcher)
+  }
+
+  /** Undefined if `test` has to tell. */
+  knows(term: string): boolean | undefined {
+    if (this.#exact.has(term)) return true
+    return this.#matchers.length === 0 ? false : this.#known.get(term)
+  }
+
+  *test(term: string, poll: Poll): Sliced<boolean> {
+    let isWanted = false
+    for (const matcher of this.#matchers) {
+      isWanted = yield* matches(matcher, term, poll)
+      if (isWanted) break
+    }
+    if (this.#known.size >= REMEMBERED_MAX) this.#known = new Map()
+    this.#known.set(term, isWanted)
+    return isWanted
+  }
+}
+
+function* matches(matcher: TermMatcher, term: string, poll: Poll): Sliced<boolean> {
+  const { prefix, upTo } = matcher
+  const isNear = term.startsWith(prefix) && (upTo === undefined || term <= upTo)
+  const before = matcher.spent?.() ?? 0
+  const test = isNear ? matcher.matchesSliced?.(term) : undefined
+  const found = test === undefined ? isNear && matcher.matches(term) : yield* test
+  const spent = (matcher.spent?.() ?? 0) - before
+  if (poll.spend(TEST_COST + spent)) yield poll.renewed()
+  return found
+}
+
+export function* wantedTerms(query: Query, mapping: FieldMapping): Sliced<WantedTerms> {
+  const wanted = new Map<string, WantedInField>()
+  const inField = (field: string): WantedInField => {
+    const known = wanted.get(field) ?? new WantedInField()
+    wanted.set(field, known)
+    return known
+  }
+  for (const part of leavesOf(query)) {
+    addTerms(yield* resolvedOrNothing(part, mapping), inField)
+    yield
+  }
+  return wanted
+}
+
+function leavesOf(query: Query): readonly Query[] {
+  if (query.kind !== 'boolean') return [query]
+  return [...query.must, ...query.should, ...query.filter].flatMap(leavesOf)
+}
+
+/** A field may be something else in this document than in the index, which has found it elsewhere. */
+function* resolvedOrNothing(query: Query, mapping: FieldMapping): Sliced<EngineQuery> {
+  try {
+    const resolved = yield* resolveQuery(query, mapping)
+    return resolved.query
+  } catch (error) {
+    if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') return { kind: 'none' }
+    throw error
+  }
+}
+
+function addTerms(query: EngineQuery, inField: (field: string) => WantedInField): void {
+  if (query.kind === 'term') inField(query.field).addTerm(query.term)
+  if (query.kind === 'expand') inField(query.field).addMatcher(query.matcher)
+  if (query.kind === 'phrase') {
+    for (const { terms, more } of query.positions) {
+      for (const term of terms) inField(query.field).addTerm(term)
+      if (more !== undefined) inField(query.field).addMatcher(more.matcher)
+    }
+  }
+  // A match of several words, and fields of which one is enough.
+  const parts = query.kind === 'boolean' ? [...query.must, ...query.should] : []
+  for (const part of query.kind === 'best' ? query.parts : parts) addTerms(part, inField)
+}

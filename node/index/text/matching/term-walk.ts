@@ -1,0 +1,69 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type { TermMatcher } from '../engine-query.ts'
+import type { Poll } from '../engine/poll.ts'
+import type { DictionaryEntry } from '../segment/dictionary.ts'
+import type { SegmentField } from '../segment/segment.ts'
+
+/** Reading a term and a test that is a glance. */
+const TERM_COST = 32
+/** One test of a longer term may be more than a step. */
+const GLANCE_LENGTH = 256
+
+/** The terms of one segment that match, one after the other, with pauses between them. */
+export class TermWalk {
+  readonly #matcher: TermMatcher
+  readonly #poll: Poll
+  readonly #entries: Iterator<DictionaryEntry>
+  #underTest: { readonly entry: DictionaryEntry; readonly test: Sliced<boolean> } | undefined
+  #spent: number
+
+  constructor(field: SegmentField, matcher: TermMatcher, poll: Poll) {
+    this.#matcher = matcher
+    this.#poll = poll
+    this.#entries = field.entriesFrom(matcher.prefix)[Symbol.iterator]()
+    this.#spent = matcher.spent?.() ?? 0
+  }
+
+  /** `pause` asks to be called again once the poll is renewed. */
+  next(): DictionaryEntry | 'pause' | 'end' {
+    while (!this.#poll.isDue) {
+      const entry = this.#underTest === undefined ? this.#nextToTest() : this.#testOn()
+      if (entry === 'end') this.#matcher.forget?.()
+      if (entry !== undefined) return entry
+      this.#charge()
+    }
+    return 'pause'
+  }
+
+  /** Undefined for a term that does not match, or whose test goes on. */
+  #nextToTest(): DictionaryEntry | 'end' | undefined {
+    const { prefix, upTo } = this.#matcher
+    const step = this.#entries.next()
+    if (step.done === true) return 'end'
+    const entry = step.value
+    if (!entry.text.startsWith(prefix)) return 'end'
+    if (upTo !== undefined && entry.text > upTo) return 'end'
+    this.#poll.spend(TERM_COST)
+    if (entry.docFreq === 0) return undefined
+    const isGlance = entry.text.length <= GLANCE_LENGTH
+    const test = isGlance ? undefined : this.#matcher.matchesSliced?.(entry.text)
+    if (test === undefined) return this.#matcher.matches(entry.text) ? entry : undefined
+    this.#underTest = { entry, test }
+    return undefined
+  }
+
+  /** One step of a long test. */
+  #testOn(): DictionaryEntry | undefined {
+    const step = this.#underTest?.test.next()
+    if (step?.done !== true) return undefined
+    const entry = this.#underTest?.entry
+    this.#underTest = undefined
+    return step.value ? entry : undefined
+  }
+
+  #charge(): void {
+    const spent = this.#matcher.spent?.() ?? 0
+    this.#poll.spend(spent - this.#spent)
+    this.#spent = spent
+  }
+}

@@ -1,0 +1,101 @@
+import type { JournalDirectory } from './journal-directory.ts'
+import {
+  alignedLength,
+  BATCH_HEADER_BYTES,
+  encodeBatchHead,
+  encodeSegmentHeader,
+  ROW_BYTES,
+  SEGMENT_HEADER_BYTES,
+  type LogId,
+} from './journal-format.ts'
+import { openSegment, type OpenSegment, type Segment } from './segment.ts'
+import type { ChainPosition } from './segment-scan.ts'
+
+/** An entry as its log hands it over: the row is complete, its crc included. */
+export interface AppendedEntry {
+  readonly logId: LogId
+  readonly sequence: number
+  /** 32 bytes, see journal-format.ts. */
+  readonly row: Buffer
+  readonly body: readonly Uint8Array[]
+}
+
+export interface BatchWriterOptions {
+  readonly directory: JournalDirectory
+  readonly position: ChainPosition
+  readonly randomBits: () => number
+}
+
+/** Writes one batch behind the other, and keeps the chain. */
+export class BatchWriter {
+  readonly headerBytes = SEGMENT_HEADER_BYTES
+  readonly #with: BatchWriterOptions
+  #nextBatch: number
+  #previousCrc: number
+  #open: OpenSegment | undefined
+  /** Of a segment without a batch: it goes to disk with the first one. */
+  #segmentHeader: Buffer | undefined
+
+  constructor(options: BatchWriterOptions) {
+    this.#with = options
+    this.#nextBatch = options.position.nextBatch
+    this.#previousCrc = options.position.previousCrc
+  }
+
+  /** Bytes that the open segment has room for. */
+  get left(): number {
+    return this.#open === undefined ? 0 : this.#open.segment.bytes - this.#open.end
+  }
+
+  async rotate(segment: Segment): Promise<void> {
+    const salt = this.#with.randomBits()
+    const next = await openSegment(this.#with.directory, segment, salt)
+    await this.#open?.file.close()
+    this.#open = next
+    this.#segmentHeader = encodeSegmentHeader({
+      number: segment.number,
+      firstBatch: this.#nextBatch,
+      previousCrc: this.#previousCrc,
+      salt,
+    })
+  }
+
+  /** Durable when it resolves; without entries it is a seal. There must be room in the segment. */
+  async write(entries: readonly AppendedEntry[]): Promise<void> {
+    const open = this.#open
+    if (open === undefined) throw new RangeError('no segment is open')
+    const { head, parts, length } = this.#encode(entries, open.salt)
+    const offset = open.end
+    const header = this.#segmentHeader
+    if (header === undefined) await open.file.write(parts, offset)
+    else await open.file.write([header, ...parts], 0)
+    this.#segmentHeader = undefined
+    this.#nextBatch += 1
+    this.#previousCrc = head.readUInt32BE(0)
+    open.end = offset + alignedLength(length)
+    for (const { logId, sequence } of entries) open.segment.add(logId, sequence, offset)
+  }
+
+  async close(): Promise<void> {
+    await this.#open?.file.close()
+    this.#open = undefined
+  }
+
+  #encode(
+    entries: readonly AppendedEntry[],
+    salt: number,
+  ): { readonly head: Buffer; readonly parts: readonly Uint8Array[]; readonly length: number } {
+    const bodies = entries.flatMap(({ body }) => body)
+    const rows = entries.map(({ row }) => row)
+    const bodyBytes = bodies.reduce((sum, part) => sum + part.length, 0)
+    const length = BATCH_HEADER_BYTES + rows.length * ROW_BYTES + bodyBytes
+    const head = encodeBatchHead({
+      length,
+      number: this.#nextBatch,
+      previousCrc: this.#previousCrc,
+      rows,
+      salt,
+    })
+    return { head, length, parts: [head, ...bodies] }
+  }
+}

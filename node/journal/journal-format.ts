@@ -1,0 +1,210 @@
+// The bytes of segments and batches. Described in docs/formats/journal.md.
+
+import { crc32 } from 'node:zlib'
+import type { Sliced } from '../../lib/sliced.ts'
+
+/** The identity of a replica's log: 16 hexadecimal digits. */
+export type LogId = string
+
+/** Two copies: a flipped bit must not make a segment look like a spare. */
+export const SEGMENT_HEADER_BYTES = 128
+export const BATCH_HEADER_BYTES = 32
+export const ROW_BYTES = 32
+export const BATCH_ALIGNMENT = 16
+
+const MAGIC = Buffer.from('QRYJRNL\u0001', 'latin1')
+const HEADER_COPY_BYTES = 64
+const HEADER_CHECKED_BYTES = 32
+const ROW_CHECKED_BYTES = 24
+const PREVIOUS_AT = 24
+const CRC_AT = 28
+const HEADER_CRC_AT = 24
+/** Checked in about a millisecond. */
+export const CRC_BYTES_PER_STEP = 1024 * 1024
+
+export interface SegmentHeader {
+  readonly number: number
+  readonly firstBatch: number
+  /** The crc of the batch before the first one. */
+  readonly previousCrc: number
+  readonly salt: number
+}
+
+/** One entry's row in the table of its batch. */
+export interface EntryRow {
+  readonly logId: LogId
+  readonly sequence: number
+  readonly epoch: number
+  readonly length: number
+  /** The crc of the entry before it in the same log. */
+  readonly previousCrc: number
+  readonly crc: number
+}
+
+export interface BatchHeader {
+  readonly crc: number
+  readonly length: number
+  readonly number: number
+  readonly previousCrc: number
+  readonly count: number
+}
+
+/** What the crc of an entry is computed from. */
+export type UncheckedRow = Omit<EntryRow, 'crc'>
+
+export function encodeSegmentHeader(header: SegmentHeader): Buffer {
+  const out = Buffer.alloc(HEADER_COPY_BYTES)
+  MAGIC.copy(out, 0)
+  writeU64(out, header.number, 8)
+  writeU64(out, header.firstBatch, 16)
+  out.writeUInt32BE(header.previousCrc, 24)
+  out.writeUInt32BE(header.salt, 28)
+  out.writeUInt32BE(crc32(out.subarray(0, HEADER_CHECKED_BYTES)), HEADER_CHECKED_BYTES)
+  return Buffer.concat([out, out])
+}
+
+/** Undefined for anything that is not the header of this segment: then the file is a spare. */
+export function decodeSegmentHeader(bytes: Buffer, number: number): SegmentHeader | undefined {
+  if (bytes.length < SEGMENT_HEADER_BYTES) return undefined
+  return decodeCopy(bytes, number) ?? decodeCopy(bytes.subarray(HEADER_COPY_BYTES), number)
+}
+
+function decodeCopy(bytes: Buffer, number: number): SegmentHeader | undefined {
+  const checked = bytes.subarray(0, HEADER_CHECKED_BYTES)
+  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return undefined
+  if (crc32(checked) !== bytes.readUInt32BE(HEADER_CHECKED_BYTES)) return undefined
+  if (readU64(bytes, 8) !== number) return undefined
+  return {
+    number,
+    firstBatch: readU64(bytes, 16),
+    previousCrc: bytes.readUInt32BE(24),
+    salt: bytes.readUInt32BE(28),
+  }
+}
+
+export function encodeLogId(logId: LogId): Buffer {
+  return Buffer.from(logId, 'hex')
+}
+
+/** All of the row but its crc, which is still to be set; `log` is the encoded id. */
+export function encodeUncheckedRow(log: Buffer, row: Omit<UncheckedRow, 'logId'>): Buffer {
+  const out = Buffer.allocUnsafe(ROW_BYTES)
+  out.set(log, 0)
+  writeU64(out, row.sequence, 8)
+  out.writeUInt32BE(row.epoch, 16)
+  out.writeUInt32BE(row.length, 20)
+  out.writeUInt32BE(row.previousCrc, PREVIOUS_AT)
+  return out
+}
+
+/** The crc of an entry, whose row is complete but for it; `body` is hashed in the order of its parts. */
+export function crcOfEntry(row: Buffer, body: readonly Uint8Array[]): number {
+  const chained = body.reduce<number>(
+    (sum, part) => crc32(part, sum),
+    row.readUInt32BE(PREVIOUS_AT),
+  )
+  return crc32(row.subarray(0, ROW_CHECKED_BYTES), chained)
+}
+
+/** The same, for long bodies. */
+export function* crcOfEntryInSteps(row: Buffer, body: readonly Uint8Array[]): Sliced<number> {
+  let chained = row.readUInt32BE(PREVIOUS_AT)
+  let left = CRC_BYTES_PER_STEP
+  for (const part of body) {
+    for (let at = 0; at < part.length; at += CRC_BYTES_PER_STEP) {
+      const piece = part.subarray(at, at + CRC_BYTES_PER_STEP)
+      chained = crc32(piece, chained)
+      left -= piece.length
+      if (left > 0) continue
+      left = CRC_BYTES_PER_STEP
+      yield
+    }
+  }
+  return crc32(row.subarray(0, ROW_CHECKED_BYTES), chained)
+}
+
+export function setRowCrc(row: Buffer, crc: number): Buffer {
+  row.writeUInt32BE(crc, CRC_AT)
+  return row
+}
+
+export function decodeRow(bytes: Buffer): EntryRow {
+  return {
+    logId: bytes.toString('hex', 0, 8),
+    sequence: readU64(bytes, 8),
+    epoch: bytes.readUInt32BE(16),
+    length: bytes.readUInt32BE(20),
+    previousCrc: bytes.readUInt32BE(PREVIOUS_AT),
+    crc: bytes.readUInt32BE(CRC_AT),
+  }
+}
+
+export interface BatchFields {
+  readonly length: number
+  readonly number: number
+  readonly previousCrc: number
+  readonly rows: readonly Buffer[]
+  readonly salt: number
+}
+
+/** Header and table of a batch; the bodies follow them on disk. */
+export function encodeBatchHead(fields: BatchFields): Buffer {
+  const out = Buffer.alloc(BATCH_HEADER_BYTES + fields.rows.length * ROW_BYTES)
+  out.writeUInt32BE(fields.length, 4)
+  writeU64(out, fields.number, 8)
+  out.writeUInt32BE(fields.previousCrc, 16)
+  out.writeUInt32BE(fields.rows.length, 20)
+  out.writeUInt32BE(crc32(out.subarray(4, HEADER_CRC_AT), fields.salt), HEADER_CRC_AT)
+  fields.rows.forEach((row, at) => row.copy(out, BATCH_HEADER_BYTES + at * ROW_BYTES))
+  out.writeUInt32BE(crc32(out.subarray(4), fields.salt), 0)
+  return out
+}
+
+/** Whether these bytes begin a batch: a header is written once everything before it is synced. */
+export function isHeaderValid(bytes: Buffer, at: number, salt: number): boolean {
+  return (
+    crc32(bytes.subarray(at + 4, at + HEADER_CRC_AT), salt) ===
+    bytes.readUInt32BE(at + HEADER_CRC_AT)
+  )
+}
+
+/** Reads a header without checking it. */
+export function decodeBatchHeader(bytes: Buffer, at: number): BatchHeader {
+  return {
+    crc: bytes.readUInt32BE(at),
+    length: bytes.readUInt32BE(at + 4),
+    number: readU64(bytes, at + 8),
+    previousCrc: bytes.readUInt32BE(at + 16),
+    count: bytes.readUInt32BE(at + 20),
+  }
+}
+
+/** `head` is header and table. */
+export function isHeadValid(head: Buffer, salt: number): boolean {
+  return crc32(head.subarray(4), salt) === head.readUInt32BE(0)
+}
+
+export function alignedLength(length: number): number {
+  return Math.ceil(length / BATCH_ALIGNMENT) * BATCH_ALIGNMENT
+}
+
+export function segmentFileName(number: number): string {
+  return `${number.toString(16).padStart(16, '0')}.journal`
+}
+
+/** Undefined for a file that is not a segment. */
+export function segmentNumberOf(fileName: string): number | undefined {
+  const digits = /^([0-9a-f]{16})\.journal$/.exec(fileName)?.[1]
+  return digits === undefined ? undefined : Number.parseInt(digits, 16)
+}
+
+// Sequences and batch numbers stay below 2^53, so they go as two words without a BigInt.
+function writeU64(out: Buffer, value: number, at: number): void {
+  out.writeUInt32BE(Math.floor(value / 0x1_0000_0000), at)
+  out.writeUInt32BE(value % 0x1_0000_0000, at + 4)
+}
+
+/** A value of 2^53 or more loses precision, and is then no valid number of anything. */
+function readU64(bytes: Buffer, at: number): number {
+  return bytes.readUInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4)
+}

@@ -1,0 +1,112 @@
+import type { JournalDirectory, SegmentFile } from './journal-directory.ts'
+import {
+  BATCH_HEADER_BYTES,
+  decodeBatchHeader,
+  decodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  type EntryRow,
+  type LogId,
+} from './journal-format.ts'
+import type { Segment } from './segment.ts'
+import { batchAt, damagedError, entriesOf } from './segment-scan.ts'
+
+/** One entry of a log, as it was appended. */
+export interface JournalEntry {
+  readonly sequence: number
+  readonly epoch: number
+  readonly previousCrc: number
+  readonly crc: number
+  readonly body: Buffer
+}
+
+export interface EntrySelection {
+  readonly logId: LogId
+  readonly above: number
+}
+
+/** A segment is read in windows of this size, or of one batch if that is larger. */
+const WINDOW_BYTES = 4 * 1024 * 1024
+
+/** The selected entries of the segments, in order; each page comes from one window. */
+export async function* readEntries(
+  directory: JournalDirectory,
+  segments: readonly Segment[],
+  selection: EntrySelection,
+): AsyncGenerator<readonly JournalEntry[]> {
+  for (const segment of segments) {
+    if ((segment.lastSequenceOf(selection.logId) ?? -1) <= selection.above) continue
+    yield* readSegment(directory, segment, selection)
+  }
+}
+
+async function* readSegment(
+  directory: JournalDirectory,
+  segment: Segment,
+  { logId, above }: EntrySelection,
+): AsyncGenerator<readonly JournalEntry[]> {
+  const file = await directory.open(segment.name)
+  try {
+    const header = decodeSegmentHeader(await file.read(0, SEGMENT_HEADER_BYTES), segment.number)
+    if (header === undefined) throw damagedError(segment.name, 0, 'its header is gone')
+    const window = new Window(file, { name: segment.name, salt: header.salt })
+    for (const offset of segment.offsetsOf(logId)) {
+      if (!window.holds(offset)) yield* window.moveTo(offset)
+      window.takeEntriesAt(offset, (row) => row.logId === logId && row.sequence > above)
+    }
+    yield* window.page()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The part of a segment that is in memory; pages hold on to its bytes, so it never changes them. */
+class Window {
+  readonly #file: SegmentFile
+  readonly #segment: { readonly name: string; readonly salt: number }
+  #bytes: Buffer = Buffer.alloc(0)
+  #from = 0
+  #page: JournalEntry[] = []
+
+  constructor(file: SegmentFile, segment: { readonly name: string; readonly salt: number }) {
+    this.#file = file
+    this.#segment = segment
+  }
+
+  /** Whether a whole batch is there. */
+  holds(offset: number): boolean {
+    const at = offset - this.#from
+    return (
+      at + BATCH_HEADER_BYTES <= this.#bytes.length && at + this.#lengthAt(at) <= this.#bytes.length
+    )
+  }
+
+  /** Yields what was taken from the bytes that go. */
+  async *moveTo(offset: number): AsyncGenerator<readonly JournalEntry[]> {
+    yield* this.page()
+    this.#from = offset
+    this.#bytes = await this.#file.read(offset, WINDOW_BYTES)
+    if (this.#bytes.length < BATCH_HEADER_BYTES) return
+    const length = this.#lengthAt(0)
+    if (length > this.#bytes.length) this.#bytes = await this.#file.read(offset, length)
+  }
+
+  takeEntriesAt(offset: number, isWanted: (row: EntryRow) => boolean): void {
+    const { name, salt } = this.#segment
+    const batch = batchAt(this.#bytes, offset - this.#from, salt)
+    if (batch === undefined) throw damagedError(name, offset, 'a batch is not readable')
+    for (const { row, body } of entriesOf(this.#bytes, batch)) {
+      if (isWanted(row)) this.#page.push({ ...row, body })
+    }
+  }
+
+  /** The entries that were taken and not yielded yet, if there are any. */
+  *page(): Generator<readonly JournalEntry[]> {
+    const page = this.#page
+    this.#page = []
+    if (page.length > 0) yield page
+  }
+
+  #lengthAt(at: number): number {
+    return decodeBatchHeader(this.#bytes, at).length
+  }
+}

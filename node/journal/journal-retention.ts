@@ -1,0 +1,137 @@
+// Which segments may go. A log's owner keeps its state elsewhere too, and says how far that is
+// durable; when too much is kept, the owners that hold the oldest segment are asked to flush.
+
+import type { Log } from '../../lib/log.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { LogId } from './journal-format.ts'
+import type { LogOwner } from './journal.ts'
+import type { Segment } from './segment.ts'
+
+/** How many times `keptBytes` may be kept before writing waits for the owners to flush. */
+const OVERFULL = 8
+/** Flushes at once: each occupies a thread of the pool. */
+const FLUSHES_MAX = 2
+
+export interface JournalRetentionOptions {
+  readonly log: Log
+  /** Oldest first; the last one is being written. This object removes from its front. */
+  readonly segments: Segment[]
+  readonly keptBytes: number
+  readonly release: (segment: Segment) => Promise<void>
+}
+
+interface KnownLog {
+  /** Undefined: its shard is not open, but its entries are needed at the next start. */
+  readonly owner: LogOwner | undefined
+  readonly flushed: number
+}
+
+export class JournalRetention {
+  readonly #with: JournalRetentionOptions
+  readonly #logs = new Map<LogId, KnownLog>()
+  #shrinking: Promise<void> | undefined
+
+  constructor(options: JournalRetentionOptions) {
+    this.#with = options
+    for (const segment of options.segments) {
+      for (const [logId] of segment.logs()) this.#logs.set(logId, { owner: undefined, flushed: 0 })
+    }
+  }
+
+  retainOnly(logIds: ReadonlySet<LogId>): void {
+    for (const logId of this.#logs.keys()) {
+      if (!logIds.has(logId)) this.#logs.delete(logId)
+    }
+  }
+
+  register(logId: LogId, owner: LogOwner, flushed: number): void {
+    this.#logs.set(logId, { owner, flushed })
+  }
+
+  unregister(logId: LogId, entries: 'keep' | 'drop'): void {
+    const known = this.#logs.get(logId)
+    if (entries === 'drop') this.#logs.delete(logId)
+    else this.#logs.set(logId, { owner: undefined, flushed: known?.flushed ?? 0 })
+  }
+
+  flushed(logId: LogId, sequence: number): void {
+    const known = this.#logs.get(logId)
+    if (known !== undefined && known.flushed < sequence) {
+      this.#logs.set(logId, { ...known, flushed: sequence })
+    }
+  }
+
+  /** Drops segments in the background while more than `keptBytes` are kept. */
+  shrink(): void {
+    if (!this.#isOver(1)) return
+    this.#shrinking ??= this.#shrink()
+      .catch((error: unknown) =>
+        this.#with.log.warn('journal segments are kept', { error: messageOf(error) }),
+      )
+      .finally(() => {
+        this.#shrinking = undefined
+      })
+  }
+
+  /** Resolves when the journal may grow: at once, unless its owners are far behind with flushing. */
+  async room(): Promise<void> {
+    if (!this.#isOver(OVERFULL)) return
+    this.shrink()
+    await this.#shrinking
+  }
+
+  async idle(): Promise<void> {
+    await this.#shrinking
+  }
+
+  #isOver(times: number): boolean {
+    const bytes = this.#with.segments.reduce((sum, segment) => sum + segment.bytes, 0)
+    return bytes > this.#with.keptBytes * times
+  }
+
+  async #shrink(): Promise<void> {
+    while (this.#isOver(1) && this.#with.segments.length > 1) {
+      const [oldest] = this.#with.segments
+      if (oldest === undefined) return
+      const holders = this.#holdersOf(oldest)
+      if (holders.some(([, { owner }]) => owner === undefined)) {
+        if (!this.#isOver(OVERFULL)) return
+        this.#giveUp(holders)
+      }
+      await this.#flush(holders)
+      if (this.#holdersOf(oldest).length > 0) return // an owner did not get so far; later again
+      this.#with.segments.shift()
+      await this.#with.release(oldest)
+    }
+  }
+
+  /** The logs that still need a segment (J3). */
+  #holdersOf(segment: Segment): readonly (readonly [LogId, KnownLog])[] {
+    const holders: [LogId, KnownLog][] = []
+    for (const [logId, lastSequence] of segment.logs()) {
+      const known = this.#logs.get(logId)
+      if (known !== undefined && known.flushed < lastSequence) holders.push([logId, known])
+    }
+    return holders
+  }
+
+  async #flush(holders: readonly (readonly [LogId, KnownLog])[]): Promise<void> {
+    const waiting = [...holders]
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const [logId, { owner }] = next
+        if (owner !== undefined) this.flushed(logId, await owner.flush())
+      }
+    }
+    await Promise.all(Array.from({ length: FLUSHES_MAX }, work))
+  }
+
+  /** A shard that does not open must not fill the disk of those that do. */
+  #giveUp(holders: readonly (readonly [LogId, KnownLog])[]): void {
+    for (const [logId, { owner }] of holders) {
+      if (owner !== undefined) continue
+      this.#logs.delete(logId)
+      this.#with.log.error('journal entries of a shard that does not open are dropped', { logId })
+    }
+  }
+}

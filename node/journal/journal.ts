@@ -1,0 +1,279 @@
+// The write-ahead log of all shard replicas of a data directory. Described in docs/formats/journal.md.
+//
+//   sources (one for each shard) ─ready─► queue ─take─► one batch ─► one durable write ─► written
+//
+// Invariants:
+//   J1  At most one batch is being written; a batch is begun only when the one before it is durable.
+//   J2  The entries of a log are taken, written and reported in the order of their sequence numbers;
+//       those of a source never in an earlier batch than the ready entries of its companions.
+//   J3  A segment goes only when every log with entries in it has flushed past them, or is forgotten.
+//   J4  After a failed write nothing more is written: what is on disk is unknown, and the process ends.
+//   J5  A segment counts only when something in it is durable: those before it may go then, and a journal
+//       is never without one.
+
+import { setImmediate as turnEnd } from 'node:timers/promises'
+import type { Clock } from '../../lib/clock.ts'
+import { messageOf, ServiceError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { JournalDirectory } from './journal-directory.ts'
+import { BatchQueue, batchBytes } from './batch-queue.ts'
+import { BatchWriter } from './batch-writer.ts'
+import { BATCH_HEADER_BYTES, type LogId } from './journal-format.ts'
+import { readEntries, type JournalEntry } from './journal-reader.ts'
+import { recoverJournal, type RecoveredJournal } from './journal-recovery.ts'
+import type { JournalSource } from './journal-source.ts'
+import { JournalRetention } from './journal-retention.ts'
+import type { Segment } from './segment.ts'
+import { SegmentSupply } from './segment-supply.ts'
+
+const MIB = 1024 * 1024
+const SEGMENT_BYTES = 16 * MIB
+/** Beyond this, shards are asked to flush what holds the oldest segment. */
+const KEPT_BYTES = 96 * MIB
+/** An idle journal seals its end after this: until then a flipped bit there looks like a torn write. */
+const SEAL_AFTER_MS = 50
+
+export interface JournalOptions {
+  readonly directory: JournalDirectory
+  readonly clock: Clock
+  readonly log: Log
+  /** 32 random bits. */
+  readonly randomBits: () => number
+  /** Whether the file system has this much room, reserves untouched. */
+  readonly hasRoomFor: (bytes: number) => boolean
+  /** J4: called once; the process must end. */
+  readonly onFailure: (error: Error) => void
+  readonly segmentBytes?: number
+  readonly keptBytes?: number
+}
+
+/** What the journal asks of a log's owner so that it can drop old segments. */
+export interface LogOwner {
+  /** Makes everything durable elsewhere that is in the journal; resolves to the last such sequence. */
+  flush(): Promise<number>
+}
+
+export class Journal {
+  readonly #with: JournalOptions
+  readonly #supply: SegmentSupply
+  readonly #writer: BatchWriter
+  readonly #retention: JournalRetention
+  readonly #segments: Segment[]
+  /** The open segment, while nothing of it is durable. */
+  #begun: Segment | undefined
+  readonly #queue: BatchQueue
+  #running: Promise<void> | undefined
+  #failure: ServiceError | undefined
+  #isSealed = true
+  #idleSinceMs = 0
+  #isSealing = false
+  readonly #closing = new AbortController()
+  #isClosed = false
+
+  private constructor(options: JournalOptions, found: RecoveredJournal) {
+    this.#with = options
+    const { directory, clock, hasRoomFor, randomBits, log } = options
+    const { spares, nextNumber, position } = found
+    const segmentBytes = options.segmentBytes ?? SEGMENT_BYTES
+    this.#segments = [...found.segments]
+    this.#supply = new SegmentSupply({ directory, segmentBytes, hasRoomFor, spares, nextNumber })
+    this.#writer = new BatchWriter({ directory, position, randomBits })
+    this.#queue = new BatchQueue({ clock, onDue: () => this.#begin() })
+    this.#retention = new JournalRetention({
+      log,
+      segments: this.#segments,
+      keptBytes: options.keptBytes ?? KEPT_BYTES,
+      release: (segment) => this.#supply.giveBack(segment),
+    })
+  }
+
+  /** Reads and checks the whole journal; CORRUPTION names the file and the offset of damage. */
+  static async open(options: JournalOptions): Promise<Journal> {
+    const journal = new Journal(options, await recoverJournal(options.directory))
+    journal.#supply.prepare()
+    return journal
+  }
+
+  /** Whether nothing was ever written to it: a journal that is in use keeps at least its last segment. */
+  get isNew(): boolean {
+    return this.#segments.length === 0
+  }
+
+  /** Bytes of the segments that are kept. */
+  get keptBytes(): number {
+    return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  /** The entries of a log above a sequence number, in order, in pages. */
+  entries(logId: LogId, above: number): AsyncGenerator<readonly JournalEntry[]> {
+    return readEntries(this.#with.directory, [...this.#segments], { logId, above })
+  }
+
+  /**
+   * From now on the log's segments are kept until its owner has flushed past them. Everything up to
+   * `flushed` is durable elsewhere already.
+   */
+  register(logId: LogId, owner: LogOwner, flushed: number): void {
+    this.#retention.register(logId, owner, flushed)
+  }
+
+  /**
+   * All logs that still exist, once every shard has been opened: what others left behind may go. Until
+   * then the entries of all logs are kept.
+   */
+  retainOnly(logIds: ReadonlySet<LogId>): void {
+    this.#retention.retainOnly(logIds)
+  }
+
+  /** The owner is gone: `keep` its entries for the next start, or `drop` them with the shard. */
+  unregister(logId: LogId, entries: 'keep' | 'drop'): void {
+    this.#retention.unregister(logId, entries)
+  }
+
+  /** Everything of the log up to `sequence` is durable elsewhere. */
+  flushed(logId: LogId, sequence: number): void {
+    this.#retention.flushed(logId, sequence)
+  }
+
+  /**
+   * Puts a source into the queue, once for each group. It is taken as soon as the disk is free; one that
+   * is not awaited may wait some milliseconds for others.
+   */
+  ready(source: JournalSource, asked: { readonly isAwaited: boolean }): void {
+    if (this.#failure !== undefined) return source.failed(this.#failure)
+    if (this.#isClosed) {
+      return source.failed(new ServiceError('UNAVAILABLE', 'the journal is closed'))
+    }
+    this.#queue.push(source, asked)
+  }
+
+  /** Somebody waits for what is ready now. */
+  hurry(): void {
+    this.#queue.hurry()
+  }
+
+  /** Resolves when nothing waits to be written. */
+  async idle(): Promise<void> {
+    this.hurry()
+    while (this.#running !== undefined) await this.#running
+  }
+
+  /** Writes what waits, seals the end and closes the files. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    await this.idle()
+    this.#isClosed = true
+    this.#closing.abort()
+    if (!this.#isSealed && this.#failure === undefined) await this.#seal()
+    await this.#retention.idle()
+    await this.#supply.idle()
+    await this.#writer.close()
+  }
+
+  #begin(): void {
+    if (this.#failure === undefined) this.#running ??= this.#run()
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.isDue && this.#failure === undefined) {
+      // Whoever else has something in this turn of the event loop joins: requests come in crowds, and
+      // each batch costs the wake-up of a thread and of this one.
+      await turnEnd()
+      const sources = this.#queue.next()
+      const bytes = batchBytes(sources)
+      if (this.#writer.left >= bytes) await this.#write(sources)
+      else await this.#rotate(bytes)
+    }
+    this.#running = undefined
+    if (this.#queue.isEmpty) this.#sealWhenIdle()
+    else this.#queue.waitForCompany()
+  }
+
+  async #rotate(bytes: number): Promise<void> {
+    try {
+      await this.#retention.room()
+      const segment = await this.#supply.take(bytes + this.#writer.headerBytes)
+      await this.#writer.rotate(segment)
+      this.#begun = segment
+    } catch (error) {
+      const refusal = asServiceError(error)
+      for (const source of this.#queue.clear()) source.failed(refusal)
+    }
+  }
+
+  async #write(sources: readonly JournalSource[]): Promise<void> {
+    this.#queue.remove(sources)
+    const entries = sources.flatMap((source) => source.take())
+    this.#isSealed = false
+    try {
+      await this.#writer.write(entries)
+    } catch (error) {
+      this.#fail(error, sources)
+      return
+    }
+    if (this.#begun !== undefined) this.#keep(this.#begun)
+    for (const source of sources) source.written()
+  }
+
+  /** J5: its header and first batch are durable. */
+  #keep(segment: Segment): void {
+    this.#begun = undefined
+    this.#segments.push(segment)
+    this.#supply.prepare()
+    this.#retention.shrink()
+  }
+
+  /** J4. */
+  #fail(error: unknown, sources: readonly JournalSource[]): void {
+    const failure = new ServiceError(
+      'UNAVAILABLE',
+      `the journal could not be written (${messageOf(error)}): the node ends`,
+      { cause: error },
+    )
+    this.#failure = failure
+    for (const source of [...sources, ...this.#queue.clear()]) source.failed(failure)
+    this.#with.onFailure(failure)
+  }
+
+  #sealWhenIdle(): void {
+    if (this.#isSealed || this.#isClosed || this.#failure !== undefined) return
+    this.#idleSinceMs = this.#with.clock.monotonicMs()
+    if (this.#isSealing) return
+    this.#isSealing = true
+    void this.#sealLater()
+      .catch(() => undefined) // closed meanwhile, which seals as well
+      .finally(() => {
+        this.#isSealing = false
+      })
+  }
+
+  async #sealLater(): Promise<void> {
+    const { clock } = this.#with
+    for (;;) {
+      const leftMs = this.#idleSinceMs + SEAL_AFTER_MS - clock.monotonicMs()
+      if (leftMs <= 0) break
+      await clock.sleep(leftMs, this.#closing.signal)
+    }
+    if (this.#running !== undefined || this.#isSealed) return // it is not idle, or was sealed
+    this.#running = this.#seal().finally(() => {
+      this.#running = undefined
+      this.hurry()
+    })
+  }
+
+  async #seal(): Promise<void> {
+    if (this.#writer.left < BATCH_HEADER_BYTES) return // the next segment's header seals it as well
+    try {
+      await this.#writer.write([])
+      this.#isSealed = true
+    } catch (error) {
+      this.#fail(error, [])
+    }
+  }
+}
+
+function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  const reason = `the journal cannot get a new segment: ${messageOf(error)}`
+  return new ServiceError('UNAVAILABLE', reason, { cause: error })
+}

@@ -1,0 +1,136 @@
+// Walks the batches of a segment's bytes, and tells an interrupted write from damage. Pure.
+
+import { ServiceError } from '../../lib/errors.ts'
+import {
+  alignedLength,
+  BATCH_ALIGNMENT,
+  BATCH_HEADER_BYTES,
+  crcOfEntry,
+  decodeBatchHeader,
+  decodeRow,
+  isHeaderValid,
+  isHeadValid,
+  ROW_BYTES,
+  SEGMENT_HEADER_BYTES,
+  type BatchHeader,
+  type EntryRow,
+} from './journal-format.ts'
+
+/** Where the chain of batches stands: what the next batch must say. */
+export interface ChainPosition {
+  readonly nextBatch: number
+  readonly previousCrc: number
+}
+
+export interface ScannedBatch {
+  readonly offset: number
+  readonly header: BatchHeader
+  /** Header and table. */
+  readonly head: Buffer
+}
+
+/**
+ * Reads the batch at `offset`, whole and checked; undefined for anything else. Its place in the chain
+ * is for the caller to check.
+ */
+export function batchAt(bytes: Buffer, offset: number, salt: number): ScannedBatch | undefined {
+  if (offset + BATCH_HEADER_BYTES > bytes.length) return undefined
+  if (!isHeaderValid(bytes, offset, salt)) return undefined
+  const header = decodeBatchHeader(bytes, offset)
+  const headBytes = BATCH_HEADER_BYTES + header.count * ROW_BYTES
+  if (header.length < headBytes || offset + header.length > bytes.length) return undefined
+  const head = bytes.subarray(offset, offset + headBytes)
+  if (!isHeadValid(head, salt)) return undefined
+  const batch = { offset, header, head }
+  return areBodiesValid(bytes, batch) ? batch : undefined
+}
+
+function areBodiesValid(bytes: Buffer, { offset, header, head }: ScannedBatch): boolean {
+  let at = offset + head.length
+  for (const [row, { length, crc }] of rawRows(head)) {
+    if (at + length > offset + header.length) return false
+    if (crcOfEntry(row, [bytes.subarray(at, at + length)]) !== crc) return false
+    at += length
+  }
+  return at === offset + header.length
+}
+
+export interface ScannedEntry {
+  readonly row: EntryRow
+  readonly body: Buffer
+}
+
+/** The entries of a batch that `batchAt` found in the same bytes. */
+export function* entriesOf(
+  bytes: Buffer,
+  { offset, head }: ScannedBatch,
+): IterableIterator<ScannedEntry> {
+  let at = offset + head.length
+  for (const [, row] of rawRows(head)) {
+    yield { row, body: bytes.subarray(at, at + row.length) }
+    at += row.length
+  }
+}
+
+/** The rows of the table, without a look at the bodies. */
+export function* rowsOf({ head }: ScannedBatch): IterableIterator<EntryRow> {
+  for (const [, row] of rawRows(head)) yield row
+}
+
+function* rawRows(head: Buffer): IterableIterator<readonly [Buffer, EntryRow]> {
+  for (let at = BATCH_HEADER_BYTES; at < head.length; at += ROW_BYTES) {
+    const row = head.subarray(at, at + ROW_BYTES)
+    yield [row, decodeRow(row)]
+  }
+}
+
+export interface SegmentChain {
+  readonly bytes: Buffer
+  readonly salt: number
+  readonly from: ChainPosition
+}
+
+/** Calls `visit` for each batch of the chain, in order; answers where the chain ends. */
+export function scanSegment(
+  { bytes, salt, from }: SegmentChain,
+  visit: (batch: ScannedBatch) => void,
+): { readonly end: number; readonly position: ChainPosition } {
+  let { nextBatch, previousCrc } = from
+  let offset = SEGMENT_HEADER_BYTES
+  for (;;) {
+    const batch = batchAt(bytes, offset, salt)
+    const follows = batch?.header.number === nextBatch && batch.header.previousCrc === previousCrc
+    if (batch === undefined || !follows) {
+      return { end: offset, position: { nextBatch, previousCrc } }
+    }
+    visit(batch)
+    nextBatch += 1
+    previousCrc = batch.header.crc
+    offset += alignedLength(batch.header.length)
+  }
+}
+
+/**
+ * The offset of the header of a batch with a number above `number`, if there is one in the bytes from
+ * `from` on: then whatever is missing before it was once synced.
+ */
+export function findLaterBatch(
+  { bytes, salt }: Pick<SegmentChain, 'bytes' | 'salt'>,
+  { from, number }: { readonly from: number; readonly number: number },
+): number | undefined {
+  const last = bytes.length - BATCH_HEADER_BYTES
+  for (let at = alignedLength(from); at <= last; at += BATCH_ALIGNMENT) {
+    if (bytes.readUInt32BE(at + 4) < BATCH_HEADER_BYTES) continue
+    if (decodeBatchHeader(bytes, at).number <= number) continue
+    if (isHeaderValid(bytes, at, salt)) return at
+  }
+  return undefined
+}
+
+export function damagedError(file: string, offset: number, what: string): ServiceError {
+  return new ServiceError(
+    'CORRUPTION',
+    `${file} of the journal is damaged at offset ${offset}: ${what}; ` +
+      'restore the data directory from a backup or a replica',
+  )
+}

@@ -1,0 +1,129 @@
+// Keeps allocated segments ahead of need, so that no write waits for zeros, and makes new ones of
+// those that nobody needs any more.
+
+import { ServiceError } from '../../lib/errors.ts'
+import type { JournalDirectory } from './journal-directory.ts'
+
+import { Segment } from './segment.ts'
+
+/** How many segments lie ready. More only cost room on the disk. */
+const SPARES_MAX = 2
+
+export interface SegmentSupplyOptions {
+  readonly directory: JournalDirectory
+  readonly segmentBytes: number
+  /** Whether the file system has this much room, reserves untouched. */
+  readonly hasRoomFor: (bytes: number) => boolean
+  readonly spares: readonly string[]
+  readonly nextNumber: number
+}
+
+export class SegmentSupply {
+  readonly #with: SegmentSupplyOptions
+  readonly #ready: Segment[] = []
+  #nextNumber: number
+  #leftovers: readonly string[]
+  /** Changes of the directory, one after the other. */
+  #working: Promise<void> = Promise.resolve()
+  #preparing: Promise<void> | undefined
+
+  constructor(options: SegmentSupplyOptions) {
+    this.#with = options
+    this.#nextNumber = options.nextNumber
+    this.#leftovers = options.spares
+  }
+
+  /**
+   * A segment of at least `bytes`, allocated and in its directory for good. Fails with DISK_FULL when
+   * there is no room for one.
+   */
+  async take(bytes: number): Promise<Segment> {
+    const next = this.#ready[0]
+    if (next !== undefined && next.bytes >= bytes) {
+      this.#ready.shift()
+      return next
+    }
+    return this.#inTurn(() => this.#takeInTurn(bytes))
+  }
+
+  /** Segments are used in the order of their numbers, so one that is too small is passed for good. */
+  async #takeInTurn(bytes: number): Promise<Segment> {
+    for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
+      if (next.bytes >= bytes) return next
+      await this.#with.directory.remove(next.name)
+    }
+    return this.#allocate(Math.max(bytes, this.#with.segmentBytes))
+  }
+
+  /** Allocates in the background until enough segments lie ready, or the disk has no room. */
+  prepare(): void {
+    if (this.#preparing !== undefined || this.#ready.length >= SPARES_MAX) return
+    this.#preparing = this.#inTurn(() => this.#fill())
+      .catch(() => undefined) // `take` meets the same trouble, and says so
+      .finally(() => {
+        this.#preparing = undefined
+      })
+  }
+
+  /** A segment that no log needs any more: to be written anew, or removed. */
+  async giveBack(segment: Segment): Promise<void> {
+    await this.#inTurn(async () => {
+      const isUseful = this.#ready.length < SPARES_MAX && segment.bytes === this.#with.segmentBytes
+      if (!isUseful) return this.#remove(segment.name)
+      const { directory } = this.#with
+      const renewed = new Segment(this.#nextNumber++, segment.bytes)
+      await directory.rename(segment.name, renewed.name)
+      // Before the next renaming: so at most one old segment comes back after a power failure.
+      await directory.sync()
+      this.#ready.push(renewed)
+    })
+  }
+
+  /** Resolves when nothing is being allocated or removed. */
+  async idle(): Promise<void> {
+    await this.#preparing
+    await this.#working
+  }
+
+  async #fill(): Promise<void> {
+    while (this.#ready.length < SPARES_MAX) {
+      this.#ready.push(await this.#allocate(this.#with.segmentBytes))
+    }
+  }
+
+  async #allocate(bytes: number): Promise<Segment> {
+    await this.#removeLeftovers()
+    const { directory, hasRoomFor } = this.#with
+    if (!hasRoomFor(bytes)) {
+      throw new ServiceError(
+        'DISK_FULL',
+        'the disk is full: the journal needs a new segment; writes resume when there is room',
+      )
+    }
+    const segment = new Segment(this.#nextNumber++, bytes)
+    await directory.allocate(segment.name, bytes)
+    await directory.sync()
+    return segment
+  }
+
+  /** Spares of the last life may have any size, and numbers below those in use by now. */
+  async #removeLeftovers(): Promise<void> {
+    const leftovers = this.#leftovers
+    this.#leftovers = []
+    for (const name of leftovers) await this.#with.directory.remove(name)
+  }
+
+  async #remove(name: string): Promise<void> {
+    await this.#with.directory.remove(name)
+    await this.#with.directory.sync()
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#working.then(work)
+    this.#working = done.then(
+      () => undefined,
+      () => undefined,
+    )
+    return done
+  }
+}

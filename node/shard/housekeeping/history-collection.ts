@@ -1,0 +1,130 @@
+// Collecting what no reader needs any more. The old end of the log is worked off up to a horizon: an
+// entry's touches name exactly the versions it superseded, so nothing has to be searched.
+//
+// Invariants:
+//   HC1  A version goes only with, or after, a mark (COLLECTED_KEY) that refuses readers who need it.
+//   HC2  An entry goes only with or after the last of what it touched: a crash leaves nothing behind.
+//   HC3  The newest entry stays, to carry the sequence over a restart, and so do those that an index
+//        still needs.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { StepMeter } from '../../../lib/sliced.ts'
+import { millisOf, timestampAtMs, type Timestamp } from '../../clock/hybrid-clock.ts'
+import type { KvStore } from '../../storage/kv-store.ts'
+import type { CollectCommand } from '../apply/command.ts'
+import { FINISHED_RETENTION_MS } from '../apply/apply-transaction.ts'
+import { isDeleted, versionOf } from '../format/document-record.ts'
+import {
+  documentKey,
+  finishedKey,
+  keyspaceRange,
+  sequenceOfLogKey,
+  transactionIdOfFinishedKey,
+} from '../format/keyspace.ts'
+import { openLogEntry, type Touch } from '../format/log-entry.ts'
+import { PacedReader, Pieces } from './pieces.ts'
+import { endOfLog } from '../log-reader.ts'
+import type { LocalShard } from '../local-shard.ts'
+import { buildTransactionId, type TransactionId } from '../transaction-id.ts'
+
+/** How long overwritten versions stay readable for scans, cursors and backups. */
+export const HISTORY_RETENTION_MS = 600_000
+/** An index that is further behind than this is rebuilt instead of holding the log up. */
+export const LOG_KEPT_FOR_INDEXES_MAX = 1_000_000
+
+const NO_RANDOM_BITS = '0'.repeat(16)
+/** About a millisecond of looking at touches. */
+const TOUCHES_PER_STEP = 2000
+/** What dropping a tombstone costs: its record is read again when the command is applied. */
+const TOMBSTONE_BYTES = 4096
+
+type Drop = CollectCommand['drops'][number]
+type Item =
+  | { readonly kind: 'drop'; readonly drop: Drop; readonly stamp: Timestamp }
+  | { readonly kind: 'entry'; readonly sequence: number }
+  | { readonly kind: 'mark'; readonly transactionId: TransactionId }
+
+/** An aborted signal ends it early; the next collection goes on where it was. */
+export async function collectHistory(
+  shard: LocalShard,
+  horizon: Timestamp,
+  signal?: AbortSignal,
+): Promise<void> {
+  let proposed = 0
+  const pieces = new Pieces<Item>(async (items) => {
+    // Each collection adds an entry itself: dropping nothing but the one before it would never end.
+    if (proposed === 0 && items.length === 1 && items[0]?.kind === 'entry') return
+    proposed++
+    await shard.housekeep({ kind: 'collect', ...commandOf(items) })
+  })
+  await shard.settled()
+  const newest = await endOfLog(shard.store, 'newest')
+  const keptFrom = logKeptFrom(shard)
+  const reader = new PacedReader(shard.store)
+  const meter = new StepMeter(TOUCHES_PER_STEP)
+  for await (const [sequence, value] of oldestEntries(shard.store)) {
+    const { stamp, version, touches } = openLogEntry(value)
+    if (stamp >= horizon || sequence >= keptFrom) break
+    for (const touch of touches) {
+      if (signal?.aborted === true) return
+      const drop = await dropOf(reader, touch, version)
+      if (drop !== undefined) await pieces.add({ kind: 'drop', drop, stamp }, bytesOf(drop))
+      if (meter.spend(1)) await nextTurn()
+    }
+    if (sequence !== newest) await pieces.add({ kind: 'entry', sequence }, 0)
+  }
+  const before = millisOf(horizon) - 2 * FINISHED_RETENTION_MS
+  for await (const transactionId of finishedBefore(shard.store, before)) {
+    await pieces.add({ kind: 'mark', transactionId }, 0)
+  }
+  await pieces.flush()
+}
+
+async function* oldestEntries(store: KvStore): AsyncGenerator<readonly [number, Buffer]> {
+  for await (const page of store.pages(keyspaceRange('log'))) {
+    for (const [key, value] of page) yield [sequenceOfLogKey(key), value]
+  }
+}
+
+function logKeptFrom({ indexedUpTo, appliedSequence }: LocalShard): number {
+  return Math.max(indexedUpTo, appliedSequence - LOG_KEPT_FOR_INDEXES_MAX) + 1
+}
+
+/** What a touch left behind that can go; a tombstone only while it still is the newest record. */
+async function dropOf(
+  reader: PacedReader,
+  { key, deleted, previous }: Touch,
+  version: Timestamp,
+): Promise<Drop | undefined> {
+  const record = deleted ? await reader.get(documentKey(key)) : undefined
+  const isTombstone = record !== undefined && isDeleted(record) && versionOf(record) === version
+  if (previous === undefined && !isTombstone) return undefined
+  return { key, superseded: previous, tombstone: isTombstone ? version : undefined }
+}
+
+function bytesOf({ key, tombstone }: Drop): number {
+  return key.length + (tombstone === undefined ? 0 : TOMBSTONE_BYTES)
+}
+
+function commandOf(items: readonly Item[]): CollectCommand {
+  const drops: Drop[] = []
+  const sequences: number[] = []
+  const finished: TransactionId[] = []
+  let upTo: Timestamp | undefined
+  for (const item of items) {
+    if (item.kind === 'entry') sequences.push(item.sequence)
+    else if (item.kind === 'mark') finished.push(item.transactionId)
+    else {
+      drops.push(item.drop)
+      upTo = item.stamp // stamps increase along the log
+    }
+  }
+  return { upTo, drops, sequences, finished }
+}
+
+async function* finishedBefore(store: KvStore, ms: number): AsyncGenerator<TransactionId> {
+  const before = finishedKey(buildTransactionId(timestampAtMs(Math.max(0, ms)), NO_RANDOM_BITS))
+  for await (const page of store.pages({ ...keyspaceRange('finished'), lt: before })) {
+    for (const [key] of page) yield transactionIdOfFinishedKey(key)
+  }
+}

@@ -1,0 +1,50 @@
+import type { AppendedEntry } from '../journal/batch-writer.ts'
+import type { JournalSource } from '../journal/journal-source.ts'
+import type { Proposal } from './proposal.ts'
+import type { AppliedCommand } from './shard-state.ts'
+
+/** Proposals that were applied together and become durable together, or are refused together. */
+export class ProposalGroup {
+  readonly proposals: Proposal[] = []
+  readonly applied: AppliedCommand[] = []
+  readonly entries: AppendedEntry[] = []
+  /** Whose ready entries these rely on. */
+  readonly companions = new Set<JournalSource>()
+  #bytes = 0
+  #isAwaited = false
+  #done: PromiseWithResolvers<void> | undefined
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Whether somebody waits until it is durable. */
+  get isAwaited(): boolean {
+    return this.#isAwaited
+  }
+
+  add(proposal: Proposal, applied: AppliedCommand): void {
+    this.join(proposal)
+    this.applied.push(applied)
+    this.entries.push(applied.appended)
+    this.#bytes += applied.bytes
+    for (const { source } of proposal.options.after ?? []) this.companions.add(source)
+  }
+
+  /** For a proposal without an entry, whose answer waits for what it saw. */
+  join(proposal: Proposal): void {
+    this.proposals.push(proposal)
+    this.#isAwaited ||= proposal.options.isAwaited ?? true
+  }
+
+  /** Every proposal has its answer. */
+  end(): void {
+    this.#done?.resolve()
+  }
+
+  /** Resolves at the end. */
+  ended(): Promise<void> {
+    this.#done ??= Promise.withResolvers()
+    return this.#done.promise
+  }
+}

@@ -1,0 +1,335 @@
+// How proposals reach the disk. A proposal is applied as soon as it may be, in memory, onto the open
+// group; the journal takes the group when it is free, and its answers follow when it is durable.
+//
+//   propose ─► queue ─► apply ─► open ─taken─► flying ─durable─► answers; waiting ─► the store
+//
+// Invariants:
+//   G1  Proposals are applied in order, one at a time; their entries are taken in that order.
+//   G2  No proposal is answered before its entry, and those of every proposal it saw, are durable.
+//   G3  After a refusal by the journal everything that was applied and is not durable is refused as
+//       well, and the memory is rebuilt from the store before anything is applied again.
+//   G4  What is durable and not in the store yet is bounded; beyond that nothing more is applied.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { InvariantError, must } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { messageOf, ServiceError } from '../../lib/errors.ts'
+import { isSliced, runSliced, SLICE_MS, type Sliced } from '../../lib/sliced.ts'
+import type { AppendedEntry } from '../journal/batch-writer.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { JournalSource } from '../journal/journal-source.ts'
+import type { ProposedCommand } from './apply/proposed-command.ts'
+import { PendingProposals } from './pending-proposals.ts'
+import { Proposal, type ProposalOptions } from './proposal.ts'
+import { ProposalGroup } from './proposal-group.ts'
+import type { ShardId } from './shard-id.ts'
+import type { Applied, ShardState } from './shard-state.ts'
+import { StoreFeed } from './store-feed.ts'
+
+const MIB = 1024 * 1024
+/** A group that is taken is one part of one write; a longer one would hold up the other shards. */
+export const GROUP_BYTES_MAX = MIB
+/** Durable and not in the store: memory, and work for the next start. */
+const BACKLOG_BYTES_MAX = 16 * MIB
+
+export interface ShardLogOptions {
+  readonly id: ShardId
+  readonly state: ShardState
+  readonly journal: Pick<Journal, 'ready' | 'hurry'>
+  readonly clock: Clock
+  /** Refuses with DISK_FULL what the disk has no room for; then nothing has happened. */
+  readonly admit: (bytes: number) => void
+}
+
+export class ShardLog implements JournalSource {
+  readonly logId: ShardId
+  readonly #with: ShardLogOptions
+  readonly #feed: StoreFeed
+  #queue: Proposal[] = []
+  readonly #pending = new PendingProposals()
+  #open: ProposalGroup | undefined
+  #flying: ProposalGroup | undefined
+  #isAnnounced = false
+  #isScheduled = false
+  #isClosed = false
+  /** The proposal that is being applied in slices. */
+  #applying: Promise<void> | undefined
+  /** Why nothing will ever be durable again. */
+  #end: ServiceError | undefined
+  /** Why what is applied and not durable counts for nothing any more (G3). */
+  #refusal: unknown
+  #recovering: Promise<void> | undefined
+
+  constructor(options: ShardLogOptions) {
+    const { id, state, clock } = options
+    this.logId = id
+    this.#with = options
+    this.#feed = new StoreFeed({ state, clock, onRoom: () => this.#schedule() })
+  }
+
+  /** Why the store does not take what is durable, if it does not. */
+  get storeTrouble(): ServiceError | undefined {
+    return this.#feed.trouble
+  }
+
+  get readyBytes(): number {
+    return this.#open?.bytes ?? 0
+  }
+
+  get readyEntries(): number {
+    return this.#open?.entries.length ?? 0
+  }
+
+  get companions(): Iterable<JournalSource> {
+    return this.#open?.companions ?? []
+  }
+
+  /** Resolves when the command's outcome is durable. */
+  propose(proposed: ProposedCommand, options: ProposalOptions): Promise<void> {
+    const { bytes } = options
+    const refusal = this.#refusalOf(bytes)
+    if (refusal !== undefined) return Promise.reject(refusal)
+    const proposal = new Proposal(proposed, options, this)
+    this.#queue.push(proposal)
+    this.#pending.begin(proposal)
+    this.#schedule()
+    return proposal.done
+  }
+
+  #refusalOf(bytes: number): unknown {
+    if (this.#isClosed) return new ServiceError('UNAVAILABLE', 'the shard is closed')
+    if (this.#end !== undefined) return this.#end
+    const overload = this.#pending.refusalOf(bytes)
+    if (overload !== undefined) return overload
+    const trouble = this.#feed.trouble
+    if (trouble !== undefined) {
+      return new ServiceError(trouble.code, trouble.message, { cause: trouble })
+    }
+    try {
+      this.#with.admit(bytes)
+      return undefined
+    } catch (error) {
+      return error
+    }
+  }
+
+  /**
+   * Resolves when everything applied up to now is durable, or was refused and has left the memory. Fails
+   * when nothing will be durable any more.
+   */
+  async durable(): Promise<void> {
+    await this.#applying
+    this.#with.journal.hurry()
+    await (this.#open ?? this.#flying)?.ended()
+    await this.#recovering
+    if (this.#end !== undefined) throw this.#end
+  }
+
+  /**
+   * Resolves when everything applied up to now is in the store, or was refused. Fails when the store
+   * takes nothing.
+   */
+  async settled(): Promise<void> {
+    await this.durable()
+    await this.#feed.reached(this.#with.state.durableSequence)
+  }
+
+  /** Resolves when everything durable up to now is in the store. */
+  async applied(): Promise<void> {
+    await this.#feed.reached(this.#with.state.durableSequence)
+  }
+
+  /** What waits for company, before the journal or before the store, goes on at once. */
+  hurry(): void {
+    this.#with.journal.hurry()
+    this.#feed.hurry()
+  }
+
+  /** Resolves when everything proposed up to now has been answered. */
+  async idle(): Promise<void> {
+    this.#with.journal.hurry()
+    await this.#pending.idle()
+  }
+
+  /** Answers what was proposed, and carries what is durable into the store, if the store takes it. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.idle()
+    await this.#feed.close()
+  }
+
+  take(): readonly AppendedEntry[] {
+    this.#isAnnounced = false
+    this.#flying = this.#open ?? new ProposalGroup()
+    this.#open = undefined
+    this.#with.state.overlay.take()
+    return this.#flying.entries
+  }
+
+  written(): void {
+    const group = must(this.#flying, 'the group that was taken')
+    this.#flying = undefined
+    this.#with.state.publish(group.applied)
+    this.#feed.add(group.applied, group.bytes)
+    this.#advance()
+    this.#finish(group, (proposal) => proposal.resolve())
+  }
+
+  failed(error: ServiceError): void {
+    this.#isAnnounced = false
+    const groups = [this.#flying, this.#open]
+    this.#flying = undefined
+    this.#with.state.overlay.dropUndurable()
+    // Only a refusal for want of room leaves the journal as it was; any other ends the process.
+    if (error.code !== 'DISK_FULL') this.#end = error
+    this.#refuse(error, groups)
+  }
+
+  /** Once for all proposals of this turn of the event loop. */
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    queueMicrotask(() => {
+      this.#isScheduled = false
+      this.#advance()
+    })
+  }
+
+  #advance(): void {
+    if (this.#applying !== undefined || this.#refusal !== undefined) return
+    const endMs = this.#with.clock.monotonicMs() + SLICE_MS
+    let taken = 0
+    for (const proposal of this.#queue) {
+      if (!this.#mayApply(proposal)) {
+        this.hurry()
+        break
+      }
+      taken++
+      this.#apply(proposal)
+      if (this.#applying !== undefined || this.#refusal !== undefined) break
+      if (this.#with.clock.monotonicMs() < endMs) continue
+      void nextTurn().then(() => this.#advance())
+      break
+    }
+    if (taken > 0) this.#queue = this.#queue.slice(taken)
+    this.#announce()
+  }
+
+  #announce(): void {
+    if (this.#open === undefined || this.#refusal !== undefined) return
+    const { journal } = this.#with
+    const { isAwaited } = this.#open
+    if (!this.#isAnnounced) {
+      this.#isAnnounced = true
+      journal.ready(this, { isAwaited })
+    } else if (isAwaited) {
+      journal.hurry()
+    }
+  }
+
+  #mayApply({ bytes }: Proposal): boolean {
+    if (this.#feed.bytes > BACKLOG_BYTES_MAX) return false // G4
+    return this.#open === undefined || this.#open.bytes + bytes <= GROUP_BYTES_MAX
+  }
+
+  #apply(proposal: Proposal): void {
+    if (proposal.options.after?.some(({ isLost }) => isLost) === true) {
+      const message = 'what this write relies on was refused; try again'
+      return this.#reject(proposal, new ServiceError('UNAVAILABLE', message))
+    }
+    try {
+      const applied = this.#with.state.apply(proposal.proposed)
+      if (isSliced(applied)) this.#applyInSteps(proposal, applied)
+      else this.#join(proposal, applied)
+    } catch (error) {
+      this.#reject(proposal, error)
+    }
+  }
+
+  #applyInSteps(proposal: Proposal, work: Sliced<Applied>): void {
+    const step = work.next()
+    if (step.done === true) this.#join(proposal, step.value)
+    else this.#applying = this.#applySliced(proposal, work)
+  }
+
+  async #applySliced(proposal: Proposal, work: Sliced<Applied>): Promise<void> {
+    const { clock } = this.#with
+    try {
+      const applied = await runSliced(work, { clock })
+      this.#applying = undefined
+      // What it was applied onto is gone.
+      if (this.#refusal !== undefined) return this.#reject(proposal, this.#refusal)
+      this.#join(proposal, applied)
+    } catch (error) {
+      this.#applying = undefined
+      this.#reject(proposal, error)
+    }
+    this.#advance()
+  }
+
+  /** A command that changed nothing waits for what it saw (G2). */
+  #join(proposal: Proposal, applied: Applied): void {
+    proposal.options.onApplied?.(proposal)
+    if (applied === undefined) {
+      const seen = this.#open ?? this.#flying
+      if (seen !== undefined) return seen.join(proposal)
+      this.#pending.end(proposal)
+      return proposal.resolve()
+    }
+    this.#open ??= new ProposalGroup()
+    this.#open.add(proposal, applied)
+  }
+
+  #reject(proposal: Proposal, error: unknown): void {
+    // A belief about our own code broke, and with it whatever the open group has done so far.
+    if (error instanceof InvariantError && this.#refusal === undefined) {
+      const open = this.#open
+      this.#with.state.overlay.dropOpen()
+      this.#refuse(error, [open])
+    }
+    this.#pending.end(proposal)
+    proposal.reject(error)
+  }
+
+  #refuse(error: unknown, groups: readonly (ProposalGroup | undefined)[]): void {
+    this.#refusal = error
+    this.#open = undefined
+    for (const group of groups) {
+      if (group !== undefined) this.#finish(group, (proposal) => proposal.reject(error))
+    }
+    for (const proposal of this.#queue.splice(0)) this.#reject(proposal, error)
+    if (this.#end === undefined) this.#recovering ??= this.#recover()
+  }
+
+  /** G3. */
+  async #recover(): Promise<void> {
+    const { state } = this.#with
+    try {
+      await this.#applying
+      await this.#flying?.ended()
+      await this.#feed.reachedInTheEnd(state.durableSequence)
+      await state.rebuild()
+      this.#refusal = undefined
+    } catch (error) {
+      this.#end = asServiceError(error) // the memory cannot be had from the store
+    }
+    this.#recovering = undefined
+    for (const proposal of this.#end === undefined ? [] : this.#queue.splice(0)) {
+      this.#reject(proposal, this.#end)
+    }
+    this.#schedule()
+  }
+
+  #finish(group: ProposalGroup, answer: (proposal: Proposal) => void): void {
+    for (const proposal of group.proposals) {
+      this.#pending.end(proposal)
+      answer(proposal)
+    }
+    group.end()
+  }
+}
+
+function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  return new ServiceError('UNAVAILABLE', `the shard failed: ${messageOf(error)}`, { cause: error })
+}

@@ -1,0 +1,180 @@
+// What commands have made of the store that is not in the store yet.
+//
+//   open ──taken by the journal──► flying ──durable──► waiting ──► applying ──written──► the store
+//   └────── commands see all of it ──────────────────────────────────────────────────────────────┘
+//                                                     └────── readers see this ──────────────────┘
+//
+// Invariants:
+//   O1  A command sees the effects of every command before it.
+//   O2  A reader sees no effect before it is durable, but for a resolution: the transaction's decision
+//       is durable already, and recovery would resolve it again.
+//   O3  A layer goes only when the store holds all of it.
+
+import type { KvStore } from '../storage/kv-store.ts'
+import type { Decision } from './apply/command.ts'
+import { checkRecord, type DocumentRecord } from './format/document-record.ts'
+import { documentKey, finishedKey } from './format/keyspace.ts'
+import { rangeContains, type KeyRange } from './key-range.ts'
+import type { OverlayRow } from './shard-scan.ts'
+import { decodeFinishedMark } from './format/transaction-record.ts'
+import type { TransactionId } from './transaction-id.ts'
+
+/** Records by document key (`nameOf`), `undefined` for one that is gone, and ends of transactions. */
+export class OverlayLayer {
+  records = new Map<string, DocumentRecord | undefined>()
+  /** Absent in most layers, like `visible`: a layer is made for every command. */
+  finished: Map<TransactionId, Decision> | undefined
+  /** Of the records, those that readers may see at once (O2). */
+  visible: Map<string, DocumentRecord | undefined> | undefined
+
+  get isEmpty(): boolean {
+    return this.records.size === 0 && this.finished === undefined
+  }
+
+  /** Lays `above` over this layer, whose maps it takes over where they are larger. */
+  add(above: OverlayLayer): void {
+    this.records = merged(this.records, above.records)
+    this.finished = mergedIfAny(this.finished, above.finished)
+    this.visible = mergedIfAny(this.visible, above.visible)
+  }
+}
+
+function mergedIfAny<Key, Value>(
+  below: Map<Key, Value> | undefined,
+  above: Map<Key, Value> | undefined,
+): Map<Key, Value> | undefined {
+  return below === undefined || above === undefined ? (below ?? above) : merged(below, above)
+}
+
+function merged<Key, Value>(below: Map<Key, Value>, above: Map<Key, Value>): Map<Key, Value> {
+  if (below.size <= above.size) {
+    for (const [key, value] of below) if (!above.has(key)) above.set(key, value)
+    return above
+  }
+  for (const [key, value] of above) below.set(key, value)
+  return below
+}
+
+// Latin-1 maps bytes to characters one to one, which makes it the cheapest exact map key.
+export function nameOf(key: Buffer): string {
+  return key.toString('latin1')
+}
+
+export class ShardOverlay {
+  readonly #store: KvStore
+  #open = new OverlayLayer()
+  #flying = new OverlayLayer()
+  #waiting = new OverlayLayer()
+  #applying = new OverlayLayer()
+
+  constructor(store: KvStore) {
+    this.#store = store
+  }
+
+  /** The newest record for a command (O1). */
+  newest(key: Buffer): DocumentRecord | undefined {
+    if (this.#isEmpty()) return this.#stored(key)
+    const name = nameOf(key)
+    if (this.#open.records.has(name)) return this.#open.records.get(name)
+    if (this.#flying.records.has(name)) return this.#flying.records.get(name)
+    if (this.#waiting.records.has(name)) return this.#waiting.records.get(name)
+    if (this.#applying.records.has(name)) return this.#applying.records.get(name)
+    return this.#stored(key)
+  }
+
+  #isEmpty(): boolean {
+    return (
+      this.#open.records.size === 0 &&
+      this.#flying.records.size === 0 &&
+      this.#waiting.records.size === 0 &&
+      this.#applying.records.size === 0
+    )
+  }
+
+  /** The newest record for a reader (O2). */
+  visible(key: Buffer): DocumentRecord | undefined {
+    if (!this.#hasVisible()) return this.#stored(key)
+    const name = nameOf(key)
+    if (this.#open.visible?.has(name) === true) return this.#open.visible.get(name)
+    if (this.#flying.visible?.has(name) === true) return this.#flying.visible.get(name)
+    if (this.#waiting.records.has(name)) return this.#waiting.records.get(name)
+    if (this.#applying.records.has(name)) return this.#applying.records.get(name)
+    return this.#stored(key)
+  }
+
+  #hasVisible(): boolean {
+    return (
+      this.#waiting.records.size > 0 ||
+      this.#applying.records.size > 0 ||
+      this.#open.visible !== undefined ||
+      this.#flying.visible !== undefined
+    )
+  }
+
+  /** How a transaction ended, for a command. */
+  newestFinish(transactionId: TransactionId): Decision | undefined {
+    return (
+      this.#open.finished?.get(transactionId) ??
+      this.#flying.finished?.get(transactionId) ??
+      this.durableFinish(transactionId)
+    )
+  }
+
+  /** How a transaction ended, if that is durable. */
+  durableFinish(transactionId: TransactionId): Decision | undefined {
+    const unwritten =
+      this.#waiting.finished?.get(transactionId) ?? this.#applying.finished?.get(transactionId)
+    if (unwritten !== undefined) return unwritten
+    const mark = this.#store.get(finishedKey(transactionId))
+    return mark === undefined ? undefined : decodeFinishedMark(mark)
+  }
+
+  /** The records of a range that are durable and perhaps not in the store, by ascending keys. */
+  durableRows(range: KeyRange): readonly OverlayRow[] {
+    const records = new Map([...this.#applying.records, ...this.#waiting.records])
+    return [...records]
+      .map(([name, record]) => ({ key: Buffer.from(name, 'latin1'), record }))
+      .filter(({ key }) => rangeContains(range, key))
+      .toSorted((a, b) => a.key.compare(b.key))
+  }
+
+  #stored(key: Buffer): DocumentRecord | undefined {
+    const record = this.#store.get(documentKey(key))
+    return record === undefined ? undefined : checkRecord(record)
+  }
+
+  /** The effects of a command that has ended. */
+  add(layer: OverlayLayer): void {
+    this.#open.add(layer)
+  }
+
+  take(): void {
+    this.#flying = this.#open
+    this.#open = new OverlayLayer()
+  }
+
+  publish(): void {
+    this.#waiting.add(this.#flying)
+    this.#flying = new OverlayLayer()
+  }
+
+  beginApplying(): void {
+    this.#applying = this.#waiting
+    this.#waiting = new OverlayLayer()
+  }
+
+  endApplying(): void {
+    this.#applying = new OverlayLayer()
+  }
+
+  /** The group that is being applied was refused. */
+  dropOpen(): void {
+    this.#open = new OverlayLayer()
+  }
+
+  /** What is not durable was refused. */
+  dropUndurable(): void {
+    this.#open = new OverlayLayer()
+    this.#flying = new OverlayLayer()
+  }
+}

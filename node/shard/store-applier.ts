@@ -1,0 +1,206 @@
+// Carries durable log entries into the shard's store, behind the answers. The store is written without
+// syncs: the journal holds whatever a power failure may take from it.
+//
+// Invariants:
+//   P1  The store holds the effects of a prefix of the log, and of the entry after it perhaps a part; in
+//       the same write as the end of an entry it learns that entry's sequence.
+//   P2  An effect that is applied again changes nothing: it finds its own version in place.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { assert } from '../../lib/assert.ts'
+import type { Sliced } from '../../lib/sliced.ts'
+import type { KvOp, KvStore } from '../storage/kv-store.ts'
+import type { DocumentEffect, Effect } from './effect.ts'
+import {
+  checkRecord,
+  expiresAtMsOf,
+  isDeleted,
+  versionOf,
+  type DocumentRecord,
+} from './format/document-record.ts'
+import {
+  APPLIED_KEY,
+  documentKey,
+  expiryKey,
+  historyKey,
+  intentKey,
+  keyOfDocumentKey,
+  KEYSPACES,
+  logKey,
+} from './format/keyspace.ts'
+import { encodeApplied, type LogPosition } from './format/applied-position.ts'
+import { encodeLogEntry, encodeLogEntryInSteps, type Touch } from './format/log-entry.ts'
+import type { EntryHead } from './format/entry-body.ts'
+import { nameOf } from './shard-overlay.ts'
+
+/** Of one write to the store. */
+const WRITE_BYTES_MAX = 1024 * 1024
+const WRITE_OPS_MAX = 1000
+/** An entry of so few bytes is added in one step. */
+const SHORT_BYTES_MAX = 64 * 1024
+
+export interface AppliedEntry {
+  readonly position: LogPosition
+  readonly head: EntryHead
+  readonly effects: Iterable<Effect>
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** Writes entries to a store, in order, in writes of bounded size. */
+export class StoreApplier {
+  readonly #store: KvStore
+  #ops: KvOp[] = []
+  #bytes = 0
+  /** The newest records of the documents in `#ops`, from the first time that one is asked for. */
+  #records: Map<string, DocumentRecord> | undefined
+  #ended: LogPosition | undefined
+
+  constructor(store: KvStore) {
+    this.#store = store
+  }
+
+  /** Without a promise for an entry that needs no pause; `bytes` is what its effects hold, if known. */
+  add(entry: AppliedEntry, bytes = Infinity): Promise<void> | undefined {
+    const { effects } = entry
+    const isShort = bytes <= SHORT_BYTES_MAX && Array.isArray(effects) && effects.every(isAtHand)
+    if (!isShort || this.#isFull) return this.#addInTurns(entry)
+    const touches: Touch[] = []
+    for (const effect of effects) this.#apply(effect, touches)
+    this.#end(entry, encodeLogEntry({ ...entry.head, touches }))
+    return undefined
+  }
+
+  get #isFull(): boolean {
+    return this.#ops.length >= WRITE_OPS_MAX || this.#bytes >= WRITE_BYTES_MAX
+  }
+
+  #end({ position }: AppliedEntry, logEntry: Buffer): void {
+    this.#put(logKey(position.sequence), logEntry)
+    this.#ended = position
+  }
+
+  async #addInTurns(added: AppliedEntry): Promise<void> {
+    const { head, effects } = added
+    const touches: Touch[] = []
+    for (const effect of effects) {
+      if (this.#isFull) {
+        await this.flush()
+        await nextTurn()
+      }
+      this.#apply(effect, touches)
+    }
+    const entry = { ...head, touches }
+    const isLong = touches.length > WRITE_OPS_MAX
+    const encoded = isLong ? await inTurns(encodeLogEntryInSteps(entry)) : encodeLogEntry(entry)
+    this.#end(added, encoded)
+  }
+
+  /** Writes what was added since the last flush. */
+  async flush(): Promise<void> {
+    if (this.#ended !== undefined) this.#put(APPLIED_KEY, encodeApplied(this.#ended))
+    const ops = this.#ops
+    this.#ops = []
+    this.#bytes = 0
+    this.#ended = undefined
+    this.#records = undefined
+    if (ops.length > 0) await this.#store.write(ops, { sync: false })
+  }
+
+  #apply(effect: Effect, touches: Touch[]): void {
+    switch (effect.kind) {
+      case 'put':
+        return this.#put(effect.key, effect.value)
+      case 'del':
+        return this.#del(effect.key)
+      case 'document':
+        return this.#replace(effect, touches)
+      case 'retime':
+        return this.#retime(effect.key, effect.record)
+    }
+  }
+
+  #replace(effect: DocumentEffect, touches: Touch[]): void {
+    const { key, record, previous, intentOf } = effect
+    if (previous !== undefined) this.#moveToHistory(effect, previous)
+    this.#put(documentKey(key), record)
+    const expires = expiresAtMsOf(record)
+    if (expires !== 0) this.#put(expiryKey(expires, key), EMPTY)
+    if (intentOf !== undefined) this.#del(intentKey(key, intentOf))
+    this.#remember(key, record)
+    touches.push({ key, deleted: isDeleted(record), previous })
+  }
+
+  #moveToHistory({ key, record, previousRecord }: DocumentEffect, previous: bigint): void {
+    const found = previousRecord ?? this.newest(key)
+    const version = found === undefined ? undefined : versionOf(found)
+    if (version === versionOf(record)) return // P2
+    assert(found !== undefined && version === previous, 'P1: the version before is in place')
+    this.#put(historyKey(key, versionOf(found)), found)
+    const expired = expiresAtMsOf(found)
+    if (expired !== 0) this.#del(expiryKey(expired, key))
+  }
+
+  #retime(key: Buffer, record: DocumentRecord): void {
+    const before = this.newest(key)
+    const expired = before === undefined ? 0 : expiresAtMsOf(before)
+    const expires = expiresAtMsOf(record)
+    if (expired !== 0) this.#del(expiryKey(expired, key))
+    if (expires !== 0) this.#put(expiryKey(expires, key), EMPTY)
+    this.#put(documentKey(key), record)
+    this.#remember(key, record)
+  }
+
+  /** The newest record of a document, as it will be in the store. */
+  newest(key: Buffer): DocumentRecord | undefined {
+    this.#records ??= recordsIn(this.#ops)
+    const unwritten = this.#records.get(nameOf(key))
+    if (unwritten !== undefined) return unwritten
+    const stored = this.#store.get(documentKey(key))
+    return stored === undefined ? undefined : checkRecord(stored)
+  }
+
+  #remember(key: Buffer, record: DocumentRecord): void {
+    this.#records?.set(nameOf(key), record)
+  }
+
+  #put(key: Buffer, value: Uint8Array): void {
+    this.#ops.push({ type: 'put', key, value })
+    this.#bytes += key.length + value.length
+  }
+
+  #del(key: Buffer): void {
+    this.#ops.push({ type: 'del', key })
+    this.#bytes += key.length
+  }
+}
+
+/** Whether an effect needs nothing from the store: what it replaces may be long. */
+function isAtHand(effect: Effect): boolean {
+  if (effect.kind === 'retime') return false
+  if (effect.kind !== 'document') return true
+  return effect.previous === undefined || effect.previousRecord !== undefined
+}
+
+/** The newest record of each document among writes to the store. */
+function recordsIn(ops: readonly KvOp[]): Map<string, DocumentRecord> {
+  const records = new Map<string, DocumentRecord>()
+  for (const op of ops) {
+    if (op.key[0] !== KEYSPACES.documents || op.type === 'del') continue
+    records.set(nameOf(keyOfDocumentKey(asBuffer(op.key))), asBuffer(op.value))
+  }
+  return records
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** One step in each turn of the event loop: nobody waits for it. */
+async function inTurns<Result>(work: Sliced<Result>): Promise<Result> {
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+    await nextTurn()
+  }
+}

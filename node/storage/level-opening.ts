@@ -1,0 +1,41 @@
+// How a LevelDB is opened so that a power failure at any moment leaves one that opens again.
+//
+// LevelDB begins a new manifest at each opening. It syncs the manifest, renames CURRENT to name it, and
+// does not sync the directory after that. The very first manifest is not synced at all, although the
+// sync of the second one makes the CURRENT durable that names the first.
+
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import path from 'node:path'
+import type { ClassicLevel } from 'classic-level'
+import { syncDirectory } from './durable-file.ts'
+import { levelError } from './level-error.ts'
+
+const CURRENT = 'CURRENT'
+const FIRST_MANIFEST = 'MANIFEST-000001\n'
+const LOG = '.log'
+const TABLE = /\.(?:ldb|sst)$/
+
+/** When it resolves, a power failure cannot bring back the manifest before this opening. */
+export async function openLevel(db: ClassicLevel<Uint8Array, Uint8Array>): Promise<void> {
+  const directory = db.location
+  try {
+    await db.open()
+  } catch (error) {
+    const isDamaged = levelError(error, directory).code === 'CORRUPTION'
+    if (!isDamaged || !(await wasNeverOpened(directory))) throw error
+    await rm(path.join(directory, CURRENT)) // without it, LevelDB begins anew
+    await db.open()
+  }
+  await syncDirectory(directory)
+}
+
+/** A power failure came during the first opening, so nobody has written to it yet. */
+async function wasNeverOpened(directory: string): Promise<boolean> {
+  const names = await readdir(directory)
+  if (!names.includes(CURRENT) || names.some((name) => TABLE.test(name))) return false
+  const manifest = await readFile(path.join(directory, CURRENT), 'latin1')
+  if (manifest !== FIRST_MANIFEST) return false
+  const logs = names.filter((name) => name.endsWith(LOG))
+  const sizes = await Promise.all(logs.map((name) => stat(path.join(directory, name))))
+  return sizes.every(({ size }) => size === 0)
+}

@@ -1,0 +1,170 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { startNode } from '../../node/main.ts'
+import { parseNodeConfig } from '../../node/config.ts'
+import { checksum } from '../../node/index/text/segment/byte-buffer.ts'
+import type { RunningNode } from '../../node/main.ts'
+import { send } from '../contract/api-harness.ts'
+
+const DEAR = { full_text_search: { query: 'price:>5' } }
+const BY_PRICE = { order_by: [{ field: 'price' }] }
+/** The number is the first value of the field. */
+const DOCUMENTS = { b: { price: 10 }, c: { price: 20 }, a: { price: 'on request' } }
+
+describe('the type of a field that no schema describes', () => {
+  let dataDir: string
+  let node: RunningNode
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-fields-'))
+    node = await start()
+  })
+
+  afterEach(async () => {
+    await node.close()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  function start(): Promise<RunningNode> {
+    const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
+    return startNode(parseNodeConfig({}, flags))
+  }
+
+  async function ask(method: string, at: string, body?: unknown) {
+    const { status, body: text } = await send(node.apiUrl, {
+      method,
+      path: `/api/v1/tables/${at}`,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status, value: text === '' ? undefined : JSON.parse(text) }
+  }
+
+  /** One after the other, each searchable before the next is written. */
+  async function create(table: string, more: object = {}): Promise<void> {
+    await ask('POST', table, more)
+    for (const [key, document] of Object.entries(DOCUMENTS)) {
+      const inserts = { [key]: document }
+      await ask('POST', `${table}/batch`, { inserts, sync_level: 'full_text' })
+    }
+  }
+
+  async function built(table: string, index = 'full_text_index_v0') {
+    for (;;) {
+      const { value } = await ask('GET', `${table}/indexes/${index}`)
+      if (value.status.backfill_progress === 1 && !value.status.rebuilding) return value
+    }
+  }
+
+  async function answer(table: string, query: object): Promise<unknown> {
+    const { status, value } = await ask('POST', `${table}/query`, query)
+    const { hits, error, warnings } = value.responses?.[0] ?? value
+    const keys = hits?.hits?.map(({ _id: key }: { readonly _id: string }) => key)
+    return { status, keys, error, warnings }
+  }
+
+  it('is the same with one shard and with two', async () => {
+    await create('one')
+    await create('two', { split_keys: ['b'] })
+
+    for (const query of [DEAR, BY_PRICE]) {
+      const one = await answer('one', query)
+      expect(await answer('two', query)).to.deep.equal(one)
+      expect(one).to.deep.include({ error: undefined })
+    }
+    expect(await answer('one', DEAR)).to.deep.include({ keys: ['b', 'c'] })
+  })
+
+  it('is known on shards of which no document has the field', async () => {
+    await create('one')
+    await create('many', { split_keys: ['b', 'c', 'd', 'e'] })
+
+    expect(await answer('many', DEAR)).to.deep.equal(await answer('one', DEAR))
+  })
+
+  it('is the same in an index that is added later', async () => {
+    await create('one')
+    const before = await answer('one', DEAR)
+
+    await ask('POST', 'one/indexes/again', { type: 'full_text' })
+    await built('one', 'again')
+
+    expect(await answer('one', { ...DEAR, indexes: ['again'] })).to.deep.equal(before)
+  })
+
+  it('is the same after the index was built again', async () => {
+    await create('one')
+    const before = await answer('one', DEAR)
+    await node.close()
+    for (const directory of await indexDirectories()) await rm(path.join(directory, 'manifest'))
+
+    node = await start()
+
+    await built('one')
+    expect(await answer('one', DEAR)).to.deep.equal(before)
+  })
+
+  it('is the same after a change of the schema that says nothing about it', async () => {
+    await create('one')
+    const before = await answer('one', DEAR)
+
+    await ask('PUT', 'one/schema', { ttl_duration: '1h' })
+    await built('one')
+
+    expect(await answer('one', DEAR)).to.deep.equal(before)
+  })
+
+  it('is taken over from an index that an earlier version decided about it by', async () => {
+    await create('one')
+    const before = await answer('one', DEAR)
+    await ask('DELETE', 'one')
+    await ask('POST', 'one')
+    await node.close()
+    // As version 2 wrote it: of a table whose list of fields is empty.
+    for (const directory of await indexDirectories()) {
+      const price = { types: ['numeric'], isInAll: true, keywordLengthMax: 256 }
+      const body = JSON.stringify({ version: 2, fields: { version: 1, fields: { price } } })
+      const sum = checksum(Buffer.from(body)).toString(16).padStart(8, '0')
+      await writeFile(path.join(directory, 'mapping'), `${body}\n${sum}\n`)
+    }
+
+    node = await start()
+    await built('one')
+    const [directory = ''] = await indexDirectories()
+    const mapping = await readFile(path.join(directory, 'mapping'), 'utf8')
+    const inserts = { a: DOCUMENTS.a, b: DOCUMENTS.b, c: DOCUMENTS.c }
+    await ask('POST', 'one/batch', { inserts, sync_level: 'full_text' })
+
+    expect(mapping).to.include('"version":3')
+    expect(await answer('one', DEAR)).to.deep.equal(before)
+  })
+
+  it('shows in the index status what it leaves out', async () => {
+    await create('two', { split_keys: ['b'] })
+    const inserts = { z: { price: 'none', size: 1 }, zz: { price: ['?', 3], size: 'large' } }
+    await ask('POST', 'two/batch', { inserts, sync_level: 'full_text' })
+
+    const { status, shard_status } = await built('two')
+
+    expect(status.dropped_values).to.deep.equal({
+      bad_values: 4,
+      over_limit: 0,
+      fields: {
+        price: { bad_values: 3, over_limit: 0 },
+        size: { bad_values: 1, over_limit: 0 },
+      },
+    })
+    const counts = Object.values<typeof status>(shard_status).map((one) => one.dropped_values)
+    expect(counts.map((one) => one.bad_values)).to.have.members([1, 3])
+  })
+
+  async function indexDirectories(): Promise<readonly string[]> {
+    const root = path.join(dataDir, 'indexes')
+    const shards = await readdir(root)
+    const found = shards.map(async (shard) =>
+      (await readdir(path.join(root, shard))).map((name) => path.join(root, shard, name)),
+    )
+    return (await Promise.all(found)).flat()
+  }
+})

@@ -1,0 +1,91 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../lib/clock.ts'
+import { CONTENTION_DEADLINE_MS } from '../../node/coordinator/transactions/transaction-runner.ts'
+import { errorOf } from '../harness/error-of.ts'
+import { documentOf, settle, SwarmHarness, WRITE, writesOf } from '../harness/swarm-harness.ts'
+
+const WRITERS = 400
+
+async function openTable(): Promise<SwarmHarness> {
+  const harness = await SwarmHarness.open({ clock: new ManualClock() })
+  await harness.store.createTable('t', { split_keys: ['m'] })
+  return harness
+}
+
+function increment(
+  { store }: SwarmHarness,
+  keys: readonly string[],
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const operations = [{ operator: '$inc', path: ['n'], value: Buffer.from('1') }] as const
+  const transforms = keys.map((key) => ({ key: Buffer.from(key), upsert: true, operations }))
+  return store.batch(writesOf('t', { transforms }), { ...WRITE, ...(signal && { signal }) })
+}
+
+async function valuesOf({ store }: SwarmHarness): Promise<unknown> {
+  const found = await Promise.all(['a', 'z'].map((key) => documentOf(store, 't', key)))
+  return found.map((document) => document?.value)
+}
+
+describe('many writers of the same two keys in two shards', () => {
+  it('take turns at the cost of writing one after the other, without a timer', async () => {
+    await using harness = await openTable()
+    const { disk } = harness
+    for (let i = 0; i < WRITERS; i++) await increment(harness, [`b${i}`, `y${i}`])
+    const apart = disk.writeCount
+    const contended = Array.from({ length: WRITERS }, (_, i) =>
+      increment(harness, i % 2 === 0 ? ['a', 'z'] : ['z', 'a']),
+    )
+    await Promise.all(contended)
+
+    expect(disk.writeCount - apart).to.be.at.most(1.1 * apart)
+    expect(await valuesOf(harness)).to.deep.equal([{ n: WRITERS }, { n: WRITERS }])
+  }).timeout(240_000)
+
+  it('share the keys fairly with writers of one of them alone', async () => {
+    await using harness = await openTable()
+    const writers = Array.from({ length: WRITERS }, (_, i) =>
+      increment(harness, i % 4 === 0 ? ['a', 'z'] : [i % 4 === 1 ? 'a' : 'z']),
+    )
+
+    await Promise.all(writers)
+
+    expect(await valuesOf(harness)).to.deep.equal([{ n: WRITERS / 2 }, { n: (3 * WRITERS) / 4 }])
+  })
+
+  it('are refused with CONFLICT at their deadline, and do not hold up who comes after', async () => {
+    await using harness = await openTable()
+    const { disk, clock } = harness
+    disk.hold('before')
+    const first = increment(harness, ['a', 'z'])
+    await disk.whenHeld()
+    const second = errorOf(() => increment(harness, ['z', 'a']))
+    await settle()
+    if (clock instanceof ManualClock) clock.advance(CONTENTION_DEADLINE_MS)
+    const refused = await second
+    disk.release()
+    await first
+    await increment(harness, ['a', 'z'])
+
+    expect(refused).to.include({ code: 'CONFLICT' })
+    expect(await valuesOf(harness)).to.deep.equal([{ n: 2 }, { n: 2 }])
+  })
+
+  it('leave when their client does: CANCELLED, without an effect', async () => {
+    await using harness = await openTable()
+    const { disk } = harness
+    disk.hold('before')
+    const first = increment(harness, ['a', 'z'])
+    await disk.whenHeld()
+    const client = new AbortController()
+    const second = errorOf(() => increment(harness, ['a', 'z'], client.signal))
+    await settle()
+    client.abort()
+    const left = await second
+    disk.release()
+    await first
+
+    expect(left).to.include({ code: 'CANCELLED' })
+    expect(await valuesOf(harness)).to.deep.equal([{ n: 1 }, { n: 1 }])
+  })
+})
