@@ -14,7 +14,7 @@ const FORGET_PEAK = '5'
 export type Measure = 'cpu' | 'work'
 
 export interface Held {
-  /** Turns of the event loop that took more than so many milliseconds, by those. */
+  /** Turns of the event loop that took more than so many milliseconds, rounded up to a bucket, by those. */
   readonly turnsOver: (ms: number, measure: Measure) => number
   /** Slices of text workers that took more. */
   readonly slicesOver: (ms: number, measure: Measure) => number
@@ -51,7 +51,10 @@ export class ProcessWatch {
 }
 
 function above(text: string, name: string, ms: number): number {
-  return valueOf(text, `${name}_count`) - valueOf(text, `${name}_bucket{le="${ms / 1000}"}`)
+  const bounds = [...text.matchAll(new RegExp(`^${name}_bucket\\{le="([\\d.]+)"\\} (\\d+)$`, 'gm'))]
+  const within = bounds.find(([, bound]) => Number(bound) * 1000 >= ms)
+  expect(within, `${name} has a bucket from ${ms} ms on`).to.be.an('array')
+  return valueOf(text, `${name}_count`) - Number(within?.[2])
 }
 
 function valueOf(text: string, name: string): number {

@@ -1,4 +1,6 @@
-// The rule of slices as numbers.
+// The rule of slices as numbers, and how a test holds a machine to it that others use too.
+
+import { expect } from 'chai'
 
 /** Of work, without collections of garbage: in one turn of an event loop, in one slice of a worker. */
 const RULE_MS = { loop: 20, worker: 50 } as const
@@ -20,3 +22,68 @@ export const WORK_MS_MAX = {
  * no slicing makes it shorter. With it, a turn or a slice has a bound that only an accident reaches.
  */
 export const WITH_COLLECTIONS_MS_MAX = 1000
+
+/** A slice that is too long by its own work is so each time; what the machine does to it, is not. */
+const ATTEMPTS = 4
+
+/** What one attempt may take, in milliseconds on this machine as it is now. */
+export interface SliceBounds {
+  readonly slowdown: number
+  readonly loop: number
+  readonly worker: number
+  readonly withCollections: number
+}
+
+/** A turn or slice that was too long, in words. */
+export type Overrun = string
+
+/**
+ * Holds when one of a few attempts has no overrun. `attempt` gets its number, from 1 on, and answers the overruns of
+ * what it drove; whatever else it finds wrong it throws.
+ */
+export async function expectShortSlices(
+  attempt: (number: number, boundsNow: () => SliceBounds) => Promise<readonly Overrun[]>,
+): Promise<void> {
+  const overruns: string[] = []
+  for (let number = 1; number <= ATTEMPTS; number += 1) {
+    const before = slowdown()
+    let bounds: SliceBounds | undefined
+    const found = await attempt(number, () => (bounds ??= boundsAt(Math.max(before, slowdown()))))
+    if (found.length === 0) return
+    const times = bounds?.slowdown.toFixed(1)
+    overruns.push(`attempt ${number}, machine ${times} times slower: ${found.join('; ')}`)
+  }
+  expect.fail(overruns.join('\n'))
+}
+
+function boundsAt(times: number): SliceBounds {
+  return {
+    slowdown: times,
+    loop: WORK_MS_MAX.loop * times,
+    worker: WORK_MS_MAX.worker * times,
+    withCollections: WITH_COLLECTIONS_MS_MAX * times,
+  }
+}
+
+/** CPU time of one run of the yardstick on the machine for which `BUSY_FACTOR` was chosen. */
+const YARDSTICK_MS = 3
+/** Together much longer than the ticks in which some kernels count CPU time. */
+const YARDSTICK_RUNS = 20
+const YARDSTICK = JSON.stringify(
+  Array.from({ length: 4000 }, (_, n) => ({
+    n,
+    title: `title ${n}`,
+    tags: ['sea', 'sand', `${n}`],
+  })),
+)
+
+/**
+ * How many times slower than that machine this one is now, at least 1: CPU time contains what a host takes from a
+ * virtual machine, and what a neighbour on the same core does to it.
+ */
+function slowdown(): number {
+  const began = process.threadCpuUsage()
+  for (let run = 0; run < YARDSTICK_RUNS; run += 1) JSON.stringify(JSON.parse(YARDSTICK))
+  const { user, system } = process.threadCpuUsage(began)
+  return Math.max(1, (user + system) / 1000 / YARDSTICK_RUNS / YARDSTICK_MS)
+}
