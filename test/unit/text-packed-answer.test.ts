@@ -37,13 +37,14 @@ describe('a packed answer', () => {
     const packed = runAtOnce(packAnswer(answer))
     const received = runAtOnce(unpackAnswer(structuredClone(packed)))
 
-    expect(packed.packed?.get('many')).to.have.length(5)
-    expect(packed.aggregations.get('many')).to.have.deep.property('buckets', [])
+    // Each of the many has a record, and one for its sketch.
+    expect(packed.packed?.pieces).to.have.length(Math.ceil((2 + 5000 * 2 + 3) / 1024))
+    expect(packed.aggregations).to.have.property('size', 0)
     expect(received).to.deep.equal(answer)
   })
 
   it('stays as it is when it is short', () => {
-    const answer = answerOf(new Map([['few', bucketsOf(1024)]]))
+    const answer = answerOf(new Map([['few', bucketsOf(1023)]]))
 
     expect(runAtOnce(packAnswer(answer))).to.equal(answer)
     expect(runAtOnce(unpackAnswer(answer))).to.deep.equal(answer)
@@ -55,6 +56,18 @@ describe('a packed answer', () => {
 
     const steps = [packAnswer(answer), unpackAnswer(packed)].map((work) => [...work].length)
 
-    expect(steps).to.deep.equal([10, 10])
+    expect(steps).to.deep.equal([9, 9])
+  })
+
+  it('has no longer pieces when the many buckets stand within few', () => {
+    const tags = new Map([['tags', bucketsOf(5000)]])
+    const answer = answerOf(new Map([['months', bucketsOf(12, tags)]]))
+
+    const packed = runAtOnce(packAnswer(answer))
+    const received = runAtOnce(unpackAnswer(structuredClone(packed)))
+
+    expect(packed.packed?.pieces).to.have.length(59)
+    expect([...unpackAnswer(packed)]).to.have.length(58)
+    expect(received).to.deep.equal(answer)
   })
 })

@@ -1,8 +1,12 @@
-// Answers with long lists of buckets on their way from a worker. Whoever receives a message reads all of it
+// Answers with many buckets on their way from a worker. Whoever receives a message reads all of it
 // at once: sixty thousand buckets would hold up the event loop for tens of milliseconds. As bytes they
 // cost a copy, and are read in steps.
+//
+// The tree of partials and buckets is written as a list of records, parents before their children, so that
+// buckets are counted at whatever depth they stand. A piece is the bytes of some records that follow each other.
 
 import { deserialize, serialize } from 'node:v8'
+import { assert, must } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type {
   AggregationPartial,
@@ -12,57 +16,131 @@ import type {
 import type { TextSearchAnswer } from '../search/text-search.ts'
 
 /** Written or read in less than a millisecond. */
-const BUCKETS_PER_PIECE = 1024
+const RECORDS_PER_PIECE = 1024
 
 export interface PackedAnswer extends TextSearchAnswer {
-  /** By aggregation, the buckets that its partial lacks. */
-  readonly packed?: ReadonlyMap<string, readonly Uint8Array[]>
+  /** All aggregations, which the answer itself then lacks. */
+  readonly packed?: { readonly partialCount: number; readonly pieces: readonly Uint8Array[] }
+}
+
+/** A partial without its buckets; the records of those follow. */
+interface PartialRecord {
+  readonly name: string
+  readonly partial: AggregationPartial
+  readonly bucketCount: number
+}
+
+/** A bucket without its partials; the records of those follow. */
+interface BucketRecord extends Omit<BucketPartial, 'sub'> {
+  readonly partialCount: number
 }
 
 export function* packAnswer(answer: TextSearchAnswer): Sliced<PackedAnswer> {
-  const packed = new Map<string, readonly Uint8Array[]>()
-  const aggregations = new Map<string, AggregationPartial>()
-  for (const [name, partial] of answer.aggregations) {
-    const isLong = partial.kind === 'buckets' && partial.buckets.length > BUCKETS_PER_PIECE
-    if (isLong) packed.set(name, yield* piecesOf(partial.buckets))
-    aggregations.set(name, isLong ? { ...partial, buckets: [] } : partial)
-  }
-  return packed.size === 0 ? answer : { ...answer, aggregations, packed }
-}
-
-function* piecesOf(buckets: readonly BucketPartial[]): Sliced<readonly Uint8Array[]> {
+  const { aggregations } = answer
+  if (!hasMoreRecords(aggregations, RECORDS_PER_PIECE)) return answer
   const pieces: Uint8Array[] = []
-  for (let from = 0; from < buckets.length; from += BUCKETS_PER_PIECE) {
-    pieces.push(serialize(buckets.slice(from, from + BUCKETS_PER_PIECE)))
+  let piece: (PartialRecord | BucketRecord)[] = []
+  for (const record of recordsOf(aggregations)) {
+    if (piece.push(record) < RECORDS_PER_PIECE) continue
+    pieces.push(serialize(piece))
+    piece = []
     yield
   }
-  return pieces
+  if (piece.length > 0) pieces.push(serialize(piece))
+  const packed = { partialCount: aggregations.size, pieces }
+  return { ...answer, aggregations: new Map(), packed }
 }
 
 export function* unpackAnswer({ packed, ...answer }: PackedAnswer): Sliced<TextSearchAnswer> {
   if (packed === undefined) return answer
-  return { ...answer, aggregations: yield* unpacked(answer.aggregations, packed) }
+  const records = new RecordReader(packed.pieces)
+  return { ...answer, aggregations: yield* readPartials(records, packed.partialCount) }
 }
 
-function* unpacked(
-  partials: AggregationPartials,
-  packed: ReadonlyMap<string, readonly Uint8Array[]>,
-): Sliced<AggregationPartials> {
-  const whole = new Map<string, AggregationPartial>()
+function hasMoreRecords(partials: AggregationPartials, count: number): boolean {
+  let left = count
+  for (const _ of recordsOf(partials)) {
+    left -= 1
+    if (left < 0) return true
+  }
+  return false
+}
+
+function* recordsOf(partials: AggregationPartials): Generator<PartialRecord | BucketRecord> {
   for (const [name, partial] of partials) {
-    const pieces = packed.get(name)
-    if (pieces === undefined || partial.kind !== 'buckets') {
-      whole.set(name, partial)
+    if (partial.kind !== 'buckets') {
+      yield { name, partial, bucketCount: 0 }
       continue
     }
-    const buckets: BucketPartial[] = []
-    for (const piece of pieces) {
-      // Our own worker wrote it.
-      const some: readonly BucketPartial[] = deserialize(piece)
-      for (const bucket of some) buckets.push(bucket)
-      yield
+    const { buckets } = partial
+    yield { name, partial: { ...partial, buckets: [] }, bucketCount: buckets.length }
+    for (const { sub, ...bucket } of buckets) {
+      yield { ...bucket, partialCount: sub.size }
+      if (sub.size > 0) yield* recordsOf(sub)
     }
-    whole.set(name, { ...partial, buckets })
   }
-  return whole
+}
+
+function* readPartials(records: RecordReader, count: number): Sliced<AggregationPartials> {
+  const partials = new Map<string, AggregationPartial>()
+  for (let i = 0; i < count; i += 1) {
+    if (records.needsPiece) yield
+    const { name, partial, bucketCount } = records.nextPartial()
+    const hasBuckets = partial.kind === 'buckets' && bucketCount > 0
+    const buckets = hasBuckets ? yield* readBuckets(records, bucketCount) : []
+    partials.set(name, hasBuckets ? { ...partial, buckets } : partial)
+  }
+  return partials
+}
+
+function* readBuckets(records: RecordReader, count: number): Sliced<readonly BucketPartial[]> {
+  const buckets: BucketPartial[] = []
+  for (let i = 0; i < count; i += 1) {
+    if (records.needsPiece) yield
+    const { partialCount, ...bucket } = records.nextBucket()
+    const sub = partialCount === 0 ? new Map() : yield* readPartials(records, partialCount)
+    buckets.push({ ...bucket, sub })
+  }
+  return buckets
+}
+
+/** Reads the records of the pieces one after the other. */
+class RecordReader {
+  readonly #pieces: readonly Uint8Array[]
+  #nextPiece = 0
+  /** Our own worker wrote them. */
+  #records: readonly (PartialRecord | BucketRecord)[] = []
+  #at = 0
+
+  constructor(pieces: readonly Uint8Array[]) {
+    this.#pieces = pieces
+  }
+
+  /** Whether the next record costs a piece, and is not the first. */
+  get needsPiece(): boolean {
+    return this.#at === this.#records.length && this.#nextPiece > 0
+  }
+
+  nextPartial(): PartialRecord {
+    const record = this.#next()
+    assert('partial' in record, 'a partial is next')
+    return record
+  }
+
+  nextBucket(): BucketRecord {
+    const record = this.#next()
+    assert('partialCount' in record, 'a bucket is next')
+    return record
+  }
+
+  #next(): PartialRecord | BucketRecord {
+    if (this.#at === this.#records.length) {
+      this.#records = deserialize(must(this.#pieces[this.#nextPiece], 'one more piece'))
+      this.#nextPiece += 1
+      this.#at = 0
+    }
+    const record = must(this.#records[this.#at], 'one more record')
+    this.#at += 1
+    return record
+  }
 }
