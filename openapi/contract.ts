@@ -33,11 +33,18 @@ export interface Contract {
 
 export type ContractName = 'store.v1' | 'inference.v1'
 
+const loaded = new Map<ContractName, Contract>()
+
+/** Reads and parses once in a process: that takes a good part of a server's start. */
 export function loadContract(name: ContractName): Contract {
+  const known = loaded.get(name)
+  if (known !== undefined) return known
   const text = readFileSync(new URL(`${name}.yaml`, import.meta.url))
   // Our own file, whose shape test/contract checks against the OpenAPI schema.
   const document: ContractDocument = parse(text.toString())
-  return { text, document, operations: operationsOf(document) }
+  const contract = { text, document, operations: operationsOf(document) }
+  loaded.set(name, contract)
+  return contract
 }
 
 function operationsOf({ paths }: ContractDocument): Operation[] {
