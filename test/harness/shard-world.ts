@@ -36,6 +36,8 @@ export interface ShardWorldOptions {
   readonly ttl?: TtlPolicy
   /** Default: a journal on the disk of the stores, if they have one. */
   readonly journal?: Journal
+  /** Whether a full disk is noticed before a write, as a guard does. Default true. */
+  readonly isGuarded?: boolean
 }
 
 interface WorldParts {
@@ -102,7 +104,8 @@ export class ShardWorld implements AsyncDisposable {
 
   async openShard(name: string): Promise<LocalShard> {
     const { clock, hybridClock, router, stores } = this
-    const admit = stores instanceof FaultyDisk ? () => stores.admit() : undefined
+    const isGuarded = this.#options.isGuarded ?? true
+    const admit = isGuarded && stores instanceof FaultyDisk ? () => stores.admit() : undefined
     const shard = await LocalShard.open({
       id: parseShardId(Buffer.from(name.padEnd(8, '-').slice(0, 8)).toString('hex')),
       range: EVERYTHING,
