@@ -178,6 +178,18 @@ function journalOn(stores: KvStoreFactory, clock: Clock): Promise<Journal> {
   return openTestJournal(stores instanceof FaultyDisk ? { disk: stores, clock } : { clock })
 }
 
+/** The shard, with some of its methods replaced. */
+export function withMethods(shard: LocalShard, methods: Partial<Shard>): Shard {
+  return new Proxy(shard, {
+    get(target, name) {
+      const replaced: unknown = Reflect.get(methods, name)
+      if (replaced !== undefined) return replaced
+      const member: unknown = Reflect.get(target, name)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+}
+
 export function putOp(key: string, value: unknown): WriteOp {
   const json = Buffer.from(JSON.stringify({ value }))
   return { kind: 'put', key: Buffer.from(key), json, expiry: { kind: 'none' } }

@@ -9,7 +9,7 @@ import type { LocalShard } from '../../node/shard/local-shard.ts'
 import type { Shard } from '../../node/shard/shard.ts'
 import type { TransactionId } from '../../node/shard/transaction-id.ts'
 import { errorOf } from '../harness/error-of.ts'
-import { putOp, ShardWorld } from '../harness/shard-world.ts'
+import { putOp, ShardWorld, withMethods } from '../harness/shard-world.ts'
 import {
   documentOf,
   insert,
@@ -44,18 +44,6 @@ async function prepareBoth(world: ShardWorld): Promise<TransactionId> {
 
 const commitOf = (transactionId: TransactionId) =>
   ({ transactionId, anchor: key, decision: 'commit', commitAtLeast: TIMESTAMP_ZERO }) as const
-
-/** The shard, with some of its methods replaced. */
-function withMethods(shard: LocalShard, methods: Partial<Shard>): Shard {
-  return new Proxy(shard, {
-    get(target, name) {
-      const replaced: unknown = Reflect.get(methods, name)
-      if (replaced !== undefined) return replaced
-      const member: unknown = Reflect.get(target, name)
-      return typeof member === 'function' ? member.bind(target) : member
-    },
-  })
-}
 
 /** How often the shard has read its holds from the store since the call. */
 function countRebuilds({ store }: LocalShard): () => number {
