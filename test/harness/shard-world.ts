@@ -36,6 +36,8 @@ export interface ShardWorldOptions {
   readonly ttl?: TtlPolicy
   /** Default: a journal on the disk of the stores, if they have one. */
   readonly journal?: Journal
+  /** Whether a full disk is noticed before a write, as a guard does. Default true. */
+  readonly isGuarded?: boolean
 }
 
 interface WorldParts {
@@ -102,7 +104,8 @@ export class ShardWorld implements AsyncDisposable {
 
   async openShard(name: string): Promise<LocalShard> {
     const { clock, hybridClock, router, stores } = this
-    const admit = stores instanceof FaultyDisk ? () => stores.admit() : undefined
+    const isGuarded = this.#options.isGuarded ?? true
+    const admit = isGuarded && stores instanceof FaultyDisk ? () => stores.admit() : undefined
     const shard = await LocalShard.open({
       id: parseShardId(Buffer.from(name.padEnd(8, '-').slice(0, 8)).toString('hex')),
       range: EVERYTHING,
@@ -173,6 +176,18 @@ export class ShardWorld implements AsyncDisposable {
 /** On the disk of the stores, if they have one. */
 function journalOn(stores: KvStoreFactory, clock: Clock): Promise<Journal> {
   return openTestJournal(stores instanceof FaultyDisk ? { disk: stores, clock } : { clock })
+}
+
+/** The shard, with some of its methods replaced. */
+export function withMethods(shard: LocalShard, methods: Partial<Shard>): Shard {
+  return new Proxy(shard, {
+    get(target, name) {
+      const replaced: unknown = Reflect.get(methods, name)
+      if (replaced !== undefined) return replaced
+      const member: unknown = Reflect.get(target, name)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
 }
 
 export function putOp(key: string, value: unknown): WriteOp {

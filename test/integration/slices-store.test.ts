@@ -207,6 +207,32 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       await expectStatus(client.send('POST', asked, body, headers), 201)
       await expectStatus(client.send('POST', asked, body, headers), 201)
     },
+    'many operations on one wide document (p01)': async (client) => {
+      const members = countTo(200_000).map((n) => `"k${n}":${n}`)
+      await prepareTable(client, 'wide')
+      await client.batch('wide', `{"inserts":{"w":{${members.join(',')}}}}`)
+      const asked = `${TABLES}/wide/batch`
+      const operations = countTo(200).map((n) => ({ op: '$set', path: `n${n}`, value: 1 }))
+      const one = { transforms: [{ key: 'w', operations }] }
+      await expectStatus(client.send('POST', asked, one), 201)
+      const many = countTo(50).map((value) => ({
+        key: 'w',
+        operations: [{ op: '$set', path: 'm', value }],
+      }))
+      await expectStatus(client.send('POST', asked, { transforms: many }), 201)
+    },
+    'the deletion of many large documents (p02)': async (client, attempt) => {
+      const table = `deleted_${attempt}`
+      await client.createTable(table, {})
+      const index = `${TABLES}/${table}/indexes/full_text_index_v0`
+      await expectStatus(client.send('DELETE', index), 204)
+      for (const part of countTo(5)) {
+        const inserts = countTo(6).map((n) => `"${part}/${n}":${longText(DOCUMENT_MIB)}`)
+        await client.batch(table, `{"inserts":{${inserts.join(',')}}}`)
+      }
+      const deletes = countTo(5).flatMap((part) => countTo(6).map((n) => `${part}/${n}`))
+      await expectStatus(client.send('POST', `${TABLES}/${table}/batch`, { deletes }), 201)
+    },
     'nothing but white space, compressed': async (client) => {
       const body = gzipSync(Buffer.alloc(60 * MIB, ' '))
       const { status } = await post(client, `${TABLES}/large/batch`, body, 'gzip')

@@ -6,6 +6,7 @@ import { startNode } from '../../node/main.ts'
 import { parseNodeConfig } from '../../node/config.ts'
 import type { RunningNode } from '../../node/main.ts'
 import { send } from '../contract/api-harness.ts'
+import { until } from '../harness/until.ts'
 
 const BOOKS = '/api/v1/tables/books'
 const NOTES = `${BOOKS}/indexes/notes`
@@ -150,6 +151,20 @@ describe('text indexes over HTTP', () => {
     expect(status).to.include({ total_indexed: 40, error: '' })
     const directories = await indexDirectories()
     expect(directories).to.deep.equal(['full_text_index_v0-v1', 'full_text_index_v0-v1'])
+  })
+
+  it('leave out what a new policy takes for expired, also from before 1970 (p16)', async () => {
+    const inserts = { a: { born: '1969-07-20T00:00:00Z' }, z: { born: '2999-01-01T00:00:00Z' } }
+    await ask('POST', `${BOOKS}/batch`, JSON.stringify({ inserts, sync_level: 'full_text' }))
+
+    await ask('PUT', `${BOOKS}/schema`, '{"ttl_duration":"30d","ttl_field":"born"}')
+
+    await until(async () => {
+      const { value } = await ask('POST', `${BOOKS}/query`, '{"count":true}')
+      return value.responses?.[0].hits.total === 1
+    })
+    expect((await ask('GET', `${BOOKS}/lookup/a`)).status).to.equal(404)
+    expect((await ask('GET', `${BOOKS}/lookup/z`)).status).to.equal(200)
   })
 
   it('are built again when a file is damaged', async () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { get as httpGet, request as httpRequest } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { InvariantError } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
@@ -11,6 +12,7 @@ import { buildApiMetrics } from '../../node/api/server.ts'
 import { prepareBooks, startApi } from '../contract/api-harness.ts'
 import { until } from '../harness/until.ts'
 
+const MIB = 2 ** 20
 const LOOKUP = '/api/v1/tables/books/lookup'
 const PAGE = Buffer.from(`${JSON.stringify({ key: 'k', text: 'x'.repeat(100_000) })}\n`)
 const FOUND: StoredDocument = { version: timestampOf(7n), json: Buffer.from('{}') }
@@ -133,6 +135,54 @@ describe('startApiServer', () => {
         expect(api.logged).to.deep.equal([])
       })
 
+      it('carries out pipelined writes in order, though the first is compressed (c2)', async () => {
+        await using api = await startApi({ hotDoor })
+        await prepareBooks(api)
+        const { hostname, port } = new URL(api.url)
+        const first = gzipSync(`{"inserts":{"p":{"v":"first"}}}${' '.repeat(200_000)}`)
+        const second = Buffer.from('{"inserts":{"p":{"v":"second"}}}')
+        const path = '/api/v1/tables/books/batch'
+        const headOf = ({ length }: Buffer, more = ''): string =>
+          `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${length}\r\n${more}\r\n`
+        const socket = connect(Number(port), hostname)
+        socket.write(headOf(first, 'Content-Encoding: gzip\r\n'))
+        socket.write(first)
+        socket.write(`${headOf(second)}${second.toString()}`)
+        socket.write(`GET ${LOOKUP}/p HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+        let received = ''
+        socket.on('data', (chunk: Buffer) => (received += chunk.toString()))
+        await once(socket, 'close')
+
+        expect(received.match(/(?<=HTTP\/1\.1 )\d+/g)).to.deep.equal(['201', '201', '200'])
+        expect(received).to.match(/\{"v":"second"\}$/)
+      })
+
+      it('refuses an upload when unfinished ones hold all there is (c2)', async () => {
+        const metrics = buildApiMetrics()
+        await using api = await startApi({ hotDoor, metrics, requestMemoryBytes: 3 * MIB })
+        await prepareBooks(api)
+        const { hostname, port } = new URL(api.url)
+        const path = '/api/v1/tables/books/batch'
+        const sockets = [1, 2].map(() => {
+          const socket = connect(Number(port), hostname)
+          socket.write(
+            `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${2 * MIB}\r\n\r\n`,
+          )
+          socket.write(Buffer.alloc(MIB, ' '))
+          return socket
+        })
+        await until(async () => (await metrics.text()).includes(`memory_bytes ${2 * MIB}\n`))
+
+        const refused = await api.send({ method: 'POST', path, body: ' '.repeat(2 * MIB) })
+        const small = await api.send({ method: 'POST', path, body: '{"inserts":{"s":{}}}' })
+
+        for (const socket of sockets) socket.destroy()
+        expect([refused.status, refused.headers['retry-after']]).to.deep.equal([503, '1'])
+        expect(JSON.parse(refused.body)).to.include({ code: 'OVERLOADED' })
+        expect(small.status).to.equal(201)
+        await until(async () => (await metrics.text()).includes('memory_bytes 0\n'))
+      })
+
       it('applies nothing when the client hangs up in the middle of a body', async () => {
         await using api = await startApi({ hotDoor })
         await prepareBooks(api)
@@ -142,7 +192,7 @@ describe('startApiServer', () => {
 
         // The cut falls behind a complete batch, so only the declared length tells that more was meant.
         const path = '/api/v1/tables/books/batch'
-        const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n`
+        const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n`
         socket.write(`${head}{"inserts":{"cut":{}}}`)
         socket.end()
         socket.resume()
@@ -255,7 +305,7 @@ describe('startApiServer', () => {
     const old = await sendRaw(api.url, 'GET /healthz\r\n\r\n')
     const smuggled = await sendRaw(
       api.url,
-      'POST /api/v1/batch HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      'POST /api/v1/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     )
 
     expect(garbage).to.match(/^HTTP\/1\.1 400 .*"code":"INVALID_ARGUMENT"}$/s)

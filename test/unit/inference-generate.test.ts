@@ -87,6 +87,16 @@ async function generate(runner: Runner, request: Partial<GenerateRequest> = {}) 
   return { events, end, text }
 }
 
+/** How many tokens the prompt of one message has by a template. */
+async function promptTokensOf(content: string, chatTemplate: string): Promise<number> {
+  let count = 0
+  await withRunner({ spec: { chatTemplate } }, async (runner) => {
+    const { end } = await generate(runner, { messages: [{ role: 'user', content }], maxTokens: 1 })
+    count = end.promptTokens
+  })
+  return count
+}
+
 /** What the tiny tokenizer makes of ids. */
 function textOf(ids: readonly number[]): string {
   return ids
@@ -150,6 +160,17 @@ describe('generate runner', () => {
       expect(text).to.equal(textOf([6, 12, 6, 12]))
       expect(end).to.deep.equal({ finishReason: 'length', promptTokens: 2, completionTokens: 4 })
     })
+  })
+
+  it("takes a user's spelling of a control token for text", async () => {
+    const chatTemplate = '{{ messages[0].content }}'
+
+    const spelled = await promptTokensOf('hello [SEP]', chatTemplate)
+    const plain = await promptTokensOf('hello', chatTemplate)
+    const ofTemplate = await promptTokensOf('hello', `${chatTemplate} [SEP]`)
+
+    expect(ofTemplate - plain).to.equal(1)
+    expect(spelled - plain).to.equal(3) // "[", "SEP" and "]"
   })
 
   for (const eosIds of [[12], [12, 99]]) {

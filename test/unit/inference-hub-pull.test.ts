@@ -27,6 +27,7 @@ class PullClock extends ManualClock {
 }
 
 const MODEL = 'acme/ranker'
+const NO_NAME = `${'a'.repeat(64)}.test`
 const GRAPH = randomBytes(300_000)
 const SMALL_GRAPH = randomBytes(70_000)
 const FILES = {
@@ -313,12 +314,20 @@ describe('pulling a model', () => {
     expect(why).to.match(/^UNAVAILABLE cannot reach 127.0.0.1:\d+ \(ECONNREFUSED\)/)
   })
 
-  it('does not ask again where there can be no hub', async () => {
-    const why = await failure(pull({ hub: { endpoint: 'http://127.0.0.1:9', token: undefined } }))
+  const noHubs = {
+    'a port that is no hub’s': ['http://127.0.0.1:9', '127.0.0.1:9 (bad port)'],
+    // Longer than a name may be: that is known without asking anybody.
+    'a name that nobody has': [`http://${NO_NAME}`, `${NO_NAME} (ENOTFOUND)`],
+  } as const
+  for (const [what, [endpoint, shown]] of Object.entries(noHubs)) {
+    it(`does not ask again for ${what}`, async () => {
+      const why = await failure(pull({ hub: { endpoint, token: undefined } }))
 
-    expect(why).to.match(/^UNAVAILABLE cannot reach 127.0.0.1:9 \(bad port\); check the endpoint/)
-    expect(clock.waitedMs).to.deep.equal([])
-  })
+      expect(why).to.include(`UNAVAILABLE cannot reach ${shown}; check the endpoint`)
+      expect(clock.waitedMs).to.deep.equal([])
+      expect(retries).to.deep.equal([])
+    })
+  }
 
   it('gives up a connection that brings nothing, and takes another', async () => {
     hub.fail('onnx/model.onnx', { kind: 'stall', afterBytes: 100_000 })

@@ -139,6 +139,28 @@ describe("a shard's log", () => {
     expect((await write(opened, deleteOp('k'))).kind).to.equal('written')
   })
 
+  it('reads nothing of the store for a write that the guard refuses (p11)', async () => {
+    const opened = await open()
+    const { shard, disk } = opened
+    for (let at = 0; at < 100; at++) await write(opened, putOp('k', at))
+    await shard.settled()
+    const pages = shard.store.pages.bind(shard.store)
+    let walks = 0
+    shard.store.pages = (range) => {
+      walks++
+      return pages(range)
+    }
+    disk.failWrites('DISK_FULL')
+
+    for (let at = 0; at < 5; at++) {
+      const refused = await errorOf(() => write(opened, putOp('k', 'refused')))
+      expect(refused).to.include({ code: 'DISK_FULL' })
+    }
+    await settle()
+
+    expect(walks).to.equal(0)
+  })
+
   it('keeps what it acknowledged when the store has no room for it', async () => {
     const opened = await open({ isGuarded: false })
     const { shard, disk, clock } = opened

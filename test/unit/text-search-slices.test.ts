@@ -10,7 +10,10 @@ import {
   gatherTextStatistics,
   runTextSearch,
 } from '../../node/index/text/search/run-text-search.ts'
-import type { TextSearchRequest } from '../../node/index/text/search/text-search.ts'
+import type {
+  TextHighlightRequest,
+  TextSearchRequest,
+} from '../../node/index/text/search/text-search.ts'
 import { packBatch } from '../../node/index/text/worker/document-batch.ts'
 import { STOP_REASONS, type ToTextIndex } from '../../node/index/text/worker/protocol.ts'
 import { TextIndexHost } from '../../node/index/text/worker/text-index-host.ts'
@@ -176,6 +179,7 @@ describe('a host of indexes', () => {
       request: { search: { ...EVERYTHING, conditions }, stop: stopped },
     },
     { ...about, kind: 'statistics', request: { statistics: { conditions }, stop: stopped } },
+    { ...about, kind: 'highlight', request: { highlight: longHighlight(), stop: stopped } },
   ]
 
   for (const question of questions) {
@@ -226,6 +230,16 @@ function openHost(): TextIndexHost {
   const batch = packBatch(1, changes)
   runAtOnce(host.handle({ id, index, kind: 'apply', request: { batch } }))
   return host
+}
+
+/** Hundreds of misspelt words looked for among thousands of different ones. */
+function longHighlight(): TextHighlightRequest {
+  const fuzzy = { match: words(300, 'q'), field: 'body', fuzziness: 2 }
+  return {
+    query: parseQuery(fuzzy, 'query'),
+    highlight: { fields: undefined, pre: '[', post: ']' },
+    documents: [Buffer.from(JSON.stringify({ body: words(8000) }))],
+  }
 }
 
 function fuzzyPhrase(): JsonValue {

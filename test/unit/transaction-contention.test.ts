@@ -1,7 +1,13 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../lib/clock.ts'
+import { timestampAtMs } from '../../node/clock/hybrid-clock.ts'
+import { PartCollector } from '../../node/coordinator/transactions/transaction-part.ts'
 import { CONTENTION_DEADLINE_MS } from '../../node/coordinator/transactions/transaction-runner.ts'
+import type { LocalShard } from '../../node/shard/local-shard.ts'
+import type { Shard } from '../../node/shard/shard.ts'
+import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 import { errorOf } from '../harness/error-of.ts'
+import { putOp, ShardWorld, withMethods } from '../harness/shard-world.ts'
 import { documentOf, settle, SwarmHarness, WRITE, writesOf } from '../harness/swarm-harness.ts'
 
 const WRITERS = 400
@@ -87,5 +93,37 @@ describe('many writers of the same two keys in two shards', () => {
 
     expect(left).to.include({ code: 'CANCELLED' })
     expect(await valuesOf(harness)).to.deep.equal([{ n: 1 }, { n: 1 }])
+  })
+})
+
+describe('a write whose key is in the hands of one decided transaction after the other', () => {
+  it('is refused with CONFLICT at its deadline, not tried again for ever (W3, p19)', async () => {
+    const clock = new ManualClock()
+    const key = Buffer.from('k')
+    let attempts = 0
+    // Each attempt takes a second, and by then the next transaction has taken the key, and committed.
+    const contended = (shard: LocalShard): Shard => {
+      const write: Shard['write'] = async () => {
+        attempts++
+        if (attempts > 100) throw new RangeError('the write is tried again and again')
+        clock.advance(1000)
+        const transactionId = buildTransactionId(timestampAtMs(clock.nowMs()), '0'.repeat(16))
+        return { kind: 'key-held', key, holder: { transactionId, anchor: { tableId: 't', key } } }
+      }
+      const committed: Shard['push'] = async () => ({
+        state: 'committed',
+        commitTs: timestampAtMs(clock.nowMs()),
+      })
+      return withMethods(shard, { write, push: committed, resolve: async () => undefined })
+    }
+    await using world = await ShardWorld.open(['t'], { clock, wrap: contended })
+    const collector = new PartCollector()
+    collector.addOp(world.table('t'), putOp('k', 1))
+    const options = { onContention: 'wait', awaitResolution: true } as const
+
+    const refused = await errorOf(() => world.runner.run(collector.parts, options))
+
+    expect(refused).to.include({ code: 'CONFLICT' })
+    expect(attempts * 1000).to.be.within(CONTENTION_DEADLINE_MS, CONTENTION_DEADLINE_MS + 2000)
   })
 })

@@ -1,13 +1,15 @@
 import { expect } from 'chai'
+import { must } from '../../lib/assert.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
 import { FORGET_PERIOD_MS } from '../../node/coordinator/transactions/transaction-finisher.ts'
+import { keyspaceRange } from '../../node/shard/format/keyspace.ts'
 import { jsonOf } from '../../node/shard/format/document-record.ts'
 import type { LocalShard } from '../../node/shard/local-shard.ts'
-import type { Push, Shard } from '../../node/shard/shard.ts'
+import type { Shard } from '../../node/shard/shard.ts'
 import type { TransactionId } from '../../node/shard/transaction-id.ts'
 import { errorOf } from '../harness/error-of.ts'
-import { putOp, ShardWorld } from '../harness/shard-world.ts'
+import { putOp, ShardWorld, withMethods } from '../harness/shard-world.ts'
 import {
   documentOf,
   insert,
@@ -16,6 +18,7 @@ import {
   SwarmHarness,
   writesOf,
 } from '../harness/swarm-harness.ts'
+import { TEST_SEGMENT_BYTES } from '../harness/test-journal.ts'
 
 const key = Buffer.from('k')
 
@@ -41,6 +44,19 @@ async function prepareBoth(world: ShardWorld): Promise<TransactionId> {
 
 const commitOf = (transactionId: TransactionId) =>
   ({ transactionId, anchor: key, decision: 'commit', commitAtLeast: TIMESTAMP_ZERO }) as const
+
+/** How often the shard has read its holds from the store since the call. */
+function countRebuilds({ store }: LocalShard): () => number {
+  const intents = keyspaceRange('intents').gte
+  const pages = store.pages.bind(store)
+  let count = 0
+  store.pages = (range) => {
+    if (range.gte === undefined) return pages(range)
+    if (Buffer.compare(range.gte, intents) === 0) count++
+    return pages(range)
+  }
+  return () => count
+}
 
 describe('a decision whose write failed', () => {
   it('is told to nobody who reads the key', async () => {
@@ -107,40 +123,75 @@ describe('a transaction that is resolved while the records before it are being f
   })
 })
 
+describe('the record of a committed transaction', () => {
+  it('stays until every participant has answered its resolution (INV-T6)', async () => {
+    const answers = Promise.withResolvers<void>()
+    const forgotten: TransactionId[] = []
+    const watched = (shard: LocalShard): Shard =>
+      withMethods(shard, {
+        resolve: async (...args) => {
+          await shard.resolve(...args)
+          await answers.promise
+        },
+        forget: (transactionId, anchor) => {
+          forgotten.push(transactionId)
+          return shard.forget(transactionId, anchor)
+        },
+      })
+    await using world = await ShardWorld.open(['a', 'b'], { wrap: watched })
+    const transactionId = await prepareBoth(world)
+    const decision = await world.shard('a').decide(commitOf(transactionId))
+    const [anchor, other] = ['a', 'b'].map((tableId) => ({ tableId, key }))
+    const participants = [anchor, other].filter((one) => one !== undefined)
+    const ended = { transactionId, anchor: must(anchor, 'the first'), participants }
+    const { done } = world.finisher.finish(ended, decision, { isAwaited: true })
+    await settle()
+    await world.finisher.forgetResolved()
+    const before = [...forgotten]
+
+    answers.resolve()
+    await done
+    await world.finisher.forgetResolved()
+
+    expect(before).to.deep.equal([])
+    expect(forgotten).to.deep.equal([transactionId])
+  })
+})
+
 describe('a reader that waits for the outcome of a transaction', () => {
   it('sees the commit although a refused write made the shard rebuild its memory meanwhile', async () => {
     const pushes = Promise.withResolvers<void>()
     let isSlow = false
     const slowPush = (shard: LocalShard): Shard =>
-      new Proxy(shard, {
-        get(target, name) {
-          if (name === 'push') {
-            return async (push: Push) => {
-              const status = await target.push(push)
-              if (isSlow) await pushes.promise
-              return status
-            }
-          }
-          const member: unknown = Reflect.get(target, name)
-          return typeof member === 'function' ? member.bind(target) : member
+      withMethods(shard, {
+        push: async (push) => {
+          const status = await shard.push(push)
+          if (isSlow) await pushes.promise
+          return status
         },
       })
     const wrap = (shard: LocalShard, name: string): Shard =>
       name === 'a' ? slowPush(shard) : shard
-    await using world = await ShardWorld.open(['a', 'b'], { wrap })
+    // A guard would refuse the write before anything is applied, and nothing would be rebuilt.
+    await using world = await ShardWorld.open(['a', 'b'], { wrap, isGuarded: false })
     const b = world.shard('b')
     await b.write({ checks: [], ops: [putOp('k', 'old')], ttl: undefined })
     const transactionId = await prepareBoth(world)
     await world.shard('a').decide(commitOf(transactionId))
+    await b.settled()
     isSlow = true
     const read = valueAt(world, 'b')
     await settle()
+    const rebuilds = countRebuilds(b)
     world.disk.failWrites('DISK_FULL')
-    await errorOf(() => b.write({ checks: [], ops: [putOp('other', 1)], ttl: undefined }))
-    await settle()
+    const large = putOp('other', 'x'.repeat(5 * TEST_SEGMENT_BYTES)) // needs a segment of its own
+    const refused = await errorOf(() => b.write({ checks: [], ops: [large], ttl: undefined }))
     world.disk.failWrites(undefined)
+    await settle()
     pushes.resolve()
 
+    expect(refused).to.include({ code: 'DISK_FULL' })
+    expect(rebuilds()).to.equal(1)
     expect(await read).to.equal('new')
   })
 })
