@@ -43,6 +43,7 @@ import { BuildNotices, type IndexPlace } from './build-notices.ts'
 import { SetAsideDocuments } from './set-aside-documents.ts'
 import type { TableFields } from './table-fields.ts'
 import { SequenceWaiters } from './sequence-waiters.ts'
+import type { TextIndexEvents } from './text-index-events.ts'
 
 const FLUSH_PERIOD_MS = 30_000
 const RETRY_MS = 250
@@ -68,6 +69,7 @@ export interface TextIndexConsumerOptions {
   readonly source: SchemaSource
   readonly clock: Clock
   readonly log: Log
+  readonly events: TextIndexEvents
 }
 
 export type TextIndexState =
@@ -123,9 +125,9 @@ export class TextIndexConsumer {
     this.#with = options
     this.index = options.index
     this.#source = options.source
-    const { log, clock, place } = options
-    this.#setAside = new SetAsideDocuments(log, place)
-    this.#notices = new BuildNotices(place, { log, clock })
+    const { log, clock, place, events } = options
+    this.#setAside = new SetAsideDocuments(place, { log, events })
+    this.#notices = new BuildNotices(place, { log, clock, events })
   }
 
   /** Documents that the index leaves out, because its worker hangs or ends at them. */
@@ -245,6 +247,7 @@ export class TextIndexConsumer {
     const message = messageOf(error)
     const isDamaged = isServiceError(error) && error.code === 'CORRUPTION'
     if (this.#stop.signal.aborted) return false
+    this.#with.events.failures += 1
     log.warn('text index failed', { ...place, error: message })
     this.#notices.forget()
     if (isDamaged && this.#source.kind === 'given') {
