@@ -54,7 +54,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
     familyLines({
       name: 'quarry_inference_errors_total',
       type: 'counter',
-      help: 'Errors that requests ended with, by the code in the answer.',
+      help: 'Errors that requests ended with, by code; unknown routes and absent documents are none.',
       samples: samplesBy('code', translator.counts()),
     }),
   )

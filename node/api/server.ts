@@ -137,7 +137,7 @@ function addRequestMetrics(metrics: ApiMetrics, { memory, translator, loop }: Re
   metrics.addCounters(
     {
       name: 'quarry_http_errors_total',
-      help: 'Errors that requests ended with, by the code in the answer.',
+      help: 'Errors that requests ended with, by code; unknown routes and absent documents are none.',
       label: 'code',
     },
     () => translator.counts(),

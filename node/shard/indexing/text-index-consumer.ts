@@ -46,6 +46,8 @@ import { SequenceWaiters } from './sequence-waiters.ts'
 import type { TextIndexEvents } from './text-index-events.ts'
 
 const FLUSH_PERIOD_MS = 30_000
+/** An index that takes longer to open is told of: searches have waited for it so long, and are refused. */
+const OPENING_MS_MAX = 2000
 const RETRY_MS = 250
 const RETRY_MS_MAX = 30_000
 /** At a clean stop the index is brought up to date, as long as that takes no more steps. */
@@ -108,6 +110,7 @@ export class TextIndexConsumer {
   /** While building: what was committed up to here is met on the walk, and not before. */
   #walkedTo = 0
   #flushed = 0
+  #openingSinceMs = Infinity
   #dirtySinceMs: number | undefined
   /** How many of the table's fields the worker has been told. */
   #learnt = 0
@@ -139,10 +142,14 @@ export class TextIndexConsumer {
   get activity(): TextIndexActivity {
     const state = this.#state
     if (state.kind === 'failed') return { kind: 'failed', reason: state.error }
-    if (state.kind === 'building' && state.last !== undefined) {
+    if (state.kind === 'building' && (state.last !== undefined || this.#opensSlowly)) {
       return { kind: 'building', reason: state.reason }
     }
     return { kind: this.#notices.isCatchingUp ? 'catching_up' : 'none', reason: undefined }
+  }
+
+  get #opensSlowly(): boolean {
+    return this.#with.clock.monotonicMs() - this.#openingSinceMs > OPENING_MS_MAX
   }
 
   /** How many log entries of its shard it has not applied yet. */
@@ -284,6 +291,7 @@ export class TextIndexConsumer {
   async #open(): Promise<void> {
     const { shard, fields, directory, clock } = this.#with
     this.#broken = undefined
+    this.#openingSinceMs = clock.monotonicMs()
     await fields.load()
     if (this.#state.kind === 'building' && this.#state.reason !== undefined) {
       return this.#rebuild(this.#state.reason)
