@@ -43,6 +43,29 @@ export function samplesBy(label: string, values: Readonly<Record<string, number>
   return Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value }))
 }
 
+/**
+ * All that a server tells. A source that fails (a disk that does not answer, a store that closes) costs
+ * its own lines and no more: a scrape must not end the process.
+ */
+export class MetricSources {
+  readonly #sources: MetricSource[] = []
+  #failures = 0
+
+  add(source: MetricSource): void {
+    this.#sources.push(source)
+  }
+
+  async lines(): Promise<readonly string[]> {
+    const read = await Promise.allSettled(this.#sources.map(async (source) => source()))
+    this.#failures += read.filter(({ status }) => status === 'rejected').length
+    const help = 'How often metrics could not be read, and were left out of a scrape.'
+    return [
+      ...read.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])),
+      ...familyLines(counter('quarry_metrics_failures_total', help, this.#failures)),
+    ]
+  }
+}
+
 /** Counts values into buckets. `observe` allocates nothing. */
 export class Histogram {
   readonly #bounds: readonly number[]

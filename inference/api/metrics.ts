@@ -1,7 +1,7 @@
 // What the server did and does, as Prometheus text.
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { MetricSource } from '../../lib/metrics.ts'
+import { MetricSources, type MetricSource } from '../../lib/metrics.ts'
 import type { TokenCounts } from '../pipelines/model-requests.ts'
 import type { ResultSource } from '../batching/shared-results.ts'
 
@@ -19,7 +19,7 @@ export const NO_OPERATION = 'none'
 
 export class InferenceMetrics {
   readonly #registry = new Registry()
-  readonly #sources: MetricSource[] = []
+  readonly #sources = new MetricSources()
   readonly #requests = this.#counter('requests_total', 'Requests answered.', [
     'operation',
     'status',
@@ -144,7 +144,7 @@ export class InferenceMetrics {
   }
 
   addLines(read: MetricSource): void {
-    this.#sources.push(read)
+    this.#sources.add(read)
   }
 
   contentType(): string {
@@ -153,8 +153,8 @@ export class InferenceMetrics {
 
   async text(): Promise<string> {
     const own = await this.#registry.metrics()
-    const added = await Promise.all(this.#sources.map(async (read) => read()))
-    return `${[own.trimEnd(), ...added.flat()].join('\n')}\n`
+    const added = await this.#sources.lines()
+    return `${[own.trimEnd(), ...added].join('\n')}\n`
   }
 
   #counter<Label extends string>(

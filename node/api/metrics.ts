@@ -7,6 +7,7 @@ import {
   histogramHead,
   METRICS_CONTENT_TYPE,
   samplesBy,
+  MetricSources,
   type MetricSource,
   type Sample,
 } from '../../lib/metrics.ts'
@@ -64,7 +65,7 @@ export const NO_OPERATION = 'none'
 export class ApiMetrics {
   readonly #operations: ReadonlyMap<string, OperationMetrics>
   readonly #none = new OperationMetrics(0, NO_OPERATION)
-  readonly #sources: MetricSource[] = []
+  readonly #sources = new MetricSources()
 
   constructor(operationIds: readonly string[]) {
     this.#operations = new Map(operationIds.map((id, i) => [id, new OperationMetrics(i + 1, id)]))
@@ -91,7 +92,7 @@ export class ApiMetrics {
   }
 
   addLines(read: MetricSource): void {
-    this.#sources.push(read)
+    this.#sources.add(read)
   }
 
   contentType(): string {
@@ -99,7 +100,6 @@ export class ApiMetrics {
   }
 
   async text(): Promise<string> {
-    const added = await Promise.all(this.#sources.map(async (read) => read()))
     const operations = [...this.#operations.values(), this.#none]
     const requests = {
       name: REQUESTS,
@@ -111,7 +111,7 @@ export class ApiMetrics {
       ...familyLines(requests),
       ...histogramHead(DURATION, 'From the headers of a request to the end of its answer.'),
       ...operations.flatMap((metrics) => metrics.durationLines()),
-      ...added.flat(),
+      ...(await this.#sources.lines()),
     ]
     return `${lines.join('\n')}\n`
   }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { counter, familyLines, Histogram, samplesBy } from '../../lib/metrics.ts'
+import { counter, familyLines, Histogram, MetricSources, samplesBy } from '../../lib/metrics.ts'
 
 describe('familyLines', () => {
   it('writes help, type and samples', () => {
@@ -53,5 +53,22 @@ describe('Histogram', () => {
       'a_sum{of="x"} 0',
       'a_count{of="x"} 0',
     ])
+  })
+})
+
+describe('MetricSources', () => {
+  it('answers the lines of all, and counts those that fail instead of failing', async () => {
+    const sources = new MetricSources()
+    sources.add(() => ['first 1'])
+    sources.add(() => {
+      throw new Error('the disk does not answer')
+    })
+    sources.add(() => Promise.reject(new Error('it is closed')))
+    sources.add(async () => ['last 1'])
+
+    const [first, last, ...others] = await sources.lines()
+
+    expect([first, last]).to.deep.equal(['first 1', 'last 1'])
+    expect(others.at(-1)).to.equal('quarry_metrics_failures_total 2')
   })
 })
