@@ -78,13 +78,13 @@ function quietBrokenPipe(stream: Writable): void {
   })
 }
 
-/** Aborts on SIGINT or SIGTERM. A second one does not wait for the orderly end. */
+/** Aborts on SIGINT or SIGTERM, its name being the reason's message. A second one does not wait for the orderly end. */
 function stopSignal(): AbortSignal {
   const stop = new AbortController()
   let firstMs: number | undefined
-  const onSignal = (): void => {
+  const onSignal = (signal: NodeJS.Signals): void => {
     firstMs ??= systemClock.monotonicMs()
-    stop.abort()
+    stop.abort(new DOMException(signal, 'AbortError'))
     if (systemClock.monotonicMs() - firstMs > SIGNAL_ECHO_MS) process.exit(EXIT_INTERRUPTED)
   }
   process.on('SIGINT', onSignal)

@@ -42,8 +42,8 @@ export interface InferenceConfig {
   readonly preload: readonly string[]
   /** Hosts that images may come from; empty: any public one. */
   readonly mediaHosts: readonly string[]
-  /** Of the source revision; images are built with it. */
-  readonly gitCommit: string
+  /** Of the source revision; images are built with it. Undefined: nobody told. */
+  readonly gitCommit: string | undefined
 }
 
 const MIB = 1024 * 1024
@@ -101,7 +101,7 @@ function parsePlace(read: EnvReader) {
     modelsDir: read.text('QUARRY_MODELS_DIR', './models'),
     insecure: read.flag('QUARRY_INFERENCE_INSECURE'),
     logLevel: read.choice('QUARRY_LOG_LEVEL', LOG_LEVELS, 'info'),
-    gitCommit: read.text('QUARRY_GIT_COMMIT', 'unknown'),
+    gitCommit: read.optionalText('QUARRY_GIT_COMMIT'),
     preload: read.list('QUARRY_INFERENCE_PRELOAD'),
     // `*` stands for any public host.
     mediaHosts: read.list('QUARRY_INFERENCE_MEDIA_HOSTS').filter((host) => host !== '*'),

@@ -3,13 +3,15 @@
 //   model directories ─► workers ─► fleet ─► services of the tasks ─► HTTP
 
 import { availableParallelism, totalmem } from 'node:os'
+import path from 'node:path'
 import { systemClock } from '../lib/clock.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
 import { RequestMemory } from '../lib/http/request-memory.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
+import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
-import { endProcess, openServerLog } from '../lib/process/server-process.ts'
+import { endProcess, openServerLog, toldEnd } from '../lib/process/server-process.ts'
 import { InferenceMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
 import { startApiServer } from './api/server.ts'
@@ -45,8 +47,8 @@ export interface RunningInference extends AsyncDisposable {
   readonly healthUrl: string
   /** For tests: the workers and what they have loaded. */
   readonly fleet: ModelFleet
-  /** Not ready from now on; what runs may end within the deadline. */
-  close(): Promise<void>
+  /** Not ready from now on; what runs may end within the deadline. `reason` is for the log. */
+  close(reason?: string): Promise<void>
 }
 
 /** What tests put in the place of the Internet and of the log on stderr. */
@@ -64,11 +66,16 @@ export function startInference(
 
 async function buildInference(
   config: InferenceConfig,
-  { log = openServerLog(config.logLevel), ...network }: Surroundings,
+  { log = openServerLog(config.logLevel, 'inference'), ...network }: Surroundings,
   life: Lifecycle,
 ): Promise<RunningInference> {
   const clock = systemClock
+  const { modelsDir, logLevel } = config
+  const { version } = readProduct()
+  const start = { version, node: process.version, modelsDir: path.resolve(modelsDir), logLevel }
+  log.info('server starts', start)
   const metrics = new InferenceMetrics()
+  metrics.addLines(processMetrics())
   const catalog = await scanModels(config.modelsDir, log, BUILT_IN)
 
   const fleet = buildFleet(config, metrics, log)
@@ -105,14 +112,16 @@ async function buildInference(
     metrics,
     clock,
     log,
+    logsRequests: logLevel === 'debug',
     random: Math.random,
     onInvariantBroken: (error) => endProcess(log, error),
   })
   life.onClose(() => api.close())
   life.onClose(() => service.beginStopping())
-  log.info('inference serves', { api: api.url, health: health.url, modelsDir: config.modelsDir })
-  const close = (): Promise<void> => life.close()
-  return { apiUrl: api.url, healthUrl: health.url, fleet, close, [Symbol.asyncDispose]: close }
+  log.info('server serves', { api: api.url, health: health.url })
+  const close = toldEnd(log, clock, () => life.close())
+  const urls = { apiUrl: api.url, healthUrl: health.url }
+  return { ...urls, fleet, close, [Symbol.asyncDispose]: () => close() }
 }
 
 interface BuiltParts {
@@ -230,6 +239,8 @@ interface Watched {
 function registerGauges(metrics: InferenceMetrics, { gate, memory, fleet }: Watched): void {
   const held = 'Bytes that requests under way hold: bodies, images and results.'
   metrics.registerGauge('request_memory_bytes', held, () => memory.heldBytes)
+  const most = 'The most that requests may hold together.'
+  metrics.registerGauge('request_memory_limit_bytes', most, () => memory.bytesMax)
   metrics.registerGauge('requests_running', 'Requests that are served.', () => gate.running)
   metrics.registerGauge('requests_waiting', 'Requests that wait for a place.', () => gate.waiting)
   const rejected = 'Requests refused because too many waited.'

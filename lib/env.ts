@@ -48,6 +48,12 @@ export class EnvReader {
     return text
   }
 
+  /** Undefined where it is absent or empty. */
+  optionalText(name: string): string | undefined {
+    const text = this.#env[name]
+    return text === '' ? undefined : text
+  }
+
   /** Separated by commas; empty parts do not count. */
   list(name: string): readonly string[] {
     const parts = (this.#env[name] ?? '').split(',').map((part) => part.trim())

@@ -13,6 +13,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CollectionWatch, type ObserveCollections } from './collection-watch.ts'
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
+import { familyLines, Histogram, type Sample } from './metrics.ts'
 
 const PERIOD_MS = 10
 const COUNTED_MS = 20
@@ -54,9 +55,9 @@ export class LoopWatch {
     new SharedArrayBuffer(LOOP_CELLS.count * Int32Array.BYTES_PER_ELEMENT),
   )
   readonly #with: LoopWatchOptions
-  readonly #holds = new HoldHistogram()
-  readonly #cpuHolds = new HoldHistogram()
-  readonly #workHolds = new HoldHistogram()
+  readonly #holds = new Histogram(BUCKETS_S)
+  readonly #cpuHolds = new Histogram(BUCKETS_S)
+  readonly #workHolds = new Histogram(BUCKETS_S)
   readonly #counts: Float64Array
   readonly #longestMs: Float64Array
   #underWay = 0
@@ -68,6 +69,11 @@ export class LoopWatch {
     this.names = [BACKGROUND, ...options.names]
     this.#counts = new Float64Array(this.names.length)
     this.#longestMs = new Float64Array(this.names.length)
+  }
+
+  /** Requests that have begun and are not answered. */
+  get underWay(): number {
+    return this.#underWay
   }
 
   /** A request of the operation begins. */
@@ -103,11 +109,12 @@ export class LoopWatch {
   async lines(): Promise<readonly string[]> {
     // The last turn may be waiting to be told from its collections.
     await nextTurn()
-    const total = 'quarry_event_loop_holds_total'
-    const longest = 'quarry_event_loop_longest_hold_seconds'
-    const held = this.names.flatMap((name, i) =>
-      (this.#counts[i] ?? 0) > 0 ? [[name, i] as const] : [],
-    )
+    const held = [...this.names.keys()].filter((number) => (this.#counts[number] ?? 0) > 0)
+    const samplesOf = (valueOf: (number: number) => number): Sample[] =>
+      held.map((number) => ({
+        labels: { operation: this.names[number] ?? '' },
+        value: valueOf(number),
+      }))
     return [
       ...this.#holds.lines('quarry_event_loop_hold_seconds', 'How late turns of the loop are.'),
       ...this.#cpuHolds.lines('quarry_event_loop_hold_cpu_seconds', 'The CPU time in it.'),
@@ -115,14 +122,18 @@ export class LoopWatch {
         'quarry_event_loop_hold_work_seconds',
         'The CPU time in it without collections of garbage.',
       ),
-      `# HELP ${total} Turns of the event loop that took more than ${COUNTED_MS} ms of work.`,
-      `# TYPE ${total} counter`,
-      ...held.map(([name, i]) => `${total}{operation="${name}"} ${this.#counts[i]}`),
-      `# HELP ${longest} Work of the longest of them.`,
-      `# TYPE ${longest} gauge`,
-      ...held.map(
-        ([name, i]) => `${longest}{operation="${name}"} ${(this.#longestMs[i] ?? 0) / 1000}`,
-      ),
+      ...familyLines({
+        name: 'quarry_event_loop_holds_total',
+        type: 'counter',
+        help: `Turns of the event loop that took more than ${COUNTED_MS} ms of work.`,
+        samples: samplesOf((number) => this.#counts[number] ?? 0),
+      }),
+      ...familyLines({
+        name: 'quarry_event_loop_longest_hold_seconds',
+        type: 'gauge',
+        help: 'Work of the longest of them.',
+        samples: samplesOf((number) => (this.#longestMs[number] ?? 0) / 1000),
+      }),
     ]
   }
 
@@ -140,10 +151,10 @@ export class LoopWatch {
     const spentMs = cpuMs() - this.#lastCpuMs
     const heldMs = Math.max(0, nowMs - lastMs - PERIOD_MS)
     const heldCpuMs = Math.min(heldMs, spentMs)
-    this.#holds.add(heldMs)
-    this.#cpuHolds.add(heldCpuMs)
+    this.#holds.observe(heldMs / 1000)
+    this.#cpuHolds.observe(heldCpuMs / 1000)
     if (heldCpuMs <= TELLING_MS) {
-      this.#workHolds.add(heldCpuMs)
+      this.#workHolds.observe(heldCpuMs / 1000)
     } else {
       const operation = this.cells[LOOP_CELLS.operation] ?? 0
       const hold = { operation, lastMs, dueMs: lastMs + PERIOD_MS, nowMs, cpuMs: spentMs }
@@ -158,7 +169,7 @@ export class LoopWatch {
     const withoutWaits = cpuMs - collections.msWithin(lastMs, nowMs)
     const withoutTurnsBefore = heldMs - collections.msWithin(dueMs, nowMs)
     const workMs = Math.max(0, Math.min(withoutWaits, withoutTurnsBefore))
-    this.#workHolds.add(workMs)
+    this.#workHolds.observe(workMs / 1000)
     if (workMs > COUNTED_MS) {
       this.#counts[operation] = (this.#counts[operation] ?? 0) + 1
       this.#longestMs[operation] = Math.max(this.#longestMs[operation] ?? 0, workMs)
@@ -171,27 +182,5 @@ export class LoopWatch {
       cpuMs: Math.round(heldCpuMs),
       workMs: Math.round(workMs),
     })
-  }
-}
-
-class HoldHistogram {
-  readonly #byBucket = new Float64Array(BUCKETS_S.length + 1)
-  #sumMs = 0
-
-  add(ms: number): void {
-    let bucket = 0
-    while (bucket < BUCKETS_S.length && ms > (BUCKETS_S[bucket] ?? 0) * 1000) bucket += 1
-    this.#byBucket[bucket] = (this.#byBucket[bucket] ?? 0) + 1
-    this.#sumMs += ms
-  }
-
-  lines(name: string, help: string): readonly string[] {
-    let count = 0
-    const buckets = [...BUCKETS_S, '+Inf'].map((bound, i) => {
-      count += this.#byBucket[i] ?? 0
-      return `${name}_bucket{le="${bound}"} ${count}`
-    })
-    const head = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`]
-    return [...head, ...buckets, `${name}_sum ${this.#sumMs / 1000}`, `${name}_count ${count}`]
   }
 }

@@ -4,14 +4,17 @@
 
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
+import type { InvariantError } from '../lib/assert.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
+import type { MetricSource } from '../lib/metrics.ts'
 import { guardLoop } from '../lib/process/hang-guard.ts'
+import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
-import { endProcess, openServerLog } from '../lib/process/server-process.ts'
+import { endProcess, openServerLog, toldEnd } from '../lib/process/server-process.ts'
 import type { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
 import { buildApiMetrics, buildLoopWatch, startApiServer } from './api/server.ts'
@@ -21,7 +24,6 @@ import type { Coordination } from './coordination/coordination.ts'
 import { EmbeddedCoordination } from './coordination/embedded-coordination.ts'
 import { StoredTimestampBound } from './coordination/stored-timestamp-bound.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
-import type { TextIndexCounts } from './coordinator/tables/text-index-health.ts'
 import { DiskJournalDirectory } from './journal/disk-journal-directory.ts'
 import { Journal } from './journal/journal.ts'
 import { convertStores } from './shard/convert-store.ts'
@@ -35,7 +37,8 @@ const CATALOG_RESERVE_PART = 4
 export interface RunningNode extends AsyncDisposable {
   readonly apiUrl: string
   readonly healthUrl: string
-  close(): Promise<void>
+  /** `reason` is for the log. */
+  close(reason?: string): Promise<void>
 }
 
 export function startNode(config: NodeConfig): Promise<RunningNode> {
@@ -44,12 +47,15 @@ export function startNode(config: NodeConfig): Promise<RunningNode> {
 
 async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNode> {
   const clock = systemClock
-  const log = openServerLog(config.logLevel)
+  const log = openServerLog(config.logLevel, 'store')
   const metrics = buildApiMetrics()
   const loop = buildLoopWatch(clock, log)
 
   const directory = await openDataDirectory(config.dataDir, { clock })
   life.onClose(() => directory.close())
+  const { version } = readProduct()
+  const { logLevel } = config
+  log.info('server starts', { version, node: process.version, dataDir: directory.path, logLevel })
 
   const guard = new DiskGuard({
     directory: directory.path,
@@ -62,7 +68,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   const journal = await openJournal(directory, { clock, log, guard })
   life.onClose(() => journal.close())
 
-  const { store, finishStart, textMetrics } = await openSwarmStore(
+  const swarm = await openSwarmStore(
     {
       coordination,
       stores,
@@ -71,43 +77,48 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
       hybridClock,
       clock,
       log,
-      version: readProduct().version,
+      version,
       randomBits: () => randomBytes(8).toString('hex'),
       text: textIndexesOf(config, directory.path),
     },
     life,
   )
 
-  registerTextIndexes(metrics, () => store.textIndexCounts())
+  const { store } = swarm
+  addMetrics(metrics, swarm.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
   // Health answers while recovery runs; the API opens when nothing is left of the last life.
   const health = await startHealthServer({
     host: config.host,
     port: config.healthPort,
     clock,
-    readiness: () => readinessReply(store.ready()),
+    readiness: () => readinessReply(store.ready(), store.textIndexCounts()),
     metrics,
   })
   life.onClose(() => health.close())
-  await finishStart()
-  const api = await startApiServer({
-    service: store,
-    host: config.host,
-    port: config.apiPort,
-    insecure: config.insecure,
-    requestMemoryBytes: config.requestMemoryBytes,
-    log,
-    random: Math.random,
-    metrics,
-    loop,
-    onInvariantBroken: (error) => endProcess(log, error),
-  })
+  await swarm.finishStart()
+  const apiOptions = apiOptionsOf(config, log)
+  const api = await startApiServer({ ...apiOptions, service: store, metrics, loop })
   life.onClose(() => api.close())
-  metrics.addLines(textMetrics)
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
-  log.info('node serves', { api: api.url, health: health.url, dataDir: directory.path })
-  const close = (): Promise<void> => life.close()
-  return { apiUrl: api.url, healthUrl: health.url, close, [Symbol.asyncDispose]: close }
+  log.info('server serves', { api: api.url, health: health.url })
+  const close = toldEnd(log, clock, () => life.close())
+  const urls = { apiUrl: api.url, healthUrl: health.url }
+  return { ...urls, close, [Symbol.asyncDispose]: () => close() }
+}
+
+function apiOptionsOf(config: NodeConfig, log: Log) {
+  const { host, apiPort: port, insecure, requestMemoryBytes, logLevel } = config
+  return {
+    host,
+    port,
+    insecure,
+    requestMemoryBytes,
+    log,
+    logsRequests: logLevel === 'debug',
+    random: Math.random,
+    onInvariantBroken: (error: InvariantError) => endProcess(log, error),
+  }
 }
 
 interface ClockParts {
@@ -165,22 +176,17 @@ async function openJournal(
   })
 }
 
-/** Counted by shard. */
-function registerTextIndexes(metrics: ApiMetrics, counts: () => TextIndexCounts): void {
-  const gauges = {
-    building: 'Text indexes that are being built; most of them refuse searches.',
-    failed: 'Text indexes that failed and are tried again.',
-    catchingUp: 'Text indexes that take what they had not written when the node ended.',
-    entriesBehindMax: 'Log entries that the text index that is furthest behind has not taken.',
-  } as const
-  metrics.registerGauge('text_indexes_building', gauges.building, () => counts().building)
-  metrics.registerGauge('text_indexes_failed', gauges.failed, () => counts().failed)
-  metrics.registerGauge('text_indexes_catching_up', gauges.catchingUp, () => counts().catchingUp)
-  metrics.registerGauge(
-    'text_index_entries_behind',
-    gauges.entriesBehindMax,
-    () => counts().entriesBehindMax,
-  )
+/** Told from the start on: recovery may be long. */
+function addMetrics(
+  metrics: ApiMetrics,
+  sources: readonly MetricSource[],
+  { guard, reserveBytes }: { readonly guard: DiskGuard; readonly reserveBytes: number },
+): void {
+  for (const source of [processMetrics(), ...sources]) metrics.addLines(source)
+  const free = 'Bytes that the file system of the data directory has left for this process.'
+  metrics.addGauge('quarry_disk_free_bytes', free, () => guard.freeBytes())
+  const reserve = 'Writes are refused when less than this is left.'
+  metrics.addGauge('quarry_disk_reserve_bytes', reserve, () => reserveBytes)
 }
 
 /** Once the node serves: what a start takes in one piece holds up nobody. */

@@ -4,7 +4,7 @@ import { must } from '../../lib/assert.ts'
 import { call } from '../documents/quarry-server.ts'
 import type { QuarryServer } from '../documents/quarry-server.ts'
 
-const P99 = /^quarry_nodejs_eventloop_lag_p99_seconds (?<seconds>\S+)$/m
+const P99 = /^nodejs_eventloop_lag_p99_seconds (?<seconds>\S+)$/m
 /** Node's histogram counts from timer to timer, 10 ms apart, so that an idle loop shows 10 ms. */
 const TIMER_PERIOD_MS = 10
 

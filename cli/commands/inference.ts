@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { RunningInference } from '../../inference/main.ts'
 import type { CliContext } from '../context.ts'
 import { explainStart } from '../explain-start.ts'
+import { reasonOf } from '../stop-reason.ts'
 import { writeLine } from '../terminal.ts'
 import { examples } from './client-command.ts'
 
@@ -61,7 +62,7 @@ async function runInference(options: InferenceOptions, context: CliContext): Pro
     await writeLine(context.terminal.out, JSON.stringify(ready))
     if (!stop.aborted) await once(stop, 'abort')
   } finally {
-    await server.close()
+    await server.close(reasonOf(stop))
   }
 }
 
@@ -76,6 +77,7 @@ export async function startInferenceServer(
   try {
     return await startInference(parseInferenceConfig(env, flags, names))
   } catch (error) {
-    throw explainStart(error, '--port and --health-port')
+    const { port = '--port', healthPort = '--health-port' } = names
+    throw explainStart(error, `${port} and ${healthPort}`)
   }
 }

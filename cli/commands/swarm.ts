@@ -7,6 +7,7 @@ import type { RunningNode } from '../../node/main.ts'
 import type { CliContext } from '../context.ts'
 import { CliError, EXIT, usageError } from '../exit.ts'
 import { explainStart } from '../explain-start.ts'
+import { reasonOf } from '../stop-reason.ts'
 import { writeLine } from '../terminal.ts'
 import { examples } from './client-command.ts'
 import { startInferenceServer } from './inference.ts'
@@ -63,11 +64,11 @@ async function runSwarm(options: SwarmOptions, context: CliContext): Promise<voi
   await using life = new Lifecycle()
   const { inferencePort, modelsDir, ...nodeOptions } = options
   const node = await startSwarm(nodeOptions, context)
-  life.onClose(() => node.close())
+  life.onClose(() => node.close(reasonOf(stop)))
   const ready = { event: 'ready', api: node.apiUrl, health: node.healthUrl }
   const { logLevel } = options
   const inside = await startInside({ port: inferencePort, modelsDir, logLevel }, context)
-  if (inside !== undefined) life.onClose(() => inside.close())
+  if (inside !== undefined) life.onClose(() => inside.close(reasonOf(stop)))
   const places =
     inside === undefined ? {} : { inference: inside.apiUrl, inference_health: inside.healthUrl }
   await writeLine(context.terminal.out, JSON.stringify({ ...ready, ...places }))
@@ -80,13 +81,15 @@ interface InsideFlags {
   readonly logLevel: string | undefined
 }
 
+const ANY_PORT = '0'
+
 /** What this command calls the options of the server inside. */
 const NAMES_INSIDE = {
   port: '--inference-port',
   healthPort: 'QUARRY_INFERENCE_HEALTH_PORT',
 }
 
-/** Its health port is a free one unless the environment names it: the store has the usual one. */
+/** On its usual ports, which the store's are not; a test that asks for a free one gets two. */
 async function startInside(
   flags: InsideFlags,
   context: CliContext,
@@ -95,7 +98,8 @@ async function startInside(
     if (flags.modelsDir === undefined) return undefined
     throw usageError('--models-dir is for the inference server: add --inference-port')
   }
-  const healthPort = context.env['QUARRY_INFERENCE_HEALTH_PORT'] ?? '0'
+  const named = context.env['QUARRY_INFERENCE_HEALTH_PORT']
+  const healthPort = named === undefined && flags.port === ANY_PORT ? ANY_PORT : named
   return startInferenceServer({ ...flags, healthPort }, context, NAMES_INSIDE)
 }
 

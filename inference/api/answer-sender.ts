@@ -8,7 +8,7 @@
 
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
-import { NOSNIFF, bytesReply, sendBytes, sendHead } from '../../lib/http/reply.ts'
+import { bytesReply, headersOfAll, sendBytes, sendHead } from '../../lib/http/reply.ts'
 import type { BytesReply } from '../../lib/http/reply.ts'
 import { SliceClock } from '../../lib/sliced.ts'
 import type { PiecesReply } from './pieces-reply.ts'
@@ -55,7 +55,7 @@ async function sendPieces(
   }
   if (response.destroyed || response.headersSent) return
   const length = bytes === undefined ? [] : ['Content-Length', String(bytes)]
-  response.writeHead(200, [...headers, ...NOSNIFF, ...length])
+  response.writeHead(200, [...headers, ...headersOfAll(response), ...length])
   await writeSlices(response, followed([first.value, second.value], joined), options)
 }
 

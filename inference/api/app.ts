@@ -7,7 +7,9 @@ import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
 import { bodyMissing, readBody } from '../../lib/http/request-body.ts'
+import { requestIdOf } from '../../lib/http/request-id.ts'
 import type { HeldMemory, RequestMemory } from '../../lib/http/request-memory.ts'
+import type { Log } from '../../lib/log.ts'
 import { runSliced, SliceClock } from '../../lib/sliced.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Operation } from '../../openapi/contract.ts'
@@ -15,7 +17,7 @@ import type { RequestGate } from '../batching/request-gate.ts'
 import { sendAnswer, untilTaken } from './answer-sender.ts'
 import { docs } from './docs.ts'
 import { errorBodyFor, errorReply } from './error-status.ts'
-import type { ErrorTranslator } from '../../lib/http/error-translator.ts'
+import type { ErrorTranslator, FailedRequest } from '../../lib/http/error-translator.ts'
 import { sendEvents } from './event-stream.ts'
 import { handlerByOperation } from './handler-table.ts'
 import { parseJsonInSteps } from './json-parser.ts'
@@ -38,6 +40,8 @@ export interface AppOptions {
   readonly bodyBytesMax: number
   /** From the headers to the end of the answer; streams included. */
   readonly requestTimeoutMs: number
+  /** Is told of every answer, at level debug; undefined: it is not. */
+  readonly requestLog: Log | undefined
 }
 
 export function buildApp(options: AppOptions): Express {
@@ -49,6 +53,7 @@ export function buildApp(options: AppOptions): Express {
 }
 
 interface Exchange {
+  readonly operation: Operation
   readonly request: Request
   readonly response: Response
   readonly signal: AbortSignal
@@ -64,7 +69,7 @@ class FrontDoor {
   }
 
   async answer(request: Request, response: Response): Promise<void> {
-    const { clock, translator, metrics } = this.#options
+    const { clock, translator, metrics, requestLog: log } = this.#options
     // node:http has noted already that an answer to HEAD has no body; from here on it is a GET.
     if (request.method === 'HEAD') request.method = 'GET'
     const { path } = request
@@ -73,15 +78,20 @@ class FrontDoor {
     const watch = this.#watch(response)
     try {
       if (operation === undefined) await this.#answerAstray(request, response)
-      else await this.#perform(operation, { request, response, signal: watch.signal })
+      else await this.#perform(operation, { operation, request, response, signal: watch.signal })
     } catch (error) {
-      sendBytes(response, errorReply(path, translator.bodyOf(error)))
+      sendBytes(response, errorReply(path, translator.bodyOf(error, failedOf(response, operation))))
     } finally {
       watch.end()
     }
     const status = response.headersSent ? response.statusCode : CLIENT_GONE_STATUS
-    const name = operation?.operationId ?? NO_OPERATION
-    metrics.request(name, status, clock.monotonicMs() - startMs)
+    const { requestId, operation: name } = failedOf(response, operation)
+    const elapsedMs = clock.monotonicMs() - startMs
+    metrics.request(name, status, elapsedMs)
+    if (log === undefined) return
+    const ms = Math.round(elapsedMs * 1000) / 1000
+    const { method, url } = request
+    log.debug('request answered', { requestId, operation: name, method, url, status, ms })
   }
 
   #operationOf({ method, path }: Request): Operation | undefined {
@@ -147,10 +157,12 @@ class FrontDoor {
     await this.#send(await handler(asked, context), exchange)
   }
 
-  async #send(reply: Reply, { request, response, signal }: Exchange): Promise<void> {
+  async #send(reply: Reply, { operation, request, response, signal }: Exchange): Promise<void> {
     const { clock, translator } = this.#options
     if (reply.kind !== 'events') return sendAnswer(response, reply, { clock, signal })
-    const errorBodyOf = (error: unknown) => errorBodyFor(request.path, translator.bodyOf(error))
+    const failed = failedOf(response, operation)
+    const errorBodyOf = (error: unknown) =>
+      errorBodyFor(request.path, translator.bodyOf(error, failed))
     const { format } = reply
     await sendEvents(response, reply.events, { clock, signal, errorBodyOf, format })
     await untilTaken(response, clock)
@@ -171,6 +183,13 @@ class FrontDoor {
     const methods = allow.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ')
     const error = `${shown} is not possible; this route allows ${methods}`
     sendBytes(response, errorReply(path, { error, code: 'METHOD_NOT_ALLOWED' }, ['Allow', methods]))
+  }
+}
+
+function failedOf(response: Response, operation: Operation | undefined): FailedRequest {
+  return {
+    requestId: requestIdOf(response),
+    operation: operation?.operationId ?? NO_OPERATION,
   }
 }
 

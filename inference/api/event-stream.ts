@@ -8,7 +8,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
-import { NOSNIFF } from '../../lib/http/reply.ts'
+import { headersOfAll } from '../../lib/http/reply.ts'
 
 /** Events for pages and OpenAI's clients, or lines of JSON for Ollama's. */
 export type EventFormat = 'sse' | 'lines'
@@ -24,7 +24,6 @@ const HEADERS = [
   // Proxies that collect an answer before they pass it on would defeat the stream.
   'X-Accel-Buffering',
   'no',
-  ...NOSNIFF,
 ]
 /** Something is written at least this often, so that nobody in between takes the silence for an end. */
 const PING_PERIOD_MS = 15_000
@@ -46,7 +45,8 @@ export async function sendEvents(
 ): Promise<void> {
   const iterator = events[Symbol.asyncIterator]()
   let next = await iterator.next()
-  response.writeHead(200, ['Content-Type', TYPE_BY_FORMAT[format], ...HEADERS])
+  const type = ['Content-Type', TYPE_BY_FORMAT[format]]
+  response.writeHead(200, [...type, ...HEADERS, ...headersOfAll(response)])
   const framed = (data: string): string => (format === 'sse' ? `data: ${data}\n\n` : `${data}\n`)
   const stopPinging = clock.every(PING_PERIOD_MS, async () => {
     // Lines of JSON have no comments; an empty one is passed over.

@@ -1,11 +1,15 @@
 // What the server did and does, as Prometheus text.
 
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { MetricSources, type MetricSource } from '../../lib/metrics.ts'
 import type { TokenCounts } from '../pipelines/model-requests.ts'
 import type { ResultSource } from '../batching/shared-results.ts'
 
 const PREFIX = 'quarry_inference_'
-const REQUEST_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
+/** Upper bounds in seconds: a cached vector takes a millisecond, a long text that is written minutes. */
+const REQUEST_BUCKETS_S = [
+  0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300,
+]
 const WAIT_BUCKETS_S = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 const LOAD_BUCKETS_S = [0.1, 0.5, 1, 2, 5, 10, 30, 60]
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32]
@@ -15,13 +19,14 @@ export const NO_OPERATION = 'none'
 
 export class InferenceMetrics {
   readonly #registry = new Registry()
+  readonly #sources = new MetricSources()
   readonly #requests = this.#counter('requests_total', 'Requests answered.', [
     'operation',
     'status',
   ])
   readonly #durations = this.#histogram('request_duration_seconds', {
     help: 'From the headers to the end of the answer.',
-    labelNames: ['operation'],
+    labelNames: ['operation', 'status_class'],
     buckets: REQUEST_BUCKETS_S,
   })
   readonly #results = this.#counter(
@@ -68,13 +73,10 @@ export class InferenceMetrics {
     ['model'],
   )
 
-  constructor() {
-    collectDefaultMetrics({ register: this.#registry, prefix: 'quarry_' })
-  }
-
   request(operation: string, status: number, elapsedMs: number): void {
     this.#requests.inc({ operation, status })
-    this.#durations.observe({ operation }, elapsedMs / 1000)
+    const statusClass = `${Math.floor(status / 100)}xx`
+    this.#durations.observe({ operation, status_class: statusClass }, elapsedMs / 1000)
   }
 
   result(task: string, source: ResultSource): void {
@@ -141,12 +143,18 @@ export class InferenceMetrics {
     this.#registry.registerMetric(gauge)
   }
 
+  addLines(read: MetricSource): void {
+    this.#sources.add(read)
+  }
+
   contentType(): string {
     return this.#registry.contentType
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics()
+  async text(): Promise<string> {
+    const own = await this.#registry.metrics()
+    const added = await this.#sources.lines()
+    return `${[own.trimEnd(), ...added].join('\n')}\n`
   }
 
   #counter<Label extends string>(

@@ -6,8 +6,10 @@ import type { Clock } from '../../lib/clock.ts'
 import { buildBrowserGuard } from '../../lib/http/browser-guard.ts'
 import { buildEntry } from '../../lib/http/entry.ts'
 import { LOOPBACK, SERVER_OPTIONS, checkHost, listen } from '../../lib/http/listener.ts'
+import { familyLines, samplesBy } from '../../lib/metrics.ts'
 import type { RunningServer } from '../../lib/http/listener.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
+import { RequestIds, requestIdOf } from '../../lib/http/request-id.ts'
 import type { RequestMemory } from '../../lib/http/request-memory.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
@@ -17,7 +19,7 @@ import type { InferenceService } from '../pipelines/inference-service.ts'
 import { buildApp } from './app.ts'
 import { ErrorTranslator } from '../../lib/http/error-translator.ts'
 import { errorReply } from './error-status.ts'
-import type { InferenceMetrics } from './metrics.ts'
+import { NO_OPERATION, type InferenceMetrics } from './metrics.ts'
 
 export interface ApiServerOptions {
   readonly service: InferenceService
@@ -35,6 +37,8 @@ export interface ApiServerOptions {
   readonly metrics: InferenceMetrics
   readonly clock: Clock
   readonly log: Log
+  /** Whether the log tells of every answer, at level debug. */
+  readonly logsRequests: boolean
   readonly random: Random
   /** Called once a reply to the broken request is on its way; the process must end. */
   readonly onInvariantBroken: (error: InvariantError) => void
@@ -44,7 +48,16 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   const { service, host, port, insecure, gate, memory } = options
   const { metrics, clock, random, closeDeadlineMs } = options
   checkHost(host, insecure)
-  const translator = new ErrorTranslator(options.log, random, options.onInvariantBroken)
+  const { log, onInvariantBroken } = options
+  const translator = new ErrorTranslator({ log, clock, onInvariantBroken })
+  metrics.addLines(() =>
+    familyLines({
+      name: 'quarry_inference_errors_total',
+      type: 'counter',
+      help: 'Errors that requests ended with, by code; unknown routes and absent documents are none.',
+      samples: samplesBy('code', translator.counts()),
+    }),
+  )
   const app = buildApp({
     context: { service, contract: loadContract('inference.v1') },
     translator,
@@ -55,12 +68,16 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
     random,
     bodyBytesMax: options.bodyBytesMax,
     requestTimeoutMs: options.requestTimeoutMs,
+    requestLog: options.logsRequests ? log : undefined,
   })
   const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
   const entry = buildEntry({
+    ids: new RequestIds(random),
     guard,
-    refuse: (response, refusal) =>
-      sendBytes(response, errorReply(response.req.url ?? '', translator.bodyOf(refusal))),
+    refuse: (response, refusal) => {
+      const failed = { requestId: requestIdOf(response), operation: NO_OPERATION }
+      sendBytes(response, errorReply(response.req.url ?? '', translator.bodyOf(refusal, failed)))
+    },
     serve: (request, response) => void app(request, response),
   })
   const server = createServer(SERVER_OPTIONS, entry)

@@ -36,8 +36,9 @@ export interface InferenceServiceParts {
 
 export interface VersionInfo {
   readonly version: string
-  readonly gitCommit: string
-  /** ISO 8601. */
+  /** Undefined: nobody told. */
+  readonly gitCommit: string | undefined
+  /** ISO 8601; nothing is compiled, so it is when this version was put here. */
   readonly buildTime: string
   /** Of what runs the server. */
   readonly runtimeVersion: string

@@ -3,18 +3,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ServiceError } from '../errors.ts'
 import type { BrowserGuard } from './browser-guard.ts'
+import { nameRequest, type RequestIds } from './request-id.ts'
 import { inOrder, type Serve } from './request-order.ts'
 import { normalizeTarget } from './request-target.ts'
 
 export interface EntryOptions {
+  readonly ids: RequestIds
   readonly guard: BrowserGuard
   readonly refuse: (response: ServerResponse, refusal: ServiceError) => void
   readonly serve: Serve
 }
 
 /** Serves the requests of a connection in order, and none that the guard refuses. */
-export function buildEntry({ guard, refuse, serve }: EntryOptions): Serve {
+export function buildEntry({ ids, guard, refuse, serve }: EntryOptions): Serve {
   return inOrder((request, response) => {
+    nameRequest(response, ids.of(request.rawHeaders))
     const refusal =
       refusalOfVersion(request) ?? normalizeTarget(request) ?? guard(request.rawHeaders)
     if (refusal === undefined) serve(request, response)

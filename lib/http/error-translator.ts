@@ -3,9 +3,9 @@
 
 import { InvariantError } from '../assert.ts'
 import { ServiceError, isServiceError } from '../errors.ts'
+import type { Clock } from '../clock.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { Random } from '../random.ts'
 
 export const statusByErrorCode: Record<ErrorCode, number> = {
   INVALID_ARGUMENT: 400,
@@ -33,39 +33,82 @@ export interface ErrorBody {
   readonly code: ErrorCode
 }
 
+/** What the log tells of a request that failed. */
+export interface FailedRequest {
+  readonly requestId: string | undefined
+  /** `none` for one that reached no operation. */
+  readonly operation: string
+}
+
+export interface ErrorTranslatorOptions {
+  readonly log: Log
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  /** Called once a reply to the broken request is on its way; the process must end. */
+  readonly onInvariantBroken: (error: InvariantError) => void
+}
+
 /**
- * The message of a ServiceError is written for the client and passes; of anything else only a
- * request id does, and the log gets the rest.
+ * The message of a ServiceError is written for the client and passes; of anything else only the
+ * request's id does, and the log gets the rest. The log also tells of what the server could not do
+ * (status 500 and above), but for each code once in a while: a flood of refusals is no flood of lines.
  */
 export class ErrorTranslator {
-  readonly #log: Log
-  readonly #random: Random
-  readonly #onInvariantBroken: (error: InvariantError) => void
+  readonly #with: ErrorTranslatorOptions
+  readonly #counts = new Map<ErrorCode, number>()
+  readonly #told = new Map<ErrorCode, Told>()
 
-  constructor(log: Log, random: Random, onInvariantBroken: (error: InvariantError) => void) {
-    this.#log = log
-    this.#random = random
-    this.#onInvariantBroken = onInvariantBroken
+  constructor(options: ErrorTranslatorOptions) {
+    this.#with = options
   }
 
-  bodyOf(thrown: unknown): ErrorBody {
-    const { message, code } = this.#translate(thrown)
+  bodyOf(thrown: unknown, request: FailedRequest): ErrorBody {
+    const { message, code } = this.#translate(thrown, request)
+    this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1)
     return { error: shortened(message), code }
   }
 
-  #translate(thrown: unknown): ServiceError {
+  /** How many errors there were, by code: of every code, so that a scrape knows them beforehand. */
+  counts(): Readonly<Record<string, number>> {
+    const codes = Object.keys(statusByErrorCode)
+    const counts = new Map<string, number>(this.#counts)
+    return Object.fromEntries(codes.map((code) => [code, counts.get(code) ?? 0]))
+  }
+
+  #translate(thrown: unknown, request: FailedRequest): ServiceError {
+    const { log, onInvariantBroken } = this.#with
     if (isServiceError(thrown)) {
-      // Nobody reads the answer, and nothing went wrong here.
-      if (thrown.code === 'CANCELLED') this.#log.debug('request given up by its client')
+      if (statusByErrorCode[thrown.code] >= SERVER_ERROR) this.#tell(thrown, request)
       return thrown
     }
-    const requestId = Math.floor(this.#random() * 2 ** 48).toString(16)
-    this.#log.error('request failed unexpectedly', { requestId, error: describeThrown(thrown) })
+    log.error('request failed unexpectedly', { ...request, error: describeThrown(thrown) })
     // After the reply has been handed to the socket, which happens in this same turn.
-    if (thrown instanceof InvariantError) queueMicrotask(() => this.#onInvariantBroken(thrown))
-    return new ServiceError('INTERNAL', `internal error; request id ${requestId}`)
+    if (thrown instanceof InvariantError) queueMicrotask(() => onInvariantBroken(thrown))
+    return new ServiceError('INTERNAL', `internal error; request id ${request.requestId}`)
+  }
+
+  #tell({ code, message }: ServiceError, request: FailedRequest): void {
+    const { log, clock } = this.#with
+    const nowMs = clock.monotonicMs()
+    const told = this.#told.get(code)
+    if (told !== undefined && nowMs - told.atMs < TELLING_PERIOD_MS) {
+      told.untold += 1
+      return
+    }
+    this.#told.set(code, { atMs: nowMs, untold: 0 })
+    const others = told === undefined ? 0 : told.untold
+    const error = shortened(message)
+    log.warn('request failed', { ...request, code, error, othersBefore: others })
   }
 }
+
+/** When a code was told, and how often it came since. */
+interface Told {
+  readonly atMs: number
+  untold: number
+}
+
+const SERVER_ERROR = 500
+const TELLING_PERIOD_MS = 1000
 
 /** Messages quote what clients sent and models hold; nobody is helped by megabytes of it. */
 const MESSAGE_LENGTH_MAX = 2_000

@@ -1,6 +1,7 @@
 // What a handler answers, before anybody knows which door the request came through.
 
 import type { ServerResponse } from 'node:http'
+import { requestIdOf } from './request-id.ts'
 
 /** A whole answer. Headers are flat, name after value, the form `writeHead` takes without a copy. */
 export interface BytesReply {
@@ -28,7 +29,7 @@ const EMPTY = Buffer.alloc(0)
  */
 const STRING_BYTES_MAX = 16_384
 /** Browsers must not guess that a stored document is a page or a script. */
-export const NOSNIFF = ['X-Content-Type-Options', 'nosniff'] as const
+const NOSNIFF = ['X-Content-Type-Options', 'nosniff'] as const
 
 export function jsonReply(
   status: number,
@@ -67,10 +68,16 @@ export function sendBytes(response: ServerResponse, reply: BytesReply): void {
   else response.end(body.toString('latin1'), 'latin1')
 }
 
+/** What every answer carries: to be given to `writeHead` with its own. */
+export function headersOfAll(response: ServerResponse): readonly string[] {
+  const requestId = requestIdOf(response)
+  return requestId === undefined ? NOSNIFF : [...NOSNIFF, 'X-Request-Id', requestId]
+}
+
 /** Answers whether the body is to follow: not when the client has gone, or has its answer already. */
 export function sendHead(response: ServerResponse, reply: BytesReply): boolean {
   if (response.destroyed || response.headersSent) return false
-  const headers = [...reply.headers, ...NOSNIFF]
+  const headers = [...reply.headers, ...headersOfAll(response)]
   if (reply.status !== 204) headers.push('Content-Length', String(reply.body.length))
   response.writeHead(reply.status, headers)
   return true

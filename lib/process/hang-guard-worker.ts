@@ -9,7 +9,6 @@ import { LOOP_CELLS } from '../loop-watch.ts'
 import type { HangGuardSetup } from './hang-guard.ts'
 
 const STEPS = 20
-const FATAL = 60
 const STANDARD_ERROR = 2
 
 const setup: HangGuardSetup = workerData
@@ -32,6 +31,7 @@ function watch({ cells, names, hangMs }: HangGuardSetup): void {
 /** The log's own destination belongs to the loop that hangs. */
 function tell(operation: string | undefined, hangMs: number): void {
   const msg = 'event loop hangs, the process ends'
-  const line = { level: FATAL, time: Date.now(), pid: process.pid, operation, hangMs, msg }
+  const time = new Date().toISOString()
+  const line = { level: 'fatal', time, server: 'store', pid: process.pid, operation, hangMs, msg }
   writeSync(STANDARD_ERROR, `${JSON.stringify(line)}\n`)
 }

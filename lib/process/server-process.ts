@@ -1,15 +1,31 @@
 // What a server asks of its process: where its log goes, and how it ends.
 
-import { pino } from 'pino'
+import { hostname } from 'node:os'
+import { pino, stdTimeFunctions } from 'pino'
+import type { Clock } from '../clock.ts'
 import type { Log, LogLevel } from '../log.ts'
 
 const STANDARD_ERROR = 2
 /** EX_SOFTWARE of sysexits.h. */
 const EXIT_INVARIANT_BROKEN = 70
 
-/** Lines of JSON on standard error. Synchronous, so that the last line before an end is there. */
-export function openServerLog(level: LogLevel): Log {
-  const lines = pino({ level }, pino.destination({ dest: STANDARD_ERROR, sync: true }))
+/** Whose lines they are: both servers may run in one process. */
+export type ServerName = 'store' | 'inference'
+
+/**
+ * Lines of JSON on standard error: `level` by name, `time` in ISO 8601, the server, and `msg`, which
+ * is the same for equal events. Synchronous, so that the last line before an end is there.
+ */
+export function openServerLog(level: LogLevel, server: ServerName): Log {
+  const lines = pino(
+    {
+      level,
+      base: { server, pid: process.pid, hostname: hostname() },
+      formatters: { level: (label) => ({ level: label }) },
+      timestamp: stdTimeFunctions.isoTime,
+    },
+    pino.destination({ dest: STANDARD_ERROR, sync: true }),
+  )
   return {
     debug: (message, fields) => lines.debug(fields, message),
     info: (message, fields) => lines.info(fields, message),
@@ -23,6 +39,25 @@ export function openServerLog(level: LogLevel): Log {
  * a failed sync, where the disk's cache cannot. What is synced still can.
  */
 export function endProcess(log: Log, error: Error): void {
-  log.error('the process ends', { error: error.stack })
+  log.error('the process ends', { reason: error.message, error: error.stack })
   setImmediate(() => process.exit(EXIT_INVARIANT_BROKEN))
+}
+
+/**
+ * The end of a server, told by its log: a line when it begins, with the reason, and one when it is over.
+ * Whoever asks a second time waits for the first end.
+ */
+export function toldEnd(
+  log: Log,
+  clock: Pick<Clock, 'monotonicMs'>,
+  end: () => Promise<void>,
+): (reason?: string) => Promise<void> {
+  let ending: Promise<void> | undefined
+  const run = async (reason: string): Promise<void> => {
+    const beganMs = clock.monotonicMs()
+    log.info('server stops', { reason })
+    await end()
+    log.info('server stopped', { tookMs: Math.round(clock.monotonicMs() - beganMs) })
+  }
+  return (reason = 'asked to') => (ending ??= run(reason))
 }

@@ -8,6 +8,7 @@ import { isLarge, sendHeld } from '../../lib/http/held-reply.ts'
 import type { LoopWatch } from '../../lib/loop-watch.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
 import type { BytesReply, PagesReply, Reply } from '../../lib/http/reply.ts'
+import { requestIdOf } from '../../lib/http/request-id.ts'
 import type { HeldMemory, RequestMemory } from '../../lib/http/request-memory.ts'
 import { errorReply } from './error-status.ts'
 import type { OperationMetrics } from './metrics.ts'
@@ -21,7 +22,18 @@ export interface ExchangeOptions {
   readonly writeTimeoutMs: number
   readonly memory: RequestMemory
   readonly loop: LoopWatch
+  /** Hears of every answer; undefined: nobody wants to know. */
+  readonly onAnswered: OnAnswered | undefined
 }
+
+export interface Answered {
+  readonly response: ServerResponse
+  readonly operation: string
+  readonly status: number
+  readonly elapsedMs: number
+}
+
+export type OnAnswered = (answered: Answered) => void
 
 export interface Exchange {
   readonly response: ServerResponse
@@ -44,7 +56,8 @@ export async function answer(
   options: ExchangeOptions,
   produce: (scope: RequestScope) => Promise<Reply>,
 ): Promise<void> {
-  const { clock, translator, loop, memory: budget } = options
+  const { clock, translator, loop, memory: budget, onAnswered } = options
+  const { operation } = metrics
   loop.enter(metrics.number)
   const startMs = begunMs ?? clock.monotonicMs()
   const { signal } = watchClient(response)
@@ -53,19 +66,23 @@ export async function answer(
   let status: number
   try {
     const reply = await produce(scope)
-    const sent = send(response, reply, { scope, options })
+    const sent = send(response, reply, { operation, scope, options })
     status = typeof sent === 'number' ? sent : await sent
   } catch (error) {
-    const reply = errorReply(translator.bodyOf(reasonOf(error, signal)))
+    const failed = { requestId: requestIdOf(response), operation }
+    const reply = errorReply(translator.bodyOf(reasonOf(error, signal), failed))
     status = reply.status
     sendBytes(response, reply)
   }
   memory[Symbol.dispose]()
-  metrics.record(status, clock.monotonicMs() - startMs)
+  const elapsedMs = clock.monotonicMs() - startMs
+  metrics.record(status, elapsedMs)
   loop.leave()
+  onAnswered?.({ response, operation, status, elapsedMs })
 }
 
 interface Sending {
+  readonly operation: string
   readonly scope: RequestScope
   readonly options: ExchangeOptions
 }
@@ -90,9 +107,10 @@ async function sendLarge(
 async function sendAllPages(
   response: ServerResponse,
   reply: PagesReply,
-  { scope: { signal, memory }, options: { translator, writeTimeoutMs } }: Sending,
+  { operation, scope: { signal, memory }, options: { translator, writeTimeoutMs } }: Sending,
 ): Promise<number> {
-  const errorBodyOf = (error: unknown) => translator.bodyOf(reasonOf(error, signal))
+  const failed = { requestId: requestIdOf(response), operation }
+  const errorBodyOf = (error: unknown) => translator.bodyOf(reasonOf(error, signal), failed)
   await sendPages(response, reply, { writeTimeoutMs, signal, memory, errorBodyOf })
   return signal.aborted ? CLIENT_GONE_STATUS : reply.status
 }

@@ -23,6 +23,7 @@ import { isLarge } from '../../lib/http/held-reply.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
 import type { BytesReply, Reply } from '../../lib/http/reply.ts'
 import { bodyMissing, readBody } from '../../lib/http/request-body.ts'
+import { requestIdOf } from '../../lib/http/request-id.ts'
 import { isAscii } from './route-table.ts'
 import { isTableName } from './table-name.ts'
 
@@ -69,17 +70,23 @@ class Door {
   lookup(table: string, rest: string, response: ServerResponse): boolean {
     const keyText = parseLookupKey(rest)
     if (keyText === undefined) return false
-    const { clock, loop } = this.#options
+    const { clock, loop, translator, onAnswered } = this.#options
+    const { operation } = this.#lookupMetrics
     const startMs = clock.monotonicMs()
     loop.enter(this.#lookupMetrics.number)
     const finish = (reply: BytesReply): void => {
       loop.leave()
       if (isLarge(reply)) return void this.#sendLarge(response, reply, startMs)
       sendBytes(response, reply)
-      this.#lookupMetrics.record(reply.status, clock.monotonicMs() - startMs)
+      const { status } = reply
+      const elapsedMs = clock.monotonicMs() - startMs
+      this.#lookupMetrics.record(status, elapsedMs)
+      onAnswered?.({ response, operation, status, elapsedMs })
     }
-    const fail = (error: unknown): void =>
-      finish(errorReply(this.#options.translator.bodyOf(error)))
+    const fail = (error: unknown): void => {
+      const failed = { requestId: requestIdOf(response), operation }
+      finish(errorReply(translator.bodyOf(error, failed)))
+    }
     const deliver = (found: StoredDocument | undefined): void =>
       finish(found === undefined ? documentMissing(table, keyText) : documentFound(found))
     try {

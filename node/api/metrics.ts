@@ -1,72 +1,74 @@
-// Counts of what the API did, as Prometheus text.
-//
-// Requests are counted in plain arrays, because a labelled prom-client metric costs a hash of its
-// labels per request; the arrays become text when somebody scrapes them.
+// What the API did, and everything else that the store's health server tells Prometheus.
 
-import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import {
+  familyLines,
+  gauge,
+  Histogram,
+  histogramHead,
+  METRICS_CONTENT_TYPE,
+  samplesBy,
+  MetricSources,
+  type MetricSource,
+  type Sample,
+} from '../../lib/metrics.ts'
 
-const PREFIX = 'quarry_'
+const REQUESTS = 'quarry_http_requests_total'
+const DURATION = 'quarry_http_request_duration_seconds'
 const STATUS_MAX = 599
 /** Upper bounds in seconds: a lookup takes microseconds, a scan may take minutes. */
-const BUCKETS_S = [0.000_1, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30]
+const BUCKETS_S = [
+  0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+  10, 30,
+]
 
-/** The counts of one operation. `record` allocates nothing. */
+/** The counts of one operation. `record` allocates nothing, but for the first status of a class. */
 export class OperationMetrics {
   /** Of the operation among all: from 1 on, 0 for none. */
   readonly number: number
+  readonly operation: string
   readonly #byStatus = new Float64Array(STATUS_MAX + 1)
-  readonly #byBucket = new Float64Array(BUCKETS_S.length + 1)
-  #totalMs = 0
+  /** By the first digit of the status. Successes are told before there are any. */
+  readonly #byClass: (Histogram | undefined)[] = [undefined, undefined, new Histogram(BUCKETS_S)]
 
-  constructor(number: number) {
+  constructor(number: number, operation: string) {
     this.number = number
+    this.operation = operation
   }
 
   record(status: number, elapsedMs: number): void {
     this.#byStatus[status] = (this.#byStatus[status] ?? 0) + 1
-    const seconds = elapsedMs / 1000
-    let bucket = 0
-    while (bucket < BUCKETS_S.length && seconds > (BUCKETS_S[bucket] ?? 0)) bucket += 1
-    this.#byBucket[bucket] = (this.#byBucket[bucket] ?? 0) + 1
-    this.#totalMs += elapsedMs
+    const statusClass = Math.floor(status / 100)
+    const durations = (this.#byClass[statusClass] ??= new Histogram(BUCKETS_S))
+    durations.observe(elapsedMs / 1000)
   }
 
-  requestLines(operation: string): string[] {
+  requestSamples(): Sample[] {
+    const { operation } = this
     return [...this.#byStatus.entries()]
       .filter(([, count]) => count > 0)
-      .map(([status, count]) => {
-        const labels = `operation="${operation}",status="${status}"`
-        return `${PREFIX}http_requests_total{${labels}} ${count}`
-      })
+      .map(([status, value]) => ({ labels: { operation, status: String(status) }, value }))
   }
 
-  durationLines(operation: string): string[] {
-    const name = `${PREFIX}http_request_duration_seconds`
-    const label = `operation="${operation}"`
-    let count = 0
-    const buckets = [...BUCKETS_S, '+Inf'].map((bound, i) => {
-      count += this.#byBucket[i] ?? 0
-      return `${name}_bucket{${label},le="${bound}"} ${count}`
-    })
-    const sum = `${name}_sum{${label}} ${this.#totalMs / 1000}`
-    return [...buckets, sum, `${name}_count{${label}} ${count}`]
+  durationLines(): string[] {
+    const { operation } = this
+    return this.#byClass.flatMap((durations, digit) =>
+      durations === undefined
+        ? []
+        : durations.sampleLines(DURATION, { operation, status_class: `${digit}xx` }),
+    )
   }
 }
 
 /** Requests that reach no operation: unknown routes, wrong methods. */
 export const NO_OPERATION = 'none'
 
-type LineSource = () => readonly string[] | Promise<readonly string[]>
-
 export class ApiMetrics {
-  readonly #registry = new Registry()
   readonly #operations: ReadonlyMap<string, OperationMetrics>
-  readonly #none = new OperationMetrics(0)
-  readonly #sources: LineSource[] = []
+  readonly #none = new OperationMetrics(0, NO_OPERATION)
+  readonly #sources = new MetricSources()
 
   constructor(operationIds: readonly string[]) {
-    this.#operations = new Map(operationIds.map((id, i) => [id, new OperationMetrics(i + 1)]))
-    collectDefaultMetrics({ register: this.#registry, prefix: PREFIX })
+    this.#operations = new Map(operationIds.map((id, i) => [id, new OperationMetrics(i + 1, id)]))
   }
 
   /** To be asked once per operation and kept. */
@@ -74,40 +76,43 @@ export class ApiMetrics {
     return this.#operations.get(operationId) ?? this.#none
   }
 
-  /** `read` is called at every scrape. The name gets the prefix `quarry_`. */
-  registerGauge(name: string, help: string, read: () => number): void {
-    const gauge = new Gauge({
-      name: `${PREFIX}${name}`,
-      help,
-      registers: [],
-      collect() {
-        this.set(read())
-      },
-    })
-    this.#registry.registerMetric(gauge)
+  /** `read` is called at every scrape. */
+  addGauge(name: string, help: string, read: () => number): void {
+    this.addLines(() => familyLines(gauge(name, help, read())))
   }
 
-  /** `read` answers lines of Prometheus text at every scrape. */
-  addLines(read: LineSource): void {
-    this.#sources.push(read)
+  /** `read` answers counts by the value of a label, at every scrape. */
+  addCounters(
+    { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
+    read: () => Readonly<Record<string, number>>,
+  ): void {
+    this.addLines(() =>
+      familyLines({ name, type: 'counter', help, samples: samplesBy(label, read()) }),
+    )
+  }
+
+  addLines(read: MetricSource): void {
+    this.#sources.add(read)
   }
 
   contentType(): string {
-    return this.#registry.contentType
+    return METRICS_CONTENT_TYPE
   }
 
   async text(): Promise<string> {
-    const added = await Promise.all(this.#sources.map(async (read) => read()))
-    const operations = [...this.#operations, [NO_OPERATION, this.#none] as const]
+    const operations = [...this.#operations.values(), this.#none]
+    const requests = {
+      name: REQUESTS,
+      type: 'counter',
+      help: 'Requests answered, by operation and status; 499 counts those whose client left.',
+      samples: operations.flatMap((metrics) => metrics.requestSamples()),
+    } as const
     const lines = [
-      `# HELP ${PREFIX}http_requests_total Requests answered.`,
-      `# TYPE ${PREFIX}http_requests_total counter`,
-      ...operations.flatMap(([id, metrics]) => metrics.requestLines(id)),
-      `# HELP ${PREFIX}http_request_duration_seconds From the headers to the end of the answer.`,
-      `# TYPE ${PREFIX}http_request_duration_seconds histogram`,
-      ...operations.flatMap(([id, metrics]) => metrics.durationLines(id)),
-      ...added.flat(),
+      ...familyLines(requests),
+      ...histogramHead(DURATION, 'From the headers of a request to the end of its answer.'),
+      ...operations.flatMap((metrics) => metrics.durationLines()),
+      ...(await this.#sources.lines()),
     ]
-    return `${await this.#registry.metrics()}${lines.join('\n')}\n`
+    return `${lines.join('\n')}\n`
   }
 }

@@ -8,7 +8,7 @@
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { NOSNIFF } from '../../lib/http/reply.ts'
+import { headersOfAll } from '../../lib/http/reply.ts'
 import type { PagesReply } from '../../lib/http/reply.ts'
 import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import type { ErrorBody } from '../../lib/http/error-translator.ts'
@@ -31,7 +31,7 @@ export async function sendPages(
   let next = await iterator.next()
   watchReader(response, options.writeTimeoutMs)
   try {
-    response.writeHead(status, ['Content-Type', contentType, ...NOSNIFF])
+    response.writeHead(status, ['Content-Type', contentType, ...headersOfAll(response)])
     while (next.done !== true) {
       await sendPage(response, next.value, options)
       next = await iterator.next()

@@ -1,6 +1,20 @@
-import { textReply } from '../../lib/http/reply.ts'
+import type { TextIndexCounts } from '../coordinator/tables/text-index-health.ts'
+import { jsonReply } from '../../lib/http/reply.ts'
 import type { BytesReply } from '../../lib/http/reply.ts'
 
-export function readinessReply(isReady: boolean): BytesReply {
-  return isReady ? textReply(200, 'ok') : textReply(503, 'not ready')
+/**
+ * Status 200 as long as requests are welcome. A text index that is built takes no node out of service:
+ * documents are read and written meanwhile, and the searches that it refuses carry `Retry-After`. The
+ * body tells of it.
+ */
+export function readinessReply(
+  isReady: boolean,
+  { building, failed, catchingUp, refusing }: TextIndexCounts,
+): BytesReply {
+  const searches = refusing === 0 ? 'ready' : 'partly refused'
+  return jsonReply(isReady ? 200 : 503, {
+    status: isReady ? 'ready' : 'not_ready',
+    searches: isReady ? searches : 'not_ready',
+    text_indexes: { building, failed, catching_up: catchingUp, refusing },
+  })
 }

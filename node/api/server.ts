@@ -1,6 +1,6 @@
 // The API's two doors on one listener.
 
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { totalmem } from 'node:os'
 import type { InvariantError } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -13,14 +13,16 @@ import { buildApp } from './app.ts'
 import { buildBrowserGuard } from '../../lib/http/browser-guard.ts'
 import { loadContract } from '../../openapi/contract.ts'
 import { buildEntry } from '../../lib/http/entry.ts'
-import { ErrorTranslator } from '../../lib/http/error-translator.ts'
+import { ErrorTranslator, type FailedRequest } from '../../lib/http/error-translator.ts'
 import { errorReply } from './error-status.ts'
 import { buildHotDoor } from './hot-door.ts'
-import { ApiMetrics } from './metrics.ts'
+import type { OnAnswered } from './exchange.ts'
+import { ApiMetrics, NO_OPERATION } from './metrics.ts'
 import { LOOPBACK, SERVER_OPTIONS, checkHost, listen } from '../../lib/http/listener.ts'
 import type { RunningServer } from '../../lib/http/listener.ts'
 import { sendBytes } from '../../lib/http/reply.ts'
 import { BODY_BYTES_MAX } from '../../lib/http/request-body.ts'
+import { RequestIds, requestIdOf } from '../../lib/http/request-id.ts'
 import { RequestMemory, defaultRequestMemoryBytes } from '../../lib/http/request-memory.ts'
 
 const WRITE_TIMEOUT_MS = 60_000
@@ -47,6 +49,8 @@ export interface ApiServerOptions {
   readonly closeDeadlineMs?: number
   /** Shared with the health server, which publishes it. */
   readonly metrics?: ApiMetrics
+  /** Whether the log tells of every answer, at level debug. */
+  readonly logsRequests?: boolean
   /** Told what the event loop works for; by default nobody looks at it. */
   readonly loop?: LoopWatch
 }
@@ -74,24 +78,29 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   const bytesMax = options.requestMemoryBytes ?? defaultRequestMemoryBytes(totalmem())
   const memory = new RequestMemory({ bytesMax, clock })
   const metrics = options.metrics ?? buildApiMetrics()
-  registerMemory(metrics, memory)
+  const { log, onInvariantBroken } = options
+  const translator = new ErrorTranslator({ log, clock, onInvariantBroken })
+  const loop = options.loop ?? buildLoopWatch(clock, log)
+  addRequestMetrics(metrics, { memory, translator, loop })
   const appOptions = {
     context: { service: options.service, contract: loadContract('store.v1'), clock },
-    translator: new ErrorTranslator(options.log, options.random, options.onInvariantBroken),
+    translator,
     metrics,
     clock,
     writeTimeoutMs: options.writeTimeoutMs ?? WRITE_TIMEOUT_MS,
     bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX,
     memory,
-    loop: options.loop ?? buildLoopWatch(clock, options.log),
+    loop,
+    onAnswered: options.logsRequests === true ? requestLog(log) : undefined,
   }
   const hotDoor = (options.hotDoor ?? true) ? buildHotDoor(appOptions) : () => false
   const app = buildApp(appOptions)
   const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
   const entry = buildEntry({
+    ids: new RequestIds(options.random),
     guard,
     refuse: (response, refusal) =>
-      sendBytes(response, errorReply(appOptions.translator.bodyOf(refusal))),
+      sendBytes(response, errorReply(translator.bodyOf(refusal, astray(response)))),
     serve: (request, response) => {
       if (!hotDoor(request, response)) app(request, response)
     },
@@ -100,9 +109,47 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   return listen(server, { host, port, clock, closeDeadlineMs })
 }
 
-function registerMemory(metrics: ApiMetrics, memory: RequestMemory): void {
-  const help = 'Bytes that requests under way hold: bodies and large answers.'
-  metrics.registerGauge('request_memory_bytes', help, () => memory.heldBytes)
-  const helpOfMax = 'The most that requests may hold together.'
-  metrics.registerGauge('request_memory_bytes_max', helpOfMax, () => memory.bytesMax)
+function astray(response: ServerResponse): FailedRequest {
+  return { requestId: requestIdOf(response), operation: NO_OPERATION }
+}
+
+function requestLog(log: Log): OnAnswered {
+  return ({ response, operation, status, elapsedMs }) => {
+    const { method, url } = response.req
+    const ms = Math.round(elapsedMs * 1000) / 1000
+    const requestId = requestIdOf(response)
+    log.debug('request answered', { requestId, operation, method, url, status, ms })
+  }
+}
+
+interface Requests {
+  readonly memory: RequestMemory
+  readonly translator: ErrorTranslator
+  readonly loop: LoopWatch
+}
+
+function addRequestMetrics(metrics: ApiMetrics, { memory, translator, loop }: Requests): void {
+  metrics.addGauge(
+    'quarry_http_requests_in_flight',
+    'Requests that have begun and are not answered.',
+    () => loop.underWay,
+  )
+  metrics.addCounters(
+    {
+      name: 'quarry_http_errors_total',
+      help: 'Errors that requests ended with, by code; unknown routes and absent documents are none.',
+      label: 'code',
+    },
+    () => translator.counts(),
+  )
+  metrics.addGauge(
+    'quarry_request_memory_bytes',
+    'Bytes that requests under way hold: bodies and large answers.',
+    () => memory.heldBytes,
+  )
+  metrics.addGauge(
+    'quarry_request_memory_limit_bytes',
+    'The most that requests may hold together.',
+    () => memory.bytesMax,
+  )
 }

@@ -33,9 +33,15 @@ export class NodeHousekeeper {
   readonly #stop = new AbortController()
   readonly #stops: (() => Promise<void>)[] = []
   readonly #retiming = new Map<LocalShard, Promise<void>>()
+  #expiredDocuments = 0
 
   constructor(options: NodeHousekeeperOptions) {
     this.#with = options
+  }
+
+  /** Deleted so far because their time was over. */
+  get expiredDocuments(): number {
+    return this.#expiredDocuments
   }
 
   start(): void {
@@ -63,7 +69,9 @@ export class NodeHousekeeper {
     await this.#forEachShard('expiry', async (shard) => {
       if (!this.#retiming.has(shard)) await this.#retimeOne(shard) // if a pass failed or was stopped
       const deleted = await expireDue(shard, nowMs, this.#stop.signal)
-      if (deleted > 0) this.#with.log.info('expired documents deleted', { deleted })
+      if (deleted === 0) return
+      this.#expiredDocuments += deleted
+      this.#with.log.info('expired documents deleted', { ...placeOf(shard), deleted })
     })
   }
 
@@ -97,10 +105,10 @@ export class NodeHousekeeper {
   async #retimeOne(shard: LocalShard): Promise<void> {
     try {
       const changed = await retimeDocuments(shard, this.#stop.signal)
-      if (changed > 0) this.#with.log.info('documents retimed', { shardId: shard.id, changed })
+      if (changed > 0) this.#with.log.info('documents retimed', { ...placeOf(shard), changed })
     } catch (error) {
       // Reads compute the expiry themselves until a later pass succeeds.
-      this.#with.log.warn('retiming failed', { shardId: shard.id, error: String(error) })
+      this.#with.log.warn('retiming failed', { ...placeOf(shard), error: String(error) })
     }
   }
 
@@ -116,9 +124,14 @@ export class NodeHousekeeper {
       try {
         await work(shard)
       } catch (error) {
-        const fields = { what, shardId: shard.id, error: String(error) }
+        const fields = { what, ...placeOf(shard), error: String(error) }
         this.#with.log.warn('housekeeping failed', fields)
       }
     }
   }
+}
+
+/** For the log. */
+function placeOf({ tableName: table, id: shardId }: LocalShard) {
+  return { table, shardId }
 }

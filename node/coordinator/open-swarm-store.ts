@@ -2,21 +2,25 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
 import type { Log } from '../../lib/log.ts'
 import { DocumentClock } from '../clock/document-clock.ts'
+import type { MetricSource } from '../../lib/metrics.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { Coordination } from '../coordination/coordination.ts'
-import { SliceMetrics } from '../index/text/worker/slice-metrics.ts'
 import { TextWorkerPool } from '../index/text/worker/text-worker-pool.ts'
+import { WorkerMetrics } from '../index/text/worker/worker-metrics.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import type { TextIndexParts } from '../shard/indexing/shard-text-indexes.ts'
+import { TextIndexEvents } from '../shard/indexing/text-index-events.ts'
 import { Catalog } from './tables/catalog.ts'
 import { FieldCatalog } from './tables/field-catalog.ts'
 import { Idempotency } from './transactions/idempotency.ts'
 import { NodeHousekeeper } from './node-housekeeper.ts'
 import { ReadPins } from './read-pins.ts'
 import { ShardHost } from './shard-host.ts'
+import { storeMetrics } from './store-metrics.ts'
 import { SwarmStore } from './swarm-store.ts'
 import { TableAdmin } from './tables/table-admin.ts'
+import { TableMetrics } from './tables/table-metrics.ts'
 import { TableRegistry } from './tables/table-registry.ts'
 import { TransactionFinisher } from './transactions/transaction-finisher.ts'
 import { TransactionRecovery } from './transactions/transaction-recovery.ts'
@@ -54,8 +58,8 @@ export interface OpenedSwarm {
   readonly shards: () => ReturnType<TableRegistry['localShards']>
   /** Ends what the last life left unfinished, then declares the store ready. */
   readonly finishStart: () => Promise<void>
-  /** What the text workers count, as Prometheus text; empty without them. */
-  readonly textMetrics: () => Promise<readonly string[]>
+  /** What the store, its journal, its tables and its text workers tell Prometheus. */
+  readonly metrics: readonly MetricSource[]
 }
 
 /** Builds the store of one process and opens its tables; `life` closes them. */
@@ -85,12 +89,14 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
     pins,
     log,
   })
+  const idempotency = new Idempotency({ clock, admin, registry })
+  const tableMetrics = new TableMetrics({ clock, tables: () => registry.tables() })
   const store = new SwarmStore({
     clock: new DocumentClock(clock, hybridClock),
     registry,
     admin,
     runner,
-    idempotency: new Idempotency({ clock, admin, registry }),
+    idempotency,
     housekeeper,
     scan: { hybridClock, pins },
     merge: { clock, runner },
@@ -109,13 +115,27 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
     life.onClose(() => housekeeper.stop())
     store.setReady()
   }
-  const textMetrics = textIndexes?.metrics ?? noMetrics
-  return { store, housekeeper, admin, shards, finishStart, textMetrics }
+  const metrics = [
+    storeMetrics({
+      registry,
+      hybridClock,
+      runner,
+      recovery,
+      idempotency,
+      housekeeper,
+      textEvents: text?.events,
+      isReady: () => store.ready(),
+    }),
+    () => journal.metricLines(),
+    () => tableMetrics.lines(),
+    ...(textIndexes?.metrics ?? []),
+  ]
+  return { store, housekeeper, admin, shards, finishStart, metrics }
 }
 
 interface OpenedTextIndexes {
   readonly parts: TextIndexParts
-  readonly metrics: () => Promise<readonly string[]>
+  readonly metrics: readonly MetricSource[]
 }
 
 /** Registered before the tables are, so that the workers outlive the indexes in them. */
@@ -128,8 +148,7 @@ function openTextIndexes(
   const { indexRoot: root, ...workers } = text
   const pool = new TextWorkerPool({ clock, log, ...workers })
   life.onClose(() => pool.close())
-  const metrics = new SliceMetrics({ clock, slices: () => pool.slices() })
-  return { parts: { pool, root, fields, log }, metrics: () => metrics.lines() }
+  const metrics = new WorkerMetrics({ clock, pool })
+  const parts = { pool, root, fields, log, events: new TextIndexEvents() }
+  return { parts, metrics: [() => metrics.lines()] }
 }
-
-const noMetrics = (): Promise<readonly string[]> => Promise.resolve([])

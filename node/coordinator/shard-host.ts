@@ -45,7 +45,8 @@ export class ShardHost {
       }
       return await this.#open(record, settings)
     } catch (error) {
-      this.#with.log.error('shard failed to open', { shardId: record.id, error: String(error) })
+      const fields = { table: settings.tableName, shardId: record.id, error: String(error) }
+      this.#with.log.error('shard failed to open', fields)
       const reason = error instanceof ServiceError ? error.message : 'see the log'
       return new FailedShard(record.id, record.range, reason)
     }

@@ -26,8 +26,12 @@ export class BatchQueue {
     this.#with = options
   }
 
+  get length(): number {
+    return this.#sources.length
+  }
+
   get isEmpty(): boolean {
-    return this.#sources.length === 0
+    return this.length === 0
   }
 
   /** Whether there is something that somebody waits for. */

@@ -60,8 +60,11 @@ export class BatchWriter {
     })
   }
 
-  /** Durable when it resolves; without entries it is a seal. There must be room in the segment. */
-  async write(entries: readonly AppendedEntry[]): Promise<void> {
+  /**
+   * Durable when it resolves, to the bytes of the batch; without entries it is a seal. There must be
+   * room in the segment.
+   */
+  async write(entries: readonly AppendedEntry[]): Promise<number> {
     const open = this.#open
     if (open === undefined) throw new RangeError('no segment is open')
     const { head, parts, length } = this.#encode(entries, open.salt)
@@ -74,6 +77,7 @@ export class BatchWriter {
     this.#previousCrc = head.readUInt32BE(0)
     open.end = offset + alignedLength(length)
     for (const { logId, sequence } of entries) open.segment.add(logId, sequence, offset)
+    return length
   }
 
   async close(): Promise<void> {

@@ -22,6 +22,7 @@ import { BATCH_HEADER_BYTES, type LogId } from './journal-format.ts'
 import { readEntries, type JournalEntry } from './journal-reader.ts'
 import { recoverJournal, type RecoveredJournal } from './journal-recovery.ts'
 import type { JournalSource } from './journal-source.ts'
+import { JournalMetrics } from './journal-metrics.ts'
 import { JournalRetention } from './journal-retention.ts'
 import type { Segment } from './segment.ts'
 import { SegmentSupply } from './segment-supply.ts'
@@ -59,6 +60,7 @@ export class Journal {
   readonly #writer: BatchWriter
   readonly #retention: JournalRetention
   readonly #segments: Segment[]
+  readonly #metrics = new JournalMetrics()
   /** The open segment, while nothing of it is durable. */
   #begun: Segment | undefined
   readonly #queue: BatchQueue
@@ -102,6 +104,13 @@ export class Journal {
   /** Bytes of the segments that are kept. */
   get keptBytes(): number {
     return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  /** What it wrote and what it is at, as Prometheus text. */
+  metricLines(): readonly string[] {
+    const { length: segments } = this.#segments
+    const { length: queuedGroups } = this.#queue
+    return this.#metrics.lines({ segments, keptBytes: this.keptBytes, queuedGroups })
   }
 
   /** The entries of a log above a sequence number, in order, in pages. */
@@ -197,7 +206,9 @@ export class Journal {
       this.#begun = segment
     } catch (error) {
       const refusal = asServiceError(error)
-      for (const source of this.#queue.clear()) source.failed(refusal)
+      const refused = this.#queue.clear()
+      this.#metrics.refused(refused.length)
+      for (const source of refused) source.failed(refusal)
     }
   }
 
@@ -205,8 +216,12 @@ export class Journal {
     this.#queue.remove(sources)
     const entries = sources.flatMap((source) => source.take())
     this.#isSealed = false
+    const { clock } = this.#with
+    const beganMs = clock.monotonicMs()
     try {
-      await this.#writer.write(entries)
+      const bytes = await this.#writer.write(entries)
+      const tookMs = clock.monotonicMs() - beganMs
+      this.#metrics.wrote({ groups: sources.length, entries: entries.length, bytes, tookMs })
     } catch (error) {
       this.#fail(error, sources)
       return

@@ -34,17 +34,16 @@ import { COMMAND_BYTES, writeBytes } from './apply/command-size.ts'
 import { versionOf, type DocumentRecord } from './format/document-record.ts'
 import { HolderReader } from './holder-reader.ts'
 import type { KeyRange } from './key-range.ts'
-import { documentRange } from './format/keyspace.ts'
 import type { Hold } from './lock-table.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
 import { PushAnswers } from './push-answers.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
-import { mergeRows, scanSnapshot, type OverlayRow } from './shard-scan.ts'
+import { hasNoDocument, mergeRows, scanSnapshot, type OverlayRow } from './shard-scan.ts'
 import { ShardTextIndexes, type TextIndexParts } from './indexing/shard-text-indexes.ts'
 import type { TableSettings } from './table-settings.ts'
 import { replayLog } from './replay.ts'
 import type { ProposalFate, ProposalOptions } from './proposal.ts'
-import { ShardLog } from './shard-log.ts'
+import { ShardLog, type LogBacklog } from './shard-log.ts'
 import { ShardState } from './shard-state.ts'
 import type {
   PreparedInOrder,
@@ -371,18 +370,20 @@ export class LocalShard implements Shard, AsyncDisposable {
     return this.#state.memory.locks.size
   }
 
-  async stats(): Promise<ShardStats> {
-    const diskBytes = await this.store.approximateBytes({})
-    return { diskBytes, empty: await this.#isEmpty() }
+  /** What waits here, and the transactions whose record lies here. */
+  get load(): LogBacklog & { readonly transactionRecords: number } {
+    return { ...this.#log.backlog, transactionRecords: this.#state.memory.live.size }
   }
 
-  async #isEmpty(): Promise<boolean> {
-    const nowMs = this.#nowMs()
-    const everything: KeyRange = { start: Buffer.alloc(0), end: undefined }
-    for await (const page of this.store.pages(documentRange(everything))) {
-      if (page.some(([, record]) => isVisible(record, this.ttl, nowMs))) return false
-    }
-    return true
+  /** For people. */
+  get tableName(): string {
+    return this.#state.settings.tableName
+  }
+
+  async stats(): Promise<ShardStats> {
+    const { store, ttl } = this
+    const diskBytes = await store.approximateBytes({})
+    return { diskBytes, empty: await hasNoDocument(store, { ttl, nowMs: this.#nowMs() }) }
   }
 
   state(): ShardHealth {

@@ -9,6 +9,14 @@ export class PendingProposals {
   #bytes = 0
   #idle: PromiseWithResolvers<void> | undefined
 
+  get count(): number {
+    return this.#count
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** Why one more is refused, if it is. A single one is taken whatever its size. */
   refusalOf(bytes: number): ServiceError | undefined {
     const isFull = this.#count > 0 && this.#bytes + bytes > QUEUED_BYTES_MAX

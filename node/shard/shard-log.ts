@@ -41,6 +41,14 @@ export interface ShardLogOptions {
   readonly admit: (bytes: number) => void
 }
 
+export interface LogBacklog {
+  /** Without an answer yet. */
+  readonly proposals: number
+  readonly proposedBytes: number
+  /** Durable, and not in the store. */
+  readonly unstoredBytes: number
+}
+
 export class ShardLog implements JournalSource {
   readonly logId: ShardId
   readonly #with: ShardLogOptions
@@ -70,6 +78,12 @@ export class ShardLog implements JournalSource {
   /** Why the store does not take what is durable, if it does not. */
   get storeTrouble(): ServiceError | undefined {
     return this.#feed.trouble
+  }
+
+  /** What waits at the moment, and what of it. */
+  get backlog(): LogBacklog {
+    const { count: proposals, bytes: proposedBytes } = this.#pending
+    return { proposals, proposedBytes, unstoredBytes: this.#feed.bytes }
   }
 
   get readyBytes(): number {

@@ -8,7 +8,7 @@
 import { ServiceError } from '../../lib/errors.ts'
 import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
-import type { KvSnapshot } from '../storage/kv-store.ts'
+import type { KvSnapshot, KvStore } from '../storage/kv-store.ts'
 import { decodeCollected } from './format/collected-mark.ts'
 import { checkRecord, versionOf, type DocumentRecord } from './format/document-record.ts'
 import { COLLECTED_KEY, documentRange, historyRange, keyOfDocumentKey } from './format/keyspace.ts'
@@ -31,6 +31,18 @@ export interface SnapshotScan {
   /** In key order. */
   readonly overlay: readonly OverlayRow[]
   readonly signal: AbortSignal
+}
+
+/** Whether nobody would find anything now. */
+export async function hasNoDocument(
+  store: KvStore,
+  { ttl, nowMs }: { readonly ttl: TtlPolicy | undefined; readonly nowMs: number },
+): Promise<boolean> {
+  const everything: KeyRange = { start: Buffer.alloc(0), end: undefined }
+  for await (const page of store.pages(documentRange(everything))) {
+    if (page.some(([, record]) => isVisible(record, ttl, nowMs))) return false
+  }
+  return true
 }
 
 /**

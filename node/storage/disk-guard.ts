@@ -58,6 +58,12 @@ export class DiskGuard {
     return this.#fits(bytes)
   }
 
+  /** What the file system has left for us, the reserve included; looked up at the call. */
+  freeBytes(): number {
+    const { bavail, bsize } = this.#statfs(this.#directory)
+    return bavail * bsize
+  }
+
   #isStale(bytes: number): boolean {
     const ageMs = this.#clock.monotonicMs() - this.#checkedAtMs
     return ageMs >= CHECK_PERIOD_MS || this.#writtenBytes + bytes >= CHECK_WRITTEN_BYTES
@@ -68,8 +74,7 @@ export class DiskGuard {
   }
 
   #measure(): void {
-    const { bavail, bsize } = this.#statfs(this.#directory)
-    this.#freeBytes = bavail * bsize
+    this.#freeBytes = this.freeBytes()
     this.#writtenBytes = 0
     this.#checkedAtMs = this.#clock.monotonicMs()
   }

@@ -7,6 +7,8 @@ import type { TableFields } from '../../node/shard/indexing/table-fields.ts'
 export class MemoryTableFields implements TableFields {
   /** Set it, and nothing can be added. */
   isOutOfReach = false
+  /** What whoever loads the list waits for. */
+  loading: Promise<void> = Promise.resolve()
   readonly #list = new FieldList()
   readonly #listeners = new Set<() => void>()
 
@@ -14,8 +16,9 @@ export class MemoryTableFields implements TableFields {
     return this.#list.toJSON()
   }
 
-  async load(): Promise<void> {
-    // There is nothing that others could have added.
+  /** There is nothing that others could have added. */
+  load(): Promise<void> {
+    return this.loading
   }
 
   async propose(fields: readonly TableField[]): Promise<void> {

@@ -58,6 +58,12 @@ export async function readyLine(child: ChildProcessWithoutNullStreams): Promise<
   return JSON.parse(line)
 }
 
+/** The lines of a server's log; others that it writes to standard error are passed over. */
+export function parseLog(log: string): readonly Readonly<Record<string, unknown>>[] {
+  const lines = log.split('\n').filter((line) => line.startsWith('{'))
+  return lines.map((line): Readonly<Record<string, unknown>> => JSON.parse(line))
+}
+
 /** All that a process writes to standard output and standard error until it ends. */
 export async function output(child: ChildProcessWithoutNullStreams): Promise<[string, string]> {
   const [out, err] = await Promise.all([

@@ -38,6 +38,7 @@ interface Life {
   readonly housekeeper: NodeHousekeeper
   readonly admin: TableAdmin
   readonly shards: OpenedSwarm['shards']
+  readonly metrics: OpenedSwarm['metrics']
   readonly opened: OpenStores
 }
 
@@ -96,7 +97,7 @@ export class SwarmHarness implements AsyncDisposable {
       const disk = stores instanceof FaultyDisk ? stores : new FaultyDisk()
       const journal = await openTestJournal({ disk, clock: this.clock })
       lifecycle.onClose(() => journal.close())
-      const { store, housekeeper, admin, shards, finishStart } = await openSwarmStore(
+      const swarm = await openSwarmStore(
         {
           coordination,
           stores: opened,
@@ -110,8 +111,8 @@ export class SwarmHarness implements AsyncDisposable {
         },
         lifecycle,
       )
-      this.#life = { lifecycle, store, housekeeper, admin, shards, opened }
-      await finishStart()
+      this.#life = { lifecycle, opened, ...swarm }
+      await swarm.finishStart()
     } catch (error) {
       await lifecycle.close().catch(() => undefined)
       throw error
@@ -155,6 +156,12 @@ export class SwarmHarness implements AsyncDisposable {
       clock.advance(Math.min(stepMs, ms - moved))
       await settle()
     }
+  }
+
+  /** What it tells Prometheus. */
+  async metricLines(): Promise<readonly string[]> {
+    const lines = await Promise.all(this.#alive().metrics.map(async (read) => read()))
+    return lines.flat()
   }
 
   /** What lies in a keyspace of all shards that are open. */

@@ -13,6 +13,7 @@ import { parseQuery } from '../../node/query/language/parse-query.ts'
 import { DocumentRules } from '../../node/schema/document-rules.ts'
 import type { TableSchema } from '../../node/schema/table-schema.ts'
 import type { WriteOp } from '../../node/shard/apply/command.ts'
+import { TextIndexEvents } from '../../node/shard/indexing/text-index-events.ts'
 import { LocalShard } from '../../node/shard/local-shard.ts'
 import type { TextIndexStatus } from '../../node/shard/shard.ts'
 import { parseShardId } from '../../node/shard/shard-id.ts'
@@ -47,6 +48,7 @@ export class TextShard implements AsyncDisposable {
   readonly directory: string
   readonly pool: TextWorkerPool
   readonly fields = new MemoryTableFields()
+  readonly events = new TextIndexEvents()
   readonly #log: Log
   readonly #journal: Journal
   #shard: LocalShard | undefined
@@ -91,7 +93,9 @@ export class TextShard implements AsyncDisposable {
       clock,
       router: { shardAt: () => undefined },
       settings: settingsOf(options),
-      text: hasIndexes ? { pool: this.pool, root, fields, log: this.#log } : undefined,
+      text: hasIndexes
+        ? { pool: this.pool, root, fields, log: this.#log, events: this.events }
+        : undefined,
     })
   }
 

@@ -1,6 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
@@ -10,6 +11,7 @@ import { CommandFolder, output, readyLine } from '../harness/quarry-command.ts'
 import { until } from '../harness/until.ts'
 
 const HELLO_BYTES = 16 + 4 * 4
+const USUAL_HEALTH_PORT = 4201
 
 describe('quarry inference', () => {
   let folder: CommandFolder
@@ -51,7 +53,7 @@ describe('quarry inference', () => {
     expect(await answer).to.have.length(HELLO_BYTES)
     const [code, signal] = await once(child, 'close')
     expect([code, signal]).to.deep.equal([0, null])
-    expect(await log).to.not.match(/Napi|abort|"level":50/)
+    expect(await log).to.not.match(/Napi|abort|"level":"(?:error|fatal)"/)
     expect(group.length).to.be.at.least(2)
     expect(await alive(group)).to.deep.equal([])
   })
@@ -101,6 +103,21 @@ describe('quarry inference', () => {
     expect((await once(child, 'close'))[0]).to.equal(0)
   })
 
+  it('has its usual health port inside the swarm as well, and says so where it is taken', async () => {
+    const taken = createServer()
+    taken.on('error', () => undefined) // somebody else has it: just as well
+    taken.listen(USUAL_HEALTH_PORT, '127.0.0.1')
+    const ports = ['--api-port', '0', '--health-port', '0', '--inference-port', await freePort()]
+    const child = folder.quarry(['swarm', '--data-dir', path.join(folder.path, 'data'), ...ports])
+
+    const [, err] = await output(child)
+    taken.close()
+
+    expect(child.exitCode).to.equal(78)
+    expect(err).to.include(`port ${USUAL_HEALTH_PORT} is taken`)
+    expect(err).to.include('--inference-port and QUARRY_INFERENCE_HEALTH_PORT')
+  })
+
   it('is not part of a swarm that does not ask', async () => {
     const ports = ['--api-port', '0', '--health-port', '0']
     const child = folder.quarry(['swarm', '--data-dir', path.join(folder.path, 'data'), ...ports])
@@ -108,6 +125,16 @@ describe('quarry inference', () => {
     expect(await readyLine(child)).to.not.have.property('inference')
   })
 })
+
+async function freePort(): Promise<string> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' ? String(address?.port) : ''
+}
 
 async function embed(api: string, model: string): Promise<Buffer> {
   const response = await fetch(`${api}/api/embed`, {

@@ -2,8 +2,12 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { CommandFolder, output, readyLine } from '../harness/quarry-command.ts'
+import { readProduct } from '../../lib/process/product.ts'
+import { CommandFolder, output, parseLog, readyLine } from '../harness/quarry-command.ts'
+
+const { version: VERSION } = readProduct()
 
 describe('quarry swarm', () => {
   let folder: CommandFolder
@@ -48,6 +52,64 @@ describe('quarry swarm', () => {
       expect(table.status).to.equal(200)
     })
   }
+
+  it('tells in its log what starts where, and why it stops', async () => {
+    const child = folder.quarry(swarm())
+    const log = text(child.stderr)
+    const { api } = await readyLine(child)
+    child.kill('SIGTERM')
+    await once(child, 'close')
+
+    const lines = parseLog(await log)
+    const about = (message: string) => lines.find(({ msg }) => msg === message)
+    expect(about('server starts')).to.include({
+      level: 'info',
+      server: 'store',
+      version: VERSION,
+      node: process.version,
+      dataDir: path.join(folder.path, 'data'),
+    })
+    expect(about('server serves')).to.include({ api })
+    expect(about('server stops')).to.include({ reason: 'SIGTERM' })
+    expect(lines.at(-1)?.['msg']).to.equal('server stopped')
+    for (const { time, pid } of lines) {
+      expect(time).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      expect(pid).to.be.a('number')
+    }
+  })
+
+  it('tells of every request at level debug, and of none otherwise', async () => {
+    const logs = await Promise.all(
+      ['debug', 'info'].map(async (level) => {
+        const data = path.join(folder.path, level)
+        const ports = ['--api-port', '0', '--health-port', '0']
+        const child = folder.quarry(['swarm', '--data-dir', data, ...ports, '--log-level', level])
+        const log = text(child.stderr)
+        const { api } = await readyLine(child)
+        const headers = { 'x-request-id': 'mine' }
+        await fetch(`${api}/api/v1/tables/none/lookup/a`, { headers })
+        await fetch(`${api}/api/v1/tables?prefix=x`)
+        child.kill('SIGTERM')
+        await once(child, 'close')
+        return parseLog(await log).filter(({ msg }) => msg === 'request answered')
+      }),
+    )
+
+    const [debug = [], info] = logs
+    expect(info).to.deep.equal([])
+    expect(debug).to.have.length(2)
+    const url = '/api/v1/tables/none/lookup/a'
+    const lookup = {
+      requestId: 'mine',
+      operation: 'lookupDocument',
+      method: 'GET',
+      url,
+      status: 404,
+    }
+    expect(debug[0]).to.include({ level: 'debug', ...lookup })
+    expect(debug[0]?.['ms']).to.be.a('number')
+    expect(debug[1]).to.include({ operation: 'listTables', status: 200 })
+  })
 
   it('ends at once on a second signal, while a request holds up the orderly end', async () => {
     const child = folder.quarry(swarm())

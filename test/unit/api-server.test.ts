@@ -88,9 +88,9 @@ describe('startApiServer', () => {
 
         expect(status).to.equal(500)
         expect(body).to.match(
-          /^{"error":"internal error; request id [0-9a-f]+","code":"INTERNAL"}$/,
+          /^{"error":"internal error; request id [0-9a-z]{6}-\d+","code":"INTERNAL"}$/,
         )
-        const id = /id ([0-9a-f]+)/.exec(body)?.[1]
+        const id = /id ([0-9a-z]{6}-\d+)/.exec(body)?.[1]
         expect(api.logged).to.have.length(1)
         expect(api.logged[0]).to.include(id).and.to.include('secret')
         expect(api.broken).to.have.length(0)

@@ -223,7 +223,7 @@ describe('bench search findings', () => {
 describe('bench delay of the event loop', () => {
   it('is what the metrics say beyond the period of their timer', () => {
     const metrics =
-      'quarry_nodejs_eventloop_lag_p90_seconds 0.5\nquarry_nodejs_eventloop_lag_p99_seconds 0.0125\n'
+      'nodejs_eventloop_lag_p90_seconds 0.5\nnodejs_eventloop_lag_p99_seconds 0.0125\n'
 
     expect(parseDelayP99Ms(metrics)).to.be.closeTo(2.5, 1e-9)
   })

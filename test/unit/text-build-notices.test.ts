@@ -105,6 +105,40 @@ describe('the build of a text index', () => {
     expect(afterwards).to.include({ health: 'healthy', message: 'all shards serve' })
   })
 
+  it('is told of an index that takes long to open, because searches are refused', async () => {
+    await using text = await TextShard.open({ hasIndexes: false })
+    await text.write(textOp('a', 'tide'))
+    await text.close()
+    const loading = Promise.withResolvers<void>()
+    text.fields.loading = loading.promise
+    await text.open()
+
+    const atFirst = countTextIndexes([tableOf(text)])
+    await until(async () => countTextIndexes([tableOf(text)]).refusing === 1)
+    const meanwhile = await statusOf(text)
+    loading.resolve()
+    await until(async () => countTextIndexes([tableOf(text)]).refusing === 0)
+
+    expect(atFirst).to.include({ building: 0, refusing: 0 })
+    expect(meanwhile.health).to.equal('degraded')
+    expect(await text.find('tide')).to.deep.equal(['a'])
+  })
+
+  it('is counted, and so is a failure', async () => {
+    await using text = await TextShard.open({ hasIndexes: false })
+    await text.write(textOp('a', 'tide'))
+    await text.close()
+    await text.open()
+    await text.find('tide')
+    const { firstBuilds, rebuilds, failures } = text.events
+    await text.pool.killThreads()
+    await until(async () => text.events.failures > 0)
+    await text.find('tide')
+
+    expect([firstBuilds, rebuilds, failures]).to.deep.equal([1, 0, 0])
+    expect(text.events.failures).to.equal(1)
+  })
+
   it('is told with its reason when the files are lost', async () => {
     const log = new LogOfBuilds()
     await using text = await TextShard.open({ log })

@@ -20,6 +20,7 @@ import {
   WorkerProgress,
   type WorkerWork,
 } from '../../node/index/text/worker/worker-progress.ts'
+import { emptyWorkerReport } from '../../node/index/text/worker/worker-report.ts'
 import { EVERYTHING } from '../harness/memory-text-index.ts'
 
 const TURNS_MAX = 20_000
@@ -174,7 +175,7 @@ class World {
         onEnd: ({ label, ms }) =>
           this.slices.add({ operation: label?.operation ?? '', ms, cpuMs: ms, workMs: ms }),
       }),
-      slices: { report: async () => this.slices.report() },
+      report: async () => ({ ...emptyWorkerReport(), slices: this.slices.report() }),
       progress,
       post: (message) => this.#receive(message),
       onBug: fail,

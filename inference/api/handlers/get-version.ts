@@ -4,7 +4,7 @@ import type { Handler } from '../operation.ts'
 export const getVersion: Handler = (_request, { service: { version } }) =>
   jsonReply(200, {
     version: version.version,
-    git_commit: version.gitCommit,
+    ...(version.gitCommit !== undefined && { git_commit: version.gitCommit }),
     build_time: version.buildTime,
     // The contract of an older server has this name for what runs it, which here is no Go.
     go_version: `node ${version.runtimeVersion}`,

@@ -9,6 +9,8 @@ export interface TextIndexCounts {
   readonly building: number
   readonly failed: number
   readonly catchingUp: number
+  /** Whatever the reason, searches of them are refused. */
+  readonly refusing: number
   /** Of the index that is furthest behind. */
   readonly entriesBehindMax: number
 }
@@ -22,20 +24,23 @@ export interface TextIndexTrouble {
 
 export function countTextIndexes(tables: readonly OpenTable[]): TextIndexCounts {
   const counts = { none: 0, building: 0, failed: 0, catching_up: 0 }
+  let refusing = 0
   let entriesBehindMax = 0
   for (const table of tables) {
-    for (const { activity, entriesBehind } of healthOf(table)) {
+    for (const { activity, answers, entriesBehind } of textIndexHealthOf(table)) {
       counts[activity.kind] += 1
+      // An index of a table without documents is opened in a moment, and searches wait for it.
+      if (!answers && activity.kind !== 'none') refusing += 1
       entriesBehindMax = Math.max(entriesBehindMax, entriesBehind)
     }
   }
   const { building, failed, catching_up: catchingUp } = counts
-  return { building, failed, catchingUp, entriesBehindMax }
+  return { building, failed, catchingUp, refusing, entriesBehindMax }
 }
 
 /** One for each index of the table and each thing that its shards are at. */
 export function textIndexTroubles(table: OpenTable): readonly TextIndexTrouble[] {
-  const all = healthOf(table).filter(({ activity }) => activity.kind !== 'none')
+  const all = textIndexHealthOf(table).filter(({ activity }) => activity.kind !== 'none')
   const alike = Object.groupBy(all, ({ name, activity }) => `${activity.kind} ${name}`)
   return Object.values(alike).flatMap((shards = []) => troubleOf(table, shards))
 }
@@ -60,7 +65,7 @@ function troubleOf(table: OpenTable, shards: readonly TextIndexHealth[]): TextIn
   return [{ message: `${what} ${where}${why}${meanwhile}`, refusesSearches }]
 }
 
-function healthOf(table: OpenTable): readonly TextIndexHealth[] {
+export function textIndexHealthOf(table: OpenTable): readonly TextIndexHealth[] {
   return table.shards.flatMap((shard) =>
     shard instanceof LocalShard ? shard.textIndexHealth() : [],
   )

@@ -65,10 +65,16 @@ export interface IdempotencyOptions {
 export class Idempotency {
   readonly #with: IdempotencyOptions
   readonly #queue: ContentionQueue
+  #replays = 0
 
   constructor(options: IdempotencyOptions) {
     this.#with = options
     this.#queue = new ContentionQueue(options.clock)
+  }
+
+  /** Requests that got an earlier answer. */
+  get replays(): number {
+    return this.#replays
   }
 
   /**
@@ -97,6 +103,7 @@ export class Idempotency {
       if (text !== undefined) {
         const earlier: StoredAnswer<Answer> = JSON.parse(text)
         if (earlier.digest !== digest) throw mismatch()
+        this.#replays += 1
         return earlier.answer
       }
       collector ??= await collectWith(place, request)

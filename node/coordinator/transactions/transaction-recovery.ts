@@ -26,9 +26,15 @@ export interface TransactionRecoveryOptions {
 
 export class TransactionRecovery {
   readonly #with: TransactionRecoveryOptions
+  #recovered = 0
 
   constructor(options: TransactionRecoveryOptions) {
     this.#with = options
+  }
+
+  /** Transactions ended so far. */
+  get recovered(): number {
+    return this.#recovered
   }
 
   /** One round over all shards; failures are logged and met again in the next round. */
@@ -70,11 +76,12 @@ export class TransactionRecovery {
     }
   }
 
-  async #try({ id }: LocalShard, work: () => Promise<void>): Promise<void> {
+  async #try({ id, tableName }: LocalShard, work: () => Promise<void>): Promise<void> {
     try {
       await work()
     } catch (error) {
-      this.#with.log.warn('transaction recovery failed', { shardId: id, error: String(error) })
+      const fields = { table: tableName, shardId: id, error: String(error) }
+      this.#with.log.warn('transaction recovery failed', fields)
     }
   }
 
@@ -84,7 +91,9 @@ export class TransactionRecovery {
       if (this.#with.finisher.isFinishing(transactionId)) continue
       if (transaction.status.state === 'pending' && transaction.idleMs <= silenceMs) continue
       const decision = await decisionOf(shard, transaction)
-      this.#with.log.info('transaction recovered', { transactionId, state: decision.state })
+      this.#recovered += 1
+      const table = shard.tableName
+      this.#with.log.info('transaction recovered', { transactionId, table, state: decision.state })
       const address = { tableId, key: anchor }
       const ended = { transactionId, participants, anchor: address }
       await this.#with.finisher.finish(ended, decision, { isAwaited: true }).done

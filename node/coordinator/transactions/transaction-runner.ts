@@ -23,6 +23,7 @@ import type {
   PrepareOutcome,
   Refusal,
   ShardAddress,
+  WriteOutcome,
 } from '../../shard/apply/command.ts'
 import type { PreparedInOrder, Shard, ShardRouter } from '../../shard/shard.ts'
 import type { ProposalFate } from '../../shard/proposal.ts'
@@ -30,6 +31,7 @@ import { begunAtOf, buildTransactionId, type TransactionId } from '../../shard/t
 import { unlessCancelled } from './cancellation.ts'
 import { claimsOf, findClaimed } from './contention-claims.ts'
 import { ContentionQueue, type Claim } from './contention-queue.ts'
+import { TransactionCounts, type AbortReason } from './transaction-counts.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
 import type { TransactionPart } from './transaction-part.ts'
 
@@ -48,6 +50,7 @@ export interface RunOptions {
 
 export interface TransactionConflict {
   readonly kind: 'conflict'
+  readonly reason: Extract<AbortReason, 'version_changed' | 'key_held'>
   readonly table: string
   readonly key: Buffer
   readonly message: string
@@ -86,12 +89,18 @@ interface Finished {
 type Tried = Finished | { readonly kind: 'again' | 'anew' }
 
 export class TransactionRunner {
+  readonly counts = new TransactionCounts()
   readonly #with: TransactionRunnerOptions
   readonly #queue: ContentionQueue
 
   constructor(options: TransactionRunnerOptions) {
     this.#with = options
     this.#queue = new ContentionQueue(options.clock)
+  }
+
+  /** The keys of all writes that wait for their turn. */
+  get waitingClaims(): number {
+    return this.#queue.waitingClaims
   }
 
   /**
@@ -118,7 +127,7 @@ export class TransactionRunner {
   async #takeTurn(run: Run, claims: readonly Claim[]): Promise<RunOutcome> {
     const { deadlineMs, options, parts } = run
     const turn = await this.#queue.enter(claims, { deadlineMs, signal: options.signal })
-    if (turn.kind === 'late') throw heldTooLong(findClaimed(parts, turn.waitedFor))
+    if (turn.kind === 'late') throw this.#tooLong(findClaimed(parts, turn.waitedFor))
     try {
       const { outcome, released } = await this.#retry(run)
       void released.then(() => turn[Symbol.dispose]())
@@ -140,16 +149,25 @@ export class TransactionRunner {
           : await this.#attempt(budget)
       if (tried.kind === 'finished') return tried
       run.options.signal?.throwIfAborted()
-      if (this.#with.clock.monotonicMs() >= run.deadlineMs) throw heldTooLong(undefined)
+      if (this.#with.clock.monotonicMs() >= run.deadlineMs) throw this.#tooLong(undefined)
+      this.counts.retries += 1
       if (tried.kind === 'anew') begunAt = this.#with.hybridClock.now()
     }
   }
 
   async #writeOnce(part: TransactionPart): Promise<RunOutcome | KeyHeld> {
     const { checks, ops, ttl, shard } = part
-    const outcome = await shard.write({ checks, ops, ttl })
-    if (outcome.kind === 'written') return { kind: 'committed', version: outcome.version }
-    return outcome.kind === 'version-changed' ? conflictOf(part, outcome) : outcome
+    let outcome: WriteOutcome
+    try {
+      outcome = await shard.write({ checks, ops, ttl })
+    } catch (error) {
+      this.counts.aborted.refused += 1
+      throw error
+    }
+    if (outcome.kind === 'key-held') return outcome
+    if (outcome.kind === 'version-changed') return this.#conflict(conflictOf(part, outcome))
+    this.counts.oneShard += 1
+    return { kind: 'committed', version: outcome.version }
   }
 
   async #writeOne(part: TransactionPart, budget: Budget): Promise<Tried> {
@@ -174,8 +192,11 @@ export class TransactionRunner {
       return this.#commit(attempt, prepared, options)
     }
     await this.#abort(attempt)
-    if (failure !== undefined) throw failure.reason
-    if (refused?.kind === 'conflict') return finished(refused)
+    if (failure !== undefined) {
+      this.counts.aborted.refused += 1
+      throw failure.reason
+    }
+    if (refused?.kind === 'conflict') return finished(this.#conflict(refused))
     if (refused?.kind === 'held') {
       return this.#makeWay(refused.part, refused.refusal, budget)
     }
@@ -214,9 +235,11 @@ export class TransactionRunner {
   /** A single write or an aborted attempt holds nothing, so it may wait for anybody. */
   async #makeWay(part: TransactionPart, refusal: KeyHeld, budget: Budget): Promise<Tried> {
     if (await this.#clearDecided(part.shard, refusal.holder)) return { kind: 'again' }
-    if (budget.options.onContention === 'refuse') return finished(conflictOf(part, refusal))
+    if (budget.options.onContention === 'refuse') {
+      return finished(this.#conflict(conflictOf(part, refusal)))
+    }
     if (await this.#waitFor(part, refusal.holder, budget)) return { kind: 'again' }
-    throw heldTooLong({ part, key: refusal.key })
+    throw this.#tooLong({ part, key: refusal.key })
   }
 
   /** False when the time is used up. */
@@ -265,8 +288,19 @@ export class TransactionRunner {
     }
     if (awaitResolution) await done
     else await this.#with.finisher.room()
+    this.counts.severalShards += 1
     const outcome = { kind: 'committed', version: decision.commitTs } as const
     return { kind: 'finished', outcome, released }
+  }
+
+  #conflict(conflict: TransactionConflict): TransactionConflict {
+    this.counts.aborted[conflict.reason] += 1
+    return conflict
+  }
+
+  #tooLong(contended: Contended | undefined): ServiceError {
+    this.counts.aborted.waited_too_long += 1
+    return heldTooLong(contended)
   }
 
   async #abort(attempt: Attempt): Promise<void> {
@@ -345,9 +379,12 @@ function finished(outcome: RunOutcome): Finished {
   return { kind: 'finished', outcome, released: Promise.resolve() }
 }
 
-function heldTooLong(
-  contended: { readonly part: TransactionPart; readonly key: Buffer } | undefined,
-): ServiceError {
+interface Contended {
+  readonly part: TransactionPart
+  readonly key: Buffer
+}
+
+function heldTooLong(contended: Contended | undefined): ServiceError {
   const shown =
     contended === undefined
       ? 'keys of this write'
@@ -360,9 +397,10 @@ function heldTooLong(
 
 function conflictOf({ table }: TransactionPart, refusal: Refusal): TransactionConflict {
   const { key } = refusal
-  const message =
-    refusal.kind === 'key-held'
-      ? 'another transaction is writing this document'
-      : `version changed: it is ${refusal.found} now`
-  return { kind: 'conflict', table: table.record.name, key, message }
+  const place = { kind: 'conflict', table: table.record.name, key } as const
+  if (refusal.kind === 'key-held') {
+    return { ...place, reason: 'key_held', message: 'another transaction is writing this document' }
+  }
+  const message = `version changed: it is ${refusal.found} now`
+  return { ...place, reason: 'version_changed', message }
 }

@@ -1,22 +1,31 @@
 import type { Clock } from '../../../lib/clock.ts'
 import type { Log } from '../../../lib/log.ts'
+import type { TextIndexEvents } from './text-index-events.ts'
 
 /** Which index of which shard a line of the log is about. */
 export type IndexPlace = Readonly<Record<'table' | 'shardId' | 'index', string>>
 
 const NEVER_COMPLETE = 'there is none yet, or it was not complete when the node ended'
 
+export interface BuildNoticesOptions {
+  readonly log: Log
+  readonly clock: Clock
+  readonly events: TextIndexEvents
+}
+
 /** What the log tells of long work on an index: one line when it begins, one when it is done. */
 export class BuildNotices {
   readonly #log: Log
   readonly #clock: Clock
   readonly #place: IndexPlace
+  readonly #events: TextIndexEvents
   #since: { readonly kind: 'built' | 'caught up'; readonly ms: number } | undefined
 
-  constructor(place: IndexPlace, { log, clock }: { readonly log: Log; readonly clock: Clock }) {
+  constructor(place: IndexPlace, { log, clock, events }: BuildNoticesOptions) {
     this.#place = place
     this.#log = log
     this.#clock = clock
+    this.#events = events
   }
 
   /** It has been open before, and lacks the newest entries of the log. */
@@ -27,8 +36,13 @@ export class BuildNotices {
   building(reason: string | undefined): void {
     this.#since = { kind: 'built', ms: this.#clock.monotonicMs() }
     const fields = { ...this.#place, reason: reason ?? NEVER_COMPLETE }
-    if (reason === undefined) this.#log.info('text index is being built', fields)
-    else this.#log.warn('text index is being built', fields)
+    if (reason === undefined) {
+      this.#events.firstBuilds += 1
+      this.#log.info('text index is being built', fields)
+    } else {
+      this.#events.rebuilds += 1
+      this.#log.warn('text index is being built', fields)
+    }
   }
 
   built(documents: number): void {

@@ -7,6 +7,8 @@ import type { Log } from '../../../lib/log.ts'
 import type { DocumentChange } from '../../index/text/worker/document-batch.ts'
 import { WorkerLostError } from '../../index/text/worker/protocol.ts'
 import { shownKey } from '../../document/document-limits.ts'
+import type { IndexPlace } from './build-notices.ts'
+import type { TextIndexEvents } from './text-index-events.ts'
 
 const LOSSES_MAX = 2
 /** Beyond as many something else is wrong: the one that was first is tried again. */
@@ -20,13 +22,17 @@ interface Suspect {
 
 export class SetAsideDocuments {
   readonly #log: Log
-  readonly #fields: Readonly<Record<string, string>>
+  readonly #place: IndexPlace
+  readonly #events: TextIndexEvents
   readonly #suspects = new Map<string, Suspect>()
 
-  /** `fields` tell in the log whose documents they are. */
-  constructor(log: Log, fields: Readonly<Record<string, string>>) {
+  constructor(
+    place: IndexPlace,
+    { log, events }: { readonly log: Log; readonly events: TextIndexEvents },
+  ) {
+    this.#place = place
     this.#log = log
-    this.#fields = fields
+    this.#events = events
   }
 
   get count(): number {
@@ -57,8 +63,9 @@ export class SetAsideDocuments {
     const [oldest] = this.#suspects.keys()
     if (this.#suspects.size > REMEMBERED_MAX && oldest !== undefined) this.#suspects.delete(oldest)
     if (losses < LOSSES_MAX) return
+    this.#events.documentsSetAside += 1
     const shown = shownKey(Buffer.from(key).toString('utf8'))
-    this.#log.error('document is set aside', { ...this.#fields, key: shown, error: error.message })
+    this.#log.error('document is set aside', { ...this.#place, key: shown, error: error.message })
   }
 
   /** They are applied: those that were suspected are not any more. */

@@ -10,6 +10,7 @@ import type { TextIndexHealth } from '../shard.ts'
 import { INDEX_LAG_BYTES_MAX, IndexLag } from './index-lag.ts'
 import type { TableFieldsDirectory } from './table-fields.ts'
 import type { ConsumedShard } from './text-index-consumer.ts'
+import type { TextIndexEvents } from './text-index-events.ts'
 import {
   indexVersionOf,
   parseIndexDirectoryName,
@@ -27,6 +28,7 @@ export interface TextIndexParts {
   readonly root: string
   readonly fields: TableFieldsDirectory
   readonly log: Log
+  readonly events: TextIndexEvents
 }
 
 /** The text indexes of one shard: what the table's record says, made true. */
@@ -87,7 +89,9 @@ export class ShardTextIndexes {
       ...this.#indexes.values().map((index) => index.servesUpTo),
     )
     const sequence = this.#lag.neededFor(INDEX_LAG_BYTES_MAX, servesUpTo)
-    return sequence === undefined ? undefined : this.#waitForRoom(sequence)
+    if (sequence === undefined) return undefined
+    this.#parts.events.slowedWrites += 1
+    return this.#waitForRoom(sequence)
   }
 
   async #waitForRoom(sequence: number): Promise<void> {
@@ -183,7 +187,7 @@ export class ShardTextIndexes {
   }
 
   #add(definition: TextIndexDefinition, earlier: number | undefined): void {
-    const { pool, fields, log } = this.#parts
+    const { pool, fields, log, events } = this.#parts
     const options = {
       definition,
       table: this.#wanted.tableName,
@@ -193,13 +197,15 @@ export class ShardTextIndexes {
       root: this.#root,
       clock: this.#clock,
       log,
+      events,
     }
     const index = new VersionedTextIndex(options, this.#wanted.schema, earlier)
     this.#indexes.set(definition.name, index)
   }
 
   #complain(message: string, error: unknown): void {
-    this.#parts.log.warn(message, { shardId: this.#shard.id, error: String(error) })
+    const { tableName: table } = this.#wanted
+    this.#parts.log.warn(message, { table, shardId: this.#shard.id, error: String(error) })
   }
 }
 

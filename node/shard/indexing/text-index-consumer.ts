@@ -43,8 +43,11 @@ import { BuildNotices, type IndexPlace } from './build-notices.ts'
 import { SetAsideDocuments } from './set-aside-documents.ts'
 import type { TableFields } from './table-fields.ts'
 import { SequenceWaiters } from './sequence-waiters.ts'
+import type { TextIndexEvents } from './text-index-events.ts'
 
 const FLUSH_PERIOD_MS = 30_000
+/** An index that takes longer to open is told of: searches have waited for it so long, and are refused. */
+const OPENING_MS_MAX = 2000
 const RETRY_MS = 250
 const RETRY_MS_MAX = 30_000
 /** At a clean stop the index is brought up to date, as long as that takes no more steps. */
@@ -68,6 +71,7 @@ export interface TextIndexConsumerOptions {
   readonly source: SchemaSource
   readonly clock: Clock
   readonly log: Log
+  readonly events: TextIndexEvents
 }
 
 export type TextIndexState =
@@ -106,6 +110,7 @@ export class TextIndexConsumer {
   /** While building: what was committed up to here is met on the walk, and not before. */
   #walkedTo = 0
   #flushed = 0
+  #openingSinceMs = Infinity
   #dirtySinceMs: number | undefined
   /** How many of the table's fields the worker has been told. */
   #learnt = 0
@@ -123,9 +128,9 @@ export class TextIndexConsumer {
     this.#with = options
     this.index = options.index
     this.#source = options.source
-    const { log, clock, place } = options
-    this.#setAside = new SetAsideDocuments(log, place)
-    this.#notices = new BuildNotices(place, { log, clock })
+    const { log, clock, place, events } = options
+    this.#setAside = new SetAsideDocuments(place, { log, events })
+    this.#notices = new BuildNotices(place, { log, clock, events })
   }
 
   /** Documents that the index leaves out, because its worker hangs or ends at them. */
@@ -137,10 +142,14 @@ export class TextIndexConsumer {
   get activity(): TextIndexActivity {
     const state = this.#state
     if (state.kind === 'failed') return { kind: 'failed', reason: state.error }
-    if (state.kind === 'building' && state.last !== undefined) {
+    if (state.kind === 'building' && (state.last !== undefined || this.#opensSlowly)) {
       return { kind: 'building', reason: state.reason }
     }
     return { kind: this.#notices.isCatchingUp ? 'catching_up' : 'none', reason: undefined }
+  }
+
+  get #opensSlowly(): boolean {
+    return this.#with.clock.monotonicMs() - this.#openingSinceMs > OPENING_MS_MAX
   }
 
   /** How many log entries of its shard it has not applied yet. */
@@ -245,6 +254,7 @@ export class TextIndexConsumer {
     const message = messageOf(error)
     const isDamaged = isServiceError(error) && error.code === 'CORRUPTION'
     if (this.#stop.signal.aborted) return false
+    this.#with.events.failures += 1
     log.warn('text index failed', { ...place, error: message })
     this.#notices.forget()
     if (isDamaged && this.#source.kind === 'given') {
@@ -281,6 +291,7 @@ export class TextIndexConsumer {
   async #open(): Promise<void> {
     const { shard, fields, directory, clock } = this.#with
     this.#broken = undefined
+    this.#openingSinceMs = clock.monotonicMs()
     await fields.load()
     if (this.#state.kind === 'building' && this.#state.reason !== undefined) {
       return this.#rebuild(this.#state.reason)

@@ -27,8 +27,10 @@ import type { TextWorkerPool } from '../../index/text/worker/text-worker-pool.ts
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { TextIndexHealth, TextIndexStatus } from '../shard.ts'
 import type { TextIndexDefinition } from '../table-settings.ts'
+import type { IndexPlace } from './build-notices.ts'
 import type { TableFields } from './table-fields.ts'
 import { TextIndexConsumer, type ConsumedShard } from './text-index-consumer.ts'
+import type { TextIndexEvents } from './text-index-events.ts'
 
 /** A new table's index is open within this time, so that its first search need not be refused. */
 const SERVING_WAIT_MAX_MS = 2000
@@ -43,6 +45,7 @@ export interface VersionedTextIndexOptions {
   readonly root: string
   readonly clock: Clock
   readonly log: Log
+  readonly events: TextIndexEvents
 }
 
 /** A table without a schema has version 0. */
@@ -203,20 +206,26 @@ export class VersionedTextIndex {
     await Promise.all(this.#removals)
   }
 
+  get #place(): IndexPlace {
+    const { definition, table, shard } = this.#with
+    return { table, shardId: shard.id, index: definition.name }
+  }
+
   #start(version: number, source: SchemaSource): Version {
-    const { definition, table, shard, fields, pool, root, clock, log } = this.#with
+    const { definition, table, shard, fields, pool, root, clock, log, events } = this.#with
     const { name, memOnly } = definition
     const directory = memOnly ? undefined : path.join(root, indexDirectoryName(name, version))
-    const index = pool.newIndex(`${shard.id}/${name}`)
+    const index = pool.newIndex(`${table}/${shard.id}/${name}`)
     const consumer = new TextIndexConsumer({
       shard,
       fields,
       index,
-      place: { table, shardId: shard.id, index: name },
+      place: this.#place,
       directory,
       source,
       clock,
       log,
+      events,
     })
     consumer.start()
     return { version, consumer }
@@ -242,17 +251,14 @@ export class VersionedTextIndex {
     const replaced = this.#current
     this.#current = next
     this.#next = undefined
-    const { table, shard, log } = this.#with
-    const place = { table, shardId: shard.id, index: this.definition.name }
-    log.info('text index was replaced', { ...place, version: next.version })
+    this.#with.log.info('text index was replaced', { ...this.#place, version: next.version })
     await this.#remove(replaced)
   }
 
   /** What cannot be removed now is a stranger at the next start, and is removed then. */
   #remove({ consumer, version }: Version): Promise<void> {
-    const { name } = this.definition
     const removal = consumer.destroy().catch((error: unknown) => {
-      const fields = { index: name, version, error: String(error) }
+      const fields = { ...this.#place, version, error: String(error) }
       this.#with.log.warn('text index not removed', fields)
     })
     this.#removals.add(removal)

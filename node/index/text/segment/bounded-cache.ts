@@ -15,6 +15,8 @@ export class BoundedCache<Key, Value> {
   #old = new Map<Key, Entry<Value>>()
   #youngBytes = 0
   #oldBytes = 0
+  #hits = 0
+  #misses = 0
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
@@ -24,11 +26,27 @@ export class BoundedCache<Key, Value> {
     return this.#youngBytes + this.#oldBytes
   }
 
+  /** How often `get` found something. */
+  get hits(): number {
+    return this.#hits
+  }
+
+  get misses(): number {
+    return this.#misses
+  }
+
   get(key: Key): Value | undefined {
     const young = this.#young.get(key)
-    if (young !== undefined) return young.value
+    if (young !== undefined) {
+      this.#hits += 1
+      return young.value
+    }
     const old = this.#old.get(key)
-    if (old === undefined) return undefined
+    if (old === undefined) {
+      this.#misses += 1
+      return undefined
+    }
+    this.#hits += 1
     this.#old.delete(key)
     this.#oldBytes -= old.bytes
     this.put(key, old.value, old.bytes)

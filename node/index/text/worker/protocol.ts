@@ -15,8 +15,8 @@ import type {
 } from '../search/text-search.ts'
 import type { DocumentBatch } from './document-batch.ts'
 import type { PackedAnswer } from './packed-answer.ts'
-import type { SliceReport } from './slice-histogram.ts'
 import type { ProgressMemory } from './worker-progress.ts'
+import type { WorkerReport } from './worker-report.ts'
 
 /** Which schema decides about fields: the table's present one, or the one the index was built by. */
 export type SchemaSource =
@@ -109,8 +109,8 @@ export interface TextWorkerCalls {
     readonly (Highlights | undefined)[]
   >
   readonly stats: Call<undefined, TextIndexReport>
-  /** Of the whole worker: how long its slices were. The index does not matter. */
-  readonly slices: Call<undefined, SliceReport>
+  /** Of the whole worker. The index does not matter. */
+  readonly report: Call<undefined, WorkerReport>
   /** Without flushing. */
   readonly close: Call<undefined, undefined>
   /** Closes the index and removes its directory. */
@@ -135,7 +135,7 @@ export type ToTextWorker = {
 }[TextWorkerCallKind]
 
 /** What is about one index. */
-export type ToTextIndex = Exclude<ToTextWorker, { readonly kind: 'slices' }>
+export type ToTextIndex = Exclude<ToTextWorker, { readonly kind: 'report' }>
 
 export interface SentError {
   readonly code: ErrorCode

@@ -7,15 +7,15 @@
 
 import { isServiceError } from '../../../../lib/errors.ts'
 import type { FromTextWorker, ToTextIndex, ToTextWorker } from './protocol.ts'
-import type { SliceReport } from './slice-histogram.ts'
 import type { SlicePriority, SliceScheduler } from './slice-scheduler.ts'
 import { isQuestion, type TextIndexHost } from './text-index-host.ts'
 import type { WorkerProgress, WorkerWork } from './worker-progress.ts'
+import type { WorkerReport } from './worker-report.ts'
 
 export interface TextWorkerLoopOptions {
   readonly host: TextIndexHost
   readonly scheduler: SliceScheduler<WorkerWork>
-  readonly slices: { report(): Promise<SliceReport> }
+  readonly report: () => Promise<WorkerReport>
   readonly progress: WorkerProgress
   readonly post: (message: FromTextWorker<unknown>) => void
   /** Hears of a bug: the worker is to end. */
@@ -34,8 +34,8 @@ export class TextWorkerLoop {
 
   receive(message: ToTextWorker): void {
     const { id, index, kind } = message
-    if (kind === 'slices') {
-      void this.#reportSlices(id)
+    if (kind === 'report') {
+      void this.#report(id)
       return
     }
     if (isQuestion(kind)) {
@@ -69,8 +69,8 @@ export class TextWorkerLoop {
     }
   }
 
-  async #reportSlices(id: number): Promise<void> {
-    this.#with.post({ kind: 'answer', id, answer: await this.#with.slices.report() })
+  async #report(id: number): Promise<void> {
+    this.#with.post({ kind: 'answer', id, answer: await this.#with.report() })
   }
 
   #maintain(): void {

@@ -3,9 +3,9 @@ import { must } from '../../../../lib/assert.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import type { Log } from '../../../../lib/log.ts'
 import { TEXT_MEMORY_BYTES_DEFAULT } from '../engine/text-memory.ts'
-import { mergeReports, type SliceReport } from './slice-histogram.ts'
 import { RemoteTextIndex } from './remote-text-index.ts'
 import { TextWorkerThread } from './text-worker-thread.ts'
+import { mergeWorkerReports, type WorkerReport } from './worker-report.ts'
 
 const THREADS_MAX = 4
 export const HANG_MS_DEFAULT = 10_000
@@ -56,9 +56,19 @@ export class TextWorkerPool implements AsyncDisposable {
     return new RemoteTextIndex(id, thread, this.#clock)
   }
 
-  /** How long the threads' slices were. */
-  async slices(): Promise<SliceReport> {
-    return mergeReports(await Promise.all(this.#threads.map((thread) => thread.slices())))
+  /** Of all threads together. */
+  async report(): Promise<WorkerReport> {
+    return mergeWorkerReports(await Promise.all(this.#threads.map((thread) => thread.report())))
+  }
+
+  /** Calls that threads have not answered. */
+  get pendingCalls(): number {
+    return this.#threads.reduce((sum, { pendingCalls }) => sum + pendingCalls, 0)
+  }
+
+  /** How often threads ended although nobody wanted them to. */
+  get restarts(): number {
+    return this.#threads.reduce((sum, { restarts }) => sum + restarts, 0)
   }
 
   /** For tests: ends every thread as a failure would. */

@@ -17,8 +17,8 @@ import type {
   TextWorkerSettings,
 } from './protocol.ts'
 
-import { emptyReport, type SliceReport } from './slice-histogram.ts'
 import { newProgressMemory, seenProgress, type SeenProgress } from './worker-progress.ts'
+import { emptyWorkerReport, type WorkerReport } from './worker-report.ts'
 
 const ENTRY = new URL('./text-worker.ts', import.meta.url)
 /** Searches and the like; indexing has one call for each index. */
@@ -58,10 +58,21 @@ export class TextWorkerThread {
   readonly #pending = new Map<number, Pending>()
   #worker: Worker | undefined
   #nextId = 1
+  #restarts = 0
   #isClosed = false
 
   constructor(options: TextWorkerThreadOptions) {
     this.#with = options
+  }
+
+  /** Calls that the worker has not answered. */
+  get pendingCalls(): number {
+    return this.#pending.size
+  }
+
+  /** How often it ended although nobody wanted it to. */
+  get restarts(): number {
+    return this.#restarts
   }
 
   /** `listener` hears that the index failed, or that the thread died with it. */
@@ -90,9 +101,9 @@ export class TextWorkerThread {
   }
 
   /** Nothing before the thread is started. */
-  async slices(): Promise<SliceReport> {
-    if (this.#worker === undefined) return emptyReport()
-    return this.call({ index: -1, kind: 'slices', request: undefined })
+  async report(): Promise<WorkerReport> {
+    if (this.#worker === undefined) return emptyWorkerReport()
+    return this.call({ index: -1, kind: 'report', request: undefined })
   }
 
   async close(): Promise<void> {
@@ -157,6 +168,7 @@ export class TextWorkerThread {
   /** The call that was under way is told apart: it may be why the worker ended. */
   #end(worker: Worker, reason: string, seen: SeenProgress): void {
     if (this.#worker === worker) this.#worker = undefined
+    if (!this.#isClosed) this.#restarts += 1
     const message = `the text index worker failed (${reason}); try again`
     const error = this.#isClosed ? closedError() : new ServiceError('UNAVAILABLE', message)
     const pending = [...this.#pending]

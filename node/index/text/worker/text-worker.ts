@@ -10,6 +10,7 @@ import { SliceWatch } from './slice-watch.ts'
 import { TextIndexHost } from './text-index-host.ts'
 import { TextWorkerLoop } from './text-worker-loop.ts'
 import { WorkerProgress, type WorkerWork } from './worker-progress.ts'
+import { cachesOf, type WorkerReport } from './worker-report.ts'
 
 const port = must(parentPort, 'the parent of a worker')
 const post = (message: FromTextWorker<unknown>): void => port.postMessage(message)
@@ -29,9 +30,10 @@ const scheduler = new SliceScheduler<WorkerWork>({
     progress.pause()
   },
 })
+const memory = new TextMemory(settings.memoryBytesMax)
 const host = new TextIndexHost({
   clock: systemClock,
-  memory: new TextMemory(settings.memoryBytesMax),
+  memory,
   progress,
   onBroken: (index, error) => post({ kind: 'broken', index, error }),
 })
@@ -40,7 +42,11 @@ const onBug = (error: unknown): void => {
     throw error
   })
 }
-const loop = new TextWorkerLoop({ host, scheduler, slices, progress, post, onBug })
+const report = async (): Promise<WorkerReport> => ({
+  slices: await slices.report(),
+  caches: cachesOf(memory),
+})
+const loop = new TextWorkerLoop({ host, scheduler, report, progress, post, onBug })
 
 port.on('message', (message: ToTextWorker) => loop.receive(message))
 

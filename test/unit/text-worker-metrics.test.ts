@@ -1,6 +1,10 @@
 import { expect } from 'chai'
 import { SliceHistogram } from '../../node/index/text/worker/slice-histogram.ts'
-import { SliceMetrics } from '../../node/index/text/worker/slice-metrics.ts'
+import { WorkerMetrics } from '../../node/index/text/worker/worker-metrics.ts'
+import {
+  mergeWorkerReports,
+  type WorkerReport,
+} from '../../node/index/text/worker/worker-report.ts'
 import { ManualClock } from '../../lib/clock.ts'
 
 describe('the metrics of text workers', () => {
@@ -9,10 +13,18 @@ describe('the metrics of text workers', () => {
   slices.add({ operation: 'apply', ms: 3, cpuMs: 3, workMs: 3 })
   slices.add({ operation: 'search', ms: 6000, cpuMs: 70, workMs: 7 })
   slices.addCollection(63)
+  const report: WorkerReport = {
+    slices: slices.report(),
+    caches: {
+      pages: { hits: 7, misses: 2, bytes: 4096 },
+      terms: { hits: 0, misses: 1, bytes: 300 },
+    },
+  }
+  const pool = { report: async () => report, pendingCalls: 3, restarts: 1 }
 
   it('are histograms of slices, and the longest of each operation', async () => {
     const clock = new ManualClock()
-    const metrics = new SliceMetrics({ clock, slices: async () => slices.report() })
+    const metrics = new WorkerMetrics({ clock, pool })
 
     const lines = await metrics.lines()
 
@@ -35,12 +47,33 @@ describe('the metrics of text workers', () => {
     ])
   })
 
+  it('are hits and misses of caches, calls that wait, and restarts', async () => {
+    const metrics = new WorkerMetrics({ clock: new ManualClock(), pool })
+
+    const lines = await metrics.lines()
+
+    expect(lines).to.include.members([
+      'quarry_text_cache_hits_total{cache="pages"} 7',
+      'quarry_text_cache_misses_total{cache="terms"} 1',
+      'quarry_text_cache_bytes{cache="pages"} 4096',
+      'quarry_text_worker_calls_pending 3',
+      'quarry_text_worker_restarts_total 1',
+    ])
+  })
+
+  it('are summed over the workers', () => {
+    const { caches } = mergeWorkerReports([report, report])
+
+    expect(caches.pages).to.deep.equal({ hits: 14, misses: 4, bytes: 8192 })
+  })
+
   it('are the last known ones while a worker does not answer', async () => {
     const clock = new ManualClock()
     let isHeld = false
-    const metrics = new SliceMetrics({
+    const held = new Promise<WorkerReport>(() => undefined)
+    const metrics = new WorkerMetrics({
       clock,
-      slices: () => (isHeld ? new Promise(() => undefined) : Promise.resolve(slices.report())),
+      pool: { ...pool, report: () => (isHeld ? held : pool.report()) },
     })
     const before = await metrics.lines()
 

@@ -1,0 +1,54 @@
+// A name for each request, in its answer and in the log: the client's own where it sends one that is
+// fit for a log, so that its traces and ours meet.
+
+import type { ServerResponse } from 'node:http'
+import type { Random } from '../random.ts'
+
+const HEADER = 'x-request-id'
+/** Printable, without white space, quotes and what ends a header or a line of a log. */
+const SANE = /^[\w.~:/+=@-]{1,128}$/
+const PREFIX_VALUES = 36 ** 6
+
+/** Makes ids that no other request of this process has, and hardly any of another one. */
+export class RequestIds {
+  readonly #prefix: string
+  #count = 0
+
+  constructor(random: Random) {
+    this.#prefix = Math.floor(random() * PREFIX_VALUES)
+      .toString(36)
+      .padStart(6, '0')
+  }
+
+  /** The client's id if it sent a sane one, and else a new one. */
+  of(rawHeaders: readonly string[]): string {
+    return sentId(rawHeaders) ?? this.#next()
+  }
+
+  #next(): string {
+    this.#count += 1
+    return `${this.#prefix}-${this.#count.toString(36)}`
+  }
+}
+
+/** From now on the answer carries the id. */
+export function nameRequest(response: ServerResponse, requestId: string): void {
+  Object.assign(response, { requestId })
+}
+
+/** Undefined for what is no request of an API, such as a look at its health. */
+export function requestIdOf(response: ServerResponse): string | undefined {
+  if (!('requestId' in response)) return undefined
+  return typeof response.requestId === 'string' ? response.requestId : undefined
+}
+
+/** Flat, as they came: node builds the object of `request.headers` only for those who ask. */
+function sentId(rawHeaders: readonly string[]): string | undefined {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    if (name.length !== HEADER.length || name.toLowerCase() !== HEADER) continue
+    const id = rawHeaders[i + 1] ?? ''
+    return SANE.test(id) ? id : undefined
+  }
+  return undefined
+}

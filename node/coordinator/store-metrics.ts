@@ -1,0 +1,196 @@
+// What the store is at and did, as Prometheus text: read from those who know when somebody scrapes.
+
+import {
+  counter,
+  familyLines,
+  gauge,
+  samplesBy,
+  type MetricFamily,
+  type MetricSource,
+} from '../../lib/metrics.ts'
+import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { LocalShard } from '../shard/local-shard.ts'
+import type { TextIndexEvents } from '../shard/indexing/text-index-events.ts'
+import type { NodeHousekeeper } from './node-housekeeper.ts'
+import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
+import type { TableRegistry } from './tables/table-registry.ts'
+import { countTextIndexes } from './tables/text-index-health.ts'
+import type { Idempotency } from './transactions/idempotency.ts'
+import type { TransactionRecovery } from './transactions/transaction-recovery.ts'
+import type { TransactionRunner } from './transactions/transaction-runner.ts'
+
+export interface StoreMetricsOptions {
+  readonly registry: TableRegistry
+  readonly hybridClock: HybridClock
+  readonly runner: TransactionRunner
+  readonly recovery: TransactionRecovery
+  readonly idempotency: Idempotency
+  readonly housekeeper: NodeHousekeeper
+  /** Undefined: the node keeps no text indexes. */
+  readonly textEvents: TextIndexEvents | undefined
+  readonly isReady: () => boolean
+}
+
+export function storeMetrics(options: StoreMetricsOptions): MetricSource {
+  return () =>
+    [
+      ...nodeFamilies(options),
+      ...transactionFamilies(options),
+      ...backlogFamilies([...options.registry.localShards()].map(({ shard }) => shard)),
+      ...textFamilies(options),
+    ].flatMap(familyLines)
+}
+
+function nodeFamilies({
+  registry,
+  hybridClock,
+  housekeeper,
+  isReady,
+}: StoreMetricsOptions): readonly MetricFamily[] {
+  const tables = registry.tables()
+  const states = { serving: 0, read_only: 0, failed: 0 }
+  for (const { shards } of tables) for (const shard of shards) states[shard.state().kind] += 1
+  const users = tables.filter(({ record }) => !record.name.startsWith(INTERNAL_PREFIX))
+  return [
+    gauge('quarry_ready', '1 once recovery is over and requests are welcome.', isReady() ? 1 : 0),
+    gauge('quarry_tables', "Tables of users; the product's own are not counted.", users.length),
+    {
+      name: 'quarry_shards',
+      type: 'gauge',
+      help: 'Shards of all tables, by what they do: one that is read-only has no room on its disk.',
+      samples: samplesBy('state', states),
+    },
+    counter(
+      'quarry_expired_documents_total',
+      'Documents deleted because their time was over.',
+      housekeeper.expiredDocuments,
+    ),
+    gauge(
+      'quarry_clock_offset_seconds',
+      'How far the wall clock is ahead of the time of the store; negative if it is behind.',
+      hybridClock.wallOffsetMs() / 1000,
+    ),
+    gauge(
+      'quarry_clock_leapt',
+      '1 while the time of the store follows a wall clock that leapt.',
+      hybridClock.leapMs() === undefined ? 0 : 1,
+    ),
+  ]
+}
+
+function transactionFamilies({
+  runner,
+  recovery,
+  idempotency,
+}: StoreMetricsOptions): readonly MetricFamily[] {
+  const { oneShard, severalShards, aborted, retries } = runner.counts
+  return [
+    {
+      name: 'quarry_transactions_committed_total',
+      type: 'counter',
+      help: 'Writes that took effect, by whether they touched one shard or several.',
+      samples: samplesBy('shards', { one: oneShard, several: severalShards }),
+    },
+    {
+      name: 'quarry_transactions_aborted_total',
+      type: 'counter',
+      help: 'Writes that had no effect, by the reason.',
+      samples: samplesBy('reason', aborted),
+    },
+    counter('quarry_transaction_retries_total', 'Attempts after the first one.', retries),
+    counter(
+      'quarry_transactions_recovered_total',
+      'Transactions ended for a coordinator that fell silent.',
+      recovery.recovered,
+    ),
+    gauge(
+      'quarry_transaction_waiting_keys',
+      'Keys of writes that wait for their turn.',
+      runner.waitingClaims,
+    ),
+    counter(
+      'quarry_idempotency_replays_total',
+      'Requests answered as their Idempotency-Key was answered before.',
+      idempotency.replays,
+    ),
+  ]
+}
+
+function backlogFamilies(shards: readonly LocalShard[]): readonly MetricFamily[] {
+  const total = (valueOf: (shard: LocalShard) => number): number =>
+    shards.reduce((sum, shard) => sum + valueOf(shard), 0)
+  return [
+    gauge(
+      'quarry_transaction_records',
+      'Transactions over several shards whose record is kept.',
+      total(({ load }) => load.transactionRecords),
+    ),
+    gauge(
+      'quarry_held_keys',
+      'Keys that transactions under way hold.',
+      total(({ heldKeys }) => heldKeys),
+    ),
+    gauge(
+      'quarry_pending_commands',
+      'Commands of shards that are not durable yet.',
+      total(({ load }) => load.proposals),
+    ),
+    gauge(
+      'quarry_pending_command_bytes',
+      'Bytes of these commands.',
+      total(({ load }) => load.proposedBytes),
+    ),
+    gauge(
+      'quarry_unstored_bytes',
+      'Bytes that are durable in the journal and not in the stores yet.',
+      total(({ load }) => load.unstoredBytes),
+    ),
+  ]
+}
+
+/** Counted by shard: an index of a table of four shards counts four times. */
+function textFamilies({ registry, textEvents }: StoreMetricsOptions): readonly MetricFamily[] {
+  if (textEvents === undefined) return []
+  const counts = countTextIndexes(registry.tables())
+  const { firstBuilds, rebuilds, failures, documentsSetAside, slowedWrites } = textEvents
+  return [
+    gauge('quarry_text_indexes_building', 'Text indexes that are being built.', counts.building),
+    gauge(
+      'quarry_text_indexes_failed',
+      'Text indexes that failed and are tried again.',
+      counts.failed,
+    ),
+    gauge(
+      'quarry_text_indexes_catching_up',
+      'Text indexes that take what they had not written when the node ended.',
+      counts.catchingUp,
+    ),
+    gauge(
+      'quarry_text_indexes_refusing',
+      'Text indexes that are built or failed, and refuse searches meanwhile.',
+      counts.refusing,
+    ),
+    gauge(
+      'quarry_text_index_entries_behind',
+      'Log entries that the text index that is furthest behind has not taken.',
+      counts.entriesBehindMax,
+    ),
+    {
+      name: 'quarry_text_index_builds_total',
+      type: 'counter',
+      help: 'Builds begun: first ones, and anew of an index that was damaged, outdated or lost.',
+      samples: samplesBy('kind', { first: firstBuilds, anew: rebuilds }),
+    },
+    counter('quarry_text_index_failures_total', 'Failures of text indexes.', failures),
+    counter(
+      'quarry_text_documents_set_aside_total',
+      'Documents left out of an index because its worker hung or ended at them twice.',
+      documentsSetAside,
+    ),
+    counter(
+      'quarry_text_index_slowed_writes_total',
+      'Writes that waited because a text index was far behind.',
+      slowedWrites,
+    ),
+  ]
+}

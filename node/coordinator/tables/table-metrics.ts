@@ -1,0 +1,167 @@
+// How large tables are, for the metrics: at a price, because shards and workers have to be asked. So
+// it is measured when somebody scrapes, at most once in a while, and shown for few tables.
+
+import type { Clock } from '../../../lib/clock.ts'
+import { familyLines, type Sample } from '../../../lib/metrics.ts'
+import { SliceClock } from '../../../lib/sliced.ts'
+import { LocalShard } from '../../shard/local-shard.ts'
+import type { Shard } from '../../shard/shard.ts'
+import type { OpenTable } from './open-table.ts'
+import { textIndexHealthOf } from './text-index-health.ts'
+
+/** Tables with samples of their own, those with the most bytes; the others are one sample together. */
+export const TABLES_SHOWN_MAX = 100
+/** No name of a table has a space. */
+export const OTHER_TABLES = 'all others'
+const KEPT_MS = 10_000
+/** Whoever scrapes does not wait longer: what was measured before is shown. */
+const PATIENCE_MS = 1000
+
+interface TableFigures {
+  readonly name: string
+  /** As a text index of the table counts them; undefined without one. */
+  readonly documents: number | undefined
+  readonly storeBytes: number
+  /** Of all its text indexes, in files. */
+  readonly indexBytes: number
+  /** Of the index and shard that is furthest behind. */
+  readonly entriesBehind: number
+}
+
+export interface TableMetricsOptions {
+  readonly clock: Clock
+  readonly tables: () => readonly OpenTable[]
+}
+
+export class TableMetrics {
+  readonly #with: TableMetricsOptions
+  #figures: readonly TableFigures[] = []
+  #measuredAtMs = -Infinity
+  #measuring: Promise<void> | undefined
+
+  constructor(options: TableMetricsOptions) {
+    this.#with = options
+  }
+
+  async lines(): Promise<readonly string[]> {
+    const { clock } = this.#with
+    if (clock.monotonicMs() - this.#measuredAtMs >= KEPT_MS) {
+      this.#measuring ??= this.#measure().finally(() => {
+        this.#measuring = undefined
+      })
+      const over = new AbortController()
+      await Promise.race([
+        this.#measuring.catch(() => undefined), // the next scrape measures again
+        clock.sleep(PATIENCE_MS, over.signal).catch(() => undefined),
+      ])
+      over.abort()
+    }
+    return linesOf(withinBounds(this.#figures))
+  }
+
+  /** One table after the other: each of a thousand may have dozens of shards to ask. */
+  async #measure(): Promise<void> {
+    const { clock, tables } = this.#with
+    const slice = new SliceClock(clock)
+    const figures: TableFigures[] = []
+    for (const table of tables()) {
+      figures.push(await figuresOf(table))
+      if (slice.isOver) await slice.turn()
+    }
+    this.#figures = figures
+    this.#measuredAtMs = clock.monotonicMs()
+  }
+}
+
+async function figuresOf(table: OpenTable): Promise<TableFigures> {
+  const health = textIndexHealthOf(table)
+  const indexes = await Promise.all(table.textIndexes.map(({ name }) => sizeOf(table, name)))
+  const shards = table.shards.filter((shard) => shard instanceof LocalShard)
+  return {
+    name: table.tableName,
+    documents: indexes[0]?.documents,
+    storeBytes: sum(await Promise.all(shards.map(({ store }) => store.approximateBytes({})))),
+    indexBytes: sum(indexes.map(({ bytes }) => bytes)),
+    entriesBehind: Math.max(0, ...health.map(({ entriesBehind }) => entriesBehind)),
+  }
+}
+
+interface IndexSize {
+  readonly documents: number
+  readonly bytes: number
+}
+
+async function sizeOf({ shards }: OpenTable, index: string): Promise<IndexSize> {
+  const sizes = await Promise.all(shards.map((shard) => shardSizeOf(shard, index)))
+  return {
+    documents: sum(sizes.map(({ documents }) => documents)),
+    bytes: sum(sizes.map(({ bytes }) => bytes)),
+  }
+}
+
+async function shardSizeOf(shard: Shard, index: string): Promise<IndexSize> {
+  try {
+    const { totalIndexed: documents, diskUsage: bytes } = await shard.textIndexStatus(index)
+    return { documents, bytes }
+  } catch {
+    return { documents: 0, bytes: 0 } // the shard failed, which the status of the node tells
+  }
+}
+
+function withinBounds(figures: readonly TableFigures[]): readonly TableFigures[] {
+  if (figures.length <= TABLES_SHOWN_MAX) return figures
+  const bytesOf = (one: TableFigures): number => one.storeBytes + one.indexBytes
+  const sorted = figures.toSorted((a, b) => bytesOf(b) - bytesOf(a))
+  const others = sorted.slice(TABLES_SHOWN_MAX)
+  return [...sorted.slice(0, TABLES_SHOWN_MAX), together(others)]
+}
+
+function together(figures: readonly TableFigures[]): TableFigures {
+  return {
+    name: OTHER_TABLES,
+    documents: sum(figures.map(({ documents = 0 }) => documents)),
+    storeBytes: sum(figures.map(({ storeBytes }) => storeBytes)),
+    indexBytes: sum(figures.map(({ indexBytes }) => indexBytes)),
+    entriesBehind: Math.max(0, ...figures.map(({ entriesBehind }) => entriesBehind)),
+  }
+}
+
+function linesOf(figures: readonly TableFigures[]): readonly string[] {
+  const family = (
+    name: string,
+    help: string,
+    valueOf: (one: TableFigures) => number | undefined,
+  ): readonly string[] => {
+    const samples = figures.flatMap((one): readonly Sample[] => {
+      const value = valueOf(one)
+      return value === undefined ? [] : [{ labels: { table: one.name }, value }]
+    })
+    return familyLines({ name, type: 'gauge', help, samples })
+  }
+  return [
+    ...family(
+      'quarry_table_documents',
+      'Documents of the table, as its first text index counts them.',
+      ({ documents }) => documents,
+    ),
+    ...family(
+      'quarry_table_store_bytes',
+      'Bytes of the table in its stores, roughly: history and log included.',
+      ({ storeBytes }) => storeBytes,
+    ),
+    ...family(
+      'quarry_table_index_bytes',
+      'Bytes of the files of its text indexes.',
+      ({ indexBytes }) => indexBytes,
+    ),
+    ...family(
+      'quarry_table_index_entries_behind',
+      'Log entries that the text index of the table that is furthest behind has not taken.',
+      ({ entriesBehind }) => entriesBehind,
+    ),
+  ]
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

@@ -1,0 +1,72 @@
+// What the journal wrote, as Prometheus text.
+
+import { counter, familyLines, gauge, Histogram } from '../../lib/metrics.ts'
+
+/** Upper bounds in seconds: a disk with a battery takes microseconds, one in trouble seconds. */
+const SYNC_BUCKETS_S = [
+  0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
+]
+const ENTRY_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+
+export interface WrittenBatch {
+  /** Commands of a shard that became durable together. */
+  readonly groups: number
+  readonly entries: number
+  readonly bytes: number
+  /** From the begin of the write until it was durable. */
+  readonly tookMs: number
+}
+
+/** What the journal is at, told when it is asked. */
+export interface JournalState {
+  readonly segments: number
+  readonly keptBytes: number
+  /** Groups that wait for the batch before theirs. */
+  readonly queuedGroups: number
+}
+
+export class JournalMetrics {
+  readonly #syncs = new Histogram(SYNC_BUCKETS_S)
+  readonly #entries = new Histogram(ENTRY_BUCKETS)
+  #groups = 0
+  #bytes = 0
+  #refusals = 0
+
+  wrote({ groups, entries, bytes, tookMs }: WrittenBatch): void {
+    this.#syncs.observe(tookMs / 1000)
+    this.#entries.observe(entries)
+    this.#groups += groups
+    this.#bytes += bytes
+  }
+
+  /** No segment could be had for these groups. */
+  refused(groups: number): void {
+    this.#refusals += groups
+  }
+
+  lines({ segments, keptBytes, queuedGroups }: JournalState): readonly string[] {
+    return [
+      ...this.#syncs.lines(
+        'quarry_journal_sync_duration_seconds',
+        'How long durable writes of the journal took, each of one batch.',
+      ),
+      ...this.#entries.lines('quarry_journal_batch_entries', 'Log entries in each batch.'),
+      ...[
+        counter(
+          'quarry_journal_groups_total',
+          'Groups of commands written, each of one shard.',
+          this.#groups,
+        ),
+        counter('quarry_journal_written_bytes_total', 'Bytes of the batches.', this.#bytes),
+        counter(
+          'quarry_journal_refused_groups_total',
+          'Groups that no segment could be had for, as on a full disk.',
+          this.#refusals,
+        ),
+        gauge('quarry_journal_queued_groups', 'Groups that wait to be written.', queuedGroups),
+        gauge('quarry_journal_segments', 'Files of the journal that are kept.', segments),
+        gauge('quarry_journal_bytes', 'Bytes of these files.', keptBytes),
+      ].flatMap(familyLines),
+    ]
+  }
+}

@@ -1,0 +1,196 @@
+// What operators are told about metrics is true: docs/metrics.md, the alerts and the dashboard in ops/
+// against what both servers really export.
+
+import { globSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { parseAllDocuments } from 'yaml'
+import { parseNodeConfig } from '../../node/config.ts'
+import { startNode } from '../../node/main.ts'
+import { writeTinyEmbedder } from '../harness/model-directories.ts'
+import { InferenceServer } from '../harness/inference-server.ts'
+import { parseScrape, seriesNames, type ScrapedFamily } from '../harness/scraped-metrics.ts'
+import { StoreClient } from '../harness/store-client.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const OURS = /\bquarry_\w+\b/g
+const OURS_OR_STANDARD = /\b(?:quarry|process|nodejs)_[a-z]\w*\b/g
+/** Those that prom-client makes, which are documented there. */
+const STANDARD = /^(?:process|nodejs)_/
+
+type Families = ReadonlyMap<string, ScrapedFamily>
+
+interface DocumentedMetric {
+  readonly name: string
+  readonly type: string
+  readonly labels: readonly string[]
+  readonly help: string
+}
+
+describe('what operators are told of metrics', () => {
+  let directory = ''
+  let store: Families
+  let inference: Families
+
+  before(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'quarry-ops-'))
+    store = await scrapeStore(directory)
+    inference = await scrapeInference()
+  })
+
+  after(() => rm(directory, { recursive: true }))
+
+  const exported = (): ReadonlySet<string> =>
+    seriesNames([...store.values(), ...inference.values()])
+
+  it('names every metric of the store, with type, labels and meaning', () => {
+    expectDocumented(store, 'The store')
+  })
+
+  it('names every metric of the inference server, with type, labels and meaning', () => {
+    expectDocumented(inference, 'The inference server')
+  })
+
+  it('uses standard names for what every process has', () => {
+    for (const families of [store, inference]) {
+      expect([...families.keys()]).to.include.members([
+        'process_cpu_seconds_total',
+        'process_resident_memory_bytes',
+        'process_start_time_seconds',
+        'nodejs_eventloop_lag_p99_seconds',
+        'nodejs_heap_size_used_bytes',
+        'quarry_build_info',
+      ])
+    }
+  })
+
+  it('ends the names of counters, and of nothing else, in _total', () => {
+    const wrong = [...store.values(), ...inference.values()].filter(
+      ({ name, type }) => name.endsWith('_total') !== (type === 'counter'),
+    )
+    expect(wrong.map(({ name }) => name)).to.deep.equal([])
+  })
+
+  it('alerts about what is exported', () => {
+    const rules = textOf('ops/prometheus/alerts.yaml')
+    const expressions = [...rules.matchAll(/expr: (?:\|\n(?<block>(?: {10}.*\n)+)|(?<line>.*)\n)/g)]
+    const names = expressions.flatMap(({ groups }) =>
+      namesIn(groups?.['block'] ?? groups?.['line'] ?? '', OURS_OR_STANDARD),
+    )
+
+    expect(expressions.length).to.equal(rules.match(/- alert:/g)?.length)
+    expect(names.filter((name) => !exported().has(name))).to.deep.equal([])
+  })
+
+  it('explains alerts, and tests them, with metrics and alerts that there are', () => {
+    const rules = textOf('ops/prometheus/alerts.yaml')
+    const tests = textOf('ops/prometheus/alerts.test.yaml')
+    const alerts = new Set([...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name))
+    const tested = [...tests.matchAll(/alertname: (\w+)/g)].map(([, name]) => name)
+    const known = new Set([...exported(), ...store.keys(), ...inference.keys()])
+
+    expect(tested.filter((name) => !alerts.has(name))).to.deep.equal([])
+    expect(namesIn(rules + tests, OURS).filter((name) => !known.has(name))).to.deep.equal([])
+  })
+
+  it('shows in the dashboard what is exported', () => {
+    const names = namesIn(textOf('ops/grafana/quarry.json'), OURS_OR_STANDARD)
+
+    expect(names.length).to.be.greaterThan(40)
+    expect(names.filter((name) => !exported().has(name))).to.deep.equal([])
+  })
+
+  it('has panels with numbers of their own, on a grid of 24 columns', () => {
+    const { panels } = JSON.parse(textOf('ops/grafana/quarry.json'))
+    const ids = panels.map(({ id }: { readonly id: number }) => id)
+    const wide = panels.filter(
+      ({ gridPos: { x, w } }: { readonly gridPos: { readonly x: number; readonly w: number } }) =>
+        x + w > 24,
+    )
+
+    expect(new Set(ids).size).to.equal(ids.length)
+    expect(wide).to.deep.equal([])
+  })
+
+  it('is YAML where it says so', () => {
+    const files = globSync('ops/**/*.yaml', { cwd: ROOT })
+    const broken = files.filter((file) =>
+      parseAllDocuments(textOf(file)).some(
+        ({ errors, warnings }) => errors.length + warnings.length > 0,
+      ),
+    )
+
+    expect(files.length).to.be.greaterThan(1)
+    expect(broken).to.deep.equal([])
+  })
+})
+
+/** After some use, so that what has labels has samples. */
+async function scrapeStore(dataDir: string): Promise<Families> {
+  const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
+  await using node = await startNode(parseNodeConfig({}, flags))
+  using client = new StoreClient(node.apiUrl)
+  await client.createTable('books', {})
+  await client.batch('books', { inserts: { a: { title: 'tide' } }, sync_level: 'full_text' })
+  await client.succeed('POST', '/api/v1/tables/books/query', {
+    full_text_search: { query: 'tide' },
+  })
+  return await scrape(node.healthUrl) // before it closes
+}
+
+async function scrapeInference(): Promise<Families> {
+  await using server = await InferenceServer.start(writeModels)
+  const { status } = await server.post('/api/embed', { model: 'tiny', input: 'hello worlds' })
+  expect(status).to.equal(200)
+  return await scrape(server.running.healthUrl)
+}
+
+function writeModels(root: string): Promise<unknown> {
+  return writeTinyEmbedder(path.join(root, 'embedders/tiny'))
+}
+
+async function scrape(health: string): Promise<Families> {
+  const response = await fetch(`${health}/metrics`)
+  expect(response.headers.get('content-type')).to.match(/^text\/plain; version=0\.0\.4/)
+  return parseScrape(await response.text())
+}
+
+function expectDocumented(families: Families, heading: string): void {
+  const documented = metricsUnder(heading)
+  const ours = [...families.values()].filter(({ name }) => !STANDARD.test(name))
+  expect(documented.map(({ name }) => name)).to.have.members(ours.map(({ name }) => name))
+  for (const { name, type, help, labels, samples } of ours) {
+    const said = documented.find((one) => one.name === name)
+    const withoutLabels = { name, type, help }
+    expect(said).to.include(withoutLabels)
+    // What has no samples yet does not show its labels.
+    if (samples > 0) expect(said?.labels, name).to.have.members([...labels])
+  }
+}
+
+/** The rows of the tables below a heading of docs/metrics.md. */
+function metricsUnder(heading: string): readonly DocumentedMetric[] {
+  const [, section = ''] = textOf('docs/metrics.md').split(`\n## ${heading}\n`)
+  const lines = (section.split('\n## ')[0] ?? '')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+  return lines.map((line) => {
+    const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim())
+    const [, name = '', type = '', labels = '', help = ''] = cells
+    return { name: plain(name), type, labels: namesIn(labels, /\w+/g), help: plain(help) }
+  })
+}
+
+function plain(cell: string): string {
+  return cell.replaceAll('`', '').replaceAll(String.raw`\_`, '_')
+}
+
+function namesIn(text: string, pattern: RegExp): readonly string[] {
+  return [...new Set([...text.matchAll(pattern)].map(([name]) => name))]
+}
+
+function textOf(file: string): string {
+  return readFileSync(path.join(ROOT, file), 'utf8')
+}
