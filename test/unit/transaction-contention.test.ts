@@ -102,20 +102,19 @@ describe('a write whose key is in the hands of one decided transaction after the
     const key = Buffer.from('k')
     let attempts = 0
     // Each attempt takes a second, and by then the next transaction has taken the key, and committed.
-    const contended = (shard: LocalShard): Shard => {
-      const write: Shard['write'] = async () => {
-        attempts++
-        if (attempts > 100) throw new RangeError('the write is tried again and again')
-        clock.advance(1000)
-        const transactionId = buildTransactionId(timestampAtMs(clock.nowMs()), '0'.repeat(16))
-        return { kind: 'key-held', key, holder: { transactionId, anchor: { tableId: 't', key } } }
-      }
-      const committed: Shard['push'] = async () => ({
-        state: 'committed',
-        commitTs: timestampAtMs(clock.nowMs()),
-      })
-      return withMethods(shard, { write, push: committed, resolve: async () => undefined })
+    const write: Shard['write'] = async () => {
+      attempts++
+      if (attempts > 100) throw new RangeError('the write is tried again and again')
+      clock.advance(1000)
+      const transactionId = buildTransactionId(timestampAtMs(clock.nowMs()), '0'.repeat(16))
+      return { kind: 'key-held', key, holder: { transactionId, anchor: { tableId: 't', key } } }
     }
+    const push: Shard['push'] = async () => ({
+      state: 'committed',
+      commitTs: timestampAtMs(clock.nowMs()),
+    })
+    const contended = (shard: LocalShard): Shard =>
+      withMethods(shard, { write, push, resolve: async () => undefined })
     await using world = await ShardWorld.open(['t'], { clock, wrap: contended })
     const collector = new PartCollector()
     collector.addOp(world.table('t'), putOp('k', 1))
