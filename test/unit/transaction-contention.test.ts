@@ -96,11 +96,16 @@ describe('many writers of the same two keys in two shards', () => {
   })
 })
 
+async function doNothing(): Promise<void> {}
+
 describe('a write whose key is in the hands of one decided transaction after the other', () => {
   it('is refused with CONFLICT at its deadline, not tried again for ever (W3, p19)', async () => {
     const clock = new ManualClock()
     const key = Buffer.from('k')
     let attempts = 0
+    const push: Shard['push'] = async () => {
+      return { state: 'committed', commitTs: timestampAtMs(clock.nowMs()) }
+    }
     // Each attempt takes a second, and by then the next transaction has taken the key, and committed.
     const write: Shard['write'] = async () => {
       attempts++
@@ -109,12 +114,8 @@ describe('a write whose key is in the hands of one decided transaction after the
       const transactionId = buildTransactionId(timestampAtMs(clock.nowMs()), '0'.repeat(16))
       return { kind: 'key-held', key, holder: { transactionId, anchor: { tableId: 't', key } } }
     }
-    const push: Shard['push'] = async () => ({
-      state: 'committed',
-      commitTs: timestampAtMs(clock.nowMs()),
-    })
     const contended = (shard: LocalShard): Shard =>
-      withMethods(shard, { write, push, resolve: async () => undefined })
+      withMethods(shard, { write, push, resolve: doNothing })
     await using world = await ShardWorld.open(['t'], { clock, wrap: contended })
     const collector = new PartCollector()
     collector.addOp(world.table('t'), putOp('k', 1))

@@ -143,4 +143,16 @@ describe('the table of idempotency keys', () => {
       code: 'INVALID_ARGUMENT',
     })
   }).timeout(240_000)
+
+  it('takes the place of none of them when it was there first', async () => {
+    await using harness = await SwarmHarness.open()
+    await harness.store.createTable('t', {})
+    await insertOnce(harness)
+
+    for (let i = 0; i < TABLES_MAX - 1; i++) await harness.store.createTable(`u${i}`, {})
+
+    expect(await errorOf(() => harness.store.createTable('more', {}))).to.include({
+      code: 'INVALID_ARGUMENT',
+    })
+  }).timeout(240_000)
 })

@@ -69,7 +69,7 @@ export class ModelsFolder {
     const old = path.join(pull, 'replaced')
     if (await isFolder(target)) await rename(target, old)
     await rename(files, target)
-    await syncToDisk(path.dirname(target))
+    await this.#syncNamesAbove(target)
     await rm(pull, { recursive: true })
     await removeIfEmpty(path.dirname(pull))
     await removeIfEmpty(path.join(this.#root, PULLS))
@@ -101,6 +101,15 @@ export class ModelsFolder {
 
   #directoryOf({ kind, name }: ModelPlace): string {
     return path.join(this.#root, FOLDER_BY_KIND[kind], name)
+  }
+
+  /** The name of a folder that was just made is on disk when the folder above it is. */
+  async #syncNamesAbove(target: string): Promise<void> {
+    let folder = target
+    while (folder !== this.#root) {
+      folder = path.dirname(folder)
+      await syncToDisk(folder)
+    }
   }
 
   /** After a pull that died between the two renames of `install`. */
