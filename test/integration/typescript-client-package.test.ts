@@ -42,6 +42,8 @@ export async function use(store: StoreClient, inference: InferenceClient): Promi
   const title: unknown = hits.hits[0]?._source['title']
   const [vector] = await inference.embed({ model: 'builtin-hash', input: 'sea' })
   const numbers: Float32Array | undefined = vector
+  // @ts-expect-error a filter has no such member
+  await store.queryTable('books', { filter_query: { matches: 'sea' } })
   // @ts-expect-error an aggregation has no such type
   await store.queryTable('books', { aggregations: { tags: { type: 'median' } } })
   // @ts-expect-error an operation of a transform needs a path

@@ -729,9 +729,268 @@ export interface components {
          *     | `{"must": ..., "should": ..., "must_not": ..., "filter": ...}` | the parts hold, as their names say |
          *     | `{"match_all": {}}`, `{"match_none": {}}` | always, never |
          */
-        readonly DocumentFilter: {
-            readonly [key: string]: unknown;
+        readonly DocumentFilter: components["schemas"]["QueryStringClause"] | components["schemas"]["MatchClause"] | components["schemas"]["MatchPhraseClause"] | components["schemas"]["PhraseTermsClause"] | components["schemas"]["TermClause"] | components["schemas"]["PrefixClause"] | components["schemas"]["WildcardClause"] | components["schemas"]["RegexpClause"] | components["schemas"]["MultiMatchClause"] | components["schemas"]["BoolClause"] | components["schemas"]["NumberRangeClause"] | components["schemas"]["TextRangeClause"] | components["schemas"]["DateRangeClause"] | components["schemas"]["NetworkClause"] | components["schemas"]["GeoBoxClause"] | components["schemas"]["GeoDistanceClause"] | components["schemas"]["GeoPolygonClause"] | components["schemas"]["GeoShapeClause"] | components["schemas"]["IdsClause"] | components["schemas"]["ConjunctionClause"] | components["schemas"]["DisjunctionClause"] | components["schemas"]["BooleanClause"] | components["schemas"]["MatchAllClause"] | components["schemas"]["MatchNoneClause"];
+        /**
+         * @description The dotted path of a field, such as `author.name`. Without it, the fields are searched that the
+         *     table's schema says, or all of them.
+         */
+        readonly FieldName: string;
+        /**
+         * @description Multiplies the score.
+         * @default 1
+         */
+        readonly Boost: number;
+        /**
+         * @description How many characters may differ; `auto` goes by the length of the word.
+         * @enum {unknown}
+         */
+        readonly Fuzziness: 0 | 1 | 2 | "auto";
+        /**
+         * @description How many places words may be moved by.
+         * @default 0
+         */
+        readonly Slop: number;
+        /**
+         * @description How many characters at the beginning may not differ.
+         * @default 0
+         */
+        readonly PrefixLength: number;
+        /**
+         * @description Whether one of the words is enough.
+         * @default or
+         * @enum {string}
+         */
+        readonly WordOperator: "or" | "and";
+        /** @description Numbers and booleans are terms by their JSON text. */
+        readonly ExactTerm: string | number | boolean;
+        /** @description `[longitude, latitude]`, an object, or a text `"latitude,longitude"`. */
+        readonly GeoPosition: readonly number[] | {
+            readonly lat: number;
+            readonly lon: number;
+        } | {
+            readonly lat: number;
+            readonly lng: number;
+        } | string;
+        readonly MatchAllClause: {
+            readonly match_all: Record<string, never>;
+            readonly boost?: components["schemas"]["Boost"];
         };
+        readonly MatchNoneClause: {
+            readonly match_none: Record<string, never>;
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly QueryStringClause: {
+            readonly query: string;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly default_operator?: components["schemas"]["WordOperator"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly MatchClause: {
+            readonly match: string;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly operator?: components["schemas"]["WordOperator"];
+            readonly analyzer?: string;
+            readonly fuzziness?: components["schemas"]["Fuzziness"];
+            readonly prefix_length?: components["schemas"]["PrefixLength"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly MatchPhraseClause: {
+            readonly match_phrase: string;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly analyzer?: string;
+            readonly fuzziness?: components["schemas"]["Fuzziness"];
+            readonly slop?: components["schemas"]["Slop"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly PhraseTermsClause: {
+            readonly terms: readonly (string | readonly string[])[];
+            readonly field?: components["schemas"]["FieldName"];
+            readonly slop?: components["schemas"]["Slop"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly TermClause: {
+            readonly term: components["schemas"]["ExactTerm"] | {
+                readonly [key: string]: components["schemas"]["ExactTerm"];
+            };
+            readonly field?: components["schemas"]["FieldName"];
+            readonly fuzziness?: components["schemas"]["Fuzziness"];
+            readonly prefix_length?: components["schemas"]["PrefixLength"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly PrefixClause: {
+            readonly prefix: string;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly WildcardClause: {
+            readonly wildcard: string;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly RegexpClause: {
+            readonly regexp: string;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly MultiMatchClause: {
+            readonly multi_match: {
+                readonly query: string;
+                readonly fields: readonly components["schemas"]["FieldName"][];
+                /** @enum {string} */
+                readonly type: "bool_prefix";
+                readonly boost?: components["schemas"]["Boost"];
+            };
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly BoolClause: {
+            readonly bool: boolean;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly NetworkClause: {
+            readonly cidr: string;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly NumberRangeClause: {
+            readonly min?: number;
+            readonly max?: number;
+            /** @default true */
+            readonly inclusive_min?: boolean;
+            /** @default false */
+            readonly inclusive_max?: boolean;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        } | {
+            readonly min: number;
+        } | {
+            readonly max: number;
+        };
+        readonly TextRangeClause: {
+            readonly min?: string;
+            readonly max?: string;
+            /** @default true */
+            readonly inclusive_min?: boolean;
+            /** @default false */
+            readonly inclusive_max?: boolean;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        } | {
+            readonly min: string;
+        } | {
+            readonly max: string;
+        };
+        readonly DateRangeClause: {
+            /** @description A date or an RFC 3339 time. */
+            readonly start?: string;
+            /** @description A date or an RFC 3339 time. */
+            readonly end?: string;
+            /** @default true */
+            readonly inclusive_start?: boolean;
+            /** @default false */
+            readonly inclusive_end?: boolean;
+            /** @enum {string} */
+            readonly datetime_parser?: "dateTimeOptional";
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        } | {
+            readonly start: string;
+        } | {
+            readonly end: string;
+        };
+        readonly GeoBoxClause: {
+            readonly top_left: components["schemas"]["GeoPosition"];
+            readonly bottom_right: components["schemas"]["GeoPosition"];
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly GeoDistanceClause: {
+            readonly location: components["schemas"]["GeoPosition"];
+            /** @description Such as `10km`. */
+            readonly distance: string;
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly GeoPolygonClause: {
+            readonly polygon_points: readonly components["schemas"]["GeoPosition"][];
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly GeoShapeClause: {
+            readonly geometry: {
+                /** @description A GeoJSON geometry. */
+                readonly shape: {
+                    /** @enum {string} */
+                    readonly type: "Point" | "MultiPoint" | "LineString" | "MultiLineString" | "Polygon" | "MultiPolygon" | "GeometryCollection";
+                } & {
+                    readonly [key: string]: unknown;
+                };
+                /**
+                 * @default intersects
+                 * @enum {string}
+                 */
+                readonly relation?: "intersects" | "contains" | "within";
+            };
+            readonly field?: components["schemas"]["FieldName"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly IdsClause: {
+            readonly ids: readonly string[];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly ConjunctionClause: {
+            readonly conjuncts: components["schemas"]["DocumentFilters"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly DisjunctionClause: {
+            readonly disjuncts: components["schemas"]["DocumentFilters"];
+            readonly min?: number;
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly BooleanClause: {
+            readonly must?: components["schemas"]["DocumentFilter"];
+            readonly should?: components["schemas"]["DocumentFilter"];
+            readonly must_not?: components["schemas"]["DocumentFilter"];
+            readonly filter?: components["schemas"]["DocumentFilter"];
+            readonly boost?: components["schemas"]["Boost"];
+        } | {
+            readonly must: components["schemas"]["DocumentFilter"];
+        } | {
+            readonly should: components["schemas"]["DocumentFilter"];
+        } | {
+            readonly must_not: components["schemas"]["DocumentFilter"];
+        } | {
+            readonly filter: components["schemas"]["DocumentFilter"];
+        };
+        readonly DocumentFilters: readonly components["schemas"]["DocumentFilter"][];
+        /** @description A query with the field inside each leaf. */
+        readonly CanonicalQuery: {
+            readonly match: {
+                readonly field: string;
+                readonly text: string;
+            };
+        } | {
+            readonly term: {
+                readonly field: string;
+                readonly value: components["schemas"]["ExactTerm"];
+            };
+        } | {
+            readonly terms: {
+                readonly field: string;
+                readonly values: readonly components["schemas"]["ExactTerm"][];
+            };
+        } | {
+            readonly exists: {
+                readonly field: string;
+            };
+        } | {
+            readonly bool: {
+                readonly must?: components["schemas"]["CanonicalQueries"];
+                readonly filter?: components["schemas"]["CanonicalQueries"];
+                readonly must_not?: components["schemas"]["CanonicalQueries"];
+            };
+        };
+        readonly CanonicalQueries: components["schemas"]["CanonicalQuery"] | readonly components["schemas"]["CanonicalQuery"][];
         /**
          * @description Without `full_text_search`, `query`, `filter_query` and `exclusion_query`, every document is a
          *     hit.
@@ -748,9 +1007,7 @@ export interface components {
              *     `{"bool": {"must", "filter", "must_not"}}` of one of these or of lists of them, where
              *     `must` scores. Fields are dotted paths or JSON pointers (`/author/name`).
              */
-            readonly query?: {
-                readonly [key: string]: unknown;
-            };
+            readonly query?: components["schemas"]["CanonicalQuery"];
             /**
              * @description The full-text index to search: `full_text_index_v0`, which is the default, or one that was
              *     added. Where the built-in one was dropped, the default is the first of the others.
@@ -1464,6 +1721,41 @@ export type MergeResult = components['schemas']['MergeResult'];
 export type MergeFailure = components['schemas']['MergeFailure'];
 export type ScanRequest = components['schemas']['ScanRequest'];
 export type DocumentFilter = components['schemas']['DocumentFilter'];
+export type FieldName = components['schemas']['FieldName'];
+export type Boost = components['schemas']['Boost'];
+export type Fuzziness = components['schemas']['Fuzziness'];
+export type Slop = components['schemas']['Slop'];
+export type PrefixLength = components['schemas']['PrefixLength'];
+export type WordOperator = components['schemas']['WordOperator'];
+export type ExactTerm = components['schemas']['ExactTerm'];
+export type GeoPosition = components['schemas']['GeoPosition'];
+export type MatchAllClause = components['schemas']['MatchAllClause'];
+export type MatchNoneClause = components['schemas']['MatchNoneClause'];
+export type QueryStringClause = components['schemas']['QueryStringClause'];
+export type MatchClause = components['schemas']['MatchClause'];
+export type MatchPhraseClause = components['schemas']['MatchPhraseClause'];
+export type PhraseTermsClause = components['schemas']['PhraseTermsClause'];
+export type TermClause = components['schemas']['TermClause'];
+export type PrefixClause = components['schemas']['PrefixClause'];
+export type WildcardClause = components['schemas']['WildcardClause'];
+export type RegexpClause = components['schemas']['RegexpClause'];
+export type MultiMatchClause = components['schemas']['MultiMatchClause'];
+export type BoolClause = components['schemas']['BoolClause'];
+export type NetworkClause = components['schemas']['NetworkClause'];
+export type NumberRangeClause = components['schemas']['NumberRangeClause'];
+export type TextRangeClause = components['schemas']['TextRangeClause'];
+export type DateRangeClause = components['schemas']['DateRangeClause'];
+export type GeoBoxClause = components['schemas']['GeoBoxClause'];
+export type GeoDistanceClause = components['schemas']['GeoDistanceClause'];
+export type GeoPolygonClause = components['schemas']['GeoPolygonClause'];
+export type GeoShapeClause = components['schemas']['GeoShapeClause'];
+export type IdsClause = components['schemas']['IdsClause'];
+export type ConjunctionClause = components['schemas']['ConjunctionClause'];
+export type DisjunctionClause = components['schemas']['DisjunctionClause'];
+export type BooleanClause = components['schemas']['BooleanClause'];
+export type DocumentFilters = components['schemas']['DocumentFilters'];
+export type CanonicalQuery = components['schemas']['CanonicalQuery'];
+export type CanonicalQueries = components['schemas']['CanonicalQueries'];
 export type QueryRequest = components['schemas']['QueryRequest'];
 export type Aggregations = components['schemas']['Aggregations'];
 export type Aggregation = components['schemas']['Aggregation'];
