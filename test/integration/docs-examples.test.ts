@@ -3,6 +3,7 @@
 
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
+import { StoreClient } from '../../clients/typescript/src/store-client.ts'
 import { DEMO_SCHEMA } from '../../cli/demo/demo-queries.ts'
 import { loadContract } from '../../openapi/contract.ts'
 import { trialsOf } from '../contract/try-it-out.ts'
@@ -34,13 +35,10 @@ async function send(url: string, { method, path, headers, body }: Trial): Promis
 }
 
 /** How many keys of the demo begin with "@". */
-async function countScopedPackages(url: string): Promise<number> {
-  const body = '{"count":true,"filter_prefix":"QA=="}'
-  const headers = { 'content-type': 'application/json' }
-  const path = '/api/v1/tables/packages/query'
-  const answer = await fetch(url + path, { method: 'POST', headers, body })
-  const { responses } = JSON.parse(await answer.text())
-  return responses[0].hits.total
+async function countScopedPackages(baseUrl: string): Promise<number> {
+  const query = { count: true, filter_prefix: 'QA==' }
+  const { hits } = await new StoreClient({ baseUrl }).queryTable('packages', query)
+  return hits.total
 }
 
 /** The trials that the pages show first, and those behind them. */
