@@ -13,6 +13,7 @@ export interface ContractDocument {
   readonly openapi: '3.1.0'
   readonly info: { readonly title: string; readonly version: string }
   readonly paths: Readonly<Record<string, JsonRecord>>
+  readonly components: Readonly<Record<string, JsonRecord>>
 }
 
 export interface Operation {

@@ -65,6 +65,10 @@ const QUERIES_GOOD = [
   '{"order_by":[{"field":"n","desc":true}],"highlight":{"fields":["t"],"pre":"[","post":"]"}}',
   '{"aggregations":{"t":{"type":"terms","field":"k","sub_aggregations":{}}},"timeout":"5s"}',
   '{"count":true,"filter_prefix":"Yjo="}',
+  '{"query":{"bool":{"must":{"match":{"field":"t","text":"x"}},"filter":[{"exists":{"field":"/a"}}]}}}',
+  '{"query":{"terms":{"field":"t","values":["x",1,true]}}}',
+  '{"filter_query":{"term":{"region":"north"}}}',
+  '{"filter_query":{"geometry":{"shape":{"type":"Point","coordinates":[1,2]}},"field":"p"}}',
 ]
 const QUERIES_BAD = [
   '[]',
@@ -82,6 +86,27 @@ const QUERIES_BAD = [
   '{"profile":1}',
   '{"timeout":5}',
   '{"reranker":{}}',
+  '{"query":{"exists":{"field":"a"},"match":{"field":"t","text":"x"}}}',
+  '{"query":{"bool":{}}}',
+  '{"query":{"term":{"field":"t"}}}',
+  '{"full_text_search":{}}',
+  '{"full_text_search":{"match":"a","prefix":"b"}}',
+  '{"full_text_search":{"match":1}}',
+  '{"full_text_search":{"matches":"a"}}',
+  '{"full_text_search":{"match":"a","fuzziness":3}}',
+  '{"full_text_search":{"match":"a","boost":-1}}',
+  '{"filter_query":{"field":"price"}}',
+  '{"filter_query":{"min":1,"max":"b","field":"price"}}',
+  '{"filter_query":{"start":1,"field":"at"}}',
+  '{"filter_query":{"conjuncts":[]}}',
+  '{"filter_query":{"conjuncts":[{"nonsense":1}]}}',
+  '{"filter_query":{"must":[{"match_all":{}}]}}',
+  '{"filter_query":{"term":{"a":"x","b":"y"}}}',
+  '{"filter_query":{"polygon_points":[[0,0],[1,1]],"field":"p"}}',
+  '{"filter_query":{"top_left":[0,1],"field":"p"}}',
+  '{"filter_query":{"geometry":{"shape":{"type":"Circle"}},"field":"p"}}',
+  '{"filter_query":{"multi_match":{"query":"a","fields":[],"type":"bool_prefix"}}}',
+  '{"filter_query":{"ids":"a"}}',
 ]
 const query = (bytes: Buffer): unknown => parseQueryRequest(parseExact(bytes))
 

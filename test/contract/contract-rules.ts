@@ -37,6 +37,7 @@ const MEMBERS: Readonly<Record<Shape, Readonly<Record<string, Member>>>> = {
     info: { one: 'info' },
     servers: { list: 'server' },
     tags: { list: 'tag' },
+    security: 'value',
     paths: { map: 'path' },
     components: { one: 'components' },
   },

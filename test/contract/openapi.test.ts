@@ -35,6 +35,9 @@ const SERVICES: readonly Service[] = [
   },
 ]
 
+/** A member that nobody knows, a page of another site, headers that are too long. */
+const ANY_OPERATION = ['400', '403', '431'] as const
+
 interface Example {
   readonly place: string
   readonly schema: string
@@ -98,6 +101,15 @@ function describeContract(service: Service): void {
       for (const [code, status] of statuses) {
         expect(text).to.include(`| \`${code}\` | ${status} |`)
       }
+    })
+
+    it('says of every operation what any may answer', () => {
+      const silent = operations.filter(({ method, template }) => {
+        const operation = memberOf(document.paths[template], method.toLowerCase())
+        const answers = Object.keys(Object(memberOf(operation, 'responses')))
+        return ANY_OPERATION.some((status) => !answers.includes(status))
+      })
+      expect(silent.map(({ operationId }) => operationId)).to.deep.equal([])
     })
 
     it('gives every JSON body an example', () => {

@@ -2,12 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
+import type { components, DocumentFilter } from '../../clients/typescript/src/contract/store.v1.ts'
+import { InvalidArgumentError, NotFoundError } from '../../clients/typescript/src/errors.ts'
+import { StoreClient } from '../../clients/typescript/src/store-client.ts'
 import { parseNodeConfig } from '../../node/config.ts'
 import { startNode } from '../../node/main.ts'
 import type { RunningNode } from '../../node/main.ts'
-import { send } from '../contract/api-harness.ts'
+import { errorOf } from '../harness/error-of.ts'
 
-const PLACES = '/api/v1/tables/places'
 const BUILT_IN = 'full_text_index_v0'
 const SCHEMA = {
   default_type: 'place',
@@ -26,7 +28,7 @@ const SCHEMA = {
 }
 
 const square = (west: number, south: number, side: number) => ({
-  type: 'Polygon',
+  type: 'Polygon' as const,
   coordinates: [
     [
       [west, south],
@@ -58,24 +60,22 @@ const INSERTS = {
   town: { name: 'Town on an island', area: { type: 'Point', coordinates: [14, 14] } },
 }
 
-interface Sent {
-  readonly method: string
-  readonly path: string
-  readonly body?: unknown
-}
+type GeoShapeClause = components['schemas']['GeoShapeClause']
+type Shape = GeoShapeClause['geometry']['shape']
+type Relation = NonNullable<GeoShapeClause['geometry']['relation']>
 
 describe('indexes that queries choose', () => {
   let dataDir: string
   let node: RunningNode
+  let store: StoreClient
 
   before(async () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-query-indexes-'))
     const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
     node = await startNode(parseNodeConfig({}, flags))
-    await ask({ method: 'POST', path: PLACES, body: { split_keys: ['m'], schema: SCHEMA } })
-    const body = { inserts: INSERTS, sync_level: 'full_text' }
-    const written = await ask({ method: 'POST', path: `${PLACES}/batch`, body })
-    expect(written.status).to.equal(201)
+    store = new StoreClient({ baseUrl: node.apiUrl })
+    await store.createTable('places', { split_keys: ['m'], schema: SCHEMA })
+    await store.batchWrite('places', { inserts: INSERTS, sync_level: 'full_text' })
   })
 
   after(async () => {
@@ -83,67 +83,51 @@ describe('indexes that queries choose', () => {
     await rm(dataDir, { recursive: true, force: true })
   })
 
-  async function ask({ method, path: at, body }: Sent) {
-    const text = body === undefined ? {} : { body: JSON.stringify(body) }
-    const answer = await send(node.apiUrl, { method, path: at, ...text })
-    return { status: answer.status, text: answer.body }
+  async function found(filter_query: DocumentFilter): Promise<readonly string[]> {
+    const { hits } = await store.queryTable('places', { filter_query })
+    return hits.hits.map(({ _id }) => _id).toSorted()
   }
 
-  async function query(body: unknown) {
-    const { status, text } = await ask({ method: 'POST', path: `${PLACES}/query`, body })
-    const value = JSON.parse(text)
-    return { status, error: value.error, ...value.responses?.[0] }
-  }
-
-  async function found(filter_query: unknown): Promise<readonly string[]> {
-    const { hits } = await query({ filter_query })
-    const ids: string[] = hits.hits.map((hit: Record<string, string>) => hit['_id'])
-    return ids.toSorted()
-  }
-
-  function foundBy(shape: unknown, relation: string): Promise<readonly string[]> {
+  function foundBy(shape: Shape, relation: Relation): Promise<readonly string[]> {
     return found({ geometry: { shape, relation }, field: 'area' })
   }
 
-  async function scanned(filter_query: unknown): Promise<readonly string[]> {
-    const sent = { method: 'POST', path: `${PLACES}/lookup`, body: { filter_query } }
-    const { text } = await ask(sent)
-    return text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line).key)
+  async function scanned(filter_query: DocumentFilter): Promise<readonly string[]> {
+    const lines = await Array.fromAsync(store.scanTable('places', { filter_query }))
+    return lines.map(({ key }) => key)
   }
 
   it('are named, and those that are there are told to who names another', async () => {
-    const at = `${PLACES}/indexes/notes`
-    const created = await ask({ method: 'POST', path: at, body: { type: 'full_text' } })
     const full_text_search = { query: 'name:island' }
+    await store.createIndex('places', 'notes', { config: { type: 'full_text' } })
 
-    const chosen = await query({ full_text_search, indexes: ['notes'] })
-    const unknown = await query({ full_text_search, indexes: ['nots'] })
+    const chosen = await store.queryTable('places', { full_text_search, indexes: ['notes'] })
+    const unknown = await errorOf(() =>
+      store.queryTable('places', { full_text_search, indexes: ['nots'] }),
+    )
 
-    expect(created.status).to.equal(201)
     expect(chosen.hits.total).to.equal(2)
-    expect(unknown.status).to.equal(404)
-    expect(unknown.error).to.equal(
+    expect(unknown).to.be.instanceOf(NotFoundError)
+    expect(unknown).to.have.property(
+      'message',
       `indexes: table "places" has no index "nots"; there are ${BUILT_IN}, notes`,
     )
   })
 
   it('stand in for the built-in one where it was dropped', async () => {
-    await ask({ method: 'DELETE', path: `${PLACES}/indexes/${BUILT_IN}` })
-    const byDefault = await query({ full_text_search: { query: 'name:island' } })
-    await ask({ method: 'DELETE', path: `${PLACES}/indexes/notes` })
-    const none = await query({})
-    const gone = await query({ indexes: ['notes'] })
-    const at = `${PLACES}/indexes/${BUILT_IN}`
-    await ask({ method: 'POST', path: at, body: { type: 'full_text' } })
-    const again = await query({ full_text_search: { query: 'name:island' } })
+    const island = { full_text_search: { query: 'name:island' } }
+    await store.dropIndex('places', BUILT_IN)
+    const byDefault = await store.queryTable('places', island)
+    await store.dropIndex('places', 'notes')
+    const none = await errorOf(() => store.queryTable('places', {}))
+    const gone = await errorOf(() => store.queryTable('places', { indexes: ['notes'] }))
+    await store.createIndex('places', BUILT_IN, { config: { type: 'full_text' } })
+    const again = await store.queryTable('places', island)
 
     expect(byDefault.hits.total).to.equal(2)
-    expect(none.status).to.equal(404)
-    expect(none.error).to.include('"places" has no full_text index to search; add one')
-    expect(gone.status).to.equal(404)
+    expect(none).to.be.instanceOf(NotFoundError)
+    expect(String(none)).to.include('"places" has no full_text index to search; add one')
+    expect(gone).to.be.instanceOf(NotFoundError)
     expect(again.hits.total).to.equal(2)
   })
 
@@ -191,13 +175,14 @@ describe('indexes that queries choose', () => {
     expect(await found(box)).to.deep.equal(['strait'])
     expect(await found(near)).to.deep.equal(['island', 'river'])
     expect(await found(triangle)).to.deep.equal(['island', 'town'])
-    const sorted = await query({ order_by: [{ field: 'area' }] })
-    expect(sorted.status).to.equal(400)
-    expect(sorted.error).to.include('holds shapes and cannot be sorted by: add a field of type')
+    const order_by = [{ field: 'area' }]
+    const sorted = await errorOf(() => store.queryTable('places', { order_by }))
+    expect(sorted).to.be.instanceOf(InvalidArgumentError)
+    expect(String(sorted)).to.include('holds shapes and cannot be sorted by: add a field of type')
   })
 
   it('answer as a scan of the documents does', async () => {
-    const filters: readonly unknown[] = [
+    const filters: readonly DocumentFilter[] = [
       { geometry: { shape: square(11, 11, 3), relation: 'within' }, field: 'area' },
       { geometry: { shape: square(11, 11, 3), relation: 'within' }, field: 'spot' },
       { location: [12, 12], distance: '10km', field: 'spot' },

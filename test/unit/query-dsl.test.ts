@@ -1,12 +1,14 @@
 // The JSON query language printed and parsed again. The query string has the same in
 // query-string.test.ts.
 
+import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { parseExact } from '../../node/document/exact-json.ts'
 
 import { parseQuery } from '../../node/query/language/parse-query.ts'
 import type { Query, QueryBounds } from '../../node/query/query-tree.ts'
+import { loadContract } from '../../openapi/contract.ts'
 
 type Kind = Query['kind']
 
@@ -277,6 +279,18 @@ function expectReadBack({ tree, json }: Sample): void {
 }
 
 describe('the JSON query language', () => {
+  it('is what the contract describes', () => {
+    const ajv = new Ajv2020.default({ strict: false })
+    ajv.addSchema(loadContract('store.v1').document, 'contract')
+    const validate = ajv.compile({ $ref: 'contract#/components/schemas/DocumentFilter' })
+    const isDescribed = ({ json }: Sample): void => {
+      const value: unknown = JSON.parse(JSON.stringify(json))
+      expect(validate(value), JSON.stringify(validate.errors)).to.equal(true)
+    }
+
+    fc.assert(fc.property(sampleTree(2), isDescribed), { numRuns: 1000 })
+  })
+
   it('reads back the tree that was printed', () => {
     fc.assert(fc.property(sampleTree(3), expectReadBack), { numRuns: 3000 })
   })

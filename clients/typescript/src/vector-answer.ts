@@ -1,0 +1,25 @@
+// Vectors in binary, little-endian: u64 count, u64 dimension, then count * dimension f32, row after row.
+
+import { QuarryError } from './errors.ts'
+
+const HEADER_BYTES = 16
+const FLOAT_BYTES = 4
+
+export function vectorsOf(answer: ArrayBuffer): readonly Float32Array[] {
+  if (answer.byteLength < HEADER_BYTES) return []
+  const view = new DataView(answer)
+  const count = Number(view.getBigUint64(0, true))
+  const dimension = Number(view.getBigUint64(HEADER_BYTES / 2, true))
+  const expected = HEADER_BYTES + count * dimension * FLOAT_BYTES
+  if (answer.byteLength !== expected) {
+    throw new QuarryError(`an answer of vectors has ${answer.byteLength} bytes, not ${expected}`)
+  }
+  return Array.from({ length: count }, (_, row) => vectorAt(view, row * dimension, dimension))
+}
+
+/** A copy: who keeps one vector does not keep the whole answer. */
+function vectorAt(view: DataView, first: number, dimension: number): Float32Array {
+  return Float32Array.from({ length: dimension }, (_, at) =>
+    view.getFloat32(HEADER_BYTES + (first + at) * FLOAT_BYTES, true),
+  )
+}
