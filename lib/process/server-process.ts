@@ -2,10 +2,9 @@
 
 import { pino } from 'pino'
 import type { Log, LogLevel } from '../log.ts'
+import { EXIT } from './exit-codes.ts'
 
 const STANDARD_ERROR = 2
-/** EX_SOFTWARE of sysexits.h. */
-const EXIT_INVARIANT_BROKEN = 70
 
 /** Lines of JSON on standard error. Synchronous, so that the last line before an end is there. */
 export function openServerLog(level: LogLevel): Log {
@@ -24,5 +23,5 @@ export function openServerLog(level: LogLevel): Log {
  */
 export function endProcess(log: Log, error: Error): void {
   log.error('the process ends', { error: error.stack })
-  setImmediate(() => process.exit(EXIT_INVARIANT_BROKEN))
+  setImmediate(() => process.exit(EXIT.internal))
 }
