@@ -1,7 +1,10 @@
-// The HTTP contract as functions. fetch keeps connections alive and reuses them by itself.
+// The HTTP contract as functions.
 
-import { randomUUID } from 'node:crypto'
-import { CliError, EXIT } from './exit.ts'
+import type { IncomingMessage } from 'node:http'
+import { EXIT } from '../lib/process/exit-codes.ts'
+import { explainConnection } from './connection-trouble.ts'
+import { CliError } from './exit.ts'
+import { HttpTransport } from './http-transport.ts'
 
 const API_BASE = '/api/v1'
 const REQUEST_TIMEOUT_MS = 60_000
@@ -57,71 +60,86 @@ export interface ApiAnswer {
  */
 export class ApiClient {
   readonly url: string
+  readonly #place: URL
+  readonly #transport: HttpTransport
 
   constructor(url: string) {
     this.url = parseServiceUrl(url)
+    this.#place = new URL(this.url)
+    this.#transport = new HttpTransport(this.#place)
   }
 
   async request(request: ApiRequest): Promise<ApiAnswer> {
-    const response = await this.#fetch(request, AbortSignal.timeout(REQUEST_TIMEOUT_MS))
+    const deadline = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+    const response = await this.#send(request, deadline)
     return {
-      status: response.status,
-      text: await this.#reading(response.text()),
-      version: response.headers.get(VERSION_HEADER) ?? undefined,
+      status: response.statusCode ?? 0,
+      text: await this.#reading(textOf(response), deadline),
+      version: headerOf(response, VERSION_HEADER),
     }
   }
 
   /** The body as it comes, for answers that may be larger than memory. No deadline but the signal's. */
   async *stream(request: ApiRequest): AsyncGenerator<Uint8Array, void, undefined> {
-    const response = await this.#fetch(request, undefined)
-    if (response.body === null) return
-    const reader = response.body.getReader()
+    const response = await this.#send(request, undefined)
+    const chunks: AsyncIterator<Uint8Array> = response[Symbol.asyncIterator]()
     try {
       for (;;) {
-        const { done, value } = await this.#reading(reader.read())
-        if (done) return
+        const { done, value } = await this.#reading(chunks.next())
+        if (done === true) return
         yield value
       }
     } finally {
-      await reader.cancel().catch(() => {}) // already broken: the reader was told why
+      response.destroy()
     }
   }
 
-  async #fetch(request: ApiRequest, deadline: AbortSignal | undefined): Promise<Response> {
-    const signals = [request.signal, deadline].filter((signal) => signal !== undefined)
-    const response = await this.#reading(
-      fetch(`${this.url}${API_BASE}${request.path}`, {
-        method: request.method,
-        headers: {
-          ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(request.idempotencyKey === undefined
-            ? {}
-            : { 'idempotency-key': request.idempotencyKey }),
-        },
-        ...(request.body === undefined ? {} : { body: request.body }),
-        signal: AbortSignal.any(signals),
-      }),
-    )
-    if (response.ok) return response
-    throw refusalFrom(response, await this.#reading(response.text()))
+  async #send(request: ApiRequest, deadline: AbortSignal | undefined): Promise<IncomingMessage> {
+    const { method, path, body, idempotencyKey } = request
+    const sending = this.#transport.send({
+      method,
+      path: `${this.#place.pathname.replace(/\/$/, '')}${API_BASE}${path}`,
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      },
+      body,
+      signal: AbortSignal.any([request.signal, deadline].filter((signal) => signal !== undefined)),
+    })
+    const response = await this.#reading(sending, deadline)
+    const { statusCode = 0 } = response
+    if (statusCode >= 200 && statusCode <= 299) return response
+    throw refusalFrom(response, await this.#reading(textOf(response), deadline))
   }
 
-  async #reading<T>(work: Promise<T>): Promise<T> {
+  async #reading<T>(work: Promise<T>, deadline?: AbortSignal): Promise<T> {
     try {
       return await work
     } catch (cause) {
-      throw new Unreachable(EXIT.unreachable, 'UNREACHABLE', this.#explain(cause), { cause })
+      const message = deadline?.aborted === true ? this.#tooLate() : this.#explain(cause)
+      throw new Unreachable(EXIT.unreachable, 'UNREACHABLE', message, { cause })
     }
   }
 
-  #explain(cause: unknown): string {
-    if (cause instanceof Error && cause.name === 'TimeoutError') {
-      return `${this.url} did not answer in ${REQUEST_TIMEOUT_MS / 1000} s: is it overloaded? (quarry status)`
-    }
-    if (cause instanceof Error && cause.name === 'AbortError') return 'stopped'
-    const remedy = 'is quarry swarm running? (quarry swarm --data-dir ./data)'
-    return `cannot reach ${this.url}: ${remedy}`
+  #tooLate(): string {
+    const seconds = REQUEST_TIMEOUT_MS / 1000
+    return `${this.url} did not answer in ${seconds} s: is it overloaded? (quarry status)`
   }
+
+  #explain(cause: unknown): string {
+    if (cause instanceof Error && cause.name === 'AbortError') return 'stopped'
+    return `cannot reach ${this.url}: ${explainConnection(cause, this.#place)}`
+  }
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of response) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
+  return headers[name]?.toString()
 }
 
 function parseServiceUrl(text: string): string {
@@ -133,18 +151,22 @@ function parseServiceUrl(text: string): string {
   return url.href.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-function refusalFrom(response: Response, body: string): ServiceRefusal {
+function refusalFrom(response: IncomingMessage, body: string): ServiceRefusal {
   const { error, code } = parseErrorBody(body.slice(0, ERROR_BODY_BYTES_MAX))
-  const seconds = Number(response.headers.get('retry-after') ?? NaN)
+  const { statusCode: status = 0 } = response
+  const seconds = Number(headerOf(response, 'retry-after') ?? NaN)
   return new ServiceRefusal(
-    {
-      status: response.status,
-      code: code ?? `HTTP_${response.status}`,
-      message: error ?? `the service answered ${response.status} ${response.statusText}`.trim(),
-      body,
-    },
+    { status, code: code ?? `HTTP_${status}`, message: error ?? withoutWords(response), body },
     Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined,
   )
+}
+
+/** Of an answer that is not the service's own: that of a proxy in front of it, for example. */
+function withoutWords(response: IncomingMessage): string {
+  const { statusCode = 0, statusMessage = '' } = response
+  const said = `the service answered ${statusCode} ${statusMessage}`.trim()
+  const elsewhere = headerOf(response, 'location')
+  return elsewhere === undefined ? said : `${said}: name ${elsewhere} with --url instead`
 }
 
 function parseErrorBody(body: string): { error?: string; code?: string } {
@@ -176,9 +198,4 @@ export function lookupPath(table: string, key: string, fields?: string): string 
 /** Like encodeURIComponent, but readable: `@`, `:` and `,` mean themselves here (RFC 3986, 3.3). */
 function encodePart(text: string): string {
   return encodeURIComponent(text).replaceAll(/%(?:40|3A|2C)/g, decodeURIComponent)
-}
-
-/** Never the same for two requests, of this process or another. */
-export function newIdempotencyKey(): string {
-  return randomUUID()
 }

@@ -1,6 +1,5 @@
-/** What the exit code tells a script. 78 is EX_CONFIG of sysexits.h. */
-export const EXIT = { ok: 0, refused: 1, usage: 2, unreachable: 3, configuration: 78 } as const
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+import { EXIT } from '../lib/process/exit-codes.ts'
+import type { ExitCode } from '../lib/process/exit-codes.ts'
 
 /** A failure that is explained to the person in one sentence, with the remedy. */
 export class CliError extends Error {

@@ -1,18 +1,27 @@
 // What keeps a server from starting, said to the person who starts it.
 
 import { isServiceError } from '../lib/errors.ts'
-import { CliError, EXIT } from './exit.ts'
+import type { ErrorCode } from '../lib/errors.ts'
+import { ConfigurationError } from '../lib/options.ts'
+import { EXIT } from '../lib/process/exit-codes.ts'
+import { CliError } from './exit.ts'
 import { memberOf } from './service-answers.ts'
 import { isSystemError } from './system-error.ts'
 
+/** Refusals that another setting mends: another directory, another host, leave to write there. */
+const MENDED_BY_SETTINGS: ReadonlySet<ErrorCode> = new Set([
+  'INVALID_ARGUMENT',
+  'FORBIDDEN',
+  'NOT_FOUND',
+  'UNAVAILABLE',
+])
+
 /** `portFlags` is what to choose other ports with. What is nobody's mistake is answered as it is. */
 export function explainStart(error: unknown, portFlags: string): unknown {
-  if (!(error instanceof Error)) return error
-  if (error.message.startsWith('invalid configuration')) return configurationError(error)
-  if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') return configurationError(error)
+  if (error instanceof ConfigurationError) return configurationError(error)
+  if (isServiceError(error) && MENDED_BY_SETTINGS.has(error.code)) return configurationError(error)
   return isSystemError(error) ? configurationError(error, sayingOf(error, portFlags)) : error
 }
-
 function sayingOf(error: Error, portFlags: string): string {
   const host = String(memberOf(error, 'hostname') ?? memberOf(error, 'address'))
   const port = String(memberOf(error, 'port'))

@@ -1,25 +1,20 @@
 // The command line program: collects what it may touch of the world, and hands it to runCli.
 // Started by bin/quarry, which makes sure that this is Node 24.
 
-import { randomInt } from 'node:crypto'
-import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
-import { WriteStream } from 'node:tty'
 import { systemClock } from '../lib/clock.ts'
-import { seededRandom } from '../lib/random.ts'
+import { EXIT } from '../lib/process/exit-codes.ts'
 import { parseCliSettings } from './config.ts'
 import type { CliContext } from './context.ts'
 import { runCli } from './run-cli.ts'
 import type { Output, Terminal } from './terminal.ts'
 
 const COLUMNS_WITHOUT_TTY = 100
-/** What a shell reports for a program that SIGINT ended. */
-const EXIT_INTERRUPTED = 130
 /** Ctrl-C reaches us from the terminal and once more from the wrapping process: one wish, not two. */
 const SIGNAL_ECHO_MS = 300
 
 const settings = parseCliSettings(process.env)
-if (settings.parentPipe !== undefined) dieWithParent(settings.parentPipe)
+if (settings.parentPipe !== undefined) await dieWithParent(settings.parentPipe)
 quietBrokenPipe(process.stdout)
 quietBrokenPipe(process.stderr)
 
@@ -28,22 +23,27 @@ const context: CliContext = {
   settings,
   env: process.env,
   clock: systemClock,
-  random: seededRandom(randomInt(2 ** 32)),
+  random: Math.random,
   stopSignal,
 }
 process.exitCode = await runCli(process.argv.slice(2), context)
 
 function openTerminal(): Terminal {
   return {
-    stdin: process.stdin,
-    stdinIsTty: process.stdin.isTTY,
+    // Opened when somebody reads it: most commands never do.
+    get stdin() {
+      return process.stdin
+    },
+    get stdinIsTty() {
+      return process.stdin.isTTY
+    },
     out: openOutput(process.stdout),
     err: openOutput(process.stderr),
   }
 }
 
-function openOutput(stream: Writable): Output {
-  const tty = stream instanceof WriteStream ? stream : undefined
+function openOutput(stream: NodeJS.WriteStream): Output {
+  const tty = stream.isTTY ? stream : undefined
   return {
     stream,
     isTty: tty !== undefined,
@@ -58,7 +58,8 @@ function openOutput(stream: Writable): Output {
  * Ends this process when the one that started it is gone: the pipe's other end closes, whatever
  * that process died of. SIGKILL, because the person who killed the parent meant this program.
  */
-function dieWithParent(descriptor: number): void {
+async function dieWithParent(descriptor: number): Promise<void> {
+  const { Socket } = await import('node:net')
   const pipe = new Socket({ fd: descriptor, readable: true, writable: false })
   pipe.once('close', endAtOnce)
   pipe.once('error', endAtOnce)
@@ -73,7 +74,7 @@ function endAtOnce(): void {
 /** `quarry scan … | head` closes our output early: that is no failure. */
 function quietBrokenPipe(stream: Writable): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
+    if (error.code === 'EPIPE') process.exit(EXIT.ok)
     throw error
   })
 }
@@ -85,7 +86,7 @@ function stopSignal(): AbortSignal {
   const onSignal = (signal: NodeJS.Signals): void => {
     firstMs ??= systemClock.monotonicMs()
     stop.abort(new DOMException(signal, 'AbortError'))
-    if (systemClock.monotonicMs() - firstMs > SIGNAL_ECHO_MS) process.exit(EXIT_INTERRUPTED)
+    if (systemClock.monotonicMs() - firstMs > SIGNAL_ECHO_MS) process.exit(EXIT.interrupted)
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)

@@ -1,24 +1,35 @@
 // The command line as a tree of commands. A command never ends the process: it resolves, or it
 // throws what run-cli.ts explains.
+//
+// A command is loaded when it is called: most of what the others import would be read for nothing.
 
 import { Command } from 'commander'
 import type { Help } from 'commander'
+import { EXIT_CODES } from '../lib/process/exit-codes.ts'
 import { readProduct } from '../lib/process/product.ts'
-import { addDemoCommand } from './commands/demo.ts'
-import { addDeleteCommand, addLookupCommand } from './commands/documents.ts'
-import { addInferenceCommand } from './commands/inference.ts'
-import { addLoadCommand } from './commands/load.ts'
-import { addModelsCommand } from './commands/models.ts'
-import { addQueryCommand } from './commands/query.ts'
-import { addScanCommand } from './commands/scan.ts'
-import { addStatusCommand } from './commands/status.ts'
-import { addSwarmCommand } from './commands/swarm.ts'
-import { addTableCommand } from './commands/table.ts'
 import type { CliContext } from './context.ts'
 import { paint, writeLine } from './terminal.ts'
 import type { Output } from './terminal.ts'
 
 const HELP_COLUMNS_MAX = 100
+
+type AddCommand = (program: Command, context: CliContext) => void
+
+/** In the order of the help. */
+const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  swarm: async () => (await import('./commands/swarm.ts')).addSwarmCommand,
+  inference: async () => (await import('./commands/inference.ts')).addInferenceCommand,
+  demo: async () => (await import('./commands/demo.ts')).addDemoCommand,
+  table: async () => (await import('./commands/table.ts')).addTableCommand,
+  load: async () => (await import('./commands/load.ts')).addLoadCommand,
+  lookup: async () => (await import('./commands/documents.ts')).addLookupCommand,
+  query: async () => (await import('./commands/query.ts')).addQueryCommand,
+  scan: async () => (await import('./commands/scan.ts')).addScanCommand,
+  delete: async () => (await import('./commands/documents.ts')).addDeleteCommand,
+  status: async () => (await import('./commands/status.ts')).addStatusCommand,
+  models: async () => (await import('./commands/models.ts')).addModelsCommand,
+  version: async () => addVersionCommand,
+}
 
 const GETTING_STARTED = `
 Getting started:
@@ -31,32 +42,35 @@ Getting started:
   echo '{"id":"book/1","title":"Sea charts"}' | quarry load books -
   quarry lookup books book/1
 
-Exit codes: 0 done, 1 refused or some documents failed, 2 wrong usage,
-            3 service not reachable, 78 wrong configuration
+Exit codes:
+${Object.values(EXIT_CODES)
+  .map(({ code, meaning }) => `  ${String(code).padEnd(4)} ${meaning}`)
+  .join('\n')}
 `
 
-export function buildProgram(context: CliContext): Command {
+/** With the command that `args` call; with all of them if they call none that is known. */
+export async function buildProgram(args: readonly string[], context: CliContext): Promise<Command> {
   const program = new Command('quarry')
     .description('Quarry, a document store: run it, load it, ask it.')
-    .version(versionLine(), '-V, --version', 'print the version')
+    .version(versionLine(), [...VERSION_FLAGS].join(', '), 'print the version')
     .helpCommand('help [command]', 'explain a command')
     .addHelpText('after', GETTING_STARTED)
   configureTexts(program, context)
-  addSwarmCommand(program, context)
-  addInferenceCommand(program, context)
-  addDemoCommand(program, context)
-  addTableCommand(program, context)
-  addLoadCommand(program, context)
-  addLookupCommand(program, context)
-  addQueryCommand(program, context)
-  addScanCommand(program, context)
-  addDeleteCommand(program, context)
-  addStatusCommand(program, context)
-  addModelsCommand(program, context)
-  addVersionCommand(program, context)
+  for (const name of calledCommands(args)) {
+    const add = await COMMANDS[name]?.()
+    add?.(program, context)
+  }
   return program
 }
 
+const VERSION_FLAGS: ReadonlySet<string> = new Set(['-V', '--version'])
+
+function calledCommands(args: readonly string[]): string[] {
+  const [first = '', second = ''] = args
+  if (VERSION_FLAGS.has(first)) return []
+  const called = first === 'help' ? second : first
+  return Object.hasOwn(COMMANDS, called) ? [called] : Object.keys(COMMANDS)
+}
 function addVersionCommand(program: Command, { terminal }: CliContext): void {
   program
     .command('version')

@@ -1,10 +1,11 @@
 // Runs one command line and turns whatever happens into an exit code and one friendly sentence.
 
 import { CommanderError } from 'commander'
+import { EXIT } from '../lib/process/exit-codes.ts'
 import { isServiceError } from '../lib/errors.ts'
 import type { ServiceError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
-import { CliError, EXIT } from './exit.ts'
+import { CliError } from './exit.ts'
 import { buildProgram } from './program.ts'
 import { printable } from './render/text-width.ts'
 import { isSystemError } from './system-error.ts'
@@ -19,7 +20,8 @@ interface Explanation {
 /** `args` are what stands behind the program's name. The result is the exit code. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
   try {
-    await buildProgram(context).parseAsync([...args], { from: 'user' })
+    const program = await buildProgram(args, context)
+    await program.parseAsync([...args], { from: 'user' })
     return EXIT.ok
   } catch (error) {
     const explanation = explain(error)
@@ -32,15 +34,16 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 function explain(error: unknown): Explanation {
   if (error instanceof CliError) return error
   if (error instanceof CommanderError) return explainUsage(error)
-  if (isServiceError(error)) return { exitCode: EXIT.refused, ...describe(error) }
+  if (isServiceError(error)) return describe(error)
   if (isSystemError(error)) {
     return { exitCode: EXIT.refused, code: error.code ?? 'SYSTEM', message: error.message }
   }
   throw error
 }
 
-function describe({ code, message }: ServiceError): { code: string; message: string } {
-  return { code, message }
+/** A refusal of this process itself: what it calls an argument was one of the command line. */
+function describe({ code, message }: ServiceError): Explanation {
+  return { exitCode: code === 'INVALID_ARGUMENT' ? EXIT.usage : EXIT.refused, code, message }
 }
 
 function explainUsage(error: CommanderError): Explanation {

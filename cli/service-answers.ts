@@ -1,7 +1,8 @@
 // The answers of the service that commands look into. Only what is shown is read, and a member
 // that is missing reads as its neutral value: an older or newer service must not break a listing.
 
-import { CliError, EXIT } from './exit.ts'
+import { EXIT } from '../lib/process/exit-codes.ts'
+import { CliError } from './exit.ts'
 
 export interface TableAnswer {
   readonly name: string
@@ -64,6 +65,14 @@ export function parseStatus(text: string): StatusAnswer {
       pendingIntents: numberOf(shard, 'pending_intents'),
     })),
   }
+}
+
+/** The elements of an array as JSON, one each, with integers that a double cannot hold. */
+export function elementsOf(text: string): string[] {
+  const value = parseJson(text, (_name, member, context) =>
+    typeof member === 'number' ? JSON.rawJSON(context?.source ?? String(member)) : member,
+  )
+  return Array.isArray(value) ? value.map((element) => JSON.stringify(element)) : []
 }
 
 /** The value of a JSON answer. An answer that is none comes from something that is not Quarry. */

@@ -26,6 +26,11 @@ export async function writeLine(output: Output, line = ''): Promise<void> {
   await write(output, `${line}\n`)
 }
 
+/** Where text is cut: at the edge of a terminal. Pipes and files take lines of any length. */
+export function edgeOf({ isTty, columns }: Pick<Output, 'isTty' | 'columns'>): number {
+  return isTty ? columns : Infinity
+}
+
 /** Codes of Select Graphic Rendition (ECMA-48, 8.3.117). */
 const SGR = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 }
 export type Style = keyof typeof SGR

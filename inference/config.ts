@@ -1,50 +1,12 @@
 import { totalmem } from 'node:os'
-import { EnvReader, optionName, type Env, type Flags } from '../lib/env.ts'
+import type { Env } from '../lib/env.ts'
 import { REQUEST_MEMORY_BYTES_MIN, defaultRequestMemoryBytes } from '../lib/http/request-memory.ts'
-import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
-import { ISOLATIONS, type Isolation } from './runtime/worker-channel.ts'
-
-export interface InferenceConfig {
-  readonly host: string
-  /** 0 lets the system choose a free port. */
-  readonly port: number
-  readonly healthPort: number
-  readonly modelsDir: string
-  /** Allows a host beyond loopback although nobody has to authenticate. */
-  readonly insecure: boolean
-  readonly logLevel: LogLevel
-  /** 0: as many as there are cores, up to 8. */
-  readonly workers: number
-  /** Cores that one run may use; 0: all of them for large models, one for others. */
-  readonly threadsPerWorker: number
-  readonly isolation: Isolation
-  /** Models that quantize activations while they run take one row at a time. */
-  readonly exactRows: boolean
-  /** What a worker process may allocate; 0: three quarters of what the machine or container has. */
-  readonly workerMemoryBytesMax: number
-  readonly keepAliveMs: number
-  readonly loadedModelsMax: number
-  readonly memoryBytesMax: number
-  readonly requestsRunningMax: number
-  readonly requestsWaitingMax: number
-  readonly requestTimeoutMs: number
-  /** A load or a single step of a run that takes longer ends its worker. */
-  readonly callTimeoutMs: number
-  readonly drainDeadlineMs: number
-  readonly cacheBytesMax: number
-  readonly bodyBytesMax: number
-  /** What all requests under way may hold together: bodies, images and results. */
-  readonly requestMemoryBytesMax: number
-  /** Padded tokens of a batch. */
-  readonly batchTokensMax: number
-  readonly batchItemsMax: number
-  /** Models that are loaded from the start, by name. */
-  readonly preload: readonly string[]
-  /** Hosts that images may come from; empty: any public one. */
-  readonly mediaHosts: readonly string[]
-  /** Of the source revision; images are built with it. Undefined: nobody told. */
-  readonly gitCommit: string | undefined
-}
+import { LOG_LEVELS } from '../lib/log.ts'
+import { choice, flag, integer, list, port, readOptions, text } from '../lib/options.ts'
+import type { ConfigOf, Flags, OptionTable } from '../lib/options.ts'
+import { parseConfigFile } from '../lib/process/config-file.ts'
+import type { ConfigFile } from '../lib/process/config-file.ts'
+import { ISOLATIONS } from './runtime/worker-channel.ts'
 
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
@@ -54,139 +16,185 @@ const COUNT_MAX = 1_000_000
 /** The JavaScript engine reserves 600 MiB of it at its start, most of which it never touches. */
 export const WORKER_MEMORY_BYTES_MIN = GIB
 
-/** Flags of the command line, by the name of their variable. */
-const VARIABLE_BY_FLAG: Readonly<Record<string, string>> = {
-  host: 'QUARRY_INFERENCE_HOST',
-  port: 'QUARRY_INFERENCE_PORT',
-  healthPort: 'QUARRY_INFERENCE_HEALTH_PORT',
-  modelsDir: 'QUARRY_MODELS_DIR',
-  insecure: 'QUARRY_INFERENCE_INSECURE',
-  logLevel: 'QUARRY_LOG_LEVEL',
-  workers: 'QUARRY_INFERENCE_WORKERS',
-  isolation: 'QUARRY_INFERENCE_ISOLATION',
-  preload: 'QUARRY_INFERENCE_PRELOAD',
+/** Stands for any public host. */
+const ANY_HOST = '*'
+
+const PLACE = {
+  port: {
+    variable: 'QUARRY_INFERENCE_PORT',
+    flag: '<port>',
+    value: port(11_433),
+    help: 'port of the API; 0 takes a free one',
+  },
+  healthPort: {
+    variable: 'QUARRY_INFERENCE_HEALTH_PORT',
+    flag: '<port>',
+    value: port(4201),
+    help: 'port of health and metrics; 0 takes a free one',
+  },
+  host: {
+    variable: 'QUARRY_INFERENCE_HOST',
+    flag: '<address>',
+    value: text('127.0.0.1'),
+    help: 'address to listen on',
+  },
+  modelsDir: {
+    variable: 'QUARRY_MODELS_DIR',
+    flag: '<dir>',
+    value: text('./models'),
+    help: 'where models live',
+  },
+  preload: {
+    variable: 'QUARRY_INFERENCE_PRELOAD',
+    flag: '<models>',
+    value: list(),
+    help: 'load these at the start and keep them, separated by commas; it is ready once they are',
+  },
+  insecure: {
+    variable: 'QUARRY_INFERENCE_INSECURE',
+    flag: '',
+    value: flag(),
+    help: 'listen beyond this machine although nobody is asked who they are',
+  },
+  logLevel: {
+    variable: 'QUARRY_LOG_LEVEL',
+    flag: '<level>',
+    value: choice(LOG_LEVELS, 'info'),
+    help: LOG_LEVELS.join(', '),
+  },
+} as const satisfies OptionTable
+
+const WORK = {
+  workers: {
+    variable: 'QUARRY_INFERENCE_WORKERS',
+    flag: '<count>',
+    value: integer({ default: 0, min: 0, max: 64 }),
+    help: 'workers that run graphs; 0: as many as there are cores, up to 8',
+  },
+  isolation: {
+    variable: 'QUARRY_INFERENCE_ISOLATION',
+    flag: '<kind>',
+    value: choice(ISOLATIONS, 'process'),
+    help: 'what a worker is: process, or thread, which is faster and trusts every model',
+  },
+  threadsPerWorker: {
+    variable: 'QUARRY_INFERENCE_THREADS_PER_WORKER',
+    value: integer({ default: 0, min: 0, max: 64 }),
+    help: 'cores that one run may use; 0: all of them for models over 256 MiB, else 1',
+  },
+  workerMemoryBytesMax: {
+    variable: 'QUARRY_INFERENCE_WORKER_MEMORY_BYTES_MAX',
+    value: integer({ default: 0, min: WORKER_MEMORY_BYTES_MIN, orZero: true }),
+    help: "what a worker process may allocate; 0: three quarters of the machine's memory",
+  },
+  exactRows: {
+    variable: 'QUARRY_INFERENCE_EXACT_ROWS',
+    value: flag(),
+    help: 'models that quantize while they run take one row at a time; otherwise rows share runs, and change each other a little',
+  },
+  batchTokensMax: {
+    variable: 'QUARRY_INFERENCE_BATCH_TOKENS_MAX',
+    value: integer({ default: 512, min: 1, max: COUNT_MAX }),
+    help: 'padded tokens of a batch',
+  },
+  batchItemsMax: {
+    variable: 'QUARRY_INFERENCE_BATCH_ITEMS_MAX',
+    value: integer({ default: 16, min: 1, max: 1024 }),
+    help: 'items of a batch',
+  },
+  keepAliveMs: {
+    variable: 'QUARRY_INFERENCE_KEEP_ALIVE_MS',
+    value: integer({ default: 5 * MINUTE_MS, min: 0, max: 365 * DAY_MS }),
+    help: 'how long an unused model stays loaded',
+  },
+  callTimeoutMs: {
+    variable: 'QUARRY_INFERENCE_CALL_TIMEOUT_MS',
+    value: integer({ default: 2 * MINUTE_MS, min: 100, max: DAY_MS }),
+    help: 'a load, or a step of a run, that takes longer ends its worker',
+  },
+} as const satisfies OptionTable
+
+const LIMITS = {
+  loadedModelsMax: {
+    variable: 'QUARRY_INFERENCE_LOADED_MODELS_MAX',
+    value: integer({ default: 8, min: 1, max: 1000 }),
+    help: 'models that are loaded at a time',
+  },
+  memoryBytesMax: {
+    variable: 'QUARRY_INFERENCE_MEMORY_BYTES_MAX',
+    value: integer({ default: 4 * GIB, min: 1 }),
+    help: 'memory of all loaded models',
+  },
+  requestsRunningMax: {
+    variable: 'QUARRY_INFERENCE_REQUESTS_RUNNING_MAX',
+    value: integer({ default: 64, min: 1, max: COUNT_MAX }),
+    help: 'requests that are served at a time',
+  },
+  requestsWaitingMax: {
+    variable: 'QUARRY_INFERENCE_REQUESTS_WAITING_MAX',
+    value: integer({ default: 448, min: 0, max: COUNT_MAX }),
+    help: 'requests that wait for a place; the next one gets 503',
+  },
+  requestTimeoutMs: {
+    variable: 'QUARRY_INFERENCE_REQUEST_TIMEOUT_MS',
+    value: integer({ default: 9 * MINUTE_MS, min: 1, max: DAY_MS }),
+    help: 'a request that takes longer is ended',
+  },
+  drainDeadlineMs: {
+    variable: 'QUARRY_INFERENCE_DRAIN_DEADLINE_MS',
+    value: integer({ default: MINUTE_MS / 2, min: 0, max: DAY_MS }),
+    help: 'what running requests get when the server stops',
+  },
+  cacheBytesMax: {
+    variable: 'QUARRY_INFERENCE_CACHE_BYTES_MAX',
+    value: integer({ default: 64 * MIB, min: 1 }),
+    help: 'remembered results, for each task',
+  },
+  bodyBytesMax: {
+    variable: 'QUARRY_INFERENCE_BODY_BYTES_MAX',
+    value: integer({ default: 32 * MIB, min: 1 }),
+    help: 'the largest body of a request',
+  },
+  requestMemoryBytesMax: {
+    variable: 'QUARRY_INFERENCE_REQUEST_MEMORY_BYTES_MAX',
+    value: integer({
+      default: defaultRequestMemoryBytes(totalmem()),
+      min: REQUEST_MEMORY_BYTES_MIN,
+    }),
+    defaultText: "a quarter of the machine's memory, 1 GiB at most",
+    help: 'bodies, images and results of all requests together',
+  },
+  mediaHosts: {
+    variable: 'QUARRY_INFERENCE_MEDIA_HOSTS',
+    value: list(),
+    defaultText: ANY_HOST,
+    help: 'hosts that images may come from, separated by commas; *: any public one',
+  },
+  gitCommit: {
+    variable: 'QUARRY_GIT_COMMIT',
+    value: text(''),
+    help: 'the source revision that /api/version names; images are built with it',
+  },
+} as const satisfies OptionTable
+
+/** The options of `quarry inference`. */
+export const INFERENCE_OPTIONS = { ...PLACE, ...WORK, ...LIMITS } as const satisfies OptionTable
+
+export type InferenceConfig = ConfigOf<typeof INFERENCE_OPTIONS>
+
+export interface InferenceSources {
+  readonly file?: ConfigFile | undefined
+  /** The flags that a command calls otherwise. */
+  readonly names?: Readonly<Record<string, string>>
 }
 
-/**
- * Reads flags and environment; flags win. Throws one Error that lists every problem at once, a flag's
- * by its name: `names` has those that a command calls otherwise.
- */
+/** Flags win over the environment, which wins over the file. Throws a ConfigurationError. */
 export function parseInferenceConfig(
   env: Env,
   flags: Flags = {},
-  names: Readonly<Record<string, string>> = {},
+  { file, names = {} }: InferenceSources = {},
 ): InferenceConfig {
-  const given = Object.entries(VARIABLE_BY_FLAG).flatMap(([flag, name]) => {
-    const value = flags[flag]
-    if (value === undefined) return []
-    return [{ name, value: String(value), place: names[flag] ?? optionName(flag) }]
-  })
-  const values = Object.fromEntries(given.map(({ name, value }) => [name, value]))
-  const places = Object.fromEntries(given.map(({ name, place }) => [name, place]))
-  const read = new EnvReader({ ...env, ...values }, places)
-  const config = { ...parsePlace(read), ...parseWork(read), ...parseLimits(read) }
-  const { workerMemoryBytesMax } = config
-  read.check(
-    workerMemoryBytesMax === 0 || workerMemoryBytesMax >= WORKER_MEMORY_BYTES_MIN,
-    `QUARRY_INFERENCE_WORKER_MEMORY_BYTES_MAX: a worker needs ${WORKER_MEMORY_BYTES_MIN} before it loads anything`,
-  )
-  return read.done(config)
-}
-
-function parsePlace(read: EnvReader) {
-  return {
-    host: read.text('QUARRY_INFERENCE_HOST', '127.0.0.1'),
-    port: read.port('QUARRY_INFERENCE_PORT', 11_433),
-    healthPort: read.port('QUARRY_INFERENCE_HEALTH_PORT', 4201),
-    modelsDir: read.text('QUARRY_MODELS_DIR', './models'),
-    insecure: read.flag('QUARRY_INFERENCE_INSECURE'),
-    logLevel: read.choice('QUARRY_LOG_LEVEL', LOG_LEVELS, 'info'),
-    gitCommit: read.optionalText('QUARRY_GIT_COMMIT'),
-    preload: read.list('QUARRY_INFERENCE_PRELOAD'),
-    // `*` stands for any public host.
-    mediaHosts: read.list('QUARRY_INFERENCE_MEDIA_HOSTS').filter((host) => host !== '*'),
-  }
-}
-
-function parseWork(read: EnvReader) {
-  return {
-    workers: read.integer('QUARRY_INFERENCE_WORKERS', { default: 0, min: 0, max: 64 }),
-    threadsPerWorker: read.integer('QUARRY_INFERENCE_THREADS_PER_WORKER', {
-      default: 0,
-      min: 0,
-      max: 64,
-    }),
-    workerMemoryBytesMax: read.integer('QUARRY_INFERENCE_WORKER_MEMORY_BYTES_MAX', {
-      default: 0,
-      min: 0,
-      max: Number.MAX_SAFE_INTEGER,
-    }),
-    exactRows: read.flag('QUARRY_INFERENCE_EXACT_ROWS'),
-    isolation: read.choice('QUARRY_INFERENCE_ISOLATION', ISOLATIONS, 'process'),
-    batchTokensMax: read.integer('QUARRY_INFERENCE_BATCH_TOKENS_MAX', {
-      default: 512,
-      min: 1,
-      max: COUNT_MAX,
-    }),
-    batchItemsMax: read.integer('QUARRY_INFERENCE_BATCH_ITEMS_MAX', {
-      default: 16,
-      min: 1,
-      max: 1024,
-    }),
-    keepAliveMs: read.integer('QUARRY_INFERENCE_KEEP_ALIVE_MS', {
-      default: 5 * MINUTE_MS,
-      min: 0,
-      max: 365 * DAY_MS,
-    }),
-    callTimeoutMs: read.integer('QUARRY_INFERENCE_CALL_TIMEOUT_MS', {
-      default: 2 * MINUTE_MS,
-      min: 100,
-      max: DAY_MS,
-    }),
-  }
-}
-
-function parseLimits(read: EnvReader) {
-  const bytes = { min: 1, max: Number.MAX_SAFE_INTEGER }
-  const count = { min: 0, max: COUNT_MAX }
-  return {
-    loadedModelsMax: read.integer('QUARRY_INFERENCE_LOADED_MODELS_MAX', {
-      default: 8,
-      min: 1,
-      max: 1000,
-    }),
-    memoryBytesMax: read.integer('QUARRY_INFERENCE_MEMORY_BYTES_MAX', {
-      default: 4 * GIB,
-      ...bytes,
-    }),
-    requestsRunningMax: read.integer('QUARRY_INFERENCE_REQUESTS_RUNNING_MAX', {
-      default: 64,
-      min: 1,
-      max: COUNT_MAX,
-    }),
-    requestsWaitingMax: read.integer('QUARRY_INFERENCE_REQUESTS_WAITING_MAX', {
-      default: 448,
-      ...count,
-    }),
-    requestTimeoutMs: read.integer('QUARRY_INFERENCE_REQUEST_TIMEOUT_MS', {
-      default: 9 * MINUTE_MS,
-      min: 1,
-      max: DAY_MS,
-    }),
-    drainDeadlineMs: read.integer('QUARRY_INFERENCE_DRAIN_DEADLINE_MS', {
-      default: MINUTE_MS / 2,
-      min: 0,
-      max: DAY_MS,
-    }),
-    cacheBytesMax: read.integer('QUARRY_INFERENCE_CACHE_BYTES_MAX', {
-      default: 64 * MIB,
-      ...bytes,
-    }),
-    bodyBytesMax: read.integer('QUARRY_INFERENCE_BODY_BYTES_MAX', { default: 32 * MIB, ...bytes }),
-    requestMemoryBytesMax: read.integer('QUARRY_INFERENCE_REQUEST_MEMORY_BYTES_MAX', {
-      default: defaultRequestMemoryBytes(totalmem()),
-      min: REQUEST_MEMORY_BYTES_MIN,
-      max: Number.MAX_SAFE_INTEGER,
-    }),
-  }
+  const settings = file === undefined ? undefined : parseConfigFile(file, INFERENCE_OPTIONS)
+  const config = readOptions(INFERENCE_OPTIONS, { env, flags, file: settings, names })
+  return { ...config, mediaHosts: config.mediaHosts.filter((host) => host !== ANY_HOST) }
 }

@@ -253,5 +253,6 @@ function registerGauges(metrics: InferenceMetrics, { gate, memory, fleet }: Watc
 function versionInfo({ gitCommit }: InferenceConfig): VersionInfo {
   const { version, installedAt } = readProduct()
   const buildTime = installedAt.toISOString()
-  return { version, gitCommit, buildTime, runtimeVersion: process.version }
+  const known = gitCommit === '' ? undefined : gitCommit
+  return { version, gitCommit: known, buildTime, runtimeVersion: process.version }
 }

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import path from 'node:path'
 import type { Command } from 'commander'
+import { EXIT } from '../../lib/process/exit-codes.ts'
 import { ApiClient, tablePath } from '../api-client.ts'
 import type { CliContext } from '../context.ts'
 import { DEMO_SCHEMA, waitForIndex } from '../demo/demo-queries.ts'
 import { DEMO_SPLIT_KEYS, DEMO_TABLE, showTour } from '../demo/demo-tour.ts'
 import { portOrAny } from '../demo/free-port.ts'
-import { CliError, EXIT } from '../exit.ts'
+import { CliError } from '../exit.ts'
 import { loadDocuments } from '../load/load-documents.ts'
 import { openNpmSource } from '../load/npm-source.ts'
 import { plural } from '../render/quantity.ts'
@@ -43,13 +44,16 @@ async function runDemo(options: DemoOptions, context: CliContext): Promise<void>
   const stop = context.stopSignal()
   const apiPort = await portOrAny(API_PORT)
   const healthPort = await portOrAny(HEALTH_PORT)
+  await writeLine(
+    screen,
+    paint(screen, 'dim', `starting a store in ${path.resolve(options.dataDir)}`),
+  )
   const node = await startSwarm(
     { dataDir: options.dataDir, apiPort, healthPort, host: '127.0.0.1', logLevel: 'warn' },
     context,
   )
   try {
     await writeLine(screen, `${paint(screen, 'bold', 'Quarry')} in swarm mode at ${node.apiUrl}`)
-    await writeLine(screen, paint(screen, 'dim', `data in ${path.resolve(options.dataDir)}`))
     const client = new ApiClient(node.apiUrl)
     await fillTable(client, context)
     if (!stop.aborted) await showTour({ client, screen }, await sampleKey(client))
@@ -80,6 +84,7 @@ async function fillTable(client: ApiClient, context: CliContext): Promise<void> 
       table: DEMO_TABLE,
       batchSize: DEMO_BATCH_SIZE,
       concurrency: LOAD_DEFAULTS.concurrency,
+      isQuiet: false,
       errorsPath: `${DEMO_TABLE}.errors.ndjson`,
     },
     context,

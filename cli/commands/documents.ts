@@ -1,7 +1,8 @@
 // lookup and delete: single documents by key.
 
 import type { Command } from 'commander'
-import { lookupPath, newIdempotencyKey, tablePath } from '../api-client.ts'
+import { lookupPath, tablePath } from '../api-client.ts'
+import { newIdempotencyKey } from '../idempotency-key.ts'
 import type { CliContext } from '../context.ts'
 import { prettyJson } from '../render/json-text.ts'
 import { plural } from '../render/quantity.ts'

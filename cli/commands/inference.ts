@@ -1,45 +1,26 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
+import { INFERENCE_OPTIONS, parseInferenceConfig } from '../../inference/config.ts'
+import type { InferenceSources } from '../../inference/config.ts'
 import type { RunningInference } from '../../inference/main.ts'
+import type { Flags } from '../../lib/options.ts'
 import type { CliContext } from '../context.ts'
 import { explainStart } from '../explain-start.ts'
+import { addServerOptions, readConfigFile, settingsHelp } from '../server-options.ts'
 import { reasonOf } from '../stop-reason.ts'
 import { writeLine } from '../terminal.ts'
 import { examples } from './client-command.ts'
 
-/** As they were given: inference/config.ts knows the rules, and reports all that breaks them at once. */
-export interface InferenceOptions {
-  readonly port?: string
-  readonly healthPort?: string
-  readonly host?: string
-  readonly modelsDir?: string
-  readonly workers?: string
-  readonly isolation?: string
-  readonly preload?: string
-  readonly insecure?: boolean
-  readonly logLevel?: string
+interface InferenceOptions extends Flags {
+  readonly config?: string
 }
 
 export function addInferenceCommand(program: Command, context: CliContext): void {
-  program
+  const command = program
     .command('inference')
     .summary('run the inference server alone')
     .description('Run the inference server alone: embeddings, reranking, generation and more.')
-    .option('--port <port>', 'port of the API (default: 11433; 0 takes a free one)')
-    .option(
-      '--health-port <port>',
-      'port of health and metrics (default: 4201; 0 takes a free one)',
-    )
-    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
-    .option(
-      '--models-dir <dir>',
-      'where models live (default: ./models; environment: QUARRY_MODELS_DIR)',
-    )
-    .option('--workers <count>', 'workers that run graphs (default: 0, as many as cores)')
-    .option('--isolation <kind>', 'what a worker is: process or thread (default: process)')
-    .option('--preload <models>', 'load these at the start and keep them, separated by commas')
-    .option('--insecure', 'listen beyond this machine although nobody is asked who they are')
-    .option('--log-level <level>', 'debug, info, warn or error (default: info)')
+  addServerOptions(command, INFERENCE_OPTIONS)
     .addHelpText('after', HELP)
     .action((options: InferenceOptions) => runInference(options, context))
 }
@@ -49,14 +30,18 @@ When the server is ready, one line of JSON on standard output says where; the
 log goes to standard error, as JSON lines. Ctrl-C lets running requests finish,
 a second Ctrl-C does not. Without any model there are the embedder builtin-hash
 and the chunker fixed; "quarry models pull" gets others.
-${examples(
+${settingsHelp(INFERENCE_OPTIONS)}${examples(
   ['with the models in ./models', 'quarry inference'],
   ['on any free ports, for a test', 'quarry inference --port 0 --health-port 0'],
 )}`
 
-async function runInference(options: InferenceOptions, context: CliContext): Promise<void> {
+async function runInference(
+  { config, ...flags }: InferenceOptions,
+  context: CliContext,
+): Promise<void> {
   const stop = context.stopSignal()
-  const server = await startInferenceServer({ ...options }, context)
+  const file = await readConfigFile(config)
+  const server = await startInferenceServer(flags, context, { file })
   try {
     const ready = { event: 'ready', api: server.apiUrl, health: server.healthUrl }
     await writeLine(context.terminal.out, JSON.stringify(ready))
@@ -66,18 +51,18 @@ async function runInference(options: InferenceOptions, context: CliContext): Pro
   }
 }
 
-/** Loaded on demand: client commands start without the server's code. */
+/** `flags` as they were given: inference/config.ts knows the rules. */
 export async function startInferenceServer(
-  flags: Readonly<Record<string, string | boolean | undefined>>,
+  flags: Flags,
   { env }: CliContext,
-  names: Readonly<Record<string, string>> = {},
+  sources: InferenceSources,
 ): Promise<RunningInference> {
-  const { parseInferenceConfig } = await import('../../inference/config.ts')
-  const { startInference } = await import('../../inference/main.ts')
   try {
-    return await startInference(parseInferenceConfig(env, flags, names))
+    const config = parseInferenceConfig(env, flags, sources)
+    const { startInference } = await import('../../inference/main.ts')
+    return await startInference(config)
   } catch (error) {
-    const { port = '--port', healthPort = '--health-port' } = names
+    const { port = '--port', healthPort = '--health-port' } = sources.names ?? {}
     throw explainStart(error, `${port} and ${healthPort}`)
   }
 }

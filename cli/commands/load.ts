@@ -1,14 +1,21 @@
+import { Option } from 'commander'
 import type { Command } from 'commander'
+import { EXIT } from '../../lib/process/exit-codes.ts'
 import { ServiceRefusal, tablePath } from '../api-client.ts'
 import type { ApiClient } from '../api-client.ts'
 import type { CliContext } from '../context.ts'
-import { CliError, EXIT, usageError } from '../exit.ts'
+import { CliError, usageError } from '../exit.ts'
+import { parseColumnTypes } from '../load/csv-columns.ts'
+import type { DocumentSource } from '../load/document-source.ts'
+import { FileSource, openFileSource } from '../load/file-source.ts'
+import type { ReadOptions } from '../load/file-source.ts'
+import { INPUT_FORMATS, parseDelimiter } from '../load/input-format.ts'
+import type { InputFormat } from '../load/input-format.ts'
 import { parseKeyRule } from '../load/key-rule.ts'
+import type { KeyRule } from '../load/key-rule.ts'
 import { loadDocuments } from '../load/load-documents.ts'
 import type { LoadResult } from '../load/load-documents.ts'
-import { NdjsonSource, openNdjsonFile } from '../load/ndjson-source.ts'
 import { openNpmSource } from '../load/npm-source.ts'
-import type { DocumentSource } from '../load/document-source.ts'
 import { formatBytes, formatCount, formatDuration, plural } from '../render/quantity.ts'
 import { paint, writeLine } from '../terminal.ts'
 import type { Output } from '../terminal.ts'
@@ -24,6 +31,9 @@ interface LoadCommandOptions extends ClientOptions {
   readonly npm?: string | true
   readonly key?: string
   readonly keyTemplate?: string
+  readonly format?: InputFormat
+  readonly types?: string
+  readonly delimiter?: string
   readonly batchSize: number
   readonly concurrency: number
   readonly errors?: string
@@ -33,10 +43,17 @@ interface LoadCommandOptions extends ClientOptions {
 export function addLoadCommand(program: Command, context: CliContext): void {
   clientCommand(program.command('load <table> [file]'), context)
     .summary('load documents')
-    .description('Load documents: lines of JSON, or the packages of a node_modules directory.')
+    .description('Load documents: JSON, CSV, or the packages of a node_modules directory.')
     .option('--npm [dir]', 'load installed packages (default directory: node_modules)')
     .option('--key <field>', 'field with the key (default: id); a.b reaches inside')
     .option('--key-template <template>', "key made of fields, like '{country}/{city}'")
+    .addOption(
+      new Option('--format <format>', 'what FILE holds (default: found out)').choices(
+        INPUT_FORMATS,
+      ),
+    )
+    .option('--types <list>', 'columns of CSV that are no text, like price:number,tags:json')
+    .option('--delimiter <character>', 'between the cells of CSV (default: found out)')
     .option(
       '--batch-size <n>',
       'documents per request',
@@ -58,9 +75,14 @@ export function addLoadCommand(program: Command, context: CliContext): void {
 }
 
 const HELP = `
-FILE holds one JSON object per line; .gz and .zst are decompressed. Without
-FILE, or with -, standard input is read. A document of a key that exists
-replaces it, so loading again is safe.
+FILE holds one JSON object per line (ndjson), one JSON array or pretty-printed
+objects (json), or rows below a header (csv, tsv). Its name and its first bytes
+tell which; .gz and .zst are decompressed. Without FILE, or with -, standard
+input is read. A document of a key that exists replaces it, so loading again is
+safe.
+
+A column of CSV is text, so that 01234 stays 01234, unless --types says number,
+boolean or json. An empty cell leaves its field out, "" is an empty text.
 
 Rejected documents are written to the errors file, those of standard input as
 well. Repair what was wrong, then load that file like any other: quarry
@@ -72,7 +94,8 @@ ${examples(
     'a file, with the key in the field "isbn"',
     'quarry load books books.ndjson --key isbn --create',
   ],
-  ['from another program', 'curl -s https://example.org/all.ndjson | quarry load books -'],
+  ['a table of another program', 'quarry load books books.csv --types price:number,year:number'],
+  ['from another program', 'curl -s https://example.org/all.json | quarry load books -'],
   ['try the rejected ones again', 'quarry load books books.errors.ndjson'],
   ['the packages of this project', 'quarry load packages --npm --create'],
 )}`
@@ -82,6 +105,7 @@ async function runLoad(
   file: string | undefined,
   { options, context }: { readonly options: LoadCommandOptions; readonly context: CliContext },
 ): Promise<void> {
+  const asJson = options.json === true
   const source = await openSource(file, options, context)
   const client = openClient(options)
   if (options.create === true) await createIfAbsent(client, table)
@@ -95,17 +119,19 @@ async function runLoad(
       table,
       batchSize: options.batchSize,
       concurrency: options.concurrency,
+      isQuiet: asJson,
       errorsPath: options.errors ?? `${table}.errors.ndjson`,
     },
     context,
   )
+  if (result.stopped?.afterLine === 0) throw result.stopped.cause
   const { out, err } = context.terminal
-  const asJson = options.json === true
   await writeLine(out, asJson ? jsonSummary(result) : describeResult(result, table, out))
   const { earlierErrorsPath: earlier } = result
   if (earlier !== undefined && !asJson) {
     await writeLine(err, `documents that an earlier load rejected are in ${earlier} now`)
   }
+  if (!asJson) for (const remark of source.remarks) await writeLine(err, remark)
   throwFailures(result, table)
 }
 
@@ -123,12 +149,27 @@ async function openSource(
     if (Object.keys(rule).length > 0) throw usageError('--npm makes its own keys, name@version')
     return openNpmSource(options.npm === true ? 'node_modules' : options.npm)
   }
-  const keyRule = parseKeyRule(rule)
-  if (file !== undefined && file !== '-') return openNdjsonFile(file, keyRule)
+  const readOptions = parseReadOptions(parseKeyRule(rule), options)
+  if (file !== undefined && file !== '-') return openFileSource(file, readOptions)
   if (file === undefined && terminal.stdinIsTty) {
-    throw usageError('nothing to load: name a FILE, pipe lines of JSON in, or use --npm')
+    throw usageError('nothing to load: name a FILE, pipe documents in, or use --npm')
   }
-  return new NdjsonSource({ open: () => terminal.stdin }, keyRule)
+  return new FileSource({ open: () => terminal.stdin }, readOptions)
+}
+
+function parseReadOptions(
+  keyRule: KeyRule,
+  { format, types, delimiter }: LoadCommandOptions,
+): ReadOptions {
+  const isCsv = format === undefined || format === 'csv' || format === 'tsv'
+  const [given] = [types && '--types', delimiter && '--delimiter'].filter(Boolean)
+  if (!isCsv && given !== undefined) throw usageError(`${given} is for CSV, not for ${format}`)
+  return {
+    keyRule,
+    format,
+    types: types === undefined ? undefined : parseColumnTypes(types),
+    delimiter: delimiter === undefined ? undefined : parseDelimiter(delimiter),
+  }
 }
 
 export async function createIfAbsent(
@@ -154,6 +195,7 @@ function jsonSummary(result: LoadResult): string {
     took_ms: Math.round(result.tookMs),
     errors_file: result.errorsPath ?? null,
     earlier_errors_file: result.earlierErrorsPath ?? null,
+    first_rejection: result.firstRejection ?? null,
     complete: result.stopped === undefined,
   })
 }
@@ -166,14 +208,9 @@ export function describeResult(result: LoadResult, table: string, screen: Output
 }
 
 /** What did not go well, after the summary of what did. */
-function throwFailures({ rejected, errorsPath, stopped }: LoadResult, table: string): void {
-  const report =
-    errorsPath === undefined
-      ? []
-      : [
-          `${plural(rejected, 'document')} rejected, written with the reasons to ${errorsPath}`,
-          `once repaired, load them again: quarry load ${table} ${errorsPath}`,
-        ]
+function throwFailures(result: LoadResult, table: string): void {
+  const { rejected, stopped } = result
+  const report = reportLines(result, table)
   if (stopped === undefined) {
     if (rejected === 0) return
     throw new CliError(EXIT.refused, 'REJECTED', report.join('\n'))
@@ -185,4 +222,18 @@ function throwFailures({ rejected, errorsPath, stopped }: LoadResult, table: str
     '\n',
   )
   throw new CliError(cause.exitCode, cause.code, message, { cause })
+}
+
+function reportLines(
+  { rejected, errorsPath, firstRejection: first }: LoadResult,
+  table: string,
+): string[] {
+  if (errorsPath === undefined || first === undefined) return []
+  const key = first.key === undefined ? '' : `, key "${first.key}"`
+  const which = rejected === 1 ? 'it is' : 'the first is'
+  return [
+    `${plural(rejected, 'document')} rejected; ${which} in line ${first.line}${key}: ${first.error}`,
+    `written with the reasons to ${errorsPath}`,
+    `once repaired, load again: quarry load ${table} ${errorsPath}`,
+  ]
 }

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
+import { EXIT } from '../../lib/process/exit-codes.ts'
 import { parseModelName, parseRevision } from '../../inference/models/hub/model-name.ts'
 import { pullModel } from '../../inference/models/hub/model-pull.ts'
 import type { PulledModel } from '../../inference/models/hub/model-pull.ts'
@@ -10,7 +11,7 @@ import { parseModelKind } from '../../inference/models/hub/kind-detection.ts'
 import { isServiceError } from '../../lib/errors.ts'
 import { parseModelsSettings } from '../config.ts'
 import type { CliContext } from '../context.ts'
-import { CliError, EXIT, usageError } from '../exit.ts'
+import { CliError, usageError } from '../exit.ts'
 import { PullProgress } from '../models/pull-progress.ts'
 import { memberOf } from '../service-answers.ts'
 import { formatBytes, plural } from '../render/quantity.ts'
@@ -58,8 +59,8 @@ is there. A pull that was interrupted goes on where it stopped. A running server
 reads the models directory when it starts. For models with restricted access put
 your token into HF_TOKEN; it is sent to the hub and to nobody else.
 
-Variants: f32, f16, bf16, i8, u8, i4, q4f16 and others, or the spelling of a file,
-as in quantized.
+Variants: f32, f16, bf16, i8, u8, i4, q4f16 and others, or the spelling of a
+file, as in quantized.
 ${examples(
   [
     'an embedder, with weights of 8 bits',
@@ -106,10 +107,10 @@ async function runPull(model: string, options: PullOptions, context: CliContext)
       { clock, random, watcher: progress },
       stop,
     )
-    progress.stop()
+    await progress.stop()
     await writeLine(terminal.out, describePull(model, pulled, options.json === true))
   } catch (error) {
-    progress.stop()
+    await progress.stop()
     throw explainPull(error, { stop, model, endpoint: options.endpoint })
   }
 }

@@ -11,9 +11,16 @@ export function splitList(text: string): string[] {
 }
 
 export function parseFilter(text: string): unknown {
+  const filter = parseJsonOption(text)
+  if (filter !== undefined) return filter
+  throw usageError(`--filter: not JSON; write it like '{"term":"MIT","field":"license"}'`)
+}
+
+/** Undefined for what is not JSON. */
+export function parseJsonOption(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw usageError(`--filter: not JSON; write it like '{"term":"MIT","field":"license"}'`)
+    return undefined
   }
 }

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import { tablePath } from '../api-client.ts'
 import type { CliContext } from '../context.ts'
-import { MARKS, queryView } from '../render/query-view.ts'
+import { usageError } from '../exit.ts'
+import { MARKS, nextCursor, queryView } from '../render/query-view.ts'
 import { parseExactAnswer } from '../service-answers.ts'
-import { writeLine } from '../terminal.ts'
+import { paint, writeLine } from '../terminal.ts'
 import {
   clientCommand,
   collectOption,
@@ -12,15 +13,19 @@ import {
   openClient,
 } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
-import { parseFilter, splitList } from './option-values.ts'
+import { parseFilter, parseJsonOption, splitList } from './option-values.ts'
 
 const LIMIT_MAX = 10_000
+/** Of the service. */
+const LIMIT_DEFAULT = 10
 const FACET_SIZE = 10
 
 interface QueryOptions extends ClientOptions {
   readonly filter?: string
   readonly fields?: string
   readonly limit?: number
+  readonly offset?: number
+  readonly cursor?: string
   readonly orderBy?: string
   readonly facet?: readonly string[]
   readonly highlight?: readonly string[]
@@ -34,7 +39,9 @@ export function addQueryCommand(program: Command, context: CliContext): void {
     .description('Find documents by what is in them, the best first.')
     .option('--filter <json>', `only documents that fit, like '{"term":"MIT","field":"license"}'`)
     .option('--fields <list>', 'fields to return, comma separated: title,author.name')
-    .option('--limit <n>', 'at most so many', integerOption(0, LIMIT_MAX))
+    .option('--limit <n>', 'at most so many (default: 10)', integerOption(0, LIMIT_MAX))
+    .option('--offset <n>', 'skip so many of the first', integerOption(0, LIMIT_MAX))
+    .option('--cursor <cursor>', 'go on behind the last hit of the answer that named it')
     .option('--order-by <list>', 'fields to sort by, comma separated; -price descends')
     .option('--facet <field>', 'count the values of a field (may be repeated)', collectOption)
     .option('--highlight <field>', 'show where the words stand (may be repeated)', collectOption)
@@ -58,27 +65,51 @@ ${examples(
       const path = `${tablePath(table)}/query`
       const answer = await openClient(options).request({ method: 'POST', path, body })
       if (options.json === true) return writeLine(out, answer.text.trim())
-      return writeLine(out, queryView(parseExactAnswer(answer.text), out))
+      const result = parseExactAnswer(answer.text)
+      await writeLine(out, queryView(result, out))
+      const cursor = nextCursor(result, pageOf(options))
+      if (cursor === undefined) return undefined
+      return writeLine(out, paint(out, 'dim', `next page: add --cursor ${quote(cursor)}`))
     })
 }
 
-export function buildQueryRequest(
-  query: string | undefined,
-  options: Omit<QueryOptions, 'url' | 'json'>,
-): object {
-  const { filter, fields, limit, orderBy, facet, highlight, index, profile } = options
-  const facets = facet?.map((field) => [field, { type: 'terms', field, size: FACET_SIZE }] as const)
+/** What was not asked for is undefined, which JSON leaves out. */
+function buildQueryRequest(query: string | undefined, options: QueryOptions): object {
+  const { filter, fields, limit, offset, cursor, orderBy, facet, highlight, index } = options
   return {
-    ...(query === undefined ? {} : { full_text_search: { query } }),
-    ...(filter === undefined ? {} : { filter_query: parseFilter(filter) }),
-    ...(fields === undefined ? {} : { fields: splitList(fields) }),
-    ...(limit === undefined ? {} : { limit }),
-    ...(orderBy === undefined ? {} : { order_by: splitList(orderBy).map(sortKeyOf) }),
-    ...(facets === undefined ? {} : { aggregations: Object.fromEntries(facets) }),
-    ...(highlight === undefined ? {} : { highlight: { fields: highlight, ...MARKS } }),
-    ...(index === undefined ? {} : { indexes: [index] }),
-    ...(profile === true ? { profile } : {}),
+    full_text_search: query === undefined ? undefined : { query },
+    filter_query: filter === undefined ? undefined : parseFilter(filter),
+    fields: fields === undefined ? undefined : splitList(fields),
+    limit,
+    offset,
+    search_after: cursor === undefined ? undefined : parseCursor(cursor),
+    order_by: orderBy === undefined ? undefined : splitList(orderBy).map(sortKeyOf),
+    aggregations: facet === undefined ? undefined : facetsOf(facet),
+    highlight: highlight === undefined ? undefined : { fields: highlight, ...MARKS },
+    indexes: index === undefined ? undefined : [index],
+    profile: options.profile,
   }
+}
+
+function facetsOf(fields: readonly string[]): object {
+  const facets = fields.map((field) => [field, { type: 'terms', field, size: FACET_SIZE }] as const)
+  return Object.fromEntries(facets)
+}
+
+function pageOf({ offset, limit = LIMIT_DEFAULT, cursor }: QueryOptions) {
+  return { offset, limit, isFirst: cursor === undefined }
+}
+
+/** The `_sort` of a hit, as JSON: what programs find in the answer is a cursor as it is. */
+function parseCursor(text: string): readonly string[] {
+  const values = parseJsonOption(text)
+  if (Array.isArray(values) && values.every((value) => typeof value === 'string')) return values
+  throw usageError(`--cursor: give the text that the page before named, like '["0.5","a"]'`)
+}
+
+/** For a shell, within single quotes. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 function sortKeyOf(text: string): { readonly field: string; readonly desc?: true } {

@@ -1,51 +1,38 @@
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { RunningInference } from '../../inference/main.ts'
 import { Lifecycle } from '../../lib/lifecycle.ts'
+import type { Flags } from '../../lib/options.ts'
+import { parseNodeConfig, SWARM_OPTIONS } from '../../node/config.ts'
 import type { RunningNode } from '../../node/main.ts'
 import type { CliContext } from '../context.ts'
-import { CliError, EXIT, usageError } from '../exit.ts'
+import { usageError } from '../exit.ts'
 import { explainStart } from '../explain-start.ts'
+import { addServerOptions, readConfigFile, settingsHelp } from '../server-options.ts'
 import { reasonOf } from '../stop-reason.ts'
 import { writeLine } from '../terminal.ts'
 import { examples } from './client-command.ts'
 import { startInferenceServer } from './inference.ts'
 
-/** As they were given: node/config.ts knows the rules, and reports all that breaks them at once. */
-export interface SwarmOptions {
-  readonly dataDir?: string
-  readonly apiPort?: string
-  readonly healthPort?: string
-  readonly host?: string
+interface SwarmOptions extends Flags {
   readonly config?: string
-  readonly insecure?: boolean
-  readonly logLevel?: string
   /** Undefined: no inference server. */
   readonly inferencePort?: string
   readonly modelsDir?: string
+  readonly logLevel?: string
 }
 
 export function addSwarmCommand(program: Command, context: CliContext): void {
-  program
+  const command = program
     .command('swarm')
     .summary('run the store, all in this one process')
     .description('Run the whole store in this one process.')
-    .option('--data-dir <dir>', 'where the data lives')
-    .option('--api-port <port>', 'port of the API (default: 8080; 0 takes a free one)')
-    .option(
-      '--health-port <port>',
-      'port of health and metrics (default: 4200; 0 takes a free one)',
-    )
-    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
-    .option('--config <file>', 'configuration file, YAML or JSON; options and environment win')
-    .option('--insecure', 'listen beyond this machine although nobody is asked who they are')
+  addServerOptions(command, SWARM_OPTIONS)
     .option(
       '--inference-port <port>',
-      'run the inference server inside, on this port (0 takes a free one)',
+      'run the inference server inside, on this port; 0 takes a free one',
     )
     .option('--models-dir <dir>', "where the inference server's models live (default: ./models)")
-    .option('--log-level <level>', 'debug, info, warn or error (default: info)')
     .addHelpText('after', HELP)
     .action((options: SwarmOptions) => runSwarm(options, context))
 }
@@ -54,7 +41,7 @@ const HELP = `
 When the service is ready, one line of JSON on standard output says where; the
 log goes to standard error, as JSON lines. Ctrl-C ends it in order, a second
 Ctrl-C at once. Either way, every acknowledged write is on disk.
-${examples(
+${settingsHelp(SWARM_OPTIONS)}${examples(
   ['keep the data in ./data', 'quarry swarm --data-dir ./data'],
   ['on any free ports, for a test', 'quarry swarm --data-dir /tmp/q --api-port 0 --health-port 0'],
 )}`
@@ -62,8 +49,8 @@ ${examples(
 async function runSwarm(options: SwarmOptions, context: CliContext): Promise<void> {
   const stop = context.stopSignal()
   await using life = new Lifecycle()
-  const { inferencePort, modelsDir, ...nodeOptions } = options
-  const node = await startSwarm(nodeOptions, context)
+  const { config, inferencePort, modelsDir, ...flags } = options
+  const node = await startSwarm(flags, context, config)
   life.onClose(() => node.close(reasonOf(stop)))
   const ready = { event: 'ready', api: node.apiUrl, health: node.healthUrl }
   const { logLevel } = options
@@ -100,27 +87,21 @@ async function startInside(
   }
   const named = context.env['QUARRY_INFERENCE_HEALTH_PORT']
   const healthPort = named === undefined && flags.port === ANY_PORT ? ANY_PORT : named
-  return startInferenceServer({ ...flags, healthPort }, context, NAMES_INSIDE)
+  return startInferenceServer({ ...flags, healthPort }, context, { names: NAMES_INSIDE })
 }
 
-/** Loaded on demand: client commands start without the store's code. */
-export async function startSwarm(options: SwarmOptions, { env }: CliContext): Promise<RunningNode> {
-  const { parseNodeConfig } = await import('../../node/config.ts')
-  const { startNode } = await import('../../node/main.ts')
-  const { config: file, ...flags } = options
-  const text = file === undefined ? undefined : await readConfigFile(file)
+/** `flags` as they were given: node/config.ts knows the rules. */
+export async function startSwarm(
+  flags: Flags,
+  { env }: CliContext,
+  configPath?: string,
+): Promise<RunningNode> {
+  const file = await readConfigFile(configPath)
   try {
-    return await startNode(parseNodeConfig(env, flags, text))
+    const config = parseNodeConfig(env, flags, file)
+    const { startNode } = await import('../../node/main.ts')
+    return await startNode(config)
   } catch (error) {
     throw explainStart(error, '--api-port and --health-port')
-  }
-}
-
-async function readConfigFile(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    const message = `--config ${path}: the file cannot be read; check the path`
-    throw new CliError(EXIT.configuration, 'CONFIGURATION', message, { cause })
   }
 }

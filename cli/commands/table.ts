@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
+import { EXIT } from '../../lib/process/exit-codes.ts'
 import { tablePath } from '../api-client.ts'
 import type { CliContext } from '../context.ts'
-import { CliError, EXIT, usageError } from '../exit.ts'
+import { CliError, usageError } from '../exit.ts'
 import { formatBytes, plural } from '../render/quantity.ts'
 import { formatTable } from '../render/text-table.ts'
 import { printable } from '../render/text-width.ts'
-import { parseTable, parseTables } from '../service-answers.ts'
+import { elementsOf, parseTable, parseTables } from '../service-answers.ts'
 import type { ShardAnswer, TableAnswer } from '../service-answers.ts'
 import { paint, writeLine } from '../terminal.ts'
 import type { Output } from '../terminal.ts'
@@ -101,8 +102,11 @@ function addList(table: Command, context: CliContext): void {
         options.prefix === undefined ? '' : `?prefix=${encodeURIComponent(options.prefix)}`
       const answer = await openClient(options).request({ method: 'GET', path: `/tables${query}` })
       const { out } = context.terminal
-      if (options.json === true) return writeLine(out, answer.text)
-      return writeLine(out, describeTables(parseTables(answer.text), out))
+      if (options.json !== true) {
+        return writeLine(out, describeTables(parseTables(answer.text), out))
+      }
+      for (const line of elementsOf(answer.text)) await writeLine(out, line)
+      return undefined
     })
 }
 

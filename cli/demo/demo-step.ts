@@ -3,7 +3,7 @@
 import { ServiceRefusal } from '../api-client.ts'
 import type { ApiAnswer, ApiClient } from '../api-client.ts'
 import { prettyJson } from '../render/json-text.ts'
-import { cutText, printable } from '../render/text-width.ts'
+import { cutText, printable, wrap } from '../render/text-width.ts'
 import { paint, writeLine } from '../terminal.ts'
 import type { Output } from '../terminal.ts'
 
@@ -91,16 +91,4 @@ function answerLines(text: string, screen: Output): string[] {
   const shown = lines.slice(0, ANSWER_LINES_MAX)
   const more = lines.length - shown.length
   return more > 0 ? [...shown, paint(screen, 'dim', `… ${more} more lines`)] : shown
-}
-
-export function wrap(text: string, width: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line)
-      line = word
-    } else line = line === '' ? word : `${line} ${word}`
-  }
-  return line === '' ? lines : [...lines, line]
 }

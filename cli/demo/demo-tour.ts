@@ -1,7 +1,8 @@
 // The tour: what the store can do, in the order in which one would ask.
 
+import { EXIT } from '../../lib/process/exit-codes.ts'
 import { lookupPath, tablePath } from '../api-client.ts'
-import { CliError, EXIT } from '../exit.ts'
+import { CliError } from '../exit.ts'
 import { endOfPrefix } from '../key-prefix.ts'
 import { showQueries } from './demo-queries.ts'
 import { showStep } from './demo-step.ts'

@@ -11,8 +11,10 @@
 import { Backoff } from '../../lib/backoff.ts'
 import type { BackoffPolicy } from '../../lib/backoff.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { messageOf } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
-import { newIdempotencyKey, ServiceRefusal, tablePath, Unreachable } from '../api-client.ts'
+import { ServiceRefusal, tablePath, Unreachable } from '../api-client.ts'
+import { newIdempotencyKey } from '../idempotency-key.ts'
 import type { ApiClient } from '../api-client.ts'
 import type { SourceDocument } from './document-source.ts'
 
@@ -36,6 +38,8 @@ export interface BatchWriterOptions {
   /** Called once per document that was refused. */
   readonly onRejected: (document: SourceDocument, refusal: ServiceRefusal) => Promise<void>
   readonly onLoaded: (documents: number, bytes: number) => void
+  /** Called when a request was not answered, or not with an answer, and is sent again. */
+  readonly onTrouble: (why: string) => void
 }
 
 interface Batch {
@@ -141,7 +145,9 @@ export class BatchWriter {
         return undefined
       } catch (error) {
         if (error instanceof ServiceRefusal && CONTENT_STATUS.has(error.status)) return error
-        if (!isRetried(error) || !(await backoff.wait(waitOf(error)))) throw error
+        if (!isRetried(error)) throw error
+        this.#options.onTrouble(messageOf(error))
+        if (!(await backoff.wait(waitOf(error)))) throw error
       }
     }
   }

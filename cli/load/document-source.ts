@@ -35,10 +35,12 @@ export interface SourceProgress {
  * - `items` walks the source once and reads no further ahead than the consumer asks, beyond one
  *   chunk of the file.
  * - `progress` may be asked at any time.
+ * - `remarks` are what a person should know of what was read up to now.
  * - `reportPath` is the file that is read, if every document up to now was one of an error report.
  */
 export interface DocumentSource {
   items(): AsyncIterable<SourceItem>
   progress(): SourceProgress
+  readonly remarks: readonly string[]
   readonly reportPath: string | undefined
 }

@@ -25,6 +25,11 @@ export function parseKeyRule(options: { key?: string; template?: string }): KeyR
   return { parts }
 }
 
+/** Paths of the fields that the key is made of. */
+export function fieldsOfKey({ parts }: KeyRule): string[] {
+  return parts.filter((_part, at) => at % 2 === 1)
+}
+
 /** The key of a document; `text` is its JSON, needed for numbers that a double cannot hold. */
 export function keyOf(rule: KeyRule, document: object, text: string): KeyResult {
   let key = ''

@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { ApiClient, ServiceRefusal } from '../api-client.ts'
 import type { CliContext } from '../context.ts'
 import { BatchWriter } from './batch-writer.ts'
+import type { Rejection } from './error-report.ts'
 import { ErrorReportFile } from './error-report-file.ts'
 import type { EarlierReport } from './error-report-file.ts'
 import { LoadProgress } from './load-progress.ts'
@@ -16,6 +17,8 @@ export interface LoadOptions {
   readonly batchSize: number
   readonly concurrency: number
   readonly errorsPath: string
+  /** Says nothing of its way where it is read by a program. */
+  readonly isQuiet: boolean
 }
 
 export interface LoadResult {
@@ -28,8 +31,17 @@ export interface LoadResult {
   readonly errorsPath: string | undefined
   /** Where the rejected ones of an earlier load are now, if they had to make room. */
   readonly earlierErrorsPath: string | undefined
+  /** Of the first document of the source that was rejected. */
+  readonly firstRejection: FirstRejection | undefined
   /** What ended the load before the source did: the service is gone, or refuses everything. */
   readonly stopped: { readonly afterLine: number; readonly cause: unknown } | undefined
+}
+
+export interface FirstRejection {
+  readonly line: number
+  readonly key: string | undefined
+  readonly error: string
+  readonly code: string
 }
 
 export async function loadDocuments(
@@ -42,6 +54,15 @@ export async function loadDocuments(
   const counts: LoadCounts = { loaded: 0, rejected: 0, bytes: 0 }
   const report = new ErrorReportFile(options.errorsPath)
   const progress = new LoadProgress({ source, counts }, { output: terminal.err, clock })
+  let firstRejection: FirstRejection | undefined
+  const reject = async (rejection: Rejection): Promise<void> => {
+    counts.rejected += 1
+    progress.update()
+    const { line, key, error, code } = rejection
+    // Batches are answered in any order.
+    if (line < (firstRejection?.line ?? Infinity)) firstRejection = { line, key, error, code }
+    await report.add(rejection)
+  }
   const writer = new BatchWriter({
     client: options.client,
     table: options.table,
@@ -54,9 +75,9 @@ export async function loadDocuments(
       counts.bytes += bytes
       progress.update()
     },
-    onRejected: async (document, refusal) => {
-      counts.rejected += 1
-      await report.add(refusedDocument(document, refusal))
+    onRejected: (document, refusal) => reject(refusedDocument(document, refusal)),
+    onTrouble: (why) => {
+      if (!options.isQuiet) progress.onTrouble(why)
     },
   })
 
@@ -69,8 +90,7 @@ export async function loadDocuments(
         await writer.add(item.document)
       } else {
         line = item.unreadable.line
-        counts.rejected += 1
-        await report.add(unreadableDocument(item.unreadable))
+        await reject(unreadableDocument(item.unreadable))
       }
     }
     await writer.finish()
@@ -78,12 +98,12 @@ export async function loadDocuments(
     stopped = { afterLine: line, cause }
     await writer.settle()
   } finally {
-    progress.stop()
+    await progress.stop()
   }
   const placed = await report.close(earlierReport(source, options, stopped !== undefined))
   const { path: errorsPath, keptPath: earlierErrorsPath } = placed
   const tookMs = clock.monotonicMs() - startedMs
-  return { ...counts, tookMs, errorsPath, earlierErrorsPath, stopped }
+  return { ...counts, tookMs, errorsPath, earlierErrorsPath, firstRejection, stopped }
 }
 
 /** The documents may come from the very file that rejected ones are written to. */
@@ -97,10 +117,10 @@ function earlierReport(
   return isStopped ? 'partly read' : 'read'
 }
 
-function refusedDocument({ line, key, json }: SourceDocument, refusal: ServiceRefusal) {
+function refusedDocument({ line, key, json }: SourceDocument, refusal: ServiceRefusal): Rejection {
   return { line, key, error: refusal.message, code: refusal.code, bytes: json, isJson: true }
 }
 
-function unreadableDocument({ line, key, text, isJson, problem }: UnreadableDocument) {
+function unreadableDocument({ line, key, text, isJson, problem }: UnreadableDocument): Rejection {
   return { line, key, error: problem, code: 'INVALID_ARGUMENT', bytes: text, isJson }
 }

@@ -1,15 +1,16 @@
-// The progress of a load on a terminal; silent anywhere else.
+// The progress of a load: a line that is written anew on a terminal, and anywhere else one line
+// when the service does not answer.
 
-import type { SingleBar } from 'cli-progress'
-import { drawBar, startProgressLine } from '../render/progress-bar.ts'
+import { fitProgress } from '../render/progress-bar.ts'
+import { ProgressLine } from '../render/progress-line.ts'
 import { formatBytes, formatCount } from '../render/quantity.ts'
-import { paint } from '../terminal.ts'
+import { printable } from '../render/text-width.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Output } from '../terminal.ts'
 import type { DocumentSource } from './document-source.ts'
 
-/** What the text beside the bar takes at most. */
-const TEXT_COLUMNS = 58
+/** A service that has answered nothing for so long is waited for. */
+const SILENCE_MS = 2_000
 
 export interface LoadCounts {
   loaded: number
@@ -23,7 +24,10 @@ export class LoadProgress {
   readonly #source: DocumentSource
   readonly #counts: Readonly<LoadCounts>
   readonly #startedMs: number
-  readonly #bar: SingleBar | undefined
+  readonly #progress: ProgressLine | undefined
+  #answeredMs: number
+  /** Why the service is waited for, as far as it is known. */
+  #trouble: string | undefined
 
   constructor(
     watched: { readonly source: DocumentSource; readonly counts: Readonly<LoadCounts> },
@@ -34,41 +38,55 @@ export class LoadProgress {
     this.#output = output
     this.#clock = clock
     this.#startedMs = clock.monotonicMs()
-    this.#bar = output.isTty ? this.#start() : undefined
+    this.#answeredMs = this.#startedMs
+    this.#progress = output.isTty ? new ProgressLine(output, clock, () => this.#line()) : undefined
   }
 
+  /** The service has answered. */
   update(): void {
-    const { done, total } = this.#source.progress()
-    if (total !== undefined) this.#bar?.setTotal(total)
-    this.#bar?.update(done)
+    this.#answeredMs = this.#clock.monotonicMs()
+    this.#trouble = undefined
+    this.#progress?.update()
   }
 
-  stop(): void {
-    this.#bar?.stop()
+  /** A request failed and is sent again. */
+  onTrouble(why: string): void {
+    const isNew = this.#trouble === undefined
+    this.#trouble = printable(why)
+    if (this.#progress !== undefined) return this.#progress.draw()
+    if (isNew) this.#output.stream.write(`waiting for the server: ${this.#trouble}\n`)
   }
 
-  #start(): SingleBar {
-    const total = this.#source.progress().total ?? 0
-    return startProgressLine(this.#output, total, () => this.#line())
+  async stop(): Promise<void> {
+    await this.#progress?.stop()
   }
 
   #line(): string {
     const { loaded, rejected, bytes } = this.#counts
     const seconds = Math.max(0.001, (this.#clock.monotonicMs() - this.#startedMs) / 1000)
-    const figures = [
-      `${formatCount(loaded)} docs`,
-      `${formatCount(loaded / seconds)} docs/s`,
-      formatBytes(bytes),
-    ]
-    const text = figures.join(paint(this.#output, 'dim', ' · '))
-    const failed = rejected === 0 ? '' : paint(this.#output, 'red', `  ${rejected} rejected`)
-    return `${this.#drawBar()}${text}${failed}`
+    return fitProgress(this.#output, {
+      share: this.#share(),
+      figures: [
+        `${formatCount(loaded)} docs`,
+        `${formatCount(loaded / seconds)} docs/s`,
+        formatBytes(bytes),
+      ],
+      alarm: rejected === 0 ? undefined : `${formatCount(rejected)} rejected`,
+      note: this.#waiting(),
+    })
   }
 
-  /** Empty when the end is not known, as for a pipe. */
-  #drawBar(): string {
+  #waiting(): string | undefined {
+    const silentMs = this.#clock.monotonicMs() - this.#answeredMs
+    if (this.#trouble === undefined && silentMs < SILENCE_MS) return undefined
+    const seconds = Math.floor(silentMs / 1000)
+    const why = this.#trouble === undefined ? '' : `: ${this.#trouble}`
+    return `waiting for the server, ${seconds} s${why}`
+  }
+
+  /** Undefined when the end is not known, as for a pipe. */
+  #share(): number | undefined {
     const { done, total } = this.#source.progress()
-    if (total === undefined || total === 0) return ''
-    return drawBar(this.#output, done / total, TEXT_COLUMNS)
+    return total === undefined || total === 0 ? undefined : done / total
   }
 }

@@ -2,7 +2,8 @@
 
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { CliError, EXIT } from '../exit.ts'
+import { EXIT } from '../../lib/process/exit-codes.ts'
+import { CliError } from '../exit.ts'
 import { buildPackageDocument } from './package-document.ts'
 import type { DocumentSource, SourceItem, SourceProgress } from './document-source.ts'
 import type { PackageSize } from './package-document.ts'
@@ -17,6 +18,7 @@ interface InstalledPackage {
 
 /** One document per `name@version`, in the order of the walk; a second copy is the same document. */
 export class NpmSource implements DocumentSource {
+  readonly remarks = []
   readonly reportPath = undefined
   readonly #packages: readonly string[]
   #done = 0

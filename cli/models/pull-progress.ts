@@ -1,24 +1,21 @@
 // The progress of a pull: a bar on a terminal, a line for each file anywhere else.
 
-import type { SingleBar } from 'cli-progress'
 import type { HubFile } from '../../inference/models/hub/hub-listing.ts'
 import type { PullWatcher } from '../../inference/models/hub/model-pull.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { drawBar, startProgressLine } from '../render/progress-bar.ts'
+import { fitProgress } from '../render/progress-bar.ts'
+import { ProgressLine } from '../render/progress-line.ts'
 import { formatBytes, plural } from '../render/quantity.ts'
 import { cutText, printable } from '../render/text-width.ts'
-import { paint } from '../terminal.ts'
 import type { Output } from '../terminal.ts'
 
-/** What the text beside the bar takes at most. */
-const TEXT_COLUMNS = 68
 const NAME_COLUMNS = 30
 
 export class PullProgress implements PullWatcher {
   readonly #output: Output
   readonly #clock: Clock
   readonly #bytesOf = new Map<string, number>()
-  #bar: SingleBar | undefined
+  #progress: ProgressLine | undefined
   #startedMs = 0
   #startBytes: number | undefined
   /** A file may come before the plan, which depends on it. */
@@ -35,27 +32,31 @@ export class PullProgress implements PullWatcher {
     this.#isPlanned = true
     this.#totalBytes = bytes
     this.#startedMs = this.#clock.monotonicMs()
-    if (this.#output.isTty) this.#bar = startProgressLine(this.#output, bytes, () => this.#line())
-    else this.#say(`${plural(files, 'file')}, ${formatBytes(bytes)}`)
+    if (this.#output.isTty) {
+      this.#progress = new ProgressLine(this.#output, this.#clock, () => this.#line())
+    } else {
+      this.#say(`${plural(files, 'file')}, ${formatBytes(bytes)}`)
+    }
   }
 
   onFileBytes(file: HubFile, bytes: number): void {
     this.#name = file.path
     this.#startBytes ??= bytes // what an earlier pull has left does not count as speed
     this.#bytesOf.set(file.path, bytes)
-    this.#bar?.update(this.#doneBytes())
+    this.#progress?.update()
     const isListed = this.#isPlanned && !this.#output.isTty
     if (isListed && bytes === file.bytes) this.#say(`${file.path}, ${formatBytes(bytes)}`)
   }
 
   onRetry(why: string): void {
-    if (this.#bar === undefined) this.#say(`${why}; trying again`)
-    else this.#name = why
+    if (this.#progress === undefined) return this.#say(`${why}; trying again`)
+    this.#name = why
+    this.#progress.draw()
   }
 
-  stop(): void {
-    this.#bar?.stop()
-    this.#bar = undefined
+  async stop(): Promise<void> {
+    await this.#progress?.stop()
+    this.#progress = undefined
   }
 
   #say(line: string): void {
@@ -70,13 +71,13 @@ export class PullProgress implements PullWatcher {
     const done = this.#doneBytes()
     const seconds = Math.max(0.001, (this.#clock.monotonicMs() - this.#startedMs) / 1000)
     const rate = Math.max(0, done - (this.#startBytes ?? 0)) / seconds
-    const figures = [
-      `${formatBytes(done)} of ${formatBytes(this.#totalBytes)}`,
-      `${formatBytes(rate)}/s`,
-      cutText(printable(this.#name), NAME_COLUMNS),
-    ]
-    const share = this.#totalBytes === 0 ? 1 : done / this.#totalBytes
-    const text = figures.join(paint(this.#output, 'dim', ' · '))
-    return `${drawBar(this.#output, share, TEXT_COLUMNS)}${text}`
+    return fitProgress(this.#output, {
+      share: this.#totalBytes === 0 ? 1 : done / this.#totalBytes,
+      figures: [
+        `${formatBytes(done)} of ${formatBytes(this.#totalBytes)}`,
+        `${formatBytes(rate)}/s`,
+        cutText(printable(this.#name), NAME_COLUMNS),
+      ],
+    })
   }
 }

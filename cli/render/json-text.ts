@@ -113,7 +113,7 @@ function paintPlain(text: string, screen: Screen): string {
 }
 
 // JSON escapes the C0 controls already; C1, delete and the reordering marks may stand unescaped.
-function escapeControls(token: string): string {
+export function escapeControls(token: string): string {
   return token.replaceAll(
     /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -15,7 +15,8 @@ export function formatBytes(bytes: number): string {
 }
 
 export function formatCount(count: number): string {
-  return Math.round(count).toLocaleString('en-US')
+  // By hand: the first number that Intl formats takes 20 ms.
+  return String(Math.round(count)).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
 export function formatDuration(ms: number): string {

@@ -1,10 +1,11 @@
 // The answer to one query for people: hits with their scores, facets as bars, the time it took.
 
 import { memberOf } from '../service-answers.ts'
-import { paint } from '../terminal.ts'
+import { edgeOf, paint } from '../terminal.ts'
 import type { Output } from '../terminal.ts'
+import { escapeControls } from './json-text.ts'
 import { formatCount, plural } from './quantity.ts'
-import { cutText, printable } from './text-width.ts'
+import { cutText, padEnd, printable } from './text-width.ts'
 
 /** Private-use characters, which texts do not hold: what lies between them is found words. */
 export const MARKS = { pre: '\ue000', post: '\ue001' } as const
@@ -29,6 +30,22 @@ export function queryView(answer: unknown, screen: Output, marks: Marks = MARKS)
   return [...shown, ...facets, ...noteLines(result, screen), summary(result, screen)].join('\n')
 }
 
+/** What the next page begins behind, as JSON; undefined where nothing comes behind this page. */
+export function nextCursor(
+  answer: unknown,
+  page: { readonly offset?: number | undefined; readonly limit: number; readonly isFirst: boolean },
+): string | undefined {
+  const hits = memberOf(listOf(memberOf(answer, 'responses'))[0], 'hits')
+  const shown = listOf(memberOf(hits, 'hits'))
+  const seen = (page.offset ?? 0) + shown.length
+  // Behind a cursor nobody knows how many came before it: a full page may not be the last.
+  const isLast = page.isFirst
+    ? seen >= numberOf(memberOf(hits, 'total'))
+    : shown.length < page.limit
+  const sort = memberOf(shown.at(-1), '_sort')
+  return isLast || !Array.isArray(sort) ? undefined : escapeControls(JSON.stringify(sort))
+}
+
 function hitLines(hit: unknown, screen: Output, marks: Marks): string[] {
   const score = numberOf(memberOf(hit, '_score')).toFixed(2)
   const key = paint(screen, 'bold', printable(String(memberOf(hit, '_id'))))
@@ -43,7 +60,7 @@ function hitLines(hit: unknown, screen: Output, marks: Marks): string[] {
   }
   if (marked.length > 0) return lines
   const source = printable(JSON.stringify(memberOf(hit, '_source') ?? {}))
-  return [...lines, INDENT + cutText(source, Math.max(20, screen.columns - INDENT.length))]
+  return [...lines, INDENT + cutText(source, Math.max(20, edgeOf(screen) - INDENT.length))]
 }
 
 /** Line feeds of the document would break the list. */
@@ -70,7 +87,7 @@ function facetLines(name: string, facet: unknown, screen: Output): string[] {
   const most = Math.max(1, ...buckets.map(({ count }) => count))
   const rows = buckets.map(({ key, count }) => {
     const bar = '█'.repeat(Math.max(1, Math.round((count / most) * BAR_COLUMNS)))
-    const label = cutText(key, KEY_COLUMNS).padEnd(KEY_COLUMNS)
+    const label = padEnd(screen.isTty ? cutText(key, KEY_COLUMNS) : key, KEY_COLUMNS)
     return `  ${label} ${paint(screen, 'green', bar.padEnd(BAR_COLUMNS))} ${formatCount(count)}`
   })
   return ['', paint(screen, 'bold', printable(name)), ...rows]

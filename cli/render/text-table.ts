@@ -1,6 +1,7 @@
-// Readable tables: two spaces between columns, a dim header, no frames, cut to the terminal.
+// Readable tables: two spaces between columns, a dim header, no frames, cut to the edge of a terminal.
 
-import { paint } from '../terminal.ts'
+import { edgeOf, paint } from '../terminal.ts'
+import type { Output } from '../terminal.ts'
 import { cutText, padEnd, padStart, printable, textWidth } from './text-width.ts'
 
 const GAP = 2
@@ -11,23 +12,21 @@ export interface Column {
   readonly align?: 'right'
 }
 
+type Screen = Pick<Output, 'columns' | 'isTty' | 'color'>
+
 /** The layout of a table, found from its first rows and kept for those that follow. */
 export class TextTable {
   readonly #columns: readonly Column[]
   readonly #widths: readonly number[]
   readonly #color: boolean
 
-  constructor(
-    columns: readonly Column[],
-    sample: readonly (readonly string[])[],
-    screen: { readonly columns: number; readonly color: boolean },
-  ) {
+  constructor(columns: readonly Column[], sample: readonly (readonly string[])[], screen: Screen) {
     this.#columns = columns
     this.#color = screen.color
     const natural = columns.map(({ title }, at) =>
       Math.max(textWidth(title), ...sample.map((row) => textWidth(printable(row[at] ?? '')))),
     )
-    this.#widths = fitWidths(natural, screen.columns - GAP * (columns.length - 1))
+    this.#widths = fitWidths(natural, edgeOf(screen) - GAP * (columns.length - 1))
   }
 
   header(): string {
@@ -65,7 +64,7 @@ function fitWidths(natural: readonly number[], available: number): number[] {
 export function formatTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
-  screen: { readonly columns: number; readonly color: boolean },
+  screen: Screen,
 ): string {
   const table = new TextTable(columns, rows, screen)
   return [table.header(), ...rows.map((row) => table.row(row))].join('\n')

@@ -1,6 +1,5 @@
 // How many columns a text takes on a terminal, and how to cut it to some.
 
-const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' })
 const PLAIN_ASCII = /^[\x20-\x7e]*$/
 
 // East Asian wide and full-width blocks, and emoji: the ranges that terminals draw two columns wide.
@@ -11,8 +10,21 @@ const INVISIBLE = /^[\p{M}\p{Cf}]+$/u
 export function textWidth(text: string): number {
   if (PLAIN_ASCII.test(text)) return text.length
   let width = 0
-  for (const { segment } of GRAPHEMES.segment(text)) width += graphemeWidth(segment)
+  for (const { segment } of graphemesOf(text)) width += graphemeWidth(segment)
   return width
+}
+
+/** Made when the first text needs it: that takes 15 ms, and most texts need none. */
+const lazy = {
+  get segmenter(): Intl.Segmenter {
+    const value = new Intl.Segmenter('en', { granularity: 'grapheme' })
+    Object.defineProperty(lazy, 'segmenter', { value })
+    return value
+  },
+}
+
+function graphemesOf(text: string): Iterable<{ readonly segment: string }> {
+  return lazy.segmenter.segment(text)
 }
 
 function graphemeWidth(grapheme: string): number {
@@ -25,7 +37,7 @@ export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   let kept = ''
   let used = 0
-  for (const { segment } of GRAPHEMES.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     const next = graphemeWidth(segment)
     if (used + next > width - 1) break
     kept += segment
@@ -46,4 +58,17 @@ export function padStart(text: string, width: number): string {
 export function printable(text: string): string {
   // The controls of C0 and C1, delete, and the marks that reorder text.
   return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+}
+
+/** Lines of at most `width` characters, broken between words. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return line === '' ? lines : [...lines, line]
 }

@@ -4,10 +4,9 @@ import { hostname } from 'node:os'
 import { pino, stdTimeFunctions } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Log, LogLevel } from '../log.ts'
+import { EXIT } from './exit-codes.ts'
 
 const STANDARD_ERROR = 2
-/** EX_SOFTWARE of sysexits.h. */
-const EXIT_INVARIANT_BROKEN = 70
 
 /** Whose lines they are: both servers may run in one process. */
 export type ServerName = 'store' | 'inference'
@@ -40,7 +39,7 @@ export function openServerLog(level: LogLevel, server: ServerName): Log {
  */
 export function endProcess(log: Log, error: Error): void {
   log.error('the process ends', { reason: error.message, error: error.stack })
-  setImmediate(() => process.exit(EXIT_INVARIANT_BROKEN))
+  setImmediate(() => process.exit(EXIT.internal))
 }
 
 /**

@@ -1,8 +1,9 @@
 // What may be set from outside for the long random tests; nothing else in test/ reads these.
 
 import { randomInt } from 'node:crypto'
-import { EnvReader } from '../../lib/env.ts'
 import type { Env } from '../../lib/env.ts'
+import { flag, integer, readOptions, text } from '../../lib/options.ts'
+import type { ValueKind } from '../../lib/options.ts'
 
 export interface TestSettings {
   /** Replays a random test; chosen anew when it is not given. Every such test prints it. */
@@ -24,16 +25,23 @@ export interface TestSettings {
 }
 
 export function parseTestSettings(env: Env): TestSettings {
-  const read = new EnvReader(env)
   const max = 2 ** 31 - 1
-  return read.done({
-    seed: read.integer('QUARRY_TEST_SEED', { default: randomInt(max), min: 0, max }),
-    crashRounds: read.integer('QUARRY_CRASH_ROUNDS', { default: 30, min: 1, max: 1_000_000 }),
-    modelRuns: read.integer('QUARRY_MODEL_RUNS', { default: 50, min: 1, max: 1_000_000 }),
-    textCorpora: read.integer('QUARRY_TEXT_CORPORA', { default: 4000, min: 40, max: 10_000_000 }),
-    soakSeconds: read.integer('QUARRY_SOAK_SECONDS', { default: 600, min: 10, max: 86_400 }),
-    soakUpdates: read.flag('QUARRY_SOAK_UPDATE'),
-    powerImages: read.integer('QUARRY_POWER_IMAGES', { default: 400, min: 1, max: 1_000_000 }),
-    powerRoot: read.text('QUARRY_POWER_ROOT', '.'),
-  })
+  const table = {
+    seed: option('QUARRY_TEST_SEED', integer({ default: randomInt(max), min: 0, max })),
+    crashRounds: option('QUARRY_CRASH_ROUNDS', integer({ default: 30, min: 1, max: 1_000_000 })),
+    modelRuns: option('QUARRY_MODEL_RUNS', integer({ default: 50, min: 1, max: 1_000_000 })),
+    textCorpora: option(
+      'QUARRY_TEXT_CORPORA',
+      integer({ default: 4000, min: 40, max: 10_000_000 }),
+    ),
+    soakSeconds: option('QUARRY_SOAK_SECONDS', integer({ default: 600, min: 10, max: 86_400 })),
+    soakUpdates: option('QUARRY_SOAK_UPDATE', flag()),
+    powerImages: option('QUARRY_POWER_IMAGES', integer({ default: 400, min: 1, max: 1_000_000 })),
+    powerRoot: option('QUARRY_POWER_ROOT', text('.')),
+  }
+  return readOptions(table, { env })
+}
+
+function option<Value>(variable: string, value: ValueKind<Value>) {
+  return { variable, value, help: '' }
 }

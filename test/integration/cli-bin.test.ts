@@ -97,6 +97,16 @@ describe('bin/quarry', () => {
     })
   }
 
+  it('runs where no cache can be made', async () => {
+    const args = [BIN, 'version']
+    const env = { ...process.env, XDG_CACHE_HOME: '/proc/none', NODE_COMPILE_CACHE: '' }
+
+    const quarry = spawn(process.execPath, args, { env })
+    const [output] = await Promise.all([text(quarry.stdout), once(quarry, 'close')])
+
+    expect(output).to.match(/^quarry \d/)
+  })
+
   it('names the remedy when the dependencies are not installed', async () => {
     await cp(path.join(ROOT, 'bin'), path.join(folder, 'bin'), { recursive: true })
 

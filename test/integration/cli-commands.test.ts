@@ -64,16 +64,6 @@ describe('quarry client commands', () => {
     expect(JSON.parse(run.stderr)).to.deep.equal({ error: 'no document "x"', code: 'NOT_FOUND' })
   })
 
-  it('a service that is not there is exit code 3, with the remedy', async () => {
-    const run = await runCommand(['status', '--url', 'http://127.0.0.1:1'], service)
-
-    expect(run.exitCode).to.equal(3)
-    expect(run.stderr).to.equal(
-      'error: cannot reach http://127.0.0.1:1: ' +
-        'is quarry swarm running? (quarry swarm --data-dir ./data)\n',
-    )
-  })
-
   for (const args of [
     ['nonsense'],
     ['lookup', 'books'],
@@ -145,6 +135,29 @@ describe('quarry client commands', () => {
     const run = await runCommand(['scan', 'books'], service)
 
     expect(run.exitCode).to.equal(0)
+  })
+
+  it('table list --json prints a value a line, with every digit', async () => {
+    service.intervene = () => ({
+      status: 200,
+      body: '[\n{"name":"a","schema":{"max":12345678901234567890}},{"name":"b"}]',
+    })
+
+    const run = await runCommand(['table', 'list', '--json'], service)
+
+    expect(run.stdout).to.equal(
+      '{"name":"a","schema":{"max":12345678901234567890}}\n{"name":"b"}\n',
+    )
+  })
+
+  it('table list in a pipe cuts nothing', async () => {
+    const description = 'long '.repeat(60).trim()
+    const body = JSON.stringify([{ name: 'books', description }])
+    service.intervene = () => ({ status: 200, body })
+
+    const run = await runCommand(['table', 'list'], service)
+
+    expect(run.stdout).to.contain(description)
   })
 
   it('table create sends what was asked for, and nothing else', async () => {
@@ -247,6 +260,8 @@ describe('quarry client commands', () => {
   for (const args of [
     ['--help'],
     ['swarm', '--help'],
+    ['inference', '--help'],
+    ['models', 'pull', '--help'],
     ['demo', '--help'],
     ['load', '--help'],
     ['lookup', '--help'],

@@ -141,11 +141,11 @@ describe('quarry models', () => {
   })
 
   const refusals: Readonly<Record<string, [args: readonly string[], code: number, why: RegExp]>> = {
-    'a name that leads elsewhere': [['pull', '../etc'], 1, /not a model: "\.\.\/etc"/],
-    'a name without owner': [['pull', 'mini'], 1, /OWNER\/NAME/],
+    'a name that leads elsewhere': [['pull', '../etc'], 2, /not a model: "\.\.\/etc"/],
+    'a name without owner': [['pull', 'mini'], 2, /OWNER\/NAME/],
     'an unknown kind': [['pull', 'a/b', '--kind', 'cats'], 2, /Give one of embedders, chunkers/],
-    'a revision that leads elsewhere': [['pull', 'a/b', '--revision', '../x'], 1, /not a revision/],
-    'an endpoint that is none': [['pull', 'a/b', '--endpoint', 'hub'], 1, /not an http\(s\) URL/],
+    'a revision that leads elsewhere': [['pull', 'a/b', '--revision', '../x'], 2, /not a revision/],
+    'an endpoint that is none': [['pull', 'a/b', '--endpoint', 'hub'], 2, /not an http\(s\) URL/],
     'a model that is not there': [['rm', 'no/such', '--yes'], 1, /no model no\/such in/],
     'a name to remove that leads elsewhere': [['rm', '../../etc', '--yes'], 1, /no model/],
   }

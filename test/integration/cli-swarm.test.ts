@@ -153,7 +153,9 @@ describe('quarry swarm', () => {
 
     expect(child.exitCode).to.equal(78)
     expect(out).to.equal('')
-    expect(err).to.contain('many').and.contain('nonsense').and.contain('99999')
+    expect(err).to.contain(`- ${config}: api_port: "many" is not an integer from 0 to 65535`)
+    expect(err).to.contain(`- ${config}: nonsense: unknown setting`)
+    expect(err).to.contain('- --health-port: "99999" is not')
   })
 
   it('explains a configuration file that is not there', async () => {
@@ -191,8 +193,18 @@ describe('quarry swarm', () => {
     const child = folder.quarry(['swarm', '--data-dir', path.join(folder.path, 'file', 'data')])
     const [, err] = await output(child)
 
-    expect(child.exitCode).to.equal(1)
+    expect(child.exitCode).to.equal(78)
     expect(err).to.match(/^error: .* ENOTDIR: .*\n$/)
+  })
+
+  it('explains a data directory that another process uses, like a port that is taken', async () => {
+    await readyLine(folder.quarry(swarm()))
+
+    const second = folder.quarry(swarm())
+    const [, err] = await output(second)
+
+    expect(second.exitCode).to.equal(78)
+    expect(err).to.match(/^error: the data directory .* is in use by another process; .*\n$/m)
   })
 
   it('refuses to listen beyond this machine without --insecure', async () => {

@@ -31,8 +31,8 @@ describe('the progress of a pull', () => {
   it('shows share, bytes, speed and file', () => {
     const text = draw(120, (progress, clock) => {
       progress.onPlan({ files: 2, bytes: 5000 })
-      clock.advance(2000)
       progress.onFileBytes({ ...file, path: 'config.json' }, 1000)
+      clock.advance(2000)
       progress.onFileBytes(file, 1500)
     })
 
@@ -60,8 +60,9 @@ describe('the progress of a pull', () => {
   })
 
   it('leaves out the bar where there is no room', () => {
-    const text = draw(70, (progress) => {
+    const text = draw(26, (progress, clock) => {
       progress.onPlan({ files: 1, bytes: 4000 })
+      clock.advance(1000)
       progress.onFileBytes(file, 2000)
     })
 
@@ -75,6 +76,5 @@ function draw(columns: number, work: (progress: PullProgress, clock: ManualClock
   const clock = new ManualClock()
   const progress = new PullProgress({ stream: screen, isTty: true, color: false, columns }, clock)
   work(progress, clock)
-  progress.stop()
   return screen.text
 }

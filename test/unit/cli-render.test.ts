@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { curlLines, wrap } from '../../cli/demo/demo-step.ts'
+import { curlLines } from '../../cli/demo/demo-step.ts'
 import { prettyJson } from '../../cli/render/json-text.ts'
 import { formatBytes, formatCount, formatDuration, plural } from '../../cli/render/quantity.ts'
 import { formatTable } from '../../cli/render/text-table.ts'
-import { cutText, printable, textWidth } from '../../cli/render/text-width.ts'
+import { cutText, printable, textWidth, wrap } from '../../cli/render/text-width.ts'
 
-const PLAIN = { columns: 40, color: false }
+const PLAIN = { columns: 40, color: false, isTty: true }
 
 describe('text width', () => {
   const widths: readonly (readonly [text: string, width: number])[] = [
@@ -65,8 +65,16 @@ describe('text table', () => {
     expect(table.split('\n')[1]).to.equal('short  1  long long long long long long…')
   })
 
+  it('cuts nothing in a pipe', () => {
+    const text = 'long '.repeat(20)
+
+    const table = formatTable(columns, [['short', '1', text]], { ...PLAIN, isTty: false })
+
+    expect(table.split('\n')[1]).to.equal(`short  1  ${text}`.trimEnd())
+  })
+
   it('dims the header alone, and only in colour', () => {
-    const table = formatTable(columns, [['a', '1', 'b']], { columns: 40, color: true })
+    const table = formatTable(columns, [['a', '1', 'b']], { ...PLAIN, color: true })
 
     expect(table).to.equal('\u001b[2mNAME  N  TEXT\u001b[0m\na     1  b')
   })

@@ -1,0 +1,6 @@
+import { randomUUID } from 'node:crypto'
+
+/** Never the same for two requests, of this process or another. */
+export function newIdempotencyKey(): string {
+  return randomUUID()
+}

@@ -1,0 +1,75 @@
+// Columns of CSV: their types, and their cells as JSON.
+
+import { usageError } from '../exit.ts'
+
+export const COLUMN_TYPES = ['text', 'number', 'boolean', 'json'] as const
+export type ColumnType = (typeof COLUMN_TYPES)[number]
+export type ColumnTypes = ReadonlyMap<string, ColumnType>
+
+export interface Column {
+  readonly name: string
+  readonly type: ColumnType
+  readonly isKey: boolean
+  /** Cells so far, and how many of them are numbers as JSON writes them. */
+  cells: number
+  numbers: number
+}
+
+/** RFC 8259, 6. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** `price:number,tags:json`: the part behind the last colon is the type. */
+export function parseColumnTypes(text: string): ColumnTypes {
+  const types = new Map<string, ColumnType>()
+  for (const part of text.split(',').map((each) => each.trim())) {
+    const at = part.lastIndexOf(':')
+    const type = COLUMN_TYPES.find((known) => known === part.slice(at + 1))
+    if (at < 1 || type === undefined) {
+      const known = COLUMN_TYPES.join(', ')
+      throw usageError(`--types: "${part}" is not COLUMN:TYPE; types are ${known}`)
+    }
+    types.set(part.slice(0, at), type)
+  }
+  return types
+}
+
+export function columnOf(
+  name: string,
+  { types, isKey }: { readonly types: ColumnTypes; readonly isKey: boolean },
+): Column {
+  return { name, type: types.get(name) ?? 'text', isKey, cells: 0, numbers: 0 }
+}
+
+/** The cell as JSON, empty where the field is left out; undefined if it is not of the column's type. */
+export function cellJson(column: Column, cell: string): string | undefined {
+  column.cells += 1
+  if (column.type === 'text') {
+    if (NUMBER.test(cell)) column.numbers += 1
+    return JSON.stringify(cell)
+  }
+  const text = cell.trim()
+  if (text === '') return ''
+  return JSON_OF[column.type](text)
+}
+
+/** By type, a cell that is not empty as JSON; undefined if it is not of that type. */
+const JSON_OF: Readonly<Record<Exclude<ColumnType, 'text'>, (cell: string) => string | undefined>> =
+  {
+    number: (cell) => (NUMBER.test(cell) ? cell : undefined),
+    boolean: (cell) => (/^(?:true|false)$/i.test(cell) ? cell.toLowerCase() : undefined),
+    json: (cell) => (isJson(cell) ? cell.replaceAll(/[\r\n]+/g, ' ') : undefined),
+  }
+
+/** A column of text in which nothing but numbers was found. Keys are text anyway. */
+export function looksNumeric({ type, isKey, cells, numbers }: Column): boolean {
+  return type === 'text' && !isKey && cells > 0 && cells === numbers
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

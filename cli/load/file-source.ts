@@ -1,0 +1,143 @@
+// Documents from a file or from standard input, whatever the format.
+
+import { createReadStream } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { EXIT } from '../../lib/process/exit-codes.ts'
+import { CliError } from '../exit.ts'
+import type { ColumnTypes } from './csv-columns.ts'
+import { CsvReader } from './csv-rows.ts'
+import type { DocumentSource, SourceItem, SourceProgress } from './document-source.ts'
+import { InputBytes, peek } from './input-bytes.ts'
+import type { Input } from './input-bytes.ts'
+import { detectFormat, HEAD_BYTES, refuseForeign } from './input-format.ts'
+import type { DetectedFormat, InputFormat } from './input-format.ts'
+import { readJsonValues } from './json-values.ts'
+import { fieldsOfKey } from './key-rule.ts'
+import type { KeyRule } from './key-rule.ts'
+import { readLines } from './line-reader.ts'
+import type { RawDocument } from './raw-document.ts'
+import { readRawDocument } from './read-document.ts'
+
+const READ_BYTES = 256 * 1024
+const LINE_FEED = 0x0a
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+export interface ReadOptions {
+  readonly keyRule: KeyRule
+  /** Undefined: found out. */
+  readonly format?: InputFormat | undefined
+  /** Of CSV; undefined: found out. */
+  readonly delimiter?: string | undefined
+  /** Of columns of CSV. */
+  readonly types?: ColumnTypes | undefined
+}
+
+export class FileSource implements DocumentSource {
+  readonly #input: Input
+  readonly #bytes: InputBytes
+  readonly #options: ReadOptions
+  #csv: CsvReader | undefined
+  #items = 0
+  /** Of them, those that are lines of an error report. */
+  #reported = 0
+
+  constructor(input: Input, options: ReadOptions) {
+    this.#input = input
+    this.#bytes = new InputBytes(input)
+    this.#options = options
+  }
+
+  async *items(): AsyncIterable<SourceItem> {
+    const { keyRule } = this.#options
+    for await (const raw of this.#rawDocuments()) {
+      const item = readRawDocument(raw, keyRule, () => (this.#reported += 1))
+      if (item === undefined) continue
+      this.#items += 1
+      yield item
+    }
+  }
+
+  get reportPath(): string | undefined {
+    return this.#reported === this.#items ? this.#input.path : undefined
+  }
+
+  get remarks(): readonly string[] {
+    const names = this.#csv?.numericColumns ?? []
+    if (names.length === 0) return []
+    const types = names.map((name) => `${name}:number`).join(',')
+    return [
+      `${names.join(', ')} held numbers alone and ${names.length === 1 ? 'is' : 'are'} text now; ` +
+        `for numbers load again with --types ${types}`,
+    ]
+  }
+
+  progress(): SourceProgress {
+    return { done: this.#bytes.bytesRead, total: this.#input.bytes }
+  }
+
+  async *#rawDocuments(): AsyncGenerator<RawDocument> {
+    const { head, chunks } = await peek(withoutMark(this.#bytes.decoded()), hasLine)
+    refuseForeign(this.#input.path, head)
+    const { format, delimiter } = this.#options
+    const found = detectFormat({ path: this.#input.path, head, format, delimiter })
+    yield* this.#readFormat(found, chunks)
+  }
+
+  #readFormat(
+    { format, delimiter }: DetectedFormat,
+    chunks: AsyncIterable<Buffer>,
+  ): AsyncIterable<RawDocument> {
+    if (format === 'ndjson') return readLines(chunks)
+    if (format === 'json') return readJsonValues(chunks)
+    const { types = new Map(), keyRule } = this.#options
+    this.#csv = new CsvReader({ delimiter, types, keyFields: fieldsOfKey(keyRule) })
+    return this.#csv.rows(chunks)
+  }
+}
+
+/** A line tells what the input is. */
+function hasLine(head: Buffer): boolean {
+  return head.length >= HEAD_BYTES || head.includes(LINE_FEED)
+}
+
+async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isFirst = true
+  const { chunks: all } = await peek(chunks, ({ length }) => length >= BYTE_ORDER_MARK.length)
+  for await (const chunk of all) {
+    const hasMark = isFirst && chunk.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    yield hasMark ? chunk.subarray(BYTE_ORDER_MARK.length) : chunk
+    isFirst = false
+  }
+}
+
+/** The file as a source; refuses at once what cannot be one. */
+export async function openFileSource(path: string, options: ReadOptions): Promise<FileSource> {
+  const stats = await stat(path).catch((cause: unknown) => {
+    const remedy = 'check the path, or use - to read standard input'
+    throw new CliError(EXIT.usage, 'FILE', `cannot read ${path}: ${remedy}`, { cause })
+  })
+  if (stats.isDirectory()) {
+    const remedy = 'name a file in it, or load installed packages with --npm DIR'
+    throw new CliError(EXIT.usage, 'FILE', `${path} is a directory: ${remedy}`)
+  }
+  if (stats.isFile()) refuseForeign(path, await readHead(path))
+  const openFile = (): Readable => createReadStream(path, { highWaterMark: READ_BYTES })
+  return new FileSource({ open: openFile, path, bytes: stats.size }, options)
+}
+
+const MAGIC_BYTES = 4
+
+async function readHead(path: string): Promise<Buffer> {
+  let file: FileHandle | undefined
+  try {
+    file = await open(path)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC_BYTES))
+    return buffer.subarray(0, bytesRead)
+  } catch {
+    return Buffer.alloc(0) // explained when it is read
+  } finally {
+    await file?.close()
+  }
+}

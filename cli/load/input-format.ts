@@ -1,0 +1,114 @@
+// What an input holds: told by an option, by its name, or by its first bytes. Pure.
+
+import path from 'node:path'
+import { usageError } from '../exit.ts'
+
+export const INPUT_FORMATS = ['ndjson', 'json', 'csv', 'tsv'] as const
+export type InputFormat = (typeof INPUT_FORMATS)[number]
+
+/** So many bytes tell what the input is, if its first line is longer. */
+export const HEAD_BYTES = 64 * 1024
+
+const FORMAT_BY_EXTENSION: Readonly<Record<string, InputFormat>> = {
+  '.csv': 'csv',
+  '.tsv': 'tsv',
+  '.tab': 'tsv',
+}
+const JSON_EXTENSIONS: ReadonlySet<string> = new Set(['.ndjson', '.jsonl', '.json'])
+const COMPRESSED = /\.(?:gz|zst)$/i
+/** The one that separates most cells of the header is taken. */
+const DELIMITERS = [',', ';', '\t', '|'] as const
+
+export interface DetectedFormat {
+  readonly format: 'ndjson' | 'json' | 'csv'
+  /** Of CSV. */
+  readonly delimiter: string
+}
+
+export interface InputFacts {
+  /** Undefined for standard input. */
+  readonly path: string | undefined
+  /** The first line at least, or HEAD_BYTES, or all there is. */
+  readonly head: Buffer
+  /** What the person said. */
+  readonly format: InputFormat | undefined
+  readonly delimiter: string | undefined
+}
+
+export function detectFormat(facts: InputFacts): DetectedFormat {
+  const head = facts.head.toString('utf8')
+  const extension = path.extname((facts.path ?? '').replace(COMPRESSED, '')).toLowerCase()
+  const named = facts.format ?? FORMAT_BY_EXTENSION[extension]
+  const format = named ?? (JSON_EXTENSIONS.has(extension) ? jsonFormat(head) : sniff(head))
+  const isTabbed = format === 'tsv'
+  const delimiter = facts.delimiter ?? (isTabbed ? '\t' : delimiterOf(firstLine(head)))
+  return { format: isTabbed ? 'csv' : format, delimiter }
+}
+
+/** An array, or objects over several lines: a pretty printer leaves the opening brace alone. */
+function jsonFormat(head: string): 'ndjson' | 'json' {
+  const line = firstLine(head)
+  return line.startsWith('[') || line === '{' ? 'json' : 'ndjson'
+}
+
+function sniff(head: string): InputFormat {
+  const line = firstLine(head)
+  const looksLikeHeader = /^[^{["]/.test(line) || /^"[^"]*"[,;\t|]/.test(line)
+  const hasCells = DELIMITERS.some((delimiter) => line.includes(delimiter))
+  return looksLikeHeader && hasCells ? 'csv' : jsonFormat(head)
+}
+
+/** The first that is not blank, without the white space around it. */
+function firstLine(head: string): string {
+  return head.trimStart().split('\n', 1)[0]?.trimEnd() ?? ''
+}
+
+function delimiterOf(header: string): string {
+  const outside = header.replaceAll(/"[^"]*"/g, '')
+  const counts = DELIMITERS.map((delimiter) => outside.split(delimiter).length)
+  return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
+}
+
+/** `\t` and the like are written as a shell passes them on. */
+export function parseDelimiter(text: string): string {
+  const delimiter = text === '\\t' || text === 'tab' ? '\t' : text
+  if (delimiter.length === 1 && !/["\r\n]/.test(delimiter)) return delimiter
+  throw usageError(`--delimiter: "${text}" is not one character, such as ; or tab`)
+}
+
+interface ForeignFormat {
+  readonly name: string
+  readonly magic: readonly string[]
+  readonly remedy: (place: string) => string
+}
+
+/** What is often at hand and cannot be read here; `place` is the file as a shell reads it. */
+const FOREIGN_FORMATS: readonly ForeignFormat[] = [
+  {
+    name: 'Parquet',
+    magic: ['50415231'],
+    remedy: (place) =>
+      'pipe it through a program that reads it, for instance\n' +
+      `duckdb -c "COPY (FROM '${place}') TO '/dev/stdout' (FORMAT json)" | quarry load TABLE -`,
+  },
+  {
+    name: 'a zip archive or a spreadsheet',
+    magic: ['504b0304'],
+    remedy: () => 'unpack it, or export the sheet as CSV',
+  },
+  {
+    name: 'UTF-16',
+    magic: ['fffe', 'feff'],
+    remedy: (place) =>
+      `convert it first: iconv -f UTF-16 -t UTF-8 '${place}' | quarry load TABLE -`,
+  },
+]
+
+/** Refuses what no option could make readable. */
+export function refuseForeign(place: string | undefined, head: Buffer): void {
+  const start = head.subarray(0, 4).toString('hex')
+  const found = FOREIGN_FORMATS.find(({ magic }) => magic.some((each) => start.startsWith(each)))
+  if (found === undefined) return
+  const subject = place ?? 'standard input'
+  throw usageError(`${subject} is ${found.name}: ${found.remedy(place ?? 'FILE')}`)
+}

@@ -1,0 +1,94 @@
+// A document as it was cut out of the input, looked into: is it JSON, an object, and what is its key?
+
+import { isUtf8 } from 'node:buffer'
+import { isJsonRecord } from '../../lib/json-record.ts'
+import type { SourceItem } from './document-source.ts'
+import { parseReportLine } from './error-report.ts'
+import type { ReportedDocument } from './error-report.ts'
+import { keyOf } from './key-rule.ts'
+import type { KeyResult, KeyRule } from './key-rule.ts'
+import type { RawDocument } from './raw-document.ts'
+
+const NOT_UTF8 = 'it is not UTF-8: convert the file first, for instance with iconv'
+const NOT_JSON = 'it is not JSON: each document must be one whole JSON object'
+const NOT_OBJECT = 'it is not a JSON object: a document is one, like {"id": 1}'
+
+/** What the document is; undefined for a blank line. `onReported` hears of lines of error reports. */
+export function readRawDocument(
+  raw: RawDocument,
+  keyRule: KeyRule,
+  onReported: () => void,
+): SourceItem | undefined {
+  if (raw.problem !== undefined) return unreadable(raw, { problem: raw.problem, isJson: false })
+  if (!isUtf8(raw.bytes)) return unreadable(raw, { problem: NOT_UTF8, isJson: false })
+  const text = raw.bytes.toString('utf8')
+  if (text.trim().length === 0) return undefined
+  return readJson(raw, text, (document) => {
+    const { value, bytes } = document
+    const reported = parseReportLine(value, bytes)
+    if (reported === undefined) return withKey(raw.line, document, keyOf(keyRule, value, text))
+    onReported()
+    return readReported(raw.line, reported, keyRule)
+  })
+}
+
+/** What a line of an error report was about: its document, under the key that it had. */
+function readReported(
+  line: number,
+  { key, bytes }: ReportedDocument,
+  keyRule: KeyRule,
+): SourceItem {
+  const text = bytes.toString('utf8')
+  return readJson({ line, bytes }, text, (document) => {
+    const found: KeyResult =
+      key === undefined ? keyOf(keyRule, document.value, text) : { kind: 'key', key }
+    return withKey(line, document, found)
+  })
+}
+
+interface JsonDocument {
+  readonly value: object
+  /** On one line. */
+  readonly bytes: Buffer
+}
+
+function readJson(
+  raw: RawDocument,
+  text: string,
+  read: (document: JsonDocument) => SourceItem,
+): SourceItem {
+  const value = parseJson(text)
+  if (value === undefined) return unreadable(raw, { problem: NOT_JSON, isJson: false })
+  const bytes = onOneLine(raw.bytes, text)
+  if (!isJsonRecord(value)) {
+    return unreadable({ line: raw.line, bytes }, { problem: NOT_OBJECT, isJson: true })
+  }
+  return read({ value, bytes })
+}
+
+/** As reports hold it. JSON has line ends between its tokens alone, so that none of them counts. */
+function onOneLine(bytes: Buffer, text: string): Buffer {
+  return /[\r\n]/.test(text) ? Buffer.from(text.trim().replaceAll(/[\r\n]+[ \t]*/g, ' ')) : bytes
+}
+
+function withKey(line: number, { bytes }: JsonDocument, found: KeyResult): SourceItem {
+  if (found.kind === 'problem') {
+    return unreadable({ line, bytes }, { problem: found.problem, isJson: true })
+  }
+  return { kind: 'document', document: { line, key: found.key, json: bytes } }
+}
+
+function unreadable(
+  { line, bytes }: RawDocument,
+  { problem, isJson }: { readonly problem: string; readonly isJson: boolean },
+): SourceItem {
+  return { kind: 'unreadable', unreadable: { line, key: undefined, text: bytes, isJson, problem } }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // JSON has no undefined, so this is free to say "not JSON"
+  }
+}

@@ -1,0 +1,47 @@
+// Configuration files: YAML, of which JSON is a part.
+
+import { parse } from 'yaml'
+import { messageOf } from '../errors.ts'
+import { fileKey } from '../options.ts'
+import type { FileSettings, OptionTable } from '../options.ts'
+
+export interface ConfigFile {
+  /** As the person who named it wrote it. */
+  readonly path: string
+  readonly text: string
+}
+
+/** What the file says about the options of the table. Anything else in it is a problem. */
+export function parseConfigFile({ path, text }: ConfigFile, table: OptionTable): FileSettings {
+  const problems: string[] = []
+  const values: Record<string, string> = {}
+  const known = Object.keys(table).map(fileKey)
+  for (const [key, value] of Object.entries(readMapping(text, problems))) {
+    if (!known.includes(key)) {
+      problems.push(`${key}: unknown setting; known are ${known.join(', ')}`)
+    } else if (typeof value === 'object') {
+      problems.push(`${key}: must be a single value`)
+    } else {
+      values[key] = String(value)
+    }
+  }
+  return { path, values, problems: problems.map((problem) => `${path}: ${problem}`) }
+}
+
+function readMapping(text: string, problems: string[]): object {
+  const content = parseYaml(text, problems)
+  if (content === null || content === undefined) return {}
+  if (typeof content === 'object' && !Array.isArray(content)) return content
+  problems.push('it must hold a mapping of settings, like "api_port: 8080"')
+  return {}
+}
+
+function parseYaml(text: string, problems: string[]): unknown {
+  try {
+    return parse(text)
+  } catch (error) {
+    const [sentence = ''] = messageOf(error).split('\n')
+    problems.push(`it is not YAML: ${sentence.replace(/:$/, '')}`)
+    return undefined
+  }
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect } from 'chai'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const STATIC_IMPORT =
+  /^(?:import|export)\s+(?!type\b)[^'";]*?from\s+'([^']+)'|^import\s+'([^']+)'/gm
+
+/** All that is loaded with a file: sources by their paths, packages by their names. */
+function loadedWith(entry: string): Set<string> {
+  const loaded = new Set<string>()
+  const pending = [entry]
+  for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
+    if (loaded.has(file)) continue
+    loaded.add(file)
+    if (!file.endsWith('.ts')) continue
+    for (const [, from, alone] of readFileSync(path.join(ROOT, file), 'utf8').matchAll(
+      STATIC_IMPORT,
+    )) {
+      const specifier = from ?? alone ?? ''
+      const isSource = specifier.startsWith('.')
+      if (isSource) pending.push(path.join(path.dirname(file), specifier))
+      else if (!specifier.startsWith('node:')) loaded.add(specifier)
+    }
+  }
+  return loaded
+}
+
+const packagesOf = (loaded: ReadonlySet<string>): string[] =>
+  [...loaded].filter((name) => !name.endsWith('.ts')).toSorted()
+
+describe('what a call of the command line loads', () => {
+  it('is not the commands: the one that is called is loaded then', () => {
+    const loaded = loadedWith('cli/main.ts')
+
+    expect([...loaded].filter((file) => file.startsWith('cli/commands/'))).to.deep.equal([])
+    expect(packagesOf(loaded)).to.deep.equal(['commander'])
+    expect(loaded.size).to.be.at.most(25)
+  })
+
+  for (const command of ['documents', 'query', 'scan', 'status', 'table']) {
+    it(`${command}: is neither a server nor a package that it does not need`, () => {
+      const loaded = loadedWith(`cli/commands/${command}.ts`)
+
+      expect([...loaded].filter((file) => /^(?:node|inference)\//.test(file))).to.deep.equal([])
+      expect(packagesOf(loaded)).to.deep.equal(['commander'])
+    })
+  }
+})
