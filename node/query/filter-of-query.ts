@@ -183,6 +183,7 @@ function filterOfMatch(query: QueryOf<'match'>, where: string): DocumentFilter {
 
 /** One word is enough, and the last one may be cut. */
 function filterOfMultiMatch(query: QueryOf<'multi-match'>, where: string): DocumentFilter {
+  if (query.fuzziness !== 0) refuseForm(where, 'fuzziness')
   const typed = wordsOf(query.text)
   const words: WordTest = { words: typed.slice(0, -1), prefix: typed.at(-1), operator: 'or' }
   const filters = query.fields.map((field): DocumentFilter => {

@@ -123,5 +123,10 @@ export type Query = Scored &
         readonly relation: Relation
       }
     /** The last term is a prefix, the others are terms; over several fields, the best one scores. */
-    | { readonly kind: 'multi-match'; readonly fields: readonly string[]; readonly text: string }
+    | {
+        readonly kind: 'multi-match'
+        readonly fields: readonly string[]
+        readonly text: string
+        readonly fuzziness: Fuzziness
+      }
   )

@@ -188,9 +188,12 @@ const LEAVES: Readonly<Record<Exclude<Kind, Elsewhere | 'boolean'>, fc.Arbitrary
       ...kind('multi-match'),
       fields: fc.array(fc.stringMatching(/^[a-z]{1,4}$/), { minLength: 1, maxLength: 3 }),
       text,
+      fuzziness,
       boost,
     }),
-    ({ fields, text: query }) => ({ multi_match: { query, fields, type: 'bool_prefix' } }),
+    ({ fields, text: query, fuzziness: edits }) => ({
+      multi_match: { query, fields, type: 'bool_prefix', fuzziness: edits },
+    }),
   ),
 }
 

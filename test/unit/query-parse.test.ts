@@ -230,7 +230,11 @@ const byKind: Record<Query['kind'], readonly Row[]> = {
   'multi-match': [
     {
       text: '{"multi_match":{"query":"x","fields":["f","g"],"type":"bool_prefix","boost":2}}',
-      tree: { kind: 'multi-match', fields: ['f', 'g'], text: 'x', boost: 2 },
+      tree: { kind: 'multi-match', fields: ['f', 'g'], text: 'x', fuzziness: 0, boost: 2 },
+    },
+    {
+      text: '{"multi_match":{"query":"x","fields":["f"],"type":"bool_prefix","fuzziness":"auto"}}',
+      tree: { kind: 'multi-match', fields: ['f'], text: 'x', fuzziness: 'auto', boost: 1 },
     },
   ],
 }

@@ -104,7 +104,7 @@ export class QueryCompiler {
     const found = this.#live.term(query.field, query.term)
     this.#poll.spend(TERM_COST)
     if (found === undefined) return undefined
-    const weight = this.#weights.ofTerm(query.field, query.term, factor * query.boost)
+    const weight = this.#weights.ofTerm(query, factor * query.boost)
     return new TermScorer(found.source, this.#norms(query.field), weight)
   }
 
