@@ -27,6 +27,8 @@ const CORE_KEYWORDS: ReadonlySet<string> = new Set([
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
 const DRAFT_2020 = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
 
+const DYNAMIC_SETTINGS: ReadonlySet<unknown> = new Set([true, false, 'strict'])
+
 /** Patterns remember what they have met; of so many, each keeps it for one document only. */
 const LASTING_PATTERNS_MAX = 16
 
@@ -102,16 +104,22 @@ function extensionProblem(keyword: string, value: unknown): string | undefined {
     case 'x-service-analyzer':
       return choiceProblem([value], ANALYZER_NAMES)
     case 'x-service-include-in-all':
-      return Array.isArray(value) && value.every((field) => typeof field === 'string')
-        ? undefined
-        : `#: keyword "${keyword}" value is invalid: it must be an array of strings`
+      return isListOfTexts(value) ? undefined : invalid(keyword, 'an array of strings')
+    case 'x-service-dynamic':
+      return DYNAMIC_SETTINGS.has(value) ? undefined : invalid(keyword, 'true, false or "strict"')
     case 'x-service-index':
-      return typeof value === 'boolean'
-        ? undefined
-        : `#: keyword "${keyword}" value is invalid: it must be true or false`
+      return typeof value === 'boolean' ? undefined : invalid(keyword, 'true or false')
     default:
       return undefined
   }
+}
+
+function isListOfTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string')
+}
+
+function invalid(keyword: string, wanted: string): string {
+  return `#: keyword "${keyword}" value is invalid: it must be ${wanted}`
 }
 
 function choiceProblem(names: readonly unknown[], known: readonly string[]): string | undefined {

@@ -93,6 +93,11 @@ export class FieldMapping {
     return this.#plans.isInAll(path)
   }
 
+  /** Whether the schema keeps a field of this name out of the index, so that documents may have it. */
+  isLeftOut(name: string): boolean {
+    return this.#plans.isLeftOut(name)
+  }
+
   /** For an index that is alone with its table: it keeps the table's list by itself. */
   mapDocument(key: Uint8Array, document: JsonObject, expiresAtMs: number): IndexableDocument {
     for (;;) {

@@ -12,7 +12,9 @@ import { checksum } from '../segment/byte-buffer.ts'
 
 const FILE = 'mapping'
 /** Goes up when the file changes, and also when the analysis makes other terms of a text. */
-const FORMAT_VERSION = 3
+const FORMAT_VERSION = 4
+/** What is new in version 4 is about fields that a document schema does not mention. */
+const SAME_WITHOUT_SCHEMAS = 3
 
 export interface SavedMapping {
   readonly kind: 'saved'
@@ -61,7 +63,8 @@ export function readMapping(directory: string): SavedMapping | OutdatedMapping |
   const stored: StoredMapping = JSON.parse(body)
   const { version, schema } = stored
   if (version > FORMAT_VERSION) throw damaged(`has version ${version}`)
-  if (version < FORMAT_VERSION) {
+  const isSame = version === SAME_WITHOUT_SCHEMAS && schema?.document_schemas === undefined
+  if (version < FORMAT_VERSION && !isSame) {
     return { kind: 'outdated', version, fields: outdatedFields(stored.fields) }
   }
   return { kind: 'saved', schema, fields: parseTableFields(stored.fields) }
@@ -80,6 +83,7 @@ const KIND_BY_TYPE: Readonly<Record<string, ValueKind>> = {
 }
 
 function outdatedFields(saved: unknown): readonly TableField[] {
+  if (Array.isArray(saved)) return parseTableFields(saved)
   const decisions = isJsonRecord(saved) ? saved['fields'] : undefined
   if (!isJsonRecord(decisions)) return []
   return Object.entries(decisions).flatMap(([name, decision]) => {
