@@ -78,6 +78,8 @@ export function buildDocumentFilter(query: Query, where: string): DocumentFilter
       return filterOfBoolean(query, where)
     case 'fuzzy':
       return refuseForm(where, 'a fuzzy term')
+    case 'simple':
+      return refuseForm(where, 'a simple query')
     case 'regexp':
       return refuseForm(where, 'a regular expression')
     case 'match':

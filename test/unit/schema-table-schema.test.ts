@@ -149,6 +149,7 @@ describe('parseTableSchema', () => {
     [{ foo: 1 }, 'schema: unknown field "foo"; allowed are version, default_type'],
     [{ type: 'object', foo: 1 }, 'schema: "foo" is neither a setting of the table nor a keyword'],
     [{ ...withSchema({}), type: 'object' }, 'schema: unknown field "type"'],
+    [withSchema({ 'x-service-boost': 0 }), 'it must be a number above 0, at most 1000'],
     [withSchema({ 'x-service-dynamic': 'no' }), 'it must be true, false or "strict"'],
     [withSchema({ 'x-service-dynamic': 'strict' }), 'needs enforce_types: true'],
     [{ default_type: 5 }, 'schema.default_type: must be a string'],

@@ -145,3 +145,10 @@ export function analyzerIn(schemas: readonly JsonSchema[]): string | undefined {
     .map((schema) => schema['x-service-analyzer'])
     .find(isText)
 }
+
+/** What a find in the field counts; undefined: the schemas say nothing of it. */
+export function boostIn(schemas: readonly JsonSchema[]): number | undefined {
+  return schemas
+    .map((schema): unknown => schema['x-service-boost'])
+    .find((boost) => typeof boost === 'number')
+}

@@ -9,6 +9,7 @@
 import { isJsonArray, memberOf } from '../../../document/json-object.ts'
 import {
   analyzerIn,
+  boostIn,
   decideBySchema,
   decideByValue,
   decideDynamically,
@@ -58,6 +59,8 @@ export class FieldPlans {
   readonly #unindexed = new Map<string, string>()
   readonly #inAll = new Set<string>()
   /** What a document schema spells out holds where another one leaves the field open. */
+  /** By path, where a document schema names one. The first holds. */
+  readonly #boosts = new Map<string, number>()
   readonly #declared = new Map<string, FieldDecision>()
   readonly #roots = new Map<string, DocumentRoot>()
   readonly #dynamicRoot: DocumentRoot = {
@@ -132,6 +135,14 @@ export class FieldPlans {
     return this.#roots.get(type ?? UNNAMED_TYPE) ?? this.#dynamicRoot
   }
 
+  namesInAll(): readonly string[] {
+    return [...this.#inAll]
+  }
+
+  boostOf(path: string): number {
+    return this.#boosts.get(path) ?? 1
+  }
+
   /** Whether a document schema keeps a field of this name out of the index. */
   isLeftOut(name: string): boolean {
     const path = name.split('.').slice(0, INDEXED_DEPTH_MAX)
@@ -183,6 +194,8 @@ export class FieldPlans {
     for (const name of [...declaredMembers(parent), ...reserved]) {
       const node = this.member({ root, node: parent }, name)
       if (node === undefined || node.rule.kind !== 'described') continue
+      const boost = boostIn(node.rule.schemas)
+      if (boost !== undefined && !this.#boosts.has(node.path)) this.#boosts.set(node.path, boost)
       const decision = decideBySchema(node.rule.schemas, surroundingsOf({ root, node }))
       if (decision === undefined) {
         this.#declare(root, node, depth + 1)

@@ -164,7 +164,9 @@ function tokensOf(
   return tokens
 }
 
-function phraseOf(phrase: Omit<Extract<EngineQuery, { kind: 'phrase' }>, 'kind'>): EngineQuery {
+export function phraseOf(
+  phrase: Omit<Extract<EngineQuery, { kind: 'phrase' }>, 'kind'>,
+): EngineQuery {
   const [first] = phrase.positions
   const [term] = first?.terms ?? []
   const isTerm = phrase.positions.length === 1 && first?.terms.length === 1
@@ -174,7 +176,7 @@ function phraseOf(phrase: Omit<Extract<EngineQuery, { kind: 'phrase' }>, 'kind'>
   return { kind: 'phrase', ...phrase }
 }
 
-function combine(parts: readonly EngineQuery[], operator: 'or' | 'and'): EngineQuery {
+export function combine(parts: readonly EngineQuery[], operator: 'or' | 'and'): EngineQuery {
   const [first] = parts
   if (first === undefined) return NOTHING
   if (parts.length === 1) return first
