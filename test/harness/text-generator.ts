@@ -163,7 +163,7 @@ export class TextGenerator {
 
   /** Mostly ranked: by a fuzzy word, or by a pattern of which some terms are closer than others. */
   #expansion(boost: number): EngineQuery {
-    const termsMax = 1 + this.below(4)
+    const termsMax = 1 + this.below(this.below(2) === 0 ? 4 : 20)
     if (this.below(3) === 0) {
       const [word, distance] = [this.word(), 1 + this.below(2)]
       const options = { distance, prefixLength: this.below(3) }
