@@ -13,8 +13,6 @@ import { checksum } from '../segment/byte-buffer.ts'
 const FILE = 'mapping'
 /** Goes up when the file changes, and also when the analysis makes other terms of a text. */
 const FORMAT_VERSION = 4
-/** What is new in version 4 is about fields that a document schema does not mention. */
-const SAME_WITHOUT_SCHEMAS = 3
 
 export interface SavedMapping {
   readonly kind: 'saved'
@@ -63,8 +61,7 @@ export function readMapping(directory: string): SavedMapping | OutdatedMapping |
   const stored: StoredMapping = JSON.parse(body)
   const { version, schema } = stored
   if (version > FORMAT_VERSION) throw damaged(`has version ${version}`)
-  const isSame = version === SAME_WITHOUT_SCHEMAS && schema?.document_schemas === undefined
-  if (version < FORMAT_VERSION && !isSame) {
+  if (version < FORMAT_VERSION) {
     return { kind: 'outdated', version, fields: outdatedFields(stored.fields) }
   }
   return { kind: 'saved', schema, fields: parseTableFields(stored.fields) }
