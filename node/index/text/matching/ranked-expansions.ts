@@ -97,6 +97,13 @@ function isRanked(query: EngineQuery): query is RankedExpansion {
   return query.kind === 'expand' && query.ranking !== undefined
 }
 
+/** Most queries have none, and need not be gathered for. */
+export function hasRanked(query: EngineQuery): boolean {
+  if (query.kind === 'best') return query.parts.some(hasRanked)
+  if (query.kind === 'boolean') return query.must.some(hasRanked) || query.should.some(hasRanked)
+  return isRanked(query)
+}
+
 function rankedIn(query: EngineQuery): readonly RankedExpansion[] {
   if (isRanked(query)) return [query]
   if (query.kind === 'best') return query.parts.flatMap(rankedIn)

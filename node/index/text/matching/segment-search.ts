@@ -19,7 +19,12 @@ import { countAnyTerm, countTerm, forEachBlock } from './match-count.ts'
 import { Poll } from '../engine/poll.ts'
 import { QueryCompiler } from './query-compiler.ts'
 import { planQuery, type QueryPlan } from './query-plan.ts'
-import { gatherExpansions, rankExpansions, type Expansions } from './ranked-expansions.ts'
+import {
+  gatherExpansions,
+  hasRanked,
+  rankExpansions,
+  type Expansions,
+} from './ranked-expansions.ts'
 import { AllOfScorer, PAUSED, type Scorer } from './scorer.ts'
 import {
   gatherStatistics,
@@ -69,13 +74,14 @@ export class SegmentSearch {
     poll = new Poll(),
   ): Sliced<SegmentSearch> {
     const { filter } = request
-    const given = scores ? statistics?.expansions : NO_EXPANSIONS
+    const isRanked = scores && hasRanked(request.query)
+    const given = isRanked ? statistics?.expansions : NO_EXPANSIONS
     const expansions = given ?? (yield* gatherExpansions(segments, request.query, poll))
     const query = rankExpansions(request.query, expansions)
     const needed = allTerms(filter === undefined ? [query] : [query, filter])
     const own = yield* gatherStatistics(segments, needed, poll)
     const weights = new Weights(withStatistics({ ...own, expansions }, statistics))
-    return new SegmentSearch({ ...request, query }, weights, poll)
+    return new SegmentSearch(isRanked ? { ...request, query } : request, weights, poll)
   }
 
   private constructor(request: MatchRequest, weights: Weights, poll: Poll) {
