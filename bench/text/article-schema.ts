@@ -5,6 +5,8 @@ export const ARTICLE_SCHEMA = {
     article: {
       schema: {
         type: 'object',
+        // Peers index each field once, and every query of a bench names its field.
+        'x-service-include-in-all': [],
         properties: {
           title: { type: 'string', 'x-service-types': ['text'] },
           body: { type: 'string', 'x-service-types': ['text'] },

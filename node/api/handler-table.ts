@@ -20,6 +20,7 @@ import { mergeTable } from './handlers/merge-table.ts'
 import { queryGlobal } from './handlers/query-global.ts'
 import { queryTable } from './handlers/query-table.ts'
 import { scanTable } from './handlers/scan-table.ts'
+import { searchTable } from './handlers/search-table.ts'
 import { updateTableSchema } from './handlers/update-table-schema.ts'
 import type { Handler } from './operation.ts'
 
@@ -45,6 +46,7 @@ export const handlerByOperation: ReadonlyMap<string, Handler> = new Map(
     queryGlobal,
     queryTable,
     scanTable,
+    searchTable,
     updateTableSchema,
   }),
 )

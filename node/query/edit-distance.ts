@@ -1,8 +1,9 @@
 // Terms within a few edits of a word: insertions, deletions, substitutions, and exchanges of two
 // neighbours (optimal string alignment, which is what Lucene counts by default).
 //
-// Only the diagonal band that the distance allows is computed, about 5 cells for each character at
-// distance 2, and two rows without a cell in reach end the comparison.
+// The table of distances has a row for each beginning of the term. Terms that are tested one after the
+// other in their order begin alike, and share the rows of what they have in common. Of a row only the
+// diagonal band that the distance allows is computed, about 5 cells at distance 2.
 
 import type { Fuzziness } from './query-tree.ts'
 
@@ -15,7 +16,10 @@ export interface EditDistance {
 export interface EditDistanceTest {
   /** Every term that is near enough begins with this. */
   readonly prefix: string
-  readonly matches: (term: string) => boolean
+  /** How many edits the term is away; Infinity if that is too far. */
+  readonly distanceTo: (term: string) => number
+  /** What the term that was tested last begins with, and no near term; undefined if nothing shows it. */
+  readonly deadEnd: () => string | undefined
   /** How many cells the tests have computed so far; a term of another length is one. */
   readonly cells: () => number
 }
@@ -33,104 +37,122 @@ export function editDistanceTest(word: string, options: EditDistance): EditDista
   const wanted = codePointsOf(word)
   const prefixLength = Math.min(options.prefixLength, wanted.length)
   const prefix = String.fromCodePoint(...wanted.slice(0, prefixLength))
-  const band = new DistanceBand(wanted.slice(prefixLength), distance)
+  const rows = new DistanceRows(wanted.slice(prefixLength), distance)
+  let last = ''
   return {
     prefix,
-    matches: (term) => {
-      // A character has one or two units, so very different lengths need no look.
-      const isNear = term.length <= word.length + 2 * distance && term.startsWith(prefix)
-      return isNear ? band.reaches(term, prefix.length) : false
+    distanceTo: (term) => {
+      last = term
+      if (!term.startsWith(prefix)) return rows.pass()
+      const found = rows.distanceTo(term, prefix.length)
+      return found <= distance ? found : Infinity
     },
-    cells: () => band.cells,
+    deadEnd: () => (rows.deadEnd === 0 ? undefined : last.slice(0, rows.deadEnd)),
+    cells: () => rows.cells,
   }
 }
 
-/** The table of distances between the beginnings of a word and of a term, row by row of the word. */
-class DistanceBand {
+class DistanceRows {
   cells = 0
+  /** How many units of the last term no near term begins with; 0 if nothing shows it. */
+  deadEnd = 0
   readonly #word: readonly number[]
   readonly #distance: number
+  readonly #width: number
+  /** Row by row, for the beginnings of `term`; those up to `known` are computed. */
+  readonly #cells: Uint8Array
+  /** The least of each row. */
+  readonly #least: Uint8Array
   readonly #term: Uint32Array
-  /** Three rows, used in turn. */
-  #beforeLast: Uint8Array
-  #last: Uint8Array
-  #next: Uint8Array
+  #known = 0
 
   constructor(word: readonly number[], distance: number) {
+    const lengthMax = word.length + distance
     this.#word = word
     this.#distance = distance
-    const columns = word.length + distance + 2
-    this.#term = new Uint32Array(columns)
-    this.#beforeLast = new Uint8Array(columns)
-    this.#last = new Uint8Array(columns)
-    this.#next = new Uint8Array(columns)
+    this.#width = word.length + 1
+    this.#cells = new Uint8Array((lengthMax + 1) * this.#width)
+    this.#least = new Uint8Array(lengthMax + 1)
+    this.#term = new Uint32Array(lengthMax)
+    for (let column = 0; column < this.#width; column += 1) {
+      this.#cells[column] = Math.min(column, distance + 1)
+    }
   }
 
-  /** Whether the term from `begin` on is near enough. */
-  reaches(term: string, begin: number): boolean {
-    const length = this.#readTerm(term, begin)
+  /** For a term that is none of ours. */
+  pass(): number {
+    this.deadEnd = 0
+    return Infinity
+  }
+
+  /** From the unit `begin` on. What is above the distance is only known to be. */
+  distanceTo(term: string, begin: number): number {
+    this.deadEnd = 0
     this.cells += 1
-    if (Math.abs(length - this.#word.length) > this.#distance) return false
     const far = this.#distance + 1
-    for (let column = 0; column <= length; column += 1) this.#last[column] = Math.min(column, far)
-    let isLastHopeless = false
-    for (let row = 1; row <= this.#word.length; row += 1) {
-      const isHopeless = this.#computeRow(row, length)
-      // An exchange reaches back two rows, so one hopeless row alone decides nothing.
-      if (isHopeless && isLastHopeless) return false
-      isLastHopeless = isHopeless
-      const free = this.#beforeLast
-      this.#beforeLast = this.#last
-      this.#last = this.#next
-      this.#next = free
-    }
-    return (this.#last[length] ?? far) <= this.#distance
-  }
-
-  /** Answers its characters, of which one too many is enough. */
-  #readTerm(term: string, begin: number): number {
-    let length = 0
-    for (let at = begin; at < term.length; length += 1) {
-      if (length > this.#word.length + this.#distance) return length
+    // A character has one or two units.
+    if (term.length - begin < this.#word.length - this.#distance) return far
+    let row = 0
+    for (let at = begin; at < term.length;) {
+      if (row === this.#term.length) return far
       const code = term.codePointAt(at) ?? 0
-      this.#term[length] = code
       at += code > 0xffff ? 2 : 1
+      if (row >= this.#known || this.#term[row] !== code) this.#begin(row, code)
+      row += 1
+      // An exchange reaches back two rows, so that one row out of reach alone decides nothing.
+      if (this.#leastOf(row) < far || this.#leastOf(row - 1) < far - 1) continue
+      this.deadEnd = at
+      return far
     }
-    return length
+    const isNear = Math.abs(row - this.#word.length) <= this.#distance
+    return isNear ? (this.#cells[row * this.#width + this.#width - 1] ?? far) : far
   }
 
-  /** The costs of turning `row` characters of the word into each beginning; whether all are too high. */
-  #computeRow(row: number, length: number): boolean {
+  /** The term goes on with another character, and what was behind it is forgotten. */
+  #begin(row: number, code: number): void {
+    this.#term[row] = code
+    this.#known = row + 1
+    this.#computeRow(row + 1)
+  }
+
+  /** The costs of turning each beginning of the word into `row` characters of the term. */
+  #computeRow(row: number): void {
     const far = this.#distance + 1
-    const next = this.#next
+    const own = row * this.#width
     const begin = Math.max(1, row - this.#distance)
-    const end = Math.min(length, row + this.#distance)
+    const end = Math.min(this.#width - 1, row + this.#distance)
     let least = begin === 1 ? Math.min(row, far) : far
-    next[begin - 1] = least
+    this.#cells[own + begin - 1] = least
     for (let column = begin; column <= end; column += 1) {
       const cost = Math.min(this.#costOfStep(row, column), this.#costOfExchange(row, column), far)
-      next[column] = cost
+      this.#cells[own + column] = cost
       if (cost < least) least = cost
     }
+    // The next row looks one column further.
+    if (end + 1 < this.#width) this.#cells[own + end + 1] = far
+    this.#least[row] = least
     this.cells += end - begin + 1
-    return least >= far
   }
 
   /** By an insertion, a deletion, a substitution or nothing. */
   #costOfStep(row: number, column: number): number {
-    const far = this.#distance + 1
-    const isSame = this.#word[row - 1] === this.#term[column - 1]
-    const replaced = (this.#last[column - 1] ?? far) + (isSame ? 0 : 1)
-    // The row before ends one column earlier.
-    const above = column === row + this.#distance ? far : (this.#last[column] ?? far)
-    return Math.min(replaced, above + 1, (this.#next[column - 1] ?? far) + 1)
+    const cells = this.#cells
+    const at = row * this.#width + column
+    const above = at - this.#width
+    const isSame = this.#word[column - 1] === this.#term[row - 1]
+    const replaced = (cells[above - 1] ?? 0) + (isSame ? 0 : 1)
+    return Math.min(replaced, (cells[above] ?? 0) + 1, (cells[at - 1] ?? 0) + 1)
   }
 
   #costOfExchange(row: number, column: number): number {
     if (row < 2 || column < 2) return Infinity
-    if (this.#word[row - 1] !== this.#term[column - 2]) return Infinity
-    if (this.#word[row - 2] !== this.#term[column - 1]) return Infinity
-    return (this.#beforeLast[column - 2] ?? this.#distance + 1) + 1
+    if (this.#word[column - 1] !== this.#term[row - 2]) return Infinity
+    if (this.#word[column - 2] !== this.#term[row - 1]) return Infinity
+    return (this.#cells[(row - 2) * this.#width + column - 2] ?? 0) + 1
+  }
+
+  #leastOf(row: number): number {
+    return this.#least[row] ?? 0
   }
 }
 

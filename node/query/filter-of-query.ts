@@ -78,6 +78,8 @@ export function buildDocumentFilter(query: Query, where: string): DocumentFilter
       return filterOfBoolean(query, where)
     case 'fuzzy':
       return refuseForm(where, 'a fuzzy term')
+    case 'simple':
+      return refuseForm(where, 'a simple query')
     case 'regexp':
       return refuseForm(where, 'a regular expression')
     case 'match':
@@ -183,6 +185,7 @@ function filterOfMatch(query: QueryOf<'match'>, where: string): DocumentFilter {
 
 /** One word is enough, and the last one may be cut. */
 function filterOfMultiMatch(query: QueryOf<'multi-match'>, where: string): DocumentFilter {
+  if (query.fuzziness !== 0) refuseForm(where, 'fuzziness')
   const typed = wordsOf(query.text)
   const words: WordTest = { words: typed.slice(0, -1), prefix: typed.at(-1), operator: 'or' }
   const filters = query.fields.map((field): DocumentFilter => {

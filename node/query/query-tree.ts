@@ -14,6 +14,12 @@ interface Scored {
   readonly boost: number
 }
 
+export interface WeightedField {
+  readonly name: string
+  /** Multiplies what is found in the field. */
+  readonly boost: number
+}
+
 /** `auto`: none below 3 characters, 1 up to 5, 2 beyond. */
 export type Fuzziness = 0 | 1 | 2 | 'auto'
 
@@ -122,6 +128,17 @@ export type Query = Scored &
         /** How the document's shape stands to it. */
         readonly relation: Relation
       }
+    /** What a person typed, taken as it is (simple-text.ts). Undefined fields: all text. */
+    | {
+        readonly kind: 'simple'
+        readonly text: string
+        readonly fields: readonly WeightedField[] | undefined
+      }
     /** The last term is a prefix, the others are terms; over several fields, the best one scores. */
-    | { readonly kind: 'multi-match'; readonly fields: readonly string[]; readonly text: string }
+    | {
+        readonly kind: 'multi-match'
+        readonly fields: readonly string[]
+        readonly text: string
+        readonly fuzziness: Fuzziness
+      }
   )

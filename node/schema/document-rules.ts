@@ -9,7 +9,7 @@ import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 import { compileDocumentSchema } from './document-schema.ts'
 import { parseDurationMs } from './duration.ts'
 import { parseRfc3339Ms } from './rfc3339.ts'
-import { TIMESTAMP_FIELD } from './table-schema.ts'
+import { TIMESTAMP_FIELD, UNNAMED_TYPE } from './table-schema.ts'
 import type { JsonObject, JsonValue } from '../document/exact-json.ts'
 import type { FieldPath } from '../document/field-path.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
@@ -72,7 +72,7 @@ export class DocumentRules {
       return refuse(key, `/${TYPE_FIELD} must be a string`)
     }
     const type = named ?? schema.default_type
-    if (schema.enforce_types === true) yield* this.#checkShape(key, type, json)
+    if (schema.enforce_types === true) yield* this.#checkShape(key, type ?? unnamed(schema), json)
     return {
       json: named === undefined && type !== undefined ? withType(json, type) : json,
       expiry: this.#expiryOf(key, timed),
@@ -161,6 +161,11 @@ function findExpiry(
   const baseMs = typeof value === 'string' ? parseRfc3339Ms(value) : undefined
   if (baseMs === undefined) return 'must be an RFC 3339 timestamp, such as 2030-01-31T12:00:00Z'
   return { kind: 'at', ms: Math.max(baseMs + durationMs, EXPIRED_MS) }
+}
+
+/** The type of documents that name none, where nothing is written into them. */
+function unnamed({ document_schemas = {} }: TableSchema): string | undefined {
+  return Object.hasOwn(document_schemas, UNNAMED_TYPE) ? UNNAMED_TYPE : undefined
 }
 
 function ttlPolicyOf(schema: TableSchema): TtlPolicy | undefined {

@@ -27,6 +27,10 @@ const CORE_KEYWORDS: ReadonlySet<string> = new Set([
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
 const DRAFT_2020 = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
 
+const DYNAMIC_SETTINGS: ReadonlySet<unknown> = new Set([true, false, 'strict'])
+
+const BOOST_MAX = 1000
+
 /** Patterns remember what they have met; of so many, each keeps it for one document only. */
 const LASTING_PATTERNS_MAX = 16
 
@@ -94,24 +98,35 @@ function checkExtensions(value: unknown, place: string, where: string): void {
   }
 }
 
-/** The number sign stands for the place. */
+/** What is wrong with the value of an extension keyword; the number sign stands for the place. */
+const EXTENSIONS: Readonly<Record<string, (value: unknown) => string | undefined>> = {
+  'x-service-types': (value) =>
+    Array.isArray(value) ? choiceProblem(value, FIELD_TYPES) : '#: must be an array',
+  'x-service-analyzer': (value) => choiceProblem([value], ANALYZER_NAMES),
+  'x-service-include-in-all': (value) =>
+    isListOfTexts(value) ? undefined : invalid('x-service-include-in-all', 'an array of strings'),
+  'x-service-boost': (value) =>
+    typeof value === 'number' && value > 0 && value <= BOOST_MAX
+      ? undefined
+      : invalid('x-service-boost', `a number above 0, at most ${BOOST_MAX}`),
+  'x-service-dynamic': (value) =>
+    DYNAMIC_SETTINGS.has(value)
+      ? undefined
+      : invalid('x-service-dynamic', 'true, false or "strict"'),
+  'x-service-index': (value) =>
+    typeof value === 'boolean' ? undefined : invalid('x-service-index', 'true or false'),
+}
+
 function extensionProblem(keyword: string, value: unknown): string | undefined {
-  switch (keyword) {
-    case 'x-service-types':
-      return Array.isArray(value) ? choiceProblem(value, FIELD_TYPES) : '#: must be an array'
-    case 'x-service-analyzer':
-      return choiceProblem([value], ANALYZER_NAMES)
-    case 'x-service-include-in-all':
-      return Array.isArray(value) && value.every((field) => typeof field === 'string')
-        ? undefined
-        : `#: keyword "${keyword}" value is invalid: it must be an array of strings`
-    case 'x-service-index':
-      return typeof value === 'boolean'
-        ? undefined
-        : `#: keyword "${keyword}" value is invalid: it must be true or false`
-    default:
-      return undefined
-  }
+  return Object.hasOwn(EXTENSIONS, keyword) ? EXTENSIONS[keyword]?.(value) : undefined
+}
+
+function isListOfTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string')
+}
+
+function invalid(keyword: string, wanted: string): string {
+  return `#: keyword "${keyword}" value is invalid: it must be ${wanted}`
 }
 
 function choiceProblem(names: readonly unknown[], known: readonly string[]): string | undefined {

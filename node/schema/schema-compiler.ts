@@ -10,6 +10,7 @@ import { digestOf } from '../document/canonical-digest.ts'
 import { refuse } from './schema-members.ts'
 import type { Dialect } from './meta-schema.ts'
 import { escaped, SchemaReferences } from './schema-references.ts'
+import { DYNAMIC_KEYWORD, isStrictAt, RESERVED_MEMBERS } from './strict-objects.ts'
 import { formatOf } from './string-formats.ts'
 import type {
   ArrayRules,
@@ -230,7 +231,10 @@ class SchemaCompiler {
       size: limitsOf(schema, 'minProperties', 'maxProperties'),
       required,
       asked: new Set([...required, ...names]),
-      members: new Map(this.#map(schema, place, 'properties')),
+      members: new Map([
+        ...this.#reservedMembers(schema, place),
+        ...this.#map(schema, place, 'properties'),
+      ]),
       patterns: this.#map(schema, place, 'patternProperties').map(([source, node]) => ({
         ...this.#pattern(source, `${place}/patternProperties`),
         node,
@@ -239,9 +243,24 @@ class SchemaCompiler {
       names: this.#optional(schema, place, 'propertyNames'),
       dependentRequired,
       dependentSchemas: grouped(dependentSchemas),
-      unevaluated: isOld ? undefined : this.#optional(schema, place, 'unevaluatedProperties'),
+      unevaluated: this.#unevaluatedProperties(schema, place),
     }
     return isObjectRuleUsed(rules) ? rules : undefined
+  }
+
+  /** Members that a strict document may have though no schema mentions them. */
+  #reservedMembers(schema: JsonRecord, place: string): readonly (readonly [string, SchemaNode])[] {
+    if (place !== '' || !isStrictAt(schema, place, this.#references)) return []
+    return RESERVED_MEMBERS.map((name) => [name, this.#nodeAt(`/${DYNAMIC_KEYWORD}/${name}`, true)])
+  }
+
+  /** A strict object has no members but those that are described. */
+  #unevaluatedProperties(schema: JsonRecord, place: string): SchemaNode | undefined {
+    const own = this.#optional(schema, place, 'unevaluatedProperties')
+    if (this.#options.dialect === '2020-12' && own !== undefined) return own
+    if (Object.hasOwn(schema, 'additionalProperties')) return undefined
+    if (!isStrictAt(schema, place, this.#references)) return undefined
+    return this.#nodeAt(`${place}/${DYNAMIC_KEYWORD}`, false)
   }
 
   #optional(schema: JsonRecord, place: string, keyword: string): SchemaNode | undefined {

@@ -26,11 +26,7 @@ export class SchemaReferences {
   /** The value at a pointer. */
   valueAt(pointer: string): unknown {
     let value: unknown = this.#root
-    for (const step of pointer.split('/').slice(1)) {
-      const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
-      if (Array.isArray(value)) value = value[Number(name)]
-      else value = isJsonRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined
-    }
+    for (const step of pointer.split('/').slice(1)) value = stepInto(value, step)
     return value
   }
 
@@ -95,6 +91,13 @@ export class SchemaReferences {
       at = at.slice(0, at.lastIndexOf('/'))
     }
   }
+}
+
+/** What a step of a JSON pointer leads to; undefined where there is nothing. */
+export function stepInto(value: unknown, step: string): unknown {
+  const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+  if (Array.isArray(value)) return value[Number(name)]
+  return isJsonRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 /** A name as a step of a JSON pointer. */

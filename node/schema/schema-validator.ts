@@ -12,12 +12,14 @@ import { JsonTape } from '../document/json-tape.ts'
 import { readLongString } from '../document/long-string.ts'
 import { DigestSet } from './digest-set.ts'
 import { EntryMarks } from './entry-marks.ts'
+import { isStrictness } from './strict-objects.ts'
 import { kindProblem, limitProblem, numberProblem } from './value-rules.ts'
 import {
   containsProblem,
   formatProblem,
   inside,
   requiredProblem,
+  STRICT_PROBLEM,
   unevaluatedProblem,
   violation,
   type Found,
@@ -429,6 +431,7 @@ class SchemaValidator {
       const found =
         seen?.has(value) === true ? undefined : yield* this.validate(node, value, undefined)
       if (found !== undefined) {
+        if (isStrictness(node)) return inside(tape.string(entry), violation(STRICT_PROBLEM))
         if (node.isFalse) return violation(unevaluatedProblem(isObject, index))
         return inside(isObject ? tape.string(entry) : index, found)
       }

@@ -52,6 +52,8 @@ export function requiredProblem(
   return undefined
 }
 
+export const STRICT_PROBLEM = 'is not mentioned in the schema, which is strict'
+
 export function unevaluatedProblem(isObject: boolean, index: number): string {
   return isObject
     ? 'must NOT have unevaluated properties'

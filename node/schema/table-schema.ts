@@ -5,6 +5,7 @@ import { checkDocumentSchema } from './document-schema.ts'
 import { parseDurationMs } from './duration.ts'
 import { parseDynamicTemplates } from './dynamic-templates.ts'
 import { parseFieldPath } from '../document/field-path.ts'
+import { isJsonRecord, type JsonRecord } from '../../lib/json-record.ts'
 import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 import { checkSchemaSize } from './schema-limits.ts'
 import { parseBoolean, parseRecord, parseText, refuse } from './schema-members.ts'
@@ -12,6 +13,8 @@ import type { DynamicTemplate } from './dynamic-templates.ts'
 
 export const DOCUMENT_SCHEMAS_MAX = 1000
 export const TIMESTAMP_FIELD = '_timestamp'
+/** Its schema describes documents that name no type, without a type being written into them. */
+export const UNNAMED_TYPE = '_default'
 const TYPE_NAME_LENGTH_MAX = 255
 const FIELDS = [
   'version',
@@ -22,6 +25,17 @@ const FIELDS = [
   'ttl_field',
   'dynamic_templates',
 ]
+
+/** What a schema of a whole document may say at its top. */
+const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set(
+  (
+    '$schema $id $ref $defs $comment $anchor definitions title description default examples ' +
+    'deprecated readOnly writeOnly type enum const properties patternProperties ' +
+    'additionalProperties propertyNames required minProperties maxProperties ' +
+    'unevaluatedProperties allOf anyOf oneOf not if then else dependencies dependentRequired ' +
+    'dependentSchemas'
+  ).split(' '),
+)
 
 export interface DocumentSchema {
   readonly description?: string
@@ -54,12 +68,38 @@ export function parseTableSchema(value: unknown, previous: TableSchema | undefin
 
 /** A `version` from the client is ignored. */
 export function* readTableSchema(value: unknown): Sliced<SchemaRequest> {
-  const members = parseRecord(value, 'schema', FIELDS)
+  const members = parseRecord(withDocumentSchemas(value), 'schema', FIELDS)
   yield* checkSchemaSize(members)
   yield
   const versioned = yield* readVersioned(members)
   const templates = parseDynamicTemplates(members['dynamic_templates'], 'schema.dynamic_templates')
   return { ...versioned, ...(templates === undefined ? {} : { dynamic_templates: templates }) }
+}
+
+/** A JSON Schema in the place of a table's is that of documents without a type. */
+function withDocumentSchemas(value: unknown): unknown {
+  if (!isJsonRecord(value) || !isPlainSchema(value)) return value
+  const entries = Object.entries(value)
+  const plain = Object.fromEntries(entries.filter((entry) => !isOurs(entry)))
+  const unknown = Object.keys(plain).find((name) => !isSchemaKeyword(name))
+  if (unknown !== undefined) {
+    refuse('schema', `"${unknown}" is neither a setting of the table nor a keyword of JSON Schema`)
+  }
+  const schemas = { [UNNAMED_TYPE]: { schema: plain } }
+  return { ...Object.fromEntries(entries.filter(isOurs)), document_schemas: schemas }
+}
+
+function isOurs([name]: readonly [string, unknown]): boolean {
+  return FIELDS.includes(name)
+}
+
+function isPlainSchema(value: JsonRecord): boolean {
+  if (Object.hasOwn(value, 'document_schemas')) return false
+  return ['type', 'properties', '$schema'].some((keyword) => Object.hasOwn(value, keyword))
+}
+
+function isSchemaKeyword(name: string): boolean {
+  return SCHEMA_KEYWORDS.has(name) || name.startsWith('x-service-')
 }
 
 export function withVersion(
@@ -91,6 +131,12 @@ function checkTogether(schema: Versioned): void {
   const { default_type, enforce_types, document_schemas, ttl_duration, ttl_field } = schema
   if (ttl_duration !== undefined) parseDurationMs(ttl_duration, 'schema.ttl_duration')
   if (ttl_field !== undefined) parseFieldPath(ttl_field, 'schema.ttl_field')
+  if (enforce_types !== true && isAnyStrict(document_schemas)) {
+    refuse(
+      'schema.document_schemas',
+      'x-service-dynamic: "strict" needs enforce_types: true, otherwise nobody would check documents',
+    )
+  }
   if (document_schemas === undefined) {
     if (enforce_types !== true) return
     refuse('schema.enforce_types', 'needs document_schemas, otherwise no document would pass')
@@ -98,6 +144,10 @@ function checkTogether(schema: Versioned): void {
   if (default_type !== undefined && !Object.hasOwn(document_schemas, default_type)) {
     refuse('schema.default_type', `"${default_type}" is not one of document_schemas`)
   }
+}
+
+function isAnyStrict(schemas: Versioned['document_schemas']): boolean {
+  return JSON.stringify(schemas ?? {}).includes('"x-service-dynamic":"strict"')
 }
 
 function* readDocumentSchemas(

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { prepareBooks, startApi } from './api-harness.ts'
 import type { Api, Sent } from './api-harness.ts'
-import { BAD_QUERIES } from './bad-queries.ts'
+import { BAD_QUERIES, BAD_SEARCHES } from './bad-queries.ts'
 
 type Row = readonly [
   name: string,
@@ -410,6 +410,15 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       'INVALID_ARGUMENT',
     ],
   ],
+  searchTable: [
+    ['an unknown table', { method: 'GET', path: `${T}/none/query?q=x` }, 'NOT_FOUND'],
+    ...Object.entries(BAD_SEARCHES).map(([query, message]): Row => [
+      query,
+      { method: 'GET', path: `${BOOKS}/query?${query}` },
+      'INVALID_ARGUMENT',
+      message,
+    ]),
+  ],
   queryTable: [
     ['no body', { path: `${BOOKS}/query` }, 'INVALID_ARGUMENT'],
     ['blank lines', { path: `${BOOKS}/query`, body: '\n \n' }, 'INVALID_ARGUMENT'],
@@ -439,11 +448,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   lookupDocument: [
     ['empty fields', { method: 'GET', path: `${BOOKS}/lookup/a?fields=` }, 'INVALID_ARGUMENT'],
-    [
-      'a field of nothing',
-      { method: 'GET', path: `${BOOKS}/lookup/a?fields=a,,b` },
-      'INVALID_ARGUMENT',
-    ],
+    ['a gap', { method: 'GET', path: `${BOOKS}/lookup/a?fields=a,,b` }, 'INVALID_ARGUMENT'],
     ['a bare minus', { method: 'GET', path: `${BOOKS}/lookup/a?fields=-` }, 'INVALID_ARGUMENT'],
   ],
 }

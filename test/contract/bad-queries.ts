@@ -203,3 +203,12 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   'an unknown member': ['{"size":10}', /query: unknown field "size"; allowed here are table/],
   'an array': ['[]', /query: must be an object, not array/],
 }
+
+/** What stands behind the question mark of a search, and what is said of it. */
+export const BAD_SEARCHES: Readonly<Record<string, RegExp>> = {
+  'limit=10001': /limit/,
+  'limit=x': /limit/,
+  'offset=9999': /offset and limit/,
+  'search_fields=a,,b&q=x': /fields/,
+  'timeout=5': /timeout/,
+}

@@ -121,7 +121,8 @@ const requests: Readonly<Record<string, { sent: Sent; status: number }>> = {
     sent: query('{}', { 'idempotency-key': 'a1' }),
     status: 200,
   },
-  'a wrong method on query': { sent: get(QUERY), status: 405 },
+  'a search by its address': { sent: get(`${QUERY}?q=a`), status: 200 },
+  'a wrong method on query': { sent: { ...get(QUERY), method: 'PUT' }, status: 405 },
   'a wrong method on batch': { sent: get(BATCH), status: 405 },
 }
 

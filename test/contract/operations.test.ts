@@ -228,6 +228,25 @@ describe('the operations of the store API', () => {
     expect(responses[1].error).to.include('column')
   })
 
+  it('search as a search box does, whatever is typed', async () => {
+    const all = await operate('searchTable', `${BOOKS}/query`)
+    const found = await operate(
+      'searchTable',
+      `${BOOKS}/query?q=ann&search_fields=who.name^3&fields=n&timeout=5s`,
+    )
+    const second = await operate('searchTable', `${BOOKS}/query?limit=1&offset=1`)
+    const odd = await operate(
+      'searchTable',
+      `${BOOKS}/query?q=${encodeURIComponent('"https://x.y/?a=(b -[')}`,
+    )
+
+    expect(idsIn(all.body)).to.deep.equal(['a', 'z'])
+    expect(found.body).to.include('"_source":{"n":1}')
+    expect(idsIn(found.body)).to.deep.equal(['a'])
+    expect(idsIn(second.body)).to.deep.equal(['z'])
+    expect(odd.status).to.equal(200)
+  })
+
   it('project a document', async () => {
     const kept = await operate('lookupDocument', `${BOOKS}/lookup/a?fields=who.*`)
     const left = await operate('lookupDocument', `${BOOKS}/lookup/a?fields=-who`)
@@ -266,4 +285,9 @@ function memberOf(value: unknown, ...names: readonly string[]): unknown {
 
 function pointer(template: string): string {
   return template.replaceAll('/', '~1')
+}
+
+function idsIn(answer: string): readonly string[] {
+  const [{ hits }] = JSON.parse(answer).responses
+  return hits.hits.map(({ _id }: { readonly _id: string }) => _id)
 }

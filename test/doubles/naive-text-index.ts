@@ -2,7 +2,7 @@
 // against. It shares nothing with the engine but the types and the quantised lengths.
 
 import { unreachable } from '../../lib/assert.ts'
-import type { EngineQuery } from '../../node/index/text/engine-query.ts'
+import type { EngineQuery, TermRanking } from '../../node/index/text/engine-query.ts'
 import type { SortField, SortValue } from '../../node/index/text/matching/sorted-hits.ts'
 import type { IndexableDocument, IndexableField } from '../../node/index/text/indexable-document.ts'
 import { byteOfLength, lengthOfByte } from '../../node/index/text/segment/small-float.ts'
@@ -25,19 +25,27 @@ export interface NaiveSearch {
   readonly collection?: readonly NaiveTextIndex[]
 }
 
+type ExpandQuery = Extract<EngineQuery, { kind: 'expand' }>
+
+interface CloseTerm {
+  readonly term: string
+  readonly closeness: number
+}
+
 export class NaiveTextIndex {
   readonly documents = new Map<string, IndexableDocument>()
   /** Counts over a collection, by what was counted; forgotten with every change of this index. */
   #counts = new Map<string, number>()
+  #closest = new Map<TermRanking, readonly CloseTerm[]>()
   #counted: readonly NaiveTextIndex[] = [this]
 
   upsert(document: IndexableDocument): void {
-    this.#counts.clear()
+    this.#forget()
     this.documents.set(textOf(document.key), document)
   }
 
   delete(key: Uint8Array): void {
-    this.#counts.clear()
+    this.#forget()
     this.documents.delete(textOf(key))
   }
 
@@ -47,7 +55,7 @@ export class NaiveTextIndex {
 
   /** Every hit in its order. */
   search({ query, nowMs, filter, sort, collection = [this] }: NaiveSearch): readonly NaiveHit[] {
-    if (collection.length > 1 || this.#counted.length > 1) this.#counts.clear()
+    if (collection.length > 1 || this.#counted.length > 1) this.#forget()
     this.#counted = collection
     const hits: NaiveHit[] = []
     for (const [key, document] of this.documents) {
@@ -62,16 +70,26 @@ export class NaiveTextIndex {
     return hits.toSorted(sort === undefined ? compareScores : (a, b) => compareBy(sort, a, b))
   }
 
+  #forget(): void {
+    this.#counts.clear()
+    this.#closest.clear()
+  }
+
   /** Undefined if the document does not match. */
   #score(document: IndexableDocument, query: EngineQuery): number | undefined {
-    if (isConstant(query)) return matchesConstant(document, query) ? query.boost : undefined
+    if (isConstant(query)) return this.#constant(document, query)
     switch (query.kind) {
       case 'none':
         return undefined
       case 'all':
         return query.boost
       case 'term':
-        return this.#bm25(document, query, [query.term], frequencyOf(document, query))
+        return this.#bm25(
+          document,
+          query,
+          [query.alike ?? query.term],
+          frequencyOf(document, query),
+        )
       case 'phrase': {
         const frequency = phraseFrequency(document, query)
         return this.#bm25(
@@ -91,6 +109,40 @@ export class NaiveTextIndex {
       default:
         return unreachable(query)
     }
+  }
+
+  #constant(document: IndexableDocument, query: ConstantQuery): number | undefined {
+    if (!matchesConstant(document, query)) return undefined
+    return query.kind === 'expand' ? this.#ranked(document, query) : query.boost
+  }
+
+  /** The closest terms score by BM25 under the idf of the most frequent, all others 0.1. */
+  #ranked(document: IndexableDocument, query: ExpandQuery): number {
+    const { field, boost, ranking } = query
+    if (ranking === undefined) return boost
+    const matching = this.#matchingTerms(query, ranking)
+    const closest = matching.slice(0, ranking.termsMax)
+    const alike = closest.map(({ term }) => term)
+    let score = matching.length > closest.length ? boost * 0.1 : 0
+    for (const { term, closeness } of closest) {
+      const one = { field, term, boost: boost * closeness }
+      score += this.#bm25(document, one, [alike], frequencyOf(document, one)) ?? 0
+    }
+    return score
+  }
+
+  /** Of all documents, the closest first. */
+  #matchingTerms({ matcher, field }: ExpandQuery, ranking: TermRanking): readonly CloseTerm[] {
+    const remembered = this.#closest.get(ranking)
+    if (remembered !== undefined) return remembered
+    const known = this.#counted.flatMap(({ documents }) => [...documents.values()])
+    const all = new Set(known.flatMap((other) => termsOf(fieldOf(other, field))))
+    const matching = [...all]
+      .filter((term) => term.startsWith(matcher.prefix) && matcher.matches(term))
+      .map((term) => ({ term, closeness: ranking.closeness(term) }))
+      .toSorted((a, b) => b.closeness - a.closeness || (a.term < b.term ? -1 : 1))
+    this.#closest.set(ranking, matching)
+    return matching
   }
 
   #boolean(

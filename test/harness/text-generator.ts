@@ -4,6 +4,7 @@ import type { Random } from '../../lib/random.ts'
 import type { EngineQuery } from '../../node/index/text/engine-query.ts'
 import type { SortField } from '../../node/index/text/matching/sorted-hits.ts'
 import type { IndexableDocument } from '../../node/index/text/indexable-document.ts'
+import { fuzzyMatcher, fuzzyRanking } from '../../node/index/text/mapping/term-matchers.ts'
 
 /** Documents expire in the hundred milliseconds around this moment. */
 export const NOW_MS = 1000
@@ -19,7 +20,7 @@ export interface TextSizes {
   readonly hasThemes?: boolean
 }
 
-const TAGS = ['t0', 't1', 't2', 't3', 't4', 'T1', 'té', '']
+const TAGS = ['t0', 't1', 't2', 't3', 't4', 'T1', 'té', '', 'w1', 'w12']
 
 export class TextGenerator {
   readonly random: Random
@@ -130,7 +131,7 @@ export class TextGenerator {
   #constantQuery(boost: number): EngineQuery {
     switch (this.below(4)) {
       case 0:
-        return { kind: 'expand', field: 'body', ...this.#expansion(), boost }
+        return this.#expansion(boost)
       case 1: {
         const min = this.below(4) === 0 ? -Infinity : this.below(8) - 3
         const max = this.below(4) === 0 ? Infinity : this.below(8)
@@ -160,11 +161,24 @@ export class TextGenerator {
       : { kind: 'term', field: 'body', term: this.word(), boost }
   }
 
-  #expansion() {
+  /** Mostly ranked: by a fuzzy word, or by a pattern of which some terms are closer than others. */
+  #expansion(boost: number): EngineQuery {
+    const termsMax = 1 + this.below(this.below(2) === 0 ? 4 : 20)
+    if (this.below(3) === 0) {
+      const [word, distance] = [this.word(), 1 + this.below(2)]
+      const options = { distance, prefixLength: this.below(3) }
+      const ranking = { ...fuzzyRanking(word, options), termsMax }
+      const matcher = fuzzyMatcher(word, options)
+      return { kind: 'expand', field: 'body', matcher, boost, ranking }
+    }
     const last = String(this.below(10))
-    const matches = (term: string): boolean => term.endsWith(last)
+    const matches = (term: string): boolean => term.endsWith(last) !== (last === '0')
     const prefix = this.below(2) === 0 ? 'w' : `w${this.below(3)}`
-    return { matcher: { prefix, upTo: undefined, matches }, termsMax: 1000, shown: 'w*' }
+    const matcher = { prefix, upTo: undefined, matches }
+    const field = this.below(8) === 0 ? 'tag' : 'body'
+    if (this.below(3) === 0) return { kind: 'expand', field, matcher, boost }
+    const ranking = { name: `${prefix} ${last} ${termsMax}`, termsMax, closeness: anyCloseness }
+    return { kind: 'expand', field, matcher, boost, ranking }
   }
 
   #phrase(boost: number): EngineQuery {
@@ -184,6 +198,11 @@ export class TextGenerator {
       lon >= west && lon <= west + 6 && lat >= south && lat <= south + 6
     return { kind: 'area', field: 'place', box, contains, boost }
   }
+}
+
+/** Of some terms the same, as it is of many terms. */
+function anyCloseness(term: string): number {
+  return 1 / (1 + (term.charCodeAt(term.length - 2) % 4))
 }
 
 /** One range of keys in six has one; a range is some dozens of keys that follow each other. */

@@ -276,6 +276,12 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       await expectStatus(client.send('POST', asked, other), 200)
     },
   },
+  searchTable: {
+    'a pasted text': async (client) => {
+      const typed = encodeURIComponent('sea chart of the north '.repeat(400))
+      await expectStatus(client.send('GET', `${TABLES}/spaced/query?q=${typed}`), 200)
+    },
+  },
   queryTable: {
     'ten thousand hits': async (client) => {
       await client.batch('spaced', { inserts: { last: {} }, sync_level: 'full_text' })

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { seededRandom, type Random } from '../../lib/random.ts'
 import { mergeStatistics } from '../../node/coordinator/query/merge-statistics.ts'
-import { scoringTerms } from '../../node/index/text/matching/statistics.ts'
 import { parseTestSettings } from '../harness/test-settings.ts'
 import type { TextSizes } from '../harness/text-generator.ts'
 import { describing, expectPages, TextWorld } from '../harness/text-world.ts'
@@ -103,9 +102,7 @@ describe(`the text engine against the formula (QUARRY_TEST_SEED=${baseSeed})`, (
 function checkTogether(worlds: readonly TextWorld[]): void {
   const { make } = worlds[0]!
   const [query, nowMs] = [make.query(), make.nowMs()]
-  const statistics = mergeStatistics(
-    worlds.map(({ index }) => index.termStatistics(scoringTerms(query))),
-  )
+  const statistics = mergeStatistics(worlds.map(({ index }) => index.queryStatistics(query)))
   const collection = worlds.map(({ naive }) => naive)
   for (const { index, naive } of worlds) {
     const asked = { query, nowMs, statistics, limit: make.limit(), countTotal: true }

@@ -115,6 +115,51 @@ describe('the type of a field that no schema describes', () => {
     expect(await answer('one', DEAR)).to.deep.equal(before)
   })
 
+  it('leaves it searched, sorted and counted when a schema declares another field', async () => {
+    await ask('POST', 'people')
+    const inserts = { k: { name: 'Kate', about: 'sailor' }, l: { name: 'Lou', about: 'cook' } }
+    await ask('POST', 'people/batch', { inserts, sync_level: 'full_text' })
+    const queries = [
+      { full_text_search: { query: 'kate' } },
+      { full_text_search: { query: 'name:kate' } },
+      { order_by: [{ field: 'name.keyword', desc: true }] },
+      { full_text_search: { query: 'about:sailor' } },
+    ]
+    const before = await Promise.all(queries.map((query) => answer('people', query)))
+
+    const schema = { type: 'object', properties: { about: { type: 'string' } } }
+    const { status, value } = await ask('PUT', 'people/schema', schema)
+    await built('people')
+
+    expect(status).to.equal(200)
+    expect(value.schema.document_schemas).to.deep.equal({ _default: { schema } })
+    const after = await Promise.all(queries.map((query) => answer('people', query)))
+    expect(after).to.deep.equal(before)
+    expect(after).to.deep.include({
+      status: 200,
+      keys: ['l', 'k'],
+      error: undefined,
+      warnings: undefined,
+    })
+    const { value: stored } = await ask('GET', 'people/lookup/k')
+    expect(stored).to.deep.equal(inserts.k)
+  })
+
+  it('is told to be left out where the schema says so, and not to be absent', async () => {
+    const schema = { properties: { about: { type: 'string' } }, 'x-service-dynamic': false }
+    await ask('POST', 'people', { schema })
+    const inserts = { k: { name: 'Kate', about: 'sailor' } }
+    await ask('POST', 'people/batch', { inserts, sync_level: 'full_text' })
+
+    expect(await answer('people', { full_text_search: { query: 'name:kate' } })).to.deep.include({
+      keys: [],
+      warnings: [
+        'field "name" is not indexed: a schema leaves out what it does not mention ' +
+          '(x-service-dynamic or additionalProperties)',
+      ],
+    })
+  })
+
   it('is taken over from an index that an earlier version decided about it by', async () => {
     await create('one')
     const before = await answer('one', DEAR)
@@ -136,7 +181,7 @@ describe('the type of a field that no schema describes', () => {
     const inserts = { a: DOCUMENTS.a, b: DOCUMENTS.b, c: DOCUMENTS.c }
     await ask('POST', 'one/batch', { inserts, sync_level: 'full_text' })
 
-    expect(mapping).to.include('"version":3')
+    expect(mapping).to.include('"version":4')
     expect(await answer('one', DEAR)).to.deep.equal(before)
   })
 

@@ -185,14 +185,35 @@ const LEAVES: Readonly<Record<Exclude<Kind, Elsewhere | 'boolean'>, fc.Arbitrary
     }),
     ({ points }) => ({ polygon_points: points }),
   ),
+  simple: sample(
+    fc.record({
+      ...kind('simple'),
+      text,
+      fields: fc.option(
+        fc.array(
+          fc.record({ name: fc.stringMatching(/^[a-z]{1,4}$/), boost: fc.constantFrom(1, 2.5) }),
+          { minLength: 1, maxLength: 3 },
+        ),
+        { nil: undefined },
+      ),
+      boost,
+    }),
+    ({ fields, text: query }) => {
+      const weighted = fields?.map(({ name, boost: weight }) => `${name}^${weight}`)
+      return { simple: weighted === undefined ? { query } : { query, fields: weighted } }
+    },
+  ),
   'multi-match': sample(
     fc.record({
       ...kind('multi-match'),
       fields: fc.array(fc.stringMatching(/^[a-z]{1,4}$/), { minLength: 1, maxLength: 3 }),
       text,
+      fuzziness,
       boost,
     }),
-    ({ fields, text: query }) => ({ multi_match: { query, fields, type: 'bool_prefix' } }),
+    ({ fields, text: query, fuzziness: edits }) => ({
+      multi_match: { query, fields, type: 'bool_prefix', fuzziness: edits },
+    }),
   ),
 }
 

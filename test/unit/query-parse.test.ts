@@ -227,10 +227,32 @@ const byKind: Record<Query['kind'], readonly Row[]> = {
       },
     },
   ],
+  simple: [
+    {
+      text: '{"simple":{"query":"a -\\"b","boost":2},"boost":3}',
+      tree: { kind: 'simple', text: 'a -"b', fields: undefined, boost: 6 },
+    },
+    {
+      text: '{"simple":{"query":"x","fields":["f^2.5","g.h"]}}',
+      tree: {
+        kind: 'simple',
+        text: 'x',
+        fields: [
+          { name: 'f', boost: 2.5 },
+          { name: 'g.h', boost: 1 },
+        ],
+        boost: 1,
+      },
+    },
+  ],
   'multi-match': [
     {
       text: '{"multi_match":{"query":"x","fields":["f","g"],"type":"bool_prefix","boost":2}}',
-      tree: { kind: 'multi-match', fields: ['f', 'g'], text: 'x', boost: 2 },
+      tree: { kind: 'multi-match', fields: ['f', 'g'], text: 'x', fuzziness: 0, boost: 2 },
+    },
+    {
+      text: '{"multi_match":{"query":"x","fields":["f"],"type":"bool_prefix","fuzziness":"auto"}}',
+      tree: { kind: 'multi-match', fields: ['f'], text: 'x', fuzziness: 'auto', boost: 1 },
     },
   ],
 }

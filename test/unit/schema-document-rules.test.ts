@@ -48,6 +48,50 @@ describe('DocumentRules', () => {
     expect(String(check({ default_type: 'a"b' }, '{}').json)).to.equal('{"_type":"a\\"b"}')
   })
 
+  it('writes nothing into documents that a plain JSON Schema describes, and checks them', () => {
+    const schema = { ...BOOKS.document_schemas.book.schema, enforce_types: true }
+    const json = '{"title":"x"}'
+
+    expect(String(check(schema, json).json)).to.equal(json)
+    expect(String(check(schema, '{"_type":"_default","title":"x"}').json)).to.contain('_default')
+    expect(() => check(schema, '{"title":1}')).to.throw('/title must be string')
+    expect(() => check(schema, '{"_type":"film"}')).to.throw('/_type "film" is unknown')
+  })
+
+  for (const [json, problem] of [
+    ['{"title":"x"}', undefined],
+    ['{"title":"x","_type":"_default","_timestamp":"2030-01-31T12:00:00Z"}', undefined],
+    ['{"author":{"name":"x"},"any":{"at":{"all":1}},"list":[{"n":1}]}', undefined],
+    ['{"titel":"x"}', '/titel is not mentioned in the schema'],
+    ['{"author":{"nome":"x"}}', '/author/nome is not mentioned'],
+    ['{"list":[{"n":1},{"m":1}]}', '/list/1/m is not mentioned'],
+    ['{"open":{"x":1}}', undefined],
+    ['{"said":{"x":1,"y":1}}', '/said/y is not mentioned'],
+  ] as const) {
+    it(`${problem === undefined ? 'takes' : 'refuses'} ${json} where the schema is strict`, () => {
+      const n = { type: 'object', properties: { n: { type: 'integer' } } }
+      const schema = {
+        enforce_types: true,
+        'x-service-dynamic': 'strict',
+        properties: {
+          title: { type: 'string' },
+          author: { type: 'object', properties: { name: { type: 'string' } } },
+          any: {},
+          list: { type: 'array', items: n },
+          open: { type: 'object', 'x-service-dynamic': true },
+          said: {
+            type: 'object',
+            'x-service-dynamic': 'strict',
+            allOf: [{ properties: { x: { type: 'integer' } } }],
+          },
+        },
+      }
+
+      if (problem === undefined) expect(String(check(schema, json).json)).to.equal(json)
+      else expect(() => check(schema, json)).to.throw(problem)
+    })
+  }
+
   it('validates only when types are enforced', () => {
     expect(String(check(BOOKS, '{"_type":"book"}').json)).to.equal('{"_type":"book"}')
     expect(String(check(BOOKS, '{"_type":"unknown"}').json)).to.equal('{"_type":"unknown"}')

@@ -124,12 +124,34 @@ describe('parseTableSchema', () => {
     expect(Object.keys(own.document_schemas ?? {})).to.deep.equal(['__proto__'])
   })
 
+  it('takes a plain JSON Schema for that of documents without a type', () => {
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      'x-service-dynamic': true,
+    }
+
+    expect(parse({ ...schema, ttl_duration: '1h' })).to.deep.equal({
+      version: 0,
+      ttl_duration: '1h',
+      document_schemas: { _default: { schema } },
+    })
+    expect(parse({ properties: {} }).document_schemas).to.deep.equal({
+      _default: { schema: { properties: {} } },
+    })
+  })
+
   const where = 'schema.document_schemas["book"]'
   const refused: [unknown, string][] = [
     [null, 'schema: must be an object'],
     [[], 'schema: must be an object'],
     ['x', 'schema: must be an object'],
     [{ foo: 1 }, 'schema: unknown field "foo"; allowed are version, default_type'],
+    [{ type: 'object', foo: 1 }, 'schema: "foo" is neither a setting of the table nor a keyword'],
+    [{ ...withSchema({}), type: 'object' }, 'schema: unknown field "type"'],
+    [withSchema({ 'x-service-boost': 0 }), 'it must be a number above 0, at most 1000'],
+    [withSchema({ 'x-service-dynamic': 'no' }), 'it must be true, false or "strict"'],
+    [withSchema({ 'x-service-dynamic': 'strict' }), 'needs enforce_types: true'],
     [{ default_type: 5 }, 'schema.default_type: must be a string'],
     [{ default_type: '' }, 'schema.default_type: must be a string that is not empty'],
     [{ enforce_types: 'yes' }, 'schema.enforce_types: must be true or false'],

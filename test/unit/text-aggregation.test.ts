@@ -37,7 +37,7 @@ const SCHEMA: TableSchema = parseTableSchema(
   },
   undefined,
 )
-const NO_STATISTICS = { fields: new Map(), docFreqs: new Map() }
+const NO_STATISTICS = { fields: new Map(), docFreqs: new Map(), expansions: new Map() }
 
 /** Over as many shards as there are lists, as a coordinator does it. */
 function aggregate(

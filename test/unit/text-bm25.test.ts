@@ -25,7 +25,6 @@ import { expect } from 'chai'
 import { ManualClock } from '../../lib/clock.ts'
 import { mergeStatistics } from '../../node/coordinator/query/merge-statistics.ts'
 import type { EngineQuery } from '../../node/index/text/engine-query.ts'
-import { scoringTerms } from '../../node/index/text/matching/statistics.ts'
 import { TextIndex } from '../../node/index/text/engine/text-index.ts'
 
 const DOCUMENTS = { a: 'blue whale', b: 'blue blue sea', c: 'the sea and whale' }
@@ -150,8 +149,7 @@ describe('BM25 worked by hand', () => {
     nothing.apply({ sequence: 1, upserts, deletes: [] })
     const shards = [nothing, indexOf({ a }), indexOf(rest), nothing]
     const query = term('blue')
-    const terms = scoringTerms(query)
-    const statistics = mergeStatistics(shards.map((shard) => shard.termStatistics(terms)))
+    const statistics = mergeStatistics(shards.map((shard) => shard.queryStatistics(query)))
 
     const found = shards.flatMap((shard) => scoresOf(shard, query, { statistics }))
 

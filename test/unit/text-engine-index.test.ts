@@ -78,7 +78,7 @@ describe('the text index', () => {
     const index = open(undefined)
     index.apply({ sequence: 1, upserts: [documentOf('a', 'fox')], deletes: [] })
     const fields = new Map([['body', { docCount: 9, totalLength: 9 }]])
-    const statistics = { fields, docFreqs: new Map([['body\0fox', 1]]) }
+    const statistics = { fields, docFreqs: new Map([['body\0fox', 1]]), expansions: new Map() }
 
     // ln(1 + 8.5 / 1.5) with length 1 of average 1: 2.2 / 2.2.
     expect(find(index, term('fox'), { statistics })[0]?.score).to.be.closeTo(1.89712, 1e-6)

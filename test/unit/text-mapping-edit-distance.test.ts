@@ -23,11 +23,59 @@ describe('editDistanceTest', () => {
   it('agrees with the definition', () => {
     fc.assert(
       fc.property(word, word, fc.integer({ min: 1, max: 2 }), (left, right, distance) => {
-        const matcher = editDistanceTest(left, { distance, prefixLength: 0 })
-        expect(matcher.matches(right)).to.equal(distanceOf(left, right) <= distance)
+        const test = editDistanceTest(left, { distance, prefixLength: 0 })
+        const expected = distanceOf(left, right)
+        expect(test.distanceTo(right)).to.equal(expected <= distance ? expected : Infinity)
       }),
       { numRuns: 500 },
     )
+  })
+
+  it('agrees with it for one term after the other, also where they begin alike', () => {
+    const words = fc.array(word, { minLength: 2, maxLength: 8 })
+    fc.assert(
+      fc.property(word, words, fc.integer({ min: 1, max: 2 }), (left, terms, distance) => {
+        const test = editDistanceTest(left, { distance, prefixLength: 0 })
+        for (const term of terms) {
+          const expected = distanceOf(left, term)
+          expect(test.distanceTo(term)).to.equal(expected <= distance ? expected : Infinity)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('calls a dead end only what no near term begins with', () => {
+    fc.assert(
+      fc.property(
+        word,
+        word,
+        word,
+        fc.integer({ min: 1, max: 2 }),
+        (left, term, more, distance) => {
+          const options = { distance, prefixLength: 0 }
+          const test = editDistanceTest(left, options)
+          test.distanceTo(term)
+          const deadEnd = test.deadEnd()
+          fc.pre(deadEnd !== undefined)
+          expect(term.startsWith(deadEnd)).to.equal(true)
+          expect(editDistanceTest(left, options).distanceTo(deadEnd + more)).to.equal(Infinity)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  it('takes a character beyond the basic plane as one', () => {
+    const test = editDistanceTest('kit😀en', { distance: 1, prefixLength: 3 })
+
+    expect(['kit😁en', 'kiten', 'kit😀en', 'kits', 'kxt😀en'].map(test.distanceTo)).to.deep.equal([
+      1,
+      1,
+      0,
+      Infinity,
+      Infinity,
+    ])
   })
 })
 

@@ -218,46 +218,128 @@ describe('FieldMapping with document schemas', () => {
   ]
   for (const { types: names, value, expected } of combinations) {
     it(`${names.join('+')} of ${JSON.stringify(value)}`, () => {
-      expect(indexed(typed({ properties: { f: types(...names) } }), { f: value })).to.deep.equal(
-        expected,
-      )
+      const schema = { properties: { f: types(...names) }, 'x-service-include-in-all': [] }
+
+      expect(indexed(typed(schema), { f: value })).to.deep.equal(expected)
     })
   }
 
   const rules: readonly { schema: object; expected: Record<string, unknown> }[] = [
-    { schema: { properties: { a: { type: 'string' } } }, expected: { a: 'x' } },
+    {
+      schema: { properties: { a: { type: 'string' } } },
+      expected: { a: 'x', a__keyword: ['x'], _all: 'x', b: [1] },
+    },
     {
       schema: { properties: { a: { type: ['null', 'string'], format: 'date-time' } } },
-      expected: {},
+      expected: { b: [1] },
     },
-    { schema: { properties: { a: {} } }, expected: { a: 'x' } },
-    { schema: { additionalProperties: true }, expected: { a: 'x', a__keyword: ['x'], b: [1] } },
+    {
+      schema: { properties: { a: {} } },
+      expected: { a: 'x', a__keyword: ['x'], _all: 'x', b: [1] },
+    },
+    { schema: { properties: { a: types('text') } }, expected: { a: 'x', _all: 'x', b: [1] } },
+    { schema: { properties: { a: types('keyword') } }, expected: { a: ['x'], b: [1] } },
+    {
+      schema: { properties: { b: { type: 'number' } } },
+      expected: { a: 'x', a__keyword: ['x'], _all: 'x', b: [1] },
+    },
+    {
+      schema: { additionalProperties: true, 'x-service-dynamic': false },
+      expected: { a: 'x', a__keyword: ['x'], _all: 'x', b: [1] },
+    },
+    {
+      schema: { 'x-service-dynamic': false, properties: { b: { type: 'number' } } },
+      expected: { b: [1] },
+    },
+    {
+      schema: { 'x-service-dynamic': 'strict', properties: { b: { type: 'number' } } },
+      expected: { b: [1] },
+    },
     { schema: { additionalProperties: types('keyword') }, expected: { a: ['x'], b: ['1'] } },
     {
       schema: { additionalProperties: false, properties: { b: { type: 'number' } } },
       expected: { b: [1] },
     },
-    { schema: { patternProperties: { '^a$': types('keyword') } }, expected: { a: ['x'] } },
-    { schema: { properties: { a: { type: 'string', 'x-service-index': false } } }, expected: {} },
+    {
+      schema: { patternProperties: { '^a$': types('keyword') } },
+      expected: { a: ['x'], b: [1] },
+    },
+    {
+      schema: { properties: { a: { type: 'string', 'x-service-index': false } } },
+      expected: { b: [1] },
+    },
     {
       schema: { $ref: '#/$defs/d', $defs: { d: { properties: { a: types('keyword') } } } },
-      expected: { a: ['x'] },
+      expected: { a: ['x'], b: [1] },
     },
-    { schema: { allOf: [{ properties: { b: { type: 'integer' } } }] }, expected: { b: [1] } },
     {
-      schema: { 'x-service-dynamic-indexing': { mode: 'infer_types' } },
-      expected: { a: 'x', a__keyword: ['x'], b: [1] },
+      schema: { allOf: [{ properties: { b: { type: 'integer' } } }], 'x-service-dynamic': false },
+      expected: { b: [1] },
+    },
+    {
+      schema: { 'x-service-dynamic': false, 'x-service-dynamic-indexing': { mode: 'infer_types' } },
+      expected: { a: 'x', a__keyword: ['x'], _all: 'x', b: [1] },
     },
     {
       schema: { properties: { a: types('text') }, 'x-service-include-in-all': ['a'] },
-      expected: { a: 'x', _all: 'x' },
+      expected: { a: 'x', _all: 'x', b: [1] },
+    },
+    {
+      schema: { 'x-service-include-in-all': ['c'] },
+      expected: { a: 'x', a__keyword: ['x'], b: [1] },
     },
   ]
   for (const { schema, expected } of rules) {
     it(`obeys ${JSON.stringify(schema)}`, () => {
-      expect(indexed(typed(schema), { a: 'x', b: 1 })).to.deep.equal(expected)
+      const mapping = typed(schema, { enforce_types: true })
+
+      expect(indexed(mapping, { a: 'x', b: 1 })).to.deep.equal(expected)
     })
   }
+
+  it('takes what an object says of other members for the objects in it, unless they say otherwise', () => {
+    const mapping = typed({
+      'x-service-dynamic': false,
+      properties: {
+        shut: { type: 'object', properties: { k: types('keyword') } },
+        open: { type: 'object', 'x-service-dynamic': true },
+      },
+    })
+
+    const fields = indexed(mapping, { shut: { k: 'x', n: 1 }, open: { n: { m: 2 } }, n: 3 })
+
+    expect(fields).to.deep.equal({ 'shut.k': ['x'], 'open.n.m': [2] })
+    expect(['n', 'shut.n', 'shut.n.m'].map((name) => mapping.isLeftOut(name))).to.deep.equal([
+      true,
+      true,
+      true,
+    ])
+    expect(['shut.k', 'open.x', 'open.n.x'].some((name) => mapping.isLeftOut(name))).to.equal(false)
+  })
+
+  it('indexes a field that another type declares as that one does', () => {
+    const name = { ...types('text'), 'x-service-analyzer': 'english' }
+    const mapping = mappingFor({
+      document_schemas: { a: { schema: { properties: { name } } }, b: { schema: {} } },
+    })
+
+    expect(indexed(mapping, { _type: 'b', name: 'Running' })).to.deep.equal({
+      _type: ['b'],
+      name: 'run',
+      _all: 'running',
+    })
+  })
+
+  it('describes documents without a type by a plain JSON Schema', () => {
+    const mapping = mappingFor({ type: 'object', properties: { f: types('keyword') } })
+
+    expect(indexed(mapping, { f: 'X', g: 'Y' })).to.deep.equal({
+      f: ['X'],
+      g: 'y',
+      g__keyword: ['Y'],
+      _all: 'y',
+    })
+  })
 
   it('follows a schema that refers to itself', () => {
     const mapping = typed({ properties: { name: types('keyword'), child: { $ref: '#' } } })
@@ -270,6 +352,7 @@ describe('FieldMapping with document schemas', () => {
   it('uses the analyzer of the field, else that of the schema', () => {
     const mapping = typed({
       'x-service-analyzer': 'english',
+      'x-service-include-in-all': [],
       properties: { a: types('text'), b: { ...types('text'), 'x-service-analyzer': 'simple' } },
     })
 
@@ -288,7 +371,7 @@ describe('FieldMapping with document schemas', () => {
     })
 
     expect(indexed(mapping, { _type: 'a', f: 'X' })).to.deep.equal({ _type: ['a'], f: ['X'] })
-    expect(indexed(mapping, { _type: 'b', f: 'X' })).to.deep.equal({ _type: ['b'] })
+    expect(indexed(mapping, { _type: 'b', f: 'X' })).to.deep.equal({ _type: ['b'], f: ['X'] })
     expect(indexed(mapping, { g: 'X' })).to.deep.equal({ g: 'x', g__keyword: ['X'], _all: 'x' })
   })
 
@@ -360,9 +443,10 @@ describe('dynamic templates', () => {
   ]
   for (const { template, document, expected } of cases) {
     it(`${JSON.stringify(template)} of ${JSON.stringify(document)}`, () => {
-      expect(indexed(typed({}, { dynamic_templates: [template] }), document)).to.deep.equal(
-        expected,
-      )
+      const schema = { 'x-service-dynamic': false, 'x-service-include-in-all': [] }
+      const mapping = typed(schema, { dynamic_templates: [template] })
+
+      expect(indexed(mapping, document)).to.deep.equal(expected)
     })
   }
 
@@ -393,7 +477,8 @@ describe('resolveField', () => {
       )
     }
     expect(mapping.resolveField('g')).to.equal(undefined)
-    expect(mapping.resolveField(undefined)).to.equal(undefined)
+    expect(mapping.resolveField(undefined)).to.include({ indexField: '_all' })
+    expect(typed({ 'x-service-include-in-all': [] }).resolveField(undefined)).to.equal(undefined)
   })
 
   it('follows from the fields of the table', () => {

@@ -50,8 +50,10 @@ function indexOf(make: TextGenerator): TextIndex {
   return index
 }
 
+const SCORING = { statistics: undefined, scores: true } as const
+
 function visitsOf(segments: readonly LiveSegment[], request: MatchRequest, budget: number) {
-  const run = runAtOnce(SegmentSearch.begin(segments, request, undefined, new Poll(budget)))
+  const run = runAtOnce(SegmentSearch.begin(segments, request, SCORING, new Poll(budget)))
   const visits: [number, number, number][] = []
   let pauses = 0
   for (const [i, live] of segments.entries()) {

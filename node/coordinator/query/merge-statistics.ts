@@ -1,3 +1,4 @@
+import { mergeExpansions } from '../../index/text/matching/ranked-expansions.ts'
 import type { TextStatistics } from '../../index/text/search/text-search.ts'
 
 interface FieldCounts {
@@ -16,7 +17,7 @@ export function mergeStatistics(all: readonly TextStatistics[]): TextStatistics 
     }
     for (const [term, count] of part.docFreqs) docFreqs.set(term, (docFreqs.get(term) ?? 0) + count)
   }
-  return { fields, docFreqs }
+  return { fields, docFreqs, expansions: mergeExpansions(all.map(({ expansions }) => expansions)) }
 }
 
 /**

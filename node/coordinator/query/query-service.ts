@@ -149,7 +149,9 @@ class TableQuery {
   /** Undefined where the only shard's own are those of the table. */
   async #statistics(conditions: TextConditions): Promise<TextStatistics | undefined> {
     if (this.#fanOut.total === 1) return undefined
-    if (conditions.query === undefined) return mergeStatistics([])
+    // Nobody looks at the scores.
+    const isUnscored = conditions.query === undefined || this.#request.countOnly
+    if (isUnscored) return mergeStatistics([])
     const { textIndex } = this.#table
     const parts = await this.#fanOut.askAll((shard) =>
       shard.textStatistics(textIndex, { conditions }, this.#limits),

@@ -11,12 +11,27 @@ export interface TermMatcher {
   /** If every term from here up to there, by code units, matches and no other; not `to` itself. */
   readonly range?: { readonly from: string; readonly to: string | undefined } | undefined
   matches(term: string): boolean
+  /** Behind a term that does not match: what it begins with and no matching term does, if it is known. */
+  deadEnd?(): string | undefined
   /** The same, for tests of which one may take long. */
   matchesSliced?(term: string): Sliced<boolean>
   /** What tests have cost so far, in postings read, where they are more than a glance. */
   spent?(): number
   /** Gives up what was remembered of earlier terms. */
   forget?(): void
+}
+
+/** Terms of one expansion that score by themselves, as long as the query has few expansions. */
+export const RANKED_TERMS_MAX = 50
+
+/** How documents are ranked by which of the matching terms they have. */
+export interface TermRanking {
+  /** Of all expansions of a field the same name for the same terms and closeness, and for no others. */
+  readonly name: string
+  /** So many of the closest terms score by themselves; all others count alike, and little. */
+  readonly termsMax: number
+  /** Of a matching term, above 0 and at most 1: what it counts beside the word that was meant. */
+  closeness(term: string): number
 }
 
 /** The terms that a matcher lets through, where they have to be named. */
@@ -40,13 +55,24 @@ export interface PhrasePosition {
 export type EngineQuery =
   | { readonly kind: 'all'; readonly boost: number }
   | { readonly kind: 'none' }
-  | { readonly kind: 'term'; readonly field: string; readonly term: string; readonly boost: number }
-  /** Every term that matches; all documents that have one score `boost`. */
+  | {
+      readonly kind: 'term'
+      readonly field: string
+      readonly term: string
+      readonly boost: number
+      /** It is as rare as the most frequent of these. Default: the term alone. */
+      readonly alike?: readonly string[]
+    }
+  /**
+   * Every term that matches. Documents that have one score `boost`, or by the ranking where scores
+   * are asked for (matching/ranked-expansions.ts).
+   */
   | {
       readonly kind: 'expand'
       readonly field: string
       readonly matcher: TermMatcher
       readonly boost: number
+      readonly ranking?: TermRanking
     }
   | {
       readonly kind: 'phrase'

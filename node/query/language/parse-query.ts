@@ -21,6 +21,7 @@ import {
   parseTerm,
   parseWildcardQuery,
 } from './parse-text-queries.ts'
+import { parseSimple } from './parse-simple-query.ts'
 import { parseBool, parseDateRange, parseIpRange, parseRange } from './parse-value-queries.ts'
 import {
   buildClauseBudget,
@@ -66,6 +67,7 @@ const SHAPES: readonly Shape[] = [
   { signs: ['prefix'], others: ['field'], parse: parsePrefix },
   { signs: ['wildcard'], others: ['field'], parse: parseWildcardQuery },
   { signs: ['regexp'], others: ['field'], parse: parseRegexp },
+  { signs: ['simple'], others: [], parse: parseSimple },
   { signs: ['multi_match'], others: [], parse: parseMultiMatch },
   { signs: ['bool'], others: ['field'], parse: parseBool },
   { signs: ['cidr'], others: ['field'], parse: parseIpRange },

@@ -163,7 +163,7 @@ export function parseMultiMatch(clause: Clause): Query {
   const where = `${clause.where}.multi_match`
   if (!isJsonObject(members)) return refuse(where, 'must be an object')
   const inner: Clause = { ...clause, members, where }
-  checkMembers(inner, ['query', 'fields', 'type', 'boost'])
+  checkMembers(inner, ['query', 'fields', 'type', 'fuzziness', 'boost'])
   if (choiceOf(inner, 'type', ['bool_prefix']) === undefined) {
     refuse(`${where}.type`, 'must be "bool_prefix"')
   }
@@ -172,7 +172,8 @@ export function parseMultiMatch(clause: Clause): Query {
     return parseFieldPath(parseText(field, place), place).text
   })
   const boost = boostOf(inner) * boostOf(clause)
-  return { kind: 'multi-match', fields, text: textOf(inner, 'query'), boost }
+  const fuzziness = fuzzinessOf(inner, 0)
+  return { kind: 'multi-match', fields, text: textOf(inner, 'query'), fuzziness, boost }
 }
 
 export function parseIds({ members, where, ...rest }: Clause): Query {

@@ -46,6 +46,8 @@ export interface Pipeline {
   readonly segment: Segmenter
   readonly fold: Folding
   readonly filter: TermFilter | undefined
+  /** Makes spellings beyond ASCII equal, behind the filter: "thé" is no stop word. */
+  readonly respell: ((term: string) => string) | undefined
   /** Of a term in a prefix or pattern. Default: folding. */
   readonly normalize?: (term: string) => string
   /** The terms that stand at the position of one; itself if there is nothing to cut. */
@@ -54,7 +56,8 @@ export interface Pipeline {
 }
 
 export function buildAnalyzer(pipeline: Pipeline): Analyzer {
-  const { fold, normalize = fold.term } = pipeline
+  const { fold, respell = (term: string) => term } = pipeline
+  const { normalize = (term: string) => respell(fold.term(term)) } = pipeline
   const inSteps = (text: string, emit: Emit) => run(pipeline, text, emit)
   const atOnce = (text: string, emit: Emit) => runShort(pipeline, text, emit)
   return buildFromSteps({ name: pipeline.name, inSteps, atOnce, normalize })
@@ -134,7 +137,7 @@ function emitTerms(pipeline: Pipeline, { text, spans, position: first }: Found, 
 }
 
 /** From where a segment lies to its term. */
-function cutter({ fold, filter }: Pipeline, text: string, spans: readonly number[]) {
+function cutter({ fold, filter, respell }: Pipeline, text: string, spans: readonly number[]) {
   const keep = filter ?? ((term: string) => term)
   const from = spans[0] ?? 0
   const to = spans.at(-1) ?? 0
@@ -144,5 +147,8 @@ function cutter({ fold, filter }: Pipeline, text: string, spans: readonly number
     const source = fold.ascii(piece)
     return (start: number, end: number) => keep(source.slice(start - from, end - from))
   }
-  return (start: number, end: number) => keep(fold.term(text.slice(start, end)))
+  return (start: number, end: number) => {
+    const term = keep(fold.term(text.slice(start, end)))
+    return term === undefined ? undefined : (respell?.(term) ?? term)
+  }
 }

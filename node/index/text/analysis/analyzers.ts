@@ -1,7 +1,7 @@
 // The analyzers by name. Each call builds one, which may remember stems: keep it and use it again.
 
 import { buildAnalyzer, TOKEN_LENGTH_MAX } from './analyzer.ts'
-import { CANONICAL, COMPATIBLE, LOWER_CASE } from './fold-term.ts'
+import { CANONICAL, COMPATIBLE, LOWER_CASE, withoutAccents } from './fold-term.ts'
 import { buildHtmlAnalyzer } from './html-analyzer.ts'
 import { LANGUAGES } from './languages.ts'
 import { segmentByWhitespace, segmentLetters, segmentWhole } from './simple-segmenters.ts'
@@ -28,10 +28,11 @@ const STANDARD: Pipeline = {
   segment: segmentWords,
   fold: LOWER_CASE,
   filter: (term) => (STOP_WORDS.has(term) ? undefined : term),
+  respell: withoutAccents,
   expand: undefined,
   tokenLengthMax: TOKEN_LENGTH_MAX,
 }
-const BARE: Pipeline = { ...STANDARD, filter: undefined }
+const BARE: Pipeline = { ...STANDARD, filter: undefined, respell: undefined }
 
 const WHITESPACE: Pipeline = {
   ...BARE,

@@ -6,6 +6,24 @@ const NOT_ASCII = /[^\0-\x7f]/
 /** Letters without a mark, which become nothing else but lower case: most words of most texts. */
 const IS_SIMPLE =
   /^[\0-\x7f\u00c0-\u012f\u0131\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0400-\u045f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/
+/** Latin letters beyond ASCII, those with marks of their own included. */
+const HAS_ACCENTS = /[\u00df-\u024f\u1e00-\u1eff]/
+const MARKS_OF_LATIN = /(?<=\p{Script=Latin}\p{Mn}*)\p{Mn}/gu
+/** Letters that Unicode does not take apart, as in Lucene's ASCIIFoldingFilter. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ħ: 'h',
+  ı: 'i',
+  ł: 'l',
+  ŧ: 't',
+}
+const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g')
 const APOSTROPHES = /[\u2018\u2019\u02bc]/g
 const SOFT_HYPHENS = /\u00ad/g
 const DOTTED = /i\u0307/g
@@ -56,4 +74,11 @@ function folded(term: string, lower: (text: string) => string): string {
   const whole = term.replace(SOFT_HYPHENS, '').normalize('NFKC')
   const plain = lower(whole).replace(DOTTED, 'i')
   return plain.normalize('NFKC').replace(APOSTROPHES, "'")
+}
+
+/** Accents of Latin letters make no difference: those who search often leave them out. */
+export function withoutAccents(term: string): string {
+  if (!HAS_ACCENTS.test(term)) return term
+  const bare = term.normalize('NFD').replace(MARKS_OF_LATIN, '').normalize('NFC')
+  return bare.replace(LETTER, (letter) => LETTERS[letter] ?? letter)
 }

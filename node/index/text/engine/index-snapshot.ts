@@ -1,4 +1,5 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
+import type { EngineQuery } from '../engine-query.ts'
 import {
   collect,
   search,
@@ -8,7 +9,7 @@ import {
 } from '../matching/search.ts'
 import type { MatchRequest } from '../matching/segment-search.ts'
 import { matchingTerms, type FieldExpansion } from '../matching/set-query.ts'
-import { gatherStatistics, type FieldTerm, type TermStatistics } from '../matching/statistics.ts'
+import { gatherQueryStatistics, type TermStatistics } from '../matching/statistics.ts'
 import type { LiveSegment } from './live-segment.ts'
 import { Poll } from './poll.ts'
 
@@ -44,8 +45,9 @@ export class IndexSnapshot {
     return matchingTerms(segments, expansion, new Poll())
   }
 
-  termStatistics(terms: Iterable<FieldTerm>): Sliced<TermStatistics> {
-    return gatherStatistics(this.segments, terms, new Poll())
+  /** What the scores of a query depend on. */
+  queryStatistics(query: EngineQuery): Sliced<TermStatistics> {
+    return gatherQueryStatistics(this.segments, query, new Poll())
   }
 
   release(): void {

@@ -19,11 +19,12 @@ import { must } from '../../../../lib/assert.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
+import type { EngineQuery } from '../engine-query.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import type { MatchVisitor, SearchRequest, SearchResult } from '../matching/search.ts'
 import type { MatchRequest } from '../matching/segment-search.ts'
 import { keyText } from '../matching/set-query.ts'
-import type { FieldTerm, TermStatistics } from '../matching/statistics.ts'
+import type { TermStatistics } from '../matching/statistics.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { writePart, type DiskPart } from './disk-part.ts'
 import { IndexSnapshot } from './index-snapshot.ts'
@@ -239,8 +240,8 @@ export class TextIndex {
     this.#ask((snapshot) => snapshot.collect(request, visit))
   }
 
-  termStatistics(terms: Iterable<FieldTerm>): TermStatistics {
-    return this.#ask((snapshot) => snapshot.termStatistics(terms))
+  queryStatistics(query: EngineQuery): TermStatistics {
+    return this.#ask((snapshot) => snapshot.queryStatistics(query))
   }
 
   stats(): TextIndexStats {

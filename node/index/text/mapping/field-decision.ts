@@ -13,6 +13,8 @@ import type { JsonSchema } from './schema-walk.ts'
 
 /** Longer strings of dynamic fields are prose: searched by their words, but no facet. */
 const DYNAMIC_KEYWORD_LENGTH_MAX = 256
+/** What is searched by its words. */
+const WORDS: ReadonlySet<FieldType> = new Set(['text', 'html', 'search_as_you_type'])
 const POINT_TYPES: ReadonlySet<FieldType> = new Set(['geopoint', 'geoshape'])
 const SINGLE_TYPES: Readonly<Record<string, FieldType>> = {
   string: 'text',
@@ -24,7 +26,8 @@ const SINGLE_TYPES: Readonly<Record<string, FieldType>> = {
 export interface Surroundings {
   /** The analyzer that the document schema names for all its fields. */
   readonly analyzer: string | undefined
-  readonly isInAll: boolean
+  /** Whether it is on the schema's list of what queries without a name search; undefined: no list. */
+  readonly isListed: boolean | undefined
 }
 
 /** Undefined: only the fields inside it are indexed, or its value has to tell. */
@@ -33,26 +36,33 @@ export function decideBySchema(
   surroundings: Surroundings,
 ): FieldDecision | undefined {
   const named = schemas.map((schema) => schema['x-service-analyzer']).find(isText)
-  const settled = {
-    analyzer: named ?? surroundings.analyzer,
-    isInAll: surroundings.isInAll,
-    keywordLengthMax: KEYWORD_LENGTH_MAX,
-  }
-  if (schemas.some((schema) => schema['x-service-index'] === false)) {
-    return { ...settled, types: [] }
-  }
+  const analyzer = named ?? surroundings.analyzer
+  const isIndexed = schemas.every((schema) => schema['x-service-index'] !== false)
   const types = schemas.map(serviceTypes).find((list) => list.length > 0)
-  if (types !== undefined) return { ...settled, types }
+  if (types !== undefined || !isIndexed) {
+    const isInAll = surroundings.isListed ?? types?.some((type) => WORDS.has(type)) ?? false
+    const own = isIndexed ? (types ?? []) : []
+    return { analyzer, isInAll, types: own, keywordLengthMax: KEYWORD_LENGTH_MAX }
+  }
   const plain = schemas.map(inferredType).find((type) => type !== undefined)
-  return plain === undefined ? undefined : { ...settled, types: [plain] }
+  return plain === undefined ? undefined : unnamed(plain, { ...surroundings, analyzer })
 }
 
 /** For described fields whose schema leaves the type open. */
 export function decideByValue(value: JsonValue, surroundings: Surroundings) {
-  const types = typesOfValue(value).slice(0, 1)
-  return types.length === 0
-    ? undefined
-    : { ...surroundings, types, keywordLengthMax: KEYWORD_LENGTH_MAX }
+  const [type] = typesOfValue(value)
+  return type === undefined ? undefined : unnamed(type, surroundings)
+}
+
+/** A string of which nothing more is said is also a facet, as it is where no schema mentions it. */
+function unnamed(type: FieldType, { analyzer, isListed }: Surroundings): FieldDecision {
+  const isString = type === 'text'
+  return {
+    analyzer,
+    isInAll: isListed ?? isString,
+    types: isString ? ['text', 'keyword'] : [type],
+    keywordLengthMax: isString ? DYNAMIC_KEYWORD_LENGTH_MAX : KEYWORD_LENGTH_MAX,
+  }
 }
 
 export interface DynamicPlace extends Surroundings {
@@ -71,9 +81,11 @@ export function decideDynamically(
   if (template === undefined) return place.needsTemplate ? undefined : inferred(value, place)
   const { mapping } = template
   if (mapping === undefined) return inferred(value, place, template)
+  const isListed = mapping.include_in_all ?? place.isListed
   const settled = {
     analyzer: mapping.analyzer ?? place.analyzer,
-    isInAll: mapping.include_in_all ?? place.isInAll,
+    isInAll: isListed !== false,
+    isListed,
   }
   if (mapping.index === false) return { ...settled, types: [], keywordLengthMax: 0 }
   if (mapping.type === undefined) return inferred(value, settled, template)
@@ -86,9 +98,10 @@ export function decideDynamically(
 /** Without a template a timestamp is a string like any other; only who asks for dates gets them. */
 function inferred(
   value: JsonValue,
-  { analyzer, isInAll }: Surroundings,
+  { analyzer, isListed }: Surroundings,
   template?: DynamicTemplate,
 ): FieldDecision | undefined {
+  const isInAll = isListed !== false
   const isDate = template?.match_mapping_type === 'date'
   const types: readonly FieldType[] = isDate ? ['datetime'] : typesOfValue(value)
   if (types.length === 0) return undefined
@@ -118,10 +131,12 @@ function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-/** The names in the schema's list of fields that queries without a field name search. */
-export function namesInAll(schemas: readonly JsonSchema[]): ReadonlySet<string> {
-  const lists = schemas.map((schema) => schema['x-service-include-in-all'])
-  return new Set(lists.flatMap((list: unknown) => (Array.isArray(list) ? list.filter(isText) : [])))
+/** The schema's list of fields that queries without a field name search; undefined: it has none. */
+export function namesInAll(schemas: readonly JsonSchema[]): ReadonlySet<string> | undefined {
+  const lists = schemas
+    .map((schema): unknown => schema['x-service-include-in-all'])
+    .filter((list) => Array.isArray(list))
+  return lists.length === 0 ? undefined : new Set(lists.flat().filter(isText))
 }
 
 export function analyzerIn(schemas: readonly JsonSchema[]): string | undefined {
@@ -129,4 +144,11 @@ export function analyzerIn(schemas: readonly JsonSchema[]): string | undefined {
     .filter(isSchema)
     .map((schema) => schema['x-service-analyzer'])
     .find(isText)
+}
+
+/** What a find in the field counts; undefined: the schemas say nothing of it. */
+export function boostIn(schemas: readonly JsonSchema[]): number | undefined {
+  return schemas
+    .map((schema): unknown => schema['x-service-boost'])
+    .find((boost) => typeof boost === 'number')
 }

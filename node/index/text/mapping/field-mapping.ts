@@ -93,6 +93,21 @@ export class FieldMapping {
     return this.#plans.isInAll(path)
   }
 
+  /** The fields that queries without a field name search. */
+  namesInAll(): readonly string[] {
+    return this.#plans.namesInAll()
+  }
+
+  /** What the schema says that a find in the field counts (`x-service-boost`); 1 by default. */
+  boostOf(path: string): number {
+    return this.#plans.boostOf(path)
+  }
+
+  /** Whether the schema keeps a field of this name out of the index, so that documents may have it. */
+  isLeftOut(name: string): boolean {
+    return this.#plans.isLeftOut(name)
+  }
+
   /** For an index that is alone with its table: it keeps the table's list by itself. */
   mapDocument(key: Uint8Array, document: JsonObject, expiresAtMs: number): IndexableDocument {
     for (;;) {

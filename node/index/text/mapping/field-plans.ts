@@ -9,6 +9,7 @@
 import { isJsonArray, memberOf } from '../../../document/json-object.ts'
 import {
   analyzerIn,
+  boostIn,
   decideBySchema,
   decideByValue,
   decideDynamically,
@@ -17,11 +18,11 @@ import {
 import { ALL_FIELD, candidateNames, TYPE_FIELD } from './field-names.ts'
 import { planField, unindexed } from './field-plan.ts'
 import { FieldRegistry } from './field-registry.ts'
-import { declaredMembers, memberNode, rootNode } from './path-tree.ts'
+import { declaredMembers, isReserved, memberNode, rootNode } from './path-tree.ts'
 import { branchesOf } from './schema-walk.ts'
 import { FIELD_PATH_LENGTH_MAX, FieldList, kindOf, nameOf, SAMPLES } from './table-field.ts'
 import type { JsonObject, JsonValue } from '../../../document/exact-json.ts'
-import type { TableSchema } from '../../../schema/table-schema.ts'
+import { UNNAMED_TYPE, type TableSchema } from '../../../schema/table-schema.ts'
 import type { FieldPlan } from './field-plan.ts'
 import type { FieldDecision, IndexedField } from './field-registry.ts'
 import type { DocumentRoot, PathNode } from './path-tree.ts'
@@ -57,12 +58,16 @@ export class FieldPlans {
   readonly #registry = new FieldRegistry()
   readonly #unindexed = new Map<string, string>()
   readonly #inAll = new Set<string>()
+  /** What a document schema spells out holds where another one leaves the field open. */
+  /** By path, where a document schema names one. The first holds. */
+  readonly #boosts = new Map<string, number>()
+  readonly #declared = new Map<string, FieldDecision>()
   readonly #roots = new Map<string, DocumentRoot>()
   readonly #dynamicRoot: DocumentRoot = {
     type: undefined,
     schema: undefined,
     analyzer: undefined,
-    inAll: new Set(),
+    inAll: undefined,
     node: rootNode(undefined),
   }
   #nodes = 0
@@ -74,6 +79,7 @@ export class FieldPlans {
     for (const [type, entry] of types) {
       const root = rootOf(type, entry.schema)
       this.#roots.set(type, root)
+      if (root.inAll === undefined) this.#claimAll()
       this.#declare(root, root.node, 0)
     }
   }
@@ -126,7 +132,25 @@ export class FieldPlans {
   rootFor(document: JsonObject): DocumentRoot {
     const named = memberOf(document, TYPE_FIELD)
     const type = typeof named === 'string' ? named : this.#schema?.default_type
-    return (type === undefined ? undefined : this.#roots.get(type)) ?? this.#dynamicRoot
+    return this.#roots.get(type ?? UNNAMED_TYPE) ?? this.#dynamicRoot
+  }
+
+  namesInAll(): readonly string[] {
+    return [...this.#inAll]
+  }
+
+  boostOf(path: string): number {
+    return this.#boosts.get(path) ?? 1
+  }
+
+  /** Whether a document schema keeps a field of this name out of the index. */
+  isLeftOut(name: string): boolean {
+    const path = name.split('.').slice(0, INDEXED_DEPTH_MAX)
+    return [...this.#roots.values()].some((root) => {
+      let node: PathNode | undefined = root.node
+      for (const step of path) node = node && memberNode(node, step, root.schema)
+      return node === undefined || node.rule.kind === 'unmentioned'
+    })
   }
 
   /** Undefined if nothing below the name can be indexed. */
@@ -170,9 +194,15 @@ export class FieldPlans {
     for (const name of [...declaredMembers(parent), ...reserved]) {
       const node = this.member({ root, node: parent }, name)
       if (node === undefined || node.rule.kind !== 'described') continue
+      const boost = boostIn(node.rule.schemas)
+      if (boost !== undefined && !this.#boosts.has(node.path)) this.#boosts.set(node.path, boost)
       const decision = decideBySchema(node.rule.schemas, surroundingsOf({ root, node }))
-      if (decision === undefined) this.#declare(root, node, depth + 1)
-      else node.plan ??= this.#settle(node.path, decision)
+      if (decision === undefined) {
+        this.#declare(root, node, depth + 1)
+        continue
+      }
+      if (!this.#declared.has(node.path)) this.#declared.set(node.path, decision)
+      node.plan ??= this.#settle(node.path, decision)
     }
   }
 
@@ -196,8 +226,7 @@ export class FieldPlans {
 
   /** Undefined: an object whose members decide for themselves, or nothing that the index is told of. */
   #decide(place: FieldPlace, kind: ValueKind): FieldDecision | undefined {
-    const { root, node } = place
-    const { rule, path, segments } = node
+    const { rule, path, segments } = place.node
     const surroundings = surroundingsOf(place)
     const sample = SAMPLES[kind]
     if (rule.kind === 'described') {
@@ -205,12 +234,11 @@ export class FieldPlans {
     }
     const own = decideDynamically(this.#templates(), sample, {
       path: segments,
-      analyzer: root.analyzer,
-      isInAll: root.schema === undefined || surroundings.isInAll,
+      ...surroundings,
       needsTemplate: rule.kind === 'unmentioned',
     })
     // What document schemas leave open is the same field in all of them.
-    return own && (this.#registry.decisionOf(path) ?? own)
+    return own && (this.#registry.decisionOf(path) ?? this.#declared.get(path) ?? own)
   }
 
   /** Claims the index fields of a decision. */
@@ -245,7 +273,8 @@ export class FieldPlans {
 }
 
 function surroundingsOf({ root, node }: FieldPlace) {
-  return { analyzer: root.analyzer, isInAll: root.inAll.has(node.path) }
+  const isListed = root.inAll?.has(node.path) ?? (isReserved(node) ? false : undefined)
+  return { analyzer: root.analyzer, isListed }
 }
 
 function rootOf(type: string, schema: JsonSchema): DocumentRoot {

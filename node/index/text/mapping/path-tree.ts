@@ -4,6 +4,7 @@
 import {
   branchesOf,
   declaredNames,
+  dynamicSetting,
   elementSchemas,
   memberRule,
   type JsonSchema,
@@ -20,6 +21,7 @@ const RESERVED: Readonly<Record<string, MemberRule>> = {
   _timestamp: describedBy({ 'x-service-types': ['datetime'] }),
   _summaries: describedBy({ additionalProperties: { 'x-service-types': ['text'] } }),
   _chunks: describedBy({
+    'x-service-dynamic': false,
     additionalProperties: { properties: { _content: { 'x-service-types': ['text'] } } },
   }),
 }
@@ -29,7 +31,8 @@ export interface DocumentRoot {
   readonly type: string | undefined
   readonly schema: JsonSchema | undefined
   readonly analyzer: string | undefined
-  readonly inAll: ReadonlySet<string>
+  /** The fields that queries without a name search; undefined for all that are text. */
+  readonly inAll: ReadonlySet<string> | undefined
   readonly node: PathNode
 }
 
@@ -38,6 +41,8 @@ export interface PathNode {
   /** The segments joined by dots. */
   readonly path: string
   readonly rule: MemberRule
+  /** Whether members that the schema does not mention are indexed. */
+  readonly isDynamic: boolean
   readonly children: Map<string, PathNode>
   /** Undefined until a value has come that tells, and for objects. */
   plan: FieldPlan | undefined
@@ -48,7 +53,8 @@ export function rootNode(schema: JsonSchema | undefined): PathNode {
     schema === undefined
       ? { kind: 'dynamic' }
       : { kind: 'described', schemas: branchesOf(schema, schema) }
-  return { segments: [], path: '', rule, children: new Map(), plan: undefined }
+  const isDynamic = settingOf(rule) ?? true
+  return { segments: [], path: '', rule, isDynamic, children: new Map(), plan: undefined }
 }
 
 /** A new node for a member; undefined if the member can never be indexed. */
@@ -60,18 +66,30 @@ export function memberNode(
   const rule = withElements(ruleFor(parent, name, root), root)
   if (rule.kind === 'forbidden') return undefined
   const segments = [...parent.segments, name]
-  return { segments, path: segments.join('.'), rule, children: new Map(), plan: undefined }
+  const isDynamic = settingOf(rule) ?? parent.isDynamic
+  const path = segments.join('.')
+  return { segments, path, rule, isDynamic, children: new Map(), plan: undefined }
+}
+
+function settingOf(rule: MemberRule): boolean | undefined {
+  return rule.kind === 'described' ? dynamicSetting(rule.schemas) : undefined
 }
 
 export function declaredMembers({ rule }: PathNode): readonly string[] {
   return rule.kind === 'described' ? declaredNames(rule.schemas) : []
 }
 
+/** Whether the product itself gives the field its meaning. */
+export function isReserved({ segments: [name = ''] }: PathNode): boolean {
+  return Object.hasOwn(RESERVED, name)
+}
+
 function ruleFor(parent: PathNode, name: string, root: JsonSchema | undefined): MemberRule {
-  const { rule } = parent
-  const own = rule.kind === 'described' ? memberRule(rule.schemas, name, root ?? {}) : rule
-  const isReserved = parent.segments.length === 0 && Object.hasOwn(RESERVED, name)
-  if (!isReserved || own.kind === 'described') return own
+  const { rule, isDynamic } = parent
+  const scope = { root: root ?? {}, isDynamic }
+  const own = rule.kind === 'described' ? memberRule(rule.schemas, name, scope) : rule
+  const isOurs = parent.segments.length === 0 && Object.hasOwn(RESERVED, name)
+  if (!isOurs || own.kind === 'described') return own
   return RESERVED[name] ?? own
 }
 

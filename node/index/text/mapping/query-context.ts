@@ -60,11 +60,7 @@ export class QueryContext {
   field(name: FieldName): IndexedField | undefined {
     const found = this.mapping.resolveField(name)
     if (found === undefined) {
-      this.warn(
-        name === undefined || name === ALL_FIELD
-          ? 'no field is searched by default: name the field, or list fields in x-service-include-in-all'
-          : `no document has a field "${name}"`,
-      )
+      this.warn(this.#absence(name))
       return undefined
     }
     if (found.kind !== 'unindexed') return found
@@ -72,6 +68,17 @@ export class QueryContext {
       name,
       `is not indexed: it ${found.reason}; give it a type in x-service-types that is searched, ` +
         'without x-service-index: false',
+    )
+  }
+
+  #absence(name: FieldName): string {
+    if (name === undefined || name === ALL_FIELD) {
+      return 'no field is searched by default: name the field, or list fields in x-service-include-in-all'
+    }
+    if (!this.mapping.isLeftOut(name)) return `no document has a field "${name}"`
+    return (
+      `field "${name}" is not indexed: a schema leaves out what it does not mention ` +
+      '(x-service-dynamic or additionalProperties)'
     )
   }
 

@@ -19,6 +19,7 @@ import {
   resolveTerm,
   resolveWildcard,
 } from './resolve-terms.ts'
+import { resolveSimple } from './resolve-simple.ts'
 import {
   resolveMatch,
   resolveMultiMatch,
@@ -92,6 +93,8 @@ function resolveLeaf(query: Exclude<Query, BooleanQuery>, context: QueryContext)
       return resolvePhrase(query, context)
     case 'phrase-terms':
       return resolvePhraseTerms(query, context)
+    case 'simple':
+      return resolveSimple(query, context)
     case 'multi-match':
       return resolveMultiMatch(query, context)
     default:

@@ -5,7 +5,14 @@ import { ServiceError } from '../../../../lib/errors.ts'
 import { ALL_FIELD, KEYWORD_SUFFIX } from './field-names.ts'
 import { NOTHING, refusal } from './query-context.ts'
 import { exactValue, fuzzyTerm, hasTerms } from './resolve-text.ts'
-import { networkMatcher, prefixMatcher, regexpMatcher, wildcardMatcher } from './term-matchers.ts'
+import {
+  networkMatcher,
+  prefixMatcher,
+  prefixRanking,
+  regexpMatcher,
+  wildcardMatcher,
+  wildcardRanking,
+} from './term-matchers.ts'
 import type { EngineQuery, TermMatcher } from '../engine-query.ts'
 import type { FieldName } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
@@ -43,14 +50,15 @@ export function resolvePrefix(query: QueryOf<'prefix'>, context: QueryContext): 
   const field = termField(query.field, context)
   if (field === undefined) return NOTHING
   const prefix = context.analyzer(field, undefined).normalize(query.prefix)
-  return expand(field, prefixMatcher(prefix), query.boost)
+  return { ...expand(field, prefixMatcher(prefix), query.boost), ranking: prefixRanking(prefix) }
 }
 
 export function resolveWildcard(query: QueryOf<'wildcard'>, context: QueryContext): EngineQuery {
   const field = termField(query.field, context)
   if (field === undefined) return NOTHING
   const pattern = context.analyzer(field, undefined).normalize(query.pattern)
-  return expand(field, wildcardMatcher(pattern), query.boost)
+  const ranking = wildcardRanking(pattern)
+  return { ...expand(field, wildcardMatcher(pattern), query.boost), ranking }
 }
 
 /** Not normalised, since the letters of an expression are also its operators: `\W` is not `\w`. */
@@ -88,6 +96,6 @@ function termField(name: FieldName, context: QueryContext): IndexedField | undef
   throw refusal(name, `is of type ${field.kind}, and only text and keyword fields have terms`)
 }
 
-function expand(field: IndexedField, matcher: TermMatcher, boost: number): EngineQuery {
-  return { kind: 'expand', field: field.indexField, matcher, boost }
+function expand({ indexField: field }: IndexedField, matcher: TermMatcher, boost: number) {
+  return { kind: 'expand', field, matcher, boost } satisfies EngineQuery
 }

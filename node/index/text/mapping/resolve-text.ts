@@ -3,7 +3,7 @@
 import { distanceOf } from '../../../query/edit-distance.ts'
 import { NOTHING } from './query-context.ts'
 import { toDateMs, toNumber } from './resolve-range.ts'
-import { fuzzyMatcher, prefixMatcher } from './term-matchers.ts'
+import { fuzzyMatcher, fuzzyRanking, prefixMatcher, prefixRanking } from './term-matchers.ts'
 import { PREFIX_SUFFIX } from './field-names.ts'
 import type { EngineQuery, Expansion } from '../engine-query.ts'
 import type { IndexableToken } from '../indexable-document.ts'
@@ -62,14 +62,18 @@ export function resolvePhraseTerms(query: QueryOf<'phrase-terms'>, context: Quer
 export function resolveMultiMatch(query: QueryOf<'multi-match'>, context: QueryContext) {
   const parts = query.fields.map((name) => {
     const field = context.field(name)
-    return field === undefined ? NOTHING : prefixMatch(field, query.text, context)
+    return field === undefined ? NOTHING : prefixMatch(field, query, context)
   })
   const useful = parts.filter(({ kind }) => kind !== 'none')
   if (useful.length === 0) return NOTHING
   return { kind: 'best', parts: useful, boost: query.boost } satisfies EngineQuery
 }
 
-function prefixMatch(field: IndexedField, text: string, context: QueryContext): EngineQuery {
+function prefixMatch(
+  field: IndexedField,
+  { text, fuzziness }: QueryOf<'multi-match'>,
+  context: QueryContext,
+): EngineQuery {
   if (!hasTerms(field)) return NOTHING
   const terms = tokensOf(field, text, undefined, context).map(({ term }) => term)
   const last = terms.at(-1)
@@ -81,9 +85,11 @@ function prefixMatch(field: IndexedField, text: string, context: QueryContext): 
     field: field.indexField,
     matcher: prefixMatcher(last),
     boost: 1,
+    ranking: prefixRanking(last),
   }
-  const whole = (isGram ? terms : terms.slice(0, -1)).map((term): EngineQuery => {
-    return { kind: 'term', field: field.indexField, term, boost: 1 }
+  const isExact = distanceOf(last, fuzziness) === 0
+  const whole = (isGram || !isExact ? terms : terms.slice(0, -1)).map((term) => {
+    return fuzzyTerm({ field: field.indexField, term, fuzziness, prefixLength: 0 }, 1)
   })
   return combine(isGram ? whole : [...whole, prefix], 'or')
 }
@@ -119,7 +125,9 @@ export function fuzzyTerm(fuzzy: FuzzyTerm, boost: number): EngineQuery {
   const { field, term } = fuzzy
   const expansion = fuzzyExpansion(fuzzy)
   if (expansion === undefined) return { kind: 'term', field, term, boost }
-  return { kind: 'expand', field, matcher: expansion.matcher, boost }
+  const distance = distanceOf(term, fuzzy.fuzziness)
+  const ranking = fuzzyRanking(term, { distance, prefixLength: fuzzy.prefixLength })
+  return { kind: 'expand', field, matcher: expansion.matcher, boost, ranking }
 }
 
 /** Undefined if only the term itself is near enough. */
@@ -156,7 +164,9 @@ function tokensOf(
   return tokens
 }
 
-function phraseOf(phrase: Omit<Extract<EngineQuery, { kind: 'phrase' }>, 'kind'>): EngineQuery {
+export function phraseOf(
+  phrase: Omit<Extract<EngineQuery, { kind: 'phrase' }>, 'kind'>,
+): EngineQuery {
   const [first] = phrase.positions
   const [term] = first?.terms ?? []
   const isTerm = phrase.positions.length === 1 && first?.terms.length === 1
@@ -166,7 +176,7 @@ function phraseOf(phrase: Omit<Extract<EngineQuery, { kind: 'phrase' }>, 'kind'>
   return { kind: 'phrase', ...phrase }
 }
 
-function combine(parts: readonly EngineQuery[], operator: 'or' | 'and'): EngineQuery {
+export function combine(parts: readonly EngineQuery[], operator: 'or' | 'and'): EngineQuery {
   const [first] = parts
   if (first === undefined) return NOTHING
   if (parts.length === 1) return first

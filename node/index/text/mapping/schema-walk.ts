@@ -11,7 +11,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 export type MemberRule =
   | { readonly kind: 'described'; readonly schemas: readonly JsonSchema[] }
   | { readonly kind: 'dynamic' }
-  /** Nothing is said about it: only a dynamic template can still index it. */
+  /** The schema leaves it out: only a dynamic template can still index it. */
   | { readonly kind: 'unmentioned' }
   | { readonly kind: 'forbidden' }
 
@@ -38,10 +38,22 @@ export function branchesOf(schema: JsonSchema, root: JsonSchema): readonly JsonS
   return [...found]
 }
 
-export function memberRule(schemas: readonly JsonSchema[], name: string, root: JsonSchema) {
+/** `isDynamic`: whether members that nothing is said about are indexed by their values. */
+export function memberRule(
+  schemas: readonly JsonSchema[],
+  name: string,
+  { root, isDynamic }: { readonly root: JsonSchema; readonly isDynamic: boolean },
+): MemberRule {
   const found = schemas.flatMap((schema) => describing(schema, name))
   if (found.length > 0) return described(found.flatMap((schema) => branchesOf(schema, root)))
-  return undescribed(schemas, root)
+  const rule = undescribed(schemas, root)
+  return rule.kind === 'unmentioned' && isDynamic ? { kind: 'dynamic' } : rule
+}
+
+/** What the schemas of an object say about members that they do not mention; undefined: nothing. */
+export function dynamicSetting(schemas: readonly JsonSchema[]): boolean | undefined {
+  const setting = schemas.map((one) => one['x-service-dynamic']).find((one) => one !== undefined)
+  return setting === undefined ? undefined : setting === true
 }
 
 /** The names that the schemas spell out. */

@@ -10,7 +10,7 @@ import {
   parseWildcard,
   prefixOfWildcard,
 } from '../../../query/wildcard.ts'
-import type { TermMatcher } from '../engine-query.ts'
+import { RANKED_TERMS_MAX, type TermMatcher, type TermRanking } from '../engine-query.ts'
 import type { QueryBounds } from '../../../query/query-tree.ts'
 
 /** Costs in postings read, for a cell of a table of distances and a unit of a pattern's work. */
@@ -32,9 +32,43 @@ export function fuzzyMatcher(word: string, options: EditDistance): TermMatcher {
   return {
     prefix: test.prefix,
     upTo: undefined,
-    matches: test.matches,
+    matches: (term) => test.distanceTo(term) < Infinity,
+    deadEnd: test.deadEnd,
     spent: () => test.cells() * POSTINGS_PER_CELL,
   }
+}
+
+/** Each edit halves what a term counts; the word itself counts 1. */
+export function fuzzyRanking(word: string, options: EditDistance): TermRanking {
+  const test = editDistanceTest(word, { ...options, prefixLength: 0 })
+  const { distance, prefixLength } = options
+  return {
+    name: `~${distance},${prefixLength} ${word}`,
+    termsMax: RANKED_TERMS_MAX,
+    closeness: (term) => 0.5 ** Math.min(test.distanceTo(term), distance),
+  }
+}
+
+/** The more of the term is written, the closer: 1 for all of it, and more than a half for any. */
+export function prefixRanking(prefix: string): TermRanking {
+  return {
+    name: `^ ${prefix}`,
+    termsMax: RANKED_TERMS_MAX,
+    closeness: (term) => closenessOf(prefix.length, term),
+  }
+}
+
+export function wildcardRanking(pattern: string): TermRanking {
+  const written = parseWildcard(pattern).filter(({ kind }) => kind === 'literal').length
+  return {
+    name: `* ${pattern}`,
+    termsMax: RANKED_TERMS_MAX,
+    closeness: (term) => closenessOf(written, term),
+  }
+}
+
+function closenessOf(writtenLength: number, term: string): number {
+  return (1 + Math.min(1, writtenLength / Math.max(1, term.length))) / 2
 }
 
 export function wildcardMatcher(pattern: string): TermMatcher {

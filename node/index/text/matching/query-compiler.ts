@@ -5,6 +5,7 @@ import { PostingsCursor } from '../postings/postings-cursor.ts'
 import { bitCount, fullBitset, nextBit, subtract, type Bitset } from '../engine/bitset.ts'
 import { ColumnScorer } from './column-scorer.ts'
 import { testOf, type ColumnQuery } from './column-test.ts'
+import { GATHERED_MAX, GatheredScores, isGathered } from './gathered-scores.ts'
 import type { LiveSegment } from '../engine/live-segment.ts'
 import { isColumnQuery, isSetQuery, matchingSet, neededShould } from './matching-set.ts'
 import { PhrasePosition, PhraseScorer, type PhrasePlace } from './phrase-scorer.ts'
@@ -37,6 +38,8 @@ export class QueryCompiler {
   readonly #live: LiveSegment
   readonly #weights: Weights
   readonly #poll: Poll
+  /** How many sets of scores this segment's query holds. */
+  #gathered = 0
 
   constructor(live: LiveSegment, weights: Weights, poll: Poll) {
     this.#live = live
@@ -104,7 +107,7 @@ export class QueryCompiler {
     const found = this.#live.term(query.field, query.term)
     this.#poll.spend(TERM_COST)
     if (found === undefined) return undefined
-    const weight = this.#weights.ofTerm(query.field, query.term, factor * query.boost)
+    const weight = this.#weights.ofTerm(query, factor * query.boost)
     return new TermScorer(found.source, this.#norms(query.field), weight)
   }
 
@@ -164,8 +167,8 @@ export class QueryCompiler {
   *#boolean(query: BooleanQuery, boost: number): Sliced<Scorer> {
     const must = yield* this.#compileAll(query.must, boost)
     const filters = yield* this.#compileAll(query.filter, 0)
-    const should = yield* this.#compileAll(query.should, boost)
     const needed = neededShould(query)
+    const should = yield* this.#alternatives(query.should, { boost, needed })
     const scoring = [...must]
     const required = [...must, ...filters]
     if (needed > 0) {
@@ -178,6 +181,29 @@ export class QueryCompiler {
     const allowed = yield* this.#exclude(all, query.mustNot)
     if (needed > 0 || should.length === 0) return allowed
     return new OptionalScorer(allowed, this.#anyOf(should))
+  }
+
+  *#alternatives(
+    queries: readonly EngineQuery[],
+    { boost, needed }: { readonly boost: number; readonly needed: number },
+  ): Sliced<readonly Scorer[]> {
+    const { docCount } = this.#live.segment
+    const isGatherable = this.#gathered < GATHERED_MAX && needed <= 1
+    if (!isGatherable || !isGathered(queries, docCount)) {
+      return yield* this.#compileAll(queries, boost)
+    }
+    this.#gathered += 1
+    const scores = new GatheredScores(docCount)
+    for (const query of queries) {
+      if (query.kind === 'term') {
+        const term = this.#term(query, boost)
+        if (term !== undefined) yield* scores.addTerm(term, this.#poll)
+      } else if (query.kind === 'expand') {
+        yield* scores.addSet(yield* this.set(query), boost * query.boost, this.#poll)
+      }
+      if (this.#poll.isDue) yield this.#poll.renewed()
+    }
+    return [scores]
   }
 
   #allOf(query: BooleanQuery, required: readonly Scorer[], scoring: readonly Scorer[]): Scorer {

@@ -54,7 +54,8 @@ export function* search(
   segments: readonly LiveSegment[],
   request: SearchRequest,
 ): Sliced<SearchResult> {
-  const run = yield* SegmentSearch.begin(segments, request, request.statistics)
+  const scoring = { statistics: request.statistics, scores: request.limit > 0 }
+  const run = yield* SegmentSearch.begin(segments, request, scoring)
   return request.sort === undefined
     ? yield* searchByScore(run, segments, request)
     : yield* searchSorted(run, segments, { ...request, sort: request.sort })
@@ -65,7 +66,8 @@ export function* collect(
   request: MatchRequest,
   visit: MatchVisitor,
 ): Sliced<void> {
-  const run = yield* SegmentSearch.begin(segments, request, undefined)
+  const scoring = { statistics: undefined, scores: false }
+  const run = yield* SegmentSearch.begin(segments, request, scoring)
   for (const live of segments) yield* run.collect(live, (docs) => visit(live, docs))
 }
 

@@ -19,6 +19,12 @@ import { countAnyTerm, countTerm, forEachBlock } from './match-count.ts'
 import { Poll } from '../engine/poll.ts'
 import { QueryCompiler } from './query-compiler.ts'
 import { planQuery, type QueryPlan } from './query-plan.ts'
+import {
+  gatherExpansions,
+  hasRanked,
+  rankExpansions,
+  type Expansions,
+} from './ranked-expansions.ts'
 import { AllOfScorer, PAUSED, type Scorer } from './scorer.ts'
 import {
   gatherStatistics,
@@ -44,6 +50,15 @@ export interface MatchRequest {
   readonly nowMs: number
 }
 
+export interface Scoring {
+  /** Of the whole table; undefined: these segments are all of it. */
+  readonly statistics: TermStatistics | undefined
+  /** Whether anybody looks at the scores. */
+  readonly scores: boolean
+}
+
+const NO_EXPANSIONS: Expansions = new Map()
+
 /** One query under fixed statistics, segment by segment. */
 export class SegmentSearch {
   readonly #request: MatchRequest
@@ -51,16 +66,22 @@ export class SegmentSearch {
   readonly #plan: QueryPlan
   readonly #poll: Poll
 
+  /** Without scores, what means several terms is a set of documents. */
   static *begin(
     segments: readonly LiveSegment[],
     request: MatchRequest,
-    statistics: TermStatistics | undefined,
+    { statistics, scores }: Scoring,
     poll = new Poll(),
   ): Sliced<SegmentSearch> {
-    const { query, filter } = request
+    const { filter } = request
+    const isRanked = scores && hasRanked(request.query)
+    const given = isRanked ? statistics?.expansions : NO_EXPANSIONS
+    const expansions = given ?? (yield* gatherExpansions(segments, request.query, poll))
+    const query = rankExpansions(request.query, expansions)
     const needed = allTerms(filter === undefined ? [query] : [query, filter])
     const own = yield* gatherStatistics(segments, needed, poll)
-    return new SegmentSearch(request, new Weights(withStatistics(own, statistics)), poll)
+    const weights = new Weights(withStatistics({ ...own, expansions }, statistics))
+    return new SegmentSearch(isRanked ? { ...request, query } : request, weights, poll)
   }
 
   private constructor(request: MatchRequest, weights: Weights, poll: Poll) {
@@ -252,6 +273,7 @@ function postingsOf(terms: readonly TermScorer[]): number {
 function withStatistics(own: TermStatistics, given: TermStatistics | undefined): TermStatistics {
   if (given === undefined) return own
   return {
+    expansions: given.expansions,
     fields: new Map([...own.fields, ...given.fields]),
     docFreqs: new Map([...own.docFreqs, ...given.docFreqs]),
   }

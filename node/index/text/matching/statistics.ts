@@ -4,6 +4,13 @@ import type { EngineQuery } from '../engine-query.ts'
 import { idfOf, K1, lengthTable, type FieldStatistics } from './bm25.ts'
 import type { LiveSegment } from '../engine/live-segment.ts'
 import type { Poll } from '../engine/poll.ts'
+import {
+  fieldOfExpansion,
+  gatherExpansions,
+  rankExpansions,
+  type Expansions,
+} from './ranked-expansions.ts'
+import type { QueryOf } from './set-query.ts'
 import type { TermWeight } from './term-scorer.ts'
 
 export interface FieldTerm {
@@ -19,6 +26,8 @@ export interface TermStatistics {
   readonly fields: ReadonlyMap<string, FieldStatistics>
   /** Documents that have the term, by `termKey`. */
   readonly docFreqs: ReadonlyMap<string, number>
+  /** The terms by which fuzzy words, prefixes and wildcards score. */
+  readonly expansions: Expansions
 }
 
 export function termKey(field: string, term: string): string {
@@ -28,11 +37,32 @@ export function termKey(field: string, term: string): string {
 /** Of looking up a term in a segment. */
 const LOOKUP_COST = 256
 
+/** All that the scores of a query depend on in this index. */
+export function* gatherQueryStatistics(
+  segments: readonly LiveSegment[],
+  query: EngineQuery,
+  poll: Poll,
+): Sliced<TermStatistics> {
+  const expansions = yield* gatherExpansions(segments, query, poll)
+  const terms = scoringTerms(rankExpansions(query, expansions))
+  const fields = new Map<string, FieldStatistics>()
+  for (const [key, closest] of expansions) {
+    const field = fieldOfExpansion(key)
+    // Also of an index that has none of the terms: its documents count.
+    fields.set(field, sumOfField(segments, field))
+    // One more than this index would score by: another one may lack some of them.
+    if (closest !== 'too-many') for (const term of closest) terms.push({ field, term })
+  }
+  const found = yield* gatherStatistics(segments, terms, poll)
+  return { fields: new Map([...fields, ...found.fields]), docFreqs: found.docFreqs, expansions }
+}
+
+/** Of these terms alone. */
 export function* gatherStatistics(
   segments: readonly LiveSegment[],
   terms: Iterable<FieldTerm>,
   poll: Poll,
-): Sliced<TermStatistics> {
+): Sliced<Omit<TermStatistics, 'expansions'>> {
   const fields = new Map<string, FieldStatistics>()
   const docFreqs = new Map<string, number>()
   for (const { field, term } of terms) {
@@ -76,13 +106,15 @@ export function scoringTerms(query: EngineQuery): FieldTerm[] {
 export class Weights {
   readonly #statistics: TermStatistics
   readonly #lengths = new Map<string, Float64Array>()
+  readonly #together = new Map<readonly string[], number>()
 
   constructor(statistics: TermStatistics) {
     this.#statistics = statistics
   }
 
-  ofTerm(field: string, term: string, boost: number): TermWeight {
-    return this.#weigh(field, this.#idf(field, term), boost)
+  ofTerm({ field, term, alike }: QueryOf<'term'>, boost: number): TermWeight {
+    const idf = alike === undefined ? this.#idf(field, term) : this.#idfOfAll(field, alike)
+    return this.#weigh(field, idf, boost)
   }
 
   /** A position with several terms is as rare as the most frequent of them. */
@@ -92,12 +124,18 @@ export class Weights {
     boost: number,
   ): TermWeight {
     let idf = 0
-    for (const { terms } of positions) {
-      let rarest = Infinity
-      for (const term of terms) rarest = Math.min(rarest, this.#idf(field, term))
-      idf += rarest
-    }
+    for (const { terms } of positions) idf += this.#idfOfAll(field, terms)
     return this.#weigh(field, idf, boost)
+  }
+
+  /** Of the most frequent one. */
+  #idfOfAll(field: string, terms: readonly string[]): number {
+    const known = this.#together.get(terms)
+    if (known !== undefined) return known
+    let idf = Infinity
+    for (const term of terms) idf = Math.min(idf, this.#idf(field, term))
+    this.#together.set(terms, idf)
+    return idf
   }
 
   #weigh(field: string, idf: number, boost: number): TermWeight {

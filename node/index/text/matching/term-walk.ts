@@ -8,18 +8,27 @@ import type { SegmentField } from '../segment/segment.ts'
 const TERM_COST = 32
 /** One test of a longer term may be more than a step. */
 const GLANCE_LENGTH = 256
+/** So many terms are read and passed over before the walk leaps to where it goes on. */
+const PASSED_MAX = 16
+/** Of finding the place and reading the terms around it. */
+const LEAP_COST = 512
 
 /** The terms of one segment that match, one after the other, with pauses between them. */
 export class TermWalk {
   readonly #matcher: TermMatcher
   readonly #poll: Poll
-  readonly #entries: Iterator<DictionaryEntry>
+  readonly #field: SegmentField
+  #entries: Iterator<DictionaryEntry>
+  /** No term before it matches; undefined if the next one may. */
+  #goOnAt: string | undefined
+  #passed = 0
   #underTest: { readonly entry: DictionaryEntry; readonly test: Sliced<boolean> } | undefined
   #spent: number
 
   constructor(field: SegmentField, matcher: TermMatcher, poll: Poll) {
     this.#matcher = matcher
     this.#poll = poll
+    this.#field = field
     this.#entries = field.entriesFrom(matcher.prefix)[Symbol.iterator]()
     this.#spent = matcher.spent?.() ?? 0
   }
@@ -44,12 +53,36 @@ export class TermWalk {
     if (!entry.text.startsWith(prefix)) return 'end'
     if (upTo !== undefined && entry.text > upTo) return 'end'
     this.#poll.spend(TERM_COST)
-    if (entry.docFreq === 0) return undefined
+    if (this.#isPassed(entry.text) || entry.docFreq === 0) return undefined
     const isGlance = entry.text.length <= GLANCE_LENGTH
     const test = isGlance ? undefined : this.#matcher.matchesSliced?.(entry.text)
-    if (test === undefined) return this.#matcher.matches(entry.text) ? entry : undefined
+    if (test === undefined) return this.#matches(entry.text) ? entry : undefined
     this.#underTest = { entry, test }
     return undefined
+  }
+
+  #matches(text: string): boolean {
+    if (this.#matcher.matches(text)) return true
+    const deadEnd = this.#matcher.deadEnd?.()
+    if (deadEnd !== undefined && deadEnd !== '') this.#goOnAt = endOfPrefix(deadEnd)
+    return false
+  }
+
+  /** Whether the term lies in a stretch that has no match; leaps to its end if that may be far away. */
+  #isPassed(text: string): boolean {
+    if (this.#goOnAt === undefined) return false
+    if (text >= this.#goOnAt) {
+      this.#goOnAt = undefined
+      this.#passed = 0
+      return false
+    }
+    this.#passed += 1
+    if (this.#passed < PASSED_MAX) return true
+    this.#entries = this.#field.entriesFrom(this.#goOnAt)[Symbol.iterator]()
+    this.#poll.spend(LEAP_COST)
+    this.#goOnAt = undefined
+    this.#passed = 0
+    return true
   }
 
   /** One step of a long test. */
@@ -66,4 +99,10 @@ export class TermWalk {
     this.#poll.spend(spent - this.#spent)
     this.#spent = spent
   }
+}
+
+/** The first text behind all that begin so; undefined where there is none. */
+function endOfPrefix(prefix: string): string | undefined {
+  const unit = prefix.charCodeAt(prefix.length - 1)
+  return unit === 0xffff ? undefined : prefix.slice(0, -1) + String.fromCharCode(unit + 1)
 }

@@ -13,7 +13,6 @@ import { Poll } from '../engine/poll.ts'
 import type { SearchBoundary } from '../matching/search.ts'
 import type { MatchRequest } from '../matching/segment-search.ts'
 import type { SortField } from '../matching/sorted-hits.ts'
-import { scoringTerms } from '../matching/statistics.ts'
 import type { TextIndex } from '../engine/text-index.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { QueryContext } from '../mapping/query-context.ts'
@@ -64,10 +63,10 @@ export function* gatherTextStatistics(
   const { query } = conditions
   const snapshot = index.snapshot()
   try {
-    if (query === undefined) return yield* snapshot.termStatistics([])
+    if (query === undefined) return yield* snapshot.queryStatistics(EVERYTHING)
     const resolved = yield* resolveQuery(query, mapping)
     const expanded = yield* expandPhrases(resolved.query, snapshot)
-    return yield* snapshot.termStatistics(scoringTerms(expanded))
+    return yield* snapshot.queryStatistics(expanded)
   } finally {
     snapshot.release()
   }

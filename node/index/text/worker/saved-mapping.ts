@@ -12,7 +12,7 @@ import { checksum } from '../segment/byte-buffer.ts'
 
 const FILE = 'mapping'
 /** Goes up when the file changes, and also when the analysis makes other terms of a text. */
-const FORMAT_VERSION = 3
+const FORMAT_VERSION = 4
 
 export interface SavedMapping {
   readonly kind: 'saved'
@@ -80,6 +80,7 @@ const KIND_BY_TYPE: Readonly<Record<string, ValueKind>> = {
 }
 
 function outdatedFields(saved: unknown): readonly TableField[] {
+  if (Array.isArray(saved)) return parseTableFields(saved)
   const decisions = isJsonRecord(saved) ? saved['fields'] : undefined
   if (!isJsonRecord(decisions)) return []
   return Object.entries(decisions).flatMap(([name, decision]) => {

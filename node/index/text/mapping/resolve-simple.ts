@@ -1,0 +1,206 @@
+// What a person typed, for the engine: which documents match is decided by all text, with typos and
+// the last word as a prefix; what stands exactly so in a field adds to the score, by the field's weight.
+
+import { KEYWORD_SUFFIX } from './field-names.ts'
+import { NOTHING, refusal } from './query-context.ts'
+import { combine, fuzzyTerm, hasTerms, phraseOf } from './resolve-text.ts'
+import { prefixMatcher, prefixRanking } from './term-matchers.ts'
+import { readSimpleText } from '../../../query/simple-text.ts'
+import type { EngineQuery } from '../engine-query.ts'
+import type { IndexableToken } from '../indexable-document.ts'
+import type { IndexedField } from './field-registry.ts'
+import type { QueryContext, QueryOf } from './query-context.ts'
+
+/** Words, counted in each field, that may have typos: a pasted text is looked for as it is. */
+const TYPOS_MAX = 64
+/** Fields in which an exact find adds to the score. */
+const EXACT_FIELDS_MAX = 20
+/** A prefix of one letter says too little. */
+const PREFIX_LENGTH_MIN = 2
+/** What an exact find adds, in boosts of its field: of words, of all of them in a row, of a whole value. */
+const BONUS = { words: 1, phrase: 2, whole: 4 } as const
+
+interface SearchedField {
+  readonly field: IndexedField
+  readonly boost: number
+}
+
+export function resolveSimple(query: QueryOf<'simple'>, context: QueryContext): EngineQuery {
+  if (query.text.trim() === '') return { kind: 'all', boost: query.boost }
+  const searched =
+    query.fields === undefined ? allText(context) : namedFields(query.fields, context)
+  if (searched.length === 0) return NOTHING
+  const { words, phrases, unwanted, isOpen } = readSimpleText(query.text)
+  const search = new SimpleSearch(searched, context)
+  const found = words.map((word, index) => {
+    return search.word(word, isOpen && index === words.length - 1)
+  })
+  const must = [mostOf(found.filter(isSomething)), ...phrases.map((one) => search.phrase(one))]
+  const exact = query.fields === undefined ? exactFields(context) : searched
+  const should = bonusesOf(exact, { text: query.text.trim(), words, context })
+  const needed = must.filter(isSomething)
+  if (needed.length === 0) {
+    context.warn(`nothing is left of "${query.text.slice(0, 100)}" but stop words and signs`)
+  }
+  return {
+    kind: 'boolean',
+    must: needed,
+    should,
+    minShould: needed.length === 0 ? 1 : 0,
+    mustNot: unwanted.map((one) => search.phrase(one)).filter(isSomething),
+    filter: [],
+    boost: query.boost,
+  }
+}
+
+function allText(context: QueryContext): readonly SearchedField[] {
+  const field = context.field(undefined)
+  return field === undefined ? [] : [{ field, boost: 1 }]
+}
+
+function namedFields(
+  fields: NonNullable<QueryOf<'simple'>['fields']>,
+  context: QueryContext,
+): readonly SearchedField[] {
+  return fields.flatMap(({ name, boost }) => {
+    const field = context.field(name)
+    if (field === undefined) return []
+    if (!hasTerms(field)) throw refusal(name, `is of type ${field.kind} and has no words`)
+    return [{ field, boost: boost * context.mapping.boostOf(name) }]
+  })
+}
+
+/** The weightiest of the fields that are searched without a name. */
+function exactFields({ mapping }: QueryContext): readonly SearchedField[] {
+  return mapping
+    .namesInAll()
+    .map((name) => ({ field: mapping.resolveField(name), boost: mapping.boostOf(name) }))
+    .flatMap(({ field, boost }) => {
+      return field === undefined || field.kind === 'unindexed' ? [] : [{ field, boost }]
+    })
+    .toSorted((a, b) => b.boost - a.boost)
+    .slice(0, EXACT_FIELDS_MAX)
+}
+
+/** Both words of two; of more, three in four. */
+function mostOf(words: readonly EngineQuery[]): EngineQuery {
+  const [only] = words
+  if (only === undefined || words.length === 1) return only ?? NOTHING
+  const minShould = words.length === 2 ? 2 : Math.floor(words.length * 0.75)
+  return {
+    kind: 'boolean',
+    must: [],
+    should: words,
+    minShould,
+    mustNot: [],
+    filter: [],
+    boost: 1,
+  }
+}
+
+class SimpleSearch {
+  readonly #fields: readonly SearchedField[]
+  readonly #context: QueryContext
+  #typosLeft = TYPOS_MAX
+
+  constructor(fields: readonly SearchedField[], context: QueryContext) {
+    this.#fields = fields
+    this.#context = context
+  }
+
+  /** What was typed between two spaces, which may be several words to an analyzer. */
+  word(text: string, mayGoOn: boolean): EngineQuery {
+    return bestOf(
+      this.#fields.map(({ field, boost }) => {
+        const terms = tokensIn(field, text, this.#context).map(({ term }) => term)
+        const parts = terms.map((term, index) => {
+          return this.#term({ field, boost }, term, mayGoOn && index === terms.length - 1)
+        })
+        return combine(parts, 'and')
+      }),
+    )
+  }
+
+  phrase(text: string): EngineQuery {
+    return bestOf(
+      this.#fields.map((one) => phraseIn(one, tokensIn(one.field, text, this.#context))),
+    )
+  }
+
+  #term({ field, boost }: SearchedField, term: string, mayGoOn: boolean): EngineQuery {
+    this.#typosLeft -= 1
+    const fuzziness = this.#typosLeft >= 0 ? 'auto' : 0
+    const spelt = fuzzyTerm({ field: field.indexField, term, fuzziness, prefixLength: 1 }, boost)
+    if (!mayGoOn || term.length < PREFIX_LENGTH_MIN) return spelt
+    const prefix: EngineQuery = {
+      kind: 'expand',
+      field: field.indexField,
+      matcher: prefixMatcher(term),
+      boost,
+      ranking: prefixRanking(term),
+    }
+    return { kind: 'best', parts: [spelt, prefix], boost: 1 }
+  }
+}
+
+interface Typed {
+  readonly text: string
+  readonly words: readonly string[]
+  readonly context: QueryContext
+}
+
+function bonusesOf(fields: readonly SearchedField[], typed: Typed): readonly EngineQuery[] {
+  const { text, words, context } = typed
+  const tokens = fields.map((one) => ({
+    ...one,
+    found: tokensIn(one.field, words.join(' '), context),
+  }))
+  const inWords = tokens.map(({ field, boost, found }) => {
+    const terms = [...new Set(found.map(({ term }) => term))]
+    const parts = terms.map((term): EngineQuery => {
+      return { kind: 'term', field: field.indexField, term, boost: boost * BONUS.words }
+    })
+    return combine(parts, 'or')
+  })
+  const inRows = tokens.map(({ field, boost, found }) => {
+    return found.length < 2 ? NOTHING : phraseIn({ field, boost: boost * BONUS.phrase }, found)
+  })
+  const wholes = fields.map(({ field, boost }): EngineQuery => {
+    const whole = context.mapping.resolveField(field.indexField + KEYWORD_SUFFIX)
+    if (whole?.kind !== 'keyword') return NOTHING
+    return { kind: 'term', field: whole.indexField, term: text, boost: boost * BONUS.whole }
+  })
+  return [inWords, inRows, wholes].map(bestOf).filter(isSomething)
+}
+
+function phraseIn({ field, boost }: SearchedField, tokens: readonly IndexableToken[]): EngineQuery {
+  const [first] = tokens
+  if (first === undefined) return NOTHING
+  const positions = tokens.map(({ term, position }) => {
+    return { offset: position - first.position, terms: [term] }
+  })
+  return phraseOf({ field: field.indexField, positions, slop: 0, boost })
+}
+
+/** None in a keyword, which has no words: its whole value is another matter. */
+function tokensIn(
+  field: IndexedField,
+  text: string,
+  context: QueryContext,
+): readonly IndexableToken[] {
+  if (field.kind !== 'text') return field.kind === 'keyword' ? [{ term: text, position: 0 }] : []
+  const tokens = context.analyzer(field, undefined).analyze(text)
+  context.takeTerms(field, tokens.length)
+  return tokens
+}
+
+function bestOf(parts: readonly EngineQuery[]): EngineQuery {
+  const useful = parts.filter(isSomething)
+  const [only] = useful
+  if (only === undefined || useful.length === 1) return only ?? NOTHING
+  return { kind: 'best', parts: useful, boost: 1 }
+}
+
+function isSomething({ kind }: EngineQuery): boolean {
+  return kind !== 'none'
+}

@@ -1,0 +1,210 @@
+// Fuzzy words, prefixes and wildcards where scores are asked for: the terms that are closest to what was
+// written score like words of their own, each by its closeness, and as rare as the most frequent of
+// them, so that a rare slip of the pen does not come before the word itself. All other terms count
+// alike, and little.
+//
+// Invariants:
+//   RE1  Which terms those are depends on the terms that live documents have, and neither on how often,
+//        nor on how documents are spread over segments and shards: of the closest terms of the whole
+//        table, each shard names those it has.
+
+import type { Sliced } from '../../../../lib/sliced.ts'
+import { RANKED_TERMS_MAX, type EngineQuery, type TermRanking } from '../engine-query.ts'
+import type { LiveSegment } from '../engine/live-segment.ts'
+import type { Poll } from '../engine/poll.ts'
+import { compareTexts } from '../segment/compare-texts.ts'
+import type { QueryOf } from './set-query.ts'
+import { TermWalk } from './term-walk.ts'
+
+/** Of all expansions of a query; each has a cursor of its own. */
+const QUERY_RANKED_TERMS_MAX = 1024
+/** An expansion of more terms in one shard is walked as one set: looking at each takes too long. */
+const MATCHING_TERMS_MAX = 65_536
+/** What documents with other terms score, in boosts. */
+const REST_SHARE = 0.1
+/** Of looking up how many live documents have a term. */
+const LOOKUP_COST = 256
+
+/** The closest terms, one more than may score, in no order; or that there are too many to tell. */
+export type ClosestTerms = readonly string[] | 'too-many'
+/** By `expansionKey`. */
+export type Expansions = ReadonlyMap<string, ClosestTerms>
+
+interface RankedExpansion extends QueryOf<'expand'> {
+  readonly ranking: TermRanking
+}
+
+export function expansionKey({ field, ranking }: RankedExpansion): string {
+  return `${field}\0${ranking.name}`
+}
+
+export function fieldOfExpansion(key: string): string {
+  return key.slice(0, key.indexOf('\0'))
+}
+
+/** Of several shards; too many in one of them are too many. */
+export function mergeExpansions(all: readonly Expansions[]): Expansions {
+  const merged = new Map<string, ClosestTerms>()
+  for (const part of all) {
+    for (const [key, terms] of part) {
+      const known = merged.get(key) ?? []
+      const isKnown = known !== 'too-many' && terms !== 'too-many'
+      merged.set(key, isKnown ? [...new Set([...known, ...terms])] : 'too-many')
+    }
+  }
+  return merged
+}
+
+/** What this index has to say about the expansions that score. */
+export function* gatherExpansions(
+  segments: readonly LiveSegment[],
+  query: EngineQuery,
+  poll: Poll,
+): Sliced<Expansions> {
+  const expansions = new Map<string, RankedExpansion>()
+  for (const one of rankedIn(query)) expansions.set(expansionKey(one), one)
+  const gathered = new Map<string, ClosestTerms>()
+  for (const [key, expansion] of expansions) {
+    const count = 1 + termsMaxOf(expansion.ranking, expansions.size)
+    gathered.set(key, yield* closestTerms(segments, { expansion, count }, poll))
+  }
+  return gathered
+}
+
+/** The query with the closest terms in place of the expansions that score. */
+export function rankExpansions(query: EngineQuery, expansions: Expansions): EngineQuery {
+  if (expansions.size === 0) return query
+  if (isRanked(query)) return combined(alternativesOf(query, expansions))
+  if (query.kind === 'best') {
+    return { ...query, parts: query.parts.map((part) => rankExpansions(part, expansions)) }
+  }
+  if (query.kind !== 'boolean') return query
+  const { must, should, minShould } = query
+  // Where one is enough, the terms are as good as alternatives of their own, and quicker to search.
+  const isFlat = minShould <= 1
+  return {
+    ...query,
+    must: must.map((part) => rankExpansions(part, expansions)),
+    should: should.flatMap((part) => {
+      return isFlat && isRanked(part)
+        ? alternativesOf(part, expansions)
+        : [rankExpansions(part, expansions)]
+    }),
+  }
+}
+
+function isRanked(query: EngineQuery): query is RankedExpansion {
+  return query.kind === 'expand' && query.ranking !== undefined
+}
+
+/** Most queries have none, and need not be gathered for. */
+export function hasRanked(query: EngineQuery): boolean {
+  if (query.kind === 'best') return query.parts.some(hasRanked)
+  if (query.kind === 'boolean') return query.must.some(hasRanked) || query.should.some(hasRanked)
+  return isRanked(query)
+}
+
+function rankedIn(query: EngineQuery): readonly RankedExpansion[] {
+  if (isRanked(query)) return [query]
+  if (query.kind === 'best') return query.parts.flatMap(rankedIn)
+  return query.kind === 'boolean' ? [...query.must, ...query.should].flatMap(rankedIn) : []
+}
+
+function termsMaxOf({ termsMax }: TermRanking, expansionCount: number): number {
+  const share = Math.floor(QUERY_RANKED_TERMS_MAX / expansionCount)
+  return Math.max(1, Math.min(termsMax, RANKED_TERMS_MAX, share))
+}
+
+function alternativesOf(query: RankedExpansion, expansions: Expansions): readonly EngineQuery[] {
+  const found = expansions.get(expansionKey(query)) ?? []
+  if (found === 'too-many' || found.length === 0) return [withoutRanking(query, query.boost)]
+  const { field, ranking, boost } = query
+  const count = termsMaxOf(ranking, expansions.size)
+  const ranked = found
+    .map((term): CloseTerm => ({ term, closeness: ranking.closeness(term) }))
+    .toSorted(compareClose)
+  const alike = ranked.slice(0, count).map(({ term }) => term)
+  const terms = ranked.slice(0, count).map(({ term, closeness }): EngineQuery => {
+    return { kind: 'term', field, term, boost: boost * closeness, alike }
+  })
+  if (ranked.length <= count) return terms
+  return [...terms, withoutRanking(query, boost * REST_SHARE)]
+}
+
+function withoutRanking({ field, matcher }: RankedExpansion, boost: number): EngineQuery {
+  return { kind: 'expand', field, matcher, boost }
+}
+
+function combined(should: readonly EngineQuery[]): EngineQuery {
+  const [only, ...others] = should
+  if (only !== undefined && others.length === 0) return only
+  return { kind: 'boolean', must: [], should, minShould: 1, mustNot: [], filter: [], boost: 1 }
+}
+
+interface CloseTerm {
+  readonly term: string
+  readonly closeness: number
+}
+
+/** Negative if `a` is the better one. */
+function compareClose(a: CloseTerm, b: CloseTerm): number {
+  return b.closeness - a.closeness || compareTexts(a.term, b.term)
+}
+
+function* closestTerms(
+  segments: readonly LiveSegment[],
+  { expansion, count }: { readonly expansion: RankedExpansion; readonly count: number },
+  poll: Poll,
+): Sliced<ClosestTerms> {
+  const { field: name, matcher, ranking } = expansion
+  const closest = new ClosestList(count)
+  let matching = 0
+  for (const live of segments) {
+    const field = live.segment.field(name)
+    if (field === undefined) continue
+    yield* field.prepareTerms()
+    const walk = new TermWalk(field, matcher, poll)
+    for (let entry = walk.next(); entry !== 'end'; entry = walk.next()) {
+      if (entry === 'pause') {
+        yield poll.renewed()
+        continue
+      }
+      matching += 1
+      if (matching > MATCHING_TERMS_MAX) return 'too-many'
+      const close = { term: entry.text, closeness: ranking.closeness(entry.text) }
+      if (!closest.hasRoomFor(close)) continue
+      // A term that only deleted documents have is there until they are merged away.
+      poll.spend(LOOKUP_COST)
+      const isLive = live.log.length === 0 || (live.term(name, entry.text)?.liveDocFreq ?? 0) > 0
+      if (isLive) closest.add(close)
+    }
+  }
+  return closest.terms
+}
+
+/** The best few, in their order. */
+class ClosestList {
+  readonly #count: number
+  #list: CloseTerm[] = []
+
+  constructor(count: number) {
+    this.#count = count
+  }
+
+  get terms(): readonly string[] {
+    return this.#list.map(({ term }) => term)
+  }
+
+  /** False for one that is there already. */
+  hasRoomFor(close: CloseTerm): boolean {
+    const worst = this.#list.length < this.#count ? undefined : this.#list.at(-1)
+    if (worst !== undefined && compareClose(close, worst) >= 0) return false
+    return this.#list.every(({ term }) => term !== close.term)
+  }
+
+  add(close: CloseTerm): void {
+    const at = this.#list.findLastIndex((one) => compareClose(one, close) < 0) + 1
+    this.#list.splice(at, 0, close)
+    if (this.#list.length > this.#count) this.#list.pop()
+  }
+}
