@@ -175,6 +175,17 @@ describe('the client of the store', () => {
     expect(lines).to.equal(20_000)
   })
 
+  it('searches for what a person typed', async () => {
+    const { hits } = await store.searchTable('books', {
+      q: '"sea -(',
+      searchFields: ['title^3'],
+      limit: 1,
+      fields: ['title'],
+    })
+
+    expect(hits.hits.map(({ _id }) => _id)).to.deep.equal(['atlas/1'])
+  })
+
   it('asks one query or several', async () => {
     const one = await store.queryTable('books', {
       full_text_search: { match: 'sea', field: 'title' },

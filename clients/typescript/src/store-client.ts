@@ -46,6 +46,19 @@ export interface ListOptions extends CallOptions {
   readonly pattern?: string
 }
 
+export interface SearchOptions extends CallOptions {
+  /** What a person typed. */
+  readonly q?: string
+  readonly limit?: number
+  readonly offset?: number
+  /** Fields to search, each perhaps with a weight: `title^3`. Default: all text. */
+  readonly searchFields?: readonly string[]
+  /** Parts of the documents to return, as in a lookup. */
+  readonly fields?: readonly string[]
+  /** How long the query may take, such as `500ms`. */
+  readonly timeout?: string
+}
+
 export interface LookupOptions extends CallOptions {
   /** Parts to return: `author.name`, `chapters.*`; `-body` leaves one out. */
   readonly fields?: readonly string[]
@@ -166,15 +179,31 @@ export class StoreClient {
     })
   }
 
+  /** As a search box does: any text is a query. Without `q`, every document is a hit. */
+  async searchTable(
+    table: string,
+    { q, limit, offset, searchFields, fields, timeout, ...options }: SearchOptions = {},
+  ): Promise<QueryResult> {
+    const asked = queryString({
+      q,
+      limit: limit?.toString(),
+      offset: offset?.toString(),
+      search_fields: searchFields?.join(','),
+      fields: fields?.join(','),
+      timeout,
+    })
+    const path = `${tablePath(table)}/query${asked}`
+    const { responses }: QueryAnswer = await this.#transport.json({ method: 'GET', path, options })
+    return resultOf(responses)
+  }
+
   async queryTable(
     table: string,
     query: QueryRequest,
     options?: CallOptions,
   ): Promise<QueryResult> {
     const body = this.#transport.codec.stringify(query)
-    const [result] = await this.#query(`${tablePath(table)}/query`, body, options)
-    if (result !== undefined && 'hits' in result) return result
-    throw new QuarryError('the server answered without the result of the query')
+    return resultOf(await this.#query(`${tablePath(table)}/query`, body, options))
   }
 
   /**
@@ -252,6 +281,12 @@ export class StoreClient {
       options: rest,
     })
   }
+}
+
+/** Of a lone query, whose failure is an error of the request. */
+function resultOf([result]: QueryAnswer['responses']): QueryResult {
+  if (result !== undefined && 'hits' in result) return result
+  throw new QuarryError('the server answered without the result of the query')
 }
 
 function tablePath(table: string): string {

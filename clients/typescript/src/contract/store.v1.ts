@@ -333,7 +333,12 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /**
+         * Search a table as a search box does
+         * @description Finds what a person typed, whatever that is: a `simple` query of `POST`, whose answer it has.
+         *     Without `q`, every document is a hit.
+         */
+        readonly get: operations["searchTable"];
         readonly put?: never;
         /**
          * Search a table
@@ -703,6 +708,14 @@ export interface components {
          *     wildcards, ranges and fuzzy words may mean any number of terms; one word of a fuzzy phrase may
          *     mean 1024, and all of a query 16384. What has more is refused with 400, naming the limit.
          *
+         *     Where hits are scored, a fuzzy word, a prefix or a wildcard ranks them by the terms that it
+         *     means: each scores by BM25, multiplied by how close it is, and all are as rare as the most
+         *     frequent of them. A fuzzy term is half as close for every edit; of a prefix or a wildcard, a
+         *     term is the closer the less it has beside what is written. The 50 closest terms score so (fewer
+         *     where a query has more than 20 such parts: 1024 in all), documents with others score 0.1 times
+         *     the boost. Ranges, networks, regular expressions and what means more than 65536 terms in a shard
+         *     score the boost alone.
+         *
          *     | Filter | Holds for a document when |
          *     |---|---|
          *     | `{"query": "title:sea +price:>5 -\\"old map\\""}` | the query string holds: words, `field:word`, `"phrases"`, `+` and `-`, `AND`, `OR`, `NOT`, brackets, ranges, `wild*`, `fuzzy~` |
@@ -716,7 +729,8 @@ export interface components {
          *     | `{"prefix": "nor", "field": "region"}` | the field begins with this |
          *     | `{"wildcard": "n?r*", "field": "region"}` | the field fits, with `?` for one character and `*` for any number |
          *     | `{"regexp": "n[ou]rth.*", "field": "region"}` | the whole of a term fits; without back-references and look-around, and run in linear time |
-         *     | `{"multi_match": {"query": "sea cha", "fields": ["title._2gram"], "type": "bool_prefix"}}` | one of the fields has one of the words or begins with the last |
+         *     | `{"simple": {"query": "nort sea \\"old map\\" -draft", "fields": ["title^3", "about"]}}` | what a person typed, and never a syntax error: the last word perhaps only begun, typos in words, phrases in quotation marks, no word behind a minus. Of more than two words, three in four have to be there. Exact words and phrases come first, by the weights of `fields` and of the schema (`x-service-boost`). Without `fields`, all text is searched |
+         *     | `{"multi_match": {"query": "sea cha", "fields": ["title._2gram"], "type": "bool_prefix"}}` | one of the fields has one of the words or begins with the last; `fuzziness` (0 by default) allows typos in words |
          *     | `{"bool": true, "field": "sold"}` | the field is this |
          *     | `{"min": 5, "max": 9, "inclusive_max": true, "field": "price"}` | the field lies in the range, of numbers or of texts |
          *     | `{"top_left": [4, 53], "bottom_right": [6, 51], "field": "place"}` | the place lies in the box; positions are `[lon, lat]`, and a box whose left is east of its right crosses the 180th meridian |
@@ -729,7 +743,7 @@ export interface components {
          *     | `{"must": ..., "should": ..., "must_not": ..., "filter": ...}` | the parts hold, as their names say |
          *     | `{"match_all": {}}`, `{"match_none": {}}` | always, never |
          */
-        readonly DocumentFilter: components["schemas"]["QueryStringClause"] | components["schemas"]["MatchClause"] | components["schemas"]["MatchPhraseClause"] | components["schemas"]["PhraseTermsClause"] | components["schemas"]["TermClause"] | components["schemas"]["PrefixClause"] | components["schemas"]["WildcardClause"] | components["schemas"]["RegexpClause"] | components["schemas"]["MultiMatchClause"] | components["schemas"]["BoolClause"] | components["schemas"]["NumberRangeClause"] | components["schemas"]["TextRangeClause"] | components["schemas"]["DateRangeClause"] | components["schemas"]["NetworkClause"] | components["schemas"]["GeoBoxClause"] | components["schemas"]["GeoDistanceClause"] | components["schemas"]["GeoPolygonClause"] | components["schemas"]["GeoShapeClause"] | components["schemas"]["IdsClause"] | components["schemas"]["ConjunctionClause"] | components["schemas"]["DisjunctionClause"] | components["schemas"]["BooleanClause"] | components["schemas"]["MatchAllClause"] | components["schemas"]["MatchNoneClause"];
+        readonly DocumentFilter: components["schemas"]["QueryStringClause"] | components["schemas"]["SimpleClause"] | components["schemas"]["MatchClause"] | components["schemas"]["MatchPhraseClause"] | components["schemas"]["PhraseTermsClause"] | components["schemas"]["TermClause"] | components["schemas"]["PrefixClause"] | components["schemas"]["WildcardClause"] | components["schemas"]["RegexpClause"] | components["schemas"]["MultiMatchClause"] | components["schemas"]["BoolClause"] | components["schemas"]["NumberRangeClause"] | components["schemas"]["TextRangeClause"] | components["schemas"]["DateRangeClause"] | components["schemas"]["NetworkClause"] | components["schemas"]["GeoBoxClause"] | components["schemas"]["GeoDistanceClause"] | components["schemas"]["GeoPolygonClause"] | components["schemas"]["GeoShapeClause"] | components["schemas"]["IdsClause"] | components["schemas"]["ConjunctionClause"] | components["schemas"]["DisjunctionClause"] | components["schemas"]["BooleanClause"] | components["schemas"]["MatchAllClause"] | components["schemas"]["MatchNoneClause"];
         /**
          * @description The dotted path of a field, such as `author.name`. Without it, the fields are searched that the
          *     table's schema says, or all of them.
@@ -785,6 +799,15 @@ export interface components {
             readonly default_operator?: components["schemas"]["WordOperator"];
             readonly boost?: components["schemas"]["Boost"];
         };
+        readonly SimpleClause: {
+            readonly simple: {
+                readonly query: string;
+                /** @description Fields, each perhaps with its weight, such as `title^3`. */
+                readonly fields?: readonly string[];
+                readonly boost?: components["schemas"]["Boost"];
+            };
+            readonly boost?: components["schemas"]["Boost"];
+        };
         readonly MatchClause: {
             readonly match: string;
             readonly field?: components["schemas"]["FieldName"];
@@ -838,6 +861,7 @@ export interface components {
                 readonly fields: readonly components["schemas"]["FieldName"][];
                 /** @enum {string} */
                 readonly type: "bool_prefix";
+                readonly fuzziness?: components["schemas"]["Fuzziness"];
                 readonly boost?: components["schemas"]["Boost"];
             };
             readonly boost?: components["schemas"]["Boost"];
@@ -1261,6 +1285,11 @@ export interface components {
         /**
          * @description What documents of the table look like. Without a schema any JSON object is welcome. A schema
          *     has at most 1 MiB and 256 levels, its document schemas at most 10,000 values.
+         *
+         *     Instead of `document_schemas` it may be a plain JSON Schema, with `type` or `properties` at its
+         *     top and the other members below beside them. It describes documents that name no type, and is
+         *     kept as the document schema `_default`; nothing is written into documents. Other members are
+         *     refused.
          */
         readonly TableSchema: {
             /** @description Given by the server; ignored in requests. */
@@ -1287,16 +1316,34 @@ export interface components {
              * @default _timestamp
              */
             readonly ttl_field?: string;
-            /** @description How to treat fields that no document schema mentions. The first match wins. */
+            /**
+             * @description How to treat fields that no document schema mentions. The first match wins. A template indexes
+             *     a field also where `x-service-dynamic` says `false`.
+             */
             readonly dynamic_templates?: readonly components["schemas"]["DynamicTemplate"][];
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly DocumentSchema: {
             readonly description?: string;
             /**
              * @description A JSON Schema object. On a property, `x-service-types` names its field types, for instance
              *     `[text, keyword]`, `x-service-analyzer` the analyzer of its text, and
-             *     `x-service-index: false` keeps it out of indexes. On an object, `x-service-include-in-all`
-             *     lists the fields that queries without a field name search.
+             *     `x-service-index: false` keeps it out of indexes. A string without types is text with a
+             *     sub-field `.keyword` of its whole value, if that has at most 256 characters.
+             *
+             *     Fields that the schema does not mention are indexed by what their first value is, as in a
+             *     table without a schema. `x-service-dynamic` on an object changes that for it and the objects
+             *     in it: `true` is the default, `false` leaves such fields out of indexes, and `"strict"` has
+             *     documents with such fields refused (it needs `enforce_types`; what a `$ref` or a combination
+             *     leads to has to say so itself). `additionalProperties` decides where it is given: `false`
+             *     leaves them out, a schema describes them, `true` has them indexed.
+             *
+             *     `x-service-boost` on a property, a number, is what an exact find in the field counts in a
+             *     `simple` query.
+             *
+             *     A query without a field name searches all text, or the fields that
+             *     `x-service-include-in-all`, at the top of the schema, lists.
              *
              *     Patterns are regular expressions of ECMA-262 without look-around and back-references, at
              *     most 1000 characters long. A schema must not lead back to itself without going into the
@@ -1306,7 +1353,8 @@ export interface components {
              *     `geoshape`, `embedding`, `blob`, `link` and `search_as_you_type`. Analyzers are `standard`,
              *     `html`, `simple`, `whitespace`, `keyword`, `search_as_you_type`, and for languages `arabic`,
              *     `danish`, `dutch`, `english`, `finnish`, `french`, `german`, `hungarian`, `italian`,
-             *     `norwegian`, `portuguese`, `romanian`, `russian`, `spanish`, `swedish` and `turkish`.
+             *     `norwegian`, `portuguese`, `romanian`, `russian`, `spanish`, `swedish` and `turkish`. `standard`,
+             *     the default, leaves out English stop words and the accents of Latin letters.
              */
             readonly schema?: {
                 readonly [key: string]: unknown;
@@ -1732,6 +1780,7 @@ export type GeoPosition = components['schemas']['GeoPosition'];
 export type MatchAllClause = components['schemas']['MatchAllClause'];
 export type MatchNoneClause = components['schemas']['MatchNoneClause'];
 export type QueryStringClause = components['schemas']['QueryStringClause'];
+export type SimpleClause = components['schemas']['SimpleClause'];
 export type MatchClause = components['schemas']['MatchClause'];
 export type MatchPhraseClause = components['schemas']['MatchPhraseClause'];
 export type PhraseTermsClause = components['schemas']['PhraseTermsClause'];
@@ -2707,6 +2756,53 @@ export interface operations {
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
             readonly 507: components["responses"]["DiskFull"];
+        };
+    };
+    readonly searchTable: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The text as it was typed. Most of its words have to be there, the last one perhaps only
+                 *     begun, each with a typo or two; words in quotation marks stand in a row, and a word behind a
+                 *     minus is left out. None of that can be a syntax error.
+                 * @example json pars
+                 */
+                readonly q?: string;
+                /**
+                 * @description The fields to search, separated by commas, each perhaps with a weight: `title^3,about`.
+                 *     Default is all text, with the weights of the schema (`x-service-boost`).
+                 */
+                readonly search_fields?: string;
+                /** @description The most hits to return; `offset` and `limit` together may be at most 10000. */
+                readonly limit?: number;
+                /** @description How many hits to skip. */
+                readonly offset?: number;
+                /** @description Fields of `_source`, separated by commas, as in a lookup; default are all. */
+                readonly fields?: string;
+                /** @description How long the query may take, such as `500ms` or `5s`. */
+                readonly timeout?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The table: letters, digits, `.`, `_` and `-`, beginning with a letter or digit, at most 255
+                 *     characters.
+                 * @example packages
+                 */
+                readonly tableName: components["parameters"]["TableName"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["QueryAnswer"];
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly queryTable: {
