@@ -16,10 +16,20 @@ const main = path.resolve(__dirname, '..', 'cli', 'main.ts')
 function startCache() {
   const { NODE_COMPILE_CACHE, XDG_CACHE_HOME } = process.env
   if (NODE_COMPILE_CACHE) return // Node itself has started it
-  const caches = XDG_CACHE_HOME || path.join(os.homedir(), '.cache')
+  const caches = XDG_CACHE_HOME || cachesAtHome()
+  if (caches === undefined) return
   const own = path.join(caches, 'quarry')
   // Made here, one by one: Node would make it with all above it, which never ends below /proc.
   if (isMade(caches) && isMade(own)) enableCompileCache(own)
+}
+
+/** Undefined for a user without a home, such as a number that only a container knows. */
+function cachesAtHome() {
+  try {
+    return path.join(os.homedir(), '.cache')
+  } catch {
+    return undefined
+  }
 }
 
 function isMade(directory) {

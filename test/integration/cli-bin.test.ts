@@ -107,6 +107,17 @@ describe('bin/quarry', () => {
     expect(output).to.match(/^quarry \d/)
   })
 
+  it('runs for a user without a home', async () => {
+    const homeless = 'import os from "node:os";os.homedir=()=>{throw new Error("no such user")}'
+    const preload = `--import=data:text/javascript,${encodeURIComponent(homeless)}`
+    const { HOME: _, XDG_CACHE_HOME: _cache, NODE_COMPILE_CACHE: _set, ...rest } = process.env
+
+    const quarry = spawn(process.execPath, [preload, BIN, 'version'], { env: rest })
+    const [output] = await Promise.all([text(quarry.stdout), once(quarry, 'close')])
+
+    expect(output).to.match(/^quarry \d/)
+  })
+
   it('names the remedy when the dependencies are not installed', async () => {
     await cp(path.join(ROOT, 'bin'), path.join(folder, 'bin'), { recursive: true })
 
