@@ -3,7 +3,8 @@
 //
 // The table of distances has a row for each beginning of the term. Terms that are tested one after the
 // other in their order begin alike, and share the rows of what they have in common. Of a row only the
-// diagonal band that the distance allows is computed, about 5 cells at distance 2.
+// diagonal band that the distance allows is computed and kept, about 5 cells at distance 2: a whole table
+// for a word of ten thousand characters would take 100 MB.
 
 import type { Fuzziness } from './query-tree.ts'
 
@@ -59,6 +60,8 @@ class DistanceRows {
   readonly #word: readonly number[]
   readonly #distance: number
   readonly #width: number
+  /** Cells of a row that are kept: those within the distance of the diagonal, and one on either side. */
+  readonly #band: number
   /** Row by row, for the beginnings of `term`; those up to `known` are computed. */
   readonly #cells: Uint8Array
   /** The least of each row. */
@@ -71,12 +74,18 @@ class DistanceRows {
     this.#word = word
     this.#distance = distance
     this.#width = word.length + 1
-    this.#cells = new Uint8Array((lengthMax + 1) * this.#width)
+    this.#band = 2 * distance + 3
+    this.#cells = new Uint8Array((lengthMax + 1) * this.#band)
     this.#least = new Uint8Array(lengthMax + 1)
     this.#term = new Uint32Array(lengthMax)
-    for (let column = 0; column < this.#width; column += 1) {
-      this.#cells[column] = Math.min(column, distance + 1)
+    for (let column = 0; column <= distance + 1; column += 1) {
+      this.#cells[this.#at(0, column)] = column
     }
+  }
+
+  /** Where the cell is kept; for cells of the band alone. */
+  #at(row: number, column: number): number {
+    return row * this.#band + column - row + this.#distance + 1
   }
 
   /** For a term that is none of ours. */
@@ -105,7 +114,7 @@ class DistanceRows {
       return far
     }
     const isNear = Math.abs(row - this.#word.length) <= this.#distance
-    return isNear ? (this.#cells[row * this.#width + this.#width - 1] ?? far) : far
+    return isNear ? (this.#cells[this.#at(row, this.#width - 1)] ?? far) : far
   }
 
   /** The term goes on with another character, and what was behind it is forgotten. */
@@ -118,18 +127,17 @@ class DistanceRows {
   /** The costs of turning each beginning of the word into `row` characters of the term. */
   #computeRow(row: number): void {
     const far = this.#distance + 1
-    const own = row * this.#width
     const begin = Math.max(1, row - this.#distance)
     const end = Math.min(this.#width - 1, row + this.#distance)
     let least = begin === 1 ? Math.min(row, far) : far
-    this.#cells[own + begin - 1] = least
+    this.#cells[this.#at(row, begin - 1)] = least
     for (let column = begin; column <= end; column += 1) {
       const cost = Math.min(this.#costOfStep(row, column), this.#costOfExchange(row, column), far)
-      this.#cells[own + column] = cost
+      this.#cells[this.#at(row, column)] = cost
       if (cost < least) least = cost
     }
     // The next row looks one column further.
-    if (end + 1 < this.#width) this.#cells[own + end + 1] = far
+    if (end + 1 < this.#width) this.#cells[this.#at(row, end + 1)] = far
     this.#least[row] = least
     this.cells += end - begin + 1
   }
@@ -137,18 +145,18 @@ class DistanceRows {
   /** By an insertion, a deletion, a substitution or nothing. */
   #costOfStep(row: number, column: number): number {
     const cells = this.#cells
-    const at = row * this.#width + column
-    const above = at - this.#width
     const isSame = this.#word[column - 1] === this.#term[row - 1]
-    const replaced = (cells[above - 1] ?? 0) + (isSame ? 0 : 1)
-    return Math.min(replaced, (cells[above] ?? 0) + 1, (cells[at - 1] ?? 0) + 1)
+    const replaced = (cells[this.#at(row - 1, column - 1)] ?? 0) + (isSame ? 0 : 1)
+    const removed = (cells[this.#at(row - 1, column)] ?? 0) + 1
+    const inserted = (cells[this.#at(row, column - 1)] ?? 0) + 1
+    return Math.min(replaced, removed, inserted)
   }
 
   #costOfExchange(row: number, column: number): number {
     if (row < 2 || column < 2) return Infinity
     if (this.#word[column - 1] !== this.#term[row - 2]) return Infinity
     if (this.#word[column - 2] !== this.#term[row - 1]) return Infinity
-    return (this.#cells[(row - 2) * this.#width + column - 2] ?? 0) + 1
+    return (this.#cells[this.#at(row - 2, column - 2)] ?? 0) + 1
   }
 
   #leastOf(row: number): number {

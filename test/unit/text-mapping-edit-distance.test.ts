@@ -20,6 +20,16 @@ function distanceOf(left: string, right: string): number {
 describe('editDistanceTest', () => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 5 })
 
+  it('keeps a narrow band for a word of the largest size', () => {
+    const before = process.memoryUsage().arrayBuffers
+    const long = 'ab'.repeat(5_000)
+    const test = editDistanceTest(long, { distance: 2, prefixLength: 0 })
+    const heldBytes = process.memoryUsage().arrayBuffers - before
+
+    expect(test.distanceTo(`${long.slice(0, 7_000)}c${long.slice(7_001)}b`)).to.equal(2)
+    expect(heldBytes).to.be.below(1024 * 1024)
+  })
+
   it('agrees with the definition', () => {
     fc.assert(
       fc.property(word, word, fc.integer({ min: 1, max: 2 }), (left, right, distance) => {

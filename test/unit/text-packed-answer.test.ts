@@ -59,6 +59,17 @@ describe('a packed answer', () => {
     expect(steps).to.deep.equal([9, 9])
   })
 
+  it('has shorter pieces of records that carry much', () => {
+    const values = Array.from({ length: 512 }, (_, i) => `value ${i}`)
+    const distinct = new Map([['values', { kind: 'distinct' as const, values }]])
+    const answer = answerOf(new Map([['few', bucketsOf(8, distinct)]]))
+
+    const packed = runAtOnce(packAnswer(answer))
+
+    expect(packed.packed?.pieces).to.have.length(4)
+    expect(runAtOnce(unpackAnswer(structuredClone(packed)))).to.deep.equal(answer)
+  })
+
   it('has no longer pieces when the many buckets stand within few', () => {
     const tags = new Map([['tags', bucketsOf(5000)]])
     const answer = answerOf(new Map([['months', bucketsOf(12, tags)]]))

@@ -12,8 +12,8 @@ import type { TermScorer } from './term-scorer.ts'
 
 /** Fewer alternatives are walked. */
 const ALTERNATIVES_MIN = 8
-/** Of a segment: its scores take eight bytes each. */
-const DOCS_MAX = 1024 * 1024
+/** Of a segment: its scores take eight bytes each, one MiB, and hundreds of searches may be under way. */
+const DOCS_MAX = 128 * 1024
 /** Of one query in one segment. */
 export const GATHERED_MAX = 4
 

@@ -44,15 +44,22 @@ export function fieldOfExpansion(key: string): string {
 
 /** Of several shards; too many in one of them are too many. */
 export function mergeExpansions(all: readonly Expansions[]): Expansions {
-  const merged = new Map<string, ClosestTerms>()
-  for (const part of all) {
-    for (const [key, terms] of part) {
-      const known = merged.get(key) ?? []
-      const isKnown = known !== 'too-many' && terms !== 'too-many'
-      merged.set(key, isKnown ? [...new Set([...known, ...terms])] : 'too-many')
-    }
+  const merged = new Map<string, Set<string>>()
+  const tooMany = new Set<string>()
+  for (const [key, terms] of all.flatMap((part) => [...part])) {
+    if (terms === 'too-many') tooMany.add(key)
+    else merged.set(key, addAll(merged.get(key) ?? new Set(), terms))
   }
-  return merged
+  const closest = [...merged].map(([key, terms]) => [key, [...terms]] as const)
+  return new Map<string, ClosestTerms>([
+    ...closest,
+    ...[...tooMany].map((key) => [key, 'too-many'] as const),
+  ])
+}
+
+function addAll(known: Set<string>, terms: readonly string[]): Set<string> {
+  for (const term of terms) known.add(term)
+  return known
 }
 
 /** What this index has to say about the expansions that score. */

@@ -15,8 +15,10 @@ import type {
 } from '../aggregation/aggregation-partial.ts'
 import type { TextSearchAnswer } from '../search/text-search.ts'
 
-/** Written or read in less than a millisecond. */
-const RECORDS_PER_PIECE = 1024
+/** Written or read in about a millisecond. A record weighs 1, and more for what it carries along. */
+const WEIGHT_PER_PIECE = 1024
+/** Bytes of a sketch are copied as they are. */
+const BYTES_PER_WEIGHT = 256
 
 export interface PackedAnswer extends TextSearchAnswer {
   /** All aggregations, which the answer itself then lacks. */
@@ -37,13 +39,17 @@ interface BucketRecord extends Omit<BucketPartial, 'sub'> {
 
 export function* packAnswer(answer: TextSearchAnswer): Sliced<PackedAnswer> {
   const { aggregations } = answer
-  if (!hasMoreRecords(aggregations, RECORDS_PER_PIECE)) return answer
+  if (!weighsMoreThan(aggregations, WEIGHT_PER_PIECE)) return answer
   const pieces: Uint8Array[] = []
   let piece: (PartialRecord | BucketRecord)[] = []
+  let weight = 0
   for (const record of recordsOf(aggregations)) {
-    if (piece.push(record) < RECORDS_PER_PIECE) continue
+    piece.push(record)
+    weight += weightOf(record)
+    if (weight < WEIGHT_PER_PIECE) continue
     pieces.push(serialize(piece))
     piece = []
+    weight = 0
     yield
   }
   if (piece.length > 0) pieces.push(serialize(piece))
@@ -57,13 +63,20 @@ export function* unpackAnswer({ packed, ...answer }: PackedAnswer): Sliced<TextS
   return { ...answer, aggregations: yield* readPartials(records, packed.partialCount) }
 }
 
-function hasMoreRecords(partials: AggregationPartials, count: number): boolean {
-  let left = count
-  for (const _ of recordsOf(partials)) {
-    left -= 1
+function weighsMoreThan(partials: AggregationPartials, weight: number): boolean {
+  let left = weight
+  for (const record of recordsOf(partials)) {
+    left -= weightOf(record)
     if (left < 0) return true
   }
   return false
+}
+
+function weightOf(record: PartialRecord | BucketRecord): number {
+  if (!('partial' in record)) return 1
+  const { partial } = record
+  if (partial.kind === 'distinct') return 1 + partial.values.length
+  return partial.kind === 'sketch' ? 1 + partial.registers.length / BYTES_PER_WEIGHT : 1
 }
 
 function* recordsOf(partials: AggregationPartials): Generator<PartialRecord | BucketRecord> {
