@@ -15,7 +15,7 @@ import type {
   CoordinationEntry,
   CoordinationEvent,
 } from '../../node/coordination/coordination.ts'
-import { errorOf } from '../harness/error-of.ts'
+import { errorOf } from '../support/error-of.ts'
 
 const putting = (key: string, value = ''): Change => ({
   type: 'put',

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { GraphSession, GraphTensor } from '../../inference/runtime/graph-session.ts'
 import { must } from '../../lib/assert.ts'
-import { errorOf } from '../harness/error-of.ts'
+import { errorOf } from '../support/error-of.ts'
 
 type Feeds = Readonly<Record<string, GraphTensor>>
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { JournalDirectory } from '../../node/journal/journal-directory.ts'
-import { errorOf } from '../harness/error-of.ts'
+import { errorOf } from '../support/error-of.ts'
 
 const bytes = (text: string): Buffer => Buffer.from(text)
 

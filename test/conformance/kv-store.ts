@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { describeKvModel } from './kv-store-model.ts'
 import { isServiceError } from '../../lib/errors.ts'
 import { seededRandom } from '../../lib/random.ts'
-import { errorOf } from '../harness/error-of.ts'
+import { errorOf } from '../support/error-of.ts'
 import type { KvEntry, KvOp, KvRange, KvSnapshot, KvStore } from '../../node/storage/kv-store.ts'
 
 const PAGE_BYTES_MAX = 2 * 256 * 1024

@@ -4,10 +4,10 @@ import { expect } from 'chai'
 import type { ModelSpec } from '../../inference/models/model-spec.ts'
 import type { RunnerParts } from '../../inference/pipelines/model-runner.ts'
 import type { GraphSession } from '../../inference/runtime/graph-session.ts'
-import { errorOf } from '../harness/error-of.ts'
-import { runSignal, withRunnerParts } from '../harness/runner-parts.ts'
-import type { PartsOptions } from '../harness/runner-parts.ts'
-import { SessionWatch } from '../harness/session-watch.ts'
+import { errorOf } from '../support/error-of.ts'
+import { runSignal, withRunnerParts } from '../support/inference/runner-parts.ts'
+import type { PartsOptions } from '../support/inference/runner-parts.ts'
+import { SessionWatch } from '../support/inference/session-watch.ts'
 
 export interface Disposable {
   dispose(): Promise<void>

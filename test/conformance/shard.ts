@@ -4,7 +4,7 @@ import { ManualClock } from '../../lib/clock.ts'
 import { jsonOf, versionOf } from '../../node/shard/format/document-record.ts'
 import type { Shard, ShardRouter } from '../../node/shard/shard.ts'
 import { buildTransactionId, type TransactionId } from '../../node/shard/transaction-id.ts'
-import { memoryBound, putOp, deleteOp } from '../harness/shard-world.ts'
+import { memoryBound, putOp, deleteOp } from '../support/worlds/shard-world.ts'
 
 export interface ShardUnderTest extends AsyncDisposable {
   readonly shard: Shard

@@ -2,10 +2,10 @@ import { expect } from 'chai'
 import { openWorkerChannel } from '../../inference/runtime/worker-channel.ts'
 import type { Isolation, WorkerChannel } from '../../inference/runtime/worker-channel.ts'
 import type { FromWorker, ToWorker } from '../../inference/runtime/worker-protocol.ts'
-import type { ScriptedWork } from '../doubles/scripted-worker.ts'
-import { until } from '../harness/until.ts'
+import type { ScriptedWork } from '../support/fakes/scripted-worker.ts'
+import { until } from '../support/until.ts'
 
-const ENTRY = new URL('../doubles/scripted-worker.ts', import.meta.url)
+const ENTRY = new URL('../support/fakes/scripted-worker.ts', import.meta.url)
 const SETTINGS = { threads: 3, cores: 5, exactRows: false, alivePeriodMs: 60_000 }
 const MODEL = 7
 const GIB = 1024 ** 3

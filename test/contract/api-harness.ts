@@ -10,7 +10,7 @@ import { seededRandom } from '../../lib/random.ts'
 import { startApiServer } from '../../node/api/server.ts'
 import type { ApiServerOptions } from '../../node/api/server.ts'
 import type { StoreService } from '../../node/coordinator/store-service.ts'
-import { MemoryStoreService } from '../doubles/memory-store-service.ts'
+import { MemoryStoreService } from '../support/fakes/memory-store-service.ts'
 
 export interface Sent {
   readonly method: string

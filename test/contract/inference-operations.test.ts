@@ -4,15 +4,15 @@ import path from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { loadContract } from '../../openapi/contract.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
 import {
   writeTinyEmbedder,
   writeTinyGenerator,
   writeTinyNer,
   writeTinyReranker,
   writeTinyRewriter,
-} from '../harness/model-directories.ts'
-import { until } from '../harness/until.ts'
+} from '../support/inference/model-directories.ts'
+import { until } from '../support/until.ts'
 
 const MESSAGES = [{ role: 'user', content: 'hello' }]
 const CHAT = { model: 'chat', messages: MESSAGES, max_tokens: 3, temperature: 0 }

@@ -3,7 +3,7 @@ import type { RequestListener, Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { expect } from 'chai'
 import { assert } from '../../lib/assert.ts'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../harness/tls-certificate.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/servers/tls-certificate.ts'
 import { runCommand } from './cli-session.ts'
 import type { CliRun } from './cli-session.ts'
 

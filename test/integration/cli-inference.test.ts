@@ -6,9 +6,9 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { treeOf } from '../../bench/inference/process-tree.ts'
-import { writeTinyEmbedder } from '../harness/model-directories.ts'
-import { CommandFolder, output, readyLine } from '../harness/quarry-command.ts'
-import { until } from '../harness/until.ts'
+import { writeTinyEmbedder } from '../support/inference/model-directories.ts'
+import { CommandFolder, output, readyLine } from '../support/processes/quarry-command.ts'
+import { until } from '../support/until.ts'
 
 const HELLO_BYTES = 16 + 4 * 4
 const USUAL_HEALTH_PORT = 4201

@@ -3,8 +3,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import { HubServer } from '../doubles/hub-server.ts'
-import { CommandFolder, output } from '../harness/quarry-command.ts'
+import { HubServer } from '../support/fakes/hub-server.ts'
+import { CommandFolder, output } from '../support/processes/quarry-command.ts'
 
 /** Runs in the command's process and writes down what is synced and renamed, in order. */
 const WATCH = `

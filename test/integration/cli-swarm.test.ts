@@ -5,7 +5,7 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { readProduct } from '../../lib/process/product.ts'
-import { CommandFolder, output, parseLog, readyLine } from '../harness/quarry-command.ts'
+import { CommandFolder, output, parseLog, readyLine } from '../support/processes/quarry-command.ts'
 
 const { version: VERSION } = readProduct()
 

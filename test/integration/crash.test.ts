@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { seededRandom } from '../../lib/random.ts'
-import { CrashRounds } from '../harness/crash-rounds.ts'
-import { Tally, VersionLedger } from '../harness/history.ts'
-import { InterruptedBuild } from '../harness/interrupted-build.ts'
-import { parseTestSettings } from '../harness/test-settings.ts'
+import { CrashRounds } from '../support/loads/crash-rounds.ts'
+import { Tally, VersionLedger } from '../support/loads/history.ts'
+import { InterruptedBuild } from '../support/loads/interrupted-build.ts'
+import { parseTestSettings } from '../support/worlds/test-settings.ts'
 
 /** A round takes two or three seconds; forty allow for a very busy machine. */
 const ROUND_TIMEOUT_MS = 40_000

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
-import { countTo } from '../harness/load.ts'
-import { StoreClient } from '../harness/store-client.ts'
-import type { Answer } from '../harness/store-client.ts'
-import { StoreProcess } from '../harness/store-process.ts'
+import { countTo } from '../support/loads/load.ts'
+import { StoreClient } from '../support/servers/store-client.ts'
+import type { Answer } from '../support/servers/store-client.ts'
+import { StoreProcess } from '../support/processes/store-process.ts'
 
 const MIB = 1024 * 1024
 const DISK_MIB = 96

@@ -9,8 +9,8 @@ import { isServiceError } from '../../lib/errors.ts'
 import { DiskGuard } from '../../node/storage/disk-guard.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
 import { bytes, keysOf, put } from '../conformance/kv-store.ts'
-import { errorOf } from '../harness/error-of.ts'
-import { until } from '../harness/until.ts'
+import { errorOf } from '../support/error-of.ts'
+import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 const SYNC = { sync: true }

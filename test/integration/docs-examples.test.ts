@@ -8,9 +8,9 @@ import { DEMO_SCHEMA } from '../../cli/demo/demo-queries.ts'
 import { loadContract } from '../../openapi/contract.ts'
 import { trialsOf } from '../contract/try-it-out.ts'
 import type { Trial } from '../contract/try-it-out.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
-import { CommandFolder } from '../harness/quarry-command.ts'
-import { until } from '../harness/until.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import { CommandFolder } from '../support/processes/quarry-command.ts'
+import { until } from '../support/until.ts'
 
 /** By operation and example: what is answered, if it is no success, and why it cannot be one. */
 const STORE_REFUSALS: Readonly<Record<string, number>> = {

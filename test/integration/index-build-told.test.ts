@@ -5,11 +5,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
-import { countTo } from '../harness/load.ts'
-import { parseLog } from '../harness/quarry-command.ts'
-import { StoreClient } from '../harness/store-client.ts'
-import { StoreProcess } from '../harness/store-process.ts'
-import { until } from '../harness/until.ts'
+import { countTo } from '../support/loads/load.ts'
+import { parseLog } from '../support/processes/quarry-command.ts'
+import { StoreClient } from '../support/servers/store-client.ts'
+import { StoreProcess } from '../support/processes/store-process.ts'
+import { until } from '../support/until.ts'
 
 const BATCHES = 16
 const DOCUMENTS_PER_BATCH = 2000

@@ -4,8 +4,8 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { Ollama } from 'ollama'
 import OpenAI, { NotFoundError } from 'openai'
-import { InferenceServer } from '../harness/inference-server.ts'
-import { writeTinyEmbedder, writeTinyGenerator } from '../harness/model-directories.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import { writeTinyEmbedder, writeTinyGenerator } from '../support/inference/model-directories.ts'
 
 const HELLO = [0.54815096, 0.13703774, -0.54815096, 0.61666983]
 

@@ -3,8 +3,8 @@
 
 import path from 'node:path'
 import { expect } from 'chai'
-import { InferenceServer } from '../harness/inference-server.ts'
-import { writeTinyEmbedder, writeTinyReranker } from '../harness/model-directories.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import { writeTinyEmbedder, writeTinyReranker } from '../support/inference/model-directories.ts'
 
 const JSON_ONLY = { accept: 'application/json' }
 const TINY = 'acme/tiny'

@@ -1,13 +1,13 @@
 import path from 'node:path'
 import { expect } from 'chai'
-import { InferenceServer } from '../harness/inference-server.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
 import {
   writeModelDirectory,
   writeTinyEmbedder,
   writeTinyGenerator,
-} from '../harness/model-directories.ts'
-import { embedderGraph } from '../harness/model-graphs.ts'
-import { until } from '../harness/until.ts'
+} from '../support/inference/model-directories.ts'
+import { embedderGraph } from '../support/inference/model-graphs.ts'
+import { until } from '../support/until.ts'
 
 /** A minute of work for one step, and a graph that loads in time. */
 const ENDLESS_PRODUCTS = 3_000

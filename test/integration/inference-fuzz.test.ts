@@ -7,10 +7,10 @@ import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { loadContract } from '../../openapi/contract.ts'
-import { fuzzedRequest } from '../harness/inference-requests.ts'
-import type { FuzzedRequest } from '../harness/inference-requests.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
-import type { InferenceAnswer } from '../harness/inference-server.ts'
+import { fuzzedRequest } from '../support/servers/inference-requests.ts'
+import type { FuzzedRequest } from '../support/servers/inference-requests.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import type { InferenceAnswer } from '../support/servers/inference-server.ts'
 import {
   writeTinyChunker,
   writeTinyEmbedder,
@@ -19,9 +19,9 @@ import {
   writeTinyNer,
   writeTinyReranker,
   writeTinyRewriter,
-} from '../harness/model-directories.ts'
-import { parseTestSettings } from '../harness/test-settings.ts'
-import { until } from '../harness/until.ts'
+} from '../support/inference/model-directories.ts'
+import { parseTestSettings } from '../support/worlds/test-settings.ts'
+import { until } from '../support/until.ts'
 
 const RUNS = 1_000
 const TEMPLATE =

@@ -15,7 +15,7 @@ import {
   writeOnnxModel,
 } from '../../bench/inference/onnx-graph-writer.ts'
 import type { GraphNode, ValueInfo } from '../../bench/inference/onnx-graph-writer.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
 import {
   tinyTokenizer,
   writeModelDirectory,
@@ -25,9 +25,9 @@ import {
   writeTinyNer,
   writeTinyReranker,
   writeTinyRewriter,
-} from '../harness/model-directories.ts'
-import type { ModelFile } from '../harness/model-directories.ts'
-import { until } from '../harness/until.ts'
+} from '../support/inference/model-directories.ts'
+import type { ModelFile } from '../support/inference/model-directories.ts'
+import { until } from '../support/until.ts'
 
 type Kind = 'embedders' | 'recognizers' | 'gliners' | 'rerankers' | 'rewriters' | 'generators'
 

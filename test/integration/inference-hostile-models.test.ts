@@ -4,16 +4,16 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { treeOf } from '../../bench/inference/process-tree.ts'
-import { crashingGraph, hungryGraph } from '../harness/hostile-graphs.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
-import type { InferenceAnswer } from '../harness/inference-server.ts'
+import { crashingGraph, hungryGraph } from '../support/inference/hostile-graphs.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import type { InferenceAnswer } from '../support/servers/inference-server.ts'
 import {
   writeModelDirectory,
   writeTinyEmbedder,
   writeTinyNer,
   writeTinyReranker,
-} from '../harness/model-directories.ts'
-import { until } from '../harness/until.ts'
+} from '../support/inference/model-directories.ts'
+import { until } from '../support/until.ts'
 
 const GIB = 1024 ** 3
 const SECRET = 'not for models'

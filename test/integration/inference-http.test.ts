@@ -2,9 +2,9 @@
 // the answer is JSON with an error and a code.
 
 import { expect } from 'chai'
-import { InferenceServer } from '../harness/inference-server.ts'
-import { RawClient, head } from '../harness/raw-client.ts'
-import { until } from '../harness/until.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import { RawClient, head } from '../support/servers/raw-client.ts'
+import { until } from '../support/until.ts'
 
 const WHOLE_ANSWER = /\r\n\r\n\{.*\}$/s
 const EMBED = '/api/embed'

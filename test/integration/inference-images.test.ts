@@ -8,17 +8,17 @@ import sharp from 'sharp'
 import type { NetworkView } from '../../inference/media/host-policy.ts'
 import { isPublicAddress } from '../../inference/media/public-address.ts'
 import { silentLog } from '../../lib/log.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
-import type { InferenceAnswer } from '../harness/inference-server.ts'
-import { close, listen, portOf } from '../harness/local-server.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import type { InferenceAnswer } from '../support/servers/inference-server.ts'
+import { close, listen, portOf } from '../support/servers/local-server.ts'
 import {
   TINY_IMAGE_CONFIG,
   writeModelDirectory,
   writeTinyEmbedder,
   writeTinyTowers,
-} from '../harness/model-directories.ts'
-import { embedderGraph } from '../harness/model-graphs.ts'
-import { combinedTowersGraph } from '../harness/tower-graphs.ts'
+} from '../support/inference/model-directories.ts'
+import { embedderGraph } from '../support/inference/model-graphs.ts'
+import { combinedTowersGraph } from '../support/inference/tower-graphs.ts'
 
 type Colour = readonly [red: number, green: number, blue: number]
 

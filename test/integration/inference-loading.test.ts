@@ -4,13 +4,13 @@ import { truncate } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { silentLog } from '../../lib/log.ts'
-import { shortGraph } from '../harness/hostile-graphs.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
+import { shortGraph } from '../support/inference/hostile-graphs.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
 import {
   writeModelDirectory,
   writeTinyEmbedder,
   writeTinyReranker,
-} from '../harness/model-directories.ts'
+} from '../support/inference/model-directories.ts'
 
 interface LogLine {
   readonly level: 'info' | 'warn'

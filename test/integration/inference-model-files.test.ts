@@ -4,8 +4,8 @@ import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import type { InferenceConfig } from '../../inference/config.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
-import { writeModelDirectory, writeTinyEmbedder } from '../harness/model-directories.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import { writeModelDirectory, writeTinyEmbedder } from '../support/inference/model-directories.ts'
 
 const JSON_ONLY = { accept: 'application/json' }
 const DENSE = [

@@ -2,10 +2,10 @@
 
 import path from 'node:path'
 import { expect } from 'chai'
-import { InferenceServer } from '../harness/inference-server.ts'
-import type { InferenceAnswer } from '../harness/inference-server.ts'
-import { writeModelDirectory, writeTinyEmbedder } from '../harness/model-directories.ts'
-import { until } from '../harness/until.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import type { InferenceAnswer } from '../support/servers/inference-server.ts'
+import { writeModelDirectory, writeTinyEmbedder } from '../support/inference/model-directories.ts'
+import { until } from '../support/until.ts'
 
 const JSON_ONLY = { accept: 'application/json' }
 /** Products that make one run of the slow model take about a second on the slowest machine. */

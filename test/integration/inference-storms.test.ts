@@ -5,17 +5,17 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
 import { seededRandom } from '../../lib/random.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
 import {
   writeTinyEmbedder,
   writeTinyGenerator,
   writeTinyNer,
   writeTinyReranker,
   writeTinyRewriter,
-} from '../harness/model-directories.ts'
-import { RawClient, head } from '../harness/raw-client.ts'
-import { parseTestSettings } from '../harness/test-settings.ts'
-import { until } from '../harness/until.ts'
+} from '../support/inference/model-directories.ts'
+import { RawClient, head } from '../support/servers/raw-client.ts'
+import { parseTestSettings } from '../support/worlds/test-settings.ts'
+import { until } from '../support/until.ts'
 
 const CLIENTS = 250
 const LEAVE_MS_MAX = 300

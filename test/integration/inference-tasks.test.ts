@@ -1,10 +1,10 @@
 // The known answers of every task beside embedding, over HTTP, through workers. The formulas stand
-// above the graphs in test/harness/model-graphs.ts.
+// above the graphs in test/support/inference/model-graphs.ts.
 
 import path from 'node:path'
 import { expect } from 'chai'
-import { InferenceServer } from '../harness/inference-server.ts'
-import { failingGraph } from '../harness/model-graphs.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import { failingGraph } from '../support/inference/model-graphs.ts'
 import {
   writeTinyChunker,
   writeTinyGenerator,
@@ -12,7 +12,7 @@ import {
   writeTinyNer,
   writeTinyReranker,
   writeTinyRewriter,
-} from '../harness/model-directories.ts'
+} from '../support/inference/model-directories.ts'
 
 const NUMBERS = 'one two three four five six seven eight nine ten'
 

@@ -4,10 +4,10 @@
 import path from 'node:path'
 import { expect } from 'chai'
 import type { ToolCallFormat } from '../../inference/models/model-spec.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
-import { writeTinyGenerator, writeModelDirectory } from '../harness/model-directories.ts'
-import { scriptedDecoderGraph } from '../harness/model-graphs.ts'
-import { byteLevelTokenizer } from '../harness/tokenizer-files.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import { writeTinyGenerator, writeModelDirectory } from '../support/inference/model-directories.ts'
+import { scriptedDecoderGraph } from '../support/inference/model-graphs.ts'
+import { byteLevelTokenizer } from '../support/inference/tokenizer-files.ts'
 
 const END = '<|endoftext|>'
 /** Special tokens, which are no text unless they are kept. */

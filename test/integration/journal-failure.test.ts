@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
-import { countTo } from '../harness/load.ts'
-import { ConnectionLost, StoreClient } from '../harness/store-client.ts'
-import { StoreProcess } from '../harness/store-process.ts'
+import { countTo } from '../support/loads/load.ts'
+import { ConnectionLost, StoreClient } from '../support/servers/store-client.ts'
+import { StoreProcess } from '../support/processes/store-process.ts'
 
 /** EX_SOFTWARE, see lib/process/server-process.ts. */
 const EXIT_INVARIANT_BROKEN = 70

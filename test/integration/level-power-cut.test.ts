@@ -16,7 +16,7 @@ import { parseShardId } from '../../node/shard/shard-id.ts'
 import { NO_SETTINGS } from '../../node/shard/table-settings.ts'
 import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 import { LevelStoreFactory } from '../../node/storage/level-store-factory.ts'
-import { memoryBound, putOp } from '../harness/shard-world.ts'
+import { memoryBound, putOp } from '../support/worlds/shard-world.ts'
 
 const ID = parseShardId('00000000000000aa')
 const MIB = 1024 * 1024

@@ -5,16 +5,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { seededRandom } from '../../lib/random.ts'
 import type { JournalDirectory, SegmentFile } from '../../node/journal/journal-directory.ts'
-import { FaultyDisk } from '../doubles/faulty-disk.ts'
-import { failureOf } from '../harness/failure-of.ts'
+import { FaultyDisk } from '../support/fakes/faulty-disk.ts'
+import { failureOf } from '../support/failure-of.ts'
 import {
   checkAfterPowerCut,
   PowerCutLoad,
   SHARD_NAMES,
   type Expected,
-} from '../harness/power-cut-load.ts'
-import { ShardWorld } from '../harness/shard-world.ts'
-import { openTestJournal } from '../harness/test-journal.ts'
+} from '../support/loads/power-cut-load.ts'
+import { ShardWorld } from '../support/worlds/shard-world.ts'
+import { openTestJournal } from '../support/worlds/test-journal.ts'
 
 const IMAGES_MIN = 1000
 const OPERATIONS = 40

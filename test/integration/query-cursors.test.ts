@@ -9,9 +9,9 @@ import { seededRandom, type Random } from '../../lib/random.ts'
 import { parseNodeConfig } from '../../node/config.ts'
 import { startNode } from '../../node/main.ts'
 import type { RunningNode } from '../../node/main.ts'
-import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from '../harness/load.ts'
-import { StoreClient } from '../harness/store-client.ts'
-import { parseTestSettings } from '../harness/test-settings.ts'
+import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from '../support/loads/load.ts'
+import { StoreClient } from '../support/servers/store-client.ts'
+import { parseTestSettings } from '../support/worlds/test-settings.ts'
 
 const { seed } = parseTestSettings(process.env)
 const TABLE = 'books'

@@ -7,7 +7,7 @@ import { parseNodeConfig } from '../../node/config.ts'
 import { startNode } from '../../node/main.ts'
 import type { RunningNode } from '../../node/main.ts'
 import { send } from '../contract/api-harness.ts'
-import { head, RawClient } from '../harness/raw-client.ts'
+import { head, RawClient } from '../support/servers/raw-client.ts'
 
 const WORDS = '/api/v1/tables/words'
 const INDEX = 'full_text_index_v0'

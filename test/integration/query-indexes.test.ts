@@ -8,7 +8,7 @@ import { StoreClient } from '../../clients/typescript/src/store-client.ts'
 import { parseNodeConfig } from '../../node/config.ts'
 import { startNode } from '../../node/main.ts'
 import type { RunningNode } from '../../node/main.ts'
-import { errorOf } from '../harness/error-of.ts'
+import { errorOf } from '../support/error-of.ts'
 
 const BUILT_IN = 'full_text_index_v0'
 const SCHEMA = {

@@ -5,15 +5,15 @@ import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
 import { seededRandom } from '../../lib/random.ts'
 import { LevelStoreFactory } from '../../node/storage/level-store-factory.ts'
-import { findAnomalies } from '../harness/adya.ts'
+import { findAnomalies } from '../support/loads/adya.ts'
 import {
   createWorkloadTables,
   runWorkload,
   type RecordedHistory,
-} from '../harness/adya-workload.ts'
-import { DelayedStores } from '../harness/delayed-stores.ts'
-import { LeapingClock } from '../harness/leaping-clock.ts'
-import { SwarmHarness } from '../harness/swarm-harness.ts'
+} from '../support/loads/adya-workload.ts'
+import { DelayedStores } from '../support/worlds/delayed-stores.ts'
+import { LeapingClock } from '../support/worlds/leaping-clock.ts'
+import { SwarmHarness } from '../support/servers/swarm-harness.ts'
 
 const SEEDS = 6
 const CLIENTS = 10

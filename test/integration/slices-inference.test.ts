@@ -16,10 +16,10 @@ import {
   writeTinyNer,
   writeTinyReranker,
   writeTinyRewriter,
-} from '../harness/model-directories.ts'
-import { expectShortSlices, type Overrun, type SliceBounds } from '../harness/slice-rule.ts'
-import { until } from '../harness/until.ts'
-import { WatchedInference, type WatchedRole } from '../harness/watched-inference.ts'
+} from '../support/inference/model-directories.ts'
+import { expectShortSlices, type Overrun, type SliceBounds } from '../support/slices/slice-rule.ts'
+import { until } from '../support/until.ts'
+import { WatchedInference, type WatchedRole } from '../support/processes/watched-inference.ts'
 
 /** Of one text of the largest size. */
 const TOKENIZING_MS_MAX = 500

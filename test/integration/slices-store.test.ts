@@ -7,11 +7,11 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { loadContract } from '../../openapi/contract.ts'
-import { countTo } from '../harness/load.ts'
-import { ProcessWatch, type Held } from '../harness/process-watch.ts'
-import { expectShortSlices, type Overrun, type SliceBounds } from '../harness/slice-rule.ts'
-import { StoreClient } from '../harness/store-client.ts'
-import { StoreProcess } from '../harness/store-process.ts'
+import { countTo } from '../support/loads/load.ts'
+import { ProcessWatch, type Held } from '../support/processes/process-watch.ts'
+import { expectShortSlices, type Overrun, type SliceBounds } from '../support/slices/slice-rule.ts'
+import { StoreClient } from '../support/servers/store-client.ts'
+import { StoreProcess } from '../support/processes/store-process.ts'
 
 const MIB = 1024 * 1024
 /** Memory beyond what the process had: several times the largest body, and the garbage of it. */

@@ -6,8 +6,8 @@ import {
   prepareScenario,
   runScenario,
   type Fates,
-} from '../harness/step-scenario.ts'
-import { SwarmHarness } from '../harness/swarm-harness.ts'
+} from '../support/loads/step-scenario.ts'
+import { SwarmHarness } from '../support/servers/swarm-harness.ts'
 
 type Moment = 'before' | 'after'
 const MOMENTS: readonly Moment[] = ['before', 'after']

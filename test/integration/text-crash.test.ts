@@ -14,15 +14,15 @@ import type { TextIndex } from '../../node/index/text/engine/text-index.ts'
 import { HeldTextIndex } from '../../node/index/text/worker/held-text-index.ts'
 import { readMapping } from '../../node/index/text/worker/saved-mapping.ts'
 import { nameOf, type TableField } from '../../node/index/text/mapping/table-field.ts'
-import { CrashingFiles, type Survival } from '../doubles/crashing-files.ts'
-import { applyAlone } from '../harness/apply-alone.ts'
-import { countTo } from '../harness/load.ts'
-import { parseTestSettings } from '../harness/test-settings.ts'
-import { openTiny, takeStep, TextScript } from '../harness/text-script.ts'
-import { describing } from '../harness/text-world.ts'
+import { CrashingFiles, type Survival } from '../support/fakes/crashing-files.ts'
+import { applyAlone } from '../support/worlds/apply-alone.ts'
+import { countTo } from '../support/loads/load.ts'
+import { parseTestSettings } from '../support/worlds/test-settings.ts'
+import { openTiny, takeStep, TextScript } from '../support/loads/text-script.ts'
+import { describing } from '../support/worlds/text-world.ts'
 
 const { seed } = parseTestSettings(process.env)
-const CHILD = path.join(import.meta.dirname, '../harness/text-crash-child.ts')
+const CHILD = path.join(import.meta.dirname, '../support/loads/text-crash-child.ts')
 const SURVIVALS: readonly Survival[] = ['everything', 'only what was synced', 'chance']
 const SCRIPT_STEPS = 24
 const SCRIPTS = 3

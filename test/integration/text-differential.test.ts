@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { seededRandom, type Random } from '../../lib/random.ts'
 import { mergeStatistics } from '../../node/coordinator/query/merge-statistics.ts'
-import { parseTestSettings } from '../harness/test-settings.ts'
-import type { TextSizes } from '../harness/text-generator.ts'
-import { describing, expectPages, TextWorld } from '../harness/text-world.ts'
+import { parseTestSettings } from '../support/worlds/test-settings.ts'
+import type { TextSizes } from '../support/loads/text-generator.ts'
+import { describing, expectPages, TextWorld } from '../support/worlds/text-world.ts'
 
 const { seed: baseSeed, textCorpora } = parseTestSettings(process.env)
 /** A corpus takes some milliseconds; a busy machine may take ten times as long. */

@@ -6,7 +6,7 @@ import { startNode } from '../../node/main.ts'
 import { parseNodeConfig } from '../../node/config.ts'
 import type { RunningNode } from '../../node/main.ts'
 import { send } from '../contract/api-harness.ts'
-import { until } from '../harness/until.ts'
+import { until } from '../support/until.ts'
 
 const BOOKS = '/api/v1/tables/books'
 const NOTES = `${BOOKS}/indexes/notes`

@@ -6,10 +6,10 @@ import { seededRandom, type Random } from '../../lib/random.ts'
 import type { EngineQuery } from '../../node/index/text/engine-query.ts'
 import type { SearchResult } from '../../node/index/text/matching/search.ts'
 import { defaultTextIndexLimits } from '../../node/index/text/engine/text-index.ts'
-import type { NaiveHit, NaiveSearch } from '../doubles/naive-text-index.ts'
-import { parseTestSettings } from '../harness/test-settings.ts'
-import type { TextGenerator } from '../harness/text-generator.ts'
-import { describing, expectSame, TextWorld, TINY_LIMITS } from '../harness/text-world.ts'
+import type { NaiveHit, NaiveSearch } from '../support/fakes/naive-text-index.ts'
+import { parseTestSettings } from '../support/worlds/test-settings.ts'
+import type { TextGenerator } from '../support/loads/text-generator.ts'
+import { describing, expectSame, TextWorld, TINY_LIMITS } from '../support/worlds/text-world.ts'
 
 const { seed: baseSeed, textCorpora } = parseTestSettings(process.env)
 const CORPORA = Math.ceil(textCorpora / 250)

@@ -16,10 +16,10 @@ import { StoreClient } from '../../clients/typescript/src/store-client.ts'
 import { parseNodeConfig } from '../../node/config.ts'
 import { startNode } from '../../node/main.ts'
 import type { RunningNode } from '../../node/main.ts'
-import { errorOf } from '../harness/error-of.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
-import { writeTinyGenerator } from '../harness/model-directories.ts'
-import { until } from '../harness/until.ts'
+import { errorOf } from '../support/error-of.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import { writeTinyGenerator } from '../support/inference/model-directories.ts'
+import { until } from '../support/until.ts'
 
 const asFloats = (row: readonly number[]) => [...Float32Array.from(row)]
 

@@ -23,8 +23,8 @@ import {
   writeTinyNer,
   writeTinyReranker,
   writeTinyRewriter,
-} from '../harness/model-directories.ts'
-import { parseTestSettings } from '../harness/test-settings.ts'
+} from '../support/inference/model-directories.ts'
+import { parseTestSettings } from '../support/worlds/test-settings.ts'
 
 const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
 const WORKER_ENTRY = 'model-worker-entry.ts'

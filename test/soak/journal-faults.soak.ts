@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { segmentFileName } from '../../node/journal/journal-format.ts'
-import { countTo, FOUR_SHARDS, SHARD_PREFIXES } from '../harness/load.ts'
-import { ConnectionLost, StoreClient } from '../harness/store-client.ts'
-import { StoreProcess } from '../harness/store-process.ts'
-import { failing, type SyscallFault } from '../harness/syscall-faults.ts'
+import { countTo, FOUR_SHARDS, SHARD_PREFIXES } from '../support/loads/load.ts'
+import { ConnectionLost, StoreClient } from '../support/servers/store-client.ts'
+import { StoreProcess } from '../support/processes/store-process.ts'
+import { failing, type SyscallFault } from '../support/processes/syscall-faults.ts'
 
 /** EX_SOFTWARE, see lib/process/server-process.ts. */
 const EXIT_INVARIANT_BROKEN = 70

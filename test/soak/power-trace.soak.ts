@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { seededRandom } from '../../lib/random.ts'
-import { loadProgram, withImage } from '../harness/image-store.ts'
-import { connectionId, PowerTraceLoad } from '../harness/power-trace-load.ts'
-import { StoreProcess } from '../harness/store-process.ts'
-import { answerOf, readTrace, tracing } from '../harness/syscall-trace.ts'
-import { parseTestSettings } from '../harness/test-settings.ts'
-import { TracedDisk, type Unfinished } from '../harness/traced-disk.ts'
+import { loadProgram, withImage } from '../support/worlds/image-store.ts'
+import { connectionId, PowerTraceLoad } from '../support/loads/power-trace-load.ts'
+import { StoreProcess } from '../support/processes/store-process.ts'
+import { answerOf, readTrace, tracing } from '../support/processes/syscall-trace.ts'
+import { parseTestSettings } from '../support/worlds/test-settings.ts'
+import { TracedDisk, type Unfinished } from '../support/processes/traced-disk.ts'
 
 const { seed, powerImages, powerRoot } = parseTestSettings(process.env)
 const ROOT = path.resolve(powerRoot)

@@ -1,6 +1,6 @@
 // What the store says of its slices, and how long they may be.
 
-import { WORK_MS_MAX } from '../harness/slice-rule.ts'
+import { WORK_MS_MAX } from '../support/slices/slice-rule.ts'
 
 export type Watched = keyof typeof WORK_MS_MAX
 

@@ -1,8 +1,8 @@
 // What the clients of the soak of slices do: each kind of request that the store answers, side by side.
 
 import type { Random } from '../../lib/random.ts'
-import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from '../harness/load.ts'
-import type { Answer, StoreClient } from '../harness/store-client.ts'
+import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from '../support/loads/load.ts'
+import type { Answer, StoreClient } from '../support/servers/store-client.ts'
 
 const TABLES = '/api/v1/tables'
 const MIB = 1024 * 1024

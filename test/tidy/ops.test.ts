@@ -9,10 +9,10 @@ import { expect } from 'chai'
 import { parseAllDocuments } from 'yaml'
 import { parseNodeConfig } from '../../node/config.ts'
 import { startNode } from '../../node/main.ts'
-import { writeTinyEmbedder } from '../harness/model-directories.ts'
-import { InferenceServer } from '../harness/inference-server.ts'
-import { parseScrape, seriesNames, type ScrapedFamily } from '../harness/scraped-metrics.ts'
-import { StoreClient } from '../harness/store-client.ts'
+import { writeTinyEmbedder } from '../support/inference/model-directories.ts'
+import { InferenceServer } from '../support/servers/inference-server.ts'
+import { parseScrape, seriesNames, type ScrapedFamily } from '../support/servers/scraped-metrics.ts'
+import { StoreClient } from '../support/servers/store-client.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const OURS = /\bquarry_\w+\b/g

@@ -20,7 +20,7 @@ export interface OffsetToken extends IndexableToken {
 }
 
 /**
- * Contract, checked for every analyzer by test/unit/text-analysis-analyzers.test.ts:
+ * Contract, checked for every analyzer by test/unit/node/index/text/analysis/analyzers.test.ts:
  * - Terms are never empty and positions never descend; a term that is left out leaves a gap.
  * - All methods return the same terms at the same positions.
  * - `normalize` makes what a client wrote as a prefix or pattern comparable with terms.

@@ -2,7 +2,7 @@
 
 /**
  * The search for tokens in one text. Contract, checked for every analyzer by
- * test/unit/text-analysis-slices.test.ts:
+ * test/unit/node/index/text/analysis/slices.test.ts:
  * - `advance` looks at the text up to about `upTo` and adds the tokens that end there: start, end,
  *   start, end and so on, in UTF-16 units, ascending. It answers whether the text is at its end.
  * - The tokens do not depend on where the steps end.

@@ -1,0 +1,341 @@
+// BM25's formula applied to every document, one after the other: what the engine is checked
+// against. It shares nothing with the engine but the types and the quantised lengths.
+
+import { unreachable } from '../../../lib/assert.ts'
+import type { EngineQuery, TermRanking } from '../../../node/index/text/engine-query.ts'
+import type { SortField, SortValue } from '../../../node/index/text/matching/sorted-hits.ts'
+import type {
+  IndexableDocument,
+  IndexableField,
+} from '../../../node/index/text/indexable-document.ts'
+import { byteOfLength, lengthOfByte } from '../../../node/index/text/segment/small-float.ts'
+import { tokensOf } from '../worlds/field-tokens.ts'
+
+export interface NaiveHit {
+  readonly key: string
+  readonly score: number
+  /** Of a search with an order. */
+  readonly sortValues?: readonly SortValue[]
+}
+
+export interface NaiveSearch {
+  readonly query: EngineQuery
+  readonly nowMs: number
+  readonly filter?: EngineQuery
+  /** Default: the best scores first. Equal hits are in ascending order of keys. */
+  readonly sort?: readonly SortField[]
+  /** The documents that statistics are about, if they are not this index's own. */
+  readonly collection?: readonly NaiveTextIndex[]
+}
+
+type ExpandQuery = Extract<EngineQuery, { kind: 'expand' }>
+
+interface CloseTerm {
+  readonly term: string
+  readonly closeness: number
+}
+
+export class NaiveTextIndex {
+  readonly documents = new Map<string, IndexableDocument>()
+  /** Counts over a collection, by what was counted; forgotten with every change of this index. */
+  #counts = new Map<string, number>()
+  #closest = new Map<TermRanking, readonly CloseTerm[]>()
+  #counted: readonly NaiveTextIndex[] = [this]
+
+  upsert(document: IndexableDocument): void {
+    this.#forget()
+    this.documents.set(textOf(document.key), document)
+  }
+
+  delete(key: Uint8Array): void {
+    this.#forget()
+    this.documents.delete(textOf(key))
+  }
+
+  get(key: Uint8Array): IndexableDocument | undefined {
+    return this.documents.get(textOf(key))
+  }
+
+  /** Every hit in its order. */
+  search({ query, nowMs, filter, sort, collection = [this] }: NaiveSearch): readonly NaiveHit[] {
+    if (collection.length > 1 || this.#counted.length > 1) this.#forget()
+    this.#counted = collection
+    const hits: NaiveHit[] = []
+    for (const [key, document] of this.documents) {
+      if (document.expiresAtMs > 0 && document.expiresAtMs <= nowMs) continue
+      if (filter !== undefined && this.#score(document, filter) === undefined) continue
+      const exact = this.#score(document, query)
+      if (exact === undefined) continue
+      const score = Math.fround(exact)
+      if (sort === undefined) hits.push({ key, score })
+      else hits.push({ key, score, sortValues: sort.map((by) => sortValueOf(by, document, score)) })
+    }
+    return hits.toSorted(sort === undefined ? compareScores : (a, b) => compareBy(sort, a, b))
+  }
+
+  #forget(): void {
+    this.#counts.clear()
+    this.#closest.clear()
+  }
+
+  /** Undefined if the document does not match. */
+  #score(document: IndexableDocument, query: EngineQuery): number | undefined {
+    if (isConstant(query)) return this.#constant(document, query)
+    switch (query.kind) {
+      case 'none':
+        return undefined
+      case 'all':
+        return query.boost
+      case 'term':
+        return this.#bm25(
+          document,
+          query,
+          [query.alike ?? query.term],
+          frequencyOf(document, query),
+        )
+      case 'phrase': {
+        const frequency = phraseFrequency(document, query)
+        return this.#bm25(
+          document,
+          query,
+          query.positions.map(({ terms }) => terms),
+          frequency,
+        )
+      }
+      case 'boolean':
+        return this.#boolean(document, query)
+      case 'best': {
+        const scores = query.parts.map((part) => this.#score(document, part))
+        const found = scores.filter((score) => score !== undefined)
+        return found.length === 0 ? undefined : Math.max(...found) * query.boost
+      }
+      default:
+        return unreachable(query)
+    }
+  }
+
+  #constant(document: IndexableDocument, query: ConstantQuery): number | undefined {
+    if (!matchesConstant(document, query)) return undefined
+    return query.kind === 'expand' ? this.#ranked(document, query) : query.boost
+  }
+
+  /** The closest terms score by BM25 under the idf of the most frequent, all others 0.1. */
+  #ranked(document: IndexableDocument, query: ExpandQuery): number {
+    const { field, boost, ranking } = query
+    if (ranking === undefined) return boost
+    const matching = this.#matchingTerms(query, ranking)
+    const closest = matching.slice(0, ranking.termsMax)
+    const alike = closest.map(({ term }) => term)
+    let score = matching.length > closest.length ? boost * 0.1 : 0
+    for (const { term, closeness } of closest) {
+      const one = { field, term, boost: boost * closeness }
+      score += this.#bm25(document, one, [alike], frequencyOf(document, one)) ?? 0
+    }
+    return score
+  }
+
+  /** Of all documents, the closest first. */
+  #matchingTerms({ matcher, field }: ExpandQuery, ranking: TermRanking): readonly CloseTerm[] {
+    const remembered = this.#closest.get(ranking)
+    if (remembered !== undefined) return remembered
+    const known = this.#counted.flatMap(({ documents }) => [...documents.values()])
+    const all = new Set(known.flatMap((other) => termsOf(fieldOf(other, field))))
+    const matching = [...all]
+      .filter((term) => term.startsWith(matcher.prefix) && matcher.matches(term))
+      .map((term) => ({ term, closeness: ranking.closeness(term) }))
+      .toSorted((a, b) => b.closeness - a.closeness || (a.term < b.term ? -1 : 1))
+    this.#closest.set(ranking, matching)
+    return matching
+  }
+
+  #boolean(
+    document: IndexableDocument,
+    query: Extract<EngineQuery, { kind: 'boolean' }>,
+  ): number | undefined {
+    const scores = (parts: readonly EngineQuery[]) =>
+      parts.map((part) => this.#score(document, part))
+    const must = scores(query.must)
+    const filter = scores(query.filter)
+    const should = scores(query.should).filter((score) => score !== undefined)
+    if ([...must, ...filter].includes(undefined)) return undefined
+    if (scores(query.mustNot).some((score) => score !== undefined)) return undefined
+    const parts = query.must.length + query.filter.length
+    if (parts + query.should.length + query.mustNot.length === 0) return undefined
+    const needed = parts === 0 && query.should.length > 0 ? 1 : 0
+    if (should.length < Math.max(query.minShould, needed)) return undefined
+    return [...must, ...should].reduce<number>((sum, score) => sum + (score ?? 0), 0) * query.boost
+  }
+
+  #bm25(
+    document: IndexableDocument,
+    { field, boost }: { readonly field: string; readonly boost: number },
+    parts: readonly (string | readonly string[])[],
+    frequency: number,
+  ): number | undefined {
+    if (frequency === 0) return undefined
+    const count = (what: string, valueOf: (other: IndexableDocument) => number): number =>
+      this.#count(`${field} ${what}`, valueOf)
+    const isText = fieldOf(document, field)?.kind === 'text'
+    const withField = count('documents', (other) => (lengthOf(other, field) > 0 ? 1 : 0))
+    const docCount = isText ? withField : count('all', () => 1)
+    const average = count('lengths', (other) => lengthOf(other, field)) / withField
+    const own = isText ? lengthOf(document, field) : 0
+    const lengthRatio = own > 0 ? own / average : 1
+    const docFreq = (term: string): number =>
+      count(`term ${term}`, (other) => (termsOf(fieldOf(other, field)).includes(term) ? 1 : 0))
+    const idf = parts.map((part) => {
+      const n = Math.max(...[part].flat().map(docFreq))
+      return Math.log(1 + (docCount - n + 0.5) / (n + 0.5))
+    })
+    const weight = idf.reduce((sum, value) => sum + value, 0) * boost
+    return (weight * (frequency * 2.2)) / (frequency + 1.2 * (1 - 0.75 + 0.75 * lengthRatio))
+  }
+
+  #count(what: string, valueOf: (document: IndexableDocument) => number): number {
+    const known = this.#counts.get(what)
+    if (known !== undefined) return known
+    let sum = 0
+    for (const { documents } of this.#counted) {
+      for (const document of documents.values()) sum += valueOf(document)
+    }
+    this.#counts.set(what, sum)
+    return sum
+  }
+}
+
+function compareScores(a: NaiveHit, b: NaiveHit): number {
+  return b.score - a.score || (a.key < b.key ? -1 : 1)
+}
+
+/** Hits without a value come last in either direction. */
+function compareBy(sort: readonly SortField[], a: NaiveHit, b: NaiveHit): number {
+  for (const [i, { descending }] of sort.entries()) {
+    const [left, right] = [a.sortValues?.[i], b.sortValues?.[i]]
+    if (left === right) continue
+    if (left === undefined) return 1
+    if (right === undefined) return -1
+    return left < right === descending ? 1 : -1
+  }
+  return a.key < b.key ? -1 : 1
+}
+
+/** Of several values the least counts ascending, the greatest descending. */
+function sortValueOf(sort: SortField, document: IndexableDocument, score: number): SortValue {
+  if (sort.by === 'score') return score
+  if (sort.by === 'key') return textOf(document.key)
+  const field = fieldOf(document, sort.field)
+  const values = field?.kind === 'number' || field?.kind === 'keyword' ? [...field.values] : []
+  const ascending = values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))
+  return ascending.at(sort.descending ? -1 : 0)
+}
+
+type ConstantQuery = Exclude<
+  EngineQuery,
+  { kind: 'none' | 'all' | 'term' | 'phrase' | 'boolean' | 'best' }
+>
+
+const SCORED: ReadonlySet<string> = new Set(['none', 'all', 'term', 'phrase', 'boolean', 'best'])
+
+function isConstant(query: EngineQuery): query is ConstantQuery {
+  return !SCORED.has(query.kind)
+}
+
+function matchesConstant(document: IndexableDocument, query: ConstantQuery): boolean {
+  switch (query.kind) {
+    case 'exists':
+      return hasValue(fieldOf(document, query.field))
+    case 'expand':
+      return termsOf(fieldOf(document, query.field)).some(
+        (term) => term.startsWith(query.matcher.prefix) && query.matcher.matches(term),
+      )
+    case 'range': {
+      const field = fieldOf(document, query.field)
+      const values = field?.kind === 'number' ? field.values : []
+      return values.some((value) => value >= query.min && value <= query.max)
+    }
+    case 'area': {
+      const field = fieldOf(document, query.field)
+      const values = field?.kind === 'point' ? field.values : []
+      return values.some(({ lon, lat }) => query.contains(lon, lat))
+    }
+    case 'keys':
+      return query.keys.some((key) => textOf(key) === textOf(document.key))
+    case 'key-prefix':
+      return textOf(document.key).startsWith(textOf(query.prefix))
+    default:
+      return unreachable(query)
+  }
+}
+
+function textOf(key: Uint8Array): string {
+  return Buffer.from(key).toString('latin1')
+}
+
+function fieldOf(document: IndexableDocument, name: string): IndexableField | undefined {
+  return document.fields.find((field) => field.name === name)
+}
+
+function termsOf(field: IndexableField | undefined): readonly string[] {
+  if (field?.kind === 'text') return tokensOf(field).map(({ term }) => term)
+  return field?.kind === 'keyword' ? field.values : []
+}
+
+function hasValue(field: IndexableField | undefined): boolean {
+  if (field === undefined) return false
+  return field.kind === 'text' ? field.length > 0 : field.values.length > 0
+}
+
+function lengthOf(document: IndexableDocument, name: string): number {
+  const field = fieldOf(document, name)
+  return field?.kind === 'text' ? lengthOfByte(byteOfLength(field.length)) : 0
+}
+
+function frequencyOf(
+  document: IndexableDocument,
+  query: { readonly field: string; readonly term: string },
+): number {
+  const field = fieldOf(document, query.field)
+  const found = termsOf(field).filter((term) => term === query.term).length
+  return field?.kind === 'keyword' ? Math.min(found, 1) : found
+}
+
+function phraseFrequency(
+  document: IndexableDocument,
+  query: Extract<EngineQuery, { kind: 'phrase' }>,
+): number {
+  const field = fieldOf(document, query.field)
+  const tokens = field?.kind === 'text' ? tokensOf(field) : []
+  const lists = query.positions.map(({ offset, terms }) =>
+    tokens.filter(({ term }) => terms.includes(term)).map(({ position }) => position - offset),
+  )
+  if (lists.length === 0 || lists.some((list) => list.length === 0)) return 0
+  const [first = []] = lists
+  if (query.slop === 0 || lists.length === 1) {
+    return new Set(first.filter((at) => lists.every((list) => list.includes(at)))).size
+  }
+  return sloppyFrequency(lists, query)
+}
+
+/** Moves the list with the least entry on until it is not the least, and counts the narrowest. */
+function sloppyFrequency(
+  lists: readonly (readonly number[])[],
+  { slop, positions }: Extract<EngineQuery, { kind: 'phrase' }>,
+): number {
+  const rest = lists.map((list) => [...list])
+  let frequency = 0
+  while (rest.every((list) => list.length > 0)) {
+    const heads = rest.map((list) => list[0]!)
+    const least = heads.indexOf(Math.min(...heads))
+    const next = Math.min(...heads.filter((_, i) => i !== least))
+    const greatest = Math.max(...heads)
+    let width = Infinity
+    while (rest[least]!.length > 0 && rest[least]![0]! <= next) {
+      const tokens = rest.map((list, i) => list[0]! + positions[i]!.offset)
+      const isApart = new Set(tokens).size === lists.length
+      if (isApart) width = Math.min(width, greatest - rest[least]![0]!)
+      rest[least]!.shift()
+    }
+    if (width <= slop) frequency += 1 / (1 + width)
+  }
+  return frequency
+}

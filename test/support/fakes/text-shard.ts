@@ -1,0 +1,56 @@
+// A shard as queries see it: documents, and a text index that has seen all of them.
+
+import { timestampAtMs } from '../../../node/clock/hybrid-clock.ts'
+import type { QueriedShard } from '../../../node/coordinator/query/query-service.ts'
+import type { JsonObject } from '../../../node/document/exact-json.ts'
+import { stringifyExact } from '../../../node/document/exact-json.ts'
+import type { TableSchema } from '../../../node/schema/table-schema.ts'
+import { encodeRecord, type DocumentRecord } from '../../../node/shard/format/document-record.ts'
+import { MemoryTextIndex, type Documents } from '../worlds/memory-text-index.ts'
+
+export const WRITTEN_AT_MS = 1_700_000_000_000
+
+export class TextShard implements QueriedShard {
+  readonly text: MemoryTextIndex
+  readonly #records = new Map<string, DocumentRecord>()
+
+  constructor(documents: Documents, schema?: TableSchema) {
+    this.text = new MemoryTextIndex({}, schema)
+    this.write(documents)
+  }
+
+  write(documents: Documents): void {
+    this.text.write(documents)
+    for (const [key, document] of Object.entries(documents)) {
+      this.#records.set(key, recordOf(document))
+    }
+  }
+
+  delete(key: string): void {
+    this.text.write({}, [key])
+    this.#records.delete(key)
+  }
+
+  /** Deletes the document, of which the index has not heard yet. */
+  deleteUnseen(key: string): void {
+    this.#records.delete(key)
+  }
+
+  read(key: Buffer): DocumentRecord | undefined {
+    return this.#records.get(key.toString())
+  }
+
+  searchText: QueriedShard['searchText'] = async (_index, request) => this.text.search(request)
+
+  textStatistics: QueriedShard['textStatistics'] = async (_index, { conditions }) =>
+    this.text.statistics(conditions)
+
+  highlightText: QueriedShard['highlightText'] = async (_index, request) =>
+    this.text.highlight(request)
+}
+
+function recordOf(document: JsonObject): DocumentRecord {
+  const version = timestampAtMs(WRITTEN_AT_MS)
+  const header = { version, deleted: false, ttlGeneration: 0, expiresAtMs: 0 }
+  return encodeRecord(header, Buffer.from(stringifyExact(document)))
+}

@@ -1,0 +1,212 @@
+// Random documents and queries for a text index, in the engine's own terms.
+
+import type { Random } from '../../../lib/random.ts'
+import type { EngineQuery } from '../../../node/index/text/engine-query.ts'
+import type { SortField } from '../../../node/index/text/matching/sorted-hits.ts'
+import type { IndexableDocument } from '../../../node/index/text/indexable-document.ts'
+import { fuzzyMatcher, fuzzyRanking } from '../../../node/index/text/mapping/term-matchers.ts'
+
+/** Documents expire in the hundred milliseconds around this moment. */
+export const NOW_MS = 1000
+
+export interface TextSizes {
+  /** Distinct words; the first ones are frequent. */
+  readonly words: number
+  /** About how many distinct keys there are. */
+  readonly keys: number
+  /** Of an ordinary text; one in five is up to six times as long. */
+  readonly tokensMax: number
+  /** Whether some ranges of keys have a word that their texts hardly say anything but. */
+  readonly hasThemes?: boolean
+}
+
+const TAGS = ['t0', 't1', 't2', 't3', 't4', 'T1', 'té', '', 'w1', 'w12']
+
+export class TextGenerator {
+  readonly random: Random
+  readonly sizes: TextSizes
+
+  constructor(random: Random, sizes: TextSizes) {
+    this.random = random
+    this.sizes = sizes
+  }
+
+  below(bound: number): number {
+    return Math.floor(this.random() * bound)
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    return items[this.below(items.length)]!
+  }
+
+  /** A time around the expiries, mostly the same one. */
+  nowMs(): number {
+    return this.below(3) === 0 ? NOW_MS - 60 + this.below(120) : NOW_MS
+  }
+
+  word(): string {
+    return `w${Math.floor(this.sizes.words * this.random() ** 2)}`
+  }
+
+  key(): Uint8Array {
+    return Buffer.from(`k${this.below(this.sizes.keys)}${this.below(3) === 0 ? 'é' : ''}`, 'utf8')
+  }
+
+  document(): IndexableDocument {
+    const most = this.sizes.tokensMax * (this.below(5) === 0 ? 6 : 1)
+    const length = this.below(12) === 0 ? 0 : 1 + this.below(most)
+    const key = this.key()
+    const theme = this.sizes.hasThemes === true ? themeOf(key) : undefined
+    let position = -1
+    const tokens = Array.from({ length }, () => {
+      position += this.below(6) === 0 ? 2 : 1
+      return { term: theme !== undefined && this.below(4) > 0 ? theme : this.word(), position }
+    })
+    const few = <T>(make: () => T): T[] => Array.from({ length: this.below(3) }, make)
+    const place = () => ({ lon: this.below(20), lat: this.below(20) })
+    const fields: IndexableDocument['fields'] = [
+      { kind: 'text', name: 'body', tokens, length },
+      { kind: 'keyword', name: 'tag', values: few(() => this.pick(TAGS)) },
+      { kind: 'number', name: 'rank', values: few(() => this.below(20) / 2 - 3) },
+      { kind: 'point', name: 'place', values: few(place) },
+    ]
+    return {
+      key,
+      expiresAtMs: this.below(8) === 0 ? NOW_MS - 50 + this.below(100) : 0,
+      fields: fields.filter(() => this.below(10) > 0),
+    }
+  }
+
+  query(depth = 2): EngineQuery {
+    const boost = this.#boost()
+    const parts = (most: number): EngineQuery[] =>
+      Array.from({ length: this.below(most + 1) }, () => this.query(depth - 1))
+    const words = (most: number): EngineQuery[] =>
+      Array.from({ length: 1 + this.below(most) }, () => this.#termQuery())
+    const none = { must: [], should: [], minShould: 0, mustNot: [], filter: [] }
+    switch (this.below(depth > 0 ? 10 : 5)) {
+      case 0:
+      case 1:
+      case 2:
+        return this.#constantQuery(boost)
+      case 3:
+        return this.#phrase(boost)
+      case 4:
+        return this.#termQuery()
+      case 5:
+        return { kind: 'boolean', ...none, should: words(5), boost }
+      case 6:
+        return { kind: 'boolean', ...none, must: words(3), boost, mustNot: parts(1) }
+      case 7:
+        return { kind: 'best', parts: [this.query(depth - 1), ...parts(2)], boost }
+      default: {
+        const should = parts(3)
+        const minShould = this.below(should.length + 2)
+        const lists = { must: parts(2), should, mustNot: parts(1), filter: parts(1) }
+        return { kind: 'boolean', ...lists, minShould, boost }
+      }
+    }
+  }
+
+  /** One to three fields, one of which no document may have. */
+  sortFields(): readonly SortField[] {
+    return Array.from({ length: 1 + this.below(3) }, (): SortField => {
+      const descending = this.below(2) === 0
+      const by = this.pick(['score', 'key', 'rank', 'rank', 'tag', 'tag', 'absent'] as const)
+      return by === 'score' || by === 'key'
+        ? { by, descending }
+        : { by: 'column', field: by, descending }
+    })
+  }
+
+  /** Mostly a handful, so that there is something to leave out. */
+  limit(): number {
+    return this.below(4) === 0 ? 1 + this.below(2000) : 1 + this.below(12)
+  }
+
+  #boost(): number {
+    return this.below(3) === 0 ? 0.5 + this.below(4) : 1
+  }
+
+  #constantQuery(boost: number): EngineQuery {
+    switch (this.below(4)) {
+      case 0:
+        return this.#expansion(boost)
+      case 1: {
+        const min = this.below(4) === 0 ? -Infinity : this.below(8) - 3
+        const max = this.below(4) === 0 ? Infinity : this.below(8)
+        return { kind: 'range', field: 'rank', min, max, boost }
+      }
+      case 2:
+        return this.#area(boost)
+      default:
+        return this.#keyQuery(boost)
+    }
+  }
+
+  #keyQuery(boost: number): EngineQuery {
+    const queries: readonly EngineQuery[] = [
+      { kind: 'keys', keys: [this.key(), this.key()], boost },
+      { kind: 'key-prefix', prefix: Buffer.from(`k${this.below(10)}`), boost },
+      { kind: 'all', boost },
+      { kind: 'none' },
+    ]
+    return this.pick(queries)
+  }
+
+  #termQuery(): EngineQuery {
+    const boost = this.#boost()
+    return this.below(6) === 0
+      ? { kind: 'term', field: 'tag', term: this.pick(TAGS), boost }
+      : { kind: 'term', field: 'body', term: this.word(), boost }
+  }
+
+  /** Mostly ranked: by a fuzzy word, or by a pattern of which some terms are closer than others. */
+  #expansion(boost: number): EngineQuery {
+    const termsMax = 1 + this.below(this.below(2) === 0 ? 4 : 20)
+    if (this.below(3) === 0) {
+      const [word, distance] = [this.word(), 1 + this.below(2)]
+      const options = { distance, prefixLength: this.below(3) }
+      const ranking = { ...fuzzyRanking(word, options), termsMax }
+      const matcher = fuzzyMatcher(word, options)
+      return { kind: 'expand', field: 'body', matcher, boost, ranking }
+    }
+    const last = String(this.below(10))
+    const matches = (term: string): boolean => term.endsWith(last) !== (last === '0')
+    const prefix = this.below(2) === 0 ? 'w' : `w${this.below(3)}`
+    const matcher = { prefix, upTo: undefined, matches }
+    const field = this.below(8) === 0 ? 'tag' : 'body'
+    if (this.below(3) === 0) return { kind: 'expand', field, matcher, boost }
+    const ranking = { name: `${prefix} ${last} ${termsMax}`, termsMax, closeness: anyCloseness }
+    return { kind: 'expand', field, matcher, boost, ranking }
+  }
+
+  #phrase(boost: number): EngineQuery {
+    const length = 1 + this.below(3)
+    const positions = Array.from({ length }, (_, i) => ({
+      offset: this.below(8) === 0 ? i + 1 : i,
+      terms: this.below(4) === 0 ? [this.word(), this.word()] : [this.word()],
+    }))
+    return { kind: 'phrase', field: 'body', positions, slop: this.below(4), boost }
+  }
+
+  #area(boost: number): EngineQuery {
+    const west = this.below(15)
+    const south = this.below(15)
+    const box = { west, east: west + 6, south, north: south + 6 }
+    const contains = (lon: number, lat: number): boolean =>
+      lon >= west && lon <= west + 6 && lat >= south && lat <= south + 6
+    return { kind: 'area', field: 'place', box, contains, boost }
+  }
+}
+
+/** Of some terms the same, as it is of many terms. */
+function anyCloseness(term: string): number {
+  return 1 / (1 + (term.charCodeAt(term.length - 2) % 4))
+}
+
+/** One range of keys in six has one; a range is some dozens of keys that follow each other. */
+function themeOf(key: Uint8Array): string | undefined {
+  const range = (key[1] ?? 0) * 10 + (key[2] ?? 0)
+  return range % 6 === 0 ? `w${range % 4}` : undefined
+}

@@ -1,0 +1,39 @@
+// Loaded before a program (--import with `?folder=` behind its URL), in its processes and threads: notes
+// how long each turn of the event loop holds its thread, in time of the processor, of which a busy
+// machine takes nothing: all of it, and what was left of it for work beside collections of garbage.
+// Each thread writes a file of its own, a line for each turn that was long.
+
+import { appendFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { isMainThread, threadId } from 'node:worker_threads'
+import { CollectionWatch } from '../../../lib/collection-watch.ts'
+
+const NOTED_MS = 8
+const PERIOD_MS = 1
+
+const folder = new URL(import.meta.url).searchParams.get('folder') ?? '.'
+const role = process.argv.some((arg) => arg.includes('model-worker-entry'))
+  ? 'worker'
+  : isMainThread
+    ? 'server'
+    : 'thread'
+const file = path.join(folder, `${role}-${process.pid}-${threadId}`)
+writeFileSync(file, '')
+
+const collections = CollectionWatch.start()
+let beforeMs = performance.now()
+let before = process.threadCpuUsage()
+setInterval(() => {
+  const beganMs = beforeMs
+  const endedMs = performance.now()
+  const { user, system } = process.threadCpuUsage(before)
+  const cpuMs = (user + system) / 1000
+  if (cpuMs >= NOTED_MS) {
+    collections.whenKnown(() => {
+      const workMs = Math.max(0, cpuMs - collections.msWithin(beganMs, endedMs))
+      appendFileSync(file, `${cpuMs.toFixed(1)} ${workMs.toFixed(1)}\n`)
+    })
+  }
+  beforeMs = performance.now()
+  before = process.threadCpuUsage()
+}, PERIOD_MS).unref()

@@ -1,0 +1,75 @@
+// A text index in this process, in memory: what an index worker holds for one shard.
+
+import { ManualClock } from '../../../lib/clock.ts'
+import { runAtOnce } from '../../../lib/sliced.ts'
+import type { JsonObject } from '../../../node/document/exact-json.ts'
+import { TextIndex } from '../../../node/index/text/engine/text-index.ts'
+import {
+  highlightTexts,
+  type IndexedFields,
+} from '../../../node/index/text/highlight/highlighter.ts'
+import { FieldMapping } from '../../../node/index/text/mapping/field-mapping.ts'
+import {
+  gatherTextStatistics,
+  runTextSearch,
+} from '../../../node/index/text/search/run-text-search.ts'
+import type {
+  Highlights,
+  TextHighlightRequest,
+  TextSearchAnswer,
+  TextSearchRequest,
+} from '../../../node/index/text/search/text-search.ts'
+import type { TableSchema } from '../../../node/schema/table-schema.ts'
+import type { TextStatistics } from '../../../node/index/text/search/text-search.ts'
+
+export type Documents = Readonly<Record<string, JsonObject>>
+
+export class MemoryTextIndex {
+  readonly index = TextIndex.open({ directory: undefined, clock: new ManualClock() })
+  readonly mapping: FieldMapping
+  readonly #schema: TableSchema | undefined
+  #sequence = 0
+
+  constructor(documents: Documents = {}, schema?: TableSchema) {
+    this.mapping = new FieldMapping(schema)
+    this.#schema = schema
+    this.write(documents)
+  }
+
+  get #fields(): IndexedFields {
+    return { schema: this.#schema, fields: this.mapping.fields }
+  }
+
+  write(documents: Documents, deletes: readonly string[] = []): void {
+    this.#sequence += 1
+    this.index.apply({
+      sequence: this.#sequence,
+      upserts: Object.entries(documents).map(([key, document]) =>
+        this.mapping.mapDocument(Buffer.from(key), document, 0),
+      ),
+      deletes: deletes.map((key) => Buffer.from(key)),
+    })
+  }
+
+  /** Through a structured clone both ways, as between threads. */
+  search(request: TextSearchRequest): TextSearchAnswer {
+    return structuredClone(runAtOnce(runTextSearch(this, structuredClone(request))))
+  }
+
+  highlight(request: TextHighlightRequest): readonly (Highlights | undefined)[] {
+    return runAtOnce(highlightTexts(structuredClone(request), this.#fields))
+  }
+
+  statistics(conditions: TextSearchRequest['conditions']): TextStatistics {
+    return structuredClone(runAtOnce(gatherTextStatistics(this, { conditions })))
+  }
+}
+
+export const EVERYTHING: TextSearchRequest = {
+  conditions: { query: undefined, filter: undefined, exclusion: undefined, keyPrefix: undefined },
+  order: [{ field: '_score', isDescending: true }],
+  window: { kind: 'first', limit: 10 },
+  aggregations: new Map(),
+  statistics: undefined,
+  nowMs: 1_700_000_000_000,
+}

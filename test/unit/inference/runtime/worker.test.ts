@@ -1,0 +1,66 @@
+import { expect } from 'chai'
+import { ModelWorker } from '../../../../inference/runtime/model-worker.ts'
+import { systemClock } from '../../../../lib/clock.ts'
+import { silentLog } from '../../../../lib/log.ts'
+
+const CALL_TIMEOUT_MS = 400
+const NEVER = new AbortController().signal
+
+describe('a model worker', () => {
+  let worker: ModelWorker
+  let ends: number
+
+  beforeEach(async () => {
+    ends = 0
+    const up = Promise.withResolvers<void>()
+    worker = new ModelWorker(
+      {
+        entry: new URL('../../../support/inference/stepping-worker.ts', import.meta.url),
+        isolation: 'process',
+        environment: process.env,
+        settings: { threads: 1, cores: 1, exactRows: false },
+        memoryBytesMax: 4 * 1024 ** 3,
+        callTimeoutMs: CALL_TIMEOUT_MS,
+        closeDeadlineMs: 1_000,
+        clock: systemClock,
+        random: Math.random,
+        log: silentLog,
+      },
+      { onUp: () => up.resolve(), onDown: () => ends++ },
+    )
+    await up.promise
+    await worker.load(1, {})
+  })
+
+  afterEach(() => worker.close())
+
+  it('may take long, as long as it goes on', async () => {
+    const items = ['steps', 60]
+
+    expect(await worker.run(1, items, NEVER)).to.deep.equal(items)
+
+    expect(ends).to.equal(0)
+  })
+
+  it('is ended when a run holds it up', async () => {
+    const refusal = await worker.run(1, ['held up'], NEVER).catch((error: unknown) => error)
+
+    expect(refusal).to.include({ code: 'DEADLINE_EXCEEDED' })
+  })
+
+  it('is ended when a cancelled run goes on', async () => {
+    const left = new AbortController()
+    const run = worker.run(1, ['deaf', 100], left.signal).catch((error: unknown) => error)
+
+    left.abort()
+
+    expect(await run).to.include({ code: 'DEADLINE_EXCEEDED' })
+  })
+
+  it('refuses what cannot be sent to it, and serves on', async () => {
+    const refusal = await worker.run(1, [() => 0], NEVER).catch((error: unknown) => error)
+
+    expect(refusal).to.include({ code: 'INVALID_ARGUMENT' })
+    expect(await worker.run(1, ['steps', 1], NEVER)).to.deep.equal(['steps', 1])
+  })
+})

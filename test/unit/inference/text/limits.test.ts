@@ -1,0 +1,60 @@
+// Whose fault it is that a text takes too long: its own, which is refused, or the tokenizer's, which
+// then is no model's to be asked again.
+
+import { expect } from 'chai'
+import { openTokenizer } from '../../../../inference/text/tokenizer-handle.ts'
+import type { TokenizerHandle } from '../../../../inference/text/tokenizer-handle.ts'
+import { classifyTokens } from '../../../../inference/pipelines/token-logits.ts'
+import { isServiceError } from '../../../../lib/errors.ts'
+import { ScriptedGraph } from '../../../support/fakes/scripted-graph.ts'
+import { tinyTokenizer } from '../../../support/inference/model-directories.ts'
+
+const LIMIT_MS = 100
+const NEVER = new AbortController().signal
+
+function opened(fields: object = {}): TokenizerHandle {
+  const tokenizerJson = JSON.stringify({ ...tinyTokenizer(), ...fields })
+  return openTokenizer({ tokenizerJson, tokenizerConfig: undefined }, LIMIT_MS)
+}
+
+function codeOf(task: () => unknown): string {
+  try {
+    task()
+    return 'none'
+  } catch (error) {
+    return isServiceError(error) ? error.code : String(error)
+  }
+}
+
+describe('a text that takes too long to tokenize', () => {
+  it('is refused if it is a long one', () => {
+    const honest = opened()
+    const text = 'hello, world. '.repeat(400_000)
+
+    expect(codeOf(() => honest.contentWithOffsets(text))).to.equal('INVALID_ARGUMENT')
+    expect(codeOf(() => honest.count(text))).to.equal('INVALID_ARGUMENT')
+    expect(codeOf(() => honest.count('hello'))).to.equal('none')
+  })
+
+  it('shows a bad tokenizer if it is of usual length', () => {
+    const hostile = opened({
+      pre_tokenizer: { type: 'Split', pattern: { Regex: '(a+)+$' }, behavior: 'Isolated' },
+    })
+
+    expect(codeOf(() => hostile.count(`${'a'.repeat(60)}b`))).to.equal('DEADLINE_EXCEEDED')
+  })
+
+  it('is refused if a model would have to look at it a thousand times', async () => {
+    const classifier = {
+      session: new ScriptedGraph({ inputs: [], outputs: [] }, (feeds) => feeds),
+      tokenizer: opened(),
+      maxTokens: 6,
+    }
+    const ids = Array.from({ length: 5_000 }, () => 4)
+
+    const refusal = await classifyTokens(classifier, [ids], NEVER).catch((error: unknown) => error)
+
+    expect(refusal).to.include({ code: 'INVALID_ARGUMENT' })
+    expect(String(refusal)).to.include('send it in parts')
+  })
+})

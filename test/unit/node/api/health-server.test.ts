@@ -1,0 +1,95 @@
+import { expect } from 'chai'
+import { systemClock } from '../../../../lib/clock.ts'
+import { startHealthServer } from '../../../../lib/http/health-server.ts'
+import { ApiMetrics } from '../../../../node/api/metrics.ts'
+import { readinessReply } from '../../../../node/api/readiness-reply.ts'
+import type { TextIndexCounts } from '../../../../node/coordinator/tables/text-index-health.ts'
+import { send } from '../../../contract/api-harness.ts'
+
+const DURATION = 'quarry_http_request_duration_seconds'
+const QUIET: TextIndexCounts = {
+  building: 0,
+  failed: 0,
+  catchingUp: 0,
+  refusing: 0,
+  entriesBehindMax: 0,
+}
+
+function start(isReady: boolean, metrics = new ApiMetrics(['getStatus']), counts = QUIET) {
+  const readiness = () => readinessReply(isReady, counts)
+  return startHealthServer({ host: '127.0.0.1', port: 0, clock: systemClock, readiness, metrics })
+}
+
+describe('startHealthServer', () => {
+  it('is alive before it is ready', async () => {
+    const server = await start(false)
+
+    const alive = await send(server.url, { method: 'GET', path: '/healthz' })
+    const ready = await send(server.url, { method: 'GET', path: '/readyz' })
+    await server.close()
+
+    expect([alive.status, alive.body]).to.deep.equal([200, 'ok'])
+    expect(ready.status).to.equal(503)
+    expect(JSON.parse(ready.body)).to.include({ status: 'not_ready', searches: 'not_ready' })
+  })
+
+  it('is ready when the store is', async () => {
+    const server = await start(true)
+
+    const { status, body } = await send(server.url, { method: 'GET', path: '/readyz' })
+    await server.close()
+
+    expect(status).to.equal(200)
+    expect(JSON.parse(body)).to.include({ status: 'ready', searches: 'ready' })
+  })
+
+  it('is ready while an index is built, and tells that searches are refused', async () => {
+    const counts = { ...QUIET, building: 4, refusing: 3 }
+    const server = await start(true, new ApiMetrics([]), counts)
+
+    const { status, body } = await send(server.url, { method: 'GET', path: '/readyz' })
+    await server.close()
+
+    expect(status).to.equal(200)
+    expect(JSON.parse(body)).to.deep.equal({
+      status: 'ready',
+      searches: 'partly refused',
+      text_indexes: { building: 4, failed: 0, catching_up: 0, refusing: 3 },
+    })
+  })
+
+  it('publishes counts, durations and gauges', async () => {
+    const metrics = new ApiMetrics(['getStatus'])
+    metrics.addGauge('quarry_open_tables', 'Tables that are open.', () => 3)
+    metrics.of('getStatus').record(200, 2)
+    metrics.of('getStatus').record(503, 60_000)
+    const server = await start(true, metrics)
+
+    const { body, headers } = await send(server.url, { method: 'GET', path: '/metrics' })
+    await server.close()
+
+    expect(headers['content-type']).to.match(/^text\/plain; version=/)
+    expect(body.split('\n')).to.include.members([
+      'quarry_open_tables 3',
+      'quarry_http_requests_total{operation="getStatus",status="200"} 1',
+      'quarry_http_requests_total{operation="getStatus",status="503"} 1',
+      `${DURATION}_bucket{operation="getStatus",status_class="2xx",le="0.001"} 0`,
+      `${DURATION}_bucket{operation="getStatus",status_class="2xx",le="0.0025"} 1`,
+      `${DURATION}_sum{operation="getStatus",status_class="2xx"} 0.002`,
+      `${DURATION}_bucket{operation="getStatus",status_class="5xx",le="30"} 0`,
+      `${DURATION}_bucket{operation="getStatus",status_class="5xx",le="+Inf"} 1`,
+      `${DURATION}_count{operation="getStatus",status_class="5xx"} 1`,
+    ])
+  })
+
+  it('refuses other routes and methods', async () => {
+    const server = await start(true)
+
+    const route = await send(server.url, { method: 'GET', path: '/api/v1/tables' })
+    const method = await send(server.url, { method: 'POST', path: '/healthz' })
+    await server.close()
+
+    expect(route.status).to.equal(404)
+    expect([method.status, method.headers.allow]).to.deep.equal([405, 'GET, HEAD'])
+  })
+})

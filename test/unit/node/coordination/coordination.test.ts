@@ -1,0 +1,148 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { systemClock } from '../../../../lib/clock.ts'
+import type { Change } from '../../../../node/coordination/coordination.ts'
+import { EmbeddedCoordination } from '../../../../node/coordination/embedded-coordination.ts'
+import { StoredTimestampBound } from '../../../../node/coordination/stored-timestamp-bound.ts'
+import { TIMESTAMP_ZERO, timestampOf } from '../../../../node/clock/hybrid-clock.ts'
+import { FaultyDisk } from '../../../support/fakes/faulty-disk.ts'
+import { LevelKvStore } from '../../../../node/storage/level-kv-store.ts'
+import { MemoryKvStore } from '../../../../node/storage/memory-kv-store.ts'
+import { describeCoordination } from '../../../conformance/coordination.ts'
+import { entriesOf } from '../../../conformance/kv-store.ts'
+import { errorOf } from '../../../support/error-of.ts'
+
+const putting = (key: string, value: string): Change => ({
+  type: 'put',
+  key,
+  value: Buffer.from(value),
+})
+
+const openLevel = async (directory: string): Promise<EmbeddedCoordination> =>
+  new EmbeddedCoordination(await LevelKvStore.open(directory, { clock: systemClock }))
+
+describe('EmbeddedCoordination', () => {
+  let root = ''
+  before(async () => {
+    root = await mkdtemp(path.join(tmpdir(), 'quarry-coordination-'))
+  })
+  after(() => rm(root, { recursive: true, force: true }))
+
+  let count = 0
+  const nextDirectory = (): string => path.join(root, `${(count += 1)}`)
+
+  describeCoordination('embedded in memory', async () => {
+    return new EmbeddedCoordination(new MemoryKvStore())
+  })
+  describeCoordination('embedded on LevelDB', () => openLevel(nextDirectory()))
+
+  it('keeps entries and revision over a restart, and tells old watchers to list again', async () => {
+    const directory = nextDirectory()
+    const before = await openLevel(directory)
+    await before.commit({ when: [], changes: [putting('/a', '1')] })
+    await before.commit({ when: [], changes: [putting('/a', '2')] })
+    await before.close()
+
+    await using store = await openLevel(directory)
+    const { signal } = new AbortController()
+    const watched = await Array.fromAsync(store.watch('', 2, signal))
+
+    expect(await store.list('')).to.deep.equal({
+      entries: [{ key: '/a', value: Buffer.from('2'), modRevision: 2 }],
+      revision: 2,
+    })
+    expect(watched).to.deep.equal([{ kind: 'compacted' }])
+  })
+
+  for (const moment of ['before', 'after'] as const) {
+    it(`is whole after a power failure ${moment} a commit is written`, async () => {
+      const disk = new FaultyDisk()
+      const store = new EmbeddedCoordination(await disk.open('catalog'))
+      await store.commit({ when: [], changes: [putting('/a', '1'), putting('/b', '1')] })
+      disk.crashAt(2, moment)
+      const commit = { when: [], changes: [putting('/a', '2'), putting('/b', '2')] }
+      const failed = await errorOf(() => store.commit(commit))
+      disk.restart()
+
+      await using again = new EmbeddedCoordination(await disk.open('catalog'))
+      const { entries, revision } = await again.list('')
+
+      expect(failed).to.include({ code: 'UNAVAILABLE' })
+      expect(revision).to.equal(moment === 'before' ? 1 : 2)
+      expect(entries.map(({ value }) => value.toString())).to.deep.equal([
+        `${revision}`,
+        `${revision}`,
+      ])
+    })
+  }
+
+  it('ends watches as compacted when a failed commit turns out to be there', async () => {
+    const backing = new MemoryKvStore()
+    const store = new EmbeddedCoordination({
+      generation: 0,
+      get: (key) => backing.get(key),
+      pages: (range) => backing.pages(range),
+      flush: () => backing.flush(),
+      snapshot: () => backing.snapshot(),
+      approximateBytes: (range) => backing.approximateBytes(range),
+      close: () => backing.close(),
+      [Symbol.asyncDispose]: () => backing.close(),
+      write: async (ops, options) => {
+        await backing.write(ops, options)
+        if (ops.length > 2) throw new Error('the answer was lost')
+      },
+    })
+    const { signal } = new AbortController()
+    const events = Array.fromAsync(store.watch('', 1, signal))
+    const lost = { when: [], changes: [putting('/a', '1'), putting('/b', '1')] }
+    expect(await errorOf(() => store.commit(lost))).to.be.instanceOf(Error)
+
+    const outcome = await store.commit({ when: [], changes: [putting('/c', '1')] })
+
+    expect(outcome).to.deep.equal({ kind: 'committed', revision: 2 })
+    expect(await events).to.deep.equal([{ kind: 'compacted' }])
+    await store.close()
+  })
+
+  it('stores what docs/formats/coordination.md says', async () => {
+    const backing = new MemoryKvStore()
+    await using store = new EmbeddedCoordination(backing)
+    await store.commit({ when: [], changes: [putting('/old', '')] })
+    await store.commit({ when: [], changes: [putting('/a', 'value')] })
+
+    const stored = (await entriesOf(backing)).map(([key, value]) => [
+      key.toString(),
+      value.toString('hex'),
+    ])
+
+    expect(stored).to.deep.equal([
+      ['e/a', '0000000000000002' + Buffer.from('value').toString('hex')],
+      ['e/old', '0000000000000001'],
+      ['r', '0000000000000002'],
+    ])
+  })
+})
+
+describe('StoredTimestampBound', () => {
+  it('begins at zero and keeps the last bound', async () => {
+    await using store = new EmbeddedCoordination(new MemoryKvStore())
+    const bound = new StoredTimestampBound(store, '/clock/bound')
+    expect(await bound.load()).to.equal(TIMESTAMP_ZERO)
+
+    for (const value of [5n, 0xffff_ffff_ffff_ffffn]) {
+      await bound.save(timestampOf(value))
+      expect(await bound.load()).to.equal(value)
+    }
+  })
+
+  it('refuses a damaged bound instead of starting again at zero', async () => {
+    await using store = new EmbeddedCoordination(new MemoryKvStore())
+    await store.commit({ when: [], changes: [putting('/clock/bound', '12x')] })
+
+    const error = await errorOf(() => new StoredTimestampBound(store, '/clock/bound').load())
+
+    expect(error).to.include({ code: 'CORRUPTION' })
+  })
+})

@@ -1,0 +1,84 @@
+import { expect } from 'chai'
+import { pruneHits } from '../../../../../node/coordinator/query/prune-hits.ts'
+import { parseExact } from '../../../../../node/document/exact-json.ts'
+import { parseQueryRequest } from '../../../../../node/query/query-request.ts'
+import type { Pruner } from '../../../../../node/query/pruner-request.ts'
+
+const NONE: Pruner = {
+  minScore: undefined,
+  minRatio: undefined,
+  deviationsMax: undefined,
+  gapMax: undefined,
+}
+const left = (scores: readonly number[], pruner: Partial<Pruner>): readonly number[] =>
+  pruneHits(
+    scores.map((score) => ({ score })),
+    { ...NONE, ...pruner },
+  ).map(({ score }) => score)
+
+describe('pruneHits', () => {
+  it('leaves hits alone that nobody judges', () => {
+    expect(left([5, 1, 0], {})).to.deep.equal([5, 1, 0])
+    expect(left([], { minScore: 1, minRatio: 1, deviationsMax: 0, gapMax: 0 })).to.deep.equal([])
+  })
+
+  it('asks for a least score, in points and as a share of the best', () => {
+    expect(left([5, 4, 1], { minScore: 4 })).to.deep.equal([5, 4])
+    expect(left([8, 4, 3.9], { minRatio: 0.5 })).to.deep.equal([8, 4])
+  })
+
+  // The mean of 9, 9, 9, 1 is 7 and their standard deviation 3.46.
+  it('drops what lies too many deviations below the mean, of three hits or more', () => {
+    expect(left([9, 9, 9, 1], { deviationsMax: 1 })).to.deep.equal([9, 9, 9])
+    expect(left([9, 9, 9, 1], { deviationsMax: 2 })).to.deep.equal([9, 9, 9, 1])
+    expect(left([9, 1], { deviationsMax: 0 })).to.deep.equal([9, 1])
+  })
+
+  it('ends in front of the first wide gap', () => {
+    expect(left([10, 9, 4, 3, 0], { gapMax: 0.3 })).to.deep.equal([10, 9])
+    expect(left([10, 9, 4, 3, 0], { gapMax: 0.5 })).to.deep.equal([10, 9, 4, 3, 0])
+    expect(left([3, 3, 3], { gapMax: 0 })).to.deep.equal([3, 3, 3])
+  })
+
+  it('measures the gap among what the other rules left', () => {
+    expect(left([10, 9, 8, 0], { minScore: 1, gapMax: 0.6 })).to.deep.equal([10, 9, 8])
+    expect(left([10, 9, 8, 0], { gapMax: 0.6 })).to.deep.equal([10, 9, 8])
+    expect(left([10, 9.9, 8, 0], { minScore: 1, gapMax: 0.6 })).to.deep.equal([10, 9.9])
+  })
+})
+
+const parse = (text: string) => parseQueryRequest(parseExact(text)).pruner
+
+describe('the pruner of a query', () => {
+  it('is read', () => {
+    const text =
+      '{"pruner":{"min_absolute_score":1,"min_score_ratio":0.5,"std_dev_threshold":2,' +
+      '"max_score_gap_percent":30,"require_multi_index":false}}'
+
+    expect(parse(text)).to.deep.equal({
+      minScore: 1,
+      minRatio: 0.5,
+      deviationsMax: 2,
+      gapMax: 0.3,
+    })
+    expect(parse('{}')).to.equal(undefined)
+  })
+
+  const refused: Readonly<Record<string, string>> = {
+    '{"pruner":[]}': 'pruner: must be an object',
+    '{"pruner":{"min":1}}': 'pruner: unknown field "min"',
+    '{"pruner":{"min_absolute_score":-1}}':
+      'pruner.min_absolute_score: must be a number of at least 0',
+    '{"pruner":{"min_score_ratio":2}}':
+      'pruner.min_score_ratio: must be a number of at least 0 and at most 1',
+    '{"pruner":{"min_score_ratio":"1"}}': 'pruner.min_score_ratio: must be a number',
+    '{"pruner":{"require_multi_index":true}}': 'pruner.require_multi_index: needs a second index',
+    '{"pruner":{},"order_by":[{"field":"a"}]}': 'leave order_by out',
+    '{"pruner":{},"count":true}': 'leave count out',
+  }
+  for (const [text, message] of Object.entries(refused)) {
+    it(`is refused as ${text}`, () => {
+      expect(() => parse(text)).to.throw(message)
+    })
+  }
+})

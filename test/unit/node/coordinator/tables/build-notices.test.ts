@@ -1,0 +1,182 @@
+import { rm } from 'node:fs/promises'
+import { expect } from 'chai'
+import { systemClock } from '../../../../../lib/clock.ts'
+import type { Log } from '../../../../../lib/log.ts'
+import { runAtOnce } from '../../../../../lib/sliced.ts'
+import { HybridClock } from '../../../../../node/clock/hybrid-clock.ts'
+import { clusterStatusOf } from '../../../../../node/coordinator/cluster-status.ts'
+import { OpenTable } from '../../../../../node/coordinator/tables/open-table.ts'
+import { countTextIndexes } from '../../../../../node/coordinator/tables/text-index-health.ts'
+import { memoryBound } from '../../../../support/worlds/shard-world.ts'
+import { textOp, TextShard, WORDS } from '../../../../support/worlds/text-shard.ts'
+import { until } from '../../../../support/until.ts'
+
+type Line = readonly [message: string, fields: Readonly<Record<string, unknown>>]
+
+/** Keeps what is said about building. */
+class LogOfBuilds implements Log {
+  readonly lines: Line[] = []
+
+  debug(): void {}
+  error(): void {}
+
+  info(message: string, fields: Line[1] = {}): void {
+    if (/built|catching|caught/.test(message)) this.lines.push([message, fields])
+  }
+
+  warn(message: string, fields: Line[1] = {}): void {
+    this.info(message, fields)
+  }
+
+  get messages(): readonly string[] {
+    return this.lines.map(([message]) => message)
+  }
+}
+
+function tableOf({ shard }: TextShard): OpenTable {
+  const record = {
+    name: 'books',
+    tableId: 'aa',
+    state: 'ready',
+    description: undefined,
+    schema: undefined,
+    ttlGeneration: 0,
+    indexes: [],
+    hasBuiltInIndex: true,
+    shards: [],
+  } as const
+  return new OpenTable(record, [shard])
+}
+
+async function statusOf(text: TextShard) {
+  const hybridClock = await HybridClock.open(systemClock, memoryBound)
+  const tables = [tableOf(text)]
+  return runAtOnce(clusterStatusOf({ tables, version: '1', ready: true, hybridClock }))
+}
+
+describe('the build of a text index', () => {
+  it('is told when it begins and when it ends, with table, index and reason', async () => {
+    const log = new LogOfBuilds()
+    await using text = await TextShard.open({ hasIndexes: false, log })
+    await text.write(textOp('a', 'tide'), textOp('b', 'ebb'))
+    await text.close()
+
+    await text.open()
+    await until(async () => log.lines.length === 2)
+
+    const [[begin, why] = [], [end, what] = []] = log.lines
+    const place = { table: 'books', shardId: text.shard.id, index: WORDS.name }
+    expect(begin).to.equal('text index is being built')
+    expect(why).to.include(place)
+    expect(why?.['reason']).to.match(/there is none yet/)
+    expect(end).to.equal('text index is built')
+    expect(what).to.include({ ...place, documents: 2 })
+  })
+
+  it('is not told of an empty table', async () => {
+    const log = new LogOfBuilds()
+    await using text = await TextShard.open({ log })
+    await text.find('nothing') // once it is open
+
+    await text.write(textOp('a', 'tide'))
+    await text.caughtUp()
+
+    expect(log.lines).to.deep.equal([])
+  })
+
+  it('shows in status and counts as long as it lasts', async () => {
+    await using text = await TextShard.open({ hasIndexes: false })
+    await text.write(textOp('a', 'tide'))
+    await text.close()
+    text.fields.isOutOfReach = true
+    await text.open()
+    await until(async () => countTextIndexes([tableOf(text)]).building === 1)
+
+    const meanwhile = await statusOf(text)
+    text.fields.isOutOfReach = false
+    await until(async () => countTextIndexes([tableOf(text)]).building === 0)
+    const afterwards = await statusOf(text)
+
+    expect(meanwhile.health).to.equal('degraded')
+    expect(meanwhile.message).to.equal(
+      'text index "words" of table "books" is being built on 1 of 1 shards; ' +
+        'searches are refused meanwhile',
+    )
+    expect(afterwards).to.include({ health: 'healthy', message: 'all shards serve' })
+  })
+
+  it('is told of an index that takes long to open, because searches are refused', async () => {
+    await using text = await TextShard.open({ hasIndexes: false })
+    await text.write(textOp('a', 'tide'))
+    await text.close()
+    const loading = Promise.withResolvers<void>()
+    text.fields.loading = loading.promise
+    await text.open()
+
+    const atFirst = countTextIndexes([tableOf(text)])
+    await until(async () => countTextIndexes([tableOf(text)]).refusing === 1)
+    const meanwhile = await statusOf(text)
+    loading.resolve()
+    await until(async () => countTextIndexes([tableOf(text)]).refusing === 0)
+
+    expect(atFirst).to.include({ building: 0, refusing: 0 })
+    expect(meanwhile.health).to.equal('degraded')
+    expect(await text.find('tide')).to.deep.equal(['a'])
+  })
+
+  it('is counted, and so is a failure', async () => {
+    await using text = await TextShard.open({ hasIndexes: false })
+    await text.write(textOp('a', 'tide'))
+    await text.close()
+    await text.open()
+    await text.find('tide')
+    const { firstBuilds, rebuilds, failures } = text.events
+    await text.pool.killThreads()
+    await until(async () => text.events.failures > 0)
+    await text.find('tide')
+
+    expect([firstBuilds, rebuilds, failures]).to.deep.equal([1, 0, 0])
+    expect(text.events.failures).to.equal(1)
+  })
+
+  it('is told with its reason when the files are lost', async () => {
+    const log = new LogOfBuilds()
+    await using text = await TextShard.open({ log })
+    await text.find('nothing')
+    await text.write(textOp('a', 'tide'))
+    await text.caughtUp()
+    await text.close()
+    await rm(text.indexRoot, { recursive: true })
+
+    await text.open()
+    await until(async () => log.lines.length === 2)
+
+    expect(log.messages).to.deep.equal(['text index is being built', 'text index is built'])
+  })
+
+  it('leaves an index that only lacks the newest entries answering, and tells of it', async () => {
+    const log = new LogOfBuilds()
+    await using text = await TextShard.open({ log })
+    await text.find('nothing') // so that it is open before there is anything to build
+    await text.write(textOp('a', 'tide'))
+    await text.caughtUp()
+    await text.close()
+    await text.open({ hasIndexes: false })
+    await text.write(textOp('b', 'drift', { height: 3 }))
+    await text.close()
+    text.fields.isOutOfReach = true
+    await text.open()
+    await until(async () => countTextIndexes([tableOf(text)]).catchingUp === 1)
+
+    const { entriesBehindMax } = countTextIndexes([tableOf(text)])
+    const meanwhile = await statusOf(text)
+    text.fields.isOutOfReach = false
+    await until(async () => log.lines.length === 2)
+
+    expect(entriesBehindMax).to.be.above(0)
+    expect(meanwhile.health).to.equal('healthy')
+    expect(meanwhile.message).to.include('is catching up after a restart on 1 of 1 shards')
+    expect(log.messages).to.deep.equal(['text index is catching up', 'text index has caught up'])
+    expect(countTextIndexes([tableOf(text)])).to.include({ catchingUp: 0, entriesBehindMax: 0 })
+  })
+})

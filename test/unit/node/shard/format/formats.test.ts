@@ -1,0 +1,284 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { runAtOnce } from '../../../../../lib/sliced.ts'
+import { timestampOf } from '../../../../../node/clock/hybrid-clock.ts'
+import {
+  decodeTable,
+  encodeTable,
+  type TableRecord,
+} from '../../../../../node/coordinator/tables/table-record.ts'
+import {
+  decodeCollected,
+  encodeCollected,
+} from '../../../../../node/shard/format/collected-mark.ts'
+import {
+  decodeFieldPage,
+  encodeFieldPage,
+} from '../../../../../node/coordinator/tables/table-fields-codec.ts'
+import type { TableField } from '../../../../../node/index/text/mapping/table-field.ts'
+import {
+  encodeRecord,
+  encodeTombstone,
+  expiresAtMsOf,
+  isDeleted,
+  jsonOf,
+  ttlGenerationOf,
+  versionOf,
+} from '../../../../../node/shard/format/document-record.ts'
+import {
+  decodeIntent,
+  encodeIntent,
+  type IntentOp,
+} from '../../../../../node/shard/format/intent-codec.ts'
+import {
+  COLLECTED_KEY,
+  documentKey,
+  expiryKey,
+  finishedKey,
+  historyKey,
+  intentKey,
+  logKey,
+  transactionKey,
+} from '../../../../../node/shard/format/keyspace.ts'
+import {
+  decodeLogEntry,
+  encodeLogEntry,
+  encodeLogEntryInSteps,
+  type LogEntry,
+} from '../../../../../node/shard/format/log-entry.ts'
+import { parseShardId } from '../../../../../node/shard/shard-id.ts'
+import { buildTransactionId } from '../../../../../node/shard/transaction-id.ts'
+import {
+  decodeFinishedMark,
+  decodeTransactionRecord,
+  encodeFinishedMark,
+  encodeTransactionRecord,
+} from '../../../../../node/shard/format/transaction-record.ts'
+import { countTo } from '../../../../support/loads/load.ts'
+
+const golden: Readonly<Record<string, string>> = JSON.parse(
+  readFileSync(new URL('../../../../golden/shard-formats.json', import.meta.url), 'utf8'),
+)
+
+const version = timestampOf(0x018bcfe5_6800_0007n)
+const transactionId = buildTransactionId(version, 'fedcba9876543210')
+const anchor = { tableId: '00112233445566ff', key: Buffer.from('anchor') }
+const json = Buffer.from('{"n":1}')
+const key = Buffer.from('a\0b')
+const expiresAtMs = 1_900_000_000_123
+
+const intentOf = (op: IntentOp) => ({ transactionId, anchor, commitAtLeast: version, op })
+const PUT = { kind: 'put', json, ttlGeneration: 3 } as const
+const intents: Readonly<Record<string, IntentOp>> = {
+  'intent: put': { ...PUT, expiry: { kind: 'none' } },
+  'intent: put, expires at': { ...PUT, expiry: { kind: 'at', ms: expiresAtMs } },
+  'intent: put, expires after': { ...PUT, expiry: { kind: 'after-write', durationMs: 60_000 } },
+  'intent: delete': { kind: 'delete' },
+  'intent: lock': { kind: 'lock' },
+}
+
+const CODES = ['write', 'prepare', 'decide', 'resolve', 'forget', 'abandon'] as const
+const HOUSEKEEPING = ['expire', 'retime', 'collect'] as const
+const entries: Readonly<Record<string, LogEntry>> = {
+  'log entry: touches': {
+    kind: 'resolve',
+    stamp: timestampOf(version + 9n),
+    version,
+    touches: [
+      { key, deleted: false, previous: undefined },
+      { key, deleted: true, previous: timestampOf(5n) },
+      { key, deleted: false, previous: timestampOf(5n) },
+    ],
+  },
+  ...Object.fromEntries(
+    [...CODES, ...HOUSEKEEPING].map((kind): [string, LogEntry] => [
+      `log entry: ${kind}`,
+      { kind, stamp: version, version, touches: [] },
+    ]),
+  ),
+}
+
+const decisions = {
+  committed: { state: 'committed', commitTs: version },
+  aborted: { state: 'aborted' },
+} as const
+
+const statuses = { ...decisions, pending: { state: 'pending' } } as const
+
+const table: TableRecord = {
+  name: 'books',
+  tableId: '00112233445566ff',
+  state: 'ready',
+  description: 'what we read',
+  schema: undefined,
+  ttlGeneration: 1,
+  indexes: [],
+  hasBuiltInIndex: true,
+  shards: [
+    {
+      id: parseShardId('0000000000000001'),
+      range: { start: Buffer.alloc(0), end: Buffer.from('m') },
+    },
+    { id: parseShardId('0000000000000002'), range: { start: Buffer.from('m'), end: undefined } },
+  ],
+}
+
+const tableFields: readonly TableField[] = [
+  { path: ['price'], kind: 'number', documentType: undefined },
+  { path: ['a.b', 'é'], kind: 'date', documentType: 'note' },
+]
+
+const encoded: Readonly<Record<string, Buffer>> = {
+  'key: document': documentKey(key),
+  'key: log': logKey(258),
+  'key: history': historyKey(key, version),
+  'key: intent': intentKey(key, transactionId),
+  'key: transaction': transactionKey(key, transactionId),
+  'key: expiry': expiryKey(expiresAtMs, key),
+  'key: finished': finishedKey(transactionId),
+  'key: collected mark': COLLECTED_KEY,
+  'record: document': encodeRecord(
+    { version, deleted: false, ttlGeneration: 3, expiresAtMs },
+    json,
+  ),
+  'record: tombstone': encodeTombstone(version),
+  ...mapValues(intents, (op) => encodeIntent(intentOf(op))),
+  ...mapValues(entries, encodeLogEntry),
+  'transaction record: committed': transactionRecord('committed'),
+  'transaction record: aborted': transactionRecord('aborted'),
+  'transaction record: pending': transactionRecord('pending'),
+  'finished mark: committed': encodeFinishedMark(decisions.committed),
+  'finished mark: aborted': encodeFinishedMark(decisions.aborted),
+  'collected mark': encodeCollected(version),
+  'table record': encodeTable(table),
+  'fields of a table': encodeFieldPage(tableFields),
+}
+
+const manyTouches: LogEntry = {
+  kind: 'write',
+  stamp: version,
+  version,
+  touches: countTo(20_000).map((n) => ({
+    key: Buffer.from(`key ${n}`),
+    deleted: n % 2 === 0,
+    previous: n % 3 === 0 ? version : undefined,
+  })),
+}
+
+describe('a log entry of many touches', () => {
+  it('is written in steps as at once', () => {
+    const steps = [...encodeLogEntryInSteps(manyTouches)].length
+    const written = runAtOnce(encodeLogEntryInSteps(manyTouches))
+
+    expect(written.equals(encodeLogEntry(manyTouches))).to.equal(true)
+    expect(steps).to.be.at.least(4)
+  })
+})
+
+function transactionRecord(state: keyof typeof statuses): Buffer {
+  return encodeTransactionRecord({ status: statuses[state], participants: [anchor] })
+}
+
+function mapValues<T>(
+  values: Readonly<Record<string, T>>,
+  change: (value: T) => Buffer,
+): Record<string, Buffer> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]))
+}
+
+/** The bytes that an earlier version wrote. */
+function stored(name: string): Buffer {
+  const hex = golden[name]
+  if (hex === undefined) throw new RangeError(`no golden bytes for "${name}"`)
+  return Buffer.from(hex, 'hex')
+}
+
+describe('the disk formats of a shard', () => {
+  it('have golden bytes for each kind of key and value, and for no other', () => {
+    expect(Object.keys(golden)).to.have.members(Object.keys(encoded))
+  })
+
+  for (const [name, bytes] of Object.entries(encoded)) {
+    it(`write ${name} as ever`, () => {
+      expect(bytes.toString('hex')).to.equal(golden[name])
+    })
+  }
+
+  it('read a document record of an earlier version', () => {
+    const record = stored('record: document')
+
+    expect(versionOf(record)).to.equal(version)
+    expect(isDeleted(record)).to.equal(false)
+    expect(ttlGenerationOf(record)).to.equal(3)
+    expect(expiresAtMsOf(record)).to.equal(expiresAtMs)
+    expect(jsonOf(record).toString()).to.equal('{"n":1}')
+    expect(isDeleted(stored('record: tombstone'))).to.equal(true)
+  })
+
+  it('read a collected mark of an earlier version', () => {
+    expect(decodeCollected(stored('collected mark'))).to.equal(version)
+  })
+
+  for (const [name, op] of Object.entries(intents)) {
+    it(`read ${name} of an earlier version`, () => {
+      expect(decodeIntent(stored(name))).to.deep.equal(intentOf(op))
+    })
+  }
+
+  for (const [name, entry] of Object.entries(entries)) {
+    it(`read ${name} of an earlier version`, () => {
+      expect(decodeLogEntry(stored(name))).to.deep.equal(entry)
+    })
+  }
+
+  for (const [state, status] of Object.entries(statuses)) {
+    it(`read a ${state} transaction record of an earlier version`, () => {
+      const record = decodeTransactionRecord(stored(`transaction record: ${state}`))
+
+      expect(record).to.deep.equal({ status, participants: [anchor] })
+    })
+  }
+
+  for (const [state, decision] of Object.entries(decisions)) {
+    it(`read a ${state} finished mark of an earlier version`, () => {
+      expect(decodeFinishedMark(stored(`finished mark: ${state}`))).to.deep.equal(decision)
+    })
+  }
+
+  it('read a table record of an earlier version', () => {
+    expect(decodeTable(stored('table record'))).to.deep.equal(table)
+  })
+
+  it('read the fields of a table of an earlier version', () => {
+    expect(decodeFieldPage(stored('fields of a table'))).to.deep.equal(tableFields)
+  })
+
+  it('refuse fields of a table that are damaged or of an unknown format', () => {
+    const pages = [
+      '{"format":9,"fields":[]}',
+      '{"format":1,"fields":[{"path":"a","kind":"string"}]}',
+    ]
+
+    for (const page of pages) {
+      expect(() => decodeFieldPage(Buffer.from(page)))
+        .to.throw()
+        .with.property('code', 'CORRUPTION')
+    }
+  })
+
+  for (const name of Object.keys(encoded).filter((one) => /^(intent|log|trans|fin)/.test(one))) {
+    it(`refuse ${name} with an unknown format byte`, () => {
+      const bytes = stored(name)
+      bytes[0] = 99
+      const decode = name.startsWith('intent')
+        ? decodeIntent
+        : name.startsWith('log')
+          ? decodeLogEntry
+          : name.startsWith('trans')
+            ? decodeTransactionRecord
+            : decodeFinishedMark
+
+      expect(() => decode(bytes)).to.throw('unknown format 99')
+    })
+  }
+})

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { systemClock } from '../../../../lib/clock.ts'
+import { LocalShard } from '../../../../node/shard/local-shard.ts'
+import { parseShardId } from '../../../../node/shard/shard-id.ts'
+import type { KvStore } from '../../../../node/storage/kv-store.ts'
+import { LevelKvStore } from '../../../../node/storage/level-kv-store.ts'
+import { MemoryKvStore } from '../../../../node/storage/memory-kv-store.ts'
+import { NO_SETTINGS } from '../../../../node/shard/table-settings.ts'
+import { openTestJournal } from '../../../support/worlds/test-journal.ts'
+import { describeShard, type ShardParts } from '../../../conformance/shard.ts'
+
+async function openShard(store: KvStore, parts: ShardParts): Promise<LocalShard> {
+  const id = parseShardId('0000000000000001')
+  const range = { start: Buffer.alloc(0), end: undefined }
+  const journal = await openTestJournal()
+  return LocalShard.open({ id, range, store, journal, settings: NO_SETTINGS, ...parts })
+}
+
+describeShard('LocalShard in memory', async (parts) => {
+  const shard = await openShard(new MemoryKvStore(), parts)
+  return { shard, [Symbol.asyncDispose]: () => shard.close() }
+})
+
+describeShard('LocalShard on LevelDB', async (parts) => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'quarry-shard-'))
+  const shard = await openShard(await LevelKvStore.open(directory, { clock: systemClock }), parts)
+  return {
+    shard,
+    [Symbol.asyncDispose]: async () => {
+      await shard.close()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+})

@@ -1,0 +1,275 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../../../lib/clock.ts'
+import { HybridClock, TIMESTAMP_ZERO } from '../../../../node/clock/hybrid-clock.ts'
+import { LocalShard } from '../../../../node/shard/local-shard.ts'
+import { documentKey } from '../../../../node/shard/format/keyspace.ts'
+import { QUEUED_BYTES_MAX } from '../../../../node/shard/pending-proposals.ts'
+import { NO_SETTINGS } from '../../../../node/shard/table-settings.ts'
+import { parseShardId } from '../../../../node/shard/shard-id.ts'
+import type { WriteOp } from '../../../../node/shard/apply/command.ts'
+import { FaultyDisk } from '../../../support/fakes/faulty-disk.ts'
+import { errorOf } from '../../../support/error-of.ts'
+import { deleteOp, memoryBound, putOp } from '../../../support/worlds/shard-world.ts'
+import { settle } from '../../../support/servers/swarm-harness.ts'
+import { openTestJournal } from '../../../support/worlds/test-journal.ts'
+
+const ID = parseShardId('0000000000000001')
+
+interface Opened {
+  readonly shard: LocalShard
+  readonly disk: FaultyDisk
+  readonly clock: ManualClock
+  readonly hybridClock: HybridClock
+}
+
+interface OpenOptions {
+  readonly disk?: FaultyDisk
+  /** Whether a full disk is noticed before the write, as a guard does. */
+  readonly isGuarded?: boolean
+}
+
+async function open({
+  disk = new FaultyDisk(),
+  isGuarded = true,
+}: OpenOptions = {}): Promise<Opened> {
+  const clock = new ManualClock()
+  const hybridClock = await HybridClock.open(clock, memoryBound)
+  const shard: LocalShard = await LocalShard.open({
+    id: ID,
+    range: { start: Buffer.alloc(0), end: undefined },
+    store: await disk.open(ID),
+    journal: await openTestJournal({ disk, clock }),
+    admit: isGuarded ? () => disk.admit() : undefined,
+    hybridClock,
+    clock,
+    router: { shardAt: () => shard },
+    settings: NO_SETTINGS,
+  })
+  return { shard, disk, clock, hybridClock }
+}
+
+function write({ shard }: Opened, ...ops: readonly WriteOp[]) {
+  return shard.write({ checks: [], ops, ttl: undefined })
+}
+
+async function isThere({ shard }: Opened, key: string): Promise<boolean> {
+  return (await shard.read(Buffer.from(key))) !== undefined
+}
+
+async function keysOfScan({ shard, hybridClock }: Opened): Promise<readonly string[]> {
+  const { signal } = new AbortController()
+  const pages = await shard.scan({ range: shard.range, at: hybridClock.now(), signal })
+  return (await Array.fromAsync(pages)).flat().map(({ key }) => key.toString())
+}
+
+describe("a shard's log", () => {
+  it('writes the proposals of one turn as one', async () => {
+    const opened = await open()
+    await write(opened, putOp('first', 1))
+    await opened.shard.settled()
+    const before = opened.disk.writeCount
+
+    await Promise.all(['a', 'b', 'c'].map((key) => write(opened, putOp(key, 1))))
+    await opened.shard.settled()
+
+    // One of the journal, one of the store.
+    expect(opened.disk.writeCount - before).to.equal(2)
+  })
+
+  it('writes the store a little later, in one piece, or at once for whoever waits', async () => {
+    const opened = await open()
+    const { disk, clock, shard } = opened
+    const isStored = (key: string) => shard.store.get(documentKey(Buffer.from(key))) !== undefined
+    for (const key of ['a', 'b', 'c']) await write(opened, putOp(key, 1))
+    expect(['a', 'b', 'c'].map(isStored)).to.deep.equal([false, false, false])
+    const before = disk.writeCount
+
+    clock.advance(10)
+    await settle()
+
+    expect(['a', 'b', 'c'].map(isStored)).to.deep.equal([true, true, true])
+    expect(disk.writeCount - before).to.equal(1)
+    await write(opened, putOp('d', 1))
+    await shard.settled()
+    expect(isStored('d')).to.equal(true)
+  })
+
+  it('shows a write only when it is durable', async () => {
+    const opened = await open()
+    await write(opened, putOp('other', 1))
+    await opened.shard.settled()
+    opened.disk.hold('before')
+    const writing = write(opened, putOp('k', 1))
+    await opened.disk.whenHeld()
+    await settle()
+    expect(await isThere(opened, 'k')).to.equal(false)
+
+    opened.disk.release()
+    await writing
+
+    expect(await isThere(opened, 'k')).to.equal(true)
+  })
+
+  it('lets a proposal see those before it that are not durable', async () => {
+    const opened = await open()
+    opened.disk.hold('before')
+    const first = write(opened, putOp('k', 1))
+    await opened.disk.whenHeld()
+    const second = opened.shard.write({
+      checks: [{ key: Buffer.from('k'), version: TIMESTAMP_ZERO }],
+      ops: [putOp('k', 2)],
+      ttl: undefined,
+    })
+    opened.disk.release()
+
+    expect((await first).kind).to.equal('written')
+    expect((await second).kind).to.equal('version-changed')
+  })
+
+  it('refuses a write for which there is no room, and nothing has happened', async () => {
+    const opened = await open()
+    await write(opened, putOp('k', 1))
+    opened.disk.failWrites('DISK_FULL')
+
+    const refused = await errorOf(() => write(opened, deleteOp('k')))
+    opened.disk.failWrites(undefined)
+
+    expect(refused).to.include({ code: 'DISK_FULL' })
+    expect(await isThere(opened, 'k')).to.equal(true)
+    expect((await write(opened, deleteOp('k'))).kind).to.equal('written')
+  })
+
+  it('reads nothing of the store for a write that the guard refuses (p11)', async () => {
+    const opened = await open()
+    const { shard, disk } = opened
+    for (let at = 0; at < 100; at++) await write(opened, putOp('k', at))
+    await shard.settled()
+    const pages = shard.store.pages.bind(shard.store)
+    let walks = 0
+    shard.store.pages = (range) => {
+      walks++
+      return pages(range)
+    }
+    disk.failWrites('DISK_FULL')
+
+    for (let at = 0; at < 5; at++) {
+      const refused = await errorOf(() => write(opened, putOp('k', 'refused')))
+      expect(refused).to.include({ code: 'DISK_FULL' })
+    }
+    await settle()
+
+    expect(walks).to.equal(0)
+  })
+
+  it('keeps what it acknowledged when the store has no room for it', async () => {
+    const opened = await open({ isGuarded: false })
+    const { shard, disk, clock } = opened
+    await write(opened, putOp('before', 1))
+    await shard.settled()
+    disk.failWrites('DISK_FULL')
+    await write(opened, putOp('k', 1))
+    clock.advance(10) // the store is written behind the answers
+    await settle()
+    expect(shard.state().kind).to.equal('read_only')
+    expect(await isThere(opened, 'k')).to.equal(true)
+    const refused = await errorOf(() => write(opened, putOp('later', 1)))
+    expect(refused).to.include({ code: 'DISK_FULL' })
+    expect(await keysOfScan(opened)).to.deep.equal(['before', 'k'])
+
+    disk.failWrites(undefined)
+    clock.advance(1000)
+    await settle()
+
+    expect(shard.store.get(documentKey(Buffer.from('k')))).to.not.equal(undefined)
+    expect(await isThere(opened, 'later')).to.equal(false)
+    expect((await write(opened, putOp('later', 1))).kind).to.equal('written')
+    expect(shard.state().kind).to.equal('serving')
+  })
+
+  it('says so when the store fails for good, and serves what it has', async () => {
+    const opened = await open()
+    await write(opened, putOp('k', 1))
+    await opened.shard.settled()
+    const failing = opened.shard.store
+    failing.write = () => Promise.reject(new Error('EIO'))
+
+    await write(opened, putOp('acknowledged', 1))
+    opened.clock.advance(10)
+    await settle()
+
+    expect(opened.shard.state().kind).to.equal('failed')
+    expect(await isThere(opened, 'acknowledged')).to.equal(true)
+    expect(await errorOf(() => write(opened, putOp('later', 1)))).to.include({
+      code: 'UNAVAILABLE',
+    })
+  })
+
+  it('undoes what was applied when the journal finds no room for it', async () => {
+    const opened = await open({ isGuarded: false })
+    const { shard, disk } = opened
+    await write(opened, putOp('k', 1))
+    await shard.settled()
+    disk.failWrites('DISK_FULL')
+    const large = putOp('large', 'x'.repeat(300_000)) // needs a segment of its own
+
+    const refused = await Promise.all([
+      errorOf(() => write(opened, deleteOp('k'), large)),
+      errorOf(() => write(opened, putOp('beside', 1), large)),
+    ])
+    disk.failWrites(undefined)
+    await settle()
+
+    for (const error of refused) expect(error).to.include({ code: 'DISK_FULL' })
+    expect(await isThere(opened, 'k')).to.equal(true)
+    expect((await write(opened, deleteOp('k'))).kind).to.equal('written')
+    expect(await isThere(opened, 'beside')).to.equal(false)
+  })
+
+  it('refuses more than it may keep in memory', async () => {
+    const opened = await open()
+    opened.disk.hold('before')
+    const half = Buffer.alloc(QUEUED_BYTES_MAX / 2)
+    const op = (key: string): WriteOp => ({
+      kind: 'put',
+      key: Buffer.from(key),
+      json: half,
+      expiry: { kind: 'none' },
+    })
+    const taken = write(opened, op('a'))
+
+    const refused = await errorOf(() => write(opened, op('b')))
+    opened.disk.release()
+
+    expect(refused).to.include({ code: 'OVERLOADED' })
+    expect((await taken).kind).to.equal('written')
+  })
+
+  it('refuses everything once the journal has failed', async () => {
+    const opened = await open()
+    await write(opened, putOp('k', 1))
+    opened.disk.directory.failNextWrite()
+
+    const lost = await errorOf(() => write(opened, putOp('lost', 1)))
+    const later = await errorOf(() => write(opened, putOp('later', 1)))
+
+    for (const error of [lost, later]) expect(error).to.include({ code: 'UNAVAILABLE' })
+  })
+
+  it('replays what the store has lost, and only that', async () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const disk = new FaultyDisk(seed)
+      const opened = await open({ disk })
+      for (let at = 0; at < 10; at++) {
+        await write(opened, putOp('same', at), putOp(`k${at}`, at))
+        if (at === 3) await opened.shard.store.flush()
+      }
+      disk.restart()
+
+      const again = await open({ disk })
+
+      for (let at = 0; at < 10; at++) expect(await isThere(again, `k${at}`)).to.equal(true)
+      expect(again.shard.committedSequence).to.equal(10)
+      expect(again.shard.appliedSequence).to.equal(10)
+    }
+  })
+})

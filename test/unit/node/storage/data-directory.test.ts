@@ -1,0 +1,153 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { systemClock } from '../../../../lib/clock.ts'
+import { openDataDirectory } from '../../../../node/storage/data-directory.ts'
+import type { DataDirectory } from '../../../../node/storage/data-directory.ts'
+import { errorOf } from '../../../support/error-of.ts'
+
+const MODULE = path.resolve(import.meta.dirname, '../../../../node/storage/data-directory.ts')
+const CLOCK = path.resolve(import.meta.dirname, '../../../../lib/clock.ts')
+
+/** A process that opens the data directory, says so, and holds it until it is killed. */
+const HOLDER = `
+  import { openDataDirectory } from ${JSON.stringify(MODULE)}
+  import { systemClock } from ${JSON.stringify(CLOCK)}
+  await openDataDirectory(process.argv[1], { clock: systemClock })
+  process.stdout.write('held')
+  setInterval(() => {}, 1000)
+`
+
+describe('the data directory', () => {
+  let parent = ''
+  let directory = ''
+  const open = (): Promise<DataDirectory> => openDataDirectory(directory, { clock: systemClock })
+  beforeEach(async () => {
+    parent = await mkdtemp(path.join(tmpdir(), 'quarry-data-'))
+    directory = path.join(parent, 'deep', 'data')
+  })
+  afterEach(() => rm(parent, { recursive: true, force: true }))
+
+  it('is created for its owner alone, with a format file', async () => {
+    await using data = await openDataDirectory(directory, {
+      clock: systemClock,
+      newId: () => 'the-id',
+    })
+
+    expect(data).to.include({ path: directory, id: 'the-id' })
+    expect((await stat(directory)).mode & 0o777).to.equal(0o700)
+    expect(await readFile(path.join(directory, 'format.json'), 'utf8')).to.equal(
+      '{"format":"quarry-data","version":2,"id":"the-id"}\n',
+    )
+  })
+
+  it('says of which format its content is, until that has been converted', async () => {
+    const first = await open()
+    await first.close()
+    const file = path.join(directory, 'format.json')
+    await writeFile(file, `{"format":"quarry-data","version":1,"id":"${first.id}"}\n`)
+
+    const old = await open()
+    expect(old.formatVersion).to.equal(1)
+    await old.markConverted()
+    await old.close()
+
+    await using converted = await open()
+    expect(converted).to.include({ formatVersion: 2, id: first.id })
+  })
+
+  it('keeps its id', async () => {
+    const first = await open()
+    await first.close()
+    await using second = await open()
+
+    expect(second.id).to.equal(first.id)
+    expect(second.id).to.match(/^[0-9a-f-]{36}$/)
+  })
+
+  it('is refused where nothing can be made', async () => {
+    for (const impossible of ['/proc/quarry', '/proc/quarry/deep', '/dev/null/data']) {
+      const error = await errorOf(() => openDataDirectory(impossible, { clock: systemClock }))
+      expect(error, impossible).to.include({ code: 'UNAVAILABLE' })
+    }
+  })
+
+  it('takes an empty directory, also the top of a fresh volume', async () => {
+    await mkdir(path.join(directory, 'lost+found'), { recursive: true })
+
+    await using data = await open()
+
+    expect(data.path).to.equal(directory)
+  })
+
+  it('refuses a directory with other files, and leaves it as it was', async () => {
+    await mkdir(directory, { recursive: true })
+    await writeFile(path.join(directory, 'letter.txt'), '')
+
+    const error = await errorOf(open)
+
+    expect(error).to.include({ code: 'INVALID_ARGUMENT' })
+    expect(error).to.have.property('message').that.includes('letter.txt')
+    expect(await readdir(directory)).to.deep.equal(['letter.txt'])
+  })
+
+  it('goes on after a crash in the middle of the first start', async () => {
+    await mkdir(path.join(directory, 'lock'), { recursive: true })
+    await writeFile(path.join(directory, 'format.json.new'), '{"form')
+
+    await using data = await open()
+
+    expect(data.id).to.match(/^[0-9a-f-]{36}$/)
+  })
+
+  const formats = {
+    'a newer version': ['{"format":"quarry-data","version":3,"id":"x"}', 'INVALID_ARGUMENT'],
+    'half a file': ['{"format":"quarry-da', 'CORRUPTION'],
+    'an empty file': ['', 'CORRUPTION'],
+    'another format': ['{"format":"other","version":1,"id":"x"}', 'CORRUPTION'],
+    'no id': ['{"format":"quarry-data","version":1,"id":""}', 'CORRUPTION'],
+    'version 0': ['{"format":"quarry-data","version":0,"id":"x"}', 'CORRUPTION'],
+    null: ['null', 'CORRUPTION'],
+  } as const
+  for (const [name, [text, code]] of Object.entries(formats)) {
+    it(`refuses a format file with ${name}, and lets go of the lock`, async () => {
+      await (await open()).close()
+      const file = path.join(directory, 'format.json')
+      const good = await readFile(file, 'utf8')
+      await writeFile(file, text)
+
+      expect(await errorOf(open)).to.include({ code })
+      await writeFile(file, good)
+      await using data = await open()
+      expect(data.path).to.equal(directory)
+    })
+  }
+
+  it('is refused a second time within the process', async () => {
+    await using data = await open()
+
+    expect(await errorOf(open)).to.include({ code: 'UNAVAILABLE' })
+    expect(data.path).to.equal(directory)
+  })
+
+  it('is refused to a second process, and free again once the first was killed', async () => {
+    const args = ['--input-type=module-typescript', '--eval', HOLDER, directory]
+    const holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(holder.stdout, 'data')
+    const error = await errorOf(open)
+    holder.kill('SIGKILL')
+    await once(holder, 'exit')
+
+    expect(error).to.include({
+      code: 'UNAVAILABLE',
+      message:
+        `the data directory ${directory} is in use by another process; ` +
+        'stop it or use another --data-dir',
+    })
+    await using data = await open()
+    expect(data.path).to.equal(directory)
+  })
+})

@@ -1,0 +1,93 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { systemClock } from '../../../../lib/clock.ts'
+import { DiskGuard } from '../../../../node/storage/disk-guard.ts'
+import { LevelKvStore } from '../../../../node/storage/level-kv-store.ts'
+import {
+  bytes,
+  describeDurableKvStore,
+  describeKvStore,
+  put,
+  textsOf,
+} from '../../../conformance/kv-store.ts'
+import { errorOf } from '../../../support/error-of.ts'
+
+const open = (directory: string): Promise<LevelKvStore> =>
+  LevelKvStore.open(directory, { clock: systemClock })
+
+describe('LevelKvStore', () => {
+  let root = ''
+  before(async () => {
+    root = await mkdtemp(path.join(tmpdir(), 'quarry-level-'))
+  })
+  after(() => rm(root, { recursive: true, force: true }))
+
+  let count = 0
+  const nextDirectory = (): string => path.join(root, `${(count += 1)}`)
+
+  describeKvStore('LevelKvStore', () => open(nextDirectory()))
+  describeDurableKvStore('LevelKvStore', async () => {
+    const directory = nextDirectory()
+    return { store: await open(directory), reopen: () => open(directory) }
+  })
+
+  it('names the directory that is held elsewhere', async () => {
+    const directory = nextDirectory()
+    await using holder = await open(directory)
+
+    const error = await errorOf(() => open(directory))
+
+    expect(error).to.be.instanceOf(Error).with.property('message').that.includes(directory)
+    expect(holder.get(bytes('a'))).to.equal(undefined)
+  })
+
+  it('begins anew where a power failure came during the first opening', async () => {
+    const directory = nextDirectory()
+    await leaveFirstOpening(directory, '')
+
+    await using store = await open(directory)
+    await store.write([put('a', '1')], { sync: true })
+
+    expect(store.get(bytes('a'))).to.deep.equal(bytes('1'))
+  })
+
+  it('keeps its hands off a damaged directory that somebody has written to', async () => {
+    const directory = nextDirectory()
+    await leaveFirstOpening(directory, 'written')
+
+    const error = await errorOf(() => open(directory))
+
+    expect(error).to.include({ code: 'CORRUPTION' })
+    expect(await readFile(path.join(directory, '000003.log'), 'utf8')).to.equal('written')
+  })
+
+  it('asks the guard before each write, and writes nothing when it refuses', async () => {
+    let bavail = 0
+    const guard = new DiskGuard({
+      directory: root,
+      clock: systemClock,
+      reserveBytes: 100,
+      statfs: () => ({ bavail, bsize: 1 }),
+    })
+    await using store = await LevelKvStore.open(nextDirectory(), { clock: systemClock, guard })
+
+    const refusal = await errorOf(() => store.write([put('a', '1')], { sync: true }))
+    bavail = 1000
+    await store.write([put('b', '1')], { sync: true })
+
+    expect(refusal).to.include({ code: 'DISK_FULL' })
+    expect(store.get(bytes('a'))).to.equal(undefined)
+    expect(await textsOf(store)).to.deep.equal(['b=1'])
+    expect(store.generation).to.equal(0)
+  })
+})
+
+/** LevelDB syncs the name of its first manifest, and not the manifest itself. */
+async function leaveFirstOpening(directory: string, log: string): Promise<void> {
+  await mkdir(directory)
+  await writeFile(path.join(directory, 'CURRENT'), 'MANIFEST-000001\n')
+  await writeFile(path.join(directory, 'MANIFEST-000001'), '')
+  await writeFile(path.join(directory, '000003.log'), log)
+}
