@@ -1,4 +1,4 @@
-// The ways to write a point in a document: {lat, lon}, {lat, lng}, [lon, lat], "lat,lon", a geohash,
+// The notations of a point in a document: {lat, lon}, {lat, lng}, [lon, lat], "lat,lon", a geohash,
 // and a GeoJSON Point.
 
 import { numberOf } from '../document/exact-json.ts'
@@ -6,6 +6,7 @@ import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
 import type { JsonValue } from '../document/exact-json.ts'
 import { centreOfGeohash } from './geohash.ts'
 
+/** A point on the globe, in degrees. */
 export interface GeoPoint {
   /** -180 to 180. */
   readonly lon: number
@@ -15,7 +16,7 @@ export interface GeoPoint {
 
 const DECIMAL = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
-/** Undefined if the value is no point, or one off the globe. */
+/** Undefined if the value is not a point, or lies off the globe. */
 export function parseGeoPoint(value: JsonValue): GeoPoint | undefined {
   if (typeof value === 'string') return parsePointText(value)
   if (isJsonArray(value)) {
@@ -28,7 +29,10 @@ export function parseGeoPoint(value: JsonValue): GeoPoint | undefined {
   return pointOf(memberOf(value, 'lon') ?? memberOf(value, 'lng'), memberOf(value, 'lat'))
 }
 
-/** The points of a field's value: one, or several if it is an array of points. */
+/**
+ * The points of a field's value: one, or several if the value is an array of points. An element is
+ * undefined where `parseGeoPoint` answers undefined.
+ */
 export function parseGeoPoints(value: JsonValue): readonly (GeoPoint | undefined)[] {
   if (isJsonArray(value)) {
     const isOnePoint = value.length > 0 && value.every((part) => numberOf(part) !== undefined)
