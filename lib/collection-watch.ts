@@ -30,6 +30,7 @@ export interface Collections {
 
 export type ObserveCollections = (note: (collection: Collection) => void) => Collections
 
+/** The source of collections, and the call for each of them. */
 export interface CollectionWatchOptions {
   /** The source of collections. The default is this thread. */
   readonly observe?: ObserveCollections

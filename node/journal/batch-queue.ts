@@ -9,6 +9,7 @@ const BATCH_BYTES_MAX = 1024 * 1024
 /** How long an entry without a waiting caller waits for other entries to share its batch. */
 const COMPANY_MS = 5
 
+/** The clock that paces the queue, and the call for a due batch. */
 export interface BatchQueueOptions {
   readonly clock: Clock
   /** Called when a batch becomes due. It may be called again while one is due. */

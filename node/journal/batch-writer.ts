@@ -20,6 +20,7 @@ export interface AppendedEntry {
   readonly body: readonly Uint8Array[]
 }
 
+/** Where batches go, and the end of the chain that they continue. */
 export interface BatchWriterOptions {
   readonly directory: JournalDirectory
   readonly position: ChainPosition
