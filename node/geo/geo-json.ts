@@ -2,7 +2,8 @@
 
 import { numberOf } from '../document/exact-json.ts'
 import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
-import { parseGeoPoint, type GeoPoint } from './geo-point.ts'
+import type { GeoPoint } from './geo-point.ts'
+import { parseGeoPoint } from './parse-geo-point.ts'
 import {
   linePart,
   pointPart,

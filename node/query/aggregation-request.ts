@@ -6,7 +6,7 @@ import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
 import { parseDurationMs } from '../schema/duration.ts'
 import { METRES_BY_UNIT, parsePoint } from './language/parse-geo-queries.ts'
 import { parseQuery } from './language/parse-query.ts'
-import { parseDateMs } from './language/parse-value-queries.ts'
+import { parseDateMs } from '../schema/rfc3339.ts'
 import {
   checkMembers,
   choiceOf,

@@ -7,7 +7,7 @@
 import { BlockList, isIP } from 'node:net'
 import { unreachable } from '../../lib/assert.ts'
 import { parseFieldPath } from '../document/field-path.ts'
-import { parseDateMs } from './language/parse-value-queries.ts'
+import { parseDateMs } from '../schema/rfc3339.ts'
 import { jsonNumberFrom, termOf, wordsOf } from './document-filter.ts'
 import { shown } from './language/query-clause.ts'
 import { refuse } from './query-limits.ts'

@@ -2,6 +2,7 @@
 
 const PATTERN =
   /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})$/
+const DAY_ONLY = /^\d{4}-\d{2}-\d{2}$/
 const MINUTE_MS = 60_000
 
 /** Milliseconds since 1970, cut, not rounded; undefined if the text is not a valid timestamp. */
@@ -14,6 +15,11 @@ export function parseRfc3339Ms(text: string): number | undefined {
   const zoneMs = zoneMsOf(zone)
   if (dayMs === undefined || clockMs === undefined || zoneMs === undefined) return undefined
   return dayMs + clockMs + Number(fraction.slice(0, 3).padEnd(3, '0')) - zoneMs
+}
+
+/** As `parseRfc3339Ms`; a day alone is its midnight in UTC. */
+export function parseDateMs(text: string): number | undefined {
+  return parseRfc3339Ms(DAY_ONLY.test(text) ? `${text}T00:00:00Z` : text)
 }
 
 function dayMsOf(text: string): number | undefined {

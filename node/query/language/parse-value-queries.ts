@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { isRawNumber } from '../../document/exact-json.ts'
 import { compareNumbers, isJsonNumber } from '../../document/json-number.ts'
 import { memberOf } from '../../document/json-object.ts'
-import { parseRfc3339Ms } from '../../schema/rfc3339.ts'
+import { parseDateMs } from '../../schema/rfc3339.ts'
 import {
   boostOf,
   choiceOf,
@@ -23,11 +23,6 @@ import type { Clause } from './query-clause.ts'
 import type { Query, QueryBounds } from '../query-tree.ts'
 
 const DATE_PARSERS = ['dateTimeOptional'] as const
-
-/** Milliseconds since 1970 of an RFC 3339 timestamp; a date alone is its midnight in UTC. */
-export function parseDateMs(text: string): number | undefined {
-  return parseRfc3339Ms(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
-}
 
 /** `{min, max}` with two numbers or two strings. */
 export function parseRange(clause: Clause): Query {

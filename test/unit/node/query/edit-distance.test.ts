@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { editDistanceTest } from '../../../../node/query/edit-distance.ts'
-import { parseGeoPoint } from '../../../../node/geo/geo-point.ts'
+import { parseGeoPoint } from '../../../../node/geo/parse-geo-point.ts'
 
 /** Optimal string alignment by its definition, over whole words. */
 function distanceOf(left: string, right: string): number {
