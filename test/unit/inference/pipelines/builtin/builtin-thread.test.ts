@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { BuiltinThread } from '../../../../inference/pipelines/builtin-thread.ts'
-import { buildChunkSettings } from '../../../../inference/pipelines/chunk/chunk-settings.ts'
+import { BuiltinThread } from '../../../../../inference/pipelines/builtin/builtin-thread.ts'
+import { buildChunkSettings } from '../../../../../inference/pipelines/builtin/chunk-settings.ts'
 
 const NEVER = new AbortController().signal
 

@@ -5,11 +5,11 @@ import { open, readFile, statfs } from 'node:fs/promises'
 import { cpus, release, totalmem } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { must } from '../lib/assert.ts'
-import type { Clock } from '../lib/clock.ts'
+import { must } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { median } from './statistics.ts'
 
-const ROOT = path.resolve(import.meta.dirname, '..')
+const ROOT = path.resolve(import.meta.dirname, '../..')
 const SYNC_ROUNDS = 300
 const SYNC_BYTES = 4096
 const TMPFS_MAGIC = 0x01021994

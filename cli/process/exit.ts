@@ -1,5 +1,5 @@
-import { EXIT } from '../lib/process/exit-codes.ts'
-import type { ExitCode } from '../lib/process/exit-codes.ts'
+import { EXIT } from '../../lib/process/exit-codes.ts'
+import type { ExitCode } from '../../lib/process/exit-codes.ts'
 
 /** A failure that is explained to the person in one sentence, with the remedy. */
 export class CliError extends Error {

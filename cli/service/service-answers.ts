@@ -1,8 +1,8 @@
 // The answers of the service that commands look into. Only what is shown is read, and a member
 // that is missing reads as its neutral value: an older or newer service must not break a listing.
 
-import { EXIT } from '../lib/process/exit-codes.ts'
-import { CliError } from './exit.ts'
+import { EXIT } from '../../lib/process/exit-codes.ts'
+import { CliError } from '../process/exit.ts'
 
 export interface TableAnswer {
   readonly name: string

@@ -1,7 +1,7 @@
-import type { Clock } from '../lib/clock.ts'
-import type { Env } from '../lib/env.ts'
-import type { Random } from '../lib/random.ts'
-import type { CliSettings } from './config.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Env } from '../../lib/env.ts'
+import type { Random } from '../../lib/random.ts'
+import type { CliSettings } from '../config.ts'
 import type { Terminal } from './terminal.ts'
 
 /** All that a command may touch of the world; built once, in main.ts. */

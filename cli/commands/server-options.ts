@@ -2,12 +2,12 @@
 
 import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
-import { defaultOf, fileKey, flagName } from '../lib/options.ts'
-import type { Option, OptionTable } from '../lib/options.ts'
-import type { ConfigFile } from '../lib/process/config-file.ts'
-import { EXIT } from '../lib/process/exit-codes.ts'
-import { CliError } from './exit.ts'
-import { wrap } from './render/text-width.ts'
+import { defaultOf, fileKey, flagName } from '../../lib/options.ts'
+import type { Option, OptionTable } from '../../lib/options.ts'
+import type { ConfigFile } from '../../lib/process/config-file.ts'
+import { EXIT } from '../../lib/process/exit-codes.ts'
+import { CliError } from '../process/exit.ts'
+import { wrap } from '../render/text-width.ts'
 
 const HELP_COLUMNS = 76
 

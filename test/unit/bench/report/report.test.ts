@@ -1,13 +1,13 @@
 import { expect } from 'chai'
-import { judge } from '../../../bench/finding.ts'
-import type { Goal, Verdict } from '../../../bench/finding.ts'
-import { replaceFigures } from '../../../bench/figures-file.ts'
+import { judge } from '../../../../bench/report/finding.ts'
+import type { Goal, Verdict } from '../../../../bench/report/finding.ts'
+import { replaceFigures } from '../../../../bench/report/figures-file.ts'
 import {
   formatNumber,
   renderFindings,
   renderLatencies,
   renderTable,
-} from '../../../bench/report.ts'
+} from '../../../../bench/report/report.ts'
 
 const ratio = { kind: 'ratio', label: 'reads', unit: '/s', peerName: 'bare' } as const
 

@@ -1,4 +1,4 @@
-import type { TextQuery } from './query-classes.ts'
+import type { TextQuery } from '../data/query-classes.ts'
 
 /** What an engine answers, as far as engines can be held to the same: not scores, which differ. */
 export interface TextAnswer {

@@ -9,11 +9,11 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { assert } from '../../lib/assert.ts'
-import { ServiceError } from '../../lib/errors.ts'
-import { WorkerCalls } from '../../lib/worker-calls.ts'
-import type { ChunkSettings } from './chunk/chunk-settings.ts'
-import type { TextRange } from './chunk/fixed-chunker.ts'
+import { assert } from '../../../lib/assert.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { WorkerCalls } from '../../../lib/worker-calls.ts'
+import type { ChunkSettings } from './chunk-settings.ts'
+import type { TextRange } from './fixed-chunker.ts'
 
 const ENTRY = new URL('./builtin-thread-entry.ts', import.meta.url)
 /** Shorter texts are done where they are, in slices. */

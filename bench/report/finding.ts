@@ -1,6 +1,6 @@
 // What a row found out, and whether that meets its goal.
 
-import { assert, must } from '../lib/assert.ts'
+import { assert, must } from '../../lib/assert.ts'
 import { spreadOf } from './statistics.ts'
 import type { Spread } from './statistics.ts'
 

@@ -1,4 +1,4 @@
-import { assert, must } from '../lib/assert.ts'
+import { assert, must } from '../../lib/assert.ts'
 
 export interface Spread {
   readonly median: number

@@ -1,12 +1,12 @@
 // What keeps a server from starting, said to the person who starts it.
 
-import { isServiceError } from '../lib/errors.ts'
-import type { ErrorCode } from '../lib/errors.ts'
-import { ConfigurationError } from '../lib/options.ts'
-import { EXIT } from '../lib/process/exit-codes.ts'
-import { CliError } from './exit.ts'
-import { memberOf } from './service-answers.ts'
-import { isSystemError } from './system-error.ts'
+import { isServiceError } from '../../lib/errors.ts'
+import type { ErrorCode } from '../../lib/errors.ts'
+import { ConfigurationError } from '../../lib/options.ts'
+import { EXIT } from '../../lib/process/exit-codes.ts'
+import { CliError } from '../process/exit.ts'
+import { memberOf } from '../service/service-answers.ts'
+import { isSystemError } from '../process/system-error.ts'
 
 /** Refusals that another setting mends: another directory, another host, leave to write there. */
 const MENDED_BY_SETTINGS: ReadonlySet<ErrorCode> = new Set([

@@ -1,4 +1,4 @@
-import { messageOf } from '../lib/errors.ts'
+import { messageOf } from '../../lib/errors.ts'
 
 /** Why a server ends, for its log: the signal that it was sent. */
 export function reasonOf(stop: AbortSignal): string {

@@ -4,7 +4,7 @@
 import { must } from '../../lib/assert.ts'
 import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
-import { buildArticleSource } from '../text/article-source.ts'
+import { buildArticleSource } from './article-source.ts'
 
 export type DocumentShape = 'kilobyte' | 'small' | 'article'
 

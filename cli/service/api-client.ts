@@ -1,9 +1,9 @@
 // The HTTP contract as functions.
 
 import type { IncomingMessage } from 'node:http'
-import { EXIT } from '../lib/process/exit-codes.ts'
+import { EXIT } from '../../lib/process/exit-codes.ts'
 import { explainConnection } from './connection-trouble.ts'
-import { CliError } from './exit.ts'
+import { CliError } from '../process/exit.ts'
 import { HttpTransport } from './http-transport.ts'
 
 const API_BASE = '/api/v1'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { CliError } from '../../../cli/exit.ts'
-import { explainStart } from '../../../cli/explain-start.ts'
+import { CliError } from '../../../../cli/process/exit.ts'
+import { explainStart } from '../../../../cli/commands/explain-start.ts'
 
 const FLAGS = '--port and --health-port'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Samples, median, percentile, spreadOf } from '../../../bench/statistics.ts'
+import { Samples, median, percentile, spreadOf } from '../../../../bench/report/statistics.ts'
 
 describe('bench statistics', () => {
   it('takes the middle of an odd number of values, in any order', () => {

@@ -4,7 +4,7 @@ import { seededRandom } from '../../../../../lib/random.ts'
 import {
   BUILTIN_HASH_DIMENSIONS,
   hashEmbedding,
-} from '../../../../../inference/pipelines/embed/builtin-hash.ts'
+} from '../../../../../inference/pipelines/builtin/builtin-hash.ts'
 
 describe('builtin-hash', () => {
   it('has something to say in few dimensions, too', () => {

@@ -1,18 +1,18 @@
 // The built-in models from the inside of their thread.
 
 import { parentPort } from 'node:worker_threads'
-import { must } from '../../lib/assert.ts'
-import { systemClock } from '../../lib/clock.ts'
-import { runSliced } from '../../lib/sliced.ts'
-import type { Sliced } from '../../lib/sliced.ts'
+import { must } from '../../../lib/assert.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import { runSliced } from '../../../lib/sliced.ts'
+import type { Sliced } from '../../../lib/sliced.ts'
 import type {
   BuiltinAnswer,
   BuiltinJob,
   FromBuiltinThread,
   ToBuiltinThread,
 } from './builtin-thread.ts'
-import { chunkFixed } from './chunk/fixed-chunker.ts'
-import { hashEmbeddingInSteps } from './embed/builtin-hash.ts'
+import { chunkFixed } from './fixed-chunker.ts'
+import { hashEmbeddingInSteps } from './builtin-hash.ts'
 
 /** A text that comes in pieces, and who waits for what is made of it. */
 interface Held {

@@ -1,7 +1,7 @@
 // Writes small ONNX models (https://onnx.ai/onnx/repo-docs/IR.html) from plain data, so that tests and
 // benchmarks hold the graphs they run. Field numbers are those of onnx.proto3; opset 17, IR version 8.
 
-import type { TensorType } from '../../inference/runtime/graph-session.ts'
+import type { TensorType } from '../../../inference/runtime/graph-session.ts'
 
 const IR_VERSION = 8
 /** By domain; that of the usual operators has no name. */
