@@ -1,10 +1,9 @@
-// What a worker has been asked and has not answered, and how long it has shown no sign of life.
+// The calls that a worker has not answered, and the time since its last sign of life.
 //
 // Invariants:
 //   Q1  Each call is settled once: answered, refused, given up, or lost with the worker.
-//   Q2  A call hangs if for the time of a call its worker gave no sign of life, or did not end it
-//       after it was cancelled. A load has no steps between which it could give a sign: it hangs if
-//       it takes longer.
+//   Q2  A call hangs when `timeoutMs` passes without a sign of life, or after its cancellation. A load
+//       cannot give signs, because it has no steps: it hangs when it takes longer than `timeoutMs`.
 
 import type { Clock } from '../../lib/clock.ts'
 import type { ServiceError } from '../../lib/errors.ts'
@@ -12,9 +11,10 @@ import type { ToWorker } from './worker-protocol.ts'
 
 type Call = Exclude<ToWorker, { readonly kind: 'cancel' | 'quit' }>
 type WithoutNumber<Numbered> = Numbered extends Call ? Omit<Numbered, 'call'> : never
-/** A call before it has its number. */
+/** A call before it has a number. */
 export type Asked = WithoutNumber<Call>
 
+/** Whether a call has steps, between which the worker can say that it is alive. */
 const HAS_STEPS: Readonly<Record<Asked['kind'], boolean>> = {
   load: false,
   unload: false,
@@ -27,26 +27,29 @@ interface PendingCall {
   readonly resolve: (answer: never) => void
   readonly reject: (error: ServiceError) => void
   readonly emit: ((event: never) => void) | undefined
-  /** Aborted when it is settled. */
+  /** Aborted when the call is settled. */
   readonly settled: AbortController
   isCancelled: boolean
-  /** When it was last known not to hang. */
+  /** The time of the last sign that the call does not hang. */
   seenAtMs: number
 }
 
+/** A call with its number. `settled` aborts when the call is settled in any way. */
 export interface OpenedCall<Answer> {
   readonly call: number
   readonly promise: Promise<Answer>
   readonly settled: AbortSignal
 }
 
+/** The clock, and the limit after which a call hangs (Q2). */
 export interface PendingCallsOptions {
   readonly clock: Clock
   readonly timeoutMs: number
-  /** A call hangs; it is still pending. */
+  /** Called for a call that hangs. The call stays pending until the listener rejects it. */
   readonly onHang: (call: number, asked: Asked) => void
 }
 
+/** The open calls of one worker. Answers to calls that have been settled are ignored. */
 export class PendingCalls {
   readonly #options: PendingCallsOptions
   readonly #calls = new Map<number, PendingCall>()
@@ -56,7 +59,7 @@ export class PendingCalls {
     this.#options = options
   }
 
-  /** `emit` hears the events of a stream. */
+  /** Opens a call. `emit` receives the events of a stream. */
   open<Answer>(asked: Asked, emit: ((event: never) => void) | undefined): OpenedCall<Answer> {
     const call = this.#nextCall++
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
@@ -84,7 +87,9 @@ export class PendingCalls {
     for (const call of this.#calls.keys()) this.reject(call, error)
   }
 
-  /** Whether there is still something to cancel. From now on it has the time of one call to end. */
+  /**
+   * Marks a call as cancelled: it now has `timeoutMs` to end. False: the call was settled before.
+   */
   cancel(call: number): boolean {
     const pending = this.#calls.get(call)
     if (pending === undefined) return false
@@ -93,6 +98,7 @@ export class PendingCalls {
     return true
   }
 
+  /** Notes a sign of life for all calls with steps that were not cancelled. */
   noteAlive(): void {
     const nowMs = this.#nowMs()
     for (const pending of this.#calls.values()) {
@@ -107,7 +113,7 @@ export class PendingCalls {
     return pending
   }
 
-  /** Resolves when the call is settled, or hangs. */
+  /** Resolves when the call is settled or hangs. */
   async #watch(call: number, pending: PendingCall): Promise<void> {
     const { clock, timeoutMs, onHang } = this.#options
     for (;;) {
