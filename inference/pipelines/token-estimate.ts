@@ -1,7 +1,7 @@
-/** Of prose in most tokenizers. What an item really has, its worker counts. */
+/** The usual value for prose. Workers count the real tokens. */
 const CHARS_PER_TOKEN = 4
 
-/** About how many tokens so many characters are: what batches are sorted by before anybody tokenizes. */
+/** Estimates the tokens of a text from its characters. Batches are formed before texts are tokenized. */
 export function estimateTokens(chars: number): number {
   return Math.ceil(chars / CHARS_PER_TOKEN)
 }

@@ -1,6 +1,6 @@
 /**
- * What a model is run with when it is loaded, cut to what it takes: as many tokens as a batch has by
- * default. A graph that cannot run what its configuration promises is found out then and not by a
- * client, and the memory of a usual batch is there before the first one comes.
+ * The text that a model runs once while it is loaded, truncated to the model's limit. It has as many
+ * tokens as a default batch. So a graph that contradicts its configuration fails at its load, and the
+ * memory of a usual batch is allocated before the first request.
  */
 export const WARM_UP_TEXT = 'a '.repeat(512)

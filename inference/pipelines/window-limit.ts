@@ -1,13 +1,13 @@
 import { ServiceError } from '../../lib/errors.ts'
 
-/** Of one text. With models of usual size they take a few minutes, as long as anybody waits. */
+/** The most windows of one text. Usual models need a few minutes for them. */
 const WINDOWS_MAX = 1_024
 
-/** Refuses a text of which a model would have to see too many windows: others wait behind it. */
+/** Throws INVALID_ARGUMENT for too many windows, because other requests wait behind the text. */
 export function checkWindowCount(count: number): void {
   if (count <= WINDOWS_MAX) return
   const message =
-    `the text is ${count} times as much as the model sees at once, ` +
-    `and at most ${WINDOWS_MAX} times are served; send it in parts`
+    `the text takes ${count} windows of what the model reads at once, ` +
+    `and at most ${WINDOWS_MAX} are served; send it in parts`
   throw new ServiceError('INVALID_ARGUMENT', message)
 }
