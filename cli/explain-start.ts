@@ -19,8 +19,8 @@ const RESOLVED_BY_SETTINGS: ReadonlySet<ErrorCode> = new Set([
 /** The error to show. `portFlags` names the flags of the ports. Unexpected errors are returned as is. */
 export function explainStart(error: unknown, portFlags: string): unknown {
   if (error instanceof ConfigurationError) return configurationError(error)
-  if (isServiceError(error) && RESOLVED_BY_SETTINGS.has(error.code))
-    return configurationError(error)
+  const isResolvable = isServiceError(error) && RESOLVED_BY_SETTINGS.has(error.code)
+  if (isResolvable) return configurationError(error)
   return isSystemError(error) ? configurationError(error, messageFor(error, portFlags)) : error
 }
 

@@ -11,6 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { assert } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
+import { WorkerCalls } from '../../lib/worker-calls.ts'
 import type { ChunkSettings } from './chunk/chunk-settings.ts'
 import type { TextRange } from './chunk/fixed-chunker.ts'
 
@@ -38,14 +39,9 @@ export type BuiltinAnswer =
   | { readonly kind: 'embed'; readonly vectors: readonly Float32Array[] }
 
 /** The message that answers a job. */
-export interface FromBuiltinThread {
+export interface FromBuiltinThread<Answer = BuiltinAnswer> {
   readonly id: number
-  readonly answer: BuiltinAnswer
-}
-
-interface Pending {
-  readonly resolve: (answer: BuiltinAnswer) => void
-  readonly reject: (error: unknown) => void
+  readonly answer: Answer
 }
 
 /**
@@ -53,9 +49,8 @@ interface Pending {
  * reason when they are cancelled, and with UNAVAILABLE after `close`.
  */
 export class BuiltinThread implements AsyncDisposable {
-  readonly #pending = new Map<number, Pending>()
+  readonly #calls = new WorkerCalls<BuiltinJob>()
   #worker: Worker | undefined
-  #nextId = 0
   #isClosed = false
 
   /** The chunks of a text, as by `chunkFixed`. */
@@ -97,41 +92,29 @@ export class BuiltinThread implements AsyncDisposable {
     signal.throwIfAborted()
     if (this.#isClosed) throw stopping()
     const worker = (this.#worker ??= this.#start())
-    const id = this.#nextId++
-    const { promise, resolve, reject } = Promise.withResolvers<BuiltinAnswer>()
-    this.#pending.set(id, { resolve, reject })
     const send = (message: ToBuiltinThread): void => worker.postMessage(message, [])
-    const cancel = (): void => {
+    const sendJob = (id: number): void => void sendParts(send, { id, text, job }, signal)
+    const onAbort = (id: number): void => {
       send({ kind: 'cancel', id })
-      reject(signal.reason)
+      this.#calls.refuse(id, signal.reason)
     }
-    signal.addEventListener('abort', cancel, { once: true })
-    try {
-      void sendParts(send, { id, text, job }, signal)
-      return await promise
-    } finally {
-      this.#pending.delete(id)
-      signal.removeEventListener('abort', cancel)
-    }
+    return this.#calls.call<BuiltinAnswer>(job, sendJob, { signal, onAbort })
   }
 
   /** A thread that fails rejects all its jobs. The next job starts a new thread. */
   #start(): Worker {
     const worker = new Worker(ENTRY, { name: 'built-in models' })
     worker.unref()
-    worker.on('message', ({ id, answer }: FromBuiltinThread) => {
-      this.#pending.get(id)?.resolve(answer)
+    worker.on('message', ({ id, answer }: FromBuiltinThread<never>) => {
+      this.#calls.answer(id, answer)
     })
-    worker.once('error', (error) => this.#rejectAll(error))
+    let failure: unknown = stopping()
+    worker.once('error', (error) => (failure = error))
     worker.once('exit', () => {
       if (this.#worker === worker) this.#worker = undefined
-      this.#rejectAll(stopping())
+      this.#calls.lose(() => failure)
     })
     return worker
-  }
-
-  #rejectAll(error: unknown): void {
-    for (const { reject } of this.#pending.values()) reject(error)
   }
 }
 

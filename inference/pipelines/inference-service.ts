@@ -1,7 +1,7 @@
 // The facade for the API: the services of all tasks, the list of models, and the readiness.
 
 import type { ModelCatalog, SkippedModel } from '../models/model-catalog.ts'
-import type { ModelFleet } from '../models/model-fleet.ts'
+import type { ModelFleet } from '../fleet/model-fleet.ts'
 import { FOLDER_BY_KIND, MODEL_KINDS } from '../models/model-spec.ts'
 import type { ModelKind, ModelSpec, RecognizerCapability } from '../models/model-spec.ts'
 import { BUILTIN_HASH_NAME } from './embed/builtin-hash.ts'

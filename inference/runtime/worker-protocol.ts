@@ -4,8 +4,7 @@
 //   WP1  Every call gets exactly one answer or refusal, in any order, and no message after it.
 //   WP2  `cancel` ends a running call at its next safe point. The call still gets its answer.
 
-import { ServiceError } from '../../lib/errors.ts'
-import type { ErrorCode } from '../../lib/errors.ts'
+import type { SentError } from '../../lib/worker-calls.ts'
 
 /**
  * The messages to a worker. A payload has any type here; the receiver names the type that it
@@ -40,17 +39,6 @@ export type FromWorker<Payload = unknown> =
   | { readonly kind: 'answer'; readonly call: number; readonly answer: Payload }
   | { readonly kind: 'event'; readonly call: number; readonly event: Payload }
   | { readonly kind: 'refusal'; readonly call: number; readonly error: SentError }
-
-/** A ServiceError in plain data, because a structured clone loses its class. */
-export interface SentError {
-  readonly code: ErrorCode
-  readonly message: string
-}
-
-/** The ServiceError that a sent error stands for. */
-export function receivedError({ code, message }: SentError): ServiceError {
-  return new ServiceError(code, message)
-}
 
 /** The settings of one worker. It gets them at its start, as JSON. */
 export interface WorkerSettings {

@@ -5,7 +5,7 @@ import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
 import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
 import { sigmoid } from '../probabilities.ts'
 import { runRows } from '../row-outputs.ts'
-import { WARM_UP_TEXT } from '../warm-up.ts'
+import { WARM_UP_TEXT } from '../token-estimate.ts'
 import type { RerankItem, RerankResult } from './rerank-item.ts'
 
 /** Opens a cross-encoder, which reads query and document together, and scores once as a check. */

@@ -4,8 +4,7 @@ import { BatchQueue } from '../batching/batch-queue.ts'
 import type { QueuedWork } from '../batching/batch-queue.ts'
 import type { ServiceError } from '../../lib/errors.ts'
 import { WorkerEndedError, WorkerHangsError } from '../runtime/worker-errors.ts'
-import type { ModelInfo } from './model-info.ts'
-import type { ModelSpec } from './model-spec.ts'
+import type { ModelSpec } from '../models/model-spec.ts'
 import type { PlacedModel } from './placement-policy.ts'
 
 /** After a failure, a model is not tried for this long; it doubles with each further one. */
@@ -55,6 +54,18 @@ interface Failure {
 export interface LoadRecord {
   readonly finishedAtMs: number
   readonly durationMs: number
+}
+
+/** What a worker says about a model that it has loaded. */
+export interface ModelInfo {
+  /** Of an embedder's vectors; undefined for other kinds. */
+  readonly dimension: number | undefined
+  /** To how many tokens a graph pads every row; undefined: to those of the longest. */
+  readonly rowTokens: number | undefined
+  /** What is to be known about its answers. */
+  readonly warnings: readonly string[]
+  /** In what the tokenizer may differ from the reference implementation. */
+  readonly tokenizerWarnings: readonly string[]
 }
 
 export class FleetModel {

@@ -4,10 +4,9 @@
 // Statistics are exact: they count live documents only, so that scores depend on the documents and
 // not on what has been merged.
 
-import type { FieldStatistics } from '../matching/bm25.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
-import type { Segment } from '../segment/segment.ts'
-import type { Bitset } from './bitset.ts'
+import type { FieldStatistics, Segment } from '../segment/segment.ts'
+import type { Bitset } from '../encoding/bitset.ts'
 import type { Deletions, SegmentTerms } from './segment-terms.ts'
 
 /** A term of the segment, ready to walk. */

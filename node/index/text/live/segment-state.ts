@@ -6,9 +6,9 @@
 //   D3  What a view was given does not change: the bits are copied before the next deletion.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { GrowableUint32 } from '../segment/growable.ts'
+import { GrowableUint32 } from '../encoding/growable.ts'
 import type { Segment } from '../segment/segment.ts'
-import { hasBit, newBitset, nextBit, setBit, type Bitset } from './bitset.ts'
+import { hasBit, newBitset, nextBit, setBit, type Bitset } from '../encoding/bitset.ts'
 import { ExpiredDocuments } from './expired-documents.ts'
 import { LiveSegment } from './live-segment.ts'
 import { SegmentTerms } from './segment-terms.ts'

@@ -2,14 +2,9 @@ import { mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
-import { mayHaveReplicas, threadsOf } from '../../../../inference/models/thread-policy.ts'
-import { FleetModel } from '../../../../inference/models/fleet-model.ts'
 import { scanModels } from '../../../../inference/models/model-catalog.ts'
 import type { ModelCatalog } from '../../../../inference/models/model-catalog.ts'
 import type { ModelKind, SpecOf } from '../../../../inference/models/model-spec.ts'
-import { decidePlacement, decideReplica } from '../../../../inference/models/placement-policy.ts'
-import type { PlacedModel } from '../../../../inference/models/placement-policy.ts'
-import { WorkerEndedError } from '../../../../inference/runtime/worker-errors.ts'
 import { must } from '../../../../lib/assert.ts'
 import { silentLog } from '../../../../lib/log.ts'
 import { embedderGraph } from '../../../support/inference/model-graphs.ts'
@@ -295,115 +290,4 @@ describe('the catalog of models', () => {
       expect(catalog.skipped[0]!.reason).to.include(reason)
     })
   }
-})
-
-function placed(id: number, more: Partial<PlacedModel> = {}): PlacedModel {
-  const idle = { isBusy: false, isWanted: false, isPinned: false, isUnserved: false }
-  return { id, fileBytes: 100, workers: [0], lastUsedMs: id, ...idle, ...more }
-}
-
-describe('placing models', () => {
-  const limits = { loadedModelsMax: 2, memoryBytesMax: 1000 }
-  const workers = [
-    { index: 0, bytes: 300 },
-    { index: 1, bytes: 0 },
-  ]
-
-  const decide = (more: object) =>
-    decidePlacement({ fileBytes: 100, waitedMs: 0, placed: [], workers, limits, ...more })
-
-  it('loads where the least is loaded', () => {
-    expect(decide({})).to.deep.equal({ kind: 'load', worker: 1 })
-  })
-
-  it('waits for a worker', () => {
-    expect(decide({ workers: [] })).to.deep.equal({ kind: 'wait' })
-  })
-
-  it('says at once what can never be', () => {
-    expect(decide({ fileBytes: 700 })).to.deep.equal({ kind: 'impossible' })
-  })
-
-  it('evicts the least recently used of the idle, and no more than needed', () => {
-    expect(decide({ placed: [placed(2), placed(1)] })).to.deep.equal({ kind: 'evict', models: [1] })
-    const large = [placed(1, { fileBytes: 300 }), placed(2, { fileBytes: 300 })]
-    expect(decide({ fileBytes: 600, placed: large })).to.deep.equal({
-      kind: 'evict',
-      models: [1, 2],
-    })
-  })
-
-  it('waits for those in use, but not for ever', () => {
-    const busy = [placed(1, { isBusy: true, isWanted: true }), placed(2, { isBusy: true })]
-
-    expect(decide({ placed: busy })).to.deep.equal({ kind: 'wait' })
-    expect(decide({ placed: busy, waitedMs: 250 })).to.deep.equal({ kind: 'quiesce', model: 1 })
-  })
-
-  it('does not evict what was loaded for somebody before that one is served', () => {
-    const fresh = placed(1, { isWanted: true, isUnserved: true })
-
-    expect(decide({ placed: [fresh, placed(2, { isBusy: true })], waitedMs: 250 })).to.deep.equal({
-      kind: 'quiesce',
-      model: 2,
-    })
-    expect(decide({ placed: [fresh, fresh], waitedMs: 250 })).to.deep.equal({ kind: 'wait' })
-  })
-
-  it('never evicts what is preloaded, and says when that leaves no room', () => {
-    const pinned = placed(1, { isPinned: true })
-
-    expect(decide({ placed: [pinned, placed(2)] })).to.deep.equal({ kind: 'evict', models: [2] })
-    const busy = [pinned, placed(2, { isBusy: true })]
-    expect(decide({ placed: busy, waitedMs: 250 })).to.deep.equal({ kind: 'quiesce', model: 2 })
-    const full = [pinned, placed(2, { isPinned: true })]
-    expect(decide({ placed: full, waitedMs: 250 })).to.deep.equal({ kind: 'impossible' })
-  })
-
-  it('puts a second copy only where there is room and none yet', () => {
-    const model = placed(1)
-    expect(decideReplica(model, { placed: [model], workers, limits })).to.equal(1)
-    const full = [model, placed(2, { fileBytes: 500 })]
-    expect(decideReplica(model, { placed: full, workers, limits })).to.equal(undefined)
-    const everywhere = placed(1, { workers: [0, 1] })
-    expect(decideReplica(everywhere, { placed: [everywhere], workers, limits })).to.equal(undefined)
-  })
-})
-
-describe('cores for models', () => {
-  const small = { fileBytes: 90 * 1024 ** 2 }
-  const large = { fileBytes: 1024 ** 3 }
-  const automatic = { threads: 0, cores: 16 }
-
-  it('are one for each run of a small model, which other workers may have, too', () => {
-    expect(threadsOf(small, automatic)).to.equal(1)
-    expect(mayHaveReplicas(small, automatic)).to.equal(true)
-  })
-
-  it('are as many as help for a large one, in one worker', () => {
-    expect(threadsOf(large, automatic)).to.equal(8)
-    expect(threadsOf(large, { threads: 0, cores: 2 })).to.equal(2)
-    expect(mayHaveReplicas(large, automatic)).to.equal(false)
-  })
-
-  it('are what the operator says', () => {
-    expect(threadsOf(large, { threads: 3, cores: 16 })).to.equal(3)
-    expect(mayHaveReplicas(large, { threads: 3, cores: 16 })).to.equal(true)
-  })
-})
-
-describe('a model whose workers end', () => {
-  it('is forgiven one, and calls that were lost together count as one', async () => {
-    const root = await mkdtemp(path.join(tmpdir(), 'quarry-lost-'))
-    await writeTinyEmbedder(path.join(root, 'embedders/m'))
-    const spec = must((await scanModels(root, silentLog)).find('embedder', 'm'), 'the model')
-    await rm(root, { recursive: true })
-    const model = new FleetModel(1, spec, 0)
-    const first = new WorkerEndedError('SIGKILL')
-
-    expect([model.loseWorker(first), model.loseWorker(first)]).to.deep.equal([false, false])
-    expect(model.loseWorker(new WorkerEndedError('SIGKILL'))).to.equal(true)
-    model.succeed()
-    expect(model.loseWorker(new WorkerEndedError('SIGKILL'))).to.equal(false)
-  })
 })

@@ -5,12 +5,12 @@ import {
   packBlock,
   packedBytes,
   unpackBlock,
-} from '../../../../../../node/index/text/postings/bit-packing.ts'
-import { ByteBuffer, ByteReader } from '../../../../../../node/index/text/segment/byte-buffer.ts'
+} from '../../../../../../node/index/text/encoding/bit-packing.ts'
+import { ByteBuffer, ByteReader } from '../../../../../../node/index/text/encoding/byte-buffer.ts'
 import {
   byteOfLength,
   lengthOfByte,
-} from '../../../../../../node/index/text/segment/small-float.ts'
+} from '../../../../../../node/index/text/encoding/small-float.ts'
 
 describe('bit packing', () => {
   it('gives back what it was given, for every number of bits', () => {

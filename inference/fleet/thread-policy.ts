@@ -6,7 +6,7 @@
 // is long enough to be shared out. Steps of one token, as generators have them, take longer on two
 // cores than on one up to about 200 MiB, because waking a thread costs what it saves.
 
-import type { ModelSpec } from './model-spec.ts'
+import type { ModelSpec } from '../models/model-spec.ts'
 
 type SizedModel = Pick<ModelSpec, 'fileBytes'>
 

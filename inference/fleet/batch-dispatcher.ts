@@ -13,7 +13,7 @@ import type { BatchLimits } from '../batching/batch-queue.ts'
 import { WorkerHangsError } from '../runtime/worker-errors.ts'
 import type { ModelWorker } from '../runtime/model-worker.ts'
 import type { FleetModel, FleetWork } from './fleet-model.ts'
-import type { ModelSpec } from './model-spec.ts'
+import type { ModelSpec } from '../models/model-spec.ts'
 
 /** What happens to batches, for metrics. */
 export interface BatchObserver {

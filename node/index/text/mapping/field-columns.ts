@@ -1,7 +1,7 @@
 // Fields as those who sort and aggregate need them: by their columns.
 
-import { KEYWORD_SUFFIX } from '../mapping/field-names.ts'
-import { refusal, type QueryContext } from '../mapping/query-context.ts'
+import { KEYWORD_SUFFIX } from './field-names.ts'
+import { refusal, type QueryContext } from './query-context.ts'
 import type { ColumnKind } from '../segment/column.ts'
 
 export interface IndexColumn {

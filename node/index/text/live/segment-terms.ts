@@ -1,13 +1,12 @@
 // What is known of a segment's terms and fields among the deleted: counted when it is first asked
 // for, and then kept up from the log of deletions.
 
-import type { FieldStatistics } from '../matching/bm25.ts'
 import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
-import type { GrowableUint32 } from '../segment/growable.ts'
-import type { Segment, SegmentField } from '../segment/segment.ts'
-import { lengthOfByte } from '../segment/small-float.ts'
-import { hasBit, type Bitset } from './bitset.ts'
+import type { GrowableUint32 } from '../encoding/growable.ts'
+import type { FieldStatistics, Segment, SegmentField } from '../segment/segment.ts'
+import { lengthOfByte } from '../encoding/small-float.ts'
+import { hasBit, type Bitset } from '../encoding/bitset.ts'
 import { bytesOfCachedTerm, type CachedTerm, type TermCache } from './term-cache.ts'
 
 const RECENT_TERMS_MAX = 16

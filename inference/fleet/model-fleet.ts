@@ -7,7 +7,6 @@
 //   FL3  What waits is answered, refused or cancelled: a model that cannot be loaded refuses it.
 //   FL4  Loaded models stay within the limits; who has waited longest for room gets it.
 
-import { availableParallelism } from 'node:os'
 import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
@@ -18,11 +17,10 @@ import type { ModelWorker, WorkerListener } from '../runtime/model-worker.ts'
 import { BatchDispatcher } from './batch-dispatcher.ts'
 import type { BatchObserver } from './batch-dispatcher.ts'
 import { FleetModel } from './fleet-model.ts'
-import type { FleetWork, LoadRecord } from './fleet-model.ts'
-import type { ModelInfo } from './model-info.ts'
+import type { FleetWork, LoadRecord, ModelInfo } from './fleet-model.ts'
 import { ModelLoader } from './model-loader.ts'
 import type { LoadObserver } from './model-loader.ts'
-import type { ModelSpec } from './model-spec.ts'
+import type { ModelSpec } from '../models/model-spec.ts'
 import type { MemoryLimits } from './placement-policy.ts'
 import { StreamPlaces } from './stream-places.ts'
 import type { ThreadSettings } from './thread-policy.ts'
@@ -290,10 +288,3 @@ function cancelWork({ queue }: FleetModel, work: FleetWork): void {
   queue.cancel(work, work.request)
   work.onCancel?.()
 }
-
-/** One thread for each core, one worker for each thread: measured best for models of usual size. */
-export function defaultWorkerCount(): number {
-  return Math.min(WORKERS_MAX, availableParallelism())
-}
-
-const WORKERS_MAX = 8
