@@ -13,10 +13,10 @@ import type {
   DecideCommand,
   Decision,
   KeyHolder,
+  KeyInterval,
   PrepareCommand,
   PrepareOutcome,
   ResolveCommand,
-  ShardAddress,
   TransactionStatus,
   WriteCommand,
   WriteOutcome,
@@ -48,7 +48,7 @@ export interface PreparedInOrder {
 export interface UnfinishedTransaction {
   readonly transactionId: TransactionId
   readonly anchor: Buffer
-  readonly participants: readonly ShardAddress[]
+  readonly participants: readonly KeyInterval[]
   readonly status: TransactionStatus
   /** Since the record, its heartbeat or this shard's start, whichever is latest; monotonic time. */
   readonly idleMs: number

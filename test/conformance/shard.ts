@@ -5,7 +5,7 @@ import { jsonOf, versionOf } from '../../node/shard/format/document-record.ts'
 import type { Shard } from '../../node/shard/shard.ts'
 import type { ShardRouter } from '../../node/shard/shard-router.ts'
 import { buildTransactionId, type TransactionId } from '../../node/shard/transaction-id.ts'
-import { routesTo } from '../support/worlds/routes.ts'
+import { intervalOfKey, routesTo } from '../support/worlds/routes.ts'
 import { memoryBound, putOp, deleteOp } from '../support/worlds/shard-world.ts'
 
 export interface ShardUnderTest extends AsyncDisposable {
@@ -107,7 +107,7 @@ function newId({ hybridClock }: Bench): TransactionId {
 
 function prepare({ shard }: Bench, transactionId: TransactionId) {
   const ops = [putOp('k', 'prepared')]
-  const begin = { participants: [anchor] }
+  const begin = { participants: [intervalOfKey(anchor)] }
   return shard.prepare({ transactionId, anchor, begin, checks: [], ops, ttl: undefined })
 }
 

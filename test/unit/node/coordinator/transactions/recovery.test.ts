@@ -27,7 +27,7 @@ async function valueAt(world: ShardWorld, name: string): Promise<unknown> {
 }
 
 function prepareAt(world: ShardWorld, name: string, transactionId: TransactionId) {
-  const participants = ['a', 'b'].map((tableId) => ({ tableId, key }))
+  const participants = ['a', 'b'].map((tableId) => ({ tableId, first: key, last: key }))
   const begin = name === 'a' ? { participants } : undefined
   const ops = [putOp('k', 'new')]
   const command = { transactionId, anchor, begin, checks: [], ops, ttl: undefined }
@@ -126,7 +126,7 @@ describe('late messages of a transaction', () => {
       await prepareAt(world, 'a', id)
       await prepareAt(world, 'b', id)
       const decided = await decideAt(world, id, decision)
-      const participants = ['a', 'b'].map((tableId) => ({ tableId, key }))
+      const participants = ['a', 'b'].map((tableId) => ({ tableId, first: key, last: key }))
       const ended = { transactionId: id, anchor, participants }
       await world.finisher.finish(ended, decided, { isAwaited: true }).done
 
