@@ -33,6 +33,7 @@ import type { Happening } from './event-history.ts'
 const COMMITS_WAITING_MAX = 1024
 
 export class EmbeddedCoordination implements Coordination {
+  readonly scope = 'process'
   readonly #store: KvStore
   readonly #history: EventHistory
   readonly #closing = new AbortController()

@@ -120,7 +120,7 @@ describe('a power failure under a shard on LevelDB', () => {
 
     await using again = await openShard(image)
 
-    expect(again.shard.heldKeys).to.equal(1)
+    expect(again.shard.led.heldKeys).to.equal(1)
     for (const key of prepared.slice(0, -1)) {
       expect(await again.shard.read(Buffer.from(key)), key).to.not.equal(undefined)
     }

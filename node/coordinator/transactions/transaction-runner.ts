@@ -372,7 +372,8 @@ class Attempt {
     this.anchor = addressOf(anchor)
     this.anchorShard = anchor.shard
     this.participants = participants
-    this.isInOrder = parts.every(({ shard }) => shard.isInOrderWith(anchor.shard))
+    const order = anchor.shard.durableOrder
+    this.isInOrder = order !== undefined && parts.every(({ shard }) => shard.durableOrder === order)
   }
 }
 

@@ -39,7 +39,7 @@ describe('a resolution that is refused for want of a timestamp', () => {
     const refused = await errorOf(() => shard.resolve({ transactionId, decision }))
 
     expect(refused).to.be.instanceOf(ServiceError)
-    expect(shard.heldKeys).to.equal(1)
+    expect(shard.led.heldKeys).to.equal(1)
   })
 })
 

@@ -77,7 +77,7 @@ describe('a decision whose write failed', () => {
     world.disk.failWrites(undefined)
 
     await world.recovery.run()
-    await world.recovery.recoverAll()
+    await world.recovery.runAtStart()
 
     const values = [await valueAt(world, 'a'), await valueAt(world, 'b')]
     expect(values).to.deep.equal([undefined, undefined])
@@ -90,7 +90,7 @@ describe('a decision whose write failed', () => {
     const deciding = world.shard('a').decide(commitOf(transactionId))
     await settle()
 
-    const [unfinished] = world.shard('a').unfinishedTransactions()
+    const [unfinished] = world.shard('a').led.unfinishedTransactions()
 
     world.disk.release()
     expect(unfinished?.status.state).to.equal('pending')

@@ -59,7 +59,7 @@ describe('a participant that is split between prepare and resolve', () => {
 
     const [left, right] = [world.shard('b'), world.shard('child')]
     expect([await valueIn(left, LEFT), await valueIn(right, RIGHT)]).to.deep.equal([2, 3])
-    expect([left.oldHolders(-1), right.oldHolders(-1)]).to.deep.equal([[], []])
+    expect([left.led.holders(), right.led.holders()]).to.deep.equal([[], []])
   })
 
   it('is resolved on both sides by recovery too, from the record alone', async () => {
@@ -79,10 +79,10 @@ describe('a participant that is split between prepare and resolve', () => {
     const commit = { transactionId: id, anchor: anchor.key, decision: 'commit' } as const
     await anchorShard.decide({ ...commit, commitAtLeast: world.hybridClock.now() })
 
-    await world.recovery.recoverAll()
+    await world.recovery.runAtStart()
 
     const [left, right] = [world.shard('b'), world.shard('child')]
     expect([await valueIn(left, LEFT), await valueIn(right, RIGHT)]).to.deep.equal([2, 3])
-    expect([left.oldHolders(-1), right.oldHolders(-1)]).to.deep.equal([[], []])
+    expect([left.led.holders(), right.led.holders()]).to.deep.equal([[], []])
   })
 })

@@ -110,8 +110,8 @@ describe('a committed transaction that a stale map hides', () => {
 
     await world.recovery.run()
 
-    expect(world.shard('a').unfinishedTransactions()).to.have.length(1)
-    expect(world.shard('b').oldHolders(-1)).to.have.length(1)
+    expect(world.shard('a').led.unfinishedTransactions()).to.have.length(1)
+    expect(world.shard('b').led.holders()).to.have.length(1)
     expect(await valuesInTheEnd(scene)).to.deep.equal(IN_PLACE)
   })
 
@@ -155,7 +155,7 @@ describe('a committed transaction that a stale map hides', () => {
     await world.finisher.finish(ended, decision, { isAwaited: true }).done
     await world.finisher.forgetResolved()
 
-    expect(world.shard('a').unfinishedTransactions()).to.have.length(1)
+    expect(world.shard('a').led.unfinishedTransactions()).to.have.length(1)
     expect(await valuesInTheEnd(scene)).to.deep.equal(IN_PLACE)
   })
 })
