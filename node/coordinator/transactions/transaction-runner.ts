@@ -16,9 +16,11 @@
 import { must } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
+import { runSliced } from '../../../lib/sliced.ts'
 import { TIMESTAMP_ZERO, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type {
   KeyHolder,
+  KeyInterval,
   PrepareCommand,
   PrepareOutcome,
   Refusal,
@@ -34,7 +36,7 @@ import { claimsOf, findClaimed } from './contention-claims.ts'
 import { ContentionQueue, type Claim } from './contention-queue.ts'
 import { TransactionCounts, type AbortReason } from './transaction-counts.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
-import type { TransactionPart } from './transaction-part.ts'
+import { addressOf, intervalOf, type TransactionPart } from './transaction-part.ts'
 
 /** How long a contended write tries before it gives up with CONFLICT. */
 export const CONTENTION_DEADLINE_MS = 10_000
@@ -180,7 +182,8 @@ export class TransactionRunner {
     const { parts, begunAt, options } = budget
     const transactionId = buildTransactionId(begunAt, this.#with.randomBits())
     const anchor = anchorOf(parts)
-    const attempt = new Attempt(transactionId, anchor, parts)
+    const participants = await this.#intervalsOf(parts)
+    const attempt = new Attempt({ transactionId, anchor, parts, participants })
     const results = await Promise.allSettled(
       parts.map((part) => this.#prepare(attempt, part, part === anchor, budget)),
     )
@@ -204,6 +207,13 @@ export class TransactionRunner {
     // Somebody else aborted this attempt, taking it for abandoned; or it is refused for its age,
     // as after the machine slept, and would be for ever.
     return { kind: 'anew' }
+  }
+
+  async #intervalsOf(parts: readonly TransactionPart[]): Promise<readonly KeyInterval[]> {
+    const { clock } = this.#with
+    const intervals: KeyInterval[] = []
+    for (const part of parts) intervals.push(await runSliced(intervalOf(part), { clock }))
+    return intervals
   }
 
   async #prepare(
@@ -338,11 +348,18 @@ async function prepareOn(
   return { outcome: await shard.prepare(command), fate: undefined }
 }
 
+interface AttemptOptions {
+  readonly transactionId: TransactionId
+  readonly anchor: TransactionPart
+  readonly parts: readonly TransactionPart[]
+  readonly participants: readonly KeyInterval[]
+}
+
 /** One try under one id: what recovery would need to finish it. */
 class Attempt {
   readonly transactionId: TransactionId
   readonly anchor: ShardAddress
-  readonly participants: readonly ShardAddress[]
+  readonly participants: readonly KeyInterval[]
   readonly anchorShard: Shard
   /**
    * Whether the decision may be proposed before the prepares are durable: it cannot become durable
@@ -350,12 +367,13 @@ class Attempt {
    */
   readonly isInOrder: boolean
 
-  constructor(id: TransactionId, anchor: TransactionPart, parts: readonly TransactionPart[]) {
-    this.transactionId = id
-    this.anchor = anchor.address
+  constructor({ transactionId, anchor, parts, participants }: AttemptOptions) {
+    this.transactionId = transactionId
+    this.anchor = addressOf(anchor)
     this.anchorShard = anchor.shard
-    this.participants = parts.map(({ address }) => address)
-    this.isInOrder = parts.every(({ shard }) => shard.isInOrderWith(anchor.shard))
+    this.participants = participants
+    const order = anchor.shard.durableOrder
+    this.isInOrder = order !== undefined && parts.every(({ shard }) => shard.durableOrder === order)
   }
 }
 
