@@ -234,7 +234,8 @@ export class TokenizerHandle {
     try {
       return this.#limit.run('tokenizing', task)
     } catch (error) {
-      throw isTimeout(error) && textLength > TRUSTED_CHARS_MAX ? textTooLong(textLength) : error
+      const isTooMuch = isTimeout(error) || error instanceof RangeError
+      throw isTooMuch && textLength > TRUSTED_CHARS_MAX ? textTooLong(textLength) : error
     }
   }
 }
@@ -268,7 +269,10 @@ function isTimeout(error: unknown): boolean {
   return isServiceError(error) && error.code === 'DEADLINE_EXCEEDED'
 }
 
-/** Only a text of usual length that takes too long shows that the tokenizer is a bad one. */
+/**
+ * Only a text of usual length that takes too long shows that the tokenizer is a bad one. A word of
+ * more than about 120,000 tokens exceeds the stack of the library's Unigram model.
+ */
 function textTooLong(length: number): ServiceError {
   const message = `the text of ${length} characters takes too long to tokenize; send it in parts`
   return new ServiceError('INVALID_ARGUMENT', message)
