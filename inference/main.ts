@@ -11,7 +11,7 @@ import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
-import { endProcess, openServerLog, toldEnd } from '../lib/process/server-process.ts'
+import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
 import { InferenceMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
 import { startApiServer } from './api/server.ts'
@@ -120,7 +120,7 @@ async function buildInference(
   life.onClose(() => api.close())
   life.onClose(() => service.beginStopping())
   log.info('server serves', { api: api.url, health: health.url })
-  const close = toldEnd(log, clock, () => life.close())
+  const close = loggedEnd(log, clock, () => life.close())
   const urls = { apiUrl: api.url, healthUrl: health.url }
   return { ...urls, fleet, close, [Symbol.asyncDispose]: () => close() }
 }

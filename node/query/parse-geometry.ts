@@ -1,4 +1,4 @@
-// GeoJSON geometries (RFC 7946, section 3.1), checked.
+// Checks GeoJSON geometries (RFC 7946, section 3.1) in queries.
 
 import { must } from '../../lib/assert.ts'
 import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
@@ -12,9 +12,9 @@ import type { Shape } from '../geo/shape.ts'
 const COLLECTION = 'GeometryCollection'
 
 interface GeometryForm {
-  /** How many arrays are around a position. */
+  /** How many arrays enclose a position. */
   readonly levels: 0 | 1 | 2 | 3
-  /** Of the innermost list of positions. */
+  /** The minimum length of the innermost list of positions. */
   readonly positionsMin: number
   readonly isClosed: boolean
 }
@@ -28,11 +28,13 @@ const FORMS: Readonly<Record<string, GeometryForm>> = {
   MultiPolygon: { levels: 3, positionsMin: 4, isClosed: true },
 }
 
-interface Budget {
+interface PositionBudget {
   positionsLeft: number
 }
 
-/** Collections hold no collections. */
+/**
+ * Parses a geometry. A collection may not hold collections. `where` is its place in the request.
+ */
 export function parseGeometry(value: JsonValue | undefined, where: string): Shape {
   checkShape(value, where)
   return must(value === undefined ? undefined : parseShape(value), 'a shape that was checked')
@@ -56,7 +58,7 @@ function checkShape(value: JsonValue | undefined, where: string): void {
   }
 }
 
-function checkGeometry(geometry: JsonObject, where: string, budget: Budget): void {
+function checkGeometry(geometry: JsonObject, where: string, budget: PositionBudget): void {
   const type = memberOf(geometry, 'type')
   const form = typeof type === 'string' && Object.hasOwn(FORMS, type) ? FORMS[type] : undefined
   if (form === undefined) {
@@ -68,9 +70,9 @@ function checkGeometry(geometry: JsonObject, where: string, budget: Budget): voi
 
 interface Level extends GeometryForm {
   readonly where: string
-  /** Levels of arrays still to go. */
+  /** How many levels of arrays remain. */
   readonly left: number
-  readonly budget: Budget
+  readonly budget: PositionBudget
 }
 
 function checkLevel(value: JsonValue | undefined, level: Level): void {
@@ -89,9 +91,11 @@ function checkLevel(value: JsonValue | undefined, level: Level): void {
   if (left === 1 && level.isClosed) checkClosed(value, where)
 }
 
-/** A third number is an altitude, which is allowed and without meaning here. */
+/** Accepts a third number, the altitude, and ignores it. */
 function checkPosition(value: JsonValue | undefined, { where, budget }: Level): void {
-  if (--budget.positionsLeft < 0) refuse(where, `more than ${SHAPE_POSITIONS_MAX} positions in all`)
+  if (--budget.positionsLeft < 0) {
+    refuse(where, `a shape may have at most ${SHAPE_POSITIONS_MAX} positions`)
+  }
   if (!isJsonArray(value) || value.length < 2 || value.length > 3) {
     refuse(where, 'must be a position: [longitude, latitude]')
   }
