@@ -7,9 +7,8 @@
 // truncation nor a pair whose second text is empty.
 
 import { ServiceError } from '../../lib/errors.ts'
-import { isJsonRecord } from '../../lib/json-record.ts'
+import { isJsonRecord, isListOf, isText, isWhole } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
-import { isListOf, isText, isWhole } from './json-values.ts'
 import { VOCABULARY_IDS_MAX } from './tokenizer-file.ts'
 
 export type LayoutPart =

@@ -1,8 +1,8 @@
 // Finds where each token of a piece stands in the original text: the model's tokens are walked along
 // their piece, whose code units know their places.
 
-import { placeOf } from './aligned-text.ts'
-import type { AlignedText } from './aligned-text.ts'
+import { placeOf } from './stages/aligned-text.ts'
+import type { AlignedText } from './stages/aligned-text.ts'
 
 /** A part of the original text in UTF-16 code units. */
 export interface Span {

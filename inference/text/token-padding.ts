@@ -1,6 +1,5 @@
-import { isJsonRecord } from '../../lib/json-record.ts'
+import { isJsonRecord, isText } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
-import { isText } from './json-values.ts'
 
 export interface TokenPadding {
   readonly id: number

@@ -13,7 +13,7 @@ import type { Span } from './token-offsets.ts'
 import { parsePadding } from './token-padding.ts'
 import { parseTokenizerFile } from './tokenizer-file.ts'
 import type { TokenizerFile, TokenizerTexts } from './tokenizer-file.ts'
-import { openTokenizerLibrary } from './tokenizer-library.ts'
+import { openTokenizerLibrary } from './stages/tokenizer-library.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 const TOKENIZE_MS_MAX = 5_000

@@ -2,10 +2,9 @@
 // those of the reference implementation, but for bytes that are no UTF-8: every broken character is
 // one U+FFFD here, so that what follows a text never changes it, and streams can let it go.
 
-import { isJsonRecord } from '../../../lib/json-record.ts'
+import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
 import type { JsonRecord } from '../../../lib/json-record.ts'
-import { isText, isWhole } from '../json-values.ts'
-import { compilePattern } from '../tokenizer-library.ts'
+import { compilePattern } from './tokenizer-library.ts'
 import { bytesOfToken } from './byte-alphabet.ts'
 
 export type Decoder = (tokens: readonly string[]) => readonly string[]

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../lib/errors.ts'
-import { matchesOf, sliceAligned } from '../aligned-text.ts'
-import type { AlignedText } from '../aligned-text.ts'
+import { matchesOf, sliceAligned } from './aligned-text.ts'
+import type { AlignedText } from './aligned-text.ts'
 
 /** What becomes of the matches of a pattern that splits a text, as the reference names it. */
 export const SPLIT_BEHAVIORS = [

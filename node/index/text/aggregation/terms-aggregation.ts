@@ -5,7 +5,7 @@
 // tells its most frequent ones, and the partial says that it is cut.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { BucketAggregation } from '../../../query/aggregation-request.ts'
+import type { BucketAggregation } from '../../../query/request/aggregation-request.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import type { AggregationContext, BucketWalk, GatherSub } from './aggregation-context.ts'
 import { byCount, type BucketKey, type BucketsPartial } from './aggregation-partial.ts'

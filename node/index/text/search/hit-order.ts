@@ -1,7 +1,7 @@
 // The order of hits, within a shard and over all of them: sort keys, then the bytes of the key.
 // Hits without a value come last in either direction.
 
-import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
+import type { SortKey, SortValue } from '../../../query/request/query-cursor.ts'
 import { compareSortValues } from '../matching/compare-sort-values.ts'
 
 export interface OrderedHit {

@@ -3,10 +3,9 @@
 // extensions, which this project's module resolution does not follow.
 
 import { Tokenizer } from '@huggingface/tokenizers'
-import { ServiceError } from '../../lib/errors.ts'
-import { isJsonRecord } from '../../lib/json-record.ts'
-import type { JsonRecord } from '../../lib/json-record.ts'
-import { isText } from './json-values.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { isJsonRecord, isText } from '../../../lib/json-record.ts'
+import type { JsonRecord } from '../../../lib/json-record.ts'
 
 export interface TokenizerLibrary {
   readonly model: LibraryModel

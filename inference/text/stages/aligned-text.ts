@@ -12,7 +12,7 @@
 //   AT1  `starts` and `ends` have one entry for each code unit of `text`.
 //   AT2  Both are non-decreasing, and `starts[i] <= ends[i]`.
 
-import { assert } from '../../lib/assert.ts'
+import { assert } from '../../../lib/assert.ts'
 
 export interface Places {
   readonly starts: Int32Array
