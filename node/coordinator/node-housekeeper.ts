@@ -3,6 +3,7 @@ import type { Log } from '../../lib/log.ts'
 import { millisOf, timestampAtMs, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
 import { collectHistory, HISTORY_RETENTION_MS } from '../shard/housekeeping/history-collection.ts'
 import { EXPIRY_PERIOD_MS, expireDue, retimeDocuments } from '../shard/housekeeping/expiry.ts'
+import { numberDocuments } from '../shard/housekeeping/numbering.ts'
 import type { LocalShard } from '../shard/local-shard.ts'
 import type { ReadPins } from './read-pins.ts'
 import type { TableAdmin } from './tables/table-admin.ts'
@@ -103,12 +104,23 @@ export class NodeHousekeeper {
   }
 
   async #retimeOne(shard: LocalShard): Promise<void> {
+    await this.#numberOne(shard)
     try {
       const changed = await retimeDocuments(shard, this.#stop.signal)
       if (changed > 0) this.#with.log.info('documents retimed', { ...placeOf(shard), changed })
     } catch (error) {
       // Reads compute the expiry themselves until a later pass succeeds.
       this.#with.log.warn('retiming failed', { ...placeOf(shard), error: String(error) })
+    }
+  }
+
+  /** Ordinals for the documents of an earlier version. */
+  async #numberOne(shard: LocalShard): Promise<void> {
+    try {
+      const changed = await numberDocuments(shard, this.#stop.signal)
+      if (changed > 0) this.#with.log.info('documents numbered', { ...placeOf(shard), changed })
+    } catch (error) {
+      this.#with.log.warn('numbering failed', { ...placeOf(shard), error: String(error) })
     }
   }
 

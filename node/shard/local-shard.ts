@@ -394,7 +394,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   /** For the shard's own housekeeping, which reads the store: answers when that shows the outcome. */
-  async housekeep<Kind extends 'expire' | 'retime' | 'collect'>(
+  async housekeep<Kind extends 'expire' | 'retime' | 'number' | 'collect'>(
     command: Command<Kind>,
   ): Promise<OutcomeOf[Kind]> {
     const outcome = await this.#propose(command)

@@ -10,8 +10,8 @@ import { isLockedError, levelError } from './level-error.ts'
 import { LevelKvStore } from './level-kv-store.ts'
 
 const FORMAT = 'quarry-data'
-/** 2: the journal. */
-const FORMAT_VERSION = 2
+/** 2: the journal. 3: ordinals of documents. */
+const FORMAT_VERSION = 3
 const FORMAT_FILE = 'format.json'
 const LOCK = 'lock'
 /** What a directory without a format file may hold: a fresh volume's, or a first start's leavings. */
