@@ -2,8 +2,8 @@
 
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
-import { ApiClient } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
+import { ApiClient } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
 
 export interface ClientOptions {
   readonly url: string

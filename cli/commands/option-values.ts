@@ -1,6 +1,6 @@
 // Values of options that several commands take.
 
-import { usageError } from '../exit.ts'
+import { usageError } from '../process/exit.ts'
 
 /** `a, b` as a list; what is empty is left out. */
 export function splitList(text: string): string[] {

@@ -1,6 +1,6 @@
 // Columns of CSV: their types, and their cells as JSON.
 
-import { usageError } from '../exit.ts'
+import { usageError } from '../process/exit.ts'
 
 export const COLUMN_TYPES = ['text', 'number', 'boolean', 'json'] as const
 export type ColumnType = (typeof COLUMN_TYPES)[number]

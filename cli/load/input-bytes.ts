@@ -5,7 +5,7 @@ import type { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../lib/errors.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { CliError } from '../exit.ts'
+import { CliError } from '../process/exit.ts'
 
 export interface Input {
   /** Called when the first byte is asked for: nobody would hear the errors of a stream before. */

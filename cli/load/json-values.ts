@@ -6,7 +6,7 @@
 //        reported with its text and never passed over in silence.
 //   JV2  An element beyond DOCUMENT_BYTES_MAX is skipped in bounded memory, and reported.
 
-import { CliError } from '../exit.ts'
+import { CliError } from '../process/exit.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
 import { DOCUMENT_BYTES_MAX } from './raw-document.ts'
 import type { RawDocument } from './raw-document.ts'

@@ -1,8 +1,8 @@
 // The answer to one query for people: hits with their scores, facets as bars, the time it took.
 
-import { memberOf } from '../service-answers.ts'
-import { edgeOf, paint } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { memberOf } from '../service/service-answers.ts'
+import { edgeOf, paint } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { escapeControls } from './json-text.ts'
 import { formatCount, plural } from './quantity.ts'
 import { cutText, padEnd, printable } from './text-width.ts'

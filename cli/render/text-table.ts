@@ -1,7 +1,7 @@
 // Readable tables: two spaces between columns, a dim header, no frames, cut to the edge of a terminal.
 
-import { edgeOf, paint } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { edgeOf, paint } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { cutText, padEnd, padStart, printable, textWidth } from './text-width.ts'
 
 const GAP = 2

@@ -8,7 +8,7 @@ import type { TextWindow } from '../text/token-windows.ts'
 import type { TokenizerHandle } from '../text/tokenizer-handle.ts'
 import { runRows } from './row-outputs.ts'
 import type { RowOutput } from './row-outputs.ts'
-import { checkWindowCount } from './window-limit.ts'
+import { checkWindowCount } from './window-limits.ts'
 
 /** Of each token of a text, a logit for each label. */
 export interface TokenLogits {

@@ -18,12 +18,12 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Env } from '../../lib/env.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
+import { receivedError } from '../../lib/worker-calls.ts'
 import { PendingCalls } from './pending-calls.ts'
 import type { Asked } from './pending-calls.ts'
 import { openWorkerChannel } from './worker-channel.ts'
 import type { Isolation, WorkerChannel } from './worker-channel.ts'
 import { WorkerEndedError, WorkerHangsError } from './worker-errors.ts'
-import { receivedError } from './worker-protocol.ts'
 import type { FromWorker, WorkerSettings } from './worker-protocol.ts'
 
 /** One that comes late on a busy machine is no cause for alarm. */
@@ -148,15 +148,12 @@ export class ModelWorker {
   ): Promise<Answer> {
     const isTaken = this.#state === 'up' || (this.#state === 'hanging' && asked.kind === 'unload')
     if (!isTaken) return Promise.reject(new WorkerEndedError('it is not up'))
-    const { call, promise, settled } = this.#pending.open<Answer>(asked, emit)
-    signal?.addEventListener('abort', () => this.#cancel(call), { signal: settled })
-    this.#channel.send({ ...asked, call })
-    if (signal?.aborted === true) this.#cancel(call)
-    return promise
-  }
-
-  #cancel(call: number): void {
-    if (this.#pending.cancel(call)) this.#channel.send({ kind: 'cancel', call })
+    return this.#pending.call<Answer>(asked, {
+      send: (call) => this.#channel.send({ ...asked, call }),
+      cancel: (call) => this.#channel.send({ kind: 'cancel', call }),
+      emit,
+      signal,
+    })
   }
 
   #giveUp(call: number, { kind, model }: Asked): void {
@@ -165,7 +162,7 @@ export class ModelWorker {
     const isEnding = this.#channel.kill()
     if (!isEnding) this.#overdue.set(call, { kind, model })
     if (this.#state === 'up') this.#state = isEnding ? 'ending' : 'hanging'
-    this.#pending.reject(call, new WorkerHangsError(callTimeoutMs))
+    this.#pending.refuse(call, new WorkerHangsError(callTimeoutMs))
   }
 
   /** Whoever asked for the load has been told that it failed. */
@@ -200,19 +197,19 @@ export class ModelWorker {
         return
       case 'answer':
         this.#failures = 0
-        this.#pending.resolve(message.call, message.answer)
+        this.#pending.answer(message.call, message.answer)
         this.#unloadLate(message.call)
         this.#onLateAnswer(message.call)
         return
       case 'refusal':
-        this.#pending.reject(message.call, receivedError(message.error))
+        this.#pending.refuse(message.call, receivedError(message.error))
         this.#onLateAnswer(message.call)
     }
   }
 
   #onExit(reason: string): void {
     const isClosed = this.#state === 'closed'
-    this.#pending.rejectAll(new WorkerEndedError(reason))
+    this.#pending.lose(new WorkerEndedError(reason))
     this.#overdue.clear()
     if (isClosed) return this.#ended.resolve()
     assert(this.#state !== 'down', 'a worker ends once')

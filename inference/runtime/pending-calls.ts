@@ -1,13 +1,14 @@
-// What a worker has been asked and has not answered, and how long it has shown no sign of life.
+// The calls of a model worker (lib/worker-calls.ts), and how long each has shown no sign of life.
 //
 // Invariants:
-//   Q1  Each call is settled once: answered, refused, given up, or lost with the worker.
+//   Q1  Each call is settled once (WC1): answered, refused, given up, or lost with the worker.
 //   Q2  A call hangs if for the time of a call its worker gave no sign of life, or did not end it
 //       after it was cancelled. A load has no steps between which it could give a sign: it hangs if
 //       it takes longer.
 
 import type { Clock } from '../../lib/clock.ts'
 import type { ServiceError } from '../../lib/errors.ts'
+import { WorkerCalls } from '../../lib/worker-calls.ts'
 import type { ToWorker } from './worker-protocol.ts'
 
 type Call = Exclude<ToWorker, { readonly kind: 'cancel' | 'quit' }>
@@ -24,8 +25,6 @@ const HAS_STEPS: Readonly<Record<Asked['kind'], boolean>> = {
 
 interface PendingCall {
   readonly asked: Asked
-  readonly resolve: (answer: never) => void
-  readonly reject: (error: ServiceError) => void
   readonly emit: ((event: never) => void) | undefined
   /** Aborted when it is settled. */
   readonly settled: AbortController
@@ -34,10 +33,14 @@ interface PendingCall {
   seenAtMs: number
 }
 
-export interface OpenedCall<Answer> {
-  readonly call: number
-  readonly promise: Promise<Answer>
-  readonly settled: AbortSignal
+/** How a call reaches its worker, and who hears of it before its answer. */
+export interface CallWays {
+  readonly send: (call: number) => void
+  /** Hears the events of a stream. */
+  readonly emit?: ((event: never) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Tells the worker that nobody waits any more; it has the time of one call to end. */
+  readonly cancel: (call: number) => void
 }
 
 export interface PendingCallsOptions {
@@ -49,48 +52,41 @@ export interface PendingCallsOptions {
 
 export class PendingCalls {
   readonly #options: PendingCallsOptions
-  readonly #calls = new Map<number, PendingCall>()
-  #nextCall = 1
+  readonly #calls = new WorkerCalls<PendingCall>({ onSettled: ({ settled }) => settled.abort() })
 
   constructor(options: PendingCallsOptions) {
     this.#options = options
   }
 
-  /** `emit` hears the events of a stream. */
-  open<Answer>(asked: Asked, emit: ((event: never) => void) | undefined): OpenedCall<Answer> {
-    const call = this.#nextCall++
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const settled = new AbortController()
+  call<Answer>(asked: Asked, { send, emit, signal, cancel }: CallWays): Promise<Answer> {
     const life = { isCancelled: false, seenAtMs: this.#nowMs() }
-    const pending = { asked, resolve, reject, emit, settled, ...life }
-    this.#calls.set(call, pending)
-    void this.#watch(call, pending)
-    return { call, promise, settled: settled.signal }
+    const pending: PendingCall = { asked, emit, settled: new AbortController(), ...life }
+    const sendWatched = (call: number): void => {
+      send(call)
+      void this.#watch(call, pending)
+    }
+    const onAbort = (call: number): void => {
+      pending.isCancelled = true
+      pending.seenAtMs = this.#nowMs()
+      cancel(call)
+    }
+    return this.#calls.call<Answer>(pending, sendWatched, signal && { signal, onAbort })
   }
 
   emit(call: number, event: never): void {
     this.#calls.get(call)?.emit?.(event)
   }
 
-  resolve(call: number, answer: never): void {
-    this.#settle(call)?.resolve(answer)
+  answer(call: number, answer: never): void {
+    this.#calls.answer(call, answer)
   }
 
-  reject(call: number, error: ServiceError): void {
-    this.#settle(call)?.reject(error)
+  refuse(call: number, error: ServiceError): void {
+    this.#calls.refuse(call, error)
   }
 
-  rejectAll(error: ServiceError): void {
-    for (const call of this.#calls.keys()) this.reject(call, error)
-  }
-
-  /** Whether there is still something to cancel. From now on it has the time of one call to end. */
-  cancel(call: number): boolean {
-    const pending = this.#calls.get(call)
-    if (pending === undefined) return false
-    pending.isCancelled = true
-    pending.seenAtMs = this.#nowMs()
-    return true
+  lose(error: ServiceError): void {
+    this.#calls.lose(() => error)
   }
 
   noteAlive(): void {
@@ -98,13 +94,6 @@ export class PendingCalls {
     for (const pending of this.#calls.values()) {
       if (HAS_STEPS[pending.asked.kind] && !pending.isCancelled) pending.seenAtMs = nowMs
     }
-  }
-
-  #settle(call: number): PendingCall | undefined {
-    const pending = this.#calls.get(call)
-    this.#calls.delete(call)
-    pending?.settled.abort()
-    return pending
   }
 
   /** Resolves when the call is settled, or hangs. */

@@ -5,9 +5,10 @@ import { parentPort } from 'node:worker_threads'
 import { assert, must, unreachable } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { ServiceError, isServiceError, messageOf } from '../../lib/errors.ts'
+import { sentError, type SentError } from '../../lib/worker-calls.ts'
 import { collected } from './large-payloads.ts'
 import { OrderedSender, type OrderedSenderOptions } from './ordered-sender.ts'
-import type { FromWorker, SentError, ToWorker, WorkerSettings } from './worker-protocol.ts'
+import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts'
 
 /** A model as its worker knows it. A model answers batches or streams. */
 export interface ServedModel {
@@ -127,7 +128,7 @@ class WorkerHost {
       const answer = await this.#perform(message, controller.signal)
       this.#post({ kind: 'answer', call, answer })
     } catch (error) {
-      this.#post({ kind: 'refusal', call, error: sentError(error) })
+      this.#post({ kind: 'refusal', call, error: refusalOf(error) })
     } finally {
       this.#running.delete(call)
     }
@@ -182,7 +183,7 @@ const MESSAGE_LENGTH_MAX = 1_000
  * A worker knows no client: what went wrong unexpectedly is the model's failure on this input.
  * Messages quote templates and files of strangers, so they are cut before anybody keeps them.
  */
-function sentError(error: unknown): SentError {
+function refusalOf(error: unknown): SentError {
   const text = messageOf(error)
   const message = (isServiceError(error) ? text : `the model failed: ${text}`)
     .slice(0, MESSAGE_LENGTH_MAX)

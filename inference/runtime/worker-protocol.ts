@@ -4,8 +4,7 @@
 //   WP1  Every call gets exactly one answer or refusal, in any order; after that, nothing.
 //   WP2  `cancel` makes a running call end at its next safe point; its answer still comes.
 
-import { ServiceError } from '../../lib/errors.ts'
-import type { ErrorCode } from '../../lib/errors.ts'
+import type { SentError } from '../../lib/worker-calls.ts'
 
 /** What is carried is anything where it is sent, and of the type its receiver names where it is read. */
 export type ToWorker<Payload = unknown> =
@@ -36,16 +35,6 @@ export type FromWorker<Payload = unknown> =
   | { readonly kind: 'answer'; readonly call: number; readonly answer: Payload }
   | { readonly kind: 'event'; readonly call: number; readonly event: Payload }
   | { readonly kind: 'refusal'; readonly call: number; readonly error: SentError }
-
-/** A ServiceError as it is sent: classes do not survive the way. */
-export interface SentError {
-  readonly code: ErrorCode
-  readonly message: string
-}
-
-export function receivedError({ code, message }: SentError): ServiceError {
-  return new ServiceError(code, message)
-}
 
 /** What every worker is told when it starts, as JSON. */
 export interface WorkerSettings {

@@ -22,6 +22,7 @@ import { SwarmStore } from './swarm-store.ts'
 import { TableAdmin } from './tables/table-admin.ts'
 import { TableMetrics } from './tables/table-metrics.ts'
 import { TableRegistry } from './tables/table-registry.ts'
+import { TableRoutes } from './tables/table-routes.ts'
 import { TransactionFinisher } from './transactions/transaction-finisher.ts'
 import { TransactionRecovery } from './transactions/transaction-recovery.ts'
 import { TransactionRunner } from './transactions/transaction-runner.ts'
@@ -66,17 +67,17 @@ export interface OpenedSwarm {
 export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promise<OpenedSwarm> {
   const { hybridClock, clock, log, randomBits } = parts
   const registry = new TableRegistry()
-  const router = registry
+  const fields = new FieldCatalog(parts.coordination)
+  const catalog = new Catalog(parts.coordination, fields)
+  const router = new TableRoutes({ registry, catalog })
   const finisher = new TransactionFinisher(router, log)
   const shards = () => registry.localShards()
   const recovery = new TransactionRecovery({ router, finisher, hybridClock, log, shards })
   const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
-  const fields = new FieldCatalog(parts.coordination)
   const textIndexes = openTextIndexes(parts, fields, life)
   const text = textIndexes?.parts
   const { stores, journal, admit } = parts
   const host = new ShardHost({ stores, journal, admit, hybridClock, clock, router, log, text })
-  const catalog = new Catalog(parts.coordination, fields)
   const admin = new TableAdmin({ clock, catalog, registry, host, recovery, log, randomBits })
   const pins = new ReadPins(clock)
   const housekeeper = new NodeHousekeeper({

@@ -52,7 +52,6 @@ import type {
   ScanOptions,
   ScanRow,
   Shard,
-  ShardRouter,
   ShardState as ShardHealth,
   ShardStats,
   TextIndexHealth,
@@ -60,6 +59,7 @@ import type {
   UnfinishedTransaction,
 } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
+import type { ShardRouter } from './shard-router.ts'
 import type { TransactionId } from './transaction-id.ts'
 import { isVisible } from './visibility.ts'
 

@@ -187,8 +187,3 @@ export interface Shard {
   stats(): Promise<ShardStats>
   state(): ShardState
 }
-
-/** How a shard reaches the shard of a transaction record. Undefined: the table is gone. */
-export interface ShardRouter {
-  shardAt(address: ShardAddress): Shard | undefined
-}

@@ -2,8 +2,10 @@ import { expect } from 'chai'
 import { HybridClock, TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { jsonOf, versionOf } from '../../node/shard/format/document-record.ts'
-import type { Shard, ShardRouter } from '../../node/shard/shard.ts'
+import type { Shard } from '../../node/shard/shard.ts'
+import type { ShardRouter } from '../../node/shard/shard-router.ts'
 import { buildTransactionId, type TransactionId } from '../../node/shard/transaction-id.ts'
+import { routesTo } from '../support/worlds/routes.ts'
 import { memoryBound, putOp, deleteOp } from '../support/worlds/shard-world.ts'
 
 export interface ShardUnderTest extends AsyncDisposable {
@@ -35,7 +37,7 @@ export function describeShard(
     const clock = new ManualClock()
     const hybridClock = await HybridClock.open(clock, memoryBound)
     const known: { shard?: Shard } = {}
-    const under = await open({ hybridClock, clock, router: { shardAt: () => known.shard } })
+    const under = await open({ hybridClock, clock, router: routesTo(() => known.shard) })
     known.shard = under.shard
     return {
       shard: under.shard,

@@ -17,6 +17,7 @@ import { NO_SETTINGS } from '../../node/shard/table-settings.ts'
 import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 import { LevelStoreFactory } from '../../node/storage/level-store-factory.ts'
 import { memoryBound, putOp } from '../support/worlds/shard-world.ts'
+import { routesTo } from '../support/worlds/routes.ts'
 
 const ID = parseShardId('00000000000000aa')
 const MIB = 1024 * 1024
@@ -53,7 +54,7 @@ async function openShard(root: string): Promise<Opened> {
     journal,
     hybridClock,
     clock,
-    router: { shardAt: () => shard },
+    router: routesTo(() => shard),
     settings: NO_SETTINGS,
   })
   return {

@@ -5,7 +5,7 @@ import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
 import { searchBeams } from '../rewrite/beam-search.ts'
 import { Seq2SeqWriter } from '../rewrite/seq2seq-model.ts'
 import type { Seq2SeqSessions } from '../rewrite/seq2seq-model.ts'
-import { checkWindowCount } from '../window-limit.ts'
+import { checkWindowCount } from '../window-limits.ts'
 import { REBEL_MARKS, parseTriplets } from './rebel-parser.ts'
 import type { Entity, RecognizeItem, RecognizeResult, Relation } from './recognize-item.ts'
 

@@ -5,7 +5,7 @@ import type { SharedResults } from '../../batching/shared-results.ts'
 import type { RecognizerSpec } from '../../models/model-spec.ts'
 import { buildSharedResults, fleetRequest, requireModel, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
-import { checkWindowedText } from '../text-limit.ts'
+import { checkWindowedText } from '../window-limits.ts'
 import { costOfRecognizeItem } from './recognize-item.ts'
 import type { RecognizeResult } from './recognize-item.ts'
 

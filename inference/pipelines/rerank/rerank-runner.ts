@@ -5,7 +5,7 @@ import type { TokenizerHandle } from '../../text/tokenizer-handle.ts'
 import type { ItemOutcome, ModelRunner, RunnerParts } from '../model-runner.ts'
 import { sigmoid } from '../probabilities.ts'
 import { runRows } from '../row-outputs.ts'
-import { WARM_UP_TEXT } from '../warm-up.ts'
+import { WARM_UP_TEXT } from '../token-estimate.ts'
 import type { RerankItem, RerankResult } from './rerank-item.ts'
 
 /** A cross-encoder reads both texts at once; its logit says how well they go together. */

@@ -1,7 +1,7 @@
 import { must } from '../../../lib/assert.ts'
 import { resultKey, resultKeys } from '../../batching/shared-results.ts'
 import type { SharedResults, StartedRun } from '../../batching/shared-results.ts'
-import type { FleetRequest } from '../../models/model-fleet.ts'
+import type { FleetRequest } from '../../fleet/model-fleet.ts'
 import type { RerankerSpec } from '../../models/model-spec.ts'
 import { buildSharedResults, fleetRequest, requireModel, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'

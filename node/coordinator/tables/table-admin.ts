@@ -242,8 +242,8 @@ export class TableAdmin {
   }
 
   async #open(record: TableRecord): Promise<OpenTable> {
-    const known = this.#with.registry.openShards(record.tableId)
-    if (known !== undefined) return new OpenTable(record, known)
+    const known = this.#with.registry.openTable(record.tableId)
+    if (known !== undefined) return new OpenTable(record, known.shards)
     const settings = new OpenTable(record, [])
     const shards = await Promise.all(
       record.shards.map((shard) => this.#with.host.open(shard, settings)),

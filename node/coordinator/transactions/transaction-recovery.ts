@@ -10,7 +10,8 @@ import { TIMESTAMP_ZERO, type HybridClock } from '../../clock/hybrid-clock.ts'
 import type { Decision } from '../../shard/apply/command.ts'
 import type { LocalShard } from '../../shard/local-shard.ts'
 import { TRANSACTION_SILENCE_MAX_MS } from '../../shard/push-answers.ts'
-import type { ShardRouter, UnfinishedTransaction } from '../../shard/shard.ts'
+import type { UnfinishedTransaction } from '../../shard/shard.ts'
+import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
 
 export const RECOVERY_PERIOD_MS = 1000
@@ -102,12 +103,13 @@ export class TransactionRecovery {
 
   async #pushHolders(shard: LocalShard, silenceMs: number): Promise<void> {
     for (const { transactionId, anchor } of shard.oldHolders(silenceMs)) {
-      const owner = this.#with.router.shardAt(anchor)
+      const route = await this.#with.router.shardAt(anchor)
+      if (route.kind === 'unknown') continue // the next round asks again
       const above = this.#with.hybridClock.readPoint()
       const status =
-        owner === undefined
+        route.kind === 'gone'
           ? ({ state: 'aborted' } as const)
-          : await owner.push({ transactionId, anchor: anchor.key, above, expired: true })
+          : await route.shard.push({ transactionId, anchor: anchor.key, above, expired: true })
       if (status.state !== 'pending') await shard.resolve({ transactionId, decision: status })
     }
   }

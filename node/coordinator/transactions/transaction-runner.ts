@@ -25,7 +25,8 @@ import type {
   ShardAddress,
   WriteOutcome,
 } from '../../shard/apply/command.ts'
-import type { PreparedInOrder, Shard, ShardRouter } from '../../shard/shard.ts'
+import type { PreparedInOrder, Shard } from '../../shard/shard.ts'
+import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { ProposalFate } from '../../shard/proposal.ts'
 import { begunAtOf, buildTransactionId, type TransactionId } from '../../shard/transaction-id.ts'
 import { unlessCancelled } from './cancellation.ts'
@@ -223,7 +224,8 @@ export class TransactionRunner {
       if (budget.options.onContention === 'wait') {
         // Younger transactions let go first (W1); the anchor must not wait without a record.
         const younger = begunAtOf(outcome.holder.transactionId) > budget.begunAt
-        this.#with.router.shardAt(anchor)?.heartbeat(transactionId)
+        const route = await this.#with.router.shardAt(anchor)
+        if (route.kind === 'shard') route.shard.heartbeat(transactionId)
         if (younger && !isAnchor && (await this.#waitFor(part, outcome.holder, budget))) continue
       } else if (await this.#clearDecided(shard, outcome.holder)) {
         continue
@@ -256,14 +258,15 @@ export class TransactionRunner {
     return true
   }
 
-  /** Finishes a decided holder on the spot; false when it is still undecided. */
+  /** Finishes a decided holder on the spot; false when it is undecided, or nobody can tell. */
   async #clearDecided(shard: Shard, { transactionId, anchor }: KeyHolder): Promise<boolean> {
-    const owner = this.#with.router.shardAt(anchor)
+    const route = await this.#with.router.shardAt(anchor)
+    if (route.kind === 'unknown') return false
     const above = this.#with.hybridClock.readPoint()
     const status =
-      owner === undefined
+      route.kind === 'gone'
         ? ({ state: 'aborted' } as const)
-        : await owner.push({ transactionId, anchor: anchor.key, above, expired: false })
+        : await route.shard.push({ transactionId, anchor: anchor.key, above, expired: false })
     if (status.state === 'pending') return false
     await shard.resolve({ transactionId, decision: status })
     return true

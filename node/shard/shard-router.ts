@@ -1,0 +1,33 @@
+import { ServiceError } from '../../lib/errors.ts'
+import type { ShardAddress } from './apply/command.ts'
+import type { Shard } from './shard.ts'
+
+/** Why there is no shard to ask. */
+export type NoRoute =
+  /**
+   * The table does not exist any more, and never will again: an authoritative read said so. Before it
+   * went, every transaction that had a record there told its outcome to all of its participants.
+   */
+  | { readonly kind: 'gone' }
+  /** Nobody can tell now where the key lies. It says nothing about the table or its transactions. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+export type Route = { readonly kind: 'shard'; readonly shard: Shard } | NoRoute
+
+/**
+ * Finds the shard that owns a key, whatever shard that is at the moment.
+ *
+ * Contract:
+ * - `gone` is confirmed. A map that may be stale never answers it: it answers `unknown`.
+ * - A shard that is found may have lost the key since; the shard itself refuses then.
+ * - It never rejects: a control plane that does not answer is `unknown`, with the reason.
+ */
+export interface ShardRouter {
+  shardAt(address: ShardAddress): Promise<Route>
+}
+
+/** For whoever must know what lies behind a route that is `unknown`. */
+export function unknownRoute({ tableId }: ShardAddress, reason: string): ServiceError {
+  const message = `a shard of the table with id ${tableId} cannot be found now (${reason}); try again`
+  return new ServiceError('UNAVAILABLE', message)
+}
