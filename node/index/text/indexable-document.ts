@@ -36,5 +36,7 @@ export interface IndexableDocument {
   readonly key: Uint8Array
   /** Milliseconds; 0 means never. Expired documents are not found. */
   readonly expiresAtMs: number
+  /** Names the document inside its shard; absent for documents without one. */
+  readonly ordinal?: number | undefined
   readonly fields: readonly IndexableField[]
 }
