@@ -1,4 +1,4 @@
-// How many columns a text takes on a terminal, and how to cut it to some.
+// Measures the columns of a text on a terminal, and cuts texts to a number of columns.
 
 import { createRequire } from 'node:module'
 import type stringWidth from 'string-width'
@@ -30,7 +30,7 @@ export function textWidth(text: string): number {
   return PLAIN_ASCII.test(text) ? text.length : lazy.stringWidth(text)
 }
 
-/** The text in at most `width` columns; what is cut off is shown by an ellipsis. */
+/** The text in at most `width` columns. An ellipsis marks a cut. */
 export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   let kept = ''
@@ -52,7 +52,7 @@ export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - textWidth(text))) + text
 }
 
-/** On one line, and without control characters: stored text must not drive the terminal. */
+/** The text on one line without control characters, because stored text must not control the terminal. */
 export function printable(text: string): string {
   // The controls of C0 and C1, delete, and the marks that reorder text.
   return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
