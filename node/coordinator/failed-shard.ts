@@ -35,7 +35,7 @@ export class FailedShard implements Shard {
   textIndexStatus = (): Promise<never> => this.#refuse()
   waitForText = (): Promise<never> => this.#refuse()
 
-  heartbeat(): void {}
+  heartbeat = (): Promise<never> => this.#refuse()
 
   hurry(): void {}
 
@@ -43,7 +43,7 @@ export class FailedShard implements Shard {
     return { diskBytes: 0, empty: false }
   }
 
-  state(): ShardCondition {
+  async state(): Promise<ShardCondition> {
     return { kind: 'failed', reason: this.#reason }
   }
 

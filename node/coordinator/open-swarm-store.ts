@@ -116,6 +116,7 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   }
   const metrics = [
     storeMetrics({
+      clock,
       registry,
       led,
       hybridClock,

@@ -8,11 +8,13 @@ import {
   type MetricFamily,
   type MetricSource,
 } from '../../lib/metrics.ts'
+import type { Clock } from '../../lib/clock.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { TextIndexEvents } from '../shard/indexing/text-index-events.ts'
 import type { LedShards } from './led-shards.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
+import { conditionsOf } from './shard-conditions.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import type { TableRegistry } from './tables/table-registry.ts'
 import { countTextIndexes } from './tables/text-index-health.ts'
@@ -21,6 +23,7 @@ import type { TransactionRecovery } from './transactions/transaction-recovery.ts
 import type { TransactionRunner } from './transactions/transaction-runner.ts'
 
 export interface StoreMetricsOptions {
+  readonly clock: Clock
   readonly registry: TableRegistry
   readonly led: LedShards
   readonly hybridClock: HybridClock
@@ -34,24 +37,25 @@ export interface StoreMetricsOptions {
 }
 
 export function storeMetrics(options: StoreMetricsOptions): MetricSource {
-  return () =>
+  return async () =>
     [
-      ...nodeFamilies(options),
+      ...(await nodeFamilies(options)),
       ...transactionFamilies(options),
       ...backlogFamilies(options.led.all()),
       ...textFamilies(options),
     ].flatMap(familyLines)
 }
 
-function nodeFamilies({
+async function nodeFamilies({
   registry,
   hybridClock,
   housekeeper,
   isReady,
-}: StoreMetricsOptions): readonly MetricFamily[] {
+  clock,
+}: StoreMetricsOptions): Promise<readonly MetricFamily[]> {
   const tables = registry.tables()
   const states = { serving: 0, read_only: 0, failed: 0 }
-  for (const { shards } of tables) for (const shard of shards) states[shard.state().kind] += 1
+  for (const { kind } of (await conditionsOf(tables, clock)).values()) states[kind] += 1
   const users = tables.filter(({ record }) => !record.name.startsWith(INTERNAL_PREFIX))
   return [
     gauge(
