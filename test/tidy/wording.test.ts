@@ -32,7 +32,7 @@ const REMAINING: Readonly<Record<string, number>> = {
   node: 1,
   'node/api': 2,
   'node/api/handlers': 1,
-  'node/coordinator': 1,
+  'node/coordinator': 2,
   'node/coordinator/query': 1,
   'node/coordinator/tables': 5,
   'node/coordinator/transactions': 3,
