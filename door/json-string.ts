@@ -1,6 +1,6 @@
 // Strings within the bytes of a JSON text, found and read in steps.
 
-import type { Sliced, StepMeter } from '../../lib/sliced.ts'
+import type { Sliced, StepMeter } from '../lib/sliced.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

@@ -1,4 +1,4 @@
-// A service's HTTP contract as data: read once at its start from the file beside this one.
+// A service's HTTP contract as data: read once at its start from openapi/.
 
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
@@ -23,6 +23,16 @@ export interface Operation {
   /** Such as `/api/v1/tables/{tableName}`. */
   readonly template: string
   readonly body: 'none' | 'optional' | 'required'
+  readonly parameters: readonly OperationParameter[]
+  /** Where the operation stands in the document. */
+  readonly pointer: string
+}
+
+export interface OperationParameter {
+  readonly name: string
+  readonly in: string
+  /** Where the parameter stands in the document. */
+  readonly pointer: string
 }
 
 export interface Contract {
@@ -40,7 +50,7 @@ const loaded = new Map<ContractName, Contract>()
 export function loadContract(name: ContractName): Contract {
   const known = loaded.get(name)
   if (known !== undefined) return known
-  const text = readFileSync(new URL(`${name}.yaml`, import.meta.url))
+  const text = readFileSync(new URL(`../openapi/${name}.yaml`, import.meta.url))
   // Our own file, whose shape test/contract checks against the OpenAPI schema.
   const document: ContractDocument = parse(text.toString())
   const contract = { text, document, operations: operationsOf(document) }
@@ -48,19 +58,47 @@ export function loadContract(name: ContractName): Contract {
   return contract
 }
 
-function operationsOf({ paths }: ContractDocument): Operation[] {
-  return Object.entries(paths).flatMap(([template, item]) =>
+function operationsOf(document: ContractDocument): Operation[] {
+  return Object.entries(document.paths).flatMap(([template, item]) =>
     METHODS.flatMap((method) => {
       const operation = item[method]
-      return isJsonRecord(operation) ? [operationOf(operation, method, template)] : []
+      return isJsonRecord(operation) ? [operationOf(document, operation, { method, template })] : []
     }),
   )
 }
 
-function operationOf(operation: JsonRecord, method: string, template: string): Operation {
-  const { operationId, requestBody } = operation
+function operationOf(
+  document: ContractDocument,
+  { operationId, requestBody, parameters }: JsonRecord,
+  { method, template }: { readonly method: string; readonly template: string },
+): Operation {
   assert(typeof operationId === 'string', `${method} ${template} has an operationId`)
-  return { operationId, method: method.toUpperCase(), template, body: bodyOf(requestBody) }
+  const pointer = `#/paths/${template.replaceAll('/', '~1')}/${method}`
+  return {
+    operationId,
+    method: method.toUpperCase(),
+    template,
+    body: bodyOf(requestBody),
+    parameters: (Array.isArray(parameters) ? parameters : []).map((parameter: unknown, i) =>
+      parameterOf(document, parameter, `${pointer}/parameters/${i}`),
+    ),
+    pointer,
+  }
+}
+
+const SHARED = '#/components/parameters/'
+
+function parameterOf(
+  { components }: ContractDocument,
+  parameter: unknown,
+  ownPointer: string,
+): OperationParameter {
+  const reference = isJsonRecord(parameter) ? parameter['$ref'] : undefined
+  const pointer = typeof reference === 'string' ? reference : ownPointer
+  const shared = components['parameters']?.[pointer.slice(SHARED.length)]
+  const found = pointer === ownPointer ? parameter : shared
+  assert(isJsonRecord(found), `${pointer} is a parameter`)
+  return { name: String(found['name']), in: String(found['in']), pointer }
 }
 
 function bodyOf(requestBody: unknown): Operation['body'] {

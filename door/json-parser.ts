@@ -6,9 +6,9 @@
 //   JP2  Between two yields there is about a millisecond of work, whatever the body.
 //   JP3  Values are counted before they are made: one takes two bytes of a body and fifty of memory.
 
-import { ServiceError, messageOf } from '../../lib/errors.ts'
-import { StepMeter } from '../../lib/sliced.ts'
-import type { Sliced } from '../../lib/sliced.ts'
+import { ServiceError, messageOf } from '../lib/errors.ts'
+import { StepMeter } from '../lib/sliced.ts'
+import type { Sliced } from '../lib/sliced.ts'
 import { findString, readString } from './json-string.ts'
 
 /** 2048 messages with their parts and calls have a tenth of it. */
