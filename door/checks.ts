@@ -12,6 +12,7 @@ import { sentenceOf, withPatternsForLengths, type Explain } from './problems.ts'
 
 type ApiSpec = Parameters<typeof openApiMiddleware>[0]['apiSpec']
 
+/** A request whose path is known, as express has it. */
 export interface Unchecked {
   readonly request: Request
   readonly response: Response
@@ -22,6 +23,7 @@ export interface Unchecked {
 /** Rejects with INVALID_ARGUMENT when the request does not fit the contract. */
 export type Check = (unchecked: Unchecked) => Promise<void>
 
+/** What one API leaves out of the check, and how it words refusals. */
 export interface CheckOptions {
   /** Operations whose handlers check the bytes of the body themselves. */
   readonly byteParsed: ReadonlySet<string>

@@ -16,6 +16,7 @@ export interface ContractDocument {
   readonly components: Readonly<Record<string, JsonRecord>>
 }
 
+/** One operation of a contract, as its requests are matched and read. */
 export interface Operation {
   readonly operationId: string
   /** In capitals, as requests carry it. */
@@ -28,6 +29,7 @@ export interface Operation {
   readonly pointer: string
 }
 
+/** A parameter of the path, the query or the headers. */
 export interface OperationParameter {
   readonly name: string
   readonly in: string
@@ -35,6 +37,7 @@ export interface OperationParameter {
   readonly pointer: string
 }
 
+/** A contract, read once and never changed. */
 export interface Contract {
   /** The file as it was written, comments included. */
   readonly text: Buffer

@@ -32,6 +32,7 @@ const ASSET_TYPES: ReadonlyMap<string, string> = new Map([
   ['favicon-32x32.png', 'image/png'],
 ])
 
+/** A page for people, which loads nothing from elsewhere. */
 export interface DocsPage {
   /** Where the page is. */
   readonly route: string
@@ -57,6 +58,7 @@ export function buildDocsPage({ title, prefix }: DocsPlace): DocsPage {
   }
 }
 
+/** What the page is called, and what the paths of its API begin with. */
 export interface DocsPlace {
   readonly title: string
   readonly prefix: string

@@ -8,6 +8,7 @@ import { inOrder, type Serve } from '../lib/http/request-order.ts'
 import { normalizeTarget } from '../lib/http/request-target.ts'
 import type { OriginPolicy } from './origins.ts'
 
+/** `refuse` answers what is not let in, and `serve` everything else; each is called once or never. */
 export interface EntryOptions {
   readonly ids: RequestIds
   readonly origins: OriginPolicy

@@ -22,6 +22,7 @@ const CLIENT_GONE_STATUS = 499
 const NONE: Readonly<Record<string, never>> = Object.freeze({})
 const EMPTY = Buffer.alloc(0)
 
+/** What all requests of a server share. */
 export interface ExchangeOptions {
   readonly translator: ErrorTranslator
   readonly clock: Clock
@@ -36,6 +37,7 @@ export interface ExchangeOptions {
   readonly onAnswered: OnAnswered | undefined
 }
 
+/** An answer that has left, or that its client no longer waited for. */
 export interface Answered {
   readonly response: ServerResponse
   readonly operation: string
@@ -45,12 +47,14 @@ export interface Answered {
 
 export type OnAnswered = (answered: Answered) => void
 
+/** A request, its answer, and where it is counted. */
 export interface ExchangeOf {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly metrics: OperationMetrics
 }
 
+/** A request until it is over: then it is counted once, and its memory and its place are given back. */
 export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse

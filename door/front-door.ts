@@ -15,6 +15,7 @@ import type { Reply } from './replies.ts'
 import { NO_OPERATION, type RequestMetrics } from './request-metrics.ts'
 import { decodeParams, RouteTable, type RouteMatch } from './routes.ts'
 
+/** One API: its contract, its handlers, and what its requests share. */
 export interface DoorOptions<Context> extends ExchangeOptions {
   readonly contract: Contract
   readonly operations: OperationTable<Context>

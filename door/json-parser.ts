@@ -30,6 +30,7 @@ type Container =
       count: number
     }
 
+/** A body with more values is refused; one of more bytes is read in steps. */
 export interface JsonLimits {
   readonly valuesMax: number
   readonly atOnceBytesMax: number

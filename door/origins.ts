@@ -14,6 +14,7 @@
 import { isIP } from 'node:net'
 import { ServiceError } from '../lib/errors.ts'
 
+/** What the operator said about hosts and pages. */
 export interface OriginOptions {
   /** No name but this machine's own, or one of a public URL, can be right. */
   readonly loopbackOnly: boolean

@@ -11,6 +11,7 @@ import type { ServerResponse } from 'node:http'
 import { headersOfAll } from '../lib/http/reply.ts'
 import type { Sending, StreamedReply } from './replies.ts'
 
+/** The pages are asked for one by one, at the speed of the client. */
 export interface Pages {
   readonly status?: 200 | 201
   /** Pages of NDJSON hold whole lines, so that an error can be one more of them. */

@@ -28,6 +28,7 @@ export function sentenceOf(
   return problem === undefined ? undefined : (explain?.(problem) ?? usualSentence(problem, docs))
 }
 
+/** What a sentence may need beside the problem. */
 export interface SentenceContext {
   readonly explain: Explain | undefined
   /** Where the contract can be read. */

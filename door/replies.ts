@@ -43,6 +43,7 @@ export interface ErrorShape {
 /** What passes by itself: memory is given back, a shard starts, an index is built. */
 const PASSES = 503
 
+/** Makes the answer to an error: status by its code, body in the shape of the API. */
 export class ErrorReplies {
   readonly #shape: ErrorShape
 

@@ -48,6 +48,7 @@ export class OperationMetrics {
   }
 }
 
+/** Names and buckets of the metrics of one API. */
 export interface RequestMetricsOptions {
   /** Such as `quarry_http_`. */
   readonly prefix: string
@@ -56,6 +57,7 @@ export interface RequestMetricsOptions {
   readonly bounds: readonly number[]
 }
 
+/** Counts by operation; the lines of a scrape name every operation that was ever asked for. */
 export class RequestMetrics {
   readonly prefix: string
   readonly #operations: ReadonlyMap<string, OperationMetrics>
@@ -84,7 +86,7 @@ export class RequestMetrics {
     } as const
     return [
       ...familyLines(requests),
-      ...histogramHead(duration, 'From the headers of a request to the end of its answer.'),
+      ...histogramHead(duration, 'Time from the headers of a request to the end of its answer.'),
       ...operations.flatMap((metrics) => metrics.durationLines(duration)),
     ]
   }

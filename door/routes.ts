@@ -23,6 +23,7 @@ interface Route {
   readonly segments: readonly string[]
 }
 
+/** Matches requests with the operations of a contract; the first template that fits wins. */
 export class RouteTable {
   readonly #routes: readonly Route[]
   readonly #prefix: string

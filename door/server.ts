@@ -122,7 +122,7 @@ function errorLines(prefix: string, translator: ErrorTranslator): readonly strin
   return familyLines({
     name: `${prefix}errors_total`,
     type: 'counter',
-    help: 'Errors that requests ended with, by code; unknown routes and absent documents are none.',
+    help: 'Requests that ended with an error, by code; unknown routes and absent documents do not count.',
     samples: samplesBy('code', translator.counts()),
   })
 }

@@ -26,7 +26,7 @@ export class InferenceMetrics {
   })
   readonly #results = this.#counter(
     'results_total',
-    'Results by where they came from: memory, a run that was under way, or a run of their own.',
+    'Results by source: the cache, a run for an equal request, or a run of their own.',
     ['task', 'source'],
   )
   readonly #tokens = this.#counter(
@@ -35,11 +35,11 @@ export class InferenceMetrics {
     ['model', 'direction'],
   )
   readonly #loads = this.#histogram('model_load_duration_seconds', {
-    help: 'How long loading a model took.',
+    help: 'Time to load a model.',
     labelNames: ['model'],
     buckets: LOAD_BUCKETS_S,
   })
-  readonly #loadFailures = this.#counter('model_load_failures_total', 'Loads that failed.', [
+  readonly #loadFailures = this.#counter('model_load_failures_total', 'Failed loads of models.', [
     'model',
   ])
   readonly #workersEnded = this.#counter(
@@ -48,7 +48,7 @@ export class InferenceMetrics {
     [],
   )
   readonly #waits = this.#histogram('queue_wait_duration_seconds', {
-    help: 'How long the oldest item of each batch had waited.',
+    help: 'Time that the oldest item of each batch waited.',
     labelNames: [],
     buckets: WAIT_BUCKETS_S,
   })
@@ -58,7 +58,7 @@ export class InferenceMetrics {
     buckets: BATCH_BUCKETS,
   })
   readonly #batchDurations = this.#histogram('batch_duration_seconds', {
-    help: 'From a batch being sent to a worker to its outcomes.',
+    help: 'Time from sending a batch to a worker until its outcomes arrive.',
     labelNames: ['model'],
     buckets: WAIT_BUCKETS_S,
   })

@@ -5,7 +5,7 @@ import type { DocsPage } from '../../door/docs-page.ts'
 import type { Handler as DoorHandler } from '../../door/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
-import type { InferenceService } from '../pipelines/inference-service.ts'
+import type { InferenceService } from '../service/inference-service.ts'
 
 export interface ApiContext {
   readonly service: InferenceService

@@ -8,7 +8,7 @@ import { startDoor, type DoorParts, type DoorSettings } from '../../door/server.
 import type { RunningServer } from '../../lib/http/listener.ts'
 import type { RequestMemory } from '../../lib/http/request-memory.ts'
 import type { RequestGate } from '../batching/request-gate.ts'
-import type { InferenceService } from '../pipelines/inference-service.ts'
+import type { InferenceService } from '../service/inference-service.ts'
 import { INVALID_INPUT } from './embed-input.ts'
 import { ERROR_SHAPE } from './error-shape.ts'
 import { OPERATIONS } from './handler-table.ts'

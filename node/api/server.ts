@@ -104,17 +104,17 @@ interface Requests {
 function addRequestMetrics(metrics: ApiMetrics, { memory, loop }: Requests): void {
   metrics.addGauge(
     'quarry_http_requests_in_flight',
-    'Requests that have begun and are not answered.',
+    'Requests that have begun and have no answer yet.',
     () => loop.underWay,
   )
   metrics.addGauge(
     'quarry_request_memory_bytes',
-    'Bytes that requests under way hold: bodies and large answers.',
+    'Bytes that running requests hold: bodies and large answers.',
     () => memory.heldBytes,
   )
   metrics.addGauge(
     'quarry_request_memory_limit_bytes',
-    'The most that requests may hold together.',
+    'The limit of the bytes that all requests may hold.',
     () => memory.bytesMax,
   )
 }
