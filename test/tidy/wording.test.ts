@@ -44,7 +44,6 @@ const REMAINING: Readonly<Record<string, number>> = {
   'node/shard': 5,
   'node/shard/housekeeping': 1,
   'node/shard/indexing': 5,
-  openapi: 1,
 }
 
 const sources = globSync(
