@@ -5,12 +5,13 @@ import { DocumentClock } from '../clock/document-clock.ts'
 import type { MetricSource } from '../../lib/metrics.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { Coordination } from '../coordination/coordination.ts'
-import { TextWorkerPool } from '../index/text/worker/text-worker-pool.ts'
-import { WorkerMetrics } from '../index/text/worker/worker-metrics.ts'
+import { IndexWorkerPool } from '../index/host/index-worker-pool.ts'
+import { WorkerMetrics } from '../index/host/worker-metrics.ts'
+import { INDEX_KINDS, INDEX_WORKER } from '../index/kinds/index-kinds.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
-import type { TextIndexParts } from '../shard/indexing/shard-text-indexes.ts'
-import { TextIndexEvents } from '../shard/indexing/text-index-events.ts'
+import type { IndexParts } from '../shard/following/shard-indexes.ts'
+import { IndexEvents } from '../shard/following/index-events.ts'
 import { Catalog } from './tables/catalog.ts'
 import { FieldCatalog } from './tables/field-catalog.ts'
 import { Idempotency } from './transactions/idempotency.ts'
@@ -39,8 +40,8 @@ export interface SwarmParts {
   readonly version: string
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
-  /** Absent: tables are not searched. */
-  readonly text?: {
+  /** Absent: tables have no indexes. */
+  readonly indexes?: {
     /** The directory that holds the indexes of all shards. */
     readonly indexRoot: string
     readonly memoryBytesMax?: number
@@ -58,7 +59,7 @@ export interface OpenedSwarm {
   readonly shards: () => ReturnType<TableRegistry['localShards']>
   /** Ends what the last life left unfinished, then declares the store ready. */
   readonly finishStart: () => Promise<void>
-  /** What the store, its journal, its tables and its text workers tell Prometheus. */
+  /** What the store, its journal, its tables and its index workers tell Prometheus. */
   readonly metrics: readonly MetricSource[]
 }
 
@@ -72,10 +73,10 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   const recovery = new TransactionRecovery({ router, finisher, hybridClock, log, shards })
   const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
   const fields = new FieldCatalog(parts.coordination)
-  const textIndexes = openTextIndexes(parts, fields, life)
-  const text = textIndexes?.parts
+  const opened = openIndexes(parts, fields, life)
+  const indexes = opened?.parts
   const { stores, journal, admit } = parts
-  const host = new ShardHost({ stores, journal, admit, hybridClock, clock, router, log, text })
+  const host = new ShardHost({ stores, journal, admit, hybridClock, clock, router, log, indexes })
   const catalog = new Catalog(parts.coordination, fields)
   const admin = new TableAdmin({ clock, catalog, registry, host, recovery, log, randomBits })
   const pins = new ReadPins(clock)
@@ -123,32 +124,33 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
       recovery,
       idempotency,
       housekeeper,
-      textEvents: text?.events,
+      indexEvents: indexes?.events,
       isReady: () => store.ready(),
     }),
     () => journal.metricLines(),
     () => tableMetrics.lines(),
-    ...(textIndexes?.metrics ?? []),
+    ...(opened?.metrics ?? []),
   ]
   return { store, housekeeper, admin, shards, finishStart, metrics }
 }
 
-interface OpenedTextIndexes {
-  readonly parts: TextIndexParts
+interface OpenedIndexes {
+  readonly parts: IndexParts
   readonly metrics: readonly MetricSource[]
 }
 
 /** Registered before the tables are, so that the workers outlive the indexes in them. */
-function openTextIndexes(
-  { text, clock, log }: SwarmParts,
+function openIndexes(
+  { indexes, clock, log }: SwarmParts,
   fields: FieldCatalog,
   life: Lifecycle,
-): OpenedTextIndexes | undefined {
-  if (text === undefined) return undefined
-  const { indexRoot: root, ...workers } = text
-  const pool = new TextWorkerPool({ clock, log, ...workers })
+): OpenedIndexes | undefined {
+  if (indexes === undefined) return undefined
+  const { indexRoot: root, ...workers } = indexes
+  const kinds = { kinds: INDEX_KINDS, entry: INDEX_WORKER }
+  const pool = new IndexWorkerPool({ clock, log, ...kinds, ...workers })
   life.onClose(() => pool.close())
   const metrics = new WorkerMetrics({ clock, pool })
-  const parts = { pool, root, fields, log, events: new TextIndexEvents() }
+  const parts = { pool, root, fields, log, events: new IndexEvents() }
   return { parts, metrics: [() => metrics.lines()] }
 }

@@ -4,7 +4,7 @@ import type { Log } from '../../lib/log.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard, ShardRouter } from '../shard/shard.ts'
-import { ShardTextIndexes, type TextIndexParts } from '../shard/indexing/shard-text-indexes.ts'
+import { ShardIndexes, type IndexParts } from '../shard/following/shard-indexes.ts'
 import type { TableSettings } from '../shard/table-settings.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
@@ -20,7 +20,7 @@ export interface ShardHostOptions {
   readonly clock: Clock
   readonly router: ShardRouter
   readonly log: Log
-  readonly text: TextIndexParts | undefined
+  readonly indexes: IndexParts | undefined
 }
 
 /** Opens, closes and removes the shards that live in this process. */
@@ -54,8 +54,8 @@ export class ShardHost {
 
   async #open({ id, range }: ShardRecord, settings: TableSettings): Promise<LocalShard> {
     const store = await this.#with.stores.open(id)
-    const { journal, admit, hybridClock, clock, router, text } = this.#with
-    const parts = { store, journal, admit, hybridClock, clock, router, settings, text }
+    const { journal, admit, hybridClock, clock, router, indexes } = this.#with
+    const parts = { store, journal, admit, hybridClock, clock, router, settings, indexes }
     try {
       return await LocalShard.open({ id, range, ...parts })
     } catch (error) {
@@ -65,10 +65,10 @@ export class ShardHost {
   }
 
   async destroy(shard: Shard): Promise<void> {
-    const { text } = this.#with
+    const { indexes } = this.#with
     if (shard instanceof LocalShard) await shard.close('drop')
     else this.#with.journal.unregister(shard.id, 'drop')
-    if (text !== undefined) await ShardTextIndexes.remove(text, shard.id)
+    if (indexes !== undefined) await ShardIndexes.remove(indexes, shard.id)
     await this.#with.stores.destroy(shard.id)
   }
 

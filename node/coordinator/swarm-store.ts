@@ -10,7 +10,7 @@ import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
-import { countTextIndexes, type TextIndexCounts } from './tables/text-index-health.ts'
+import { countIndexes, type IndexCounts } from './tables/index-health.ts'
 import { indexInfoOf } from './tables/index-status.ts'
 import { waitForIndexes, waitsForIndexes } from './tables/index-wait.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
@@ -219,8 +219,8 @@ export class SwarmStore implements StoreService {
     return runInTurn(clusterStatusOf(state), { clock })
   }
 
-  textIndexCounts(): TextIndexCounts {
-    return countTextIndexes(this.#with.registry.tables())
+  indexCounts(): IndexCounts {
+    return countIndexes(this.#with.registry.tables())
   }
 
   #writeAll<Answer>(

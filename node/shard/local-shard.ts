@@ -4,15 +4,13 @@ import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
+import type { SearchLimits } from '../index/host/index-client.ts'
 import type {
-  Highlights,
-  TextHighlightRequest,
-  TextSearchAnswer,
-  TextSearchRequest,
-  TextStatistics,
-  TextStatisticsRequest,
-} from '../index/text/search/text-search.ts'
-import type { SearchLimits } from '../index/text/worker/remote-text-index.ts'
+  IndexAnswer,
+  IndexRequest,
+  QueryableKind,
+  QuestionOf,
+} from '../index/kinds/index-questions.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { KvStore } from '../storage/kv-store.ts'
@@ -39,13 +37,15 @@ import { ProposedCommand } from './apply/proposed-command.ts'
 import { PushAnswers } from './push-answers.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
 import { hasNoDocument, mergeRows, scanSnapshot, type OverlayRow } from './shard-scan.ts'
-import { ShardTextIndexes, type TextIndexParts } from './indexing/shard-text-indexes.ts'
+import { ShardIndexes, type IndexParts } from './following/shard-indexes.ts'
 import type { TableSettings } from './table-settings.ts'
 import { replayLog } from './replay.ts'
 import type { ProposalFate, ProposalOptions } from './proposal.ts'
 import { ShardLog, type LogBacklog } from './shard-log.ts'
 import { ShardState } from './shard-state.ts'
 import type {
+  IndexHealth,
+  IndexStatus,
   PreparedInOrder,
   Push,
   ResolveOptions,
@@ -55,8 +55,6 @@ import type {
   ShardRouter,
   ShardState as ShardHealth,
   ShardStats,
-  TextIndexHealth,
-  TextIndexStatus,
   UnfinishedTransaction,
 } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
@@ -75,8 +73,8 @@ export interface LocalShardOptions {
   readonly clock: Clock
   readonly router: ShardRouter
   readonly settings: TableSettings
-  /** Absent: the shard has no text indexes. */
-  readonly text?: TextIndexParts | undefined
+  /** Absent: the shard has no indexes. */
+  readonly indexes?: IndexParts | undefined
 }
 
 export class LocalShard implements Shard, AsyncDisposable {
@@ -89,7 +87,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   readonly #waiters: ReleaseWaiters
   readonly #holders: HolderReader
   readonly #pushes: PushAnswers
-  readonly #text: ShardTextIndexes | undefined
+  readonly #indexes: ShardIndexes | undefined
   #trouble: ServiceError | undefined
   #sealed = false
   #closed: Promise<void> | undefined
@@ -101,7 +99,7 @@ export class LocalShard implements Shard, AsyncDisposable {
     this.#options = options
     this.#state = state
     this.#waiters = waiters
-    const { id, journal, text, clock, hybridClock, settings, router } = options
+    const { id, journal, indexes, clock, hybridClock, settings, router } = options
     const admit = options.admit ?? (() => undefined)
     this.#log = new ShardLog({ id, state, journal, clock, admit })
     this.#holders = new HolderReader({ state, router, clock, hybridClock })
@@ -112,7 +110,7 @@ export class LocalShard implements Shard, AsyncDisposable {
       settled: () => this.#log.durable(),
       propose: (command) => this.#propose(command),
     })
-    this.#text = text && new ShardTextIndexes(this, text, { clock, settings })
+    this.#indexes = indexes && new ShardIndexes(this, indexes, { clock, settings })
   }
 
   static async open(options: LocalShardOptions): Promise<LocalShard> {
@@ -145,7 +143,7 @@ export class LocalShard implements Shard, AsyncDisposable {
    */
   async setSettings(settings: TableSettings): Promise<void> {
     this.#state.settings = settings
-    await this.#text?.set(settings)
+    await this.#indexes?.set(settings)
   }
 
   /** Resolves when everything applied up to now is in the store, or was refused. */
@@ -169,51 +167,35 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   /** The log entries above this one are still needed by an index. */
   get indexedUpTo(): number {
-    return this.#text?.neededAbove ?? Infinity
+    return this.#indexes?.neededAbove ?? Infinity
   }
 
-  async searchText(
+  async search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     index: string,
-    request: TextSearchRequest,
+    request: IndexRequest<Kind, Name>,
     limits: SearchLimits,
-  ): Promise<TextSearchAnswer> {
-    return (await this.#textIndexes().get(index)).search(request, limits)
+  ): Promise<IndexAnswer<Kind, Name>> {
+    return (await this.#keptIndexes().get(index)).search(request, limits)
   }
 
-  async textStatistics(
-    index: string,
-    request: TextStatisticsRequest,
-    limits: SearchLimits,
-  ): Promise<TextStatistics> {
-    return (await this.#textIndexes().get(index)).statistics(request, limits)
+  indexHealth(): readonly IndexHealth[] {
+    return this.#indexes?.health() ?? []
   }
 
-  async highlightText(
-    index: string,
-    request: TextHighlightRequest,
-    limits: SearchLimits,
-  ): Promise<readonly (Highlights | undefined)[]> {
-    return (await this.#textIndexes().get(index)).highlight(request, limits)
+  async indexStatus(index: string): Promise<IndexStatus> {
+    return (await this.#keptIndexes().get(index)).status()
   }
 
-  textIndexHealth(): readonly TextIndexHealth[] {
-    return this.#text?.health() ?? []
-  }
-
-  async textIndexStatus(index: string): Promise<TextIndexStatus> {
-    return (await this.#textIndexes().get(index)).status()
-  }
-
-  async waitForText({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    if (this.#text === undefined) return
+  async waitForIndexes({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    if (this.#indexes === undefined) return
     const sequence = this.committedSequence
     this.#log.hurry() // the indexes read the store
-    await this.#text.waitFor(sequence, signal)
+    await this.#indexes.waitFor(sequence, signal)
   }
 
-  #textIndexes(): ShardTextIndexes {
-    if (this.#text !== undefined) return this.#text
-    throw new ServiceError('UNAVAILABLE', 'this node keeps no text indexes')
+  #keptIndexes(): ShardIndexes {
+    if (this.#indexes !== undefined) return this.#indexes
+    throw new ServiceError('UNAVAILABLE', 'this node keeps no indexes')
   }
 
   read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
@@ -271,8 +253,8 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   write(command: WriteCommand): Promise<WriteOutcome> {
     if (this.#sealed) return Promise.reject(sealedError())
-    if (this.#text === undefined) return this.#proposeWrite(command)
-    const room = this.#text.room()
+    if (this.#indexes === undefined) return this.#proposeWrite(command)
+    const room = this.#indexes.room()
     return room === undefined
       ? this.#proposeWrite(command)
       : room.then(() => this.#proposeWrite(command))
@@ -281,7 +263,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   async #proposeWrite(command: WriteCommand): Promise<WriteOutcome> {
     const bytes = writeBytes(command)
     const outcome = await this.#propose({ kind: 'write', ...command }, { bytes })
-    this.#text?.wrote(bytes, this.committedSequence)
+    this.#indexes?.wrote(bytes, this.committedSequence)
     return outcome
   }
 
@@ -423,7 +405,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   async #close(entries: 'keep' | 'drop'): Promise<void> {
     // The indexes take in what the store has: then the next start replays nothing for them either.
     await this.settled().catch(() => undefined)
-    await this.#text?.close({ flush: !this.#sealed })
+    await this.#indexes?.close({ flush: !this.#sealed })
     await this.#log.close()
     const { id, journal } = this.#options
     if (entries === 'keep') {
