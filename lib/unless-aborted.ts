@@ -1,4 +1,4 @@
-/** Rejects with the signal's reason as soon as it aborts, whatever becomes of the promise. */
+/** Rejects with the signal's reason as soon as it aborts. Otherwise settles as the promise does. */
 export async function unlessAborted<Value>(
   promise: Promise<Value>,
   signal: AbortSignal,

@@ -14,7 +14,7 @@ import type { MetricSource } from '../lib/metrics.ts'
 import { guardLoop } from '../lib/process/hang-guard.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
-import { endProcess, openServerLog, toldEnd } from '../lib/process/server-process.ts'
+import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
 import type { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
 import { buildApiMetrics, buildLoopWatch, startApiServer } from './api/server.ts'
@@ -102,7 +102,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   life.onClose(() => api.close())
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   log.info('server serves', { api: api.url, health: health.url })
-  const close = toldEnd(log, clock, () => life.close())
+  const close = loggedEnd(log, clock, () => life.close())
   const urls = { apiUrl: api.url, healthUrl: health.url }
   return { ...urls, close, [Symbol.asyncDispose]: () => close() }
 }

@@ -9,8 +9,9 @@ import {
   type MetricSource,
 } from '../../lib/metrics.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
-import type { LocalShard } from '../shard/local-shard.ts'
+import type { LedShard } from '../shard/led-shard.ts'
 import type { IndexEvents } from '../shard/following/index-events.ts'
+import type { LedShards } from './led-shards.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import type { TableRegistry } from './tables/table-registry.ts'
@@ -21,6 +22,7 @@ import type { TransactionRunner } from './transactions/transaction-runner.ts'
 
 export interface StoreMetricsOptions {
   readonly registry: TableRegistry
+  readonly led: LedShards
   readonly hybridClock: HybridClock
   readonly runner: TransactionRunner
   readonly recovery: TransactionRecovery
@@ -36,7 +38,7 @@ export function storeMetrics(options: StoreMetricsOptions): MetricSource {
     [
       ...nodeFamilies(options),
       ...transactionFamilies(options),
-      ...backlogFamilies([...options.registry.localShards()].map(({ shard }) => shard)),
+      ...backlogFamilies(options.led.all()),
       ...indexFamilies(options),
     ].flatMap(familyLines)
 }
@@ -116,8 +118,8 @@ function transactionFamilies({
   ]
 }
 
-function backlogFamilies(shards: readonly LocalShard[]): readonly MetricFamily[] {
-  const total = (valueOf: (shard: LocalShard) => number): number =>
+function backlogFamilies(shards: readonly LedShard[]): readonly MetricFamily[] {
+  const total = (valueOf: (shard: LedShard) => number): number =>
     shards.reduce((sum, shard) => sum + valueOf(shard), 0)
   return [
     gauge(
@@ -152,9 +154,13 @@ function backlogFamilies(shards: readonly LocalShard[]): readonly MetricFamily[]
  * Counted by shard: an index of a table of four shards counts four times. The names are from when text
  * was the only kind of index, and stay: dashboards and alerts know them.
  */
-function indexFamilies({ registry, indexEvents }: StoreMetricsOptions): readonly MetricFamily[] {
+function indexFamilies({
+  registry,
+  led,
+  indexEvents,
+}: StoreMetricsOptions): readonly MetricFamily[] {
   if (indexEvents === undefined) return []
-  const counts = countIndexes(registry.tables())
+  const counts = countIndexes(registry.tables(), led)
   const { firstBuilds, rebuilds, failures, documentsSetAside, slowedWrites } = indexEvents
   return [
     gauge('quarry_text_indexes_building', 'Text indexes that are being built.', counts.building),

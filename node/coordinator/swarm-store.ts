@@ -6,13 +6,13 @@ import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
-import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
 import { countIndexes, type IndexCounts } from './tables/index-health.ts'
 import { indexInfoOf } from './tables/index-status.ts'
 import { waitForIndexes, waitsForIndexes } from './tables/index-wait.ts'
+import type { LedShards } from './led-shards.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import type { OpenTable } from './tables/open-table.ts'
@@ -55,6 +55,7 @@ export interface SwarmStoreOptions {
   readonly admin: TableAdmin
   readonly runner: TransactionRunner
   readonly idempotency: Idempotency
+  readonly led: LedShards
   readonly housekeeper: NodeHousekeeper
   readonly scan: TableScanOptions
   readonly merge: Omit<LinearMergeOptions, 'scan'>
@@ -116,7 +117,7 @@ export class SwarmStore implements StoreService {
     const before = this.#table(name)
     const after = await this.#with.admin.updateSchema(name, schema)
     if (before.record.ttlGeneration !== after.record.ttlGeneration) {
-      this.#with.housekeeper.retime(after.shards.filter((shard) => shard instanceof LocalShard))
+      this.#with.housekeeper.retime(this.#with.led.among(after.shards))
     }
     return tableInfoOf(after)
   }
@@ -212,15 +213,15 @@ export class SwarmStore implements StoreService {
   }
 
   async status(): Promise<ClusterStatus> {
-    const { clock, registry, version } = this.#with
+    const { clock, registry, led, version } = this.#with
     const { hybridClock } = this.#with.scan
     const tables = registry.tables()
-    const state = { tables, version, ready: this.#ready, hybridClock }
+    const state = { tables, led, version, ready: this.#ready, hybridClock }
     return runInTurn(clusterStatusOf(state), { clock })
   }
 
   indexCounts(): IndexCounts {
-    return countIndexes(this.#with.registry.tables())
+    return countIndexes(this.#with.registry.tables(), this.#with.led)
   }
 
   #writeAll<Answer>(

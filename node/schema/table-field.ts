@@ -19,6 +19,7 @@ export const FIELD_PATH_LENGTH_MAX = 512
 /** What a value can be as far as types of fields depend on it. A date is a timestamp in a string. */
 export type ValueKind = 'string' | 'date' | 'number' | 'boolean' | 'object'
 
+/** A field by its path, with what its first value was. */
 export interface TableField {
   /** The names of the members that lead to it. */
   readonly path: readonly string[]

@@ -10,11 +10,9 @@ import type {
 import type {
   DecideCommand,
   Decision,
-  KeyHolder,
   PrepareCommand,
   PrepareOutcome,
   ResolveCommand,
-  ShardAddress,
   TransactionStatus,
   WriteCommand,
   WriteOutcome,
@@ -42,16 +40,6 @@ export interface PreparedInOrder {
   readonly fate: ProposalFate | undefined
 }
 
-/** A transaction whose record lies here and that nobody has finished. */
-export interface UnfinishedTransaction {
-  readonly transactionId: TransactionId
-  readonly anchor: Buffer
-  readonly participants: readonly ShardAddress[]
-  readonly status: TransactionStatus
-  /** Since the record, its heartbeat or this shard's start, whichever is latest; monotonic time. */
-  readonly idleMs: number
-}
-
 export interface ShardStats {
   readonly diskBytes: number
   readonly empty: boolean
@@ -75,6 +63,7 @@ export interface IndexHealth {
   readonly entriesBehind: number
 }
 
+/** How an index of a shard does, as its worker tells. */
 export interface IndexStatus {
   readonly totalIndexed: number
   /** Bytes. */
@@ -90,7 +79,8 @@ export interface IndexStatus {
   readonly dropped: DropReport
 }
 
-export type ShardState =
+/** What a shard is able to do. */
+export type ShardCondition =
   | { readonly kind: 'serving' }
   | { readonly kind: 'read_only'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -127,7 +117,7 @@ export interface Push {
  * - `prepare`, `decide`, `resolve` and `forget` may be repeated and come late: a decided
  *   transaction stays as it was decided (INV-T1), and nothing appears after its end (INV-T7).
  * - `prepareInOrder` answers earlier than `prepare`: what it promises is durable before any decision
- *   that is proposed with its fate, on a shard for which \`isInOrderWith\` is true.
+ *   that is proposed with its fate, on a shard of the same `durableOrder`.
  * - `resolve` frees the keys before it answers; \`hurry\` ends every wait for company.
  * - `push` raises the commit timestamp of a pending transaction above `above` and tells its state;
  *   with `expired` it aborts one that was never begun, so that it can never begin (INV-T5, A.7.4).
@@ -142,14 +132,14 @@ export interface Push {
 export interface Shard {
   readonly id: ShardId
   readonly range: KeyRange
+  /** Shards of one order: what one of them makes durable first, is durable first. */
+  readonly durableOrder: object | undefined
 
   read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined>
   scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
 
   write(command: WriteCommand): Promise<WriteOutcome>
   prepare(command: PrepareCommand): Promise<PrepareOutcome>
-  /** Whether the two share an order of durability, as shards over one journal do. */
-  isInOrderWith(other: Shard): boolean
   prepareInOrder(command: PrepareCommand): Promise<PreparedInOrder>
   /** Refused with UNAVAILABLE when one of the prepares in `after` was lost. */
   decide(command: DecideCommand, after?: readonly ProposalFate[]): Promise<Decision>
@@ -171,14 +161,6 @@ export interface Shard {
   indexStatus(index: string): Promise<IndexStatus>
   waitForIndexes(options: { readonly signal: AbortSignal }): Promise<void>
 
-  unfinishedTransactions(): readonly UnfinishedTransaction[]
-  /** Transactions that have held keys here for longer than `ageMs`. */
-  oldHolders(ageMs: number): readonly KeyHolder[]
   stats(): Promise<ShardStats>
-  state(): ShardState
-}
-
-/** How a shard reaches the shard of a transaction record. Undefined: the table is gone. */
-export interface ShardRouter {
-  shardAt(address: ShardAddress): Shard | undefined
+  state(): ShardCondition
 }

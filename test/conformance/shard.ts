@@ -2,12 +2,17 @@ import { expect } from 'chai'
 import { HybridClock, TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { jsonOf, versionOf } from '../../node/shard/format/document-record.ts'
-import type { Shard, ShardRouter } from '../../node/shard/shard.ts'
+import type { LedShard } from '../../node/shard/led-shard.ts'
+import type { Shard } from '../../node/shard/shard.ts'
+import type { ShardRouter } from '../../node/shard/shard-router.ts'
 import { buildTransactionId, type TransactionId } from '../../node/shard/transaction-id.ts'
+import { intervalOfKey, routesTo } from '../support/worlds/routes.ts'
 import { memoryBound, putOp, deleteOp } from '../support/worlds/shard-world.ts'
 
 export interface ShardUnderTest extends AsyncDisposable {
   readonly shard: Shard
+  /** As its leader has it: tells what is left behind. */
+  readonly led: LedShard
 }
 
 export interface ShardParts {
@@ -20,8 +25,7 @@ const key = Buffer.from('k')
 const TABLE = 't'
 const anchor = { tableId: TABLE, key }
 
-interface Bench extends AsyncDisposable {
-  readonly shard: Shard
+interface Bench extends ShardUnderTest {
   readonly hybridClock: HybridClock
   readonly clock: ManualClock
 }
@@ -35,10 +39,11 @@ export function describeShard(
     const clock = new ManualClock()
     const hybridClock = await HybridClock.open(clock, memoryBound)
     const known: { shard?: Shard } = {}
-    const under = await open({ hybridClock, clock, router: { shardAt: () => known.shard } })
+    const under = await open({ hybridClock, clock, router: routesTo(() => known.shard) })
     known.shard = under.shard
     return {
       shard: under.shard,
+      led: under.led,
       hybridClock,
       clock,
       [Symbol.asyncDispose]: () => under[Symbol.asyncDispose](),
@@ -105,7 +110,7 @@ function newId({ hybridClock }: Bench): TransactionId {
 
 function prepare({ shard }: Bench, transactionId: TransactionId) {
   const ops = [putOp('k', 'prepared')]
-  const begin = { participants: [anchor] }
+  const begin = { participants: [intervalOfKey(anchor)] }
   return shard.prepare({ transactionId, anchor, begin, checks: [], ops, ttl: undefined })
 }
 
@@ -154,8 +159,8 @@ function describeTransactions(start: Start): void {
       }
 
       expect(await valueOf(shard)).to.equal(decision === 'commit' ? 'prepared' : undefined)
-      expect(shard.unfinishedTransactions()).to.deep.equal([])
-      expect(shard.oldHolders(-1)).to.deep.equal([])
+      expect(bench.led.unfinishedTransactions()).to.deep.equal([])
+      expect(bench.led.holders()).to.deep.equal([])
     })
   }
 

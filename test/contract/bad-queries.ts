@@ -55,7 +55,7 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   ],
   'a network that is none': [
     '{"filter_query":{"cidr":"10.0.0.0/99","field":"title"}}',
-    /not an address range: "10.0.0.0\/99"; write for instance 10.0.0.0\/8/,
+    /not an address range: "10.0.0.0\/99"; write a range such as 10.0.0.0\/8/,
   ],
   'an expression that does not end': [
     '{"filter_query":{"regexp":"(a","field":"title"}}',
@@ -133,17 +133,17 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   ],
   'too many positions': [
     shapeOf([Array.from({ length: 10_001 }, () => [0, 0])]),
-    /more than 10000 positions in all/,
+    /a shape may have at most 10000 positions/,
   ],
   'a limit beyond the most': ['{"limit":10001}', /limit: must be an integer .* at most 10000/],
   'a prefix that is not base64 but plain text': [
     '{"filter_prefix":"book"}',
-    /filter_prefix: no key begins so: it is not UTF-8; write "Yjo="/,
+    /filter_prefix: must be UTF-8 in base64, as keys are; for b: write "Yjo="/,
   ],
   'a limit below 0': ['{"limit":-1}', /limit: must be an integer of at least 0/],
   'a window beyond the most': [
     '{"limit":10,"offset":9999}',
-    /offset: offset and limit together may be at most 10000; go on with search_after/,
+    /offset: offset and limit together may be at most 10000; use search_after/,
   ],
   'a cursor that is none': [
     '{"order_by":[{"field":"price"}],"search_after":["n1","k0"]}',
@@ -155,7 +155,7 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   ],
   'two cursors': [
     '{"search_after":["n1","k00000000.YQ"],"search_before":["n1","k00000000.YQ"]}',
-    /search_before: excludes search_after/,
+    /search_before: cannot stand beside search_after/,
   ],
   'an order by a text': [
     '{"order_by":[{"field":"title"}]}',
@@ -194,7 +194,7 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   'no index': ['{"indexes":[]}', /indexes: must be an array of at least one index name/],
   'two forms of a query': [
     '{"query":{"exists":{"field":"a"}},"full_text_search":{"match_all":{}}}',
-    /query: excludes full_text_search; leave one of them out/,
+    /query: cannot stand beside full_text_search; leave one of them out/,
   ],
   'a pruner of another order': [
     '{"pruner":{"min_score_ratio":0.5},"order_by":[{"field":"price"}]}',

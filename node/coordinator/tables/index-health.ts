@@ -1,7 +1,7 @@
 // What the indexes of all tables are at, for the status and the metrics of the node.
 
-import { LocalShard } from '../../shard/local-shard.ts'
 import type { IndexActivity, IndexHealth } from '../../shard/shard.ts'
+import type { LedShards } from '../led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 
 /** Counted by shard: an index of a table of four shards counts four times. */
@@ -22,12 +22,12 @@ export interface IndexTrouble {
   readonly refusesSearches: boolean
 }
 
-export function countIndexes(tables: readonly OpenTable[]): IndexCounts {
+export function countIndexes(tables: readonly OpenTable[], led: LedShards): IndexCounts {
   const counts = { none: 0, building: 0, failed: 0, catching_up: 0 }
   let refusing = 0
   let entriesBehindMax = 0
   for (const table of tables) {
-    for (const { activity, answers, entriesBehind } of indexHealthOf(table)) {
+    for (const { activity, answers, entriesBehind } of indexHealthOf(table, led)) {
       counts[activity.kind] += 1
       // An index of a table without documents is opened in a moment, and searches wait for it.
       if (!answers && activity.kind !== 'none') refusing += 1
@@ -39,8 +39,8 @@ export function countIndexes(tables: readonly OpenTable[]): IndexCounts {
 }
 
 /** One for each index of the table and each thing that its shards are at. */
-export function indexTroubles(table: OpenTable): readonly IndexTrouble[] {
-  const all = indexHealthOf(table).filter(({ activity }) => activity.kind !== 'none')
+export function indexTroubles(table: OpenTable, led: LedShards): readonly IndexTrouble[] {
+  const all = indexHealthOf(table, led).filter(({ activity }) => activity.kind !== 'none')
   const alike = Object.groupBy(all, ({ name, activity }) => `${activity.kind} ${name}`)
   return Object.values(alike).flatMap((shards = []) => troubleOf(table, shards))
 }
@@ -65,6 +65,7 @@ function troubleOf(table: OpenTable, shards: readonly IndexHealth[]): IndexTroub
   return [{ message: `${what} ${where}${why}${meanwhile}`, refusesSearches }]
 }
 
-export function indexHealthOf(table: OpenTable): readonly IndexHealth[] {
-  return table.shards.flatMap((shard) => (shard instanceof LocalShard ? shard.indexHealth() : []))
+/** Of the shards that are led here. */
+export function indexHealthOf(table: OpenTable, led: LedShards): readonly IndexHealth[] {
+  return led.among(table.shards).flatMap((shard) => shard.indexHealth())
 }

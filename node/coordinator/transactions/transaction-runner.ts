@@ -16,16 +16,19 @@
 import { must } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
+import { runSliced } from '../../../lib/sliced.ts'
 import { TIMESTAMP_ZERO, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type {
   KeyHolder,
+  KeyInterval,
   PrepareCommand,
   PrepareOutcome,
   Refusal,
   ShardAddress,
   WriteOutcome,
 } from '../../shard/apply/command.ts'
-import type { PreparedInOrder, Shard, ShardRouter } from '../../shard/shard.ts'
+import type { PreparedInOrder, Shard } from '../../shard/shard.ts'
+import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { ProposalFate } from '../../shard/proposal.ts'
 import { begunAtOf, buildTransactionId, type TransactionId } from '../../shard/transaction-id.ts'
 import { unlessCancelled } from './cancellation.ts'
@@ -33,7 +36,7 @@ import { claimsOf, findClaimed } from './contention-claims.ts'
 import { ContentionQueue, type Claim } from './contention-queue.ts'
 import { TransactionCounts, type AbortReason } from './transaction-counts.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
-import type { TransactionPart } from './transaction-part.ts'
+import { addressOf, intervalOf, type TransactionPart } from './transaction-part.ts'
 
 /** How long a contended write tries before it gives up with CONFLICT. */
 export const CONTENTION_DEADLINE_MS = 10_000
@@ -179,7 +182,8 @@ export class TransactionRunner {
     const { parts, begunAt, options } = budget
     const transactionId = buildTransactionId(begunAt, this.#with.randomBits())
     const anchor = anchorOf(parts)
-    const attempt = new Attempt(transactionId, anchor, parts)
+    const participants = await this.#intervalsOf(parts)
+    const attempt = new Attempt({ transactionId, anchor, parts, participants })
     const results = await Promise.allSettled(
       parts.map((part) => this.#prepare(attempt, part, part === anchor, budget)),
     )
@@ -205,6 +209,13 @@ export class TransactionRunner {
     return { kind: 'anew' }
   }
 
+  async #intervalsOf(parts: readonly TransactionPart[]): Promise<readonly KeyInterval[]> {
+    const { clock } = this.#with
+    const intervals: KeyInterval[] = []
+    for (const part of parts) intervals.push(await runSliced(intervalOf(part), { clock }))
+    return intervals
+  }
+
   async #prepare(
     { transactionId, anchor, participants, isInOrder }: Attempt,
     part: TransactionPart,
@@ -223,7 +234,8 @@ export class TransactionRunner {
       if (budget.options.onContention === 'wait') {
         // Younger transactions let go first (W1); the anchor must not wait without a record.
         const younger = begunAtOf(outcome.holder.transactionId) > budget.begunAt
-        this.#with.router.shardAt(anchor)?.heartbeat(transactionId)
+        const route = await this.#with.router.shardAt(anchor)
+        if (route.kind === 'shard') route.shard.heartbeat(transactionId)
         if (younger && !isAnchor && (await this.#waitFor(part, outcome.holder, budget))) continue
       } else if (await this.#clearDecided(shard, outcome.holder)) {
         continue
@@ -256,14 +268,15 @@ export class TransactionRunner {
     return true
   }
 
-  /** Finishes a decided holder on the spot; false when it is still undecided. */
+  /** Finishes a decided holder on the spot; false when it is undecided, or nobody can tell. */
   async #clearDecided(shard: Shard, { transactionId, anchor }: KeyHolder): Promise<boolean> {
-    const owner = this.#with.router.shardAt(anchor)
+    const route = await this.#with.router.shardAt(anchor)
+    if (route.kind === 'unknown') return false
     const above = this.#with.hybridClock.readPoint()
     const status =
-      owner === undefined
+      route.kind === 'gone'
         ? ({ state: 'aborted' } as const)
-        : await owner.push({ transactionId, anchor: anchor.key, above, expired: false })
+        : await route.shard.push({ transactionId, anchor: anchor.key, above, expired: false })
     if (status.state === 'pending') return false
     await shard.resolve({ transactionId, decision: status })
     return true
@@ -335,11 +348,18 @@ async function prepareOn(
   return { outcome: await shard.prepare(command), fate: undefined }
 }
 
+interface AttemptOptions {
+  readonly transactionId: TransactionId
+  readonly anchor: TransactionPart
+  readonly parts: readonly TransactionPart[]
+  readonly participants: readonly KeyInterval[]
+}
+
 /** One try under one id: what recovery would need to finish it. */
 class Attempt {
   readonly transactionId: TransactionId
   readonly anchor: ShardAddress
-  readonly participants: readonly ShardAddress[]
+  readonly participants: readonly KeyInterval[]
   readonly anchorShard: Shard
   /**
    * Whether the decision may be proposed before the prepares are durable: it cannot become durable
@@ -347,12 +367,13 @@ class Attempt {
    */
   readonly isInOrder: boolean
 
-  constructor(id: TransactionId, anchor: TransactionPart, parts: readonly TransactionPart[]) {
-    this.transactionId = id
-    this.anchor = anchor.address
+  constructor({ transactionId, anchor, parts, participants }: AttemptOptions) {
+    this.transactionId = transactionId
+    this.anchor = addressOf(anchor)
     this.anchorShard = anchor.shard
-    this.participants = parts.map(({ address }) => address)
-    this.isInOrder = parts.every(({ shard }) => shard.isInOrderWith(anchor.shard))
+    this.participants = participants
+    const order = anchor.shard.durableOrder
+    this.isInOrder = order !== undefined && parts.every(({ shard }) => shard.durableOrder === order)
   }
 }
 

@@ -4,6 +4,7 @@ import { seenProgress, type ProgressMemory, type SeenProgress } from './worker-p
 /** A hang is what looks the same so many times: a process that was asleep is not one. */
 const LOOKS = 4
 
+/** What is watched, and who hears of a hang. */
 export interface HangWatchOptions {
   readonly clock: Clock
   /** A slice that takes longer is a hang. */

@@ -12,12 +12,14 @@ const DEADLINE_MAX_MS = 2 ** 31 - 1
 /** A reason given spares the error, with its stack, that `abort` would make for each search. */
 const DONE = 'the search is done'
 
+/** Who waits for an answer, and until when. */
 export interface SearchLimits {
   readonly signal: AbortSignal
   /** Monotonic time at which nobody wants the answer any more. */
   readonly deadlineMs: number
 }
 
+/** Which index of which thread a client calls. */
 export interface IndexClientOptions {
   readonly id: number
   readonly thread: IndexWorkerThread

@@ -24,6 +24,7 @@ export interface AskedQuestion {
 export type SchemaSource =
   { readonly kind: 'given'; readonly schema: TableSchema | undefined } | { readonly kind: 'stored' }
 
+/** Which index an engine opens, and what its table says at that moment. */
 export interface IndexOpening {
   readonly definition: IndexDefinition
   /** Undefined: in memory only. */
@@ -55,6 +56,7 @@ export interface TakenBatch {
 /** The number of a document in its batch; undefined for what is not about one. */
 export type OnDocument = (number: number | undefined) => void
 
+/** What an engine tells of its index for status and metrics. */
 export interface IndexReport {
   readonly documents: number
   readonly bytesOnDisk: number
@@ -127,6 +129,7 @@ export interface EngineFamily {
   caches(): CacheReport
 }
 
+/** What a worker gives the engines of one kind. */
 export interface FamilyParts {
   readonly clock: Clock
   /** Of what the engines share. */

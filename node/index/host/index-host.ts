@@ -42,6 +42,7 @@ function isAsked(message: ToIndex): message is ToAnswer {
   return NAMES.has(message.kind)
 }
 
+/** What a host works with, and who hears of an index that broke without being asked. */
 export interface IndexHostOptions extends FamilyParts {
   readonly families: EngineFamilies
   /** Hears what is being worked on. */
@@ -57,6 +58,10 @@ interface HostedIndex {
   readonly engine: IndexEngine
 }
 
+/**
+ * Carries out the calls of one worker by the engines of its indexes. It runs nothing by itself:
+ * whoever drives its generators decides when.
+ */
 export class IndexHost {
   readonly #with: IndexHostOptions
   readonly #families = new Map<string, EngineFamily>()

@@ -17,6 +17,7 @@ export function defaultThreadCount(): number {
   return Math.min(THREADS_MAX, Math.max(1, availableParallelism() - 1))
 }
 
+/** How many workers there are, what they can host, and what they may use. */
 export interface IndexWorkerPoolOptions {
   readonly clock: Clock
   readonly log: Log

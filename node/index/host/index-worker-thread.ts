@@ -22,6 +22,7 @@ import { emptyWorkerReport, type WorkerReport } from './worker-report.ts'
 /** Searches and the like; indexing has one call for each index. */
 export const CALLS_PENDING_MAX = 4096
 
+/** A call on its way to one index of the worker. */
 export interface SentCall<Kind extends IndexWorkerCallKind> {
   readonly index: number
   readonly kind: Kind
@@ -32,6 +33,7 @@ export interface SentCall<Kind extends IndexWorkerCallKind> {
   readonly identity?: () => Identity
 }
 
+/** What a worker is started with, each time. */
 export interface IndexWorkerThreadOptions {
   readonly clock: Clock
   readonly log: Log
@@ -44,6 +46,10 @@ export interface IndexWorkerThreadOptions {
   nameOf(index: number): string
 }
 
+/**
+ * Keeps one worker running: starts it at the first call, ends it when it hangs, and rejects the
+ * calls that it took along.
+ */
 export class IndexWorkerThread {
   readonly #with: IndexWorkerThreadOptions
   readonly #lost = new LostQuestions()

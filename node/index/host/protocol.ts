@@ -25,12 +25,14 @@ export interface IndexWorkerSettings {
   readonly progress: ProgressMemory
 }
 
+/** What a worker found when it opened an index. */
 export interface OpenedIndex extends Checkpoint {
   readonly documents: number
   /** If this is set, the index is not open: its fields go to the table's list, and it is reset. */
   readonly outdated: OutdatedIndex | undefined
 }
 
+/** How far a batch came, and the checkpoint after it. */
 export interface AppliedBatch extends Checkpoint, TakenBatch {}
 
 /** What a crash right now would come back to; 0 if the index was never complete. */
@@ -48,6 +50,7 @@ type QuestionCalls = Readonly<
   Record<Question, Call<{ readonly request: unknown; readonly stop: StopFlag }, unknown>>
 >
 
+/** By kind of call, what is sent and what is answered. */
 export interface IndexWorkerCalls extends QuestionCalls {
   readonly open: Call<IndexOpening, OpenedIndex>
   /** Throws away what there is, whatever its state, and opens an empty index. */

@@ -5,6 +5,7 @@ export const SLICE_BUCKETS_MS: readonly number[] = [
   1, 2, 5, 10, 20, 50, 100, 150, 200, 500, 1000, 5000,
 ]
 
+/** How long one slice held its thread, in milliseconds. */
 export interface MeasuredSlice {
   readonly operation: string
   readonly ms: number
@@ -14,12 +15,14 @@ export interface MeasuredSlice {
   readonly workMs: number
 }
 
+/** Times in buckets, as histograms of Prometheus have them. */
 export interface Distribution {
   /** By bucket: one more than there are bounds. */
   readonly counts: readonly number[]
   readonly sumMs: number
 }
 
+/** All slices of a worker, as plain data. */
 export interface SliceReport {
   /** How long the slices were by the clock, of CPU time, and without collections. */
   readonly wall: Distribution
@@ -38,6 +41,7 @@ export function emptyReport(): SliceReport {
   return new SliceHistogram().report()
 }
 
+/** Counts the slices of one worker. */
 export class SliceHistogram {
   readonly #wall = new Counts()
   readonly #cpu = new Counts()

@@ -18,6 +18,7 @@ export type SlicePriority = 'search' | 'indexing'
 /** How long the computations of a priority hold the thread in a turn; a step may overdraw it. */
 const SLICE_MS_BY_PRIORITY: Readonly<Record<SlicePriority, number>> = { search: 5, indexing: 4 }
 
+/** How a computation shares the thread with others. */
 export interface SliceRun<Label> {
   /** Default: search. */
   readonly priority?: SlicePriority
@@ -33,6 +34,7 @@ export interface Slice<Label> {
   readonly ms: number
 }
 
+/** What a scheduler runs by, and who hears of its slices. */
 export interface SliceSchedulerOptions<Label> {
   readonly clock: Pick<Clock, 'monotonicMs'>
   /** Calls `turn` after everything that waits on the event loop now. */
@@ -42,6 +44,7 @@ export interface SliceSchedulerOptions<Label> {
   readonly onEnd?: (slice: Slice<Label>) => void
 }
 
+/** Runs computations beside each other (S1, S2). It holds the thread only within a turn. */
 export class SliceScheduler<Label = string> {
   readonly #with: SliceSchedulerOptions<Label>
   readonly #queues: Readonly<Record<SlicePriority, Task<Label>[]>> = { search: [], indexing: [] }

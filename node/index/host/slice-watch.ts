@@ -7,6 +7,7 @@ import { SliceHistogram, type SliceReport } from './slice-histogram.ts'
 /** In shorter slices collections are not told from work. */
 const TELLING_MS = 1
 
+/** By which clocks slices are measured. */
 export interface SliceWatchOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>
   /** CPU time of this thread so far. */
@@ -15,6 +16,7 @@ export interface SliceWatchOptions {
   readonly observeCollections?: ObserveCollections
 }
 
+/** Measures the slices of this thread, one at a time. */
 export class SliceWatch {
   readonly #with: SliceWatchOptions
   readonly #slices = new SliceHistogram()

@@ -13,6 +13,7 @@ import { isQuestion, type IndexHost } from './index-host.ts'
 import type { WorkerProgress, WorkerWork } from './worker-progress.ts'
 import type { WorkerReport } from './worker-report.ts'
 
+/** What a loop passes messages to, and where answers go. */
 export interface IndexWorkerLoopOptions {
   readonly host: IndexHost
   readonly scheduler: SliceScheduler<WorkerWork>
@@ -23,6 +24,7 @@ export interface IndexWorkerLoopOptions {
   readonly onBug: (error: unknown) => void
 }
 
+/** Answers each message once, in the order that L1 and L2 allow. */
 export class IndexWorkerLoop {
   readonly #with: IndexWorkerLoopOptions
   /** By index, the end of its last change. */

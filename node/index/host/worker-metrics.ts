@@ -14,11 +14,13 @@ const CPU = 'quarry_text_worker_slice_cpu_seconds'
 const WORK = 'quarry_text_worker_slice_work_seconds'
 const COLLECTIONS = 'quarry_text_worker_gc_pause_seconds'
 
+/** Whose metrics they are. */
 export interface WorkerMetricsOptions {
   readonly clock: Clock
   readonly pool: Pick<IndexWorkerPool, 'report' | 'pendingCalls' | 'restarts' | 'cacheNames'>
 }
 
+/** Asks the workers when somebody scrapes, and shows what they said last if they are held up. */
 export class WorkerMetrics {
   readonly #with: WorkerMetricsOptions
   #last = emptyWorkerReport()

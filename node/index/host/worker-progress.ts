@@ -31,6 +31,7 @@ const DOCUMENT = 4
 const WORDS = 5
 const NO_DOCUMENT = -1
 
+/** What a slice belongs to. */
 export interface WorkerWork {
   readonly operation: WorkerOperation
   readonly index: number
@@ -38,6 +39,7 @@ export interface WorkerWork {
   readonly call: number
 }
 
+/** What the main thread sees of a worker without its help. */
 export interface SeenProgress extends WorkerWork {
   /** Goes up with every slice. */
   readonly beats: number

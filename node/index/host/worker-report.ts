@@ -2,6 +2,7 @@
 
 import { emptyReport, mergeReports, type SliceReport } from './slice-histogram.ts'
 
+/** How a cache did since its worker started, and how much it holds. */
 export interface CacheCounts {
   readonly hits: number
   readonly misses: number
@@ -11,6 +12,7 @@ export interface CacheCounts {
 /** By the cache's name, which no two kinds of index share. */
 export type CacheReport = Readonly<Record<string, CacheCounts>>
 
+/** What one worker, or all together, did and hold. */
 export interface WorkerReport {
   /** How long its slices were. */
   readonly slices: SliceReport

@@ -42,6 +42,10 @@ import { packAnswer, type PackedAnswer } from './search/packed-answer.ts'
 import { gatherTextStatistics, runTextSearch } from './search/run-text-search.ts'
 import type { TextAsked, TextSearchRequest } from './search/text-search.ts'
 
+/**
+ * One text index in its worker: maps documents to fields and terms, and answers searches,
+ * statistics and highlights.
+ */
 export class TextEngine implements IndexEngine {
   readonly index: TextIndex
   readonly #directory: string | undefined

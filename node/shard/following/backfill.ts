@@ -4,6 +4,7 @@ import type { DocumentChange } from '../../index/host/document-batch.ts'
 import { keyspaceRange } from '../format/keyspace.ts'
 import { readLastKey, readNextDocuments, type DocumentSource } from './document-changes.ts'
 
+/** Which table is walked, and where the log takes over. */
 export interface BackfillOptions {
   readonly source: DocumentSource
   /** What was committed up to this log entry is met on the walk, and not before. */
@@ -12,6 +13,10 @@ export interface BackfillOptions {
   readonly reason: string | undefined
 }
 
+/**
+ * Reads the documents of a table in the order of their keys, page by page, as whoever builds an
+ * index takes them.
+ */
 export class Backfill {
   readonly walkedTo: number
   readonly reason: string | undefined

@@ -7,6 +7,7 @@ export type IndexPlace = Readonly<Record<'table' | 'shardId' | 'index', string>>
 
 const NEVER_COMPLETE = 'there is none yet, or it was not complete when the node ended'
 
+/** Where the notices of one index go. */
 export interface BuildNoticesOptions {
   readonly log: Log
   readonly clock: Clock

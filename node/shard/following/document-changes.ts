@@ -24,6 +24,7 @@ const SLICE_MS = 1
 /** At the clock, which costs as much as some of them. */
 const TOUCHES_BETWEEN_LOOKS = 256
 
+/** A shard as its documents are read: their store, and the policy that says when they expire. */
 export interface DocumentSource {
   readonly store: KvStore
   readonly ttl: TtlPolicy | undefined

@@ -52,6 +52,7 @@ export interface FollowedShard extends DocumentSource {
   onApplied(listener: () => void): () => void
 }
 
+/** Which index follows which shard, and where it tells of it. */
 export interface IndexFollowerOptions {
   readonly shard: FollowedShard
   readonly fields: TableFields
@@ -66,6 +67,10 @@ export interface IndexFollowerOptions {
   readonly events: IndexEvents
 }
 
+/**
+ * Brings one index up to its shard and keeps it there (X1, X2) until it is closed. It never fails:
+ * what goes wrong is its state, and is tried again.
+ */
 export class IndexFollower {
   readonly index: IndexClient
   readonly #with: IndexFollowerOptions

@@ -14,6 +14,7 @@ interface Mark {
   bytes: number
 }
 
+/** Says when writes have to wait for the indexes of a shard, and for which log entry. */
 export class IndexLag {
   /** Ascending. */
   #marks: Mark[] = []

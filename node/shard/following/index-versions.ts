@@ -33,6 +33,7 @@ import type { TableFields } from './table-fields.ts'
 /** A new table's index is open within this time, so that its first search need not be refused. */
 const SERVING_WAIT_MAX_MS = 2000
 
+/** What all versions of one index have in common. */
 export interface IndexVersionsOptions {
   readonly definition: IndexDefinition
   readonly table: string
@@ -68,6 +69,10 @@ interface Version {
   readonly follower: IndexFollower
 }
 
+/**
+ * One index under its name: asks whichever version answers, and replaces it when the schema
+ * changes (V1, V2).
+ */
 export class IndexVersions {
   readonly definition: IndexDefinition
   readonly #with: IndexVersionsOptions

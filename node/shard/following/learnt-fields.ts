@@ -12,6 +12,7 @@ import type { TableFields } from './table-fields.ts'
 const RETRY_MS = 250
 const RETRY_MS_MAX = 30_000
 
+/** Which index learns from which list. */
 export interface LearntFieldsOptions {
   readonly fields: TableFields
   readonly index: Pick<IndexClient, 'learn'>
@@ -22,6 +23,7 @@ export interface LearntFieldsOptions {
   readonly signal: AbortSignal
 }
 
+/** Tells one index each field of the list once, in the order of the list. */
 export class LearntFields {
   readonly #with: LearntFieldsOptions
   /** How many of the list's fields the index has been told. */

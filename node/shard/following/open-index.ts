@@ -8,6 +8,7 @@ import { endOfLog } from '../log-reader.ts'
 import type { FollowedShard } from './index-follower.ts'
 import type { LearntFields } from './learnt-fields.ts'
 
+/** Which index is opened beside which shard. */
 export interface OpenIndexOptions {
   readonly shard: FollowedShard
   readonly index: Pick<IndexClient, 'open' | 'reset'>

@@ -20,6 +20,10 @@ interface Suspect {
   readonly losses: number
 }
 
+/**
+ * Remembers, for one index, which documents its worker was lost at, until a new version of them
+ * comes.
+ */
 export class SetAsideDocuments {
   readonly #log: Log
   readonly #place: IndexPlace

@@ -30,6 +30,7 @@ import { MemoryTableFields } from '../fakes/memory-table-fields.ts'
 import { memoryBound } from './shard-world.ts'
 import type { Journal } from '../../../node/journal/journal.ts'
 import { openTestJournal } from './test-journal.ts'
+import { routesTo } from './routes.ts'
 
 const ID = parseShardId('00000000000000aa')
 const WAIT_MS = 60_000
@@ -98,7 +99,7 @@ export class TextShard implements AsyncDisposable {
       journal: this.#journal,
       hybridClock: await HybridClock.open(clock, memoryBound),
       clock,
-      router: { shardAt: () => undefined },
+      router: routesTo(() => undefined),
       settings: settingsOf(options),
       indexes: hasIndexes
         ? { pool: this.pool, root, fields, log: this.#log, events: this.events }

@@ -1,7 +1,7 @@
 // The documents an aggregation is about, and the walk over their values.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { Poll } from '../poll.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import type { Segment } from '../segment/segment.ts'
 

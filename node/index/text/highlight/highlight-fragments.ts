@@ -1,7 +1,7 @@
 // The parts of texts that show best what was found.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { Poll } from '../poll.ts'
 
 export const FRAGMENTS_MAX = 3
 /** UTF-16 units that a fragment aims at; marks come on top. */

@@ -4,7 +4,7 @@ import { isServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { EngineQuery, TermMatcher } from '../engine-query.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { Poll } from '../poll.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { resolveQuery } from '../mapping/resolve-query.ts'
 

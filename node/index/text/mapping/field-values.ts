@@ -1,10 +1,8 @@
 // One JSON value as a value of an index field; undefined if it is none of that kind.
 
 import { isRawNumber, numberOf } from '../../../document/exact-json.ts'
-import { parseRfc3339Ms } from '../../../schema/rfc3339.ts'
+import { parseDateMs } from '../../../schema/rfc3339.ts'
 import type { JsonValue } from '../../../document/exact-json.ts'
-
-const DAY_ONLY = /^\d{4}-\d{2}-\d{2}$/
 
 /** Numbers and booleans are known by their JSON text; objects are not text. */
 export function textOf(value: JsonValue): string | undefined {
@@ -21,10 +19,6 @@ export function finiteNumberOf(value: JsonValue): number | undefined {
 /** An RFC 3339 timestamp, a day of UTC, or a number of milliseconds since 1970. */
 export function dateMsOf(value: JsonValue): number | undefined {
   return typeof value === 'string' ? parseDateMs(value) : finiteNumberOf(value)
-}
-
-export function parseDateMs(text: string): number | undefined {
-  return parseRfc3339Ms(DAY_ONLY.test(text) ? `${text}T00:00:00Z` : text)
 }
 
 export function booleanTermOf(value: JsonValue): string | undefined {

@@ -8,15 +8,13 @@ import { queryAnalyzerOf } from '../analysis/analyzers.ts'
 import { ALL_FIELD } from './field-names.ts'
 import type { Analyzer } from '../analysis/analyzer.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import type { FieldName, Query } from '../../../query/query-tree.ts'
+import type { FieldName } from '../../../query/query-tree.ts'
 import type { FieldMapping } from './field-mapping.ts'
 import type { IndexedField } from './field-registry.ts'
 
 export const NOTHING: EngineQuery = { kind: 'none' }
 const WARNINGS_MAX = 20
 const TERMS_PER_STEP = 512
-
-export type QueryOf<Kind extends Query['kind']> = Extract<Query, { readonly kind: Kind }>
 
 export class QueryContext {
   readonly mapping: FieldMapping

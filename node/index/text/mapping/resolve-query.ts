@@ -27,10 +27,9 @@ import {
   resolvePhraseTerms,
 } from './resolve-text.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import type { Query } from '../../../query/query-tree.ts'
+import type { Query, QueryOf } from '../../../query/query-tree.ts'
 import type { FieldMapping } from './field-mapping.ts'
 import type { GeoQuery } from '../../../query/geo-test.ts'
-import type { QueryOf } from './query-context.ts'
 
 export interface ResolvedQuery {
   readonly query: EngineQuery

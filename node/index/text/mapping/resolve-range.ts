@@ -2,7 +2,7 @@
 
 import { unreachable } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
-import { parseDateMs } from './field-values.ts'
+import { parseDateMs } from '../../../schema/rfc3339.ts'
 import { compareTerms, termRangeMatcher } from './term-matchers.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { QueryBounds } from '../../../query/query-tree.ts'

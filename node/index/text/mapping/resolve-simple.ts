@@ -9,7 +9,8 @@ import { readSimpleText } from '../../../query/simple-text.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { IndexableToken } from '../indexable-document.ts'
 import type { IndexedField } from './field-registry.ts'
-import type { QueryContext, QueryOf } from './query-context.ts'
+import type { QueryOf } from '../../../query/query-tree.ts'
+import type { QueryContext } from './query-context.ts'
 
 /** Words, counted in each field, that may have typos: a pasted text is looked for as it is. */
 const TYPOS_MAX = 64

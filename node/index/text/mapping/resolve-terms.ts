@@ -14,9 +14,9 @@ import {
   wildcardRanking,
 } from './term-matchers.ts'
 import type { EngineQuery, TermMatcher } from '../engine-query.ts'
-import type { FieldName } from '../../../query/query-tree.ts'
+import type { FieldName, QueryOf } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
-import type { QueryContext, QueryOf } from './query-context.ts'
+import type { QueryContext } from './query-context.ts'
 
 export function resolveExists(query: QueryOf<'exists'>, context: QueryContext): EngineQuery {
   const field = context.field(query.field)

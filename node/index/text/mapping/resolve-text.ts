@@ -7,9 +7,9 @@ import { fuzzyMatcher, fuzzyRanking, prefixMatcher, prefixRanking } from './term
 import { PREFIX_SUFFIX } from './field-names.ts'
 import type { EngineQuery, Expansion } from '../engine-query.ts'
 import type { IndexableToken } from '../indexable-document.ts'
-import type { Fuzziness } from '../../../query/query-tree.ts'
+import type { Fuzziness, QueryOf } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
-import type { QueryContext, QueryOf } from './query-context.ts'
+import type { QueryContext } from './query-context.ts'
 
 /** Alternatives for one word of a fuzzy phrase, each of which is walked by itself. */
 const PHRASE_TERMS_MAX = 1024

@@ -20,6 +20,7 @@ const WEIGHT_PER_PIECE = 1024
 /** Bytes of a sketch are copied as they are. */
 const BYTES_PER_WEIGHT = 256
 
+/** An answer as it crosses a thread: with few buckets it is the answer itself. */
 export interface PackedAnswer extends TextSearchAnswer {
   /** All aggregations, which the answer itself then lacks. */
   readonly packed?: { readonly partialCount: number; readonly pieces: readonly Uint8Array[] }

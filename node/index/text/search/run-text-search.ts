@@ -9,7 +9,7 @@ import type { DocSet } from '../aggregation/doc-set.ts'
 import { gatherAggregations } from '../aggregation/gather-aggregations.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { IndexSnapshot } from '../engine/index-snapshot.ts'
-import { Poll } from '../engine/poll.ts'
+import { Poll } from '../poll.ts'
 import type { SearchBoundary } from '../matching/search.ts'
 import type { MatchRequest } from '../matching/segment-search.ts'
 import type { SortField } from '../matching/sorted-hits.ts'
@@ -19,7 +19,7 @@ import { QueryContext } from '../mapping/query-context.ts'
 import { resolveQuery } from '../mapping/resolve-query.ts'
 import type { Segment } from '../segment/segment.ts'
 import { expandPhrases, hasFuzzyPhrase } from './expand-phrases.ts'
-import { FieldColumns } from './field-columns.ts'
+import { FieldColumns } from '../mapping/field-columns.ts'
 import type {
   TextConditions,
   TextHit,
@@ -30,6 +30,7 @@ import type {
   TextStatisticsRequest,
 } from './text-search.ts'
 
+/** An index of terms, and the mapping by which its documents became terms. */
 export interface MappedIndex {
   readonly index: TextIndex
   readonly mapping: FieldMapping

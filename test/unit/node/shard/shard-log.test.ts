@@ -12,6 +12,7 @@ import { errorOf } from '../../../support/error-of.ts'
 import { deleteOp, memoryBound, putOp } from '../../../support/worlds/shard-world.ts'
 import { settle } from '../../../support/servers/swarm-harness.ts'
 import { openTestJournal } from '../../../support/worlds/test-journal.ts'
+import { routesTo } from '../../../support/worlds/routes.ts'
 
 const ID = parseShardId('0000000000000001')
 
@@ -42,7 +43,7 @@ async function open({
     admit: isGuarded ? () => disk.admit() : undefined,
     hybridClock,
     clock,
-    router: { shardAt: () => shard },
+    router: routesTo(() => shard),
     settings: NO_SETTINGS,
   })
   return { shard, disk, clock, hybridClock }

@@ -43,7 +43,7 @@ describe('an index of another kind', () => {
     expect(await keysWith(text, 1)).to.deep.equal(['a'])
     expect(await text.find('tide')).to.deep.equal(['a', 'b'])
     expect(await text.status(EXACT.name)).to.include({ totalIndexed: 2, rebuilding: false })
-    expect(text.shard.indexHealth().map(({ kind }) => kind)).to.deep.equal(['text', 'exact'])
+    expect(text.shard.led.indexHealth().map(({ kind }) => kind)).to.deep.equal(['text', 'exact'])
   }).timeout(240_000)
 
   it('is built from the table, and picks up its checkpoint after a restart', async () => {

@@ -133,7 +133,7 @@ describe('a simple query', () => {
     ['x', 'query.simple: must be an object'],
     [{ query: 1 }, 'query.simple.query: must be a string'],
     [{ query: 'x', fields: [] }, 'query.simple.fields: must be an array of at least one field'],
-    [{ query: 'x', fields: ['a^99999'] }, 'may count at most 10000 times'],
+    [{ query: 'x', fields: ['a^99999'] }, 'may have at most the weight 10000'],
     [{ query: 'x', field: 'a' }, 'unknown field "field"'],
   ]
   for (const [simple, problem] of refused) {
