@@ -238,11 +238,11 @@ interface Watched {
 }
 
 function registerGauges(metrics: InferenceMetrics, { gate, memory, fleet }: Watched): void {
-  const held = 'Bytes that requests under way hold: bodies, images and results.'
+  const held = 'Bytes that running requests hold: bodies, images and results.'
   metrics.registerGauge('request_memory_bytes', held, () => memory.heldBytes)
-  const most = 'The most that requests may hold together.'
+  const most = 'The limit of the bytes that all requests may hold.'
   metrics.registerGauge('request_memory_limit_bytes', most, () => memory.bytesMax)
-  metrics.registerGauge('requests_running', 'Requests that are served.', () => gate.running)
+  metrics.registerGauge('requests_running', 'Requests that are being served.', () => gate.running)
   metrics.registerGauge('requests_waiting', 'Requests that wait for a place.', () => gate.waiting)
   const rejected = 'Requests refused because too many waited.'
   metrics.registerCounter('requests_rejected_total', rejected, () => gate.rejected)

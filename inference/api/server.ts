@@ -54,7 +54,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
     familyLines({
       name: 'quarry_inference_errors_total',
       type: 'counter',
-      help: 'Errors that requests ended with, by code; unknown routes and absent documents are none.',
+      help: 'Requests that ended with an error, by code; unknown routes and absent documents do not count.',
       samples: samplesBy('code', translator.counts()),
     }),
   )

@@ -1,8 +1,10 @@
 import type { HybridClock } from '../clock/hybrid-clock.ts'
+import { must } from '../../lib/assert.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { ShardId } from '../shard/shard-id.ts'
-import type { Shard } from '../shard/shard.ts'
+import type { ShardCondition } from '../shard/shard.ts'
+import type { ShardConditions } from './shard-conditions.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { LedShards } from './led-shards.ts'
 import type { ClusterStatus, ShardHealth } from './store-service.ts'
@@ -18,6 +20,8 @@ const SHOWN_PROBLEMS_MAX = 100
 export function* clusterStatusOf(state: {
   readonly tables: readonly OpenTable[]
   readonly led: LedShards
+  /** Of all shards of the tables. */
+  readonly conditions: ShardConditions
   readonly version: string
   readonly ready: boolean
   readonly hybridClock: HybridClock
@@ -29,7 +33,10 @@ export function* clusterStatusOf(state: {
   for (const table of state.tables) {
     const { record, shards: open } = table
     for (const shard of open) {
-      const health = healthOf(record.name, shard, state.led.find(shard))
+      const health = healthOf(record.name, {
+        condition: must(state.conditions.get(shard.id), 'the condition of every shard'),
+        led: state.led.find(shard),
+      })
       shards.set(shard.id, health)
       counts[health.state]++
       if (health.state === 'serving') continue
@@ -81,12 +88,17 @@ function healthOfAll(
   return isWhole && readOnly === 0 ? 'healthy' : 'degraded'
 }
 
-function healthOf(table: string, shard: Shard, led: LedShard | undefined): ShardHealth {
-  const state = shard.state()
+interface SeenShard {
+  readonly condition: ShardCondition
+  /** Undefined where another node leads it. */
+  readonly led: LedShard | undefined
+}
+
+function healthOf(table: string, { condition, led }: SeenShard): ShardHealth {
   return {
     table,
-    state: state.kind,
-    message: state.kind === 'serving' ? '' : state.reason,
+    state: condition.kind,
+    message: condition.kind === 'serving' ? '' : condition.reason,
     pending_intents: led?.heldKeys ?? 0,
   }
 }

@@ -33,7 +33,7 @@ export class FailedShard implements Shard {
   indexStatus = (): Promise<never> => this.#refuse()
   waitForIndexes = (): Promise<never> => this.#refuse()
 
-  heartbeat(): void {}
+  heartbeat = (): Promise<never> => this.#refuse()
 
   hurry(): void {}
 
@@ -41,7 +41,7 @@ export class FailedShard implements Shard {
     return { diskBytes: 0, empty: false }
   }
 
-  state(): ShardCondition {
+  async state(): Promise<ShardCondition> {
     return { kind: 'failed', reason: this.#reason }
   }
 

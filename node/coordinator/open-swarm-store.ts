@@ -118,6 +118,7 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   }
   const metrics = [
     storeMetrics({
+      clock,
       registry,
       led,
       hybridClock,

@@ -19,6 +19,7 @@ import type { OpenTable } from './tables/open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
 import { EventLoopTurns } from './query/event-loop-turns.ts'
 import { queryTable } from './query/query-service.ts'
+import { conditionsOf } from './shard-conditions.ts'
 import { scanLines } from './scan-lines.ts'
 import type {
   ClusterStatus,
@@ -216,7 +217,8 @@ export class SwarmStore implements StoreService {
     const { clock, registry, led, version } = this.#with
     const { hybridClock } = this.#with.scan
     const tables = registry.tables()
-    const state = { tables, led, version, ready: this.#ready, hybridClock }
+    const conditions = await conditionsOf(tables, clock)
+    const state = { tables, led, conditions, version, ready: this.#ready, hybridClock }
     return runInTurn(clusterStatusOf(state), { clock })
   }
 

@@ -2,6 +2,7 @@
 
 import { must } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
+import { unlessAborted } from '../../lib/unless-aborted.ts'
 import type { SearchLimits } from '../index/host/index-client.ts'
 import type {
   IndexAnswer,
@@ -32,6 +33,8 @@ import { PushAnswers } from './push-answers.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
 import { ShardReads } from './shard-reads.ts'
 import type {
+  CallOptions,
+  DecideOptions,
   IndexStatus,
   PreparedInOrder,
   Push,
@@ -132,21 +135,27 @@ export class LocalShard implements Shard, AsyncDisposable {
     throw new ServiceError('UNAVAILABLE', 'this node keeps no indexes')
   }
 
-  read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
-    return this.#reads.read(key)
+  read(
+    key: Buffer,
+    options?: CallOptions,
+  ): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
+    const found = this.#reads.read(key)
+    return found instanceof Promise ? patiently(found, options) : found
   }
 
   scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
     return this.#reads.scan(options)
   }
 
-  write(command: WriteCommand): Promise<WriteOutcome> {
-    const { sealedError } = this.#replica
-    if (sealedError !== undefined) return Promise.reject(sealedError)
+  write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome> {
+    const refusal = this.#refusalOf(options)
+    if (refusal !== undefined) return refusal
     const room = this.#indexes?.room()
-    return room === undefined
-      ? this.#proposeWrite(command)
-      : room.then(() => this.#proposeWrite(command))
+    const written =
+      room === undefined
+        ? this.#proposeWrite(command)
+        : room.then(() => this.#refusalOf(options) ?? this.#proposeWrite(command))
+    return patiently(written, options)
   }
 
   async #proposeWrite(command: WriteCommand): Promise<WriteOutcome> {
@@ -156,15 +165,19 @@ export class LocalShard implements Shard, AsyncDisposable {
     return outcome
   }
 
-  prepare(command: PrepareCommand): Promise<PrepareOutcome> {
-    const { sealedError } = this.#replica
-    if (sealedError !== undefined) return Promise.reject(sealedError)
-    return this.#replica.propose({ kind: 'prepare', ...command }, { bytes: writeBytes(command) })
+  prepare(command: PrepareCommand, options?: CallOptions): Promise<PrepareOutcome> {
+    const refusal = this.#refusalOf(options)
+    if (refusal !== undefined) return refusal
+    const proposed = { kind: 'prepare', ...command } as const
+    return patiently(this.#replica.propose(proposed, { bytes: writeBytes(command) }), options)
   }
 
-  async prepareInOrder(command: PrepareCommand): Promise<PreparedInOrder> {
+  prepareInOrder(command: PrepareCommand, options?: CallOptions): Promise<PreparedInOrder> {
+    return this.#refusalOf(options) ?? patiently(this.#prepareInOrder(command), options)
+  }
+
+  async #prepareInOrder(command: PrepareCommand): Promise<PreparedInOrder> {
     const replica = this.#replica
-    if (replica.sealedError !== undefined) throw replica.sealedError
     const proposed = new ProposedCommand<'prepare'>({ kind: 'prepare', ...command })
     const applied = Promise.withResolvers<ProposalFate>()
     const options = { bytes: writeBytes(command), onApplied: applied.resolve }
@@ -177,9 +190,18 @@ export class LocalShard implements Shard, AsyncDisposable {
     return { outcome, fate: undefined }
   }
 
-  decide(command: DecideCommand, after?: readonly ProposalFate[]): Promise<Decision> {
-    const options = after === undefined ? {} : { after }
-    return this.#replica.propose({ kind: 'decide', ...command }, options)
+  /** Why nothing is begun for the caller, if that is so. */
+  #refusalOf(options: CallOptions | undefined): Promise<never> | undefined {
+    if (options?.signal?.aborted === true) return Promise.reject(options.signal.reason)
+    const { sealedError } = this.#replica
+    return sealedError && Promise.reject(sealedError)
+  }
+
+  async decide(command: DecideCommand, options: DecideOptions = {}): Promise<Decision> {
+    options.signal?.throwIfAborted()
+    const { after } = options
+    const proposed = { kind: 'decide', ...command } as const
+    return patiently(this.#replica.propose(proposed, after === undefined ? {} : { after }), options)
   }
 
   async resolve(command: ResolveCommand, options: ResolveOptions = {}): Promise<void> {
@@ -199,15 +221,16 @@ export class LocalShard implements Shard, AsyncDisposable {
     await this.#replica.propose({ kind: 'forget', transactionId, anchor })
   }
 
-  push(push: Push): Promise<TransactionStatus> {
-    return this.#pushes.answer(push)
+  async push(push: Push, options?: CallOptions): Promise<TransactionStatus> {
+    options?.signal?.throwIfAborted()
+    return patiently(this.#pushes.answer(push), options)
   }
 
   hurry(): void {
     this.#replica.log.hurry()
   }
 
-  heartbeat(transactionId: TransactionId): void {
+  async heartbeat(transactionId: TransactionId): Promise<void> {
     const live = this.#replica.state.memory.live.get(transactionId)
     if (live !== undefined) live.heardAtMs = this.#replica.options.clock.monotonicMs()
   }
@@ -221,11 +244,11 @@ export class LocalShard implements Shard, AsyncDisposable {
     await waiters.wait(transactionId, options)
   }
 
-  stats(): Promise<ShardStats> {
-    return this.#reads.stats()
+  stats(options?: CallOptions): Promise<ShardStats> {
+    return patiently(this.#reads.stats(), options)
   }
 
-  state(): ShardCondition {
+  async state(): Promise<ShardCondition> {
     return this.#replica.condition()
   }
 
@@ -237,4 +260,12 @@ export class LocalShard implements Shard, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
+}
+
+/** For as long as the caller wants to wait. */
+function patiently<Answer>(
+  answer: Promise<Answer>,
+  options: CallOptions | undefined,
+): Promise<Answer> {
+  return options?.signal === undefined ? answer : unlessAborted(answer, options.signal)
 }

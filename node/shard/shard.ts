@@ -34,6 +34,16 @@ export interface ScanOptions {
   readonly signal: AbortSignal
 }
 
+/** How long a caller waits. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface DecideOptions extends CallOptions {
+  /** Refused with UNAVAILABLE when one of these prepares was lost. */
+  readonly after?: readonly ProposalFate[]
+}
+
 /** The outcome stands once what was applied is durable; `fate` is undefined when it is already. */
 export interface PreparedInOrder {
   readonly outcome: PrepareOutcome
@@ -110,9 +120,13 @@ export interface Push {
  * Contract:
  * - Whatever a method answers is durable before it answers. A rejection of a write means that its
  *   outcome is unknown unless the code is INVALID_ARGUMENT, DISK_FULL or OVERLOADED (then: nothing).
+ * - A method that is given a signal rejects with its reason as soon as it aborts. A signal that had
+ *   aborted before the call keeps it from proposing anything. What was proposed by then may still
+ *   happen, so the outcome of a write is unknown, and nothing is kept for the caller who left.
  * - `read` answers the newest committed document, or undefined for one that is absent, deleted or
  *   expired; it sees every write acknowledged before the call and never half a transaction. It
- *   answers without a promise when it need not ask about a transaction.
+ *   answers without a promise when it need not ask anybody, whatever its signal says.
+ * - `heartbeat` shows that the coordinator of a transaction lives; of an unknown one it means nothing.
  * - `write` and `prepare` check, then apply, in one step: nothing comes between. Refusals are values.
  * - `prepare`, `decide`, `resolve` and `forget` may be repeated and come late: a decided
  *   transaction stays as it was decided (INV-T1), and nothing appears after its end (INV-T7).
@@ -135,18 +149,20 @@ export interface Shard {
   /** Shards of one order: what one of them makes durable first, is durable first. */
   readonly durableOrder: object | undefined
 
-  read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined>
+  read(
+    key: Buffer,
+    options?: CallOptions,
+  ): DocumentRecord | undefined | Promise<DocumentRecord | undefined>
   scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
 
-  write(command: WriteCommand): Promise<WriteOutcome>
-  prepare(command: PrepareCommand): Promise<PrepareOutcome>
-  prepareInOrder(command: PrepareCommand): Promise<PreparedInOrder>
-  /** Refused with UNAVAILABLE when one of the prepares in `after` was lost. */
-  decide(command: DecideCommand, after?: readonly ProposalFate[]): Promise<Decision>
+  write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome>
+  prepare(command: PrepareCommand, options?: CallOptions): Promise<PrepareOutcome>
+  prepareInOrder(command: PrepareCommand, options?: CallOptions): Promise<PreparedInOrder>
+  decide(command: DecideCommand, options?: DecideOptions): Promise<Decision>
   resolve(command: ResolveCommand, options?: ResolveOptions): Promise<void>
   forget(transactionId: TransactionId, anchor: Buffer): Promise<void>
-  push(push: Push): Promise<TransactionStatus>
-  heartbeat(transactionId: TransactionId): void
+  push(push: Push, options?: CallOptions): Promise<TransactionStatus>
+  heartbeat(transactionId: TransactionId, options?: CallOptions): Promise<void>
   hurry(): void
   waitForRelease(
     transactionId: TransactionId,
@@ -161,6 +177,6 @@ export interface Shard {
   indexStatus(index: string): Promise<IndexStatus>
   waitForIndexes(options: { readonly signal: AbortSignal }): Promise<void>
 
-  stats(): Promise<ShardStats>
-  state(): ShardCondition
+  stats(options?: CallOptions): Promise<ShardStats>
+  state(options?: CallOptions): Promise<ShardCondition>
 }

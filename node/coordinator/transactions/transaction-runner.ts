@@ -21,13 +21,12 @@ import { TIMESTAMP_ZERO, type HybridClock, type Timestamp } from '../../clock/hy
 import type {
   KeyHolder,
   KeyInterval,
-  PrepareCommand,
   PrepareOutcome,
   Refusal,
   ShardAddress,
   WriteOutcome,
 } from '../../shard/apply/command.ts'
-import type { PreparedInOrder, Shard } from '../../shard/shard.ts'
+import type { CallOptions, PreparedInOrder, Shard } from '../../shard/shard.ts'
 import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { ProposalFate } from '../../shard/proposal.ts'
 import { begunAtOf, buildTransactionId, type TransactionId } from '../../shard/transaction-id.ts'
@@ -121,7 +120,7 @@ export class TransactionRunner {
     if (first === undefined) return { kind: 'committed', version: TIMESTAMP_ZERO }
     if (options.onContention === 'refuse') return (await this.#retry(run)).outcome
     if (others.length > 0) return this.#takeTurn(run, claimsOf(parts, 'alone'))
-    const outcome = await this.#writeOnce(first)
+    const outcome = await this.#writeOnce(first, options)
     if (outcome.kind !== 'key-held') return outcome
     return this.#takeTurn(run, claimsOf(parts, 'instant'))
   }
@@ -158,11 +157,11 @@ export class TransactionRunner {
     }
   }
 
-  async #writeOnce(part: TransactionPart): Promise<RunOutcome | KeyHeld> {
+  async #writeOnce(part: TransactionPart, options: CallOptions): Promise<RunOutcome | KeyHeld> {
     const { checks, ops, ttl, shard } = part
     let outcome: WriteOutcome
     try {
-      outcome = await shard.write({ checks, ops, ttl })
+      outcome = await shard.write({ checks, ops, ttl }, options)
     } catch (error) {
       this.counts.aborted.refused += 1
       throw error
@@ -174,7 +173,7 @@ export class TransactionRunner {
   }
 
   async #writeOne(part: TransactionPart, budget: Budget): Promise<Tried> {
-    const outcome = await this.#writeOnce(part)
+    const outcome = await this.#writeOnce(part, budget.options)
     return outcome.kind === 'key-held' ? this.#makeWay(part, outcome, budget) : finished(outcome)
   }
 
@@ -226,7 +225,9 @@ export class TransactionRunner {
     const begin = isAnchor ? { participants } : undefined
     for (;;) {
       const command = { transactionId, anchor, begin, checks, ops, ttl }
-      const { outcome, fate } = await prepareOn(shard, command, isInOrder)
+      const { outcome, fate } = isInOrder
+        ? await shard.prepareInOrder(command, budget.options)
+        : { outcome: await shard.prepare(command, budget.options), fate: undefined }
       if (outcome.kind === 'prepared') return { ...outcome, fate }
       if (outcome.kind === 'version-changed') return conflictOf(part, outcome)
       if (outcome.kind !== 'key-held') return outcome
@@ -235,7 +236,7 @@ export class TransactionRunner {
         // Younger transactions let go first (W1); the anchor must not wait without a record.
         const younger = begunAtOf(outcome.holder.transactionId) > budget.begunAt
         const route = await this.#with.router.shardAt(anchor)
-        if (route.kind === 'shard') route.shard.heartbeat(transactionId)
+        if (route.kind === 'shard') showAlive(route.shard, transactionId)
         if (younger && !isAnchor && (await this.#waitFor(part, outcome.holder, budget))) continue
       } else if (await this.#clearDecided(shard, outcome.holder)) {
         continue
@@ -291,7 +292,7 @@ export class TransactionRunner {
     const commit = { transactionId, anchor: attempt.anchor.key, decision: 'commit' } as const
     const decision = await attempt.anchorShard.decide(
       { ...commit, commitAtLeast: greatest(prepared) },
-      fatesOf(prepared),
+      { after: fatesOf(prepared) },
     )
     const isAwaited = awaitResolution || decision.state === 'aborted'
     const { released, done } = this.#with.finisher.finish(attempt, decision, { isAwaited })
@@ -339,13 +340,9 @@ type Prepared =
 
 type KeyHeld = Extract<Refusal, { kind: 'key-held' }>
 
-async function prepareOn(
-  shard: Shard,
-  command: PrepareCommand,
-  isInOrder: boolean,
-): Promise<PreparedInOrder> {
-  if (isInOrder) return shard.prepareInOrder(command)
-  return { outcome: await shard.prepare(command), fate: undefined }
+/** In the background. A sign of life that is lost is one of many. */
+function showAlive(shard: Shard, transactionId: TransactionId): void {
+  shard.heartbeat(transactionId).catch(() => undefined)
 }
 
 interface AttemptOptions {

@@ -1,19 +1,19 @@
 // Which values of documents an index left out, and why. The documents themselves were indexed.
 
 export type DropReason =
-  /** Not of the type of their field. */
+  /** The value does not have the type of its field. */
   | 'badValues'
-  /** Beyond a limit: of fields known, fields or values in a document, depth, length. */
+  /** The value exceeds a limit: known fields, fields or values in a document, depth, or length. */
   | 'overLimit'
 
-/** Fields that a report names: those that lost most. */
+/** The limit of fields in a report: those that lost most values. */
 const REPORTED_FIELDS_MAX = 20
 
 export type DropCounts = Readonly<Record<DropReason, number>>
 
-/** Counted as documents were indexed: a value counts again when its document is. */
+/** The counts of one index. A value counts again if its document is indexed again. */
 export interface DropReport extends DropCounts {
-  /** By the field's name. */
+  /** By the name of the field. */
   readonly fields: Readonly<Record<string, DropCounts>>
 }
 
@@ -30,7 +30,7 @@ export function dropReportOf(
   return { ...all, fields: Object.fromEntries(most) }
 }
 
-/** Of several shards. */
+/** Adds up the reports of several shards. */
 export function sumOfReports(reports: readonly DropReport[]): DropReport {
   const fields = new Map<string, DropCounts>()
   let all = NO_DROPS

@@ -10,9 +10,10 @@ import {
   type DropReport,
 } from '../../host/drop-report.ts'
 
-/** Fields that are told apart; what others lose is in the sums. */
+/** The limit of fields with counts of their own. Values of other fields count only in the sums. */
 const FIELDS_MAX = 1000
 
+/** Collects the counts of one index or of one document. */
 export class DroppedValues {
   #all = NO_DROPS
   #byField: Map<string, DropCounts> | undefined

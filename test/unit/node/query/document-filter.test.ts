@@ -246,7 +246,8 @@ describe('parseDocumentFilter', () => {
       'filter_query.min: must be an integer of at least 0',
     '{"disjuncts":[{"match_all":{}}],"min":-1}': 'filter_query.min: must be an integer',
     '{"must":[{"match_all":{}}]}': 'filter_query.must: must be an object, not array',
-    '{"must":{"term":"x","field":5}}': 'filter_query.must.field: must be a string, the name of a field',
+    '{"must":{"term":"x","field":5}}':
+      'filter_query.must.field: must be a string, the name of a field',
     '{"min":9007199254740993,"max":9007199254740992,"field":"a"}':
       'filter_query: the lower bound of the range is above its upper bound',
     [nested(21)]: 'nested deeper than 20 levels',

@@ -6,6 +6,7 @@ import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { HybridClock } from '../../../../../node/clock/hybrid-clock.ts'
 import { clusterStatusOf } from '../../../../../node/coordinator/cluster-status.ts'
 import { OpenTable } from '../../../../../node/coordinator/tables/open-table.ts'
+import { conditionsOf } from '../../../../../node/coordinator/shard-conditions.ts'
 import { LedShards } from '../../../../../node/coordinator/led-shards.ts'
 import { countIndexes } from '../../../../../node/coordinator/tables/index-health.ts'
 import { memoryBound } from '../../../../support/worlds/shard-world.ts'
@@ -58,8 +59,16 @@ function ledOf({ shard }: TextShard): LedShards {
 async function statusOf(text: TextShard) {
   const hybridClock = await HybridClock.open(systemClock, memoryBound)
   const tables = [tableOf(text)]
+  const conditions = await conditionsOf(tables, systemClock)
   return runAtOnce(
-    clusterStatusOf({ tables, led: ledOf(text), version: '1', ready: true, hybridClock }),
+    clusterStatusOf({
+      tables,
+      led: ledOf(text),
+      conditions,
+      version: '1',
+      ready: true,
+      hybridClock,
+    }),
   )
 }
 
