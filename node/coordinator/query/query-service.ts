@@ -25,7 +25,7 @@ import type {
   TextStatistics,
   TextWindow,
 } from '../../index/text/search/text-search.ts'
-import type { QueryRequest } from '../../query/query-request.ts'
+import type { QueryRequest } from '../../query/request/query-request.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { buildMarkDocuments } from './page-highlights.ts'

@@ -2,7 +2,7 @@
 
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
+import type { SortKey, SortValue } from '../../../query/request/query-cursor.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { DocSet } from '../aggregation/doc-set.ts'

@@ -12,11 +12,11 @@
 // fields.
 
 import { createHash } from 'node:crypto'
-import { ServiceError } from '../../lib/errors.ts'
-import { KEY_BYTES_MAX } from '../document/document-limits.ts'
-import { isJsonArray } from '../document/json-object.ts'
-import { refuse } from './query-limits.ts'
-import type { JsonValue } from '../document/exact-json.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
+import { isJsonArray } from '../../document/json-object.ts'
+import { refuse } from '../query-limits.ts'
+import type { JsonValue } from '../../document/exact-json.ts'
 
 /** One key of an order. */
 export interface SortKey {

@@ -12,7 +12,7 @@
 //   AT1  `starts` and `ends` have one entry for each code unit of `text`.
 //   AT2  Both are non-decreasing, and `starts[i] <= ends[i]`.
 
-import { assert } from '../../lib/assert.ts'
+import { assert } from '../../../lib/assert.ts'
 
 /** The part of the original text that each code unit came from (AT1, AT2), in UTF-16 code units. */
 export interface Places {

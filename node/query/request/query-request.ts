@@ -1,15 +1,15 @@
 // Parses and checks the body of a query. A member that needs an unavailable kind of index is
 // refused.
 
-import { KEY_BYTES_MAX } from '../document/document-limits.ts'
-import { describeKind } from '../document/exact-json.ts'
-import { parseFieldPath } from '../document/field-path.ts'
-import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
-import { parseProjection } from '../document/projection.ts'
-import { parseDurationMs } from '../schema/duration.ts'
+import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
+import { describeKind } from '../../document/exact-json.ts'
+import { parseFieldPath } from '../../document/field-path.ts'
+import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
+import { parseProjection } from '../../document/projection.ts'
+import { parseDurationMs } from '../../schema/duration.ts'
 import { parseAggregations } from './aggregation-request.ts'
-import { parseCanonicalQuery } from './language/parse-canonical-query.ts'
-import { parseQuery } from './language/parse-query.ts'
+import { parseCanonicalQuery } from '../language/parse-canonical-query.ts'
+import { parseQuery } from '../language/parse-query.ts'
 import { parsePruner } from './pruner-request.ts'
 import {
   checkMembers,
@@ -20,16 +20,16 @@ import {
   parseText,
   shown,
   textOf,
-} from './language/query-clause.ts'
+} from '../language/query-clause.ts'
 import { parseCursor } from './query-cursor.ts'
-import { buildClauseBudget, refuse } from './query-limits.ts'
-import type { JsonObject, JsonValue } from '../document/exact-json.ts'
-import type { Projection } from '../document/projection.ts'
+import { buildClauseBudget, refuse } from '../query-limits.ts'
+import type { JsonObject, JsonValue } from '../../document/exact-json.ts'
+import type { Projection } from '../../document/projection.ts'
 import type { Aggregations } from './aggregation-request.ts'
-import type { Clause } from './language/query-clause.ts'
+import type { Clause } from '../language/query-clause.ts'
 import type { Pruner } from './pruner-request.ts'
 import type { SortKey, SortPosition } from './query-cursor.ts'
-import type { Query } from './query-tree.ts'
+import type { Query } from '../query-tree.ts'
 
 export const QUERY_LIMIT_DEFAULT = 10
 /** Also limits `offset` and `limit` together, because every shard must rank that many hits. */

@@ -1,11 +1,11 @@
 // The `pruner` of a query: it drops hits whose scores are much lower than the others.
 
-import { numberOf } from '../document/exact-json.ts'
-import { isJsonObject, memberOf } from '../document/json-object.ts'
-import { checkMembers, flagOf } from './language/query-clause.ts'
-import { refuse } from './query-limits.ts'
-import type { JsonObject } from '../document/exact-json.ts'
-import type { Clause } from './language/query-clause.ts'
+import { numberOf } from '../../document/exact-json.ts'
+import { isJsonObject, memberOf } from '../../document/json-object.ts'
+import { checkMembers, flagOf } from '../language/query-clause.ts'
+import { refuse } from '../query-limits.ts'
+import type { JsonObject } from '../../document/exact-json.ts'
+import type { Clause } from '../language/query-clause.ts'
 
 /** The limits of the pruner. An undefined limit drops nothing. */
 export interface Pruner {

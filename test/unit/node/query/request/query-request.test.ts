@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { parseExact } from '../../../../node/document/exact-json.ts'
-import { encodeCursor, parseCursor } from '../../../../node/query/query-cursor.ts'
-import { parseQueryRequest } from '../../../../node/query/query-request.ts'
+import { parseExact } from '../../../../../node/document/exact-json.ts'
+import { encodeCursor, parseCursor } from '../../../../../node/query/request/query-cursor.ts'
+import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
 
 const parse = (text: string) => parseQueryRequest(parseExact(text))
 const BY_PRICE = [{ field: 'price', isDescending: true }]

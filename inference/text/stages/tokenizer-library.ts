@@ -3,10 +3,9 @@
 // import each other without file extensions, and this project's module resolution cannot follow them.
 
 import { Tokenizer } from '@huggingface/tokenizers'
-import { ServiceError } from '../../lib/errors.ts'
-import { isJsonRecord } from '../../lib/json-record.ts'
-import type { JsonRecord } from '../../lib/json-record.ts'
-import { isText } from './json-values.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { isJsonRecord, isText } from '../../../lib/json-record.ts'
+import type { JsonRecord } from '../../../lib/json-record.ts'
 
 /**
  * A tokenizer of the library, as far as it is used: its model and its vocabulary without added

@@ -1,13 +1,13 @@
 // The `aggregations` of a query: summaries over all documents that the query matches. They may
 // nest.
 
-import { describeKind } from '../document/exact-json.ts'
-import { parseFieldPath } from '../document/field-path.ts'
-import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
-import { parseDurationMs } from '../schema/duration.ts'
-import { METRES_BY_UNIT, parsePoint } from './language/parse-geo-queries.ts'
-import { parseQuery } from './language/parse-query.ts'
-import { parseDateMs } from '../schema/rfc3339.ts'
+import { describeKind } from '../../document/exact-json.ts'
+import { parseFieldPath } from '../../document/field-path.ts'
+import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
+import { parseDurationMs } from '../../schema/duration.ts'
+import { METRES_BY_UNIT, parsePoint } from '../language/parse-geo-queries.ts'
+import { parseQuery } from '../language/parse-query.ts'
+import { parseDateMs } from '../../schema/rfc3339.ts'
 import {
   checkMembers,
   choiceOf,
@@ -16,13 +16,13 @@ import {
   parseNumber,
   parseText,
   shown,
-} from './language/query-clause.ts'
-import { buildClauseBudget, QUERY_CLAUSES_MAX, refuse } from './query-limits.ts'
-import type { JsonValue } from '../document/exact-json.ts'
-import type { Clause } from './language/query-clause.ts'
-import type { GeoPoint } from '../geo/geo-point.ts'
-import type { ClauseBudget } from './query-limits.ts'
-import type { Query } from './query-tree.ts'
+} from '../language/query-clause.ts'
+import { buildClauseBudget, QUERY_CLAUSES_MAX, refuse } from '../query-limits.ts'
+import type { JsonValue } from '../../document/exact-json.ts'
+import type { Clause } from '../language/query-clause.ts'
+import type { GeoPoint } from '../../geo/geo-point.ts'
+import type { ClauseBudget } from '../query-limits.ts'
+import type { Query } from '../query-tree.ts'
 
 export const AGGREGATION_DEPTH_MAX = 5
 export const AGGREGATIONS_MAX = 100

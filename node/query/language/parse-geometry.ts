@@ -1,13 +1,13 @@
 // Checks GeoJSON geometries (RFC 7946, section 3.1) in queries.
 
-import { must } from '../../lib/assert.ts'
-import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
-import { parseShape } from '../geo/geo-json.ts'
-import { SHAPE_POSITIONS_MAX } from '../geo/shape.ts'
-import { parseNumber } from './language/query-clause.ts'
-import { refuse } from './query-limits.ts'
-import type { JsonObject, JsonValue } from '../document/exact-json.ts'
-import type { Shape } from '../geo/shape.ts'
+import { must } from '../../../lib/assert.ts'
+import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
+import { parseShape } from '../../geo/geo-json.ts'
+import { SHAPE_POSITIONS_MAX } from '../../geo/shape.ts'
+import { parseNumber } from './query-clause.ts'
+import { refuse } from '../query-limits.ts'
+import type { JsonObject, JsonValue } from '../../document/exact-json.ts'
+import type { Shape } from '../../geo/shape.ts'
 
 const COLLECTION = 'GeometryCollection'
 

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { matchesFilter } from '../../../../node/query/document-filter.ts'
-import { parseDocumentFilter } from '../../../../node/query/parse-document-filter.ts'
-import { QUERY_CLAUSES_MAX } from '../../../../node/query/query-limits.ts'
-import { matchesWildcard, parseWildcard } from '../../../../node/query/wildcard.ts'
-import { buildRunTest } from '../../../../node/query/word-run.ts'
-import { parseExact } from '../../../../node/document/exact-json.ts'
-import { isJsonObject } from '../../../../node/document/json-object.ts'
+import { matchesFilter } from '../../../../../node/query/filter/document-filter.ts'
+import { parseDocumentFilter } from '../../../../../node/query/filter/filter-of-query.ts'
+import { QUERY_CLAUSES_MAX } from '../../../../../node/query/query-limits.ts'
+import { matchesWildcard, parseWildcard } from '../../../../../node/query/wildcard.ts'
+import { buildRunTest } from '../../../../../node/query/word-run.ts'
+import { parseExact } from '../../../../../node/document/exact-json.ts'
+import { isJsonObject } from '../../../../../node/document/json-object.ts'
 
 const DOCUMENT =
   '{"s":"Hello, Wörld-wide Web","n":5,"big":9007199254740993,"t":true,"z":null,"f":0.5,' +

@@ -5,17 +5,18 @@
 // index's analysis, and those whose automata could block other requests on a long document.
 
 import { BlockList, isIP } from 'node:net'
-import { unreachable } from '../../lib/assert.ts'
-import { parseFieldPath } from '../document/field-path.ts'
-import { parseDateMs } from '../schema/rfc3339.ts'
+import { parseFieldPath } from '../../document/field-path.ts'
+import { parseDateMs } from '../../schema/rfc3339.ts'
 import { jsonNumberFrom, termOf, wordsOf } from './document-filter.ts'
-import { shown } from './language/query-clause.ts'
-import { refuse } from './query-limits.ts'
-import { positionsOf } from '../geo/shape.ts'
+import { parseQuery } from '../language/parse-query.ts'
+import { shown } from '../language/query-clause.ts'
+import { refuse } from '../query-limits.ts'
+import { positionsOf } from '../../geo/shape.ts'
 import { geoTestOf, type GeoQuery } from './geo-test.ts'
-import { matchesWildcard, parseWildcard } from './wildcard.ts'
-import { buildRunTest } from './word-run.ts'
-import type { FieldPath } from '../document/field-path.ts'
+import { matchesWildcard, parseWildcard } from '../wildcard.ts'
+import { buildRunTest } from '../word-run.ts'
+import type { JsonValue } from '../../document/exact-json.ts'
+import type { FieldPath } from '../../document/field-path.ts'
 import type {
   Bounds,
   DocumentFilter,
@@ -25,69 +26,89 @@ import type {
   ValueTest,
   WordTest,
 } from './document-filter.ts'
-import type { Query, QueryBounds, QueryOf } from './query-tree.ts'
+import type { Query, QueryBounds, QueryOf } from '../query-tree.ts'
 
 const POSITIONS_MAX = 1000
 /** The suffix of a sub-field of whole values. */
 const KEYWORD = /(?:\.|__)keyword$/
 
-type RangeKind = 'numbers' | 'terms' | 'dates' | 'untyped-range' | 'ip'
-type WordKind = 'phrase' | 'phrase-terms' | 'prefix' | 'wildcard'
-type FieldKind = RangeKind | WordKind | 'exists' | 'term' | 'bool'
-const GEO_KINDS: Readonly<Record<GeoQuery['kind'], true>> = {
-  'geo-box': true,
-  'geo-distance': true,
-  'geo-polygon': true,
-  'geo-shape': true,
-}
-const RANGE_KINDS: Readonly<Record<RangeKind, true>> = {
-  numbers: true,
-  terms: true,
-  dates: true,
-  'untyped-range': true,
-  ip: true,
-}
-const WORD_KINDS: Readonly<Record<WordKind, true>> = {
-  phrase: true,
-  'phrase-terms': true,
-  prefix: true,
-  wildcard: true,
-}
-const FIELD_KINDS: Readonly<Record<FieldKind, true>> = {
-  ...RANGE_KINDS,
-  ...WORD_KINDS,
-  exists: true,
-  term: true,
-  bool: true,
+type FieldKind = Extract<Query, { readonly field: string | undefined }>['kind']
+
+type Filters = {
+  readonly [Kind in Query['kind']]: (query: QueryOf<Kind>, where: string) => DocumentFilter
 }
 
-/** `where` is the place of the query in the request, for messages. */
-export function buildDocumentFilter(query: Query, where: string): DocumentFilter {
-  if (isGeoQuery(query)) return filterOfPlace(query, where)
-  if (isFieldQuery(query)) {
-    return { kind: 'field', field: fieldOf(query, where), test: testOf(query, where) }
-  }
-  switch (query.kind) {
-    case 'all':
-    case 'none':
-      return { kind: query.kind }
-    case 'ids':
-      return { kind: 'ids', keys: new Set(query.ids) }
-    case 'boolean':
-      return filterOfBoolean(query, where)
-    case 'fuzzy':
-      return refuseForm(where, 'a fuzzy term')
-    case 'simple':
-      return refuseForm(where, 'a simple query')
-    case 'regexp':
-      return refuseForm(where, 'a regular expression')
-    case 'match':
-      return filterOfMatch(query, where)
-    case 'multi-match':
-      return filterOfMultiMatch(query, where)
-    default:
-      return unreachable(query)
-  }
+const FILTERS: Filters = {
+  all: () => ({ kind: 'all' }),
+  none: () => ({ kind: 'none' }),
+  ids: ({ ids }) => ({ kind: 'ids', keys: new Set(ids) }),
+  boolean: filterOfBoolean,
+  match: filterOfMatch,
+  'multi-match': filterOfMultiMatch,
+  simple: (_, where) => refuseForm(where, 'a simple query'),
+  fuzzy: (_, where) => refuseForm(where, 'a fuzzy term'),
+  regexp: (_, where) => refuseForm(where, 'a regular expression'),
+
+  exists: onField(() => ({ kind: 'exists' })),
+  term: onField(({ term }) => ({ kind: 'term', term: termOf(term) })),
+  bool: onField(({ value }) => ({ kind: 'bool', value })),
+
+  phrase: onText(filterOfRun),
+  'phrase-terms': onText(filterOfRun),
+  prefix: onText(
+    ({ prefix }) =>
+      (text) =>
+        text.startsWith(prefix),
+  ),
+  wildcard: onText(({ pattern: source }) => {
+    const pattern = parseWildcard(source)
+    return (text) => matchesWildcard(pattern, text)
+  }),
+
+  numbers: onRange(({ exact, bounds }) => ({ kind: 'numbers', bounds: exact ?? bounds })),
+  terms: onRange(({ bounds }) => ({ kind: 'text', bounds: mapBounds(bounds, bytesOf) })),
+  dates: onRange(({ bounds }) => ({ kind: 'dates', bounds })),
+  'untyped-range': onRange(({ bounds }) => ({ kind: 'untyped', bounds: untypedBoundsOf(bounds) })),
+  ip: onRange(({ cidr }) => addressTestOf(cidr)),
+
+  'geo-box': filterOfPlace,
+  'geo-distance': filterOfPlace,
+  'geo-polygon': filterOfPlace,
+  'geo-shape': filterOfPlace,
+}
+
+/** From the JSON of `filter_query`. `where` is its place in the request, for messages. */
+export function parseDocumentFilter(value: JsonValue, where: string): DocumentFilter {
+  return buildDocumentFilter(parseQuery(value, where), where)
+}
+
+/** Throws INVALID_ARGUMENT for a query that needs an index. */
+export function buildDocumentFilter<Kind extends Query['kind']>(
+  query: { readonly [Each in Kind]: QueryOf<Each> & { readonly kind: Each } }[Kind],
+  where: string,
+): DocumentFilter {
+  const kind: Kind = query.kind
+  return FILTERS[kind](query, where)
+}
+
+function onField<Asked extends QueryOf<FieldKind>>(
+  testOf: (query: Asked, where: string) => ValueTest,
+) {
+  return (query: Asked, where: string): DocumentFilter => ({
+    kind: 'field',
+    field: fieldOf(query, where),
+    test: testOf(query, where),
+  })
+}
+
+function onText<Asked extends QueryOf<FieldKind>>(
+  holdsOf: (query: Asked, where: string) => (text: string) => boolean,
+) {
+  return onField((query: Asked, where) => ({ kind: 'text', holds: holdsOf(query, where) }))
+}
+
+function onRange<Asked extends QueryOf<FieldKind>>(rangeOf: (query: Asked) => RangeTest) {
+  return onField((query: Asked) => ({ kind: 'range', range: rangeOf(query) }))
 }
 
 /**
@@ -101,75 +122,17 @@ function filterOfPlace(query: GeoQuery, where: string): DocumentFilter {
   return { kind: 'place', field: pathOf(query, where), test: geoTestOf(query) }
 }
 
-function isGeoQuery(query: Query): query is GeoQuery {
-  return Object.hasOwn(GEO_KINDS, query.kind)
-}
-
-function isWordQuery(query: Query): query is QueryOf<WordKind> {
-  return Object.hasOwn(WORD_KINDS, query.kind)
-}
-
-function isFieldQuery(query: Query): query is QueryOf<FieldKind> {
-  return Object.hasOwn(FIELD_KINDS, query.kind)
-}
-
-function isRangeQuery(query: Query): query is QueryOf<RangeKind> {
-  return Object.hasOwn(RANGE_KINDS, query.kind)
-}
-
-function testOf(query: QueryOf<FieldKind>, where: string): ValueTest {
-  if (isRangeQuery(query)) return { kind: 'range', range: rangeTestOf(query) }
-  if (isWordQuery(query)) return { kind: 'text', holds: textTestOf(query, where) }
-  switch (query.kind) {
-    case 'exists':
-      return { kind: 'exists' }
-    case 'term':
-      return { kind: 'term', term: termOf(query.term) }
-    case 'bool':
-      return { kind: 'bool', value: query.value }
-    default:
-      return unreachable(query)
-  }
-}
-
-function textTestOf(query: QueryOf<WordKind>, where: string): (text: string) => boolean {
-  switch (query.kind) {
-    case 'prefix':
-      return (text) => text.startsWith(query.prefix)
-    case 'wildcard': {
-      const pattern = parseWildcard(query.pattern)
-      return (text) => matchesWildcard(pattern, text)
-    }
-    case 'phrase':
-    case 'phrase-terms': {
-      const holds = buildRunTest(runOf(query, where))
-      return (text) => holds(wordsOf(text))
-    }
-    default:
-      return unreachable(query)
-  }
-}
-
-function rangeTestOf(query: QueryOf<RangeKind>): RangeTest {
-  switch (query.kind) {
-    case 'numbers':
-      return { kind: 'numbers', bounds: query.exact ?? query.bounds }
-    case 'terms':
-      return { kind: 'text', bounds: mapBounds(query.bounds, bytesOf) }
-    case 'dates':
-      return { kind: 'dates', bounds: query.bounds }
-    case 'untyped-range':
-      return { kind: 'untyped', bounds: untypedBoundsOf(query.bounds) }
-    case 'ip':
-      return addressTestOf(query.cidr)
-    default:
-      return unreachable(query)
-  }
+function filterOfRun(
+  query: QueryOf<'phrase' | 'phrase-terms'>,
+  where: string,
+): (text: string) => boolean {
+  const holds = buildRunTest(runOf(query, where))
+  return (text) => holds(wordsOf(text))
 }
 
 /** If `minShould` is 0, `should` only changes scores, so the filter ignores it. */
 function filterOfBoolean(query: QueryOf<'boolean'>, where: string): DocumentFilter {
-  const build = (inner: Query) => buildDocumentFilter(inner, where)
+  const build = (inner: Query): DocumentFilter => buildDocumentFilter(inner, where)
   const filters = [...query.must, ...query.filter].map(build)
   const should = query.should.map(build)
   if (query.minShould > 0) filters.push({ kind: 'or', filters: should, min: query.minShould })
@@ -253,13 +216,13 @@ function countBounds({ min, max }: Bounds<unknown>): number {
   return [min, max].filter((bound) => bound !== undefined).length
 }
 
-function fieldOf(query: QueryOf<FieldKind | 'match'>, where: string): FilterField {
+function fieldOf(query: QueryOf<FieldKind>, where: string): FilterField {
   const path = pathOf(query, where)
   const whole = path.text.replace(KEYWORD, '')
   return { path, whole: whole === path.text ? undefined : parseFieldPath(whole, where) }
 }
 
-function pathOf(query: GeoQuery | QueryOf<FieldKind | 'match'>, where: string): FieldPath {
+function pathOf(query: QueryOf<FieldKind>, where: string): FieldPath {
   if (query.field !== undefined) return parseFieldPath(query.field, where)
   const shownKind = query.kind === 'match' ? shown(query.text) : `the ${query.kind}`
   return refuse(
