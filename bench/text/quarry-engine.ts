@@ -11,9 +11,9 @@ import { mergePartials } from '../../node/index/text/aggregation/merge-partials.
 import type { TextIndexStats } from '../../node/index/text/engine/text-index.ts'
 import { runTextSearch } from '../../node/index/text/search/run-text-search.ts'
 import type { TextSearchAnswer } from '../../node/index/text/search/text-search.ts'
-import { packBatch } from '../../node/index/text/worker/document-batch.ts'
+import { packBatch } from '../../node/index/host/document-batch.ts'
 import { TextMemory } from '../../node/index/text/engine/text-memory.ts'
-import { HeldTextIndex } from '../../node/index/text/worker/held-text-index.ts'
+import { TextEngine as HostedEngine } from '../../node/index/text/hosted/text-engine.ts'
 import { parseQueryRequest } from '../../node/query/request/query-request.ts'
 import type { QueryRequest } from '../../node/query/request/query-request.ts'
 import { documentKey } from '../data/document-source.ts'
@@ -23,6 +23,7 @@ import { AGGREGATION, buildRequestBody } from '../data/request-body.ts'
 import type { TextQuery } from '../data/query-classes.ts'
 import type { TextAnswer, TextEngine } from '../peers/text-engine.ts'
 
+const ARTICLES = { kind: 'text', name: 'articles', memOnly: false } as const
 const DOCUMENTS_PER_BATCH = 1000
 /** Half of it is for pages of files: as much as SQLite is given for its cache, mapped files aside. */
 const MEMORY_BYTES = 512 * 2 ** 20
@@ -31,7 +32,7 @@ const MAINTENANCE_MS = 20
 
 export class QuarryEngine implements TextEngine {
   readonly #articles: ArticleSource
-  readonly #held: HeldTextIndex
+  readonly #held: HostedEngine
   #indexingMs = 0
 
   constructor(articles: ArticleSource, directory: string) {
@@ -39,8 +40,8 @@ export class QuarryEngine implements TextEngine {
     const schema = { version: 1, ...ARTICLE_SCHEMA }
     const source = { kind: 'given', schema } as const
     const memory = new TextMemory(MEMORY_BYTES)
-    this.#held = HeldTextIndex.open(
-      { directory, source, fields: [] },
+    this.#held = HostedEngine.open(
+      { definition: ARTICLES, directory, source, fields: [] },
       { clock: systemClock, memory },
     )
   }
@@ -59,13 +60,13 @@ export class QuarryEngine implements TextEngine {
         expiresAtMs: 0,
       }))
       this.#timed(() => {
-        const { taken } = runAtOnce(this.#held.applyInSteps(packBatch(from + count, changes)))
+        const { taken } = runAtOnce(this.#held.apply(packBatch(from + count, changes)))
         assert(taken === count, 'the schema of articles spells out their fields')
         this.#held.index.maintain(MAINTENANCE_MS)
       })
     }
     this.#timed(() => {
-      for (const _ of this.#held.flushInSteps(documents));
+      for (const _ of this.#held.flush(documents));
       while (this.#held.index.maintain(MAINTENANCE_MS));
     })
   }

@@ -31,11 +31,9 @@ const UNDOCUMENTED: Readonly<Record<string, number>> = {
   'node/index/text/matching': 18,
   'node/index/text/postings': 3,
   'node/index/text/segment': 11,
-  'node/index/text/worker': 34,
   'node/shard': 32,
   'node/shard/apply': 7,
   'node/shard/format': 6,
-  'node/shard/indexing': 8,
 }
 
 const sources = globSync(

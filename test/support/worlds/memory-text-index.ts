@@ -1,5 +1,6 @@
 // A text index in this process, in memory: what an index worker holds for one shard.
 
+import { unreachable } from '../../../lib/assert.ts'
 import { ManualClock } from '../../../lib/clock.ts'
 import { runAtOnce } from '../../../lib/sliced.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
@@ -15,6 +16,7 @@ import {
 } from '../../../node/index/text/search/run-text-search.ts'
 import type {
   Highlights,
+  TextAsked,
   TextHighlightRequest,
   TextSearchAnswer,
   TextSearchRequest,
@@ -58,6 +60,19 @@ export class MemoryTextIndex {
 
   highlight(request: TextHighlightRequest): readonly (Highlights | undefined)[] {
     return runAtOnce(highlightTexts(structuredClone(request), this.#fields))
+  }
+
+  answer(asked: TextAsked): unknown {
+    switch (asked.question) {
+      case 'search':
+        return runAtOnce(runTextSearch(this, asked.request))
+      case 'statistics':
+        return runAtOnce(gatherTextStatistics(this, asked.request))
+      case 'highlight':
+        return runAtOnce(highlightTexts(asked.request, this.#fields))
+      default:
+        return unreachable(asked)
+    }
   }
 
   statistics(conditions: TextSearchRequest['conditions']): TextStatistics {

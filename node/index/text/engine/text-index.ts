@@ -244,6 +244,11 @@ export class TextIndex {
     return this.#ask((snapshot) => snapshot.queryStatistics(query))
   }
 
+  /** Links the files of the checkpoint into a directory on the same disk. */
+  linkFiles(directory: string): void {
+    this.#store.link(directory)
+  }
+
   stats(): TextIndexStats {
     const states = this.#states()
     const sum = (valueOf: (live: SegmentState) => number): number =>

@@ -15,7 +15,7 @@ import {
   decodeFieldPage,
   encodeFieldPage,
 } from '../../../../../node/coordinator/tables/table-fields-codec.ts'
-import type { TableField } from '../../../../../node/index/text/mapping/table-field.ts'
+import type { TableField } from '../../../../../node/schema/table-field.ts'
 import {
   checkRecord,
   encodeRecord,
@@ -59,8 +59,9 @@ import {
 import { countTo } from '../../../../support/loads/load.ts'
 import { intervalOfKey } from '../../../../support/worlds/routes.ts'
 
+const GOLDEN = new URL('../../../../golden/', import.meta.url)
 const golden: Readonly<Record<string, string>> = JSON.parse(
-  readFileSync(new URL('../../../../golden/shard-formats.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('shard-formats.json', GOLDEN), 'utf8'),
 )
 
 const version = timestampOf(0x018bcfe5_6800_0007n)
@@ -116,7 +117,7 @@ const table: TableRecord = {
   description: 'what we read',
   schema: undefined,
   ttlGeneration: 1,
-  indexes: [],
+  indexes: [{ kind: 'text', name: 'notes', memOnly: true }],
   hasBuiltInIndex: true,
   shards: [
     {
@@ -284,6 +285,18 @@ describe('the disk formats of a shard', () => {
 
   it('read a table record of an earlier version', () => {
     expect(decodeTable(stored('table record'))).to.deep.equal(table)
+  })
+
+  it('read a table record of format 1, whose indexes are all of text', () => {
+    const former = readFileSync(new URL('table-record-1.json', GOLDEN))
+
+    expect(decodeTable(former)).to.deep.equal(table)
+  })
+
+  it('refuse a table record of a later format', () => {
+    const later = Buffer.from(JSON.stringify({ format: 3 }))
+
+    expect(() => decodeTable(later)).to.throw('unknown format 3')
   })
 
   it('read the fields of a table of an earlier version', () => {
