@@ -6,7 +6,7 @@ import path from 'node:path'
 import { parseInferenceConfig } from '../../../inference/config.ts'
 import type { InferenceConfig } from '../../../inference/config.ts'
 import { startInference } from '../../../inference/main.ts'
-import type { RunningInference, Surroundings } from '../../../inference/main.ts'
+import type { RunningInference, InferenceOverrides } from '../../../inference/main.ts'
 
 export class InferenceAnswer {
   readonly status: number
@@ -37,14 +37,14 @@ export class InferenceServer implements AsyncDisposable {
   static async start(
     write: (modelsDir: string) => Promise<unknown> = async () => undefined,
     config: Partial<InferenceConfig> = {},
-    surroundings: Surroundings = {},
+    overrides: InferenceOverrides = {},
   ): Promise<InferenceServer> {
     const modelsDir = await mkdtemp(path.join(tmpdir(), 'quarry-models-'))
     await mkdir(modelsDir, { recursive: true })
     await write(modelsDir)
     const flags = { port: '0', healthPort: '0', modelsDir, logLevel: 'error' }
     const whole = { ...parseInferenceConfig({}, flags), ...config }
-    const running = await startInference(whole, surroundings)
+    const running = await startInference(whole, overrides)
     return new InferenceServer(running, modelsDir)
   }
 

@@ -262,7 +262,7 @@ describe('pulling a model', () => {
     hub.fail('onnx/model.onnx', { kind: 'cut', afterBytes: 100_000 }, { kind: 'other-range' })
     await pull()
 
-    expect(retries).to.include('the hub answered with another range than was asked for')
+    expect(retries).to.include('the hub answered with a range that was not requested')
     expect((await read('onnx/model.onnx')).equals(GRAPH)).to.equal(true)
   })
 
@@ -276,7 +276,7 @@ describe('pulling a model', () => {
       hub.fail(file, { kind: 'wrong-bytes' }, { kind: 'wrong-bytes' }, { kind: 'wrong-bytes' })
       const why = await failure(pull())
 
-      expect(why).to.equal(`CORRUPTION ${file} came with other bytes than the hub's digest says`)
+      expect(why).to.equal(`CORRUPTION the bytes of ${file} do not match the hub's digest`)
       const left = await filesBelow(path.join(modelsDir, '.pulls'))
       expect(left.filter((each) => each.includes(file))).to.deep.equal([])
       expect(await new ModelsFolder(modelsDir).list()).to.deep.equal([])
@@ -340,14 +340,14 @@ describe('pulling a model', () => {
     }
     await pull()
 
-    expect(retries).to.deep.equal(['nothing came for 30 seconds'])
+    expect(retries).to.deep.equal(['no bytes arrived for 30 seconds'])
     expect((await read('onnx/model.onnx')).equals(GRAPH)).to.equal(true)
   })
 
   it('does not follow a redirect away from http', async () => {
     hub.fail('tree', { kind: 'redirect', location: 'file:///etc/passwd' })
 
-    expect(await failure(pull())).to.include('redirects to what is not an https URL')
+    expect(await failure(pull())).to.include('redirects to a URL that is not https')
   })
 
   it('does not follow a ring of redirects', async () => {
