@@ -5,9 +5,9 @@ import type { Writable } from 'node:stream'
 import { systemClock } from '../lib/clock.ts'
 import { EXIT } from '../lib/process/exit-codes.ts'
 import { parseCliSettings } from './config.ts'
-import type { CliContext } from './context.ts'
+import type { CliContext } from './process/context.ts'
 import { runCli } from './run-cli.ts'
-import type { Output, Terminal } from './terminal.ts'
+import type { Output, Terminal } from './process/terminal.ts'
 
 const COLUMNS_WITHOUT_TTY = 100
 /** One Ctrl-C arrives twice, from the terminal and from the parent process, and counts once. */

@@ -7,9 +7,9 @@ import { Command } from 'commander'
 import type { Help } from 'commander'
 import { EXIT_CODES } from '../lib/process/exit-codes.ts'
 import { readProduct } from '../lib/process/product.ts'
-import type { CliContext } from './context.ts'
-import { paint, writeLine } from './terminal.ts'
-import type { Output } from './terminal.ts'
+import type { CliContext } from './process/context.ts'
+import { paint, writeLine } from './process/terminal.ts'
+import type { Output } from './process/terminal.ts'
 
 const HELP_COLUMNS_MAX = 100
 

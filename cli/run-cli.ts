@@ -4,12 +4,12 @@ import { CommanderError } from 'commander'
 import { EXIT } from '../lib/process/exit-codes.ts'
 import { isServiceError } from '../lib/errors.ts'
 import type { ServiceError } from '../lib/errors.ts'
-import type { CliContext } from './context.ts'
-import { CliError } from './exit.ts'
+import type { CliContext } from './process/context.ts'
+import { CliError } from './process/exit.ts'
 import { buildProgram } from './program.ts'
 import { printable } from './render/text-width.ts'
-import { isSystemError } from './system-error.ts'
-import { paint, writeLine } from './terminal.ts'
+import { isSystemError } from './process/system-error.ts'
+import { paint, writeLine } from './process/terminal.ts'
 
 interface Explanation {
   readonly exitCode: number

@@ -26,20 +26,20 @@ import type { ModelCatalog } from './models/model-catalog.ts'
 import { defaultWorkerCount } from './fleet/default-worker-count.ts'
 import { ModelFleet } from './fleet/model-fleet.ts'
 import { MODEL_KINDS } from './models/model-spec.ts'
-import { BuiltinThread } from './pipelines/builtin-thread.ts'
+import { BuiltinThread } from './pipelines/builtin/builtin-thread.ts'
 import { ChunkService, FIXED_ALIASES } from './pipelines/chunk/chunk-service.ts'
-import { BUILTIN_HASH_NAME } from './pipelines/embed/builtin-hash.ts'
+import { BUILTIN_HASH_NAME } from './pipelines/builtin/builtin-hash.ts'
 import { EmbedService } from './pipelines/embed/embed-service.ts'
 import { GenerateService } from './pipelines/generate/generate-service.ts'
-import { InferenceService } from './pipelines/inference-service.ts'
-import type { PreloadedModel, VersionInfo } from './pipelines/inference-service.ts'
+import { InferenceService } from './service/inference-service.ts'
+import type { PreloadedModel, VersionInfo } from './service/inference-service.ts'
 import type { ServiceParts } from './pipelines/model-requests.ts'
 import { RecognizeService } from './pipelines/recognize/recognize-service.ts'
 import { RerankService } from './pipelines/rerank/rerank-service.ts'
 import { RewriteService } from './pipelines/rewrite/rewrite-service.ts'
 import { ModelWorker } from './runtime/model-worker.ts'
 
-const WORKER_ENTRY = new URL('./pipelines/model-worker-entry.ts', import.meta.url)
+const WORKER_ENTRY = new URL('./service/model-worker-entry.ts', import.meta.url)
 /** The time for running calls of workers, after all other parts have closed. */
 const WORKER_CLOSE_DEADLINE_MS = 5_000
 
@@ -240,11 +240,11 @@ interface Watched {
 }
 
 function registerGauges(metrics: InferenceMetrics, { gate, memory, fleet }: Watched): void {
-  const held = 'Bytes that requests under way hold: bodies, images and results.'
+  const held = 'Bytes that running requests hold: bodies, images and results.'
   metrics.registerGauge('request_memory_bytes', held, () => memory.heldBytes)
-  const most = 'The most that requests may hold together.'
+  const most = 'The limit of the bytes that all requests may hold.'
   metrics.registerGauge('request_memory_limit_bytes', most, () => memory.bytesMax)
-  metrics.registerGauge('requests_running', 'Requests that are served.', () => gate.running)
+  metrics.registerGauge('requests_running', 'Requests that are being served.', () => gate.running)
   metrics.registerGauge('requests_waiting', 'Requests that wait for a place.', () => gate.waiting)
   const rejected = 'Requests refused because too many waited.'
   metrics.registerCounter('requests_rejected_total', rejected, () => gate.rejected)

@@ -183,9 +183,9 @@ function addMetrics(
   { guard, reserveBytes }: { readonly guard: DiskGuard; readonly reserveBytes: number },
 ): void {
   for (const source of [processMetrics(), ...sources]) metrics.addLines(source)
-  const free = 'Bytes that the file system of the data directory has left for this process.'
+  const free = 'Free bytes in the file system of the data directory.'
   metrics.addGauge('quarry_disk_free_bytes', free, () => guard.freeBytes())
-  const reserve = 'Writes are refused when less than this is left.'
+  const reserve = 'Writes are refused if fewer bytes than this are free.'
   metrics.addGauge('quarry_disk_reserve_bytes', reserve, () => reserveBytes)
 }
 

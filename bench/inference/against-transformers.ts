@@ -1,7 +1,7 @@
 // Embeds the same texts with the same graph by our server over HTTP, and by transformers.js within its
 // own process. Programs in JavaScript would otherwise use transformers.js.
 
-import type { RatioFinding, RowResult } from '../finding.ts'
+import type { RatioFinding, RowResult } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
 import { EmbedClient, embedBody } from './embed-client.ts'
 import { BENCH_MODELS, mixedLengths, textOf } from './embedding-models.ts'

@@ -1,6 +1,6 @@
 // Measures the times of small requests while the server is fully busy.
 
-import type { LatencyFinding, RowResult, ValueFinding } from '../finding.ts'
+import type { LatencyFinding, RowResult, ValueFinding } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
 import { EmbedClient, GetClient, embedBody, repeat } from './embed-client.ts'
 import type { Latencies } from './embed-client.ts'

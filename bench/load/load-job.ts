@@ -1,6 +1,6 @@
 // The jobs of the load generator and their answers, which processes exchange as JSON.
 
-import type { DocumentShape } from '../documents/document-source.ts'
+import type { DocumentShape } from '../data/document-source.ts'
 
 /** A load of several clients on one server. */
 export interface LoadJob {

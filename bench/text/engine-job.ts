@@ -1,7 +1,7 @@
 // The jobs of an engine's process and their answers, which processes exchange as JSON.
 
-import type { TextAnswer } from './text-engine.ts'
-import type { TextQuery } from './query-classes.ts'
+import type { TextAnswer } from '../peers/text-engine.ts'
+import type { TextQuery } from '../data/query-classes.ts'
 
 /** The queries to measure. */
 export interface Measurement {

@@ -2,8 +2,8 @@
 
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
-import { ApiClient } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
+import { ApiClient } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
 
 /** The options of every command that calls a service. */
 export interface ClientOptions {

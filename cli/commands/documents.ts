@@ -1,12 +1,12 @@
 // The commands `lookup` and `delete`, for documents by key.
 
 import type { Command } from 'commander'
-import { lookupPath, tablePath } from '../api-client.ts'
-import { newIdempotencyKey } from '../idempotency-key.ts'
-import type { CliContext } from '../context.ts'
+import { lookupPath, tablePath } from '../service/api-client.ts'
+import { newIdempotencyKey } from '../service/idempotency-key.ts'
+import type { CliContext } from '../process/context.ts'
 import { prettyJson } from '../render/json-text.ts'
 import { plural } from '../render/quantity.ts'
-import { paint, writeLine } from '../terminal.ts'
+import { paint, writeLine } from '../process/terminal.ts'
 import { clientCommand, examples, openClient } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 

@@ -4,11 +4,11 @@ import { INFERENCE_OPTIONS, parseInferenceConfig } from '../../inference/config.
 import type { InferenceSources } from '../../inference/config.ts'
 import type { RunningInference } from '../../inference/main.ts'
 import type { Flags } from '../../lib/options.ts'
-import type { CliContext } from '../context.ts'
-import { explainStart } from '../explain-start.ts'
-import { addServerOptions, readConfigFile, settingsHelp } from '../server-options.ts'
-import { reasonOf } from '../stop-reason.ts'
-import { writeLine } from '../terminal.ts'
+import type { CliContext } from '../process/context.ts'
+import { explainStart } from './explain-start.ts'
+import { addServerOptions, readConfigFile, settingsHelp } from './server-options.ts'
+import { reasonOf } from '../process/stop-reason.ts'
+import { writeLine } from '../process/terminal.ts'
 import { examples } from './client-command.ts'
 
 interface InferenceOptions extends Flags {

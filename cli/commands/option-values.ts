@@ -1,6 +1,6 @@
 // Parsers for option values that several commands have.
 
-import { usageError } from '../exit.ts'
+import { usageError } from '../process/exit.ts'
 
 /** The parts of `a, b` without empty ones. */
 export function splitList(text: string): string[] {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { tablePath } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
-import { usageError } from '../exit.ts'
+import { tablePath } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
+import { usageError } from '../process/exit.ts'
 import { MARKS, nextCursor, queryView } from '../render/query-view.ts'
-import { parseExactAnswer } from '../service-answers.ts'
-import { paint, writeLine } from '../terminal.ts'
+import { parseExactAnswer } from '../service/service-answers.ts'
+import { paint, writeLine } from '../process/terminal.ts'
 import {
   clientCommand,
   collectOption,

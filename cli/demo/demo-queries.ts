@@ -1,10 +1,10 @@
 // The part of the tour that searches.
 
-import { tablePath } from '../api-client.ts'
-import type { ApiClient } from '../api-client.ts'
+import { tablePath } from '../service/api-client.ts'
+import type { ApiClient } from '../service/api-client.ts'
 import { queryView } from '../render/query-view.ts'
-import { parseAnswer } from '../service-answers.ts'
-import type { Output } from '../terminal.ts'
+import { parseAnswer } from '../service/service-answers.ts'
+import type { Output } from '../process/terminal.ts'
 import { showStep } from './demo-step.ts'
 import type { DemoStage, DemoStep } from './demo-step.ts'
 

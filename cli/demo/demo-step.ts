@@ -1,11 +1,11 @@
 // Shows one step of the demo: its request as a curl line, and its answer in a readable form.
 
-import { ServiceRefusal } from '../api-client.ts'
-import type { ApiAnswer, ApiClient } from '../api-client.ts'
+import { ServiceRefusal } from '../service/api-client.ts'
+import type { ApiAnswer, ApiClient } from '../service/api-client.ts'
 import { prettyJson } from '../render/json-text.ts'
 import { cutText, printable, wrap } from '../render/text-width.ts'
-import { paint, writeLine } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { paint, writeLine } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 
 const ANSWER_LINES_MAX = 16
 const INDENT = '  '

@@ -1,9 +1,9 @@
 // The tour of the store's operations, from reads to transactions over several shards.
 
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { lookupPath, tablePath } from '../api-client.ts'
-import { CliError } from '../exit.ts'
-import { endOfPrefix } from '../key-prefix.ts'
+import { lookupPath, tablePath } from '../service/api-client.ts'
+import { CliError } from '../process/exit.ts'
+import { endOfPrefix } from '../service/key-prefix.ts'
 import { showQueries } from './demo-queries.ts'
 import { showStep } from './demo-step.ts'
 import type { DemoStage } from './demo-step.ts'

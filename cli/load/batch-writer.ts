@@ -13,9 +13,9 @@ import type { BackoffPolicy } from '../../lib/backoff.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
-import { ServiceRefusal, tablePath, Unreachable } from '../api-client.ts'
-import { newIdempotencyKey } from '../idempotency-key.ts'
-import type { ApiClient } from '../api-client.ts'
+import { ServiceRefusal, tablePath, Unreachable } from '../service/api-client.ts'
+import { newIdempotencyKey } from '../service/idempotency-key.ts'
+import type { ApiClient } from '../service/api-client.ts'
 import type { SourceDocument } from './document-source.ts'
 
 /** Less than the 64 MiB that the service accepts, and enough to make the cost of a request small. */

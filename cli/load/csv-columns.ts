@@ -1,6 +1,6 @@
 // The columns of a CSV input: their types, and the conversion of their cells to JSON.
 
-import { usageError } from '../exit.ts'
+import { usageError } from '../process/exit.ts'
 
 export const COLUMN_TYPES = ['text', 'number', 'boolean', 'json'] as const
 export type ColumnType = (typeof COLUMN_TYPES)[number]

@@ -5,7 +5,7 @@ import type { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../lib/errors.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { CliError } from '../exit.ts'
+import { CliError } from '../process/exit.ts'
 
 /** A file or standard input. */
 export interface Input {

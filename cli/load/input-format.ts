@@ -1,7 +1,7 @@
 // Detects the format of an input from an option, its name or its first bytes. Pure.
 
 import path from 'node:path'
-import { usageError } from '../exit.ts'
+import { usageError } from '../process/exit.ts'
 
 export const INPUT_FORMATS = ['ndjson', 'json', 'csv', 'tsv'] as const
 export type InputFormat = (typeof INPUT_FORMATS)[number]

@@ -6,7 +6,7 @@
 //        JSON is reported with its text and never skipped in silence.
 //   JV2  An element longer than DOCUMENT_BYTES_MAX is skipped in bounded memory, and reported.
 
-import { CliError } from '../exit.ts'
+import { CliError } from '../process/exit.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
 import { DOCUMENT_BYTES_MAX } from './raw-document.ts'
 import type { RawDocument } from './raw-document.ts'

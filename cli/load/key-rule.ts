@@ -1,6 +1,6 @@
 // Finds a document's key in its fields.
 
-import { usageError } from '../exit.ts'
+import { usageError } from '../process/exit.ts'
 
 /** The source of keys: one field, or a template such as `{country}/{city}`. */
 export interface KeyRule {

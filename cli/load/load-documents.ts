@@ -1,8 +1,8 @@
 // Loads every document of a source into a table, and reports the result.
 
 import path from 'node:path'
-import type { ApiClient, ServiceRefusal } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
+import type { ApiClient, ServiceRefusal } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
 import { BatchWriter } from './batch-writer.ts'
 import type { Rejection } from './error-report.ts'
 import { ErrorReportFile } from './error-report-file.ts'

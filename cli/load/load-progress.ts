@@ -6,7 +6,7 @@ import { ProgressLine } from '../render/progress-line.ts'
 import { formatBytes, formatCount } from '../render/quantity.ts'
 import { printable } from '../render/text-width.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Output } from '../terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import type { DocumentSource } from './document-source.ts'
 
 /** After this time without an answer, the line says that the load is waiting. */

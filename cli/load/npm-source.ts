@@ -3,7 +3,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { CliError } from '../exit.ts'
+import { CliError } from '../process/exit.ts'
 import { buildPackageDocument } from './package-document.ts'
 import type { DocumentSource, SourceItem, SourceProgress } from './document-source.ts'
 import type { PackageSize } from './package-document.ts'

@@ -7,7 +7,7 @@ import { fitProgress } from '../render/progress-bar.ts'
 import { ProgressLine } from '../render/progress-line.ts'
 import { formatBytes, plural } from '../render/quantity.ts'
 import { cutText, printable } from '../render/text-width.ts'
-import type { Output } from '../terminal.ts'
+import type { Output } from '../process/terminal.ts'
 
 const NAME_COLUMNS = 30
 

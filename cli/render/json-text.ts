@@ -3,7 +3,7 @@
 // A value that fits into the rest of its line stays on it. A longer value is broken after its opening
 // bracket: each member gets a line, and the plain values of an array fill lines.
 
-import { paint } from '../terminal.ts'
+import { paint } from '../process/terminal.ts'
 import { textWidth } from './text-width.ts'
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g

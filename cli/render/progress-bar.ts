@@ -1,5 +1,5 @@
-import { paint } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { paint } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { cutText, textWidth } from './text-width.ts'
 
 const BAR_COLUMNS_MAX = 40

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { Output } from '../terminal.ts'
+import type { Output } from '../process/terminal.ts'
 
 const PERIOD_MS = 125
 /** Erases from the cursor to the end of the line (ECMA-48, 8.3.41). */

@@ -1,8 +1,8 @@
 // Shows the answer to one query: hits with their scores, facets as bars, and the time.
 
-import { memberOf } from '../service-answers.ts'
-import { edgeOf, paint } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { memberOf } from '../service/service-answers.ts'
+import { edgeOf, paint } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { escapeControls } from './json-text.ts'
 import { formatCount, plural } from './quantity.ts'
 import { cutText, padEnd, printable } from './text-width.ts'

@@ -1,8 +1,8 @@
 // Shows the lines of a scan as a table. The first lines decide the widths of the columns.
 
-import { memberOf, parseExactAnswer } from '../service-answers.ts'
-import { paint } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { memberOf, parseExactAnswer } from '../service/service-answers.ts'
+import { paint } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { plural } from './quantity.ts'
 import { TextTable } from './text-table.ts'
 

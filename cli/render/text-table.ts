@@ -1,8 +1,8 @@
 // Formats tables: two spaces between columns, a dim header, no frames. On a terminal, rows are cut at
 // its edge.
 
-import { edgeOf, paint } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { edgeOf, paint } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { cutText, padEnd, padStart, printable, textWidth } from './text-width.ts'
 
 const GAP = 2

@@ -13,8 +13,8 @@ import {
   ONNX_TYPE,
   valueInfo,
   writeOnnxModel,
-} from '../../bench/inference/onnx-graph-writer.ts'
-import type { GraphNode, ValueInfo } from '../../bench/inference/onnx-graph-writer.ts'
+} from '../support/onnx/onnx-graph-writer.ts'
+import type { GraphNode, ValueInfo } from '../support/onnx/onnx-graph-writer.ts'
 import { InferenceServer } from '../support/servers/inference-server.ts'
 import {
   tinyTokenizer,

@@ -1,6 +1,6 @@
 import { estimateTokens } from '../token-estimate.ts'
-import type { ChunkSettings } from './chunk-settings.ts'
-import type { TextRange } from './fixed-chunker.ts'
+import type { ChunkSettings } from '../builtin/chunk-settings.ts'
+import type { TextRange } from '../builtin/fixed-chunker.ts'
 
 /** One text to cut. */
 export interface ChunkItem {

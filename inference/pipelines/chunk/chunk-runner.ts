@@ -7,8 +7,8 @@ import { argMax, softmax } from '../probabilities.ts'
 import { classifyTokens } from '../token-logits.ts'
 import type { TokenClassifier, TokenLogits } from '../token-logits.ts'
 import type { ChunkItem, ChunkResult } from './chunk-item.ts'
-import { packPieces } from './fixed-chunker.ts'
-import type { TextRange } from './fixed-chunker.ts'
+import { packPieces } from '../builtin/fixed-chunker.ts'
+import type { TextRange } from '../builtin/fixed-chunker.ts'
 
 /** A shorter segment is joined with the next one. */
 const SEGMENT_CHARS_MIN = 50

@@ -13,8 +13,8 @@ import type { SharedResults, StartedRun } from '../../batching/shared-results.ts
 import type { FleetRequest } from '../../fleet/model-fleet.ts'
 import type { EmbedderSpec } from '../../models/model-spec.ts'
 import type { MediaReader } from '../../media/media-reader.ts'
-import { CHARS_AT_ONCE_MAX } from '../builtin-thread.ts'
-import type { BuiltinThread } from '../builtin-thread.ts'
+import { CHARS_AT_ONCE_MAX } from '../builtin/builtin-thread.ts'
+import type { BuiltinThread } from '../builtin/builtin-thread.ts'
 import {
   buildSharedResults,
   fleetRequest,
@@ -30,7 +30,7 @@ import {
   BUILTIN_HASH_DIMENSIONS,
   BUILTIN_HASH_NAME,
   hashEmbeddingInSteps,
-} from './builtin-hash.ts'
+} from '../builtin/builtin-hash.ts'
 import { costOfEmbedItem } from './embed-item.ts'
 import type { EmbedItem, EmbedResult } from './embed-item.ts'
 import { imageBytes, readItemGroups } from './item-groups.ts'
