@@ -8,6 +8,7 @@ import type { InferenceConfig } from '../../../inference/config.ts'
 import { startInference } from '../../../inference/main.ts'
 import type { RunningInference, InferenceOverrides } from '../../../inference/main.ts'
 
+/** The whole answer to a request. */
 export class InferenceAnswer {
   readonly status: number
   readonly headers: Headers
@@ -24,6 +25,10 @@ export class InferenceAnswer {
   }
 }
 
+/**
+ * A running inference server with its models directory. Disposing it ends the server and deletes
+ * the directory.
+ */
 export class InferenceServer implements AsyncDisposable {
   readonly running: RunningInference
   readonly modelsDir: string
