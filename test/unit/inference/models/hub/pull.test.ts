@@ -195,7 +195,7 @@ describe('pulling a model', () => {
     expect(await failure(pull())).to.match(/^NOT_FOUND .*acme\/ranker.*status 404/)
   })
 
-  it('goes on where a broken connection stopped', async () => {
+  it('continues where a broken connection stopped', async () => {
     hub.onPartSent = () => arrivalOf('onnx/model.onnx')
     hub.fail(
       'onnx/model.onnx',
@@ -213,7 +213,7 @@ describe('pulling a model', () => {
     expect(retries).to.have.length(2)
   })
 
-  it('goes on from what an earlier pull has left', async () => {
+  it('continues from the files of an earlier pull', async () => {
     const stop = new AbortController()
     hub.fail('onnx/model.onnx', { kind: 'stall', afterBytes: 200_000 })
     hub.onPartSent = async () => {
@@ -305,7 +305,7 @@ describe('pulling a model', () => {
     expect(retries).to.deep.equal(['the hub answered with status 502'])
   })
 
-  it('gives up on a hub that is not there', async () => {
+  it('gives up on a hub that does not exist', async () => {
     const { endpoint } = hub
     await hub[Symbol.asyncDispose]()
     const why = await failure(pull({ hub: { endpoint, token: undefined } }))
@@ -387,7 +387,7 @@ describe('pulling a model', () => {
     ])
   })
 
-  describe('the models that are there', () => {
+  describe('the installed models', () => {
     it('are listed with variants and bytes, also those put there by hand', async () => {
       await pull()
       await pull({ variant: 'i8' })
@@ -410,7 +410,7 @@ describe('pulling a model', () => {
       ])
     })
 
-    it('are none in a folder that is not there', async () => {
+    it('are none in a missing folder', async () => {
       expect(await new ModelsFolder(path.join(modelsDir, 'absent')).list()).to.deep.equal([])
     })
 
