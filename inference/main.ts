@@ -14,7 +14,7 @@ import { readProduct } from '../lib/process/product.ts'
 import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
 import { InferenceMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
-import { startApiServer } from './api/server.ts'
+import { startApiServer, type DoorChoices } from './api/server.ts'
 import { RequestGate } from './batching/request-gate.ts'
 import { WORKER_MEMORY_BYTES_MIN } from './config.ts'
 import type { InferenceConfig } from './config.ts'
@@ -53,10 +53,11 @@ export interface RunningInference extends AsyncDisposable {
   close(reason?: string): Promise<void>
 }
 
-/** Parts that tests replace: the access to the Internet and the log. */
+/** Parts that tests replace: the access to the Internet, the log, and the door's choices. */
 export interface InferenceOverrides {
   readonly network?: NetworkView
   readonly log?: Log
+  readonly door?: DoorChoices
 }
 
 /** Resolves when the server serves requests. A failed start closes all parts and rejects. */
@@ -69,7 +70,7 @@ export function startInference(
 
 async function buildInference(
   config: InferenceConfig,
-  { log = openServerLog(config.logLevel, 'inference'), ...network }: InferenceOverrides,
+  { log = openServerLog(config.logLevel, 'inference'), door = {}, ...network }: InferenceOverrides,
   life: Lifecycle,
 ): Promise<RunningInference> {
   const clock = systemClock
@@ -98,15 +99,19 @@ async function buildInference(
     host,
     port: config.healthPort,
     clock,
+    random: Math.random,
     readiness: () => readinessReply(service.readiness()),
     metrics,
   })
   life.onClose(() => health.close())
   const api = await startApiServer({
+    ...door,
     service,
     host,
     port: config.port,
     insecure: config.insecure,
+    corsOrigins: config.corsOrigins,
+    publicUrls: config.publicUrls,
     bodyBytesMax: config.bodyBytesMax,
     requestTimeoutMs: config.requestTimeoutMs,
     closeDeadlineMs: config.drainDeadlineMs,

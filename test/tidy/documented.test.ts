@@ -32,7 +32,6 @@ const UNDOCUMENTED: Readonly<Record<string, number>> = {
   'node/shard/apply': 7,
   'node/shard/format': 6,
   'node/shard/indexing': 8,
-  openapi: 5,
 }
 
 const sources = globSync(

@@ -37,14 +37,12 @@ const REMAINING: Readonly<Record<string, number>> = {
   'node/coordinator/tables': 5,
   'node/coordinator/transactions': 3,
   'node/index/text/live': 1,
-  'node/index/text/matching': 4,
   'node/index/text/postings': 3,
   'node/index/text/segment': 1,
   'node/index/text/worker': 5,
   'node/shard': 5,
   'node/shard/housekeeping': 1,
   'node/shard/indexing': 5,
-  openapi: 1,
 }
 
 const sources = globSync(
