@@ -1,6 +1,5 @@
-// Our engine in process, by the code that its worker runs: documents come as JSON and are mapped, and
-// a query comes as the JSON body of a request. What a client waits for beyond that, HTTP and the way
-// to the worker, is measured by the rows that speak HTTP.
+// Our engine in process, with the code that its worker runs. Documents arrive as JSON and are mapped; a
+// query arrives as the JSON body of a request. The rows over HTTP measure HTTP and the worker's messages.
 
 import { assert, must } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -30,6 +29,7 @@ const MEMORY_BYTES = 512 * 2 ** 20
 /** After each batch, as the worker does between messages; a little longer, since nobody searches. */
 const MAINTENANCE_MS = 20
 
+/** Our engine for the comparison. */
 export class QuarryEngine implements TextEngine {
   readonly #articles: ArticleSource
   readonly #held: HostedEngine
@@ -100,7 +100,7 @@ export class QuarryEngine implements TextEngine {
     this.#held.index.close()
   }
 
-  /** As the coordinator asks the one shard of a table. */
+  /** Searches as the coordinator does in a table of one shard. */
   #search({ fullText, filter, exclusion, keyPrefix, ...request }: QueryRequest): TextSearchAnswer {
     const { order, page, aggregations } = request
     const { limit } = page

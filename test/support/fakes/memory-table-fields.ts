@@ -1,4 +1,4 @@
-// A table's list of fields in memory: what it would be without a store behind it.
+// A table's list of fields in memory, without a store.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { FieldList, type TableField } from '../../../node/schema/table-field.ts'

@@ -1,12 +1,12 @@
 // Explains a failed connection in one sentence with a remedy. The codes are those of the operating
 // system, of OpenSSL and of Node's HTTP client.
 
-interface Trouble {
+interface ConnectionFailure {
   readonly codes: readonly (string | RegExp)[]
   readonly explain: (url: URL) => string
 }
 
-const TROUBLES: readonly Trouble[] = [
+const FAILURES: readonly ConnectionFailure[] = [
   {
     codes: ['ECONNREFUSED'],
     explain: () => 'no server listens there; start one with: quarry swarm --data-dir ./data',
@@ -57,7 +57,7 @@ const TROUBLES: readonly Trouble[] = [
 export function explainConnection(error: unknown, url: URL): string {
   const cause = rootOf(error)
   const code = codeOf(cause)
-  const found = TROUBLES.find(({ codes }) =>
+  const found = FAILURES.find(({ codes }) =>
     codes.some((each) => (typeof each === 'string' ? each === code : each.test(code))),
   )
   if (found !== undefined) return `${found.explain(url)} (${code})`
