@@ -37,5 +37,7 @@ export interface IndexableDocument {
   readonly key: Uint8Array
   /** In ms since 1970; 0 means never. Expired documents do not match. */
   readonly expiresAtMs: number
+  /** Names the document inside its shard; absent for documents without one. */
+  readonly ordinal?: number | undefined
   readonly fields: readonly IndexableField[]
 }
