@@ -14,7 +14,7 @@ const BLOCK_DOCS = 4096
  * The documents that match a request, less those deleted or expired.
  * - `count` is how many ordinals `set` has.
  * - `unnumbered` is how many more match and have no ordinal, which only documents of earlier versions
- *   have not. Whoever needs the whole set refuses or waits while it is above 0.
+ *   have not. A caller that needs the whole set refuses or waits while it is above 0.
  */
 export interface Selection {
   readonly count: number
