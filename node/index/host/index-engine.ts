@@ -10,7 +10,7 @@ import type { DropReport } from './drop-report.ts'
 import type { IndexDefinition } from './index-definition.ts'
 import type { CacheReport } from './worker-report.ts'
 
-/** What may be asked of an index. Which of them an engine answers, and how, is its kind's own. */
+/** What may be asked of an index. Each kind of index answers some of these, with requests of its own. */
 export const QUESTIONS = ['search', 'select', 'statistics', 'highlight'] as const
 export type Question = (typeof QUESTIONS)[number]
 
@@ -108,7 +108,7 @@ export interface IndexEngine {
   flush(sequence: number): Sliced<void>
   /** Begins a flush if none is under way, and carries out a step of it. */
   makeRoom(): void
-  /** A step of what is to be flushed or merged; false when there is nothing left. */
+  /** One step of a flush or a merge; false when there is nothing left to flush or merge. */
   maintain(): boolean
   answer(asked: AskedQuestion): Sliced<unknown>
   report(): IndexReport
