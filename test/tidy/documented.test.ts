@@ -24,7 +24,6 @@ const UNDOCUMENTED: Readonly<Record<string, number>> = {
   'node/coordinator/query': 7,
   'node/coordinator/tables': 10,
   'node/coordinator/transactions': 14,
-  'node/index/text': 2,
   'node/index/text/encoding': 4,
   'node/index/text/engine': 12,
   'node/index/text/live': 4,
@@ -32,10 +31,9 @@ const UNDOCUMENTED: Readonly<Record<string, number>> = {
   'node/index/text/matching': 18,
   'node/index/text/postings': 3,
   'node/index/text/segment': 11,
-  'node/shard': 30,
+  'node/shard': 32,
   'node/shard/apply': 7,
   'node/shard/format': 6,
-  openapi: 5,
 }
 
 const sources = globSync(

@@ -1,5 +1,5 @@
 import type { IndexKinds } from '../host/index-kind.ts'
-import { TEXT_KIND } from '../text/text-kind.ts'
+import { TEXT_KIND } from '../text/hosted/text-kind.ts'
 
 /** The kinds of index that the product has, for the main thread; index-worker.ts has their engines. */
 export const INDEX_KINDS: IndexKinds = { text: TEXT_KIND }

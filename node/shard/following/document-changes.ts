@@ -1,5 +1,5 @@
 // What an index is told of a shard: the newest state of documents, found by way of the log or by
-// walking the table. Either way the state is the one of the moment of reading, so that whoever
+// walking the table. Either way the state is the one of the moment of reading, so that a reader who
 // reads step by step and applies each step before the next never goes back in time.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -9,7 +9,13 @@ import { SliceClock } from '../../../lib/sliced.ts'
 import type { DocumentChange } from '../../index/host/document-batch.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { KvStore } from '../../storage/kv-store.ts'
-import { checkRecord, isDeleted, jsonOf, type DocumentRecord } from '../format/document-record.ts'
+import {
+  checkRecord,
+  isDeleted,
+  jsonOf,
+  ordinalOf,
+  type DocumentRecord,
+} from '../format/document-record.ts'
 import { documentKey, keyOfDocumentKey, keyspaceRange } from '../format/keyspace.ts'
 import type { OpenedLogEntry } from '../format/log-entry.ts'
 import { readLog } from '../log-reader.ts'
@@ -143,5 +149,5 @@ function changeOf(
     return { key, json: undefined, expiresAtMs: 0 }
   }
   const expiresAtMs = ttl === undefined ? 0 : effectiveExpiryMs(record, ttl)
-  return { key, json: jsonOf(record), expiresAtMs }
+  return { key, json: jsonOf(record), expiresAtMs, ordinal: ordinalOf(record) }
 }

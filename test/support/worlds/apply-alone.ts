@@ -2,7 +2,7 @@
 
 import { runAtOnce, type Sliced } from '../../../lib/sliced.ts'
 import { packBatch, type DocumentChange } from '../../../node/index/host/document-batch.ts'
-import type { TextEngine } from '../../../node/index/text/text-engine.ts'
+import type { TextEngine } from '../../../node/index/text/hosted/text-engine.ts'
 
 export function applyAlone(
   held: TextEngine,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
-import { openTextFamily } from '../../../../../node/index/text/text-family.ts'
+import { openTextFamily } from '../../../../../node/index/text/hosted/text-family.ts'
 import type { TableField } from '../../../../../node/schema/table-field.ts'
 import { packBatch } from '../../../../../node/index/host/document-batch.ts'
 import type {

@@ -11,7 +11,7 @@ import { DOCUMENT_BYTES_MAX } from '../../../../../../node/document/document-lim
 import { defaultMergePolicy } from '../../../../../../node/index/text/engine/merge-policy.ts'
 import type { TextIndexLimits } from '../../../../../../node/index/text/engine/text-index.ts'
 import { TextMemory } from '../../../../../../node/index/text/engine/text-memory.ts'
-import { TextEngine } from '../../../../../../node/index/text/text-engine.ts'
+import { TextEngine } from '../../../../../../node/index/text/hosted/text-engine.ts'
 import { applyAloneInSteps } from '../../../../../support/worlds/apply-alone.ts'
 import { textOp, TextShard } from '../../../../../support/worlds/text-shard.ts'
 
