@@ -6,11 +6,13 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { runAtOnce } from '../../lib/sliced.ts'
 import { packBatch, type DocumentChange } from '../../node/index/host/document-batch.ts'
+import { QUESTIONS } from '../../node/index/host/index-engine.ts'
 import type {
   AskedQuestion,
   EngineFamily,
   IndexEngine,
   IndexOpening,
+  Question,
   TakenBatch,
 } from '../../node/index/host/index-engine.ts'
 import type { TableField } from '../../node/schema/table-field.ts'
@@ -21,6 +23,8 @@ export interface EngineUnderTest {
   readonly kind: string
   openFamily(): EngineFamily
   find(word: string): AskedQuestion
+  /** All others are refused. */
+  readonly answers: readonly Question[]
   /** The keys that the answer names. */
   keysOf(answer: unknown): readonly string[]
   /** A file of a flushed index, damage of which has to be noticed when the index is opened. */
@@ -124,19 +128,25 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       expect(index.find('tide')).to.have.length(300).and.include('new')
     })
 
-    it('answers in plain data, and refuses a question of no kind of its own', async () => {
+    it('answers in plain data', () => {
       using index = open()
       index.apply(1, [put('a', 'tide')])
-      const answer = runAtOnce(index.engine.answer(tested.find('tide')))
-      const { request } = tested.find('tide')
 
-      const refusal = await errorOf(() =>
-        runAtOnce(index.engine.answer({ question: 'select', request })),
-      )
+      const answer = runAtOnce(index.engine.answer(tested.find('tide')))
 
       expect(structuredClone(answer)).to.deep.equal(answer)
-      expect(refusal).to.include({ code: 'INVALID_ARGUMENT' })
     })
+
+    for (const question of QUESTIONS.filter((one) => !tested.answers.includes(one))) {
+      it(`refuses the question ${question}`, async () => {
+        using index = open()
+        const { request } = tested.find('tide')
+
+        const refusal = await errorOf(() => runAtOnce(index.engine.answer({ question, request })))
+
+        expect(refusal).to.include({ code: 'INVALID_ARGUMENT' })
+      })
+    }
 
     it('has snapshots that open as the checkpoint was', () => {
       using index = open()

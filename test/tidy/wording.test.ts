@@ -43,7 +43,6 @@ const REMAINING: Readonly<Record<string, number>> = {
   'node/index/text/segment': 1,
   'node/shard': 5,
   'node/shard/housekeeping': 1,
-  'node/shard/following': 6,
 }
 
 const sources = globSync(

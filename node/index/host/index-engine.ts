@@ -10,7 +10,7 @@ import type { DropReport } from './drop-report.ts'
 import type { IndexDefinition } from './index-definition.ts'
 import type { CacheReport } from './worker-report.ts'
 
-/** What may be asked of an index. Which of them an engine answers, and how, is its kind's own. */
+/** What may be asked of an index. Each kind of index answers some of these, with requests of its own. */
 export const QUESTIONS = ['search', 'select', 'statistics', 'highlight'] as const
 export type Question = (typeof QUESTIONS)[number]
 
@@ -88,10 +88,10 @@ export interface IndexSnapshot {
  * - A deleted or replaced document is not found, whatever has been flushed or merged since.
  * - `answer` sees the index as it is at its first step. It gives back what it holds when its generator is
  *   left early. It throws INVALID_ARGUMENT for a question that the kind does not answer. The answer is plain data that a structured clone keeps. Its receiver reads a message at once, so
- *   that what takes longer than a millisecond to read is packed as bytes; whoever asked unpacks it.
+ *   that what takes longer than a millisecond to read is packed as bytes; the caller unpacks it.
  * - `snapshot` links or copies the files of `checkpoint` into a directory that exists and is empty. What is
  *   there opens as the index was at that checkpoint.
- * - A damaged or missing file is CORRUPTION, be it met at the opening or later.
+ * - A damaged or missing file is CORRUPTION, whether the engine meets it at the opening or later.
  * - `close` writes nothing; what was not flushed is applied again after the next opening.
  */
 export interface IndexEngine {
@@ -108,7 +108,7 @@ export interface IndexEngine {
   flush(sequence: number): Sliced<void>
   /** Begins a flush if none is under way, and carries out a step of it. */
   makeRoom(): void
-  /** A step of what is to be flushed or merged; false when there is nothing left. */
+  /** One step of a flush or a merge; false when there is nothing left to flush or merge. */
   maintain(): boolean
   answer(asked: AskedQuestion): Sliced<unknown>
   report(): IndexReport

@@ -59,8 +59,8 @@ interface HostedIndex {
 }
 
 /**
- * Carries out the calls of one worker by the engines of its indexes. It runs nothing by itself:
- * whoever drives its generators decides when.
+ * Carries out the calls of one worker by the engines of its indexes. Nothing runs by itself: the
+ * caller drives its generators.
  */
 export class IndexHost {
   readonly #with: IndexHostOptions

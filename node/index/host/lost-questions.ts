@@ -1,5 +1,5 @@
-// Questions that a worker hung or ended at. What did so twice is refused: it would do so again, and
-// every question to every index in the worker fails with it.
+// Questions at which a worker hung or ended. After the second time the question is refused: it would
+// end the worker again, and every other call of the worker fails with it.
 
 import { createHash } from 'node:crypto'
 import { serialize } from 'node:v8'

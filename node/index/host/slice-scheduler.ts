@@ -24,7 +24,7 @@ export interface SliceRun<Label> {
   readonly priority?: SlicePriority
   /** Called before each slice; what it throws is thrown into the computation. */
   readonly interrupt?: () => void
-  /** What is done, for whoever watches the slices. */
+  /** What is done, for the watch over slices. */
   readonly label?: Label
 }
 
@@ -129,7 +129,7 @@ class RunningWork<Result> {
     }
   }
 
-  /** Whoever is stopped may still give back what it holds. */
+  /** A computation that is stopped may still give back what it holds. */
   #begin(): IteratorResult<undefined, Result> {
     try {
       this.#outcome.interrupt?.()

@@ -7,7 +7,7 @@ import { SLICE_BUCKETS_MS, type Distribution, type SliceReport } from './slice-h
 import type { IndexWorkerPool } from './index-worker-pool.ts'
 import { EMPTY_CACHE, emptyWorkerReport, type CacheCounts } from './worker-report.ts'
 
-/** Whoever scrapes does not wait longer for a worker that is held up. */
+/** A scrape does not wait longer for a worker that is held up. */
 const PATIENCE_MS = 1000
 const WALL = 'quarry_text_worker_slice_seconds'
 const CPU = 'quarry_text_worker_slice_cpu_seconds'

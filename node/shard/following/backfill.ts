@@ -13,10 +13,7 @@ export interface BackfillOptions {
   readonly reason: string | undefined
 }
 
-/**
- * Reads the documents of a table in the order of their keys, page by page, as whoever builds an
- * index takes them.
- */
+/** Reads the documents of a table in the order of their keys, page by page. */
 export class Backfill {
   readonly walkedTo: number
   readonly reason: string | undefined

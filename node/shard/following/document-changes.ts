@@ -1,5 +1,5 @@
 // What an index is told of a shard: the newest state of documents, found by way of the log or by
-// walking the table. Either way the state is the one of the moment of reading, so that whoever
+// walking the table. Either way the state is the one of the moment of reading, so that a reader who
 // reads step by step and applies each step before the next never goes back in time.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'

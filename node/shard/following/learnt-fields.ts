@@ -60,7 +60,7 @@ export class LearntFields {
   }
 
   /**
-   * Puts new fields on the list. The index goes on answering while the list is out of reach; it falls
+   * Puts new fields on the list. The index answers while the list is out of reach; it falls
    * behind, and no more.
    */
   async propose(undecided: readonly TableField[]): Promise<void> {

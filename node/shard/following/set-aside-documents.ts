@@ -1,6 +1,6 @@
-// Documents that a worker hung or ended at. What did so twice is left out of the index: it would do
-// so again, and the index would never get beyond it. A new version of the document is tried again;
-// so is every document after a restart of the node.
+// Documents at which a worker hung or ended. After the second time the index leaves the document out:
+// the worker would end again, and the index would never get beyond it. A new version of the document is
+// tried again; so is every document after a restart of the node.
 
 import { crc32 } from 'node:zlib'
 import type { Log } from '../../../lib/log.ts'

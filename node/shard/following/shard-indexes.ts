@@ -77,7 +77,7 @@ export class ShardIndexes {
   }
 
   /**
-   * For whoever wants to write: undefined if no index is far behind. Otherwise resolves when that is
+   * For a writer: undefined if no index is far behind. Otherwise resolves when that is
    * so, or after a while in any case, so that an index in trouble slows writes down and no more.
    */
   room(): Promise<void> | undefined {

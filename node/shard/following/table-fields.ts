@@ -2,13 +2,13 @@ import type { TableField } from '../../schema/table-field.ts'
 
 /**
  * A table's list of the fields that no schema spells out (schema/table-field.ts): one for
- * the whole table, kept where all its shards can reach it. Whoever indexes reads it, adds what documents
+ * the whole table, kept where all its shards can reach it. An index reads it, adds what documents
  * bring, and decides by it.
  *
  * Contract, checked for every implementation by test/conformance/table-fields.ts:
  * - The list only grows, at its end, and has a name once: of two proposals for one name the first stays.
  *   Everybody sees the same list or a beginning of it, also after a restart.
- * - `load` resolves when `known` has what was added before the call, by whomever.
+ * - `load` resolves when `known` has what was added before the call, by any index.
  * - `propose` resolves when `known` has every proposed name or `FieldList.hasRoom` is false. It adds
  *   in the order given. What was added is durable before anybody sees it in `known`.
  * - Listeners are called when `known` has grown.

@@ -14,6 +14,7 @@ import {
   gatherTextStatistics,
   runTextSearch,
 } from '../../../node/index/text/search/run-text-search.ts'
+import { runTextSelect } from '../../../node/index/text/search/run-text-select.ts'
 import type {
   Highlights,
   TextAsked,
@@ -68,6 +69,8 @@ export class MemoryTextIndex {
         return runAtOnce(runTextSearch(this, asked.request))
       case 'statistics':
         return runAtOnce(gatherTextStatistics(this, asked.request))
+      case 'select':
+        return runAtOnce(runTextSelect(this, asked.request))
       case 'highlight':
         return runAtOnce(highlightTexts(asked.request, this.#fields))
       default:

@@ -40,6 +40,7 @@ import { parseStoredInSteps } from '../mapping/stored-json.ts'
 import { highlightTexts } from '../highlight/highlighter.ts'
 import { packAnswer, type PackedAnswer } from '../search/packed-answer.ts'
 import { gatherTextStatistics, runTextSearch } from '../search/run-text-search.ts'
+import { runTextSelect } from '../search/run-text-select.ts'
 import type { TextAsked, TextSearchRequest } from '../search/text-search.ts'
 
 /**
@@ -132,6 +133,8 @@ export class TextEngine implements IndexEngine {
         return packedSearch(this, asked.request)
       case 'statistics':
         return gatherTextStatistics(this, asked.request)
+      case 'select':
+        return runTextSelect(this, asked.request)
       case 'highlight':
         return highlightTexts(asked.request, { schema: this.#schema, fields: this.#mapping.fields })
       default:

@@ -1,4 +1,4 @@
-// Answers with many buckets on their way from a worker. Whoever receives a message reads all of it
+// Answers with many buckets on their way from a worker. The receiver of a message reads all of it
 // at once: sixty thousand buckets would hold up the event loop for tens of milliseconds. As bytes they
 // cost a copy, and are read in steps.
 //

@@ -8,6 +8,7 @@ import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { TermStatistics } from '../matching/statistics.ts'
 import type { PackedAnswer } from './packed-answer.ts'
+import type { TextSelection, TextSelectRequest } from './run-text-select.ts'
 
 /** Documents in which the matches of a query are to be highlighted. */
 export interface TextHighlightRequest {
@@ -89,9 +90,10 @@ export type TextStatistics = TermStatistics
 
 /** What a text index is asked, and what it answers. */
 export interface TextQuestions {
-  /** Whoever asked unpacks the answer. */
+  /** The caller unpacks the answer. */
   readonly search: { readonly request: TextSearchRequest; readonly answer: PackedAnswer }
   readonly statistics: { readonly request: TextStatisticsRequest; readonly answer: TextStatistics }
+  readonly select: { readonly request: TextSelectRequest; readonly answer: TextSelection }
   readonly highlight: {
     readonly request: TextHighlightRequest
     readonly answer: readonly (Highlights | undefined)[]

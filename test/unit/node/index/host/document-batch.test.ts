@@ -5,6 +5,7 @@ import { packBatch, unpackBatch } from '../../../../../node/index/host/document-
 import { TextEngine } from '../../../../../node/index/text/hosted/text-engine.ts'
 import { applyAlone } from '../../../../support/worlds/apply-alone.ts'
 
+const WORDS = { kind: 'text', name: 'words', memOnly: true } as const
 const changes = [
   { key: Buffer.from('a'), json: Buffer.from('{"n":1}'), expiresAtMs: 0, ordinal: 0 },
   { key: Buffer.from('b'), json: undefined, expiresAtMs: 0, ordinal: undefined },
@@ -30,8 +31,7 @@ describe('a batch of documents', () => {
 
   it('brings the ordinals into the index', () => {
     const source = { kind: 'given', schema: undefined } as const
-    const definition = { kind: 'text', name: 'full_text', memOnly: false } as const
-    const request = { definition, directory: undefined, source, fields: [] }
+    const request = { definition: WORDS, directory: undefined, source, fields: [] }
     const held = TextEngine.open(request, { clock: new ManualClock() })
     applyAlone(held, 1, changes)
 

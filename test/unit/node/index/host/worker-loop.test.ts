@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
@@ -114,6 +114,25 @@ describe('the loop of an index worker', () => {
 
     expect(world.order(ids)).to.have.length(ids.length)
     expect(world.slices.report().longest).to.have.property('operation')
+  })
+
+  it('links the files of a checkpoint while the index goes on', async () => {
+    const copy = path.join(directory, 'copy')
+    mkdirSync(copy)
+    const world = new World(directory)
+    world.send(1, { kind: 'open', request: world.openRequest(1) })
+    world.send(1, { kind: 'apply', request: { batch: packBatch(1, [documentOf('k', 3)]) } })
+    world.send(1, { kind: 'flush', request: { sequence: 1 } })
+    await world.settle()
+
+    const taken = world.send(1, { kind: 'snapshot', request: { directory: copy } })
+    await world.settle()
+    const search = world.sendSearch(1)
+    await world.settle()
+
+    expect(world.answerTo(taken)).to.include({ checkpoint: 1 })
+    expect(readdirSync(copy)).to.include.members(['manifest', 'mapping'])
+    expect(world.answerTo(search)).to.include({ total: 1 })
   })
 
   it('merges what has been flushed when there is nothing else to do', async () => {
