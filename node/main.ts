@@ -15,9 +15,9 @@ import { guardLoop } from '../lib/process/hang-guard.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
 import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
-import type { ApiMetrics } from './api/metrics.ts'
+import { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
-import { buildApiMetrics, buildLoopWatch, startApiServer } from './api/server.ts'
+import { buildLoopWatch, startApiServer } from './api/server.ts'
 import { BOUND_AHEAD_MS, HybridClock } from './clock/hybrid-clock.ts'
 import type { NodeConfig } from './config.ts'
 import type { Coordination } from './coordination/coordination.ts'
@@ -48,7 +48,7 @@ export function startNode(config: NodeConfig): Promise<RunningNode> {
 async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNode> {
   const clock = systemClock
   const log = openServerLog(config.logLevel, 'store')
-  const metrics = buildApiMetrics()
+  const metrics = new ApiMetrics()
   const loop = buildLoopWatch(clock, log)
 
   const directory = await openDataDirectory(config.dataDir, { clock })
@@ -92,6 +92,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     host: config.host,
     port: config.healthPort,
     clock,
+    random: Math.random,
     readiness: () => readinessReply(store.ready(), store.textIndexCounts()),
     metrics,
   })
@@ -109,10 +110,13 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
 
 function apiOptionsOf(config: NodeConfig, log: Log) {
   const { host, apiPort: port, insecure, requestMemoryBytes, logLevel } = config
+  const { corsOrigins, publicUrls } = config
   return {
     host,
     port,
     insecure,
+    corsOrigins,
+    publicUrls,
     requestMemoryBytes,
     log,
     logsRequests: logLevel === 'debug',
@@ -186,9 +190,9 @@ function addMetrics(
   { guard, reserveBytes }: { readonly guard: DiskGuard; readonly reserveBytes: number },
 ): void {
   for (const source of [processMetrics(), ...sources]) metrics.addLines(source)
-  const free = 'Bytes that the file system of the data directory has left for this process.'
+  const free = 'Free bytes in the file system of the data directory.'
   metrics.addGauge('quarry_disk_free_bytes', free, () => guard.freeBytes())
-  const reserve = 'Writes are refused when less than this is left.'
+  const reserve = 'Writes are refused if fewer bytes than this are free.'
   metrics.addGauge('quarry_disk_reserve_bytes', reserve, () => reserveBytes)
 }
 

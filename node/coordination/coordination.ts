@@ -61,6 +61,8 @@ export type CoordinationEvent =
  * Keys and values under one revision that only grows.
  *
  * Contract, checked for every implementation by test/conformance/coordination.ts:
+ * - `scope` is `process` if no other process can reach the keys while this one has them open, and
+ *   `cluster` if others can. In a cluster, a start may not treat all earlier coordinators as dead.
  * - `commit` checks all conditions and applies all changes, or none. It is durable when it resolves
  *   with `committed`. A conflict is a value, not an error.
  * - A commit that changes something gets the next revision, and all its changes share it. Deleting
@@ -80,6 +82,7 @@ export type CoordinationEvent =
  * - After `close` every method fails with UNAVAILABLE, also a watch that is still open.
  */
 export interface Coordination extends AsyncDisposable {
+  readonly scope: 'process' | 'cluster'
   get(key: string): Promise<CoordinationEntry | undefined>
   list(prefix: string): Promise<CoordinationListing>
   commit(commit: Commit): Promise<CommitOutcome>

@@ -34,6 +34,7 @@ const COMMITS_WAITING_MAX = 1024
 
 /** The implementation of Coordination for one process. */
 export class EmbeddedCoordination implements Coordination {
+  readonly scope = 'process'
   readonly #store: KvStore
   readonly #history: EventHistory
   readonly #closing = new AbortController()

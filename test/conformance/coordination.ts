@@ -351,7 +351,7 @@ function describeLimits(open: () => Promise<Coordination>): void {
 
 function describeClosing(open: () => Promise<Coordination>): void {
   const methods: Record<
-    Exclude<keyof Coordination, 'close' | symbol>,
+    Exclude<keyof Coordination, 'scope' | 'close' | symbol>,
     (store: Coordination) => unknown
   > = {
     get: (store) => store.get('/a'),

@@ -4,7 +4,7 @@
 
 import { checkRecord, isDeleted, ordinalOf } from '../format/document-record.ts'
 import { documentRange, keyOfDocumentKey, UNNUMBERED_KEY } from '../format/keyspace.ts'
-import type { LocalShard } from '../local-shard.ts'
+import type { LedShard } from '../led-shard.ts'
 import { Pieces } from './pieces.ts'
 
 const ALL = { start: Buffer.alloc(0), end: undefined }
@@ -13,7 +13,7 @@ const ALL = { start: Buffer.alloc(0), end: undefined }
  * Gives every document of the shard an ordinal; answers how many got theirs here. Safe to stop and
  * start again. Nothing to do costs one look into the store.
  */
-export async function numberDocuments(shard: LocalShard, signal: AbortSignal): Promise<number> {
+export async function numberDocuments(shard: LedShard, signal: AbortSignal): Promise<number> {
   if (shard.store.get(UNNUMBERED_KEY) === undefined) return 0
   // What was written without an ordinal lay in the journal at most, and is in the store by now.
   await shard.settled()

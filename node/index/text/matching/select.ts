@@ -13,8 +13,8 @@ const BLOCK_DOCS = 4096
 /**
  * The documents that match a request, less those deleted or expired.
  * - `count` is how many ordinals `set` has.
- * - `unnumbered` is how many more match and have no ordinal, which only documents of earlier versions
- *   have not. Whoever needs the whole set refuses or waits while it is above 0.
+ * - `unnumbered` is how many more match and have no ordinal, as documents of earlier versions may.
+ *   A caller that needs the whole set refuses or waits while it is above 0.
  */
 export interface Selection {
   readonly count: number

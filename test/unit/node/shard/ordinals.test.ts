@@ -18,6 +18,7 @@ import {
 } from '../../../../node/shard/format/keyspace.ts'
 import { numberDocuments } from '../../../../node/shard/housekeeping/numbering.ts'
 import type { LocalShard } from '../../../../node/shard/local-shard.ts'
+import { intervalOfKey } from '../../../support/worlds/routes.ts'
 import { readLog } from '../../../../node/shard/log-reader.ts'
 import type { KvStoreFactory } from '../../../../node/storage/kv-store.ts'
 import { FaultyDisk } from '../../../support/fakes/faulty-disk.ts'
@@ -38,7 +39,7 @@ async function commit(world: ShardWorld, names: readonly string[], ops: WriteOp[
   const transactionId = world.newTransactionId()
   const key = ops[0]?.key ?? Buffer.alloc(0)
   const anchor = { tableId: names[0] ?? '', key }
-  const participants = names.map((tableId) => ({ tableId, key }))
+  const participants = names.map((tableId) => intervalOfKey({ tableId, key }))
   let commitAtLeast = timestampAtMs(0)
   for (const name of names) {
     const begin = name === anchor.tableId ? { participants } : undefined
@@ -164,7 +165,7 @@ describe('documents without ordinals', () => {
     const shard = world.shard('a')
     await write(shard, putOp('new', 1), putOp('old00007', 1), deleteOp('old00008'))
 
-    const changed = await numberDocuments(shard, NEVER)
+    const changed = await numberDocuments(shard.led, NEVER)
 
     const found = await ordinals(shard)
     expect(changed).to.equal(2498)
@@ -175,7 +176,7 @@ describe('documents without ordinals', () => {
     const record = await shard.read(Buffer.from('old00003'))
     expect(record && versionOf(record)).to.equal(timestampAtMs(4))
     expect(shard.store.get(UNNUMBERED_KEY)).to.equal(undefined)
-    expect(await numberDocuments(shard, NEVER)).to.equal(0)
+    expect(await numberDocuments(shard.led, NEVER)).to.equal(0)
   })
 
   it('are touched by their numbering, so that indexes hear of it', async () => {
@@ -183,7 +184,7 @@ describe('documents without ordinals', () => {
     await using world = await ShardWorld.open(['a'], { stores })
     const shard = world.shard('a')
 
-    await numberDocuments(shard, NEVER)
+    await numberDocuments(shard.led, NEVER)
 
     const touched: string[] = []
     for await (const page of readLog(shard.store, 1)) {
@@ -198,12 +199,12 @@ describe('documents without ordinals', () => {
     const stores = await storesWith([...oldRows(3000), [UNNUMBERED_KEY, Buffer.alloc(0)]])
     await using world = await ShardWorld.open(['a'], { stores })
     const keys = oldRows(1200).map(([stored]) => keyOfDocumentKey(stored))
-    await world.shard('a').housekeep({ kind: 'number', keys, completes: false })
+    await world.shard('a').led.housekeep({ kind: 'number', keys, completes: false })
     const before = await ordinals(world.shard('a'))
 
     await world.restart()
     const restarted = await ordinals(world.shard('a'))
-    await numberDocuments(world.shard('a'), NEVER)
+    await numberDocuments(world.shard('a').led, NEVER)
     const after = await ordinals(world.shard('a'))
 
     expect(Object.keys(before)).to.have.length(1200)
