@@ -1,5 +1,5 @@
-// Arrays that several threads read without a copy. Whoever writes to one does so before another thread
-// hears of it, and never again: so nobody needs `Atomics`.
+// Arrays that several threads read without a copy. The writer fills an array before it posts it to
+// another thread, and never changes it afterwards. So no reader needs `Atomics`.
 
 export function sharedBytes(length: number): Uint8Array {
   return new Uint8Array(new SharedArrayBuffer(length))

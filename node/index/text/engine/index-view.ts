@@ -1,9 +1,9 @@
 // The sealed segments of an index at one moment, for other threads.
 //
-// A view is a description that may be posted: where the bytes of each segment are (a file, or shared
-// memory), and its deletions in shared memory. The writer goes on meanwhile. It copies the bitmap of a segment
-// before it deletes from it again, it appends to the log of deletions behind what the view counts, and it
-// removes no file that a view needs.
+// A view is a description that may be posted. It says where the bytes of each segment are (a file, or
+// shared memory), and its deletions lie in shared memory. The writer keeps writing: it copies the bitmap of
+// a segment before it deletes from it again, it appends to the log of deletions behind the entries that
+// the view counts, and it removes no file that a view needs.
 
 import type { SegmentBytes } from '../encoding/segment-file.ts'
 import type { SegmentState } from '../live/segment-state.ts'
@@ -33,8 +33,8 @@ export interface ViewDescription {
 /**
  * A view as its writer holds it. Contract:
  * - The description stays good until `release`, whatever the writer applies, flushes or merges.
- * - After `release` files that only this view needed are removed; a reader that has opened the view
- *   before may go on.
+ * - After `release` the index removes files that only this view needed. A snapshot that a reader has
+ *   opened before stays good.
  * - An index that is closed removes no files any more: the next opening does.
  */
 export interface IndexView {

@@ -52,7 +52,7 @@ export class ViewReader {
     return new IndexSnapshot(live, release)
   }
 
-  /** Snapshots that were opened may go on. */
+  /** Snapshots that were opened stay good. */
   close(): void {
     this.#closeOthers(new Set())
   }
