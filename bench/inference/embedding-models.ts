@@ -14,7 +14,7 @@ import {
 } from '../../test/support/onnx/word-piece-tokenizer.ts'
 
 /** Before and after the words of a text. */
-export const SPECIAL_TOKENS_PER_TEXT = 2
+const SPECIAL_TOKENS_PER_TEXT = 2
 
 export interface BenchModels {
   readonly modelsDir: string

@@ -18,7 +18,7 @@ import { ByteBuffer, checksum, readUint32 } from './byte-buffer.ts'
 import type { PageCache } from './page-cache.ts'
 
 const PAGE_SHIFT = 15
-export const PAGE_BYTES = 1 << PAGE_SHIFT
+const PAGE_BYTES = 1 << PAGE_SHIFT
 const PAGES_MAX = 2 ** 24
 const MAGIC = 0x53585451 // QTXS
 const FORMAT_VERSION = 1

@@ -22,7 +22,7 @@ import { emptyWorkerReport, type WorkerReport } from './worker-report.ts'
 
 const ENTRY = new URL('./text-worker.ts', import.meta.url)
 /** Searches and the like; indexing has one call for each index. */
-export const CALLS_PENDING_MAX = 4096
+const CALLS_PENDING_MAX = 4096
 
 interface Pending {
   readonly sent: SentCall<TextWorkerCallKind>

@@ -1,7 +1,7 @@
 // What a worker is doing right now, in memory that the main thread sees even when the worker hangs.
 
 /** Everything that holds the thread for a slice. */
-export const WORKER_OPERATIONS = [
+const WORKER_OPERATIONS = [
   'idle',
   'open',
   'reset',
