@@ -46,6 +46,12 @@ function importedNames(file: string): string[] {
 function namesIn(list: string): string[] {
   return list
     .split(',')
-    .map((part) => part.trim().replace(/^type /, '').split(' ')[0] ?? '')
+    .map(
+      (part) =>
+        part
+          .trim()
+          .replace(/^type /, '')
+          .split(' ')[0] ?? '',
+    )
     .filter((name) => name !== '')
 }
