@@ -24,7 +24,6 @@ const UNDOCUMENTED: Readonly<Record<string, number>> = {
   'node/coordinator/query': 7,
   'node/coordinator/tables': 10,
   'node/coordinator/transactions': 14,
-  'node/index/text': 2,
   'node/index/text/encoding': 4,
   'node/index/text/engine': 12,
   'node/index/text/live': 4,
@@ -37,7 +36,6 @@ const UNDOCUMENTED: Readonly<Record<string, number>> = {
   'node/shard/apply': 7,
   'node/shard/format': 6,
   'node/shard/indexing': 8,
-  openapi: 5,
 }
 
 const sources = globSync(

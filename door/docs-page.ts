@@ -32,16 +32,24 @@ const ASSET_TYPES: ReadonlyMap<string, string> = new Map([
   ['favicon-32x32.png', 'image/png'],
 ])
 
+/** A page for people, which loads nothing from elsewhere. */
 export interface DocsPage {
+  /** Where the page is. */
+  readonly route: string
+  /** What the paths of the API begin with. */
+  readonly prefix: string
   readonly page: BytesReply
   /** Files the page loads, and the way to it from `/`. Undefined for every other path. */
   asset(path: string): Promise<BytesReply | undefined>
 }
 
-/** `route` is where the page is; the contract is at `openapi.yaml` beside it. */
-export function buildDocsPage({ title, route }: DocsPlace): DocsPage {
-  const folder = route.slice(route.lastIndexOf('/') + 1)
+/** The page is at `docs` below the prefix, and the contract at `openapi.yaml` beside it. */
+export function buildDocsPage({ title, prefix }: DocsPlace): DocsPage {
+  const folder = 'docs'
+  const route = `${prefix}/${folder}`
   return {
+    route,
+    prefix,
     page: pageReply(Buffer.from(pageText(title, folder)), 'text/html; charset=utf-8'),
     asset: async (path) => {
       if (path === '/') return emptyReply(302, ['Location', route])
@@ -50,9 +58,10 @@ export function buildDocsPage({ title, route }: DocsPlace): DocsPage {
   }
 }
 
+/** What the page is called, and what the paths of its API begin with. */
 export interface DocsPlace {
   readonly title: string
-  readonly route: string
+  readonly prefix: string
 }
 
 async function assetReply(name: string): Promise<BytesReply | undefined> {

@@ -1,14 +1,14 @@
-// Reads JSON (RFC 8259) in steps: what JSON.parse does in one go takes a tenth of a second for a body
-// of the largest size, and whoever sends a small one would wait for it.
+// Reads JSON (RFC 8259) in steps. JSON.parse takes a tenth of a second for a body of the largest size,
+// and smaller requests would wait for it.
 //
 // Invariants:
 //   JP1  Answers what JSON.parse answers, and refuses what it refuses. A short body is given to it.
 //   JP2  Between two yields there is about a millisecond of work, whatever the body.
 //   JP3  Values are counted before they are made: one takes two bytes of a body and fifty of memory.
 
-import { ServiceError, messageOf } from '../../lib/errors.ts'
-import { StepMeter } from '../../lib/sliced.ts'
-import type { Sliced } from '../../lib/sliced.ts'
+import { ServiceError, messageOf } from '../lib/errors.ts'
+import { StepMeter } from '../lib/sliced.ts'
+import type { Sliced } from '../lib/sliced.ts'
 import { findString, readString } from './json-string.ts'
 
 /** 2048 messages with their parts and calls have a tenth of it. */
@@ -30,6 +30,7 @@ type Container =
       count: number
     }
 
+/** A body with more values is refused; one of more bytes is read in steps. */
 export interface JsonLimits {
   readonly valuesMax: number
   readonly atOnceBytesMax: number
@@ -37,7 +38,7 @@ export interface JsonLimits {
 
 const LIMITS: JsonLimits = { valuesMax: VALUES_MAX, atOnceBytesMax: AT_ONCE_BYTES_MAX }
 
-/** INVALID_ARGUMENT for what is no JSON or has too many values. `json` is UTF-8. */
+/** Refuses malformed JSON and too many values with INVALID_ARGUMENT. `json` is UTF-8. */
 export function* parseJsonInSteps(json: Buffer, limits: JsonLimits = LIMITS): Sliced<unknown> {
   if (json.length <= Math.min(limits.atOnceBytesMax, limits.valuesMax)) return parseAtOnce(json)
   return yield* new JsonReader(json, limits).read()

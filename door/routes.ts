@@ -1,10 +1,9 @@
 // From method and path to an operation of the contract, or to the best advice for a wrong one.
 
 import leven from 'leven'
-import { ServiceError } from '../../lib/errors.ts'
-import type { Operation } from '../../openapi/contract.ts'
+import { ServiceError } from '../lib/errors.ts'
+import type { Operation } from './contract.ts'
 
-const PREFIX = '/api/v1'
 const SUGGESTED_PATH_LENGTH_MAX = 256
 /** More than two changed characters in five is no longer a slip of the finger. */
 const SUGGESTED_DISTANCE_SHARE = 0.4
@@ -24,10 +23,14 @@ interface Route {
   readonly segments: readonly string[]
 }
 
+/** Matches requests with the operations of a contract; the first template that fits wins. */
 export class RouteTable {
   readonly #routes: readonly Route[]
+  readonly #prefix: string
 
-  constructor(operations: readonly Operation[]) {
+  /** `prefix` is what most paths begin with, and what people leave out. */
+  constructor(operations: readonly Operation[], prefix: string) {
+    this.#prefix = prefix
     this.#routes = operations.map((operation) => ({
       operation,
       segments: operation.template.split('/'),
@@ -56,7 +59,7 @@ export class RouteTable {
       .map(({ operation, segments }) => {
         const known = `${operation.method} ${filledIn(segments, asked)}`
         const plain = leven(`${method} ${path}`, known)
-        const prefixed = leven(`${method} ${PREFIX}${path}`, known) + 1
+        const prefixed = leven(`${method} ${this.#prefix}${path}`, known) + 1
         return { known, distance: Math.min(plain, prefixed) }
       })
       .toSorted((a, b) => a.distance - b.distance)

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { VALUES_MAX, parseJsonInSteps } from '../../../../inference/api/json-parser.ts'
-import { runAtOnce } from '../../../../lib/sliced.ts'
-import { longestStepMs } from '../../../support/slices/step-time.ts'
+import { VALUES_MAX, parseJsonInSteps } from '../../../door/json-parser.ts'
+import { runAtOnce } from '../../../lib/sliced.ts'
+import { longestStepMs } from '../../support/slices/step-time.ts'
 
 const IN_STEPS = { valuesMax: VALUES_MAX, atOnceBytesMax: 0 }
 const MIB = 2 ** 20

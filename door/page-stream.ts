@@ -8,38 +8,43 @@
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { headersOfAll } from '../../lib/http/reply.ts'
-import type { PagesReply } from '../../lib/http/reply.ts'
-import type { HeldMemory } from '../../lib/http/request-memory.ts'
-import type { ErrorBody } from '../../lib/http/error-translator.ts'
+import { headersOfAll } from '../lib/http/reply.ts'
+import type { Sending, StreamedReply } from './replies.ts'
 
-export interface PageStreamOptions {
-  readonly writeTimeoutMs: number
-  /** Aborts when the client goes away. */
-  readonly signal: AbortSignal
-  readonly memory: HeldMemory
-  readonly errorBodyOf: (error: unknown) => ErrorBody
+/** The pages are asked for one by one, at the speed of the client. */
+export interface Pages {
+  readonly status?: 200 | 201
+  /** Pages of NDJSON hold whole lines, so that an error can be one more of them. */
+  readonly contentType: 'application/x-ndjson' | 'application/json'
+  readonly pages: AsyncIterable<Buffer>
+}
+
+/** An answer in pages that are asked for as the client reads them. */
+export function pagesReply({ status = 200, contentType, pages }: Pages): StreamedReply {
+  const send = (sending: Sending): Promise<void> =>
+    sendPages({ status, contentType, pages }, sending)
+  return { kind: 'streamed', status, send }
 }
 
 /** Rejects if the first page fails: then nothing was sent, and a normal error reply is possible. */
-export async function sendPages(
-  response: ServerResponse,
-  { pages, status, contentType }: PagesReply,
-  options: PageStreamOptions,
+async function sendPages(
+  { pages, status, contentType }: Required<Pages>,
+  sending: Sending,
 ): Promise<void> {
+  const { response, writeTimeoutMs, signal, errorBodyOf } = sending
   const iterator = pages[Symbol.asyncIterator]()
   let next = await iterator.next()
-  watchReader(response, options.writeTimeoutMs)
+  watchReader(response, writeTimeoutMs)
   try {
     response.writeHead(status, ['Content-Type', contentType, ...headersOfAll(response)])
     while (next.done !== true) {
-      await sendPage(response, next.value, options)
+      await sendPage(next.value, sending)
       next = await iterator.next()
     }
     response.end()
   } catch (error) {
-    const body = options.errorBodyOf(error)
-    const hasReader = !options.signal.aborted && contentType === 'application/x-ndjson'
+    const body = errorBodyOf(error)
+    const hasReader = !signal.aborted && contentType === 'application/x-ndjson'
     breakOff(response, hasReader ? body : undefined)
   } finally {
     await iterator.return?.()
@@ -47,11 +52,7 @@ export async function sendPages(
 }
 
 /** What waits for the client is charged to the request. */
-async function sendPage(
-  response: ServerResponse,
-  page: Buffer,
-  { signal, memory }: PageStreamOptions,
-): Promise<void> {
+async function sendPage(page: Buffer, { response, signal, memory }: Sending): Promise<void> {
   if (response.write(page)) return
   memory.add(page.length)
   await once(response, 'drain', { signal })
@@ -68,7 +69,7 @@ function watchReader(response: ServerResponse, writeTimeoutMs: number): void {
   })
 }
 
-function breakOff(response: ServerResponse, body: ErrorBody | undefined): void {
+function breakOff(response: ServerResponse, body: object | undefined): void {
   if (body === undefined) return void response.destroy()
   response.write(`${JSON.stringify(body)}\n`, () => response.destroy())
 }
