@@ -1,7 +1,7 @@
 import type { Env } from '../lib/env.ts'
 
 /** The address of a store with default settings. */
-export const DEFAULT_URL = 'http://127.0.0.1:8080'
+const DEFAULT_URL = 'http://127.0.0.1:8080'
 
 /** The environment's settings for all commands. */
 export interface CliSettings {
@@ -21,7 +21,7 @@ export function parseCliSettings(env: Env): CliSettings {
   }
 }
 
-export const HUB_DEFAULT = 'https://huggingface.co'
+const HUB_DEFAULT = 'https://huggingface.co'
 
 /** The environment's settings for `quarry models`. The hub's own tools read the same HF_ variables. */
 export interface ModelsSettings {

@@ -23,7 +23,7 @@ const LOGGED_MS = 100
 const TELLING_MS = 5
 const BUCKETS_S = [0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.1, 0.25, 0.5, 1, 5, 30]
 
-export const BACKGROUND = 'background'
+const BACKGROUND = 'background'
 
 /** The indices into the shared cells. */
 export const LOOP_CELLS = { operation: 0, beats: 1, stop: 2, count: 3 } as const

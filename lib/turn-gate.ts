@@ -22,7 +22,7 @@ import type { Clock } from './clock.ts'
 import type { Sliced } from './sliced.ts'
 
 /** The time of all computations in a turn, in ms. */
-export const TURN_MS = 8
+const TURN_MS = 8
 /** A slice is not shorter than this, except at the end of the turn. */
 const SLICE_MS_MIN = 1
 

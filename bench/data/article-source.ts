@@ -26,7 +26,7 @@ export interface ArticleSource {
   documentAt(index: number): string
 }
 
-export const CATEGORIES = 50
+const CATEGORIES = 50
 export const PRICE_MAX = 1000
 
 const BODY_BYTES_MIN = 160

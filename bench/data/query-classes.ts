@@ -106,7 +106,7 @@ export function drawQueries(
 }
 
 /** Picks words out of random articles. */
-export class QueryDraw {
+class QueryDraw {
   readonly #articles: ArticleSource
   readonly #documents: number
   readonly #random: Random

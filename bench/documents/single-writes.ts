@@ -6,7 +6,7 @@ import { startPeer } from './peer.ts'
 import { batchPath, createTable, startQuarry } from './quarry-server.ts'
 
 /** More than any run can write, so that two runs never share a key. */
-export const KEYS_PER_RUN = 1_000_000
+const KEYS_PER_RUN = 1_000_000
 
 export async function singleWrites(bench: Bench): Promise<RowResult> {
   await using server = await startQuarry(bench, 'writes')

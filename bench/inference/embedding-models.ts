@@ -14,7 +14,7 @@ import {
 } from '../../test/support/onnx/word-piece-tokenizer.ts'
 
 /** One special token before and one after the words of a text. */
-export const SPECIAL_TOKENS_PER_TEXT = 2
+const SPECIAL_TOKENS_PER_TEXT = 2
 
 /** The models of the benchmark. */
 export interface BenchModels {

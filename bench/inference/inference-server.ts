@@ -17,7 +17,7 @@ export interface InferenceServer extends AsyncDisposable {
   readonly process: ReadyProcess
 }
 
-export async function startInference(bench: Bench, modelsDir: string): Promise<InferenceServer> {
+async function startInference(bench: Bench, modelsDir: string): Promise<InferenceServer> {
   const { profileDirectory } = bench
   const profiling =
     profileDirectory === undefined

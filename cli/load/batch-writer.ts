@@ -19,7 +19,7 @@ import type { ApiClient } from '../service/api-client.ts'
 import type { SourceDocument } from './document-source.ts'
 
 /** Less than the 64 MiB that the service accepts, and enough to make the cost of a request small. */
-export const BATCH_BYTES_MAX = 8 * 1024 * 1024
+const BATCH_BYTES_MAX = 8 * 1024 * 1024
 
 /** The retries last about 90 seconds in total, which is enough for a service to restart. */
 const RETRY_POLICY: BackoffPolicy = { baseMs: 100, capMs: 10_000, retriesMax: 15 }

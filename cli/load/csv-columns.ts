@@ -2,7 +2,7 @@
 
 import { usageError } from '../process/exit.ts'
 
-export const COLUMN_TYPES = ['text', 'number', 'boolean', 'json'] as const
+const COLUMN_TYPES = ['text', 'number', 'boolean', 'json'] as const
 export type ColumnType = (typeof COLUMN_TYPES)[number]
 /** Types by the names of columns. Other columns are text. */
 export type ColumnTypes = ReadonlyMap<string, ColumnType>

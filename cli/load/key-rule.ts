@@ -9,7 +9,7 @@ export interface KeyRule {
 }
 
 /** The field of the key if no option names another. */
-export const DEFAULT_KEY_FIELD = 'id'
+const DEFAULT_KEY_FIELD = 'id'
 
 /** The key of a document, or a sentence that says why it has none. */
 export type KeyResult =

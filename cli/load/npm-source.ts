@@ -17,7 +17,7 @@ interface InstalledPackage {
 }
 
 /** One document for each `name@version`, in the order of the walk. Further copies are skipped. */
-export class NpmSource implements DocumentSource {
+class NpmSource implements DocumentSource {
   readonly remarks = []
   readonly reportPath = undefined
   readonly #packages: readonly string[]

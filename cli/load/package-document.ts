@@ -4,7 +4,7 @@ import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
 
 /** A longer readme is cut. */
-export const README_BYTES_MAX = 64 * 1024
+const README_BYTES_MAX = 64 * 1024
 
 /** The size of a package on disk. */
 export interface PackageSize {

@@ -15,6 +15,7 @@
 import { assert } from '../../lib/assert.ts'
 import { backoffDelayMs } from '../../lib/backoff.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { prodWhenLate } from '../../lib/deadline.ts'
 import type { Env } from '../../lib/env.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
@@ -138,14 +139,10 @@ export class ModelWorker {
     this.#stop.abort()
     if (wasDown) return this.#ended.resolve()
     this.#channel.send({ kind: 'quit' })
-    const inTime = new AbortController()
-    const late = clock.sleep(closeDeadlineMs, inTime.signal).then(
-      () => this.#channel.kill(),
-      () => undefined, // it ended in time
-    )
-    await this.#ended.promise
-    inTime.abort()
-    await late
+    const onLate = (): void => {
+      this.#channel.kill()
+    }
+    await prodWhenLate(this.#ended.promise, { clock, ms: closeDeadlineMs, onLate })
   }
 
   /** For tests: ends the worker as a native crash does. */

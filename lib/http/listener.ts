@@ -7,6 +7,7 @@ import { assert } from '../assert.ts'
 import type { Clock } from '../clock.ts'
 import { ServiceError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
+import { prodWhenLate } from '../deadline.ts'
 import { jsonReply, sendBytes } from './reply.ts'
 import { nameRequest, type RequestIds } from './request-id.ts'
 
@@ -80,7 +81,6 @@ async function closeServer(
   { clock, closeDeadlineMs }: ListenOptions,
 ): Promise<void> {
   if (!server.listening) return
-  const deadline = new AbortController()
   // A connection whose request has just ended would otherwise stay open, waiting for the next one.
   server.on('request', (_request, response) => {
     response.once('close', () => server.closeIdleConnections())
@@ -90,14 +90,9 @@ async function closeServer(
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
-  const cut = clock.sleep(closeDeadlineMs, deadline.signal).then(
-    () => server.closeAllConnections(),
-    () => undefined, // everything was closed in time
-  )
-  await closed
+  const onLate = (): void => server.closeAllConnections()
+  await prodWhenLate(closed, { clock, ms: closeDeadlineMs, onLate })
   await stopSweeping()
-  deadline.abort()
-  await cut
 }
 
 interface Refusal {

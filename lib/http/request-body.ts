@@ -135,16 +135,6 @@ async function inflate(
   return bytes.whole() ?? runSliced(bytes.join(), { clock: systemClock })
 }
 
-export function parseJsonBody(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString())
-  } catch (cause) {
-    throw new ServiceError('INVALID_ARGUMENT', `the body is not JSON: ${messageOf(cause)}`, {
-      cause,
-    })
-  }
-}
-
 /** For operations that cannot do without a body. */
 export function bodyMissing(): ServiceError {
   return invalid('the body is empty; send a JSON object')

@@ -4,7 +4,7 @@ import { refusal, type CharacterTest } from './pattern-program.ts'
 
 export type PatternDialect = 'query' | 'ecma-262'
 
-export const isDigit: CharacterTest = (code) => code >= 48 && code <= 57
+const isDigit: CharacterTest = (code) => code >= 48 && code <= 57
 export const isWord: CharacterTest = (code) =>
   isDigit(code) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95
 const isAsciiSpace: CharacterTest = (code) => code === 32 || (code >= 9 && code <= 13)

@@ -8,7 +8,7 @@ import type { Sliced } from '../sliced.ts'
 import { LazyAutomaton } from './lazy-automaton.ts'
 import { parseFragment, parsePattern, type PatternDialect } from './pattern-parser.ts'
 
-export const PATTERN_LENGTH_MAX = 500
+const PATTERN_LENGTH_MAX = 500
 
 export interface LinearPatternOptions {
   /** `whole`: the expression must match all of the text, as if it were written `^(?:...)$`. */

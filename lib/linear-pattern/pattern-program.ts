@@ -4,7 +4,7 @@
 import { ServiceError } from '../errors.ts'
 
 /** Counted repetition multiplies; this bounds what it can multiply to. */
-export const PROGRAM_LENGTH_MAX = 10_000
+const PROGRAM_LENGTH_MAX = 10_000
 
 export type CharacterTest = (codePoint: number) => boolean
 

@@ -32,7 +32,7 @@ export const OFFSET_MAX_MS = 500
  */
 export const BOUND_AHEAD_MS = 3000
 /** A larger offset to the wall clock counts as a leap, and is logged for the operator. */
-export const LEAP_MIN_MS = 10_000
+const LEAP_MIN_MS = 10_000
 
 export function isTimestamp(value: bigint): value is Timestamp {
   return value >= 0n && value <= TIMESTAMP_MAX

@@ -6,7 +6,7 @@ import type { ShardId } from '../shard/shard-id.ts'
 import type { OpenTable } from './tables/open-table.ts'
 
 /** Whoever asks for the status does not wait longer for a shard that does not answer. */
-export const CONDITION_WAIT_MAX_MS = 1000
+const CONDITION_WAIT_MAX_MS = 1000
 
 /** What every shard of the tables is able to do, by its id. */
 export type ShardConditions = ReadonlyMap<ShardId, ShardCondition>

@@ -235,7 +235,7 @@ export class BodyReader {
 }
 
 /** The fields of one object in a body. Each field may occur once. */
-export class BodyFields<Name extends string> {
+class BodyFields<Name extends string> {
   readonly #body: BodyReader
   readonly #scanner: JsonScanner
   readonly #where: string

@@ -5,7 +5,7 @@ import { ServiceError } from '../../lib/errors.ts'
 import { isJsonArray, isJsonObject, memberOf } from './json-object.ts'
 import type { JsonObject, JsonValue } from './exact-json.ts'
 
-export const FIELD_PATH_LENGTH_MAX = 1024
+const FIELD_PATH_LENGTH_MAX = 1024
 
 /** A parsed path. Its segments are not empty. */
 export interface FieldPath {

@@ -10,7 +10,7 @@ import { buildObject, isJsonArray, isJsonObject, memberOf } from './json-object.
 import type { FieldPath } from './field-path.ts'
 import type { JsonObject, JsonValue } from './exact-json.ts'
 
-export const PROJECTION_FIELDS_MAX = 1000
+const PROJECTION_FIELDS_MAX = 1000
 const WILDCARD = '*'
 
 /** Paths as a tree. `children` holds a wildcard under the name `*`. */

@@ -12,7 +12,7 @@ import { segmentsOf, TRANSFORM_OPERATORS, type TransformOperator } from './trans
 import type { JsonValue } from './exact-json.ts'
 import type { TransformOperation, TransformRequest } from './transform.ts'
 
-export const TRANSFORM_OPERATIONS_MAX = 1000
+const TRANSFORM_OPERATIONS_MAX = 1000
 const PATH_SEGMENTS_MAX = 100
 const TRANSFORM_FIELDS = ['key', 'operations', 'upsert']
 const OPERATION_FIELDS = ['op', 'path', 'value']

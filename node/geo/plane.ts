@@ -100,7 +100,7 @@ export function isOnEdge({ from, to }: Edge, place: GeoPoint): boolean {
 }
 
 /** The position on the edge, from 0 to 1, that lies closest to the place. */
-export function positionOn({ from, to }: Edge, place: GeoPoint): number {
+function positionOn({ from, to }: Edge, place: GeoPoint): number {
   const [lon, lat] = [to.lon - from.lon, to.lat - from.lat]
   const length = lon * lon + lat * lat
   if (length === 0) return 0

@@ -16,7 +16,7 @@ export const QUERY_TEXT_TOTAL_MAX = 200_000
 /** The limit of terms after analysis. Each occurrence counts. */
 export const QUERY_TERMS_MAX = 8192
 /** The limit of the programs of all regular expressions together, in instructions. */
-export const QUERY_PROGRAM_LENGTH_MAX = 50_000
+const QUERY_PROGRAM_LENGTH_MAX = 50_000
 /** The limit of one wildcard or regular expression, in characters. */
 export const QUERY_PATTERN_LENGTH_MAX = 1000
 export const QUERY_IDS_MAX = 10_000

@@ -7,7 +7,7 @@ import { parseBoolean, parseChoice, parseRecord, parseText, refuse } from './sch
 import type { AnalyzerName } from './analyzer-names.ts'
 import type { FieldType } from './field-types.ts'
 
-export const DYNAMIC_TEMPLATES_MAX = 1000
+const DYNAMIC_TEMPLATES_MAX = 1000
 const GLOB_LENGTH_MAX = 1024
 const GLOBS = ['match', 'unmatch', 'path_match', 'path_unmatch'] as const
 const MAPPING_FLAGS = ['index', 'store', 'include_in_all', 'doc_values'] as const

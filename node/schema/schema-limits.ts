@@ -4,9 +4,9 @@ import { isJsonRecord, type JsonRecord } from '../../lib/json-record.ts'
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import { refuse } from './schema-members.ts'
 
-export const SCHEMA_BYTES_MAX = 1024 * 1024
+const SCHEMA_BYTES_MAX = 1024 * 1024
 /** How deep objects and arrays may nest. It is enough to describe the deepest document. */
-export const SCHEMA_DEPTH_MAX = 256
+const SCHEMA_DEPTH_MAX = 256
 /** The limit of values in all document schemas together: objects, arrays, strings and others. */
 const DOCUMENT_SCHEMA_VALUES_MAX = 10_000
 /**

@@ -11,7 +11,7 @@ import { checkSchemaSize } from './schema-limits.ts'
 import { parseBoolean, parseRecord, parseText, refuse } from './schema-members.ts'
 import type { DynamicTemplate } from './dynamic-templates.ts'
 
-export const DOCUMENT_SCHEMAS_MAX = 1000
+const DOCUMENT_SCHEMAS_MAX = 1000
 export const TIMESTAMP_FIELD = '_timestamp'
 /** The schema of documents without a type. No type is written into them. */
 export const UNNAMED_TYPE = '_default'

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../lib/errors.ts'
 
-export const QUEUED_PROPOSALS_MAX = 16_384
+const QUEUED_PROPOSALS_MAX = 16_384
 export const QUEUED_BYTES_MAX = 256 * 1024 * 1024
 
 /** How many proposals have no answer yet, within bounds. */

@@ -4,7 +4,7 @@ import { ServiceError } from '../../lib/errors.ts'
 /** 16 hexadecimal digits, unique in a cluster; also the name of the shard's store on disk. */
 export type ShardId = Brand<string, 'ShardId'>
 
-export function isShardId(text: string): text is ShardId {
+function isShardId(text: string): text is ShardId {
   return /^[0-9a-f]{16}$/.test(text)
 }
 

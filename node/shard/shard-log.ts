@@ -28,7 +28,7 @@ import { StoreFeed } from './store-feed.ts'
 
 const MIB = 1024 * 1024
 /** A group that is taken is one part of one write; a longer one would hold up the other shards. */
-export const GROUP_BYTES_MAX = MIB
+const GROUP_BYTES_MAX = MIB
 /** Durable and not in the store: memory, and work for the next start. */
 const BACKLOG_BYTES_MAX = 16 * MIB
 

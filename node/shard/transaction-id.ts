@@ -9,7 +9,7 @@ export type TransactionId = Brand<string, 'TransactionId'>
 
 export const TRANSACTION_ID_BYTES = 16
 
-export function isTransactionId(text: string): text is TransactionId {
+function isTransactionId(text: string): text is TransactionId {
   return /^[0-9a-f]{32}$/.test(text)
 }
 

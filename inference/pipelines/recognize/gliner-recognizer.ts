@@ -12,7 +12,7 @@ const UNKNOWN_LABEL = 'ENTITY'
  * The most questions about one text. Each question is a label, and questions that do not fit beside
  * the text need another run, so a text of many entities would occupy its worker for minutes.
  */
-export const RELATION_QUESTIONS_MAX = 512
+const RELATION_QUESTIONS_MAX = 512
 
 /** Recognizes entities and relations of texts, which all have the labels of the first one. */
 export async function recognizeByLabels(

@@ -3,7 +3,7 @@ import type { SyncLevel } from '../../document/writes.ts'
 import type { Shard } from '../../shard/shard.ts'
 
 /** The write is durable anyway, so that an index which lags must not hold the answer up for ever. */
-export const INDEX_WAIT_MAX_MS = 30_000
+const INDEX_WAIT_MAX_MS = 30_000
 
 const WAITS: Record<SyncLevel, boolean> = {
   propose: false,

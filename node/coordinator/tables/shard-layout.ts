@@ -4,7 +4,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { at, parseDocumentKey } from '../../document/document-limits.ts'
 import type { KeyRange } from '../../shard/key-range.ts'
 
-export const SHARDS_PER_TABLE_MAX = 64
+const SHARDS_PER_TABLE_MAX = 64
 
 // Keys are mostly written in letters and digits, so an even split of the byte space would leave most
 // shards empty. Splitting the two-character combinations of this alphabet spreads random identifiers

@@ -17,7 +17,7 @@ import {
 } from './table-fields-codec.ts'
 
 /** A page is written whole for each addition: the next begins when it is as long as this. */
-export const FIELD_PAGE_BYTES_MAX = 16 * 1024
+const FIELD_PAGE_BYTES_MAX = 16 * 1024
 /** What a commit adds, in UTF-16 units of names: it stays far within the limits of a commit. */
 const ADDED_LENGTH_MAX = 64 * 1024
 

@@ -12,7 +12,7 @@ export const BUILT_IN_TEXT_INDEX = 'full_text_index_v0'
 const RESERVED_PREFIX = 'full_text_index'
 /** Tables that begin with this are the product's own: hidden from listings, and never searched. */
 export const INTERNAL_PREFIX = '_'
-export const INDEXES_MAX = 16
+const INDEXES_MAX = 16
 /** Short enough for a file name with a version behind it. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 const LATER_TYPES: ReadonlySet<unknown> = new Set(['embeddings', 'graph'])
@@ -131,7 +131,7 @@ export function assertIndexName(name: string): void {
   )
 }
 
-export function assertIndexCount(count: number): void {
+function assertIndexCount(count: number): void {
   if (count > INDEXES_MAX) {
     throw invalid(`a table has at most ${INDEXES_MAX} indexes of its own; drop one first`)
   }

@@ -2,6 +2,7 @@
 // it is measured when somebody scrapes, at most once in a while, and shown for few tables.
 
 import type { Clock } from '../../../lib/clock.ts'
+import { answerWithin } from '../../../lib/deadline.ts'
 import { familyLines, type Sample } from '../../../lib/metrics.ts'
 import { SliceClock } from '../../../lib/sliced.ts'
 import type { Shard } from '../../shard/shard.ts'
@@ -50,12 +51,8 @@ export class TableMetrics {
       this.#measuring ??= this.#measure().finally(() => {
         this.#measuring = undefined
       })
-      const over = new AbortController()
-      await Promise.race([
-        this.#measuring.catch(() => undefined), // the next scrape measures again
-        clock.sleep(PATIENCE_MS, over.signal).catch(() => undefined),
-      ])
-      over.abort()
+      // After a failure the next scrape measures again.
+      await answerWithin(this.#measuring, { clock, ms: PATIENCE_MS })
     }
     return linesOf(withinBounds(this.#figures))
   }

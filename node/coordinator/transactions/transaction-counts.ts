@@ -5,7 +5,7 @@
  * a commit that does not wait, others held keys for too long, or a shard refused (no room, too much
  * waits, its disk fails).
  */
-export const ABORT_REASONS = ['version_changed', 'key_held', 'waited_too_long', 'refused'] as const
+const ABORT_REASONS = ['version_changed', 'key_held', 'waited_too_long', 'refused'] as const
 export type AbortReason = (typeof ABORT_REASONS)[number]
 
 /** Counted by the transaction runner, read by the metrics. */

@@ -11,9 +11,9 @@ import { unknownRoute, type ShardRouter } from '../../shard/shard-router.ts'
 import type { TransactionId } from '../../shard/transaction-id.ts'
 
 /** Beyond this many unresolved commits, new ones wait: resolving must keep up with deciding. */
-export const UNRESOLVED_COMMITS_MAX = 1024
+const UNRESOLVED_COMMITS_MAX = 1024
 /** Beyond this many records to be dropped, it is done at once and not in the next round. */
-export const RESOLVED_RECORDS_MAX = 1024
+const RESOLVED_RECORDS_MAX = 1024
 export const FORGET_PERIOD_MS = 500
 
 export interface FinishableTransaction {

@@ -9,11 +9,11 @@ import { IndexWorkerThread } from './index-worker-thread.ts'
 import { mergeWorkerReports, type WorkerReport } from './worker-report.ts'
 
 const THREADS_MAX = 4
-export const INDEX_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
-export const HANG_MS_DEFAULT = 10_000
+const INDEX_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
+const HANG_MS_DEFAULT = 10_000
 
 /** One core is left to the event loop. */
-export function defaultThreadCount(): number {
+function defaultThreadCount(): number {
   return Math.min(THREADS_MAX, Math.max(1, availableParallelism() - 1))
 }
 

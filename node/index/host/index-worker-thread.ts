@@ -20,7 +20,7 @@ import { newProgressMemory, seenProgress, type SeenProgress } from './worker-pro
 import { emptyWorkerReport, type WorkerReport } from './worker-report.ts'
 
 /** Searches and the like; indexing has one call for each index. */
-export const CALLS_PENDING_MAX = 4096
+const CALLS_PENDING_MAX = 4096
 
 /** A call on its way to one index of the worker. */
 export interface SentCall<Kind extends IndexWorkerCallKind> {

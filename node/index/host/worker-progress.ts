@@ -3,7 +3,7 @@
 import { QUESTIONS } from './index-engine.ts'
 
 /** Everything that holds the thread for a slice. */
-export const WORKER_OPERATIONS = [
+const WORKER_OPERATIONS = [
   'idle',
   'open',
   'reset',

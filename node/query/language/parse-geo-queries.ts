@@ -68,7 +68,7 @@ export function parseGeoShape(clause: Clause): Query {
   return { kind: 'geo-shape', field, shape, relation, boost }
 }
 
-export function parseDistance(text: string, where: string): number {
+function parseDistance(text: string, where: string): number {
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?|\.\d+) ?([a-z]+)$/.exec(text) ?? []
   const metres = Number(amount) * (METRES_BY_UNIT[unit] ?? NaN)
   if (Number.isFinite(metres)) return metres

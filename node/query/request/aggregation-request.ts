@@ -24,8 +24,8 @@ import type { GeoPoint } from '../../geo/geo-point.ts'
 import type { ClauseBudget } from '../query-limits.ts'
 import type { Query } from '../query-tree.ts'
 
-export const AGGREGATION_DEPTH_MAX = 5
-export const AGGREGATIONS_MAX = 100
+const AGGREGATION_DEPTH_MAX = 5
+const AGGREGATIONS_MAX = 100
 /** The limit of buckets in one result, over all levels. The executor counts them. */
 export const AGGREGATION_BUCKETS_MAX = 65_536
 

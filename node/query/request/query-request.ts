@@ -31,11 +31,11 @@ import type { Pruner } from './pruner-request.ts'
 import type { SortKey, SortPosition } from './query-cursor.ts'
 import type { Query } from '../query-tree.ts'
 
-export const QUERY_LIMIT_DEFAULT = 10
+const QUERY_LIMIT_DEFAULT = 10
 /** Also limits `offset` and `limit` together, because every shard must rank that many hits. */
-export const QUERY_LIMIT_MAX = 10_000
-export const QUERY_TIMEOUT_MS_DEFAULT = 30_000
-export const QUERY_TIMEOUT_MS_MAX = 600_000
+const QUERY_LIMIT_MAX = 10_000
+const QUERY_TIMEOUT_MS_DEFAULT = 30_000
+const QUERY_TIMEOUT_MS_MAX = 600_000
 
 const ORDER_KEYS_MAX = 16
 const FIELDS_MAX = 1000

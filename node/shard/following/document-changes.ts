@@ -22,9 +22,9 @@ import { readLog } from '../log-reader.ts'
 import { effectiveExpiryMs } from '../visibility.ts'
 
 /** Of one step; an entry that touches more is taken whole. */
-export const STEP_KEYS_MAX = 1000
+const STEP_KEYS_MAX = 1000
 /** Of one message to the index. */
-export const BATCH_BYTES_MAX = 4 * 1024 * 1024
+const BATCH_BYTES_MAX = 4 * 1024 * 1024
 /** Reading is synchronous; other work gets its turn this often. */
 const SLICE_MS = 1
 /** At the clock, which costs as much as some of them. */

@@ -52,7 +52,7 @@ export function indexVersionOf(schema: TableSchema | undefined): number {
   return schema === undefined ? 0 : schema.version + 1
 }
 
-export function indexDirectoryName(name: string, version: number): string {
+function indexDirectoryName(name: string, version: number): string {
   return `${name}-v${version}`
 }
 

@@ -30,7 +30,7 @@ import { buildTransactionId, type TransactionId } from '../transaction-id.ts'
 /** How long overwritten versions stay readable for scans, cursors and backups. */
 export const HISTORY_RETENTION_MS = 600_000
 /** An index that is further behind than this is rebuilt instead of holding the log up. */
-export const LOG_KEPT_FOR_INDEXES_MAX = 1_000_000
+const LOG_KEPT_FOR_INDEXES_MAX = 1_000_000
 
 const NO_RANDOM_BITS = '0'.repeat(16)
 /** About a millisecond of looking at touches. */

@@ -4,7 +4,7 @@
 
 import type { BucketKey, DistinctPartial, SketchPartial } from './aggregation-partial.ts'
 
-export const DISTINCT_EXACT_MAX = 65_536
+const DISTINCT_EXACT_MAX = 65_536
 
 const INDEX_BITS = 14
 const REGISTERS = 2 ** INDEX_BITS

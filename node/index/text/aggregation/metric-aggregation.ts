@@ -150,7 +150,7 @@ export interface StatsResult {
 }
 
 /** A member that needs values is null if there are none. */
-export function statsOf(numbers: NumbersPartial): StatsResult {
+function statsOf(numbers: NumbersPartial): StatsResult {
   const { count, min, max, sum, sumOfSquares, squaredDeviation } = numbers
   const isEmpty = count === 0
   const variance = isEmpty ? null : squaredDeviation / count

@@ -13,7 +13,7 @@ import { walkValues, type DocSet, type SegmentDocs } from './doc-set.ts'
 import { gatherBuckets } from './gather-buckets.ts'
 
 export const SHARD_TERMS_MAX = 65_536
-export const SHARD_TERMS_WITH_SUB_MAX = 1000
+const SHARD_TERMS_WITH_SUB_MAX = 1000
 
 /** The cost of reading a term's text. */
 const TERM_COST = 64

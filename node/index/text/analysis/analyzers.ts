@@ -13,7 +13,7 @@ import type { Language } from './languages.ts'
 
 export const KEYWORD_LENGTH_MAX = 8192
 const GRAM_LENGTH_MIN = 2
-export const GRAM_LENGTH_MAX = 4
+const GRAM_LENGTH_MAX = 4
 
 // Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET.
 const STOP_WORDS: ReadonlySet<string> = new Set(

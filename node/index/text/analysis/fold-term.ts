@@ -68,7 +68,7 @@ export function isAscii(text: string): boolean {
   return !NOT_ASCII.test(text)
 }
 
-export function foldTerm(term: string): string {
+function foldTerm(term: string): string {
   return folded(term, (text) => text.toLowerCase())
 }
 

@@ -19,7 +19,7 @@ import type { PageCache } from './page-cache.ts'
 import { sharedBytes } from './shared-array.ts'
 
 const PAGE_SHIFT = 15
-export const PAGE_BYTES = 1 << PAGE_SHIFT
+const PAGE_BYTES = 1 << PAGE_SHIFT
 const PAGES_MAX = 2 ** 24
 const MAGIC = 0x53585451 // QTXS
 const FORMAT_VERSION = 1

@@ -11,7 +11,7 @@ const PAGES_PART = 1 / 2
 const TERMS_PART = 1 / 8
 const SEGMENTS_PART = 1 - PAGES_PART - TERMS_PART
 
-export const TEXT_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
+const TEXT_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
 
 export class TextMemory {
   readonly pages: PageCache

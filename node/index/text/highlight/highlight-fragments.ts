@@ -3,9 +3,9 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Poll } from '../poll.ts'
 
-export const FRAGMENTS_MAX = 3
+const FRAGMENTS_MAX = 3
 /** The length that a fragment aims at in UTF-16 units, without its marks. */
-export const FRAGMENT_LENGTH = 150
+const FRAGMENT_LENGTH = 150
 /** How far an edge may move to lie between two words. */
 const EDGE_SLACK = 20
 

@@ -3,10 +3,10 @@
 import type { IndexableField, IndexableToken, TokenSequence } from '../indexable-document.ts'
 import type { GeoPoint } from '../../../geo/geo-point.ts'
 
-export const FIELDS_PER_DOCUMENT_MAX = 10_000
-export const VALUES_PER_DOCUMENT_MAX = 100_000
+const FIELDS_PER_DOCUMENT_MAX = 10_000
+const VALUES_PER_DOCUMENT_MAX = 100_000
 /** The gap between two values of one field, so that no phrase matches across them. */
-export const VALUE_POSITION_GAP = 100
+const VALUE_POSITION_GAP = 100
 const CHUNK_LENGTH = 16_384
 
 interface TextField {

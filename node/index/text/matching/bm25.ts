@@ -6,7 +6,7 @@ import { lengthOfByte } from '../encoding/small-float.ts'
 import type { FieldStatistics } from '../segment/segment.ts'
 
 export const K1 = 1.2
-export const B = 0.75
+const B = 0.75
 
 const LENGTHS = Float64Array.from({ length: 256 }, (_, byte) => lengthOfByte(byte))
 

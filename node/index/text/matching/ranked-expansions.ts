@@ -34,7 +34,7 @@ interface RankedExpansion extends QueryOf<'expand'> {
   readonly ranking: TermRanking
 }
 
-export function expansionKey({ field, ranking }: RankedExpansion): string {
+function expansionKey({ field, ranking }: RankedExpansion): string {
   return `${field}\0${ranking.name}`
 }
 

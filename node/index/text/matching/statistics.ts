@@ -31,7 +31,7 @@ export interface TermStatistics {
   readonly expansions: Expansions
 }
 
-export function termKey(field: string, term: string): string {
+function termKey(field: string, term: string): string {
   return `${field}\0${term}`
 }
 

@@ -5,7 +5,7 @@ import { ByteBuffer } from '../encoding/byte-buffer.ts'
 
 /** Frequencies from here on count as unbounded in a block's impacts. */
 const IMPACT_FREQ_MAX = 255
-export const UNBOUNDED_FREQ = 0
+const UNBOUNDED_FREQ = 0
 
 export interface PostingsFieldOptions {
   readonly hasPositions: boolean
