@@ -112,7 +112,7 @@ function badEncoding(name: string): ServiceError {
   return new ServiceError('INVALID_ARGUMENT', `${name} in the path is malformed; ${remedy}`)
 }
 
-export function isAscii(text: string): boolean {
+function isAscii(text: string): boolean {
   for (let i = 0; i < text.length; i += 1) if (text.charCodeAt(i) > 127) return false
   return true
 }

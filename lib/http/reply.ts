@@ -65,7 +65,7 @@ export function headersOfAll(response: ServerResponse): readonly string[] {
 }
 
 /** Answers whether the body is to follow: not when the client has gone, or has its answer already. */
-export function sendHead(response: ServerResponse, reply: BytesReply): boolean {
+function sendHead(response: ServerResponse, reply: BytesReply): boolean {
   if (response.destroyed || response.headersSent) return false
   const headers = [...reply.headers, ...headersOfAll(response)]
   if (reply.status !== 204) headers.push('Content-Length', String(reply.body.length))

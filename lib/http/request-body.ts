@@ -7,7 +7,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { createGunzip } from 'node:zlib'
 import { systemClock } from '../clock.ts'
-import { ServiceError, messageOf } from '../errors.ts'
+import { ServiceError } from '../errors.ts'
 import { runSliced, type Sliced } from '../sliced.ts'
 import { receive, tooLarge } from './body-arrival.ts'
 import { ByteCollector } from './byte-collector.ts'
@@ -133,16 +133,6 @@ async function inflate(
     memory?.release(received.length)
   }
   return bytes.whole() ?? runSliced(bytes.join(), { clock: systemClock })
-}
-
-export function parseJsonBody(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString())
-  } catch (cause) {
-    throw new ServiceError('INVALID_ARGUMENT', `the body is not JSON: ${messageOf(cause)}`, {
-      cause,
-    })
-  }
 }
 
 /** For operations that cannot do without a body. */
