@@ -50,6 +50,7 @@ import type {
 import type { ShardId } from './shard-id.ts'
 import type { TransactionId } from './transaction-id.ts'
 
+/** Answers from the replica in this process, which leads the shard. */
 export class LocalShard implements Shard, AsyncDisposable {
   readonly id: ShardId
   readonly range: KeyRange

@@ -24,6 +24,7 @@ import type { ShardId } from './shard-id.ts'
 import type { ShardRouter } from './shard-router.ts'
 import type { TableSettings } from './table-settings.ts'
 
+/** What a replica works with. */
 export interface ReplicaOptions {
   readonly id: ShardId
   readonly range: KeyRange
@@ -40,6 +41,7 @@ export interface ReplicaOptions {
   readonly text?: TextIndexParts | undefined
 }
 
+/** Owns its parts: `close` closes them. What it has answered as durable survives a crash. */
 export class Replica {
   readonly id: ShardId
   readonly store: KvStore

@@ -55,7 +55,7 @@ const UNDOCUMENTED: Readonly<Record<string, number>> = {
   'node/index/text/search': 6,
   'node/index/text/segment': 11,
   'node/index/text/worker': 34,
-  'node/shard': 28,
+  'node/shard': 26,
   'node/shard/apply': 7,
   'node/shard/format': 6,
   'node/shard/indexing': 8,

@@ -4,7 +4,14 @@
 //   R1  A call that might have been carried out is sent again only if that changes nothing.
 //   R2  No call is sent again before the time that the server asked for.
 
-import { ConflictError, ConnectionError, OverloadedError, UnavailableError } from './errors.ts'
+import {
+  ConflictError,
+  ConnectionError,
+  NotLeaderError,
+  OverloadedError,
+  RangeMovedError,
+  UnavailableError,
+} from './errors.ts'
 
 /**
  * - `always`: carrying it out twice is the same as once: reads, replacements, and writes that carry an
@@ -45,15 +52,20 @@ export function retryDelayMs(
   chance: number,
 ): number | undefined {
   if (attempts >= attemptsMax || !mayRepeat(error, repeatable)) return undefined
-  const asked = error instanceof OverloadedError || error instanceof UnavailableError
+  const asked = didNothing(error) || error instanceof UnavailableError
   const leastMs = asked ? (error.retryAfterMs ?? 0) : 0
   if (leastMs > delayMsMax) return undefined
   const spreadMs = chance * Math.min(delayMsMax, firstDelayMs * 2 ** (attempts - 1))
   return Math.min(delayMsMax, leastMs + spreadMs)
 }
 
+/** The server said so. */
+function didNothing(error: unknown): error is OverloadedError | NotLeaderError | RangeMovedError {
+  return [OverloadedError, NotLeaderError, RangeMovedError].some((Class) => error instanceof Class)
+}
+
 function mayRepeat(error: unknown, repeatable: Repeatable): boolean {
-  if (error instanceof OverloadedError) return true
+  if (didNothing(error)) return true
   // Without `conflict` another transaction held a key for a moment. With it a version has changed, and
   // the caller has to look again.
   if (error instanceof ConflictError) return error.conflict === undefined
