@@ -197,7 +197,10 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   async #prepareInOrder(command: PrepareCommand): Promise<PreparedInOrder> {
     const replica = this.#replica
-    const proposed = new ProposedCommand<'prepare'>({ kind: 'prepare', ...command })
+    const proposed = new ProposedCommand<'prepare'>(
+      { kind: 'prepare', ...command },
+      replica.state.settings,
+    )
     const applied = Promise.withResolvers<ProposalFate>()
     const options = { bytes: writeBytes(command), onApplied: applied.resolve }
     const durable = replica.log.propose(proposed, options)

@@ -117,7 +117,7 @@ export class Replica {
     options: Partial<ProposalOptions> = {},
   ): Promise<OutcomeOf[Kind]> {
     try {
-      const proposed = new ProposedCommand(command)
+      const proposed = new ProposedCommand(command, this.state.settings)
       await this.log.propose(proposed, { bytes: COMMAND_BYTES, ...options })
       this.#trouble = undefined
       return must(proposed.outcome, 'the outcome of an applied command').value
