@@ -158,8 +158,9 @@ async function openStores(directory: DataDirectory, clock: Clock): Promise<Level
   const root = path.join(directory.path, 'shards')
   if (directory.formatVersion < 2) {
     await convertStores(await LevelStoreFactory.open(root, { clock, ownLog: 'replay' }))
-    await directory.markConverted()
   }
+  // Before anything of the newest format is written: an older program must not read it.
+  if (directory.formatVersion < 3) await directory.markConverted()
   return LevelStoreFactory.open(root, { clock, ownLog: 'discard' })
 }
 

@@ -10,8 +10,8 @@ import { isLockedError, levelError } from './level-error.ts'
 import { LevelKvStore } from './level-kv-store.ts'
 
 const FORMAT = 'quarry-data'
-/** Version 2 added the journal. */
-const FORMAT_VERSION = 2
+/** 2 brought the journal; 3 keys of their own for shards in the catalog, and key intervals for transactions. */
+const FORMAT_VERSION = 3
 const FORMAT_FILE = 'format.json'
 const LOCK = 'lock'
 /**
