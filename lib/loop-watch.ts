@@ -119,11 +119,11 @@ export class LoopWatch {
         value: valueOf(number),
       }))
     return [
-      ...this.#holds.lines('quarry_event_loop_hold_seconds', 'How late turns of the loop are.'),
-      ...this.#cpuHolds.lines('quarry_event_loop_hold_cpu_seconds', 'The CPU time in it.'),
+      ...this.#holds.lines('quarry_event_loop_hold_seconds', 'Delay of turns of the event loop.'),
+      ...this.#cpuHolds.lines('quarry_event_loop_hold_cpu_seconds', 'CPU time of each turn.'),
       ...this.#workHolds.lines(
         'quarry_event_loop_hold_work_seconds',
-        'The CPU time in it without collections of garbage.',
+        'CPU time of each turn without garbage collections.',
       ),
       ...familyLines({
         name: 'quarry_event_loop_holds_total',
@@ -134,7 +134,7 @@ export class LoopWatch {
       ...familyLines({
         name: 'quarry_event_loop_longest_hold_seconds',
         type: 'gauge',
-        help: 'Work of the longest of them.',
+        help: 'Work of the longest of these turns.',
         samples: samplesOf((number) => (this.#longestMs[number] ?? 0) / 1000),
       }),
     ]

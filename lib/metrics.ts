@@ -59,7 +59,7 @@ export class MetricSources {
   async lines(): Promise<readonly string[]> {
     const read = await Promise.allSettled(this.#sources.map(async (source) => source()))
     this.#failures += read.filter(({ status }) => status === 'rejected').length
-    const help = 'How often metrics could not be read, and were left out of a scrape.'
+    const help = 'Metric sources that failed during a scrape and were left out.'
     return [
       ...read.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])),
       ...familyLines(counter('quarry_metrics_failures_total', help, this.#failures)),

@@ -15,9 +15,9 @@ import { guardLoop } from '../lib/process/hang-guard.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
 import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
-import type { ApiMetrics } from './api/metrics.ts'
+import { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
-import { buildApiMetrics, buildLoopWatch, startApiServer } from './api/server.ts'
+import { buildLoopWatch, startApiServer } from './api/server.ts'
 import { BOUND_AHEAD_MS, HybridClock } from './clock/hybrid-clock.ts'
 import type { NodeConfig } from './config.ts'
 import type { Coordination } from './coordination/coordination.ts'
@@ -26,7 +26,7 @@ import { StoredTimestampBound } from './coordination/stored-timestamp-bound.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
 import { DiskJournalDirectory } from './journal/disk-journal-directory.ts'
 import { Journal } from './journal/journal.ts'
-import { convertStores } from './shard/convert-store.ts'
+import { convertStores, markUnnumbered } from './shard/convert-store.ts'
 import { openDataDirectory, type DataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
 import { LevelKvStore } from './storage/level-kv-store.ts'
@@ -48,7 +48,7 @@ export function startNode(config: NodeConfig): Promise<RunningNode> {
 async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNode> {
   const clock = systemClock
   const log = openServerLog(config.logLevel, 'store')
-  const metrics = buildApiMetrics()
+  const metrics = new ApiMetrics()
   const loop = buildLoopWatch(clock, log)
 
   const directory = await openDataDirectory(config.dataDir, { clock })
@@ -97,6 +97,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     host: config.host,
     port: config.healthPort,
     clock,
+    random: Math.random,
     readiness: () => readinessReply(store.ready(), store.textIndexCounts()),
     metrics,
   })
@@ -114,10 +115,13 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
 
 function apiOptionsOf(config: NodeConfig, log: Log) {
   const { host, apiPort: port, insecure, requestMemoryBytes, logLevel } = config
+  const { corsOrigins, publicUrls } = config
   return {
     host,
     port,
     insecure,
+    corsOrigins,
+    publicUrls,
     requestMemoryBytes,
     log,
     logsRequests: logLevel === 'debug',
@@ -153,14 +157,17 @@ function textIndexesOf(config: NodeConfig, directory: string) {
   }
 }
 
-/** The stores of the shards, converted first if the directory is of the format before the journal. */
+/** The stores of the shards, converted first if the directory is of an earlier format. */
 async function openStores(directory: DataDirectory, clock: Clock): Promise<LevelStoreFactory> {
   const root = path.join(directory.path, 'shards')
   if (directory.formatVersion < 2) {
     await convertStores(await LevelStoreFactory.open(root, { clock, ownLog: 'replay' }))
   }
-  // Before anything of the newest format is written: an older program must not read it.
-  if (directory.formatVersion < 3) await directory.markConverted()
+  if (directory.formatVersion < 3) {
+    await markUnnumbered(await LevelStoreFactory.open(root, { clock, ownLog: 'discard' }))
+    // Before anything of the newest format is written: an older program must not read it.
+    await directory.markConverted()
+  }
   return LevelStoreFactory.open(root, { clock, ownLog: 'discard' })
 }
 
@@ -191,9 +198,9 @@ function addMetrics(
   { guard, reserveBytes }: { readonly guard: DiskGuard; readonly reserveBytes: number },
 ): void {
   for (const source of [processMetrics(), ...sources]) metrics.addLines(source)
-  const free = 'Bytes that the file system of the data directory has left for this process.'
+  const free = 'Free bytes in the file system of the data directory.'
   metrics.addGauge('quarry_disk_free_bytes', free, () => guard.freeBytes())
-  const reserve = 'Writes are refused when less than this is left.'
+  const reserve = 'Writes are refused if fewer bytes than this are free.'
   metrics.addGauge('quarry_disk_reserve_bytes', reserve, () => reserveBytes)
 }
 

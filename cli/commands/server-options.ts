@@ -1,4 +1,4 @@
-// The options of a server on the command line, and in its help: both from the server's own table.
+// Adds the options of a server to its command and to the help. Both come from the server's table.
 
 import type { Command } from 'commander'
 import { readFile } from 'node:fs/promises'
@@ -11,26 +11,26 @@ import { wrap } from '../render/text-width.ts'
 
 const HELP_COLUMNS = 76
 
-/** Adds the flags of the table, and `--config`. What they mean is left to the table's reader. */
+/** Adds the flags of the table, and `--config`. The server's own parser checks their values. */
 export function addServerOptions(command: Command, table: OptionTable): Command {
   for (const [name, option] of Object.entries(table)) {
     if (option.flag === undefined) continue
     command.option(`${flagName(name)} ${option.flag}`.trimEnd(), flagHelp(option))
   }
-  return command.option('--config <file>', 'YAML or JSON; flags and environment win over it')
+  return command.option('--config <file>', 'YAML or JSON; flags and environment override it')
 }
 
 function flagHelp(option: Option): string {
   return option.flag === '' ? option.help : `${option.help} (default: ${defaultOf(option)})`
 }
 
-/** For the end of a help: what else there is to set, and how. */
+/** The end of a server's help: its settings without flags, and the other ways to set options. */
 export function settingsHelp(table: OptionTable): string {
   const others = Object.entries(table).filter(([, option]) => option.flag === undefined)
   const [name = '', option] = Object.entries(table)[0] ?? []
   const example = `${flagName(name)} is ${option?.variable} there, and ${fileKey(name)} in the file.`
   return `
-Every option may come from the environment or the file of --config as well:
+Every option can also be set in the environment or in the file of --config:
 ${example}
 Settings without an option:
 
@@ -48,7 +48,7 @@ function indented(text: string, columns: number): string {
   return lines.map((line) => ' '.repeat(columns) + line).join('\n')
 }
 
-/** The file of `--config`, if there is one. */
+/** Reads the file of `--config`; undefined: the option was not given. */
 export async function readConfigFile(path: string | undefined): Promise<ConfigFile | undefined> {
   if (path === undefined) return undefined
   try {

@@ -30,7 +30,7 @@ export function addStatusCommand(program: Command, context: CliContext): void {
     })
 }
 
-/** The service counts the tables of its users; its own are among the shards all the same. */
+/** The service counts only the tables of users, but its shards include those of internal tables. */
 function describeTables({ tables, shards }: StatusAnswer): string {
   const own = new Set(shards.map(({ table }) => table).filter((name) => name.startsWith('_'))).size
   return own === 0 ? plural(tables, 'table') : `${plural(tables, 'table')} (+ ${own} internal)`

@@ -4,14 +4,14 @@ import type { Random } from '../../lib/random.ts'
 import type { CliSettings } from '../config.ts'
 import type { Terminal } from './terminal.ts'
 
-/** All that a command may touch of the world; built once, in main.ts. */
+/** Everything outside the process that a command may use. main.ts builds it once; tests build others. */
 export interface CliContext {
   readonly terminal: Terminal
   readonly settings: CliSettings
-  /** Handed on to the node's own configuration parser. */
+  /** The environment, for the configuration parsers of the servers. */
   readonly env: Env
   readonly clock: Clock
   readonly random: Random
-  /** Aborts on the first SIGINT or SIGTERM, for commands that close in an orderly way. */
+  /** A signal that aborts on the first SIGINT or SIGTERM, for commands that close in order. */
   stopSignal(): AbortSignal
 }

@@ -1,6 +1,6 @@
 import { messageOf } from '../../lib/errors.ts'
 
-/** Why a server ends, for its log: the signal that it was sent. */
+/** The reason for a server's end, for its log: the name of the signal, or a failed start. */
 export function reasonOf(stop: AbortSignal): string {
-  return stop.aborted ? messageOf(stop.reason) : 'the start did not come to its end'
+  return stop.aborted ? messageOf(stop.reason) : 'the start failed'
 }

@@ -1,8 +1,11 @@
-// The terminal as a dependency: commands write here and nowhere else, so tests can read it.
+// The terminal as a dependency. Commands write only here, so that tests can read their output.
 
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 
+/**
+ * An output stream and the properties of its screen. `columns` may change while the program runs.
+ */
 export interface Output {
   readonly stream: Writable
   readonly isTty: boolean
@@ -10,6 +13,7 @@ export interface Output {
   readonly columns: number
 }
 
+/** The standard streams of the process. */
 export interface Terminal {
   readonly stdin: Readable
   readonly stdinIsTty: boolean
@@ -26,7 +30,7 @@ export async function writeLine(output: Output, line = ''): Promise<void> {
   await write(output, `${line}\n`)
 }
 
-/** Where text is cut: at the edge of a terminal. Pipes and files take lines of any length. */
+/** The column at which text is cut: the edge of a terminal; Infinity for pipes and files. */
 export function edgeOf({ isTty, columns }: Pick<Output, 'isTty' | 'columns'>): number {
   return isTty ? columns : Infinity
 }
@@ -35,7 +39,7 @@ export function edgeOf({ isTty, columns }: Pick<Output, 'isTty' | 'columns'>): n
 const SGR = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 }
 export type Style = keyof typeof SGR
 
-/** The text in colour, or untouched when this output shows none. */
+/** The text in a style, or unchanged when this output has no colours. */
 export function paint(output: { readonly color: boolean }, style: Style, text: string): string {
   return output.color && text.length > 0 ? `\u001b[${SGR[style]}m${text}\u001b[0m` : text
 }

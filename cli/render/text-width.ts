@@ -1,21 +1,23 @@
-// How many columns a text takes on a terminal, and how to cut it to some.
+// Measures the columns of a text on a terminal, and cuts texts to a number of columns.
+
+import { createRequire } from 'node:module'
+import type stringWidth from 'string-width'
 
 const PLAIN_ASCII = /^[\x20-\x7e]*$/
 
-// East Asian wide and full-width blocks, and emoji: the ranges that terminals draw two columns wide.
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1f9ff}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u
-const INVISIBLE = /^[\p{M}\p{Cf}]+$/u
-
-export function textWidth(text: string): number {
-  if (PLAIN_ASCII.test(text)) return text.length
-  let width = 0
-  for (const { segment } of graphemesOf(text)) width += graphemeWidth(segment)
-  return width
-}
-
-/** Made when the first text needs it: that takes 15 ms, and most texts need none. */
+/**
+ * Loaded when the first text needs them, because most commands show plain text only: the package and
+ * the segmenter cost a call about 40 ms.
+ */
 const lazy = {
+  get stringWidth(): typeof stringWidth {
+    const load: (name: string) => { readonly default: typeof stringWidth } = createRequire(
+      import.meta.url,
+    )
+    const { default: value } = load('string-width')
+    Object.defineProperty(lazy, 'stringWidth', { value })
+    return value
+  },
   get segmenter(): Intl.Segmenter {
     const value = new Intl.Segmenter('en', { granularity: 'grapheme' })
     Object.defineProperty(lazy, 'segmenter', { value })
@@ -23,22 +25,18 @@ const lazy = {
   },
 }
 
-function graphemesOf(text: string): Iterable<{ readonly segment: string }> {
-  return lazy.segmenter.segment(text)
+/** Of printable text: escape sequences of terminals count nothing. */
+export function textWidth(text: string): number {
+  return PLAIN_ASCII.test(text) ? text.length : lazy.stringWidth(text)
 }
 
-function graphemeWidth(grapheme: string): number {
-  if (WIDE.test(grapheme)) return 2
-  return INVISIBLE.test(grapheme) ? 0 : 1
-}
-
-/** The text in at most `width` columns; what is cut off is shown by an ellipsis. */
+/** The text in at most `width` columns. An ellipsis marks a cut. */
 export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   let kept = ''
   let used = 0
-  for (const { segment } of graphemesOf(text)) {
-    const next = graphemeWidth(segment)
+  for (const { segment } of lazy.segmenter.segment(text)) {
+    const next = textWidth(segment)
     if (used + next > width - 1) break
     kept += segment
     used += next
@@ -54,7 +52,7 @@ export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - textWidth(text))) + text
 }
 
-/** On one line, and without control characters: stored text must not drive the terminal. */
+/** The text on one line without control characters, because stored text must not control the terminal. */
 export function printable(text: string): string {
   // The controls of C0 and C1, delete, and the marks that reorder text.
   return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')

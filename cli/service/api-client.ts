@@ -1,4 +1,4 @@
-// The HTTP contract as functions.
+// A client of the store's HTTP API for the commands.
 
 import type { IncomingMessage } from 'node:http'
 import { EXIT } from '../../lib/process/exit-codes.ts'
@@ -11,13 +11,13 @@ const REQUEST_TIMEOUT_MS = 60_000
 const VERSION_HEADER = 'x-service-version'
 const ERROR_BODY_BYTES_MAX = 64 * 1024
 
-/** The service answered, and the answer is no. */
+/** The service answered with an error. */
 export class ServiceRefusal extends CliError {
   override readonly name = 'ServiceRefusal'
   readonly status: number
-  /** From Retry-After; undefined when the service named no time. */
+  /** The time of Retry-After; undefined when the answer has none. */
   readonly retryAfterMs: number | undefined
-  /** The whole error body, for callers that know more members of it. */
+  /** The whole error body, for callers that read more of its members. */
   readonly body: string
 
   constructor(
@@ -31,21 +31,23 @@ export class ServiceRefusal extends CliError {
   }
 }
 
-/** Nobody answered: whether a write happened is unknown. */
+/** No whole answer arrived. A write may or may not have happened. */
 export class Unreachable extends CliError {
   override readonly name = 'Unreachable'
 }
 
+/** One request of the API. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Below /api/v1, already encoded. */
+  /** The path below /api/v1, already encoded. */
   readonly path: string
   readonly body?: string | Uint8Array<ArrayBuffer>
-  /** Makes a retry of the same request have one effect. */
+  /** Requests with the same key have one effect, so a retry is safe. */
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal | undefined
 }
 
+/** The whole answer to a request. */
 export interface ApiAnswer {
   readonly status: number
   readonly text: string
@@ -54,9 +56,12 @@ export interface ApiAnswer {
 }
 
 /**
- * A client of one service. Contract:
- * - A 2xx answer resolves; any other rejects with ServiceRefusal; no answer rejects with Unreachable.
- * - Nothing is retried here: the caller knows whether a retry is safe.
+ * A client of one service.
+ *
+ * Contract:
+ * - A 2xx answer resolves. Any other answer rejects with ServiceRefusal, and a missing answer with
+ *   Unreachable.
+ * - It never retries, because only the caller knows whether a retry is safe.
  */
 export class ApiClient {
   readonly url: string
@@ -79,7 +84,7 @@ export class ApiClient {
     }
   }
 
-  /** The body as it comes, for answers that may be larger than memory. No deadline but the signal's. */
+  /** The body in chunks, for answers that may be larger than memory. Only the signal can end it early. */
   async *stream(request: ApiRequest): AsyncGenerator<Uint8Array, void, undefined> {
     const response = await this.#send(request, undefined)
     const chunks: AsyncIterator<Uint8Array> = response[Symbol.asyncIterator]()
@@ -123,7 +128,7 @@ export class ApiClient {
 
   #tooLate(): string {
     const seconds = REQUEST_TIMEOUT_MS / 1000
-    return `${this.url} did not answer in ${seconds} s: is it overloaded? (quarry status)`
+    return `${this.url} did not answer in ${seconds} s; it may be overloaded (see: quarry status)`
   }
 
   #explain(cause: unknown): string {
@@ -145,7 +150,7 @@ function headerOf({ headers }: IncomingMessage, name: string): string | undefine
 function parseServiceUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    const remedy = 'name the service like http://127.0.0.1:8080'
+    const remedy = 'give an address like http://127.0.0.1:8080'
     throw new CliError(EXIT.usage, 'USAGE', `--url: "${text}" is not an http address: ${remedy}`)
   }
   return url.href.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
@@ -156,17 +161,17 @@ function refusalFrom(response: IncomingMessage, body: string): ServiceRefusal {
   const { statusCode: status = 0 } = response
   const seconds = Number(headerOf(response, 'retry-after') ?? NaN)
   return new ServiceRefusal(
-    { status, code: code ?? `HTTP_${status}`, message: error ?? withoutWords(response), body },
+    { status, code: code ?? `HTTP_${status}`, message: error ?? messageOfStatus(response), body },
     Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined,
   )
 }
 
-/** Of an answer that is not the service's own: that of a proxy in front of it, for example. */
-function withoutWords(response: IncomingMessage): string {
+/** The message for an answer without an error body, such as that of a proxy. */
+function messageOfStatus(response: IncomingMessage): string {
   const { statusCode = 0, statusMessage = '' } = response
   const said = `the service answered ${statusCode} ${statusMessage}`.trim()
   const elsewhere = headerOf(response, 'location')
-  return elsewhere === undefined ? said : `${said}: name ${elsewhere} with --url instead`
+  return elsewhere === undefined ? said : `${said}: use --url ${elsewhere} instead`
 }
 
 function parseErrorBody(body: string): { error?: string; code?: string } {
@@ -186,16 +191,18 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** The path of a table below /api/v1. */
 export function tablePath(table: string): string {
   return `/tables/${encodeURIComponent(table)}`
 }
 
+/** The path of a document below /api/v1; `fields` is a list separated by commas. */
 export function lookupPath(table: string, key: string, fields?: string): string {
   const query = fields === undefined ? '' : `?fields=${encodePart(fields)}`
   return `${tablePath(table)}/lookup/${encodePart(key)}${query}`
 }
 
-/** Like encodeURIComponent, but readable: `@`, `:` and `,` mean themselves here (RFC 3986, 3.3). */
+/** Like encodeURIComponent, but keeps `@`, `:` and `,`, which need no encoding here (RFC 3986, 3.3). */
 function encodePart(text: string): string {
   return encodeURIComponent(text).replaceAll(/%(?:40|3A|2C)/g, decodeURIComponent)
 }

@@ -1,5 +1,5 @@
-// Why nobody answered, in a sentence with its remedy. The codes are those of the operating system, of
-// OpenSSL and of Node's HTTP client.
+// Explains a failed connection in one sentence with a remedy. The codes are those of the operating
+// system, of OpenSSL and of Node's HTTP client.
 
 interface Trouble {
   readonly codes: readonly (string | RegExp)[]
@@ -9,52 +9,51 @@ interface Trouble {
 const TROUBLES: readonly Trouble[] = [
   {
     codes: ['ECONNREFUSED'],
-    explain: () =>
-      'nobody listens there; is quarry swarm running? (quarry swarm --data-dir ./data)',
+    explain: () => 'no server listens there; start one with: quarry swarm --data-dir ./data',
   },
   {
     codes: ['ENOTFOUND'],
-    explain: ({ hostname }) => `no host is called ${hostname}; check --url or QUARRY_URL`,
+    explain: ({ hostname }) => `the host ${hostname} does not exist; check --url or QUARRY_URL`,
   },
   {
     codes: ['EAI_AGAIN'],
-    explain: ({ hostname }) => `the name ${hostname} cannot be looked up now; check the network`,
+    explain: ({ hostname }) => `the name ${hostname} cannot be resolved now; check the network`,
   },
   {
     codes: ['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT'],
-    explain: () => 'the connection was not answered; check the address and the firewall',
+    explain: () => 'the connection timed out; check the address and the firewall',
   },
   {
     codes: ['EHOSTUNREACH', 'ENETUNREACH'],
-    explain: ({ hostname }) => `there is no way to ${hostname}; check the network`,
+    explain: ({ hostname }) => `the network has no route to ${hostname}; check the network`,
   },
   {
     codes: ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'],
-    explain: () => 'the connection broke off; did the service stop? (quarry status)',
+    explain: () => 'the connection was closed; check whether the service runs: quarry status',
   },
   {
     codes: ['ERR_TLS_CERT_ALTNAME_INVALID'],
-    explain: ({ hostname }) => `its certificate is for another name than ${hostname}`,
+    explain: ({ hostname }) => `its certificate is not for the name ${hostname}`,
   },
   {
     codes: [/CERT/, /SELF_SIGNED/, /^UNABLE_TO_/],
     explain: () =>
-      'its certificate is not trusted; name the authority that signed it with NODE_EXTRA_CA_CERTS',
+      'its certificate is not trusted; give the certificate of its authority in NODE_EXTRA_CA_CERTS',
   },
   {
     codes: ['EPROTO', /^ERR_SSL_/],
-    explain: () => 'it does not speak TLS; is it an http:// address?',
+    explain: () => 'it does not speak TLS; try an http:// address',
   },
   {
     codes: [/^HPE_/],
     explain: ({ protocol }) =>
       protocol === 'http:'
-        ? 'it does not speak HTTP; is it an https:// address, or another port?'
-        : 'it does not speak HTTP; is it another port?',
+        ? 'it does not speak HTTP; try an https:// address or another port'
+        : 'it does not speak HTTP; try another port',
   },
 ]
 
-/** `error` is what the HTTP client threw. */
+/** The explanation of an error that the HTTP client threw. */
 export function explainConnection(error: unknown, url: URL): string {
   const cause = rootOf(error)
   const code = codeOf(cause)
@@ -65,7 +64,7 @@ export function explainConnection(error: unknown, url: URL): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-/** The error of the system below those of the client. Of several addresses that were tried, the last. */
+/** The system's error below the client's errors. If several addresses failed, the last one's. */
 function rootOf(error: unknown): unknown {
   let root = error
   for (;;) {

@@ -1,22 +1,23 @@
-// One HTTP request over node:http, which connects and parses for a quarter of the CPU of fetch: that
-// counts for a command that asks once and ends.
+// HTTP requests over node:http. It needs a quarter of the CPU of fetch, which matters for a command
+// that sends one request and ends.
 
 import type { Agent, IncomingMessage, RequestOptions } from 'node:http'
 
-// Asked for by name: an import looks at every export of the module, and some of node:http load all
-// of fetch, which takes longer than everything else that a command does.
+// Loaded by name, because an import reads every export of the module, and some exports of node:http
+// load all of fetch. That takes longer than the rest of a command.
 const http = process.getBuiltinModule('node:http')
 
+/** One request to the transport's server. */
 export interface HttpRequest {
   readonly method: string
-  /** Encoded, with its query. */
+  /** The encoded path with its query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | undefined
   readonly signal: AbortSignal
 }
 
-/** Connections to one server, which are kept for the requests that follow. */
+/** The connections to one server. Later requests use them again. */
 export class HttpTransport {
   readonly #url: URL
   readonly #module: Pick<typeof http, 'request'>
@@ -29,7 +30,7 @@ export class HttpTransport {
     this.#agent = new (https ?? http).Agent({ keepAlive: true })
   }
 
-  /** Resolves when the answer's head is there. Nothing is retried, and no redirect followed. */
+  /** Resolves when the head of the answer has arrived. It never retries or follows a redirect. */
   send({ method, path, headers, body, signal }: HttpRequest): Promise<IncomingMessage> {
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
     const options: RequestOptions = {

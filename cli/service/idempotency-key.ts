@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** Never the same for two requests, of this process or another. */
+/** A new key, which no other request of any process has. */
 export function newIdempotencyKey(): string {
   return randomUUID()
 }

@@ -1,9 +1,10 @@
-// The answers of the service that commands look into. Only what is shown is read, and a member
-// that is missing reads as its neutral value: an older or newer service must not break a listing.
+// Parses the answers of the service that commands show. It reads only shown members, and a missing
+// member reads as a neutral value, because an older or newer service must not break a listing.
 
 import { EXIT } from '../../lib/process/exit-codes.ts'
 import { CliError } from '../process/exit.ts'
 
+/** A table as the service describes it. */
 export interface TableAnswer {
   readonly name: string
   readonly description: string
@@ -13,14 +14,16 @@ export interface TableAnswer {
   readonly empty: boolean
 }
 
+/** A shard of a table, with its key range. */
 export interface ShardAnswer {
   readonly id: string
-  /** Inclusive; undefined where the table begins. */
+  /** The first key, inclusive; undefined: the range has no lower bound. */
   readonly from: Buffer | undefined
-  /** Exclusive; undefined where the table ends. */
+  /** The end, exclusive; undefined: the range has no upper bound. */
   readonly to: Buffer | undefined
 }
 
+/** The status of the service. */
 export interface StatusAnswer {
   readonly health: string
   readonly message: string
@@ -30,6 +33,7 @@ export interface StatusAnswer {
   readonly shards: readonly ShardHealthAnswer[]
 }
 
+/** The health of one shard. */
 export interface ShardHealthAnswer {
   readonly id: string
   readonly table: string
@@ -67,7 +71,7 @@ export function parseStatus(text: string): StatusAnswer {
   }
 }
 
-/** The elements of an array as JSON, one each, with integers that a double cannot hold. */
+/** The elements of an array, each as JSON. Large integers keep all their digits. */
 export function elementsOf(text: string): string[] {
   const value = parseJson(text, (_name, member, context) =>
     typeof member === 'number' ? JSON.rawJSON(context?.source ?? String(member)) : member,
@@ -75,12 +79,12 @@ export function elementsOf(text: string): string[] {
   return Array.isArray(value) ? value.map((element) => JSON.stringify(element)) : []
 }
 
-/** The value of a JSON answer. An answer that is none comes from something that is not Quarry. */
+/** The value of a JSON answer. Any other answer does not come from Quarry and throws a CliError. */
 export function parseAnswer(text: string): unknown {
   return parseJson(text)
 }
 
-/** The same, with integers that a double cannot hold as the text that was written. */
+/** The same, but integers that a double cannot hold become the text of their digits. */
 export function parseExactAnswer(text: string): unknown {
   return parseJson(text, (_name, value, context) =>
     Number.isInteger(value) && !Number.isSafeInteger(value) ? context?.source : value,
@@ -93,7 +97,7 @@ function parseJson(text: string, reviver?: Reviver): unknown {
   try {
     return JSON.parse(text, reviver)
   } catch (cause) {
-    const message = 'the answer is not JSON: does --url name a Quarry service?'
+    const message = 'the answer is not JSON: check that --url names a Quarry service'
     throw new CliError(EXIT.refused, 'INVALID_ANSWER', message, { cause })
   }
 }
@@ -120,13 +124,14 @@ function readShard(id: string, value: unknown): ShardAnswer {
   return { id, from, to }
 }
 
-/** Base64 of a key; the ends of the key space are no keys. */
+/** Decodes the base64 of a key; undefined for the two ends of the key space. */
 function boundary(value: unknown): Buffer | undefined {
   const bytes = Buffer.from(typeof value === 'string' ? value : '', 'base64')
   const isEnd = bytes.length === 0 || (bytes.length === 1 && bytes[0] === KEY_SPACE_END)
   return isEnd ? undefined : bytes
 }
 
+/** A member of an object; undefined for a missing member and for values that are not objects. */
 export function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
   return Reflect.get(value, name)

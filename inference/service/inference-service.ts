@@ -1,4 +1,4 @@
-// Everything the API can ask for, in one object.
+// The facade for the API: the services of all tasks, the list of models, and the readiness.
 
 import type { ModelCatalog, SkippedModel } from '../models/model-catalog.ts'
 import type { ModelFleet } from '../fleet/model-fleet.ts'
@@ -14,13 +14,14 @@ import type { RecognizeService } from '../pipelines/recognize/recognize-service.
 import type { RerankService } from '../pipelines/rerank/rerank-service.ts'
 import type { RewriteService } from '../pipelines/rewrite/rewrite-service.ts'
 
-/** A model that was asked for at the start, by its name. */
+/** A model that the configuration loads at the start, by its name. */
 export interface PreloadedModel {
   readonly name: string
-  /** One of each kind that has the name; empty: there is none. */
+  /** The models of that name, at most one of each kind; empty: the name is unknown. */
   readonly specs: readonly ModelSpec[]
 }
 
+/** The parts of the service, built by `main.ts`. */
 export interface InferenceServiceParts {
   readonly catalog: ModelCatalog
   readonly fleet: ModelFleet
@@ -34,54 +35,59 @@ export interface InferenceServiceParts {
   readonly rewrite: RewriteService
 }
 
+/** The version of the running server. */
 export interface VersionInfo {
   readonly version: string
-  /** Undefined: nobody told. */
+  /** Undefined: the installation does not say. */
   readonly gitCommit: string | undefined
-  /** ISO 8601; nothing is compiled, so it is when this version was put here. */
+  /** The time of the installation in ISO 8601, because nothing is compiled. */
   readonly buildTime: string
-  /** Of what runs the server. */
+  /** The version of Node. */
   readonly runtimeVersion: string
 }
 
-/** An embedder or a generator, which other servers' clients know alone. */
+/** An embedder or a generator. The clients of other servers' APIs know only these kinds. */
 export interface ServedModelInfo {
   readonly name: string
   readonly kind: 'embedder' | 'generator'
   readonly variant: string
   readonly fileBytes: number
-  /** Undefined: as many as there are. */
+  /** The most tokens of an input; undefined: no limit. */
   readonly maxTokens: number | undefined
   readonly capabilities: readonly ('embedding' | 'completion' | 'tools')[]
 }
 
+/** A model that at least one worker has loaded. */
 export interface LoadedModelState {
   readonly model: string
   readonly kind: ModelKind
   readonly workers: number
-  /** Of an embedder's vectors. */
+  /** The dimension of an embedder's vectors; absent for other kinds. */
   readonly dimension?: number
-  /** What is to be known about its answers. */
+  /** Sentences for operators about the quality of its answers. */
   readonly warnings: readonly string[]
 }
 
+/** The progress of one preloaded model. */
 export interface PreloadState {
   readonly model: string
   readonly state: 'loading' | 'loaded' | 'failed'
-  /** Why it failed; it is tried again. */
+  /** The reason of a failure, after which the load is tried again. */
   readonly reason?: string
 }
 
+/** The state that readiness probes and operators see. */
 export interface Readiness {
-  /** Workers are up, everything preloaded is loaded, and the server is not stopping. */
+  /** True: workers are up, all preloaded models are loaded, and the server is not stopping. */
   readonly isReady: boolean
-  /** By the folder of the kind. Built-in models count. */
+  /** The numbers of models by the folder of their kind, built-in models included. */
   readonly modelCounts: Readonly<Record<string, number>>
   readonly loaded: readonly LoadedModelState[]
   readonly preload: readonly PreloadState[]
   readonly skipped: readonly SkippedModel[]
 }
 
+/** The one object that the API calls. It owns no resource: `main.ts` closes the parts. */
 export class InferenceService {
   readonly embed: EmbedService
   readonly chunk: ChunkService
@@ -110,29 +116,30 @@ export class InferenceService {
     this.#preloaded = parts.preloaded
   }
 
-  /** From now on not ready: whoever sends requests here should look elsewhere. */
+  /** Makes the server not ready, so that load balancers stop sending requests. */
   beginStopping(): void {
     this.#isStopping = true
   }
 
+  /** The names of all models of a kind, built-in ones included. */
   namesOf(kind: ModelKind): string[] {
     if (kind === 'embedder') return this.embed.modelNames()
     if (kind === 'chunker') return this.chunk.modelNames()
     return this.#catalog.ofKind(kind).map(({ name }) => name)
   }
 
-  /** Generators and embedders. */
+  /** All generators and embedders. */
   servedModels(): readonly ServedModelInfo[] {
     return this.#served
   }
 
-  /** Of the models above the one of this name; NOT_FOUND if there is none. */
+  /** The generator or embedder of this name. Throws NOT_FOUND if there is none. */
   requireServed(name: string): ServedModelInfo {
     if (name === BUILTIN_HASH_NAME) return BUILT_IN_EMBEDDER
     const spec = this.#catalog.find('generator', name) ?? this.#catalog.find('embedder', name)
     const info = spec && servedModelInfo(spec)
     if (info !== undefined) return info
-    throw modelNotFound(name, 'GET /api/tags lists what there is')
+    throw modelNotFound(name, 'GET /api/tags lists all models')
   }
 
   recognizerCapabilities(): ReadonlyMap<string, readonly RecognizerCapability[]> {

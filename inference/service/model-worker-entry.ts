@@ -1,4 +1,4 @@
-// What a worker of the inference server runs: a process or a thread of its own.
+// The entry of a worker, which is a process or a thread.
 
 import { serveModels } from '../runtime/worker-host.ts'
 import { openServedModel } from './open-served-model.ts'

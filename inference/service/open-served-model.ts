@@ -1,4 +1,4 @@
-// From a spec to a loaded model, in the worker.
+// Loads a model from its spec, in the worker.
 
 import path from 'node:path'
 import { unreachable } from '../../lib/assert.ts'
@@ -23,7 +23,7 @@ import { openRecognizeRunner } from '../pipelines/recognize/recognize-runner.ts'
 import { openRerankRunner } from '../pipelines/rerank/rerank-runner.ts'
 import { openRewriteRunner } from '../pipelines/rewrite/rewrite-runner.ts'
 
-/** A model that does not open leaves nothing behind: it may be tried again and again. */
+/** Opens a model. A failed opening releases everything, because it may be tried again. */
 export async function openServedModel(
   spec: ModelSpec,
   settings: WorkerSettings,
@@ -42,7 +42,7 @@ export async function openServedModel(
 interface Opening {
   readonly tokenizer: TokenizerHandle
   readonly settings: WorkerSettings
-  /** Sessions that are to be released if the rest fails. */
+  /** The sessions to release if a later step fails. */
   readonly opened: GraphSession[]
 }
 
@@ -85,7 +85,7 @@ async function openRunner(spec: ModelSpec, opening: Opening): Promise<ServedMode
   }
 }
 
-/** A model whose special tokens fill its input would answer the same to every text. */
+/** A model whose special tokens fill its input would give the same answer to every text. */
 function checkRoom(spec: ModelSpec, tokenizer: TokenizerHandle): void {
   if (spec.kind === 'generator') return // templates write special tokens themselves
   const specials = tokenizer.specialCount(spec.kind === 'reranker' ? 'pair' : 'single')
@@ -102,7 +102,7 @@ async function openGraph(
   const threads = threadsOf(spec, settings)
   const growingShapes = spec.kind === 'generator' || spec.kind === 'rewriter'
   const place = path.join(spec.directory, file)
-  // Generators and rewriters run one request at a time anyway.
+  // Generators and rewriters run one request at a time in any case.
   const isMixed = !growingShapes && (await quantizesWhileRunning(place).catch(() => false))
   if (isMixed && !settings.exactRows) warnings.push(`${file} ${MIXED_ROWS}`)
   const rowsApart = isMixed && settings.exactRows
@@ -110,8 +110,8 @@ async function openGraph(
 }
 
 const MIXED_ROWS =
-  'quantizes activations while it runs, so an answer depends a little on what runs beside it; ' +
-  'QUARRY_INFERENCE_EXACT_ROWS=true runs rows one by one'
+  'quantizes activations while it runs, so an answer depends a little on the other texts of its ' +
+  'batch; QUARRY_INFERENCE_EXACT_ROWS=true runs rows one by one'
 
 function rowTokensOf(sessions: readonly GraphSession[]): number | undefined {
   const fixed = sessions.map(({ inputs }) => fixedShapeOf(inputs).tokens)

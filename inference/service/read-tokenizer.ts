@@ -1,5 +1,5 @@
-// The tokenizer of a model directory. Its files come from strangers: their sizes are looked at before
-// they are read.
+// Reads the tokenizer of a model directory. Its files are not trusted, so their sizes are checked
+// before they are read.
 
 import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -8,6 +8,7 @@ import { TOKENIZER_CONFIG_BYTES_MAX, TOKENIZER_JSON_BYTES_MAX } from '../text/to
 import { openTokenizer } from '../text/tokenizer-handle.ts'
 import type { TokenizerHandle } from '../text/tokenizer-handle.ts'
 
+/** Rejects with INVALID_ARGUMENT when the tokenizer is missing, too large or not supported. */
 export async function readTokenizer(directory: string): Promise<TokenizerHandle> {
   const tokenizerJson = await readBounded(directory, 'tokenizer.json', TOKENIZER_JSON_BYTES_MAX)
   if (tokenizerJson === undefined) throw refuse('tokenizer.json is missing')
@@ -16,7 +17,10 @@ export async function readTokenizer(directory: string): Promise<TokenizerHandle>
   return openTokenizer({ tokenizerJson, tokenizerConfig })
 }
 
-/** Undefined: there is no such file. To read what is no file, such as a named pipe, might never end. */
+/**
+ * Undefined: the file does not exist. Only regular files are read, because a named pipe might never
+ * end.
+ */
 async function readBounded(
   directory: string,
   name: string,
@@ -30,7 +34,7 @@ async function readBounded(
     })
   })
   if (found === undefined) return undefined
-  if (!found.isFile()) throw refuse(`${name} is no regular file`)
+  if (!found.isFile()) throw refuse(`${name} is not a regular file`)
   if (found.size > bytesMax) throw refuse(`${name} is larger than ${bytesMax} bytes`)
   return readFile(file, 'utf8')
 }

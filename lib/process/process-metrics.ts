@@ -24,7 +24,7 @@ export function processMetrics(): MetricSource {
   const build = familyLines({
     name: 'quarry_build_info',
     type: 'gauge',
-    help: 'Always 1; the labels say what runs.',
+    help: 'Always 1; the labels name the running version.',
     samples: [{ labels: { version, node: process.version }, value: 1 }],
   })
   return async () => {

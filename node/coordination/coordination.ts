@@ -61,8 +61,8 @@ export type CoordinationEvent =
  * Keys and values under one revision that only grows.
  *
  * Contract, checked for every implementation by test/conformance/coordination.ts:
- * - `scope` is `process` where no other process can reach the keys while this one has them open. It is
- *   `cluster` where others may: then nobody may take the coordinators of the last life for dead.
+ * - `scope` is `process` if no other process can reach the keys while this one has them open, and
+ *   `cluster` if others can. In a cluster, a start may not treat all earlier coordinators as dead.
  * - `commit` checks all conditions and applies all changes, or none. It is durable when it resolves
  *   with `committed`. A conflict is a value, not an error.
  * - A commit that changes something gets the next revision, and all its changes share it. Deleting

@@ -50,24 +50,24 @@ export class JournalMetrics {
     return [
       ...this.#syncs.lines(
         'quarry_journal_sync_duration_seconds',
-        'How long durable writes of the journal took, each of one batch.',
+        "Duration of the journal's durable writes; each writes one batch.",
       ),
       ...this.#entries.lines('quarry_journal_batch_entries', 'Log entries in each batch.'),
       ...[
         counter(
           'quarry_journal_groups_total',
-          'Groups of commands written, each of one shard.',
+          'Written groups of commands; a group belongs to one shard.',
           this.#groups,
         ),
-        counter('quarry_journal_written_bytes_total', 'Bytes of the batches.', this.#bytes),
+        counter('quarry_journal_written_bytes_total', 'Bytes of the written batches.', this.#bytes),
         counter(
           'quarry_journal_refused_groups_total',
-          'Groups that no segment could be had for, as on a full disk.',
+          'Groups refused because no segment was available, as on a full disk.',
           this.#refusals,
         ),
         gauge('quarry_journal_queued_groups', 'Groups that wait to be written.', queuedGroups),
-        gauge('quarry_journal_segments', 'Files of the journal that are kept.', segments),
-        gauge('quarry_journal_bytes', 'Bytes of these files.', keptBytes),
+        gauge('quarry_journal_segments', 'Segment files of the journal.', segments),
+        gauge('quarry_journal_bytes', 'Bytes of the segment files.', keptBytes),
       ].flatMap(familyLines),
     ]
   }

@@ -25,14 +25,17 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   'an expression that does not end in a query string': [search('title:/ab'), /column 7|column 10/],
   'an explosive expression in a query string': [search('title:/((a{500}){500}){500}/'), /column 7/],
   'too many edits': [search('title:sea~9'), /column 11: expected 0, 1 or 2 edits/],
-  'a range upside down in a query string': [search('price:[9 TO 1]'), /"price".*upside down/],
-  'a comparison with a text': [search('price:>many'), /"price" holds numbers, and "many" is none/],
+  'a reversed range in a query string': [search('price:[9 TO 1]'), /"price".*reversed range/],
+  'a comparison with a text': [
+    search('price:>many'),
+    /"price" contains numbers, but "many" is not a number/,
+  ],
   'a query string that is too long': [search('a'.repeat(10_001)), /at most 10000 characters/],
-  'a range upside down': [
+  'a reversed range': [
     '{"filter_query":{"min":9,"max":1,"field":"price"}}',
     /filter_query: the lower bound of the range is above its upper bound/,
   ],
-  'dates upside down': [
+  'reversed dates': [
     '{"filter_query":{"start":"2024-02-01","end":"2024-01-01","field":"at"}}',
     /lower bound of the range is above/,
   ],
@@ -112,7 +115,7 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
     '{"filter_query":{"location":[1,2],"distance":"far","field":"p"}}',
     /not a distance: "far"; write a number with one of the units m, km/,
   ],
-  'a box upside down': [
+  'a reversed box': [
     '{"filter_query":{"top_left":[0,0],"bottom_right":[1,1],"field":"p"}}',
     /top_left lies south of bottom_right/,
   ],

@@ -4,7 +4,7 @@
 import { assert, must } from '../../lib/assert.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
-import type { Contract, Operation } from '../../openapi/contract.ts'
+import type { Contract, Operation } from '../../door/contract.ts'
 
 export interface Trial {
   readonly operationId: string

@@ -1,23 +1,24 @@
-// The embedder that needs no model: feature hashing of words and character n-grams.
+// The embedder without a model file: feature hashing of words and character n-grams.
 //
-// It is lexical, not semantic. Texts are near when they share words, or words that share letters
-// ("chart", "charts"); a synonym is as far away as any other word.
+// It is lexical, not semantic. Texts are near each other when they share words, or words that share
+// letters ("chart", "charts"). A synonym is as far away as any other word.
 //
-// Equal texts get equal vectors, bit for bit, on every machine and forever; the golden values in
-// its test hold this. So only integer arithmetic and operations that IEEE 754 rounds exactly are
-// used (+, ×, ÷, sqrt, but no logarithm). A change here is a new model and needs a new name.
+// Equal texts get equal vectors, bit for bit, on every machine and in every version. The golden values
+// of its test check this. So it uses only integer arithmetic and operations that IEEE 754 rounds
+// exactly (+, ×, ÷, sqrt, but no logarithm). Any change of the results needs a new model name.
 //
 // 1. The text is brought to NFKC and lower case, both by Unicode's locale-free rules.
 // 2. Runs are the longest stretches of letters and digits, with the marks on them; a symbol, such
-//    as an emoji, is a run of its own. In a text without any run, whatever stands between white
-//    space is one.
+//    as an emoji, is a run of its own. In a text without any run, each part between white space is
+//    one.
 // 3. Features of a run, characters being code points:
 //    - the whole run as a word; where ideographs or hiragana are in it, each of these as a word
 //      instead, because such writing has no spaces, and each two neighbours as a pair;
 //    - its grams: every 3 and 4 neighbouring characters, with a mark before and after the run.
 // 4. A feature is hashed to 32 bits. Its bucket is the product of the upper 31 bits with the number
-//    of dimensions, 384 unless fewer are asked for: leading numbers of a hash would say nothing.
-//    Its sign is the lowest bit, and its weight that of its kind times the square root of its count.
+//    of dimensions: 384, or fewer on request. (Leading numbers of a longer vector would not do,
+//    because features are spread evenly.) Its sign is the lowest bit. Its weight is the weight of its
+//    kind times the square root of its count.
 // 5. The sums are divided by their L2 norm.
 
 import { StepMeter, runAtOnce } from '../../../lib/sliced.ts'
@@ -25,13 +26,16 @@ import type { Sliced } from '../../../lib/sliced.ts'
 
 export const BUILTIN_HASH_NAME = 'builtin-hash'
 export const BUILTIN_HASH_DIMENSIONS = 384
-/** What follows is not looked at: each character may be two features that are kept in memory. */
+/** Later characters are ignored: each may add two features, which are all kept in memory. */
 export const BUILTIN_HASH_CHARS_MAX = 1024 * 1024
 
-/** Of a run; they are hashed in about a millisecond. */
+/** This many characters of a run are hashed in about a millisecond. */
 const CHARS_PER_STEP = 4_096
 
-/** How a run begins and goes on. One may be as long as the text: it is matched in parts. */
+/**
+ * Matches the start and the rest of a run. A run may be as long as the text, so it is matched in
+ * parts.
+ */
 interface RunPattern {
   readonly start: RegExp
   readonly more: RegExp
@@ -45,14 +49,14 @@ const VISIBLE: RunPattern = { start: /\S{1,64}/gu, more: /\S{1,4096}/uy }
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}]/u
 
 const GRAM_LENGTHS: readonly number[] = [3, 4]
-/** Stands before and after a run; no character has this number. */
+/** The mark before and after a run. No character has this code point. */
 const BOUNDARY = 0x11_00_00
 
-/** A word has about eight grams: they weigh together about as much as the word itself. */
+/** A word has about eight grams, which together weigh about as much as the word itself. */
 const WEIGHTS = { word: 1, pair: 1, gram: 0.375 } as const
 type FeatureKind = keyof typeof WEIGHTS
 
-/** Where the hash of each kind begins, so that the word "cat" and the gram "cat" are apart. */
+/** Each kind has its own seed, so that the word "cat" and the gram "cat" differ. */
 const SEEDS: Readonly<Record<FeatureKind, number>> = {
   word: 0x2545f491,
   pair: 0x6c078965,
@@ -61,12 +65,15 @@ const SEEDS: Readonly<Record<FeatureKind, number>> = {
 
 type FeatureCounts = Readonly<Record<FeatureKind, Map<number, number>>>
 
-/** `hashEmbeddingInSteps` without a pause. */
+/** The same as `hashEmbeddingInSteps`, at once. */
 export function hashEmbedding(text: string, dimensions = BUILTIN_HASH_DIMENSIONS): Float32Array {
   return runAtOnce(hashEmbeddingInSteps(text, dimensions))
 }
 
-/** A vector of length 1; of zeros when the text has no visible character, or its features cancel. */
+/**
+ * A vector of length 1. It is all zeros when the text has no visible character, or when its
+ * features cancel each other.
+ */
 export function* hashEmbeddingInSteps(text: string, dimensions: number): Sliced<Float32Array> {
   const meter = new StepMeter(CHARS_PER_STEP)
   const counts: FeatureCounts = { word: new Map(), pair: new Map(), gram: new Map() }
@@ -124,7 +131,10 @@ function* countFeatures(run: string, counting: Counting): Sliced<void> {
   }
 }
 
-/** Other letters between ideographs, such as katakana, are found by their grams. */
+/**
+ * Counts ideographs and hiragana as words and pairs. Other letters between them, such as katakana,
+ * are covered by their grams.
+ */
 function* countUnspacedWords(
   run: string,
   points: readonly number[],
@@ -146,7 +156,7 @@ function count(counts: Map<number, number>, hash: number): void {
   counts.set(hash, (counts.get(hash) ?? 0) + 1)
 }
 
-/** One multiplication for each code point; the end is the finaliser of MurmurHash3 for 32 bits. */
+/** One multiplication for each code point, then the finaliser of MurmurHash3 for 32 bits. */
 function hashPoints(
   seed: number,
   points: readonly number[],

@@ -1,4 +1,4 @@
-// The built-in models from the inside of their thread.
+// The code of the thread that runs the built-in models.
 
 import { parentPort } from 'node:worker_threads'
 import { must } from '../../../lib/assert.ts'
@@ -14,7 +14,7 @@ import type {
 import { chunkFixed } from './fixed-chunker.ts'
 import { hashEmbeddingInSteps } from './builtin-hash.ts'
 
-/** A text that comes in pieces, and who waits for what is made of it. */
+/** A job whose text is still arriving or whose answer is being computed. */
 interface Held {
   text: string
   readonly cancelled: AbortController
@@ -51,14 +51,14 @@ async function perform(id: number, job: BuiltinJob): Promise<void> {
     const answer = await runSliced(work, { clock: systemClock, signal: cancelled.signal })
     port.postMessage({ id, answer } satisfies FromBuiltinThread, [])
   } catch (error) {
-    if (!cancelled.signal.aborted) throw error // our own mistake ends the thread
+    if (!cancelled.signal.aborted) throw error // a bug, which ends the thread
   } finally {
     held.delete(id)
   }
 }
 
 function* answerTo(job: BuiltinJob, text: string): Sliced<BuiltinAnswer> {
-  // Its pieces may have come in this turn, and whoever reads it first puts them together.
+  // The first read joins the pieces of the text, which takes time. So it gets a slice of its own.
   yield
   if (job.kind === 'chunk') return { kind: 'chunk', ranges: yield* chunkFixed(text, job.settings) }
   const vectors: Float32Array[] = []

@@ -1,11 +1,11 @@
-// The thread of the built-in models: what they need no graph for still takes a twentieth of a second
-// for each megabyte of text, and the main thread has other clients.
+// The thread of the built-in models. They run no graph, but they take 50 ms for each megabyte of
+// text, and the main thread must serve other clients meanwhile.
 //
 // Invariants:
-//   BT1  Every job gets one answer or refusal, in any order; after that, nothing.
-//   BT2  Jobs share the thread in slices, so that a short one does not wait for a long one. How many
-//        there are is bounded by the requests that are served; a cancelled one ends at its next pause.
-//   BT3  A text is sent in pieces, because copying a large one would hold up the main thread.
+//   BT1  Every job gets one answer or refusal, in any order, and no message after it.
+//   BT2  Jobs share the thread in slices, so that a short one does not wait for a long one. The limit
+//        of served requests bounds their number. A cancelled job ends at its next pause.
+//   BT3  A text is sent in pieces, because copying a large one would block the main thread.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
@@ -16,35 +16,44 @@ import type { ChunkSettings } from './chunk-settings.ts'
 import type { TextRange } from './fixed-chunker.ts'
 
 const ENTRY = new URL('./builtin-thread-entry.ts', import.meta.url)
-/** Shorter texts are done where they are, in slices. */
+/** Shorter texts are processed on the calling thread, in slices. */
 export const CHARS_AT_ONCE_MAX = 64 * 1024
-/** Copying so many characters takes about a millisecond. */
+/** Copying this many characters takes about a millisecond. */
 const PIECE_CHARS = 512 * 1024
 
+/** The work of one job. */
 export type BuiltinJob =
-  /** Of the text whose pieces came before. */
+  /** Cuts the text whose pieces were sent before. */
   | { readonly kind: 'chunk'; readonly settings: ChunkSettings }
   | { readonly kind: 'embed'; readonly texts: readonly string[]; readonly dimensions: number }
 
+/** The messages to the thread; `id` is the number of a job. */
 export type ToBuiltinThread =
   | { readonly kind: 'piece'; readonly id: number; readonly text: string }
   | { readonly kind: 'job'; readonly id: number; readonly job: BuiltinJob }
   | { readonly kind: 'cancel'; readonly id: number }
 
+/** The answer to a job, of the job's kind. */
 export type BuiltinAnswer =
   | { readonly kind: 'chunk'; readonly ranges: readonly TextRange[] }
   | { readonly kind: 'embed'; readonly vectors: readonly Float32Array[] }
 
+/** The message that answers a job. */
 export interface FromBuiltinThread<Answer = BuiltinAnswer> {
   readonly id: number
   readonly answer: Answer
 }
 
+/**
+ * Starts the thread with the first job, and again after a failure. Jobs reject with the signal's
+ * reason when they are cancelled, and with UNAVAILABLE after `close`.
+ */
 export class BuiltinThread implements AsyncDisposable {
   readonly #calls = new WorkerCalls<BuiltinJob>()
   #worker: Worker | undefined
   #isClosed = false
 
+  /** The chunks of a text, as by `chunkFixed`. */
   async chunk(
     text: string,
     settings: ChunkSettings,
@@ -55,6 +64,7 @@ export class BuiltinThread implements AsyncDisposable {
     return answer.ranges
   }
 
+  /** One vector for each text, as by `hashEmbedding`. */
   async embed(
     texts: readonly string[],
     dimensions: number,
@@ -91,7 +101,7 @@ export class BuiltinThread implements AsyncDisposable {
     return this.#calls.call<BuiltinAnswer>(job, sendJob, { signal, onAbort })
   }
 
-  /** A thread that fails rejects the jobs that it had, and the next job starts another. */
+  /** A thread that fails rejects all its jobs. The next job starts a new thread. */
   #start(): Worker {
     const worker = new Worker(ENTRY, { name: 'built-in models' })
     worker.unref()
@@ -121,7 +131,7 @@ async function sendParts(
   send({ kind: 'job', id, job })
 }
 
-/** Texts of about a piece together. */
+/** Groups texts so that each group has about the length of one piece. */
 function* groupsOf(texts: readonly string[]): Generator<readonly string[]> {
   let group: string[] = []
   let chars = 0

@@ -1,13 +1,14 @@
 import { ServiceError } from '../../../lib/errors.ts'
 
+/** How a text is cut. Lengths are in tokens by `countTokens`, which needs no model. */
 export interface ChunkSettings {
   readonly targetTokens: number
-  /** What a chunk repeats of the one before it, at most; half of the target at most. */
+  /** The most tokens that a chunk repeats of the one before it; at most half of the target. */
   readonly overlapTokens: number
   readonly separator: string
-  /** The rest of the text is left out. */
+  /** The most chunks of a text; the rest of the text is left out. */
   readonly maxChunks: number
-  /** How sure a model must be of a border, from 0 to 1. */
+  /** The probability from which a model's border counts, from 0 to 1. */
   readonly threshold: number
 }
 
@@ -22,7 +23,10 @@ const DEFAULTS: Omit<ChunkSettings, 'overlapTokens'> = {
   threshold: 0.5,
 }
 
-/** Absent options take their defaults: the overlap 50 tokens, but a tenth of a small target. */
+/**
+ * Fills in defaults for absent options and checks all. The default overlap is 50 tokens, or a tenth
+ * of a small target. Throws INVALID_ARGUMENT with the option's name.
+ */
 export function buildChunkSettings(options: Partial<ChunkSettings>): ChunkSettings {
   const present = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
@@ -32,7 +36,7 @@ export function buildChunkSettings(options: Partial<ChunkSettings>): ChunkSettin
     options.overlapTokens ??
     Math.min(DEFAULT_OVERLAP_TOKENS, Math.floor(settings.targetTokens / 10))
   checkWhole('target_tokens', settings.targetTokens, { least: 1, most: TARGET_TOKENS_MAX })
-  // More would make an answer of a small text as large as the number of its chunks.
+  // A larger overlap would repeat a small text in almost every chunk of a large answer.
   const overlapMax = Math.floor(settings.targetTokens / 2)
   checkWhole('overlap_tokens', overlapTokens, { least: 0, most: overlapMax })
   checkWhole('max_chunks', settings.maxChunks, { least: 1, most: MAX_CHUNKS_MAX })

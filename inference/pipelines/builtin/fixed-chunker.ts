@@ -3,7 +3,7 @@
 //   text    one two three | four five | six         atoms are words
 //   pieces  [one two three] [four five] [six]       between separators, cut finer if too long
 //   chunks  [one two three  four]                    packed in order
-//                           [four five six]          may begin with what the last one ended with
+//                           [four five six]          may begin with the end of the one before
 //
 // Invariants:
 //   FC1  A chunk is a slice of the text that begins and ends with an atom.
@@ -12,7 +12,7 @@
 //   FC4  Two neighbours share at most `overlapTokens` tokens.
 //   FC5  Where the overlap is at most half of the target, no character is in more than four chunks:
 //        two neighbours together bring half a target of new tokens.
-//   FC6  Between two yields there is about a millisecond of work, whatever the text.
+//   FC6  Between two yields there is about a millisecond of work, for every text.
 
 import { StepMeter } from '../../../lib/sliced.ts'
 import type { Sliced } from '../../../lib/sliced.ts'
@@ -26,28 +26,29 @@ export interface TextRange {
   readonly end: number
 }
 
-/** What is never cut: a word, or a part of a word that is longer than a chunk. */
+/** The smallest unit, which is never cut: a word, or a part of a word that is longer than a chunk. */
 interface Atom extends TextRange {
   readonly tokens: number
-  /** Of the separator before it, as it stands in the text. */
+  /** The tokens of the text between this atom and the one before it. */
   readonly gapTokens: number
 }
 
-/** Values one after the other; undefined is a pause. */
+/** Yields values one after the other; undefined is a pause. */
 type Paused<Value> = Generator<Value | undefined, void, undefined>
 
-/** Characters looked at, or atoms and ranges made, in about a millisecond. */
+/** The characters read, or atoms and ranges made, in about a millisecond. */
 const UNITS_PER_STEP = 16_384
-/** A range costs as much as so many characters. */
+/** A range costs as much as this many characters. */
 const RANGE_UNITS = 16
 
+/** Cuts a text at separators where possible (FC1 to FC6). */
 export function* chunkFixed(text: string, settings: ChunkSettings): Sliced<TextRange[]> {
   const source = { text, meter: new StepMeter(UNITS_PER_STEP) }
   const separated = yield* separatedRanges(source, settings.separator)
   return yield* pack(source, separated, settings)
 }
 
-/** Packs ranges of a text, in order, into chunks. Ranges longer than a chunk are cut. */
+/** Packs ranges of a text, in order, into chunks. A range longer than a chunk is cut. */
 export function* packPieces(
   text: string,
   ranges: Iterable<TextRange>,
@@ -94,7 +95,10 @@ function rangeOf(atoms: readonly Atom[]): TextRange {
   return { start: atoms[0]?.start ?? 0, end: atoms.at(-1)?.end ?? 0 }
 }
 
-/** The first atom never belongs to it, so that the next chunk starts later. */
+/**
+ * The last atoms within `tokensMax`. It never includes the first one, so that the next chunk starts
+ * later (FC2).
+ */
 function lastAtoms(atoms: readonly Atom[], tokensMax: number): Atom[] {
   let tokens = 0
   let from = atoms.length
@@ -106,7 +110,7 @@ function lastAtoms(atoms: readonly Atom[], tokensMax: number): Atom[] {
   return atoms.slice(from)
 }
 
-/** From the first atom to the last, with the separators between them. */
+/** The tokens from the first atom to the last, with the gaps between them. */
 function tokensOf(atoms: readonly Atom[]): number {
   const withFirstGap = atoms.reduce((sum, { tokens, gapTokens }) => sum + tokens + gapTokens, 0)
   return withFirstGap - (atoms[0]?.gapTokens ?? 0)
@@ -140,7 +144,9 @@ const FINER: readonly ((source: Source, range: TextRange) => Paused<TextRange>)[
   wordRanges,
 ]
 
-/** The words of a range as one group, if they fit into a chunk, else of its parts. */
+/**
+ * The words of a range as one group if they fit into a chunk; otherwise the groups of its parts.
+ */
 function* atomGroups(
   source: Source,
   range: TextRange,
@@ -159,7 +165,7 @@ function* atomGroups(
   }
 }
 
-/** All words of a range, or, if they are too many for a chunk, just enough to tell. */
+/** All words of a range. If they exceed a chunk, it stops as soon as that is certain. */
 function* leadingAtoms(source: Source, range: TextRange, targetTokens: number): Sliced<Atom[]> {
   const atoms: Atom[] = []
   let tokens = 0
@@ -181,7 +187,7 @@ function* atomOf({ text, meter }: Source, { start, end }: TextRange): Sliced<Ato
   return { start, end, tokens: yield* countTokensIn(text, { start, end }), gapTokens: 0 }
 }
 
-/** Parts of an eighth of a chunk, so that chunks of a text without spaces come out almost full. */
+/** A word without spaces is cut into eighths of a chunk, so that its chunks are almost full. */
 const PARTS_PER_CHUNK = 8
 
 function* cutWord(
@@ -205,7 +211,7 @@ function* halves(source: Source, atom: Atom, tokensMax: number): Paused<readonly
   yield* halves(source, second, tokensMax)
 }
 
-/** Near the middle; undefined for a single character. */
+/** A border near the middle that splits no surrogate pair; undefined for a single character. */
 function codePointBorder(text: string, { start, end }: TextRange): number | undefined {
   const middle = Math.ceil((start + end) / 2)
   const isInside =
@@ -214,7 +220,10 @@ function codePointBorder(text: string, { start, end }: TextRange): number | unde
   return border > start && border < end ? border : undefined
 }
 
-/** Between separators; a text without them is cut at newlines, else after sentences. */
+/**
+ * The ranges between separators. A text without the separator is cut at newlines, else after
+ * sentences.
+ */
 function* separatedRanges(source: Source, separator: string): Sliced<Paused<TextRange>> {
   const all = { start: 0, end: source.text.length }
   for (const known of [separator, '\n']) {
@@ -224,7 +233,9 @@ function* separatedRanges(source: Source, separator: string): Sliced<Paused<Text
   return splitAt(source, all, { separator: '. ', kept: 1 })
 }
 
-/** `kept` characters of the separator stay with what stands before it. */
+/**
+ * The ranges between separators. `kept` characters of each separator stay with the range before it.
+ */
 function* splitAt(
   source: Source,
   { start, end }: TextRange,
@@ -241,7 +252,7 @@ function* splitAt(
   yield { start: from, end }
 }
 
-/** Where a separator first stands whole within a range; -1 if nowhere. */
+/** The index of the first whole separator within a range; -1 if there is none. */
 function* placeOf(
   { text, meter }: Source,
   { start, end }: TextRange,

@@ -1,12 +1,12 @@
 import type { Sliced, StepMeter } from '../../../lib/sliced.ts'
 import type { TextRange } from './fixed-chunker.ts'
 
-/** White space beyond ASCII, as regular expressions know it. */
+/** Matches white space beyond ASCII. */
 const WIDE_SPACE = /\s/
-/** Characters that are looked at between two questions to the meter. */
+/** The meter is charged once for this many characters. */
 const STRETCH_CHARS = 1_024
 
-/** The first stretch without white space in a range; undefined if there is none. */
+/** The first run of characters without white space in a range; undefined if there is none. */
 export function* nextWord(
   text: string,
   { start, end }: TextRange,
@@ -17,7 +17,7 @@ export function* nextWord(
   return { start: from, end: yield* endOfAlike(text, { start: from, end, isSpace: false }, meter) }
 }
 
-/** Where what is all space, or all no space, ends. */
+/** The end of the run of white space, or of other characters, that begins at `start`. */
 function* endOfAlike(
   text: string,
   { start, end, isSpace }: TextRange & { readonly isSpace: boolean },

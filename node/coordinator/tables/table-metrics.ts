@@ -142,22 +142,22 @@ function linesOf(figures: readonly TableFigures[]): readonly string[] {
   return [
     ...family(
       'quarry_table_documents',
-      'Documents of the table, as its first text index counts them.',
+      'Documents of the table, counted by its first text index.',
       ({ documents }) => documents,
     ),
     ...family(
       'quarry_table_store_bytes',
-      'Bytes of the table in its stores, roughly: history and log included.',
+      'Bytes of the table in its stores, roughly, with history and log.',
       ({ storeBytes }) => storeBytes,
     ),
     ...family(
       'quarry_table_index_bytes',
-      'Bytes of the files of its text indexes.',
+      "Bytes of the files of the table's text indexes.",
       ({ indexBytes }) => indexBytes,
     ),
     ...family(
       'quarry_table_index_entries_behind',
-      'Log entries that the text index of the table that is furthest behind has not taken.',
+      'Log entries that the slowest text index of the table has not read.',
       ({ entriesBehind }) => entriesBehind,
     ),
   ]

@@ -77,6 +77,8 @@ describe('options of a program', () => {
     expect(read({ file: '{"api_port": 7}' }).apiPort).to.equal(7)
     expect(read({ file: '# nothing yet\n' }).apiPort).to.equal(80)
     expect(() => read({ file: '- a' })).to.throw('- q.yaml: the file must be a mapping of settings')
-    expect(() => read({ file: 'a: b: c' })).to.throw(/- q\.yaml: the file is not YAML: .* at line 1/)
+    expect(() => read({ file: 'a: b: c' })).to.throw(
+      /- q\.yaml: the file is not YAML: .* at line 1/,
+    )
   })
 })

@@ -1,8 +1,11 @@
-// One shard's part of the aggregations of a query, over all documents that it finds.
+// Gathers one shard's part of a query's aggregations, over all documents that the query matches.
 
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { AggregationRequest, Aggregations } from '../../../query/aggregation-request.ts'
+import type {
+  AggregationRequest,
+  Aggregations,
+} from '../../../query/request/aggregation-request.ts'
 import { AggregationContext } from './aggregation-context.ts'
 import type { AggregationSource, BucketWalk, GatherSub } from './aggregation-context.ts'
 import type {

@@ -1,7 +1,7 @@
 // Buckets of numbers and dates: ranges and intervals.
 
 import { ServiceError } from '../../../../lib/errors.ts'
-import type { BucketAggregation, NamedRange } from '../../../query/aggregation-request.ts'
+import type { BucketAggregation, NamedRange } from '../../../query/request/aggregation-request.ts'
 import type { AggregationContext, BucketWalk } from './aggregation-context.ts'
 import { rangeHolds, walkColumn } from './column-walk.ts'
 import { dateBoundMs, intervalStart } from './date-interval.ts'
@@ -60,7 +60,7 @@ function numberField(context: AggregationContext, name: string, needs: string) {
   return context.column(name, needs, ['number'])?.indexField
 }
 
-/** A document's values ascend, so that keys which grow with the values are equal only in a row. */
+/** A document's values ascend and keys grow with the values, so equal keys are adjacent. */
 function walkMonotone(
   context: AggregationContext,
   indexField: string | undefined,

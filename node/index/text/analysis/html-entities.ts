@@ -2,19 +2,14 @@
 
 import { decodeHTML } from 'entities/lib/decode.js'
 
-/** What stands between `&` and `;`. Undefined for a name or number that is none. */
+/**
+ * The character of the reference whose body stands between `&` and `;`. People forget the semicolon,
+ * so a body without one counts too. Undefined for an unknown name or number.
+ */
 export function decodeEntity(body: string): string | undefined {
-  if (!body.startsWith('#')) return decodeName(body)
-  const isHexadecimal = body[1] === 'x' || body[1] === 'X'
-  const code = isHexadecimal ? parseInt(body.slice(2), 16) : parseInt(body.slice(1), 10)
-  const isCharacter = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
-  return isCharacter ? String.fromCodePoint(code) : undefined
-}
-
-/** People forget the semicolon: a name is one without it, too. */
-function decodeName(name: string): string | undefined {
-  const source = `&${name};`
+  const source = `&${body};`
   const decoded = decodeHTML(source)
-  // The beginning of a word may be a name that needs no semicolon: "&notes;" is none.
-  return decoded === source || decoded.endsWith(';') ? undefined : decoded
+  // The beginning of a word may be a name that needs no semicolon: "&notes;" is not a reference.
+  const isCut = decoded.length > 1 && decoded.endsWith(';')
+  return isCut ? undefined : decoded
 }

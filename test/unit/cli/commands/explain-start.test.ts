@@ -9,13 +9,13 @@ function systemError(members: object): Error {
 }
 
 const CASES: Readonly<Record<string, { readonly members: object; readonly said: RegExp }>> = {
-  'a port that is taken': {
+  'a port that is in use': {
     members: { code: 'EADDRINUSE', syscall: 'listen', port: 8080 },
-    said: /^port 8080 is taken: .* --port and --health-port$/,
+    said: /^port 8080 is in use: .* --port and --health-port$/,
   },
   'a port below 1024': {
     members: { code: 'EACCES', syscall: 'listen', port: 80 },
-    said: /^port 80 is not allowed to this user: .* --port and --health-port$/,
+    said: /^this user may not listen on port 80: .* --port and --health-port$/,
   },
   'a host without an address': {
     members: { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: 'nohost' },
