@@ -20,9 +20,9 @@ export type ErrorCode =
   | 'UNAVAILABLE'
   | 'DEADLINE_EXCEEDED'
   | 'DISK_FULL'
-  /** Another replica leads the shard. Nothing happened; whoever finds the leader may ask it. */
+  /** Another replica leads the shard. Nothing happened, and the caller may ask the leader. */
   | 'NOT_LEADER'
-  /** Another shard owns the keys. Nothing happened; whoever finds it may ask it. */
+  /** Another shard owns the keys. Nothing happened, and the caller may ask that shard. */
   | 'RANGE_MOVED'
   /** What a reader asks for is older than the history that is kept. */
   | 'HISTORY_GONE'
