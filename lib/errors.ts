@@ -20,6 +20,12 @@ export type ErrorCode =
   | 'UNAVAILABLE'
   | 'DEADLINE_EXCEEDED'
   | 'DISK_FULL'
+  /** Another replica leads the shard. Nothing happened, and the caller may ask the leader. */
+  | 'NOT_LEADER'
+  /** Another shard owns the keys. Nothing happened, and the caller may ask that shard. */
+  | 'RANGE_MOVED'
+  /** What a reader asks for is older than the history that is kept. */
+  | 'HISTORY_GONE'
 
 /** An expected error, such as a refusal or a failing disk. The API maps its `code` to a status. */
 export class ServiceError extends Error {

@@ -63,7 +63,12 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     clock,
   })
   const coordination = await openCoordination(config, directory.path, { clock, life })
-  const hybridClock = await openHybridClock(coordination, { clock, log, life })
+  const hybridClock = await openHybridClock(coordination, {
+    clock,
+    log,
+    life,
+    nodeId: directory.id,
+  })
   const stores = await openStores(directory, clock)
   const journal = await openJournal(directory, { clock, log, guard })
   life.onClose(() => journal.close())
@@ -126,6 +131,8 @@ function apiOptionsOf(config: NodeConfig, log: Log) {
 }
 
 interface ClockParts {
+  /** Tells the data directory from every other one. */
+  readonly nodeId: string
   readonly clock: Clock
   readonly log: Log
   readonly life: Lifecycle
@@ -133,9 +140,9 @@ interface ClockParts {
 
 async function openHybridClock(
   coordination: Coordination,
-  { clock, log, life }: ClockParts,
+  { clock, log, life, nodeId }: ClockParts,
 ): Promise<HybridClock> {
-  const bound = new StoredTimestampBound(coordination, '/clock/bound')
+  const bound = new StoredTimestampBound(coordination, nodeId)
   const hybridClock = await HybridClock.open(clock, bound, { log })
   life.onClose(() => hybridClock.close())
   life.onClose(clock.every(BOUND_AHEAD_MS / 3, () => hybridClock.keepAhead()))
@@ -158,6 +165,7 @@ async function openStores(directory: DataDirectory, clock: Clock): Promise<Level
   }
   if (directory.formatVersion < 3) {
     await markUnnumbered(await LevelStoreFactory.open(root, { clock, ownLog: 'discard' }))
+    // Before anything of the newest format is written: an older program must not read it.
     await directory.markConverted()
   }
   return LevelStoreFactory.open(root, { clock, ownLog: 'discard' })

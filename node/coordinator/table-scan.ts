@@ -33,7 +33,7 @@ export function keyRangeOf({ from, to, inclusiveFrom, exclusiveTo }: ClientRange
 
 /**
  * Walks the shards one after the other, each at the same timestamp; the pin keeps the history that
- * the later ones will need. Rejects with DEADLINE_EXCEEDED when the consumer takes longer than that.
+ * the later ones will need. Rejects with HISTORY_GONE when the consumer takes longer than that.
  */
 export async function* scanTable(
   { hybridClock, pins }: TableScanOptions,

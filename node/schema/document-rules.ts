@@ -18,14 +18,18 @@ import type { SchemaViolation } from './schema-violation.ts'
 import type { TableSchema } from './table-schema.ts'
 
 /** When the documents of a table expire: `durationMs` after the time in `field`. */
-export interface TtlPolicy {
-  /**
-   * The schema version. An expiry that was computed under another generation must be computed
-   * again.
-   */
-  readonly generation: number
+export interface TtlRule {
   readonly field: FieldPath
   readonly durationMs: number
+}
+
+/** The rule of a table, as records remember it. */
+export interface TtlPolicy extends TtlRule {
+  /**
+   * Goes up when the table's rule changes, and with nothing else. An expiry that was computed under
+   * another generation must be computed again.
+   */
+  readonly generation: number
 }
 
 export type Expiry =
@@ -48,14 +52,14 @@ const TYPE_NAMES = new AskedNames([TYPE_FIELD])
 
 /** The rules of one version of a schema. Create them once for each version. */
 export class DocumentRules {
-  readonly ttl: TtlPolicy | undefined
+  readonly ttl: TtlRule | undefined
   readonly #schema: TableSchema | undefined
   /** By type. A type is compiled for its first document. */
   readonly #validators = new Map<string, DocumentValidator | ServiceError>()
 
   constructor(schema: TableSchema | undefined) {
     this.#schema = schema
-    this.ttl = schema === undefined ? undefined : ttlPolicyOf(schema)
+    this.ttl = schema === undefined ? undefined : ttlRuleOf(schema)
   }
 
   /** The unchanged document if no rule applies to it; otherwise undefined. */
@@ -133,7 +137,7 @@ export class DocumentRules {
  */
 export function expiryMsOf(
   document: JsonObject,
-  policy: TtlPolicy,
+  policy: TtlRule,
   writtenMs: number,
 ): number | undefined {
   const expiry = findExpiry(valueAt(document, policy.field), policy)
@@ -143,7 +147,7 @@ export function expiryMsOf(
 /** Computes as `expiryMsOf` does, in steps, from the text of a stored document. */
 export function* expiryMsOfText(
   json: Buffer,
-  policy: TtlPolicy,
+  policy: TtlRule,
   writtenMs: number,
 ): Sliced<number | undefined> {
   const text = yield* textAtPath(json, policy.field)
@@ -161,10 +165,7 @@ export function expiryMsAfter(expiry: Expiry, writtenMs: number): number | undef
 }
 
 /** `value` is the value of the TTL field. A string result says what is wrong with it. */
-function findExpiry(
-  value: JsonValue | undefined,
-  { field, durationMs }: TtlPolicy,
-): Expiry | string {
+function findExpiry(value: JsonValue | undefined, { field, durationMs }: TtlRule): Expiry | string {
   if (value === undefined) {
     if (field.text === TIMESTAMP_FIELD) return { kind: 'after-write', durationMs }
     return 'is missing'
@@ -179,10 +180,9 @@ function unnamed({ document_schemas = {} }: TableSchema): string | undefined {
   return Object.hasOwn(document_schemas, UNNAMED_TYPE) ? UNNAMED_TYPE : undefined
 }
 
-function ttlPolicyOf(schema: TableSchema): TtlPolicy | undefined {
+function ttlRuleOf(schema: TableSchema): TtlRule | undefined {
   if (schema.ttl_duration === undefined) return undefined
   return {
-    generation: schema.version,
     field: parseFieldPath(schema.ttl_field ?? TIMESTAMP_FIELD, 'schema.ttl_field'),
     durationMs: parseDurationMs(schema.ttl_duration, 'schema.ttl_duration'),
   }

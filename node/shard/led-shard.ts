@@ -28,6 +28,7 @@ export interface UnfinishedTransaction {
   readonly idleMs: number
 }
 
+/** What only the leader of a shard may do with it, beside what everybody may ask of the shard. */
 export class LedShard {
   /** As everybody else has it. */
   readonly shard: Shard

@@ -48,6 +48,7 @@ import type {
 import type { ShardId } from './shard-id.ts'
 import type { TransactionId } from './transaction-id.ts'
 
+/** Answers from the replica in this process, which leads the shard. */
 export class LocalShard implements Shard, AsyncDisposable {
   readonly id: ShardId
   readonly range: KeyRange
@@ -178,7 +179,10 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   async #prepareInOrder(command: PrepareCommand): Promise<PreparedInOrder> {
     const replica = this.#replica
-    const proposed = new ProposedCommand<'prepare'>({ kind: 'prepare', ...command })
+    const proposed = new ProposedCommand<'prepare'>(
+      { kind: 'prepare', ...command },
+      replica.state.settings,
+    )
     const applied = Promise.withResolvers<ProposalFate>()
     const options = { bytes: writeBytes(command), onApplied: applied.resolve }
     const durable = replica.log.propose(proposed, options)

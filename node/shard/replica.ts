@@ -24,6 +24,7 @@ import type { ShardId } from './shard-id.ts'
 import type { ShardRouter } from './shard-router.ts'
 import type { TableSettings } from './table-settings.ts'
 
+/** What a replica works with. */
 export interface ReplicaOptions {
   readonly id: ShardId
   readonly range: KeyRange
@@ -40,6 +41,7 @@ export interface ReplicaOptions {
   readonly indexes?: IndexParts | undefined
 }
 
+/** Owns its parts: `close` closes them. What it has answered as durable survives a crash. */
 export class Replica {
   readonly id: ShardId
   readonly store: KvStore
@@ -115,7 +117,7 @@ export class Replica {
     options: Partial<ProposalOptions> = {},
   ): Promise<OutcomeOf[Kind]> {
     try {
-      const proposed = new ProposedCommand(command)
+      const proposed = new ProposedCommand(command, this.state.settings)
       await this.log.propose(proposed, { bytes: COMMAND_BYTES, ...options })
       this.#trouble = undefined
       return must(proposed.outcome, 'the outcome of an applied command').value

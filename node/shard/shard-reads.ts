@@ -10,6 +10,7 @@ import { hasNoDocument, mergeRows, scanSnapshot, type OverlayRow } from './shard
 import type { ScanOptions, ScanRow, ShardStats } from './shard.ts'
 import { isVisible } from './visibility.ts'
 
+/** The reading methods of Shard, over one replica; none of them changes anything. */
 export class ShardReads {
   readonly #replica: Replica
   readonly #holders: HolderReader

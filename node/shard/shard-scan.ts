@@ -55,10 +55,11 @@ export function scanSnapshot(scan: SnapshotScan): AsyncGenerator<readonly ScanRo
   return walk(scan)
 }
 
+/** The refusal of a reader below what was collected. */
 export function historyGone(): ServiceError {
   return new ServiceError(
-    'DEADLINE_EXCEEDED',
-    'the documents as they were at the time of this scan are kept no longer; scan anew, in smaller ranges',
+    'HISTORY_GONE',
+    'the documents as they were at the time of this scan are not kept any more; scan anew, in smaller ranges',
   )
 }
 

@@ -21,7 +21,7 @@ import {
 import type { KvStore } from '../storage/kv-store.ts'
 import type { ApplyContext, LiveTransaction, ShardMemory } from './apply/apply-context.ts'
 import type { Command, Decision } from './apply/command.ts'
-import type { ProposedCommand } from './apply/proposed-command.ts'
+import type { CommandSettings, ProposedCommand } from './apply/proposed-command.ts'
 import { CommandView } from './command-view.ts'
 import {
   decodeApplied,
@@ -147,7 +147,7 @@ export class ShardState {
    * and has no entry. Nothing else may be applied before its last step.
    */
   apply(proposed: ProposedCommand): Applied | Sliced<Applied> {
-    const context = this.#context()
+    const context = this.#context(proposed.settings)
     const steps = proposed.apply(context)
     const { command } = proposed
     return steps === undefined
@@ -155,13 +155,13 @@ export class ShardState {
       : this.#enterAfter(steps, command, context)
   }
 
-  #context(): ApplyContext {
+  #context({ rules, ttl }: CommandSettings): ApplyContext {
     const { hybridClock, clock } = this.#options
     const stamp = hybridClock.now()
     return {
       view: new CommandView(this.overlay, this.#nextOrdinal),
-      rules: this.settings.rules,
-      ttl: this.settings.ttl,
+      rules,
+      ttl,
       memory: this.memory,
       sequence: this.#position.sequence + 1,
       stamp,

@@ -39,6 +39,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** How long a caller waits for a decision, and on what the decision rests. */
 export interface DecideOptions extends CallOptions {
   /** Refused with UNAVAILABLE when one of these prepares was lost. */
   readonly after?: readonly ProposalFate[]
@@ -119,7 +120,9 @@ export interface Push {
  *
  * Contract:
  * - Whatever a method answers is durable before it answers. A rejection of a write means that its
- *   outcome is unknown unless the code is INVALID_ARGUMENT, DISK_FULL or OVERLOADED (then: nothing).
+ *   outcome is unknown unless the code is INVALID_ARGUMENT, DISK_FULL, OVERLOADED, NOT_LEADER or
+ *   RANGE_MOVED: then nothing happened. After the last two a retry elsewhere is safe: another replica
+ *   leads, or another shard owns a key of the call. A call is refused whole for one such key.
  * - A method that is given a signal rejects with its reason as soon as it aborts. A signal that had
  *   aborted before the call keeps it from proposing anything. What was proposed by then may still
  *   happen, so the outcome of a write is unknown, and nothing is kept for the caller who left.
@@ -135,7 +138,8 @@ export interface Push {
  * - `resolve` frees the keys before it answers; \`hurry\` ends every wait for company.
  * - `push` raises the commit timestamp of a pending transaction above `above` and tells its state;
  *   with `expired` it aborts one that was never begun, so that it can never begin (INV-T5, A.7.4).
- * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call.
+ * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call. One
+ *   below what was collected is refused with HISTORY_GONE, also after a restart.
  * - `search` asks an index whatever its kind is asked (index/kinds/index-questions.ts), within the limits. It
  *   is refused with NOT_FOUND for an unknown index, with INVALID_ARGUMENT for one of another kind, and with
  *   UNAVAILABLE while the index is built for the first time or again.

@@ -10,7 +10,10 @@ import { isLockedError, levelError } from './level-error.ts'
 import { LevelKvStore } from './level-kv-store.ts'
 
 const FORMAT = 'quarry-data'
-/** Version 2 added the journal, version 3 the ordinals of documents. */
+/**
+ * Version 2 added the journal. Version 3 added the ordinals of documents, keys of their own for shards in
+ * the catalog, and key intervals for participants.
+ */
 const FORMAT_VERSION = 3
 const FORMAT_FILE = 'format.json'
 const LOCK = 'lock'

@@ -31,7 +31,16 @@ const SERVICES: readonly Service[] = [
     contract: 'inference.v1',
     handlersFolder: 'inference/api/handlers',
     operations: INFERENCE_OPERATIONS,
-    unusedCodes: ['ALREADY_EXISTS', 'CONFLICT', 'IDEMPOTENCY_MISMATCH', 'CORRUPTION', 'DISK_FULL'],
+    unusedCodes: [
+      'ALREADY_EXISTS',
+      'CONFLICT',
+      'IDEMPOTENCY_MISMATCH',
+      'CORRUPTION',
+      'DISK_FULL',
+      'NOT_LEADER',
+      'RANGE_MOVED',
+      'HISTORY_GONE',
+    ],
   },
 ]
 

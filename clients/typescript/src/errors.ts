@@ -139,6 +139,21 @@ export class InternalError extends ServiceError {
   override readonly name = 'InternalError'
 }
 
+/** Nothing was changed: the leader of the shard was not found in time. */
+export class NotLeaderError extends ServiceError {
+  override readonly name = 'NotLeaderError'
+}
+
+/** Nothing was changed: the shard that owns the key was not found in time. */
+export class RangeMovedError extends ServiceError {
+  override readonly name = 'RangeMovedError'
+}
+
+/** The documents as they were at that time are not kept any more. */
+export class HistoryGoneError extends ServiceError {
+  override readonly name = 'HistoryGoneError'
+}
+
 /** The server cannot serve the request now. A write may or may not have happened. */
 export class UnavailableError extends ServiceError {
   override readonly name = 'UnavailableError'
@@ -172,6 +187,9 @@ const CLASS_BY_CODE: Readonly<Record<ErrorCode, ServiceErrorClass>> = {
   CORRUPTION: CorruptionError,
   INFERENCE_FAILED: InferenceFailedError,
   INTERNAL: InternalError,
+  NOT_LEADER: NotLeaderError,
+  RANGE_MOVED: RangeMovedError,
+  HISTORY_GONE: HistoryGoneError,
   UNAVAILABLE: UnavailableError,
   DEADLINE_EXCEEDED: DeadlineExceededError,
   DISK_FULL: DiskFullError,

@@ -4,7 +4,14 @@
 //   R1  A call that may have been carried out is sent again only if a second execution is harmless.
 //   R2  No call is sent again before the time that the server asked for.
 
-import { ConflictError, ConnectionError, OverloadedError, UnavailableError } from './errors.ts'
+import {
+  ConflictError,
+  ConnectionError,
+  NotLeaderError,
+  OverloadedError,
+  RangeMovedError,
+  UnavailableError,
+} from './errors.ts'
 
 /**
  * When a call may be sent again:
@@ -48,15 +55,20 @@ export function retryDelayMs(
   chance: number,
 ): number | undefined {
   if (attempts >= attemptsMax || !mayRepeat(error, repeatable)) return undefined
-  const asked = error instanceof OverloadedError || error instanceof UnavailableError
+  const asked = didNothing(error) || error instanceof UnavailableError
   const leastMs = asked ? (error.retryAfterMs ?? 0) : 0
   if (leastMs > delayMsMax) return undefined
   const spreadMs = chance * Math.min(delayMsMax, firstDelayMs * 2 ** (attempts - 1))
   return Math.min(delayMsMax, leastMs + spreadMs)
 }
 
+/** The server said so. */
+function didNothing(error: unknown): error is OverloadedError | NotLeaderError | RangeMovedError {
+  return [OverloadedError, NotLeaderError, RangeMovedError].some((Class) => error instanceof Class)
+}
+
 function mayRepeat(error: unknown, repeatable: Repeatable): boolean {
-  if (error instanceof OverloadedError) return true
+  if (didNothing(error)) return true
   // Without `conflict`, another transaction held a key for a moment. With `conflict`, a version has
   // changed, and the caller must read again.
   if (error instanceof ConflictError) return error.conflict === undefined

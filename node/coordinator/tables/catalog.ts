@@ -1,15 +1,30 @@
+// The table records and shard maps in the coordination store. Described in docs/formats/catalog.md.
+//
+// Invariants:
+//   CT1  A table's record and the keys of its shards come with one commit and go with one commit.
+//   CT2  The shards that are listed together cover every key of their table once.
+
 import { ServiceError } from '../../../lib/errors.ts'
-import type { Coordination } from '../../coordination/coordination.ts'
+import type { Change, Coordination, CoordinationEntry } from '../../coordination/coordination.ts'
 import type { FieldCatalog } from './field-catalog.ts'
 import {
+  decodeShard,
+  decodeStored,
   decodeTable,
+  encodeShard,
   encodeTable,
+  SHARD_PREFIX,
+  shardKey,
+  shardPrefix,
   TABLE_PREFIX,
+  tableIdOfShardKey,
   tableKey,
+  type CatalogTable,
+  type ShardRecord,
   type TableRecord,
 } from './table-record.ts'
 
-/** The table records in the coordination store. Every change is a compare-and-swap. */
+/** What tables there are. Every change is a compare-and-swap. */
 export class Catalog {
   readonly #coordination: Coordination
   /** Of what documents brought to the tables: it goes with them. */
@@ -20,23 +35,43 @@ export class Catalog {
     this.#fields = fields
   }
 
-  async list(): Promise<readonly TableRecord[]> {
+  /** Gives shards keys of their own where an earlier version has put them into the table's record. */
+  async convert(): Promise<void> {
     const { entries } = await this.#coordination.list(TABLE_PREFIX)
-    return entries.map(({ value }) => decodeTable(value))
+    for (const { key, value, modRevision } of entries) {
+      const { record, shards } = decodeStored(value)
+      if (shards === undefined) continue
+      await this.#coordination.commit({
+        when: [{ key, modRevision }],
+        changes: [putTable(record), ...shards.map((shard) => putShard(record, shard))],
+      })
+    }
+  }
+
+  async list(): Promise<readonly CatalogTable[]> {
+    const { entries } = await this.#coordination.list(TABLE_PREFIX)
+    const shards = await this.#coordination.list(SHARD_PREFIX)
+    const byTable = Map.groupBy(shards.entries, ({ key }) => tableIdOfShardKey(key))
+    return entries.flatMap(({ value }) => {
+      const record = decodeTable(value)
+      const found = byTable.get(record.tableId)
+      // It was dropped between the two listings (CT1).
+      return found === undefined ? [] : [{ record, shards: shardsOf(found) }]
+    })
   }
 
   /** Throws ALREADY_EXISTS, also for a table that is still being dropped. */
-  async create(table: TableRecord): Promise<void> {
-    const key = tableKey(table.name)
+  async create({ record, shards }: CatalogTable): Promise<void> {
+    const key = tableKey(record.name)
     const outcome = await this.#coordination.commit({
       when: [{ key, modRevision: 0 }],
-      changes: [{ type: 'put', key, value: encodeTable(table) }],
+      changes: [putTable(record), ...shards.map((shard) => putShard(record, shard))],
     })
     if (outcome.kind === 'committed') return
     const found = outcome.entries[0]
     const isDropping = found !== undefined && decodeTable(found.value).state === 'dropping'
     const why = isDropping ? 'is still being dropped; try again' : 'exists; drop it first'
-    throw new ServiceError('ALREADY_EXISTS', `table "${table.name}" ${why}`)
+    throw new ServiceError('ALREADY_EXISTS', `table "${record.name}" ${why}`)
   }
 
   /**
@@ -57,33 +92,56 @@ export class Catalog {
       const changed = change(current)
       const outcome = await this.#coordination.commit({
         when: [{ key, modRevision: entry.modRevision }],
-        changes: [{ type: 'put', key, value: encodeTable(changed) }],
+        changes: [putTable(changed)],
       })
       if (outcome.kind === 'committed') return changed
     }
   }
 
-  /** The record as it is now; undefined when the table, in this incarnation, is gone. */
-  async find({ name, tableId }: TableRecord): Promise<TableRecord | undefined> {
+  /** The table as it is now; undefined when it, in this incarnation, is gone. */
+  async find({ name, tableId }: TableRecord): Promise<CatalogTable | undefined> {
     const entry = await this.#coordination.get(tableKey(name))
-    const current = entry === undefined ? undefined : decodeTable(entry.value)
-    return current?.tableId === tableId ? current : undefined
+    const record = entry === undefined ? undefined : decodeTable(entry.value)
+    if (record?.tableId !== tableId) return undefined
+    const shards = await this.#shardEntries(tableId)
+    return shards.length === 0 ? undefined : { record, shards: shardsOf(shards) }
   }
 
   /** Whether there is a table of this id, whatever its state. No other table ever gets the id. */
   async exists(tableId: string): Promise<boolean> {
-    const tables = await this.list()
-    return tables.some((table) => table.tableId === tableId)
+    return (await this.#shardEntries(tableId)).length > 0
   }
 
   async remove({ name, tableId }: TableRecord): Promise<void> {
     const key = tableKey(name)
-    const entry = await this.#coordination.get(key)
-    if (entry === undefined || decodeTable(entry.value).tableId !== tableId) return
     await this.#fields.remove(tableId)
-    await this.#coordination.commit({
-      when: [{ key, modRevision: entry.modRevision }],
-      changes: [{ type: 'delete', key }],
-    })
+    for (;;) {
+      const entry = await this.#coordination.get(key)
+      if (entry === undefined || decodeTable(entry.value).tableId !== tableId) return
+      const going = [entry, ...(await this.#shardEntries(tableId))]
+      const outcome = await this.#coordination.commit({
+        when: going.map(({ key: each, modRevision }) => ({ key: each, modRevision })),
+        changes: going.map(({ key: each }) => ({ type: 'delete', key: each })),
+      })
+      if (outcome.kind === 'committed') return
+    }
   }
+
+  async #shardEntries(tableId: string): Promise<readonly CoordinationEntry[]> {
+    return (await this.#coordination.list(shardPrefix(tableId))).entries
+  }
+}
+
+function shardsOf(entries: readonly CoordinationEntry[]): readonly ShardRecord[] {
+  return entries
+    .map(({ value }) => decodeShard(value))
+    .toSorted((a, b) => a.range.start.compare(b.range.start))
+}
+
+function putTable(record: TableRecord): Change {
+  return { type: 'put', key: tableKey(record.name), value: encodeTable(record) }
+}
+
+function putShard({ tableId }: TableRecord, shard: ShardRecord): Change {
+  return { type: 'put', key: shardKey(tableId, shard.id), value: encodeShard(shard) }
 }

@@ -25,7 +25,7 @@ import {
 } from '../../schema/table-schema.ts'
 import { rangeContains } from '../../shard/key-range.ts'
 import type { Shard } from '../../shard/shard.ts'
-import { parseShardId } from '../../shard/shard-id.ts'
+import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import type { Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
 import type { LedShards } from '../led-shards.ts'
@@ -40,7 +40,7 @@ import {
   withIndex,
   withoutIndex,
 } from './table-indexes.ts'
-import type { TableRecord } from './table-record.ts'
+import type { CatalogTable, TableRecord } from './table-record.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
 import type { TransactionRecovery } from '../transactions/transaction-recovery.ts'
 
@@ -72,9 +72,10 @@ export class TableAdmin {
   /** Opens every table of the catalog and finishes what a crash interrupted. */
   async openAll(): Promise<void> {
     const { catalog, registry } = this.#with
-    for (const record of await catalog.list()) {
-      if (record.state === 'creating') await this.#complete(record)
-      else registry.set(await this.#open(record))
+    await catalog.convert()
+    for (const table of await catalog.list()) {
+      if (table.record.state === 'creating') await this.#complete(table)
+      else registry.set(await this.#open(table))
     }
   }
 
@@ -83,7 +84,7 @@ export class TableAdmin {
    * leaves to the next round what still cannot be done.
    */
   async repair(): Promise<void> {
-    for (const record of await this.#with.catalog.list()) {
+    for (const { record } of await this.#with.catalog.list()) {
       if (record.state === 'ready' || this.#working.has(record.tableId)) continue
       try {
         await this.#alone(record, () => this.#repairOne(record))
@@ -97,9 +98,9 @@ export class TableAdmin {
 
   /** The record is read again: somebody may have ended the work since it was listed. */
   async #repairOne(listed: TableRecord): Promise<void> {
-    const record = await this.#with.catalog.find(listed)
-    if (record?.state === 'creating') await this.#complete(record)
-    else if (record?.state === 'dropping') await this.#finishDrop(await this.#open(record))
+    const table = await this.#with.catalog.find(listed)
+    if (table?.record.state === 'creating') await this.#complete(table)
+    else if (table?.record.state === 'dropping') await this.#finishDrop(await this.#open(table))
   }
 
   async create(name: string, request: CreateTableRequest): Promise<OpenTable> {
@@ -117,10 +118,10 @@ export class TableAdmin {
     if (registry.find(name) !== undefined) {
       throw new ServiceError('ALREADY_EXISTS', `table "${name}" exists; drop it first`)
     }
-    const record = await this.#buildRecord(name, request)
-    return this.#alone(record, async () => {
-      await catalog.create(record)
-      return this.#complete(record)
+    const table = await this.#buildTable(name, request)
+    return this.#alone(table.record, async () => {
+      await catalog.create(table)
+      return this.#complete(table)
     })
   }
 
@@ -222,12 +223,10 @@ export class TableAdmin {
     await this.#with.host.closeAll()
   }
 
-  async #complete(record: TableRecord): Promise<OpenTable> {
+  async #complete({ record, shards: wanted }: CatalogTable): Promise<OpenTable> {
     const { host, catalog, registry } = this.#with
     const settings = new OpenTable(record, [])
-    const opened = await Promise.allSettled(
-      record.shards.map((shard) => host.create(shard, settings)),
-    )
+    const opened = await Promise.allSettled(wanted.map((shard) => host.create(shard, settings)))
     const shards = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     try {
       const failure = opened.find((one) => one.status === 'rejected')
@@ -242,13 +241,11 @@ export class TableAdmin {
     }
   }
 
-  async #open(record: TableRecord): Promise<OpenTable> {
+  async #open({ record, shards: wanted }: CatalogTable): Promise<OpenTable> {
     const known = this.#with.registry.openTable(record.tableId)
     if (known !== undefined) return new OpenTable(record, known.shards)
     const settings = new OpenTable(record, [])
-    const shards = await Promise.all(
-      record.shards.map((shard) => this.#with.host.open(shard, settings)),
-    )
+    const shards = await Promise.all(wanted.map((shard) => this.#with.host.open(shard, settings)))
     return new OpenTable(record, shards)
   }
 
@@ -263,13 +260,13 @@ export class TableAdmin {
     await catalog.remove(table.record)
   }
 
-  async #buildRecord(name: string, request: CreateTableRequest): Promise<TableRecord> {
+  async #buildTable(name: string, request: CreateTableRequest): Promise<CatalogTable> {
     const ranges = buildLayout({ numShards: request.num_shards, splitKeys: request.split_keys })
     const schema =
       request.schema === undefined
         ? undefined
         : withVersion(await this.#readSchema(request.schema), undefined)
-    return {
+    const record: TableRecord = {
       name,
       tableId: this.#with.randomBits(),
       state: 'creating',
@@ -278,8 +275,9 @@ export class TableAdmin {
       ttlGeneration: 1,
       hasBuiltInIndex: true,
       indexes: parseIndexes(request.indexes),
-      shards: ranges.map((range) => ({ id: parseShardId(this.#with.randomBits()), range })),
     }
+    const id = (): ShardId => parseShardId(this.#with.randomBits())
+    return { record, shards: ranges.map((range) => ({ id: id(), range })) }
   }
 }
 

@@ -4,8 +4,8 @@ import { indexConfigOf, indexesOf } from './table-indexes.ts'
 
 const LAST_RANGE_END = Buffer.from([0xff]).toString('base64')
 
-export function tableInfoOf({ record }: OpenTable): TableInfo {
-  const shards = record.shards.map(({ id, range }) => {
+export function tableInfoOf({ record, shards: open }: OpenTable): TableInfo {
+  const shards = open.map(({ id, range }) => {
     const start = range.start.toString('base64')
     const end = range.end?.toString('base64') ?? LAST_RANGE_END
     return [id, { byte_range: [start, end] }] as const

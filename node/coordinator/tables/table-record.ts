@@ -6,10 +6,13 @@ import type { TableSchema } from '../../schema/table-schema.ts'
 import type { KeyRange } from '../../shard/key-range.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 
+/** 2: shards have keys of their own, and indexes a kind. */
 const FORMAT = 2
-/** Had no other indexes than full-text ones. */
+/** The shards are in the table's record, and every index is a full-text one. */
 const FORMER_FORMAT = 1
+const SHARD_FORMAT = 1
 export const TABLE_PREFIX = '/tables/'
+export const SHARD_PREFIX = '/table-shards/'
 
 /**
  *   creating ──stores exist──► ready ──drop──► dropping ──transactions ended──► (gone)
@@ -37,6 +40,11 @@ export interface TableRecord {
   readonly indexes: readonly IndexDefinition[]
   /** False when a client dropped it, to spare a table that nobody searches. */
   readonly hasBuiltInIndex: boolean
+}
+
+/** A table with its shards, in key order; together they cover every key. */
+export interface CatalogTable {
+  readonly record: TableRecord
   readonly shards: readonly ShardRecord[]
 }
 
@@ -57,7 +65,18 @@ interface StoredTable {
   readonly ttlGeneration: number
   readonly indexes?: readonly (IndexDefinition | FormerIndex)[]
   readonly hasBuiltInIndex?: false
-  readonly shards: readonly { id: string; start: string; end: string | null }[]
+  /** Of format 1 alone. */
+  readonly shards?: readonly StoredRange[]
+}
+
+interface StoredRange {
+  readonly id: string
+  readonly start: string
+  readonly end: string | null
+}
+
+interface StoredShard extends StoredRange {
+  readonly format: number
 }
 
 export function tableKey(name: string): string {
@@ -75,21 +94,24 @@ export function encodeTable(table: TableRecord): Buffer {
     ttlGeneration: table.ttlGeneration,
     ...(table.indexes.length === 0 ? {} : { indexes: table.indexes }),
     ...(table.hasBuiltInIndex ? {} : { hasBuiltInIndex: false }),
-    shards: table.shards.map(({ id, range }) => ({
-      id,
-      start: range.start.toString('base64'),
-      end: range.end?.toString('base64') ?? null,
-    })),
   }
   return Buffer.from(JSON.stringify(stored))
 }
 
 export function decodeTable(bytes: Buffer): TableRecord {
+  return decodeStored(bytes).record
+}
+
+/** `shards` is undefined where they have keys of their own. */
+export function decodeStored(bytes: Buffer): {
+  readonly record: TableRecord
+  readonly shards: readonly ShardRecord[] | undefined
+} {
   const stored: StoredTable = JSON.parse(bytes.toString())
   if (stored.format !== FORMAT && stored.format !== FORMER_FORMAT) {
     throw new ServiceError('CORRUPTION', `table record: unknown format ${stored.format}`)
   }
-  return {
+  const record = {
     name: stored.name,
     tableId: stored.tableId,
     state: stored.state,
@@ -98,13 +120,45 @@ export function decodeTable(bytes: Buffer): TableRecord {
     ttlGeneration: stored.ttlGeneration,
     indexes: (stored.indexes ?? []).map(readIndex),
     hasBuiltInIndex: stored.hasBuiltInIndex ?? true,
-    shards: stored.shards.map(({ id, start, end }) => ({
-      id: parseShardId(id),
-      range: {
-        start: Buffer.from(start, 'base64'),
-        end: end === null ? undefined : Buffer.from(end, 'base64'),
-      },
-    })),
+  }
+  const shards = stored.format === FORMAT ? undefined : (stored.shards ?? []).map(rangeOf)
+  return { record, shards }
+}
+
+/** Keys of one table's shards begin with it, and of no other table's. */
+export function shardPrefix(tableId: string): string {
+  return `${SHARD_PREFIX}${tableId}/`
+}
+
+export function shardKey(tableId: string, id: ShardId): string {
+  return shardPrefix(tableId) + id
+}
+
+/** The table that a key of a shard belongs to. */
+export function tableIdOfShardKey(key: string): string {
+  return key.slice(SHARD_PREFIX.length).split('/')[0] ?? ''
+}
+
+export function encodeShard({ id, range }: ShardRecord): Buffer {
+  const start = range.start.toString('base64')
+  const end = range.end?.toString('base64') ?? null
+  const stored: StoredShard = { format: SHARD_FORMAT, id, start, end }
+  return Buffer.from(JSON.stringify(stored))
+}
+
+export function decodeShard(bytes: Buffer): ShardRecord {
+  const stored: StoredShard = JSON.parse(bytes.toString())
+  if (stored.format === SHARD_FORMAT) return rangeOf(stored)
+  throw new ServiceError('CORRUPTION', `shard record: unknown format ${stored.format}`)
+}
+
+function rangeOf({ id, start, end }: StoredRange): ShardRecord {
+  return {
+    id: parseShardId(id),
+    range: {
+      start: Buffer.from(start, 'base64'),
+      end: end === null ? undefined : Buffer.from(end, 'base64'),
+    },
   }
 }
 

@@ -4,6 +4,7 @@ import type { NoRoute, Route, Routes, ShardRouter } from '../../shard/shard-rout
 import type { Catalog } from './catalog.ts'
 import type { TableRegistry } from './table-registry.ts'
 
+/** What this node knows of tables, and who knows better. */
 export interface TableRoutesOptions {
   /** What this node has open; it may lag behind the catalog. */
   readonly registry: Pick<TableRegistry, 'openTable'>

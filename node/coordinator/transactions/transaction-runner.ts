@@ -11,6 +11,8 @@
 //   W2      Writes that may wait take turns by arrival (ContentionQueue): those of several shards before
 //           they prepare, those of one shard once a key was in somebody's hands. A turn ends when the
 //           shards have let go. Whoever does not wait, or writes very many keys, is ordered by W1 alone.
+//   W4      After NOT_LEADER or RANGE_MOVED, which say that nothing happened, the request is sorted by a
+//           fresh map and tried under another id, within its deadline. UNAVAILABLE is never tried again.
 //   W3      No write is tried again after its deadline; it is refused with CONFLICT.
 
 import { must } from '../../../lib/assert.ts'
@@ -19,6 +21,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { runSliced } from '../../../lib/sliced.ts'
 import { TIMESTAMP_ZERO, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type {
+  Decision,
   KeyHolder,
   KeyInterval,
   PrepareOutcome,
@@ -35,12 +38,16 @@ import { claimsOf, findClaimed } from './contention-claims.ts'
 import { ContentionQueue, type Claim } from './contention-queue.ts'
 import { TransactionCounts, type AbortReason } from './transaction-counts.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
+import { isMoved, rerouted } from './transaction-rerouting.ts'
 import { addressOf, intervalOf, type TransactionPart } from './transaction-part.ts'
 
 /** How long a contended write tries before it gives up with CONFLICT. */
 export const CONTENTION_DEADLINE_MS = 10_000
 /** How often a waiting transaction shows that it is alive. */
 const HEARTBEAT_MS = 2000
+/** Before a shard that moved is looked for; doubles with each time. */
+const PAUSE_MS = 5
+const PAUSE_MAX_MS = 200
 
 export interface RunOptions {
   /** An OCC commit is refused by whatever is in its way; other writes wait their turn. */
@@ -88,7 +95,13 @@ interface Finished {
   readonly released: Promise<void>
 }
 
-type Tried = Finished | { readonly kind: 'again' | 'anew' }
+/** A shard did nothing, because another one has to be asked. */
+interface Moved {
+  readonly kind: 'moved'
+  readonly error: ServiceError
+}
+
+type Tried = Finished | Moved | { readonly kind: 'again' | 'anew' }
 
 export class TransactionRunner {
   readonly counts = new TransactionCounts()
@@ -121,7 +134,7 @@ export class TransactionRunner {
     if (options.onContention === 'refuse') return (await this.#retry(run)).outcome
     if (others.length > 0) return this.#takeTurn(run, claimsOf(parts, 'alone'))
     const outcome = await this.#writeOnce(first, options)
-    if (outcome.kind !== 'key-held') return outcome
+    if (outcome.kind !== 'key-held' && outcome.kind !== 'moved') return outcome
     return this.#takeTurn(run, claimsOf(parts, 'instant'))
   }
 
@@ -142,27 +155,48 @@ export class TransactionRunner {
 
   async #retry(run: Run): Promise<Finished> {
     let begunAt = this.#with.hybridClock.now()
-    const [first] = run.parts
-    for (;;) {
-      const budget = { ...run, begunAt }
+    let { parts } = run
+    for (let moves = 0; ;) {
+      const [first, ...others] = parts
+      const budget = { ...run, parts, begunAt }
       const tried =
-        run.parts.length === 1 && first !== undefined
+        first !== undefined && others.length === 0
           ? await this.#writeOne(first, budget)
           : await this.#attempt(budget)
       if (tried.kind === 'finished') return tried
       run.options.signal?.throwIfAborted()
-      if (this.#with.clock.monotonicMs() >= run.deadlineMs) throw this.#tooLong(undefined)
+      if (this.#isLate(run)) throw this.#lateError(tried)
       this.counts.retries += 1
-      if (tried.kind === 'anew') begunAt = this.#with.hybridClock.now()
+      if (tried.kind === 'again') continue
+      begunAt = this.#with.hybridClock.now()
+      if (tried.kind === 'moved') parts = await this.#findAnew(budget, moves++)
     }
   }
 
-  async #writeOnce(part: TransactionPart, options: CallOptions): Promise<RunOutcome | KeyHeld> {
+  #isLate({ deadlineMs }: Pick<Run, 'deadlineMs'>): boolean {
+    return this.#with.clock.monotonicMs() >= deadlineMs
+  }
+
+  /** After a pause, because the new place may not be known everywhere at once. */
+  async #findAnew({ parts, options }: Run, moves: number): Promise<readonly TransactionPart[]> {
+    await this.#pause(moves, options.signal)
+    return (await rerouted(parts, this.#with)) ?? parts // the next attempt is refused, and asks again
+  }
+
+  #pause(moves: number, signal?: AbortSignal): Promise<void> {
+    return this.#with.clock.sleep(Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** moves), signal)
+  }
+
+  async #writeOnce(
+    part: TransactionPart,
+    options: CallOptions,
+  ): Promise<RunOutcome | KeyHeld | Moved> {
     const { checks, ops, ttl, shard } = part
     let outcome: WriteOutcome
     try {
       outcome = await shard.write({ checks, ops, ttl }, options)
     } catch (error) {
+      if (isMoved(error)) return { kind: 'moved', error }
       this.counts.aborted.refused += 1
       throw error
     }
@@ -174,11 +208,12 @@ export class TransactionRunner {
 
   async #writeOne(part: TransactionPart, budget: Budget): Promise<Tried> {
     const outcome = await this.#writeOnce(part, budget.options)
+    if (outcome.kind === 'moved') return outcome
     return outcome.kind === 'key-held' ? this.#makeWay(part, outcome, budget) : finished(outcome)
   }
 
   async #attempt(budget: Budget): Promise<Tried> {
-    const { parts, begunAt, options } = budget
+    const { parts, begunAt } = budget
     const transactionId = buildTransactionId(begunAt, this.#with.randomBits())
     const anchor = anchorOf(parts)
     const participants = await this.#intervalsOf(parts)
@@ -192,10 +227,11 @@ export class TransactionRunner {
     )
     const refused = prepared.find((result) => result.kind !== 'prepared')
     if (failure === undefined && refused === undefined) {
-      return this.#commit(attempt, prepared, options)
+      return this.#commit(attempt, prepared, budget)
     }
-    await this.#abort(attempt)
+    await this.#abort(attempt, budget)
     if (failure !== undefined) {
+      if (isMoved(failure.reason)) return { kind: 'moved', error: failure.reason }
       this.counts.aborted.refused += 1
       throw failure.reason
     }
@@ -216,11 +252,12 @@ export class TransactionRunner {
   }
 
   async #prepare(
-    { transactionId, anchor, participants, isInOrder }: Attempt,
+    attempt: Attempt,
     part: TransactionPart,
     isAnchor: boolean,
     budget: Budget,
   ): Promise<Prepared> {
+    const { transactionId, anchor, participants, isInOrder } = attempt
     const { shard, checks, ops, ttl } = part
     const begin = isAnchor ? { participants } : undefined
     for (;;) {
@@ -231,18 +268,23 @@ export class TransactionRunner {
       if (outcome.kind === 'prepared') return { ...outcome, fate }
       if (outcome.kind === 'version-changed') return conflictOf(part, outcome)
       if (outcome.kind !== 'key-held') return outcome
-      const held: Prepared = { kind: 'held', part, refusal: outcome }
-      if (budget.options.onContention === 'wait') {
-        // Younger transactions let go first (W1); the anchor must not wait without a record.
-        const younger = begunAtOf(outcome.holder.transactionId) > budget.begunAt
-        const route = await this.#with.router.shardAt(anchor)
-        if (route.kind === 'shard') showAlive(route.shard, transactionId)
-        if (younger && !isAnchor && (await this.#waitFor(part, outcome.holder, budget))) continue
-      } else if (await this.#clearDecided(shard, outcome.holder)) {
-        continue
-      }
-      return held
+      const held = { kind: 'held', part, refusal: outcome } as const
+      if (!(await this.#mayAskAgain(attempt, held, { isAnchor, budget }))) return held
     }
+  }
+
+  /** Whether who held the key of a prepare may have let go of it. */
+  async #mayAskAgain(
+    { anchor, transactionId }: Attempt,
+    { part, refusal: { holder } }: Held,
+    { isAnchor, budget }: { readonly isAnchor: boolean; readonly budget: Budget },
+  ): Promise<boolean> {
+    if (budget.options.onContention === 'refuse') return this.#clearDecided(part.shard, holder)
+    const route = await this.#with.router.shardAt(anchor)
+    if (route.kind === 'shard') showAlive(route.shard, transactionId)
+    // Younger transactions let go first (W1); the anchor must not wait without a record.
+    const younger = begunAtOf(holder.transactionId) > budget.begunAt
+    return younger && !isAnchor && this.#waitFor(part, holder, budget)
   }
 
   /** A single write or an aborted attempt holds nothing, so it may wait for anybody. */
@@ -283,17 +325,22 @@ export class TransactionRunner {
     return true
   }
 
-  async #commit(
-    attempt: Attempt,
-    prepared: readonly Prepared[],
-    { awaitResolution }: RunOptions,
-  ): Promise<Tried> {
+  async #commit(attempt: Attempt, prepared: readonly Prepared[], budget: Budget): Promise<Tried> {
+    const { awaitResolution } = budget.options
     const { transactionId } = attempt
     const commit = { transactionId, anchor: attempt.anchor.key, decision: 'commit' } as const
-    const decision = await attempt.anchorShard.decide(
-      { ...commit, commitAtLeast: greatest(prepared) },
-      { after: fatesOf(prepared) },
-    )
+    let decision: Decision
+    try {
+      decision = await attempt.anchorShard.decide(
+        { ...commit, commitAtLeast: greatest(prepared) },
+        { after: fatesOf(prepared) },
+      )
+    } catch (error) {
+      if (!isMoved(error)) throw error
+      // Nobody has decided. What was prepared in order is not known to be durable at the new place.
+      await this.#abort(attempt, budget)
+      return { kind: 'moved', error }
+    }
     const isAwaited = awaitResolution || decision.state === 'aborted'
     const { released, done } = this.#with.finisher.finish(attempt, decision, { isAwaited })
     if (decision.state === 'aborted') {
@@ -312,19 +359,37 @@ export class TransactionRunner {
     return conflict
   }
 
+  #lateError(tried: Tried): ServiceError {
+    if (tried.kind !== 'moved') return this.#tooLong(undefined)
+    this.counts.aborted.refused += 1
+    return tried.error
+  }
+
   #tooLong(contended: Contended | undefined): ServiceError {
     this.counts.aborted.waited_too_long += 1
     return heldTooLong(contended)
   }
 
-  async #abort(attempt: Attempt): Promise<void> {
-    const decision = await attempt.anchorShard.decide({
-      transactionId: attempt.transactionId,
-      anchor: attempt.anchor.key,
-      decision: 'abort',
-      commitAtLeast: TIMESTAMP_ZERO,
-    })
+  async #abort(attempt: Attempt, budget: Budget): Promise<void> {
+    const decision = await this.#decideAbort(attempt, budget)
     await this.#with.finisher.finish(attempt, decision, { isAwaited: true }).done
+  }
+
+  /** Where the record is now. Throws when that is not found in time; recovery aborts it then. */
+  async #decideAbort({ transactionId, anchor, anchorShard }: Attempt, run: Run): Promise<Decision> {
+    const abort = { transactionId, anchor: anchor.key, decision: 'abort' } as const
+    let shard = anchorShard
+    for (let moves = 0; ; moves++) {
+      try {
+        return await shard.decide({ ...abort, commitAtLeast: TIMESTAMP_ZERO })
+      } catch (error) {
+        if (!isMoved(error) || this.#isLate(run)) throw error
+      }
+      await this.#pause(moves)
+      const route = await this.#with.router.shardAt(anchor)
+      if (route.kind === 'gone') return { state: 'aborted' }
+      if (route.kind === 'shard') ({ shard } = route)
+    }
   }
 }
 
@@ -332,11 +397,13 @@ type Prepared =
   | (Extract<PrepareOutcome, { kind: 'prepared' }> & Pick<PreparedInOrder, 'fate'>)
   | Extract<PrepareOutcome, { kind: 'finished' }>
   | TransactionConflict
-  | {
-      readonly kind: 'held'
-      readonly part: TransactionPart
-      readonly refusal: KeyHeld
-    }
+  | Held
+
+interface Held {
+  readonly kind: 'held'
+  readonly part: TransactionPart
+  readonly refusal: KeyHeld
+}
 
 type KeyHeld = Extract<Refusal, { kind: 'key-held' }>
 

@@ -29,7 +29,7 @@ export interface ApplyContext {
   readonly view: CommandView
   /** What the table demands of the documents that transforms make. */
   readonly rules: DocumentRules
-  /** The table's policy at the moment; a command may have been made under an earlier one. */
+  /** The table's policy at the proposal; a command may have been made under an earlier one. */
   readonly ttl: TtlPolicy | undefined
   readonly memory: ShardMemory
   readonly sequence: number

@@ -1,5 +1,6 @@
-// What can be proposed to a shard, and what it answers. All of it is plain data, so that a command
-// can be logged, sent to another machine and applied there with the same outcome.
+// What can be proposed to a shard, and what it answers. All of it is plain data, so that a command can be
+// sent to the machine of the leader. What goes to the log, and to followers, are the effects of a command:
+// what it makes of documents depends on the settings and the code of the leader that applied it.
 
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { TransformRequest } from '../../document/transform.ts'

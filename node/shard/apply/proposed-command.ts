@@ -2,14 +2,23 @@ import { isSliced, type Sliced } from '../../../lib/sliced.ts'
 import { applyCommand } from './apply-command.ts'
 import type { ApplyContext } from './apply-context.ts'
 import type { Command, CommandKind, OutcomeOf } from './command.ts'
+import type { TableSettings } from '../table-settings.ts'
 
-/** A command on its way through the log, with the place for its own kind of outcome. */
+/** What the table demanded when a command was proposed. */
+export type CommandSettings = Pick<TableSettings, 'rules' | 'ttl'>
+
+/**
+ * A command on its way through the log, with the place for its own kind of outcome. It is applied under
+ * the settings of its proposal: applying reads nothing that may change while it waits.
+ */
 export class ProposedCommand<Kind extends CommandKind = CommandKind> {
   readonly command: Command<Kind>
+  readonly settings: CommandSettings
   #outcome: { readonly value: OutcomeOf[Kind] } | undefined
 
-  constructor(command: Command<Kind>) {
+  constructor(command: Command<Kind>, { rules, ttl }: CommandSettings) {
     this.command = command
+    this.settings = { rules, ttl }
   }
 
   /** Applies the command at once, or answers the steps that do. */

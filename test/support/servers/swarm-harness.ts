@@ -89,7 +89,7 @@ export class SwarmHarness implements AsyncDisposable {
     try {
       const coordination = new EmbeddedCoordination(await this.stores.open(CATALOG))
       lifecycle.onClose(() => coordination.close())
-      const bound = new StoredTimestampBound(coordination, '/clock/bound')
+      const bound = new StoredTimestampBound(coordination, 'node')
       const hybridClock = await HybridClock.open(this.clock, bound)
       lifecycle.onClose(() => hybridClock.close())
       lifecycle.onClose(this.clock.every(BOUND_AHEAD_MS / 3, () => hybridClock.keepAhead()))

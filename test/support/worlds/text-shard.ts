@@ -48,7 +48,8 @@ export interface TextShardOptions {
 
 export function settingsOf({ schema, indexes = [WORDS] }: TextShardOptions): TableSettings {
   const rules = new DocumentRules(schema)
-  return { tableId: ID, tableName: 'books', rules, ttl: rules.ttl, schema, indexes }
+  const ttl = rules.ttl && { ...rules.ttl, generation: 1 }
+  return { tableId: ID, tableName: 'books', rules, ttl, schema, indexes }
 }
 
 /** `open` and `close` may alternate; the directory lasts until the end. */

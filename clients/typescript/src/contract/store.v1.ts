@@ -411,7 +411,8 @@ export interface paths {
          *     If something fails after the first line was sent, the last line is an error body
          *     (`{"error": "...", "code": "..."}`, without `key`) and the connection breaks off without its
          *     proper end, so a cut stream cannot be mistaken for a complete one. A client that stops reading
-         *     for a minute is disconnected.
+         *     for a minute is disconnected. What is overwritten or deleted meanwhile is kept for a walk of up to
+         *     an hour; after that the walk ends with `HISTORY_GONE`.
          */
         readonly post: operations["scanTable"];
         readonly delete?: never;
@@ -455,7 +456,7 @@ export interface components {
          * @description For programs. New codes may be added.
          * @enum {string}
          */
-        readonly ErrorCode: "INVALID_ARGUMENT" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "CONFLICT" | "IDEMPOTENCY_MISMATCH" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "OVERLOADED" | "CANCELLED" | "CORRUPTION" | "INFERENCE_FAILED" | "INTERNAL" | "UNAVAILABLE" | "DEADLINE_EXCEEDED" | "DISK_FULL";
+        readonly ErrorCode: "INVALID_ARGUMENT" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "CONFLICT" | "IDEMPOTENCY_MISMATCH" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "OVERLOADED" | "CANCELLED" | "CORRUPTION" | "INFERENCE_FAILED" | "INTERNAL" | "UNAVAILABLE" | "NOT_LEADER" | "RANGE_MOVED" | "HISTORY_GONE" | "DEADLINE_EXCEEDED" | "DISK_FULL";
         readonly TableName: string;
         readonly IndexName: string;
         /** @description Any JSON object. */
@@ -1633,6 +1634,24 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
+        /**
+         * @description The walk shows the table at one moment, and took longer than the documents of that moment are kept.
+         *     Begin again, in smaller ranges: where it stopped, `from` goes on.
+         */
+        readonly HistoryGone: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "the documents as they were at the time of this scan are not kept any more; scan anew, in smaller ranges",
+                 *       "code": "HISTORY_GONE"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description Our mistake. The log holds the details under the request id. */
         readonly Internal: {
             headers: {
@@ -1836,6 +1855,7 @@ export type ResponseConflict = components['responses']['Conflict'];
 export type ResponsePayloadTooLarge = components['responses']['PayloadTooLarge'];
 export type ResponseUnsupportedMediaType = components['responses']['UnsupportedMediaType'];
 export type ResponseIdempotencyMismatch = components['responses']['IdempotencyMismatch'];
+export type ResponseHistoryGone = components['responses']['HistoryGone'];
 export type ResponseInternal = components['responses']['Internal'];
 export type ResponseUnavailable = components['responses']['Unavailable'];
 export type ResponseDiskFull = components['responses']['DiskFull'];
@@ -2750,6 +2770,7 @@ export interface operations {
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
             readonly 409: components["responses"]["Conflict"];
+            readonly 410: components["responses"]["HistoryGone"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 431: components["responses"]["HeadersTooLarge"];
@@ -2894,6 +2915,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 410: components["responses"]["HistoryGone"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 431: components["responses"]["HeadersTooLarge"];

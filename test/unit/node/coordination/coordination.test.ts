@@ -128,7 +128,7 @@ describe('EmbeddedCoordination', () => {
 describe('StoredTimestampBound', () => {
   it('begins at zero and keeps the last bound', async () => {
     await using store = new EmbeddedCoordination(new MemoryKvStore())
-    const bound = new StoredTimestampBound(store, '/clock/bound')
+    const bound = new StoredTimestampBound(store, 'n1')
     expect(await bound.load()).to.equal(TIMESTAMP_ZERO)
 
     for (const value of [5n, 0xffff_ffff_ffff_ffffn]) {
@@ -137,11 +137,46 @@ describe('StoredTimestampBound', () => {
     }
   })
 
+  it('takes over the bound that nodes had in common, and removes it with the first of its own', async () => {
+    await using store = new EmbeddedCoordination(new MemoryKvStore())
+    await store.commit({ when: [], changes: [putting('/clock/bound', '7')] })
+    const bound = new StoredTimestampBound(store, 'n1')
+
+    expect(await bound.load()).to.equal(7n)
+    await bound.save(timestampOf(9n))
+
+    const { entries } = await store.list('/clock/')
+    const found = entries.map(({ key, value }) => `${key}=${value.toString()}`)
+    expect(found).to.deep.equal(['/clock/bound/n1=9'])
+  })
+
+  it('is kept apart from that of another node', async () => {
+    await using store = new EmbeddedCoordination(new MemoryKvStore())
+    await new StoredTimestampBound(store, 'n1').save(timestampOf(9n))
+
+    expect(await new StoredTimestampBound(store, 'n2').load()).to.equal(TIMESTAMP_ZERO)
+  })
+
+  it('never goes back, though two write it', async () => {
+    await using store = new EmbeddedCoordination(new MemoryKvStore())
+    const one = new StoredTimestampBound(store, 'n1')
+    const other = new StoredTimestampBound(store, 'n1')
+    await Promise.all([one.load(), other.load()])
+
+    await one.save(timestampOf(9n))
+    await other.save(timestampOf(5n))
+    const afterOther = await new StoredTimestampBound(store, 'n1').load()
+    await one.save(timestampOf(12n))
+
+    expect(afterOther).to.equal(9n)
+    expect(await new StoredTimestampBound(store, 'n1').load()).to.equal(12n)
+  })
+
   it('refuses a damaged bound instead of starting again at zero', async () => {
     await using store = new EmbeddedCoordination(new MemoryKvStore())
-    await store.commit({ when: [], changes: [putting('/clock/bound', '12x')] })
+    await store.commit({ when: [], changes: [putting('/clock/bound/n1', '12x')] })
 
-    const error = await errorOf(() => new StoredTimestampBound(store, '/clock/bound').load())
+    const error = await errorOf(() => new StoredTimestampBound(store, 'n1').load())
 
     expect(error).to.include({ code: 'CORRUPTION' })
   })

@@ -35,7 +35,7 @@ describe('ReadPins', () => {
 })
 
 describe('a scan whose reader is slower than history is kept for it', () => {
-  it('ends with DEADLINE_EXCEEDED, and history is collected meanwhile', async () => {
+  it('ends with HISTORY_GONE, and history is collected meanwhile', async () => {
     await using harness = await SwarmHarness.open({ clock: new ManualClock() })
     const { store } = harness
     await store.createTable('t', { split_keys: ['m'] })
@@ -64,7 +64,7 @@ describe('a scan whose reader is slower than history is kept for it', () => {
 
     expect(String(first.value)).to.equal('{"key":"a"}\n')
     expect(held).to.be.greaterThan(0)
-    expect(await errorOf(() => reading.next())).to.include({ code: 'DEADLINE_EXCEEDED' })
+    expect(await errorOf(() => reading.next())).to.include({ code: 'HISTORY_GONE' })
     expect(await harness.entries('history')).to.deep.equal([])
   })
 })

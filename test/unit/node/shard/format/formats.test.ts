@@ -3,8 +3,11 @@ import { expect } from 'chai'
 import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { timestampOf } from '../../../../../node/clock/hybrid-clock.ts'
 import {
-  decodeTable,
+  decodeShard,
+  decodeStored,
+  encodeShard,
   encodeTable,
+  type ShardRecord,
   type TableRecord,
 } from '../../../../../node/coordinator/tables/table-record.ts'
 import {
@@ -119,13 +122,15 @@ const table: TableRecord = {
   ttlGeneration: 1,
   indexes: [{ kind: 'text', name: 'notes', memOnly: true }],
   hasBuiltInIndex: true,
-  shards: [
-    {
-      id: parseShardId('0000000000000001'),
-      range: { start: Buffer.alloc(0), end: Buffer.from('m') },
-    },
-    { id: parseShardId('0000000000000002'), range: { start: Buffer.from('m'), end: undefined } },
-  ],
+}
+
+const firstShard: ShardRecord = {
+  id: parseShardId('0000000000000001'),
+  range: { start: Buffer.alloc(0), end: Buffer.from('m') },
+}
+const lastShard: ShardRecord = {
+  id: parseShardId('0000000000000002'),
+  range: { start: Buffer.from('m'), end: undefined },
 }
 
 const tableFields: readonly TableField[] = [
@@ -160,6 +165,8 @@ const encoded: Readonly<Record<string, Buffer>> = {
   'finished mark: aborted': encodeFinishedMark(decisions.aborted),
   'collected mark': encodeCollected(version),
   'table record': encodeTable(table),
+  'shard record: first': encodeShard(firstShard),
+  'shard record: last': encodeShard(lastShard),
   'fields of a table': encodeFieldPage(tableFields),
 }
 
@@ -284,19 +291,26 @@ describe('the disk formats of a shard', () => {
   }
 
   it('read a table record of an earlier version', () => {
-    expect(decodeTable(stored('table record'))).to.deep.equal(table)
+    expect(decodeStored(stored('table record'))).to.deep.equal({ record: table, shards: undefined })
   })
 
-  it('read a table record of format 1, whose indexes are all of text', () => {
-    const former = readFileSync(new URL('table-record-1.json', GOLDEN))
+  it('read a table record of format 1, which has the shards, and indexes of text alone', () => {
+    const shards = [firstShard, lastShard]
 
-    expect(decodeTable(former)).to.deep.equal(table)
+    const read = decodeStored(stored('format 1: table record'))
+
+    expect(read).to.deep.equal({ record: table, shards })
+  })
+
+  it('read shard records of an earlier version', () => {
+    expect(decodeShard(stored('shard record: first'))).to.deep.equal(firstShard)
+    expect(decodeShard(stored('shard record: last'))).to.deep.equal(lastShard)
   })
 
   it('refuse a table record of a later format', () => {
     const later = Buffer.from(JSON.stringify({ format: 3 }))
 
-    expect(() => decodeTable(later)).to.throw('unknown format 3')
+    expect(() => decodeStored(later)).to.throw('unknown format 3')
   })
 
   it('read the fields of a table of an earlier version', () => {

@@ -212,6 +212,6 @@ describe('a scan below what was collected (SC1)', () => {
     await collectHistory(shard.led, timestampAtMs(clock.nowMs()))
 
     expect(before).to.equal(2)
-    expect(await errorOf(scan)).to.include({ code: 'DEADLINE_EXCEEDED' })
+    expect(await errorOf(scan)).to.include({ code: 'HISTORY_GONE' })
   })
 })

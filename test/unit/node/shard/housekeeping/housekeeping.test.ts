@@ -11,6 +11,7 @@ import type { TtlPolicy } from '../../../../../node/schema/document-rules.ts'
 import { parseFieldPath } from '../../../../../node/document/field-path.ts'
 import { NO_SETTINGS } from '../../../../../node/shard/table-settings.ts'
 import { deleteOp, putOp, ShardWorld } from '../../../../support/worlds/shard-world.ts'
+import { errorOf } from '../../../../support/error-of.ts'
 import {
   documentOf,
   insert,
@@ -84,6 +85,27 @@ describe('collecting history', () => {
 
     expect(await countOf(world, 'history')).to.equal(0)
     expect(await countOf(world, 'documents')).to.equal(1)
+  })
+})
+
+describe('a reader below what was collected', () => {
+  it('is refused with HISTORY_GONE, before a restart and after it', async () => {
+    await using world = await ShardWorld.open(['s'])
+    const write = (value: number) =>
+      world.shard('s').write({ checks: [], ops: [putOp('a', value)], ttl: undefined })
+    await write(1)
+    const early = world.hybridClock.now()
+    await write(2)
+    const horizon = world.hybridClock.now()
+    await collectHistory(world.shard('s').led, horizon)
+
+    const before = await errorOf(() => contentAt(world, early))
+    await world.restart()
+    const after = await errorOf(() => contentAt(world, early))
+
+    expect(before).to.include({ code: 'HISTORY_GONE' })
+    expect(after).to.include({ code: 'HISTORY_GONE' })
+    expect(await contentAt(world, horizon)).to.deep.equal([['a', '{"value":2}']])
   })
 })
 

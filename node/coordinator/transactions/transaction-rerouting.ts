@@ -1,0 +1,78 @@
+// Finding the shards of a transaction anew, after one said that it is not the one to ask. What is sorted
+// anew is the request, for another attempt under another id: an attempt itself is never sorted anew,
+// because a shard that has prepared some keys of it would take the rest for prepared too.
+
+import type { Clock } from '../../../lib/clock.ts'
+import { isServiceError, ServiceError } from '../../../lib/errors.ts'
+import { runSliced, StepMeter, type Sliced } from '../../../lib/sliced.ts'
+import { must } from '../../../lib/assert.ts'
+import { rangeContains } from '../../shard/key-range.ts'
+import type { Shard } from '../../shard/shard.ts'
+import type { ShardRouter } from '../../shard/shard-router.ts'
+import type { ShardId } from '../../shard/shard-id.ts'
+import { intervalOf, type TransactionPart } from './transaction-part.ts'
+
+/** About a millisecond of sorting. */
+const KEYS_PER_STEP = 2000
+
+/** Whether the shard did nothing, because another one has to be asked. */
+export function isMoved(error: unknown): error is ServiceError {
+  return isServiceError(error) && (error.code === 'NOT_LEADER' || error.code === 'RANGE_MOVED')
+}
+
+/**
+ * The parts by the shards that own their keys now; undefined while that cannot be told. Throws
+ * NOT_FOUND when a table of them is gone.
+ */
+export async function rerouted(
+  parts: readonly TransactionPart[],
+  { router, clock }: { readonly router: ShardRouter; readonly clock: Clock },
+): Promise<readonly TransactionPart[] | undefined> {
+  const sorted = new Map<ShardId, TransactionPart>()
+  for (const part of parts) {
+    const routes = await router.shardsMeeting(await runSliced(intervalOf(part), { clock }))
+    if (routes.kind === 'unknown') return undefined
+    if (routes.kind === 'gone') {
+      const message = `table "${part.table.record.name}" was dropped; create it first`
+      throw new ServiceError('NOT_FOUND', message)
+    }
+    await runSliced(sortInto(sorted, part, routes.shards), { clock })
+  }
+  return [...sorted.values()]
+}
+
+/** One part for each shard, also where several parts have come together in one. */
+function* sortInto(
+  sorted: Map<ShardId, TransactionPart>,
+  part: TransactionPart,
+  shards: readonly Shard[],
+): Sliced<void> {
+  const meter = new StepMeter(KEYS_PER_STEP)
+  for (const check of part.checks) {
+    partOf(sorted, part, ownerOf(shards, check.key)).checks.push(check)
+    if (meter.spend(1)) yield
+  }
+  for (const op of part.ops) {
+    partOf(sorted, part, ownerOf(shards, op.key)).ops.push(op)
+    if (meter.spend(1)) yield
+  }
+}
+
+function ownerOf(shards: readonly Shard[], key: Buffer): Shard {
+  return must(
+    shards.find(({ range }) => rangeContains(range, key)),
+    'the routes of an interval own its keys',
+  )
+}
+
+function partOf(
+  sorted: Map<ShardId, TransactionPart>,
+  part: TransactionPart,
+  shard: Shard,
+): TransactionPart {
+  const known = sorted.get(shard.id)
+  if (known !== undefined) return known
+  const made: TransactionPart = { ...part, shard, checks: [], ops: [] }
+  sorted.set(shard.id, made)
+  return made
+}
