@@ -84,7 +84,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
       log,
       version,
       randomBits: () => randomBytes(8).toString('hex'),
-      text: textIndexesOf(config, directory.path),
+      indexes: indexesOf(config, directory.path),
     },
     life,
   )
@@ -98,7 +98,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     port: config.healthPort,
     clock,
     random: Math.random,
-    readiness: () => readinessReply(store.ready(), store.textIndexCounts()),
+    readiness: () => readinessReply(store.ready(), store.indexCounts()),
     metrics,
   })
   life.onClose(() => health.close())
@@ -149,7 +149,7 @@ async function openHybridClock(
   return hybridClock
 }
 
-function textIndexesOf(config: NodeConfig, directory: string) {
+function indexesOf(config: NodeConfig, directory: string) {
   return {
     indexRoot: path.join(directory, 'indexes'),
     memoryBytesMax: config.textMemoryBytes,

@@ -96,12 +96,12 @@ export interface ShardInfo {
 
 export interface IndexConfig {
   readonly name: string
-  readonly type: 'full_text'
+  readonly type: string
   readonly mem_only?: boolean
 }
 
 export interface IndexStatus {
-  readonly index_type: 'full_text'
+  readonly index_type: string
   readonly total_indexed: number
   /** Bytes. */
   readonly disk_usage: number

@@ -12,7 +12,7 @@ import type {
 } from './apply/command.ts'
 import type { Replica } from './replica.ts'
 import type { LogBacklog } from './shard-log.ts'
-import type { Shard, TextIndexHealth } from './shard.ts'
+import type { Shard, IndexHealth } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
 import type { TableSettings } from './table-settings.ts'
 import type { TransactionId } from './transaction-id.ts'
@@ -67,11 +67,11 @@ export class LedShard {
 
   /** The log entries above this one are still needed by an index. */
   get indexedUpTo(): number {
-    return this.#replica.text?.neededAbove ?? Infinity
+    return this.#replica.indexes?.neededAbove ?? Infinity
   }
 
-  textIndexHealth(): readonly TextIndexHealth[] {
-    return this.#replica.text?.health() ?? []
+  indexHealth(): readonly IndexHealth[] {
+    return this.#replica.indexes?.health() ?? []
   }
 
   unfinishedTransactions(): readonly UnfinishedTransaction[] {
@@ -122,7 +122,7 @@ export class LedShard {
    */
   async setSettings(settings: TableSettings): Promise<void> {
     this.#replica.state.settings = settings
-    await this.#replica.text?.set(settings)
+    await this.#replica.indexes?.set(settings)
   }
 
   /**

@@ -36,13 +36,13 @@ const REMAINING: Readonly<Record<string, number>> = {
   'node/coordinator/query': 1,
   'node/coordinator/tables': 5,
   'node/coordinator/transactions': 3,
+  'node/index/host': 6,
   'node/index/text/live': 1,
   'node/index/text/postings': 3,
+  'node/index/text/search': 2,
   'node/index/text/segment': 1,
-  'node/index/text/worker': 5,
   'node/shard': 5,
   'node/shard/housekeeping': 1,
-  'node/shard/indexing': 5,
 }
 
 const sources = globSync(

@@ -1,13 +1,16 @@
 // What the coordination store holds for a table. Described in docs/formats/catalog.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { KeyRange } from '../../shard/key-range.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 
-/** 2: shards have keys of their own; in format 1 they are in the table's record. */
-const FORMAT = 2
-const FORMAT_WITH_SHARDS = 1
+/** 3: shards have keys of their own; in earlier formats they are in the table's record. */
+const FORMAT = 3
+const FORMAT_WITH_SHARDS = 2
+/** Had no other indexes than full-text ones. */
+const FORMER_FORMAT = 1
 const SHARD_FORMAT = 1
 export const TABLE_PREFIX = '/tables/'
 export const SHARD_PREFIX = '/table-shards/'
@@ -25,13 +28,6 @@ export interface ShardRecord {
   readonly range: KeyRange
 }
 
-/** An index that was asked for; the built-in one is not in the record. */
-export interface IndexRecord {
-  readonly name: string
-  readonly type: 'full_text'
-  readonly memOnly: boolean
-}
-
 export interface TableRecord {
   readonly name: string
   /** Never used again, not even by a later table of the same name. */
@@ -42,7 +38,7 @@ export interface TableRecord {
   /** Goes up when ttl_duration or ttl_field change; 0 is never used by a policy. */
   readonly ttlGeneration: number
   /** Those that clients added, beside the built-in one. */
-  readonly indexes: readonly IndexRecord[]
+  readonly indexes: readonly IndexDefinition[]
   /** False when a client dropped it, to spare a table that nobody searches. */
   readonly hasBuiltInIndex: boolean
 }
@@ -53,6 +49,13 @@ export interface CatalogTable {
   readonly shards: readonly ShardRecord[]
 }
 
+/** An index in a record of format 1. */
+interface FormerIndex {
+  readonly type: 'full_text'
+  readonly name: string
+  readonly memOnly: boolean
+}
+
 interface StoredTable {
   readonly format: number
   readonly name: string
@@ -61,7 +64,7 @@ interface StoredTable {
   readonly description?: string
   readonly schema?: TableSchema
   readonly ttlGeneration: number
-  readonly indexes?: readonly IndexRecord[]
+  readonly indexes?: readonly (IndexDefinition | FormerIndex)[]
   readonly hasBuiltInIndex?: false
   /** Of format 1 alone. */
   readonly shards?: readonly StoredRange[]
@@ -106,7 +109,7 @@ export function decodeStored(bytes: Buffer): {
   readonly shards: readonly ShardRecord[] | undefined
 } {
   const stored: StoredTable = JSON.parse(bytes.toString())
-  if (stored.format !== FORMAT && stored.format !== FORMAT_WITH_SHARDS) {
+  if (![FORMAT, FORMAT_WITH_SHARDS, FORMER_FORMAT].includes(stored.format)) {
     throw new ServiceError('CORRUPTION', `table record: unknown format ${stored.format}`)
   }
   const record = {
@@ -116,7 +119,7 @@ export function decodeStored(bytes: Buffer): {
     description: stored.description,
     schema: stored.schema,
     ttlGeneration: stored.ttlGeneration,
-    indexes: stored.indexes ?? [],
+    indexes: (stored.indexes ?? []).map(readIndex),
     hasBuiltInIndex: stored.hasBuiltInIndex ?? true,
   }
   const shards = stored.format === FORMAT ? undefined : (stored.shards ?? []).map(rangeOf)
@@ -158,4 +161,9 @@ function rangeOf({ id, start, end }: StoredRange): ShardRecord {
       end: end === null ? undefined : Buffer.from(end, 'base64'),
     },
   }
+}
+
+function readIndex(stored: IndexDefinition | FormerIndex): IndexDefinition {
+  if ('kind' in stored) return stored
+  return { kind: 'text', name: stored.name, memOnly: stored.memOnly }
 }

@@ -13,8 +13,9 @@ import {
   indexConfigOf,
   parseIndex,
   parseIndexes,
+  typeOf,
 } from '../../../node/coordinator/tables/table-indexes.ts'
-import type { IndexRecord } from '../../../node/coordinator/tables/table-record.ts'
+import type { IndexDefinition } from '../../../node/index/host/index-definition.ts'
 import type { QueryResult } from '../../../node/coordinator/query/query-result.ts'
 import { EventLoopTurns } from '../../../node/coordinator/query/event-loop-turns.ts'
 import { queryTable } from '../../../node/coordinator/query/query-service.ts'
@@ -62,7 +63,7 @@ interface Table {
   readonly name: string
   readonly description: string | undefined
   readonly shards: Readonly<Record<string, ShardInfo>>
-  indexes: readonly IndexRecord[]
+  indexes: readonly IndexDefinition[]
   schema: TableSchema | undefined
   rules: DocumentRules
   documents: Documents
@@ -386,12 +387,12 @@ function documentOf(json: Buffer): JsonObject {
   return document
 }
 
-const BUILT_IN: IndexRecord = { name: BUILT_IN_TEXT_INDEX, type: 'full_text', memOnly: false }
+const BUILT_IN: IndexDefinition = { name: BUILT_IN_TEXT_INDEX, memOnly: false, kind: 'text' }
 
 /** Everything is indexed at once here. */
-function indexInfoOf({ documents, shards }: Table, index: IndexRecord): IndexInfo {
+function indexInfoOf({ documents, shards }: Table, index: IndexDefinition): IndexInfo {
   const status: IndexStatus = {
-    index_type: index.type,
+    index_type: typeOf(index.kind),
     total_indexed: documents.size,
     disk_usage: 0,
     rebuilding: false,

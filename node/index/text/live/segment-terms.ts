@@ -3,7 +3,6 @@
 
 import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
-import type { GrowableUint32 } from '../encoding/growable.ts'
 import type { FieldStatistics, Segment, SegmentField } from '../segment/segment.ts'
 import { lengthOfByte } from '../encoding/small-float.ts'
 import { hasBit, type Bitset } from '../encoding/bitset.ts'
@@ -14,6 +13,11 @@ const RECENT_TERMS_MAX = 16
 const RECENT_BLOCKS_MAX = 16
 /** Looking a deleted document up in a term costs about as much as walking so many of the term. */
 const SEARCHED_RATIO = 4
+
+/** Deleted documents in the order of their deletion. Values that are there do not change. */
+export interface DeletionLog {
+  readonly values: Uint32Array
+}
 
 /** The deletions at one moment: the first entries of the log. */
 export interface Deletions {
@@ -31,7 +35,7 @@ interface DeletedLengths {
 const NOTHING: DeletedLengths = { docCount: 0, totalLength: 0, seen: 0 }
 
 export class SegmentTerms {
-  readonly #log: GrowableUint32
+  readonly #log: DeletionLog
   readonly #cache: TermCache
   /** Of the segment, never used again. */
   readonly number: number
@@ -41,7 +45,7 @@ export class SegmentTerms {
   #recentCount = 0
   #sortedLog = { from: 0, to: 0, docs: new Uint32Array(0) }
 
-  constructor(log: GrowableUint32, cache: TermCache) {
+  constructor(log: DeletionLog, cache: TermCache) {
     this.#log = log
     this.#cache = cache
     this.number = cache.newSegment()

@@ -18,6 +18,7 @@ const NONE = -1
 const FIELDS_PER_STEP = 256
 
 export class MemorySegment {
+  readonly isSealed = false
   /** Of searches that hold on to a view. */
   readers = 0
   firstExpiryMs = Infinity

@@ -56,9 +56,7 @@ function failing(shard: QueriedShard, error: Error): QueriedShard {
   const refuse = (): Promise<never> => Promise.reject(error)
   return {
     read: (key) => shard.read(key),
-    searchText: refuse,
-    textStatistics: refuse,
-    highlightText: refuse,
+    search: refuse,
   }
 }
 
@@ -218,9 +216,7 @@ describe('a query over shards', () => {
   it('gives up at its deadline and when the client goes', async () => {
     const stuck = {
       read: () => undefined,
-      searchText: never,
-      textStatistics: never,
-      highlightText: never,
+      search: never,
     }
     const client = new AbortController()
 

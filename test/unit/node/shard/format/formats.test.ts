@@ -5,6 +5,7 @@ import { timestampOf } from '../../../../../node/clock/hybrid-clock.ts'
 import {
   decodeShard,
   decodeStored,
+  decodeTable,
   encodeShard,
   encodeTable,
   type ShardRecord,
@@ -18,7 +19,7 @@ import {
   decodeFieldPage,
   encodeFieldPage,
 } from '../../../../../node/coordinator/tables/table-fields-codec.ts'
-import type { TableField } from '../../../../../node/index/text/mapping/table-field.ts'
+import type { TableField } from '../../../../../node/schema/table-field.ts'
 import {
   checkRecord,
   encodeRecord,
@@ -62,8 +63,9 @@ import {
 import { countTo } from '../../../../support/loads/load.ts'
 import { intervalOfKey } from '../../../../support/worlds/routes.ts'
 
+const GOLDEN = new URL('../../../../golden/', import.meta.url)
 const golden: Readonly<Record<string, string>> = JSON.parse(
-  readFileSync(new URL('../../../../golden/shard-formats.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('shard-formats.json', GOLDEN), 'utf8'),
 )
 
 const version = timestampOf(0x018bcfe5_6800_0007n)
@@ -119,7 +121,7 @@ const table: TableRecord = {
   description: 'what we read',
   schema: undefined,
   ttlGeneration: 1,
-  indexes: [],
+  indexes: [{ kind: 'text', name: 'notes', memOnly: true }],
   hasBuiltInIndex: true,
 }
 
@@ -210,7 +212,7 @@ function stored(name: string): Buffer {
 
 describe('the disk formats of a shard', () => {
   it('have golden bytes for each kind of key and value, and for no other', () => {
-    const written = Object.keys(golden).filter((name) => !name.startsWith('format 1: '))
+    const written = Object.keys(golden).filter((name) => !/^format \d: /.test(name))
 
     expect(written).to.have.members(Object.keys(encoded))
   })
@@ -298,12 +300,32 @@ describe('the disk formats of a shard', () => {
 
     const read = decodeStored(stored('format 1: table record'))
 
+    expect(read).to.deep.equal({ record: { ...table, indexes: [] }, shards })
+  })
+
+  it('read a table record of format 2, which has the shards', () => {
+    const shards = [firstShard, lastShard]
+
+    const read = decodeStored(stored('format 2: table record'))
+
     expect(read).to.deep.equal({ record: table, shards })
   })
 
   it('read shard records of an earlier version', () => {
     expect(decodeShard(stored('shard record: first'))).to.deep.equal(firstShard)
     expect(decodeShard(stored('shard record: last'))).to.deep.equal(lastShard)
+  })
+
+  it('read a table record of format 1, whose indexes are all of text', () => {
+    const former = readFileSync(new URL('table-record-1.json', GOLDEN))
+
+    expect(decodeTable(former)).to.deep.equal(table)
+  })
+
+  it('refuse a table record of a later format', () => {
+    const later = Buffer.from(JSON.stringify({ format: 4 }))
+
+    expect(() => decodeTable(later)).to.throw('unknown format 4')
   })
 
   it('read the fields of a table of an earlier version', () => {
