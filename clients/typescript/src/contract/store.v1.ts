@@ -1346,8 +1346,8 @@ export interface components {
              *     `x-service-include-in-all`, at the top of the schema, lists.
              *
              *     Patterns are regular expressions of ECMA-262 without look-around and back-references, at
-             *     most 1000 characters long. A schema must not lead back to itself without going into the
-             *     document. A document that a schema makes too much work to check is refused.
+             *     most 1000 characters long. A schema must not refer to itself without going deeper into the
+             *     document. A document that takes too much work to check is refused.
              *
              *     Field types are `text`, `html`, `keyword`, `numeric`, `boolean`, `datetime`, `geopoint`,
              *     `geoshape`, `embedding`, `blob`, `link` and `search_as_you_type`. Analyzers are `standard`,
@@ -1511,8 +1511,8 @@ export interface components {
             };
         };
         /**
-         * @description A page of another site sent the request, or it names a host that is not this machine. Nothing was
-         *     changed.
+         * @description A page of another site sent the request, or it names a host that is not this server's, or its
+         *     sender may not call the operation. Nothing was changed.
          */
         readonly Forbidden: {
             headers: {
@@ -1521,8 +1521,38 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "error": "requests from pages of https://other.example are refused; use a client outside a browser",
+                 *       "error": "requests from pages of https://other.example are refused; start the server with --cors-origins https://other.example to allow them, or use a client outside a browser",
                  *       "code": "FORBIDDEN"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request did not arrive within a minute. Nothing was changed. */
+        readonly RequestTimeout: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "the request did not arrive within 60 s; send it faster",
+                 *       "code": "DEADLINE_EXCEEDED"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The header `Expect` asks for more than `100-continue`. Nothing was changed. */
+        readonly ExpectationFailed: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "no expectation but 100-continue can be met; leave out the header Expect",
+                 *       "code": "INVALID_ARGUMENT"
                  *     }
                  */
                 readonly "application/json": components["schemas"]["Error"];
@@ -1829,6 +1859,8 @@ export type ResponseQueryAnswer = components['responses']['QueryAnswer'];
 export type ResponseDeadlineExceeded = components['responses']['DeadlineExceeded'];
 export type ResponseInvalidArgument = components['responses']['InvalidArgument'];
 export type ResponseForbidden = components['responses']['Forbidden'];
+export type ResponseRequestTimeout = components['responses']['RequestTimeout'];
+export type ResponseExpectationFailed = components['responses']['ExpectationFailed'];
 export type ResponseHeadersTooLarge = components['responses']['HeadersTooLarge'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseAlreadyExists = components['responses']['AlreadyExists'];
@@ -1869,6 +1901,8 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
         };
     };
@@ -1893,6 +1927,8 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
         };
     };
@@ -1917,6 +1953,8 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
         };
     };
@@ -1958,6 +1996,8 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
         };
@@ -2022,6 +2062,8 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
         };
@@ -2077,6 +2119,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
         };
@@ -2144,9 +2188,11 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["AlreadyExists"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2179,6 +2225,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2250,8 +2298,10 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2338,6 +2388,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
         };
@@ -2427,6 +2479,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
         };
@@ -2473,9 +2527,11 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["AlreadyExists"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2514,6 +2570,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2566,9 +2624,11 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 422: components["responses"]["IdempotencyMismatch"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
@@ -2624,9 +2684,11 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 422: components["responses"]["IdempotencyMismatch"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
@@ -2678,6 +2740,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /**
              * @description Aborted, because a version changed: then `conflict` says which. Or refused, because another
              *     transaction holds one of the keys right now: then there is no `conflict`, and sending the
@@ -2693,6 +2756,7 @@ export interface operations {
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 422: components["responses"]["IdempotencyMismatch"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
@@ -2749,9 +2813,11 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2799,6 +2865,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2829,8 +2897,10 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2854,8 +2924,10 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2894,8 +2966,10 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2965,6 +3039,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
