@@ -1,4 +1,4 @@
-// A server under test, or a peer: a process that says on its first line of output that it serves.
+// Starts a server under test or a peer. Its first line of output says that it serves.
 
 import { spawn } from 'node:child_process'
 import type { ChildProcessByStdio } from 'node:child_process'
@@ -7,14 +7,16 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { must } from '../lib/assert.ts'
 
+/** How to start a process. `name` is for messages. */
 export interface ChildOptions {
   readonly name: string
-  /** For node: its own options, the script, and the script's arguments. */
+  /** The arguments of node: its own options, the script, and the script's arguments. */
   readonly args: readonly string[]
 }
 
 export type FirstLine = Readonly<Record<string, unknown>>
 
+/** A process that has said that it serves. Disposing it kills it if it still runs. */
 export class ReadyProcess implements AsyncDisposable {
   readonly #name: string
   readonly #child: ChildProcessByStdio<null, Readable, null>
@@ -39,13 +41,13 @@ export class ReadyProcess implements AsyncDisposable {
     return must(this.#child.pid, `process id of ${this.#name}`)
   }
 
-  /** Ends it in order. Throws if it did not end well. */
+  /** Ends the process in order. Throws if its exit code shows a failure. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM')
     await this.finished()
   }
 
-  /** Waits for an end of its own. */
+  /** Waits until the process ends by itself. */
   async finished(): Promise<void> {
     await this.#closed
     process.off('exit', this.#killAtExit)

@@ -52,7 +52,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Throws an Error that says what the suite does not have. */
+/** Throws an Error for options that the suite does not have. */
 function checkOptions({ rows, documents }: BenchOptions, suite: SuiteEntry): void {
   selectRows(rows, suite.rowNames)
   if (documents === undefined || suite.takesDocuments) return
@@ -154,7 +154,7 @@ function renderJson(
   return `${JSON.stringify({ ...asked, machine, rows }, undefined, 2)}\n`
 }
 
-/** What repeats the measurement; where its output went does not belong to it. */
+/** The command that repeats the measurement, without the options for its output. */
 function commandOf({ suite, rows, quick, clients, ...options }: BenchOptions): string {
   const { runs, documents, seed, against } = options
   const parts = [suite]

@@ -1,24 +1,25 @@
 import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 
+/** The parsed command line. */
 export interface BenchOptions {
   readonly suite: string
-  /** Undefined for all of the suite. */
+  /** The rows to run; undefined: all. */
   readonly rows: readonly string[] | undefined
   readonly quick: boolean
   readonly clients: readonly number[]
   readonly runs: number
-  /** Undefined: as many as each row uses by itself. */
+  /** The number of documents; undefined: each row's own number. */
   readonly documents: number | undefined
   readonly seed: number
-  /** Another checkout of this repository, in the place of the peer. */
+  /** Another checkout of this repository that replaces the peer. */
   readonly against: string | undefined
   readonly profile: boolean
-  /** Where to write all figures as JSON. */
+  /** The file for all figures as JSON. */
   readonly jsonFile: string | undefined
-  /** A Markdown file whose figures to replace. */
+  /** The Markdown file in which the figures are replaced. */
   readonly updateFile: string | undefined
-  /** In which the data of the run is kept while it runs. */
+  /** The folder for the data of the run. */
   readonly directory: string
 }
 
@@ -41,7 +42,7 @@ suites: documents, text, inference
   --directory <dir>  a folder on the disk to measure (default: the one for temporary files)
 `
 
-/** Throws an Error that says what is wrong. */
+/** Parses the arguments. Throws an Error with the problem. */
 export function parseOptions(args: readonly string[], suites: readonly string[]): BenchOptions {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -62,7 +63,9 @@ export function parseOptions(args: readonly string[], suites: readonly string[])
   })
   const [suite, ...rest] = positionals
   if (suite === undefined || rest.length > 0) throw new Error('name one suite')
-  if (!suites.includes(suite)) throw new Error(`no suite ${suite}; there is ${suites.join(', ')}`)
+  if (!suites.includes(suite)) {
+    throw new Error(`unknown suite ${suite}; the suites are ${suites.join(', ')}`)
+  }
   return {
     suite,
     rows: values.rows?.split(','),
@@ -80,7 +83,7 @@ export function parseOptions(args: readonly string[], suites: readonly string[])
   }
 }
 
-/** The rows to run, in the order of the suite. Throws an Error for a row that is not in it. */
+/** The rows to run, in the order of the suite. Throws an Error for an unknown row. */
 export function selectRows(
   wanted: readonly string[] | undefined,
   known: readonly string[],
@@ -88,7 +91,7 @@ export function selectRows(
   if (wanted === undefined) return known
   const unknown = wanted.filter((row) => !known.includes(row))
   if (unknown.length === 0) return known.filter((row) => wanted.includes(row))
-  throw new Error(`no row ${unknown.join(', ')}; there are ${known.join(', ')}`)
+  throw new Error(`unknown row ${unknown.join(', ')}; the rows are ${known.join(', ')}`)
 }
 
 function parseClients(text: string | undefined): readonly number[] {

@@ -1,4 +1,4 @@
-// What /proc says about a process: memory and processor time. Linux only, as is all of the bench.
+// Reads the memory and processor time of a process from /proc. Linux only, like the whole bench.
 
 import { readFile } from 'node:fs/promises'
 import { assert } from '../lib/assert.ts'
@@ -53,7 +53,7 @@ export class MemorySampler {
   }
 }
 
-/** Waits until the process has nothing left to do, for instance to compact; at most `timeoutMs`. */
+/** Waits until the process is idle, for example until it has compacted; at most `timeoutMs`. */
 export async function settle(pid: number, clock: Clock, timeoutMs: number): Promise<void> {
   const deadlineMs = clock.monotonicMs() + timeoutMs
   let before = await readCpuSeconds(pid)

@@ -2,35 +2,36 @@ import type { Clock } from '../lib/clock.ts'
 import type { RowResult } from './report/finding.ts'
 import type { LoadGenerator } from './load/load-generator.ts'
 
-/** What every suite is given. */
+/** The parts and options of a run, for every suite. */
 export interface Bench {
-  /** An empty folder of this run alone, deleted at its end. */
+  /** An empty folder for this run, deleted at its end. */
   readonly directory: string
-  /** Where our server leaves CPU profiles; undefined for none. */
+  /** The folder for CPU profiles of our server; undefined: no profiles. */
   readonly profileDirectory: string | undefined
   readonly generator: LoadGenerator
   readonly clock: Clock
   readonly quick: boolean
-  /** Numbers of clients to measure throughput with. */
+  /** The numbers of clients for throughput. */
   readonly clients: readonly number[]
-  /** How many documents instead of what a row uses by itself. */
+  /** The number of documents; undefined: each row's own number. */
   readonly documents: number | undefined
-  /** How often each comparison is repeated. */
+  /** The number of repetitions of each comparison. */
   readonly runs: number
   readonly seed: number
-  /** Another checkout of this repository, in the place of the peer. */
+  /** Another checkout of this repository that replaces the peer. */
   readonly against: string | undefined
-  /** Says on standard error what is being done. */
+  /** Prints a message about the progress on standard error. */
   progress(message: string): void
 }
 
-/** Rows run in the order of their listing. Disposal ends what rows have left for later rows. */
+/** The rows of a suite in their order. Disposal ends the processes that rows have left for later rows. */
 export interface Suite extends AsyncDisposable {
   readonly rows: Readonly<Record<string, () => Promise<RowResult>>>
 }
 
+/** A suite as the command line lists it. */
 export interface SuiteEntry {
-  /** Packages whose versions belong to the figures. */
+  /** The packages whose versions are reported with the figures. */
   readonly packages: readonly string[]
   readonly rowNames: readonly string[]
   /** Whether the number of documents can be chosen. */

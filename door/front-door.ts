@@ -91,7 +91,7 @@ class FrontDoor<Context> {
     })
   }
 
-  /** A text of the largest size is put together by whoever reads it first. */
+  /** Checks take turns of the thread, because the first check of a large text also joins its parts. */
   async #checkInTurn(unchecked: Unchecked): Promise<void> {
     const slice = new SliceClock(this.#options.clock)
     await this.#check(unchecked)

@@ -1,5 +1,5 @@
-// Reads JSON (RFC 8259) in steps: what JSON.parse does in one go takes a tenth of a second for a body
-// of the largest size, and whoever sends a small one would wait for it.
+// Reads JSON (RFC 8259) in steps. JSON.parse takes a tenth of a second for a body of the largest size,
+// and smaller requests would wait for it.
 //
 // Invariants:
 //   JP1  Answers what JSON.parse answers, and refuses what it refuses. A short body is given to it.
@@ -38,7 +38,7 @@ export interface JsonLimits {
 
 const LIMITS: JsonLimits = { valuesMax: VALUES_MAX, atOnceBytesMax: AT_ONCE_BYTES_MAX }
 
-/** INVALID_ARGUMENT for what is no JSON or has too many values. `json` is UTF-8. */
+/** Refuses malformed JSON and too many values with INVALID_ARGUMENT. `json` is UTF-8. */
 export function* parseJsonInSteps(json: Buffer, limits: JsonLimits = LIMITS): Sliced<unknown> {
   if (json.length <= Math.min(limits.atOnceBytesMax, limits.valuesMax)) return parseAtOnce(json)
   return yield* new JsonReader(json, limits).read()

@@ -42,7 +42,7 @@ export function* readString(
   { start, end, cuts }: StringPlace,
   meter: StepMeter,
 ): Sliced<string> {
-  // To join them copies all at once; whoever reads the text first does that, if anybody does.
+  // The runtime joins the pieces when a caller first reads the text, and copies all of it at once.
   let whole = ''
   let from = start
   for (const to of [...cuts, end]) {
@@ -54,7 +54,7 @@ export function* readString(
   return whole
 }
 
-/** One that is cut short is no JSON, wherever the string is said to end. */
+/** The length of the escape at `at`. An escape that is cut short makes the text malformed. */
 function escapeBytes(json: Buffer, at: number): number {
   return json[at + 1] === LETTER_U ? 6 : 2
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { ServiceError } from '../lib/errors.ts'
 import type { Operation } from './contract.ts'
 
-/** Whoever a request is from, as its handler is told. */
+/** The caller of a request, as its handler is told. */
 export interface Principal {
   readonly kind: 'anonymous'
 }

@@ -14,10 +14,10 @@ const GIB = 1024 * MIB
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const COUNT_MAX = 1_000_000
-/** The JavaScript engine reserves 600 MiB of it at its start, most of which it never touches. */
+/** The JavaScript engine reserves 600 MiB at its start and never touches most of it. */
 export const WORKER_MEMORY_BYTES_MIN = GIB
 
-/** Stands for any public host. */
+/** Means any public host. */
 const ANY_HOST = '*'
 
 const PLACE = {
@@ -43,19 +43,19 @@ const PLACE = {
     variable: 'QUARRY_MODELS_DIR',
     flag: '<dir>',
     value: text('./models'),
-    help: 'where models live',
+    help: 'the directory of the models',
   },
   preload: {
     variable: 'QUARRY_INFERENCE_PRELOAD',
     flag: '<models>',
     value: list(),
-    help: 'load these at the start and keep them, separated by commas; it is ready once they are',
+    help: 'models to load at the start and keep loaded, separated by commas; the server is ready after that',
   },
   insecure: {
     variable: 'QUARRY_INFERENCE_INSECURE',
     flag: '',
     value: flag(),
-    help: 'listen beyond this machine although nobody is asked who they are',
+    help: 'listen beyond this machine although the server does not authenticate its clients',
   },
   corsOrigins: {
     variable: 'QUARRY_INFERENCE_CORS_ORIGINS',
@@ -88,7 +88,7 @@ const WORK = {
     variable: 'QUARRY_INFERENCE_ISOLATION',
     flag: '<kind>',
     value: choice(ISOLATIONS, 'process'),
-    help: 'what a worker is: process, or thread, which is faster and trusts every model',
+    help: 'the kind of worker: process, or thread, which is faster but trusts every model',
   },
   threadsPerWorker: {
     variable: 'QUARRY_INFERENCE_THREADS_PER_WORKER',
@@ -98,32 +98,32 @@ const WORK = {
   workerMemoryBytesMax: {
     variable: 'QUARRY_INFERENCE_WORKER_MEMORY_BYTES_MAX',
     value: integer({ default: 0, min: WORKER_MEMORY_BYTES_MIN, orZero: true }),
-    help: "what a worker process may allocate; 0: three quarters of the machine's memory",
+    help: "the memory limit of a worker process; 0: three quarters of the machine's memory",
   },
   exactRows: {
     variable: 'QUARRY_INFERENCE_EXACT_ROWS',
     value: flag(),
-    help: 'models that quantize while they run take one row at a time; otherwise rows share runs, and change each other a little',
+    help: 'run one row at a time in models that quantize while they run; otherwise rows share runs and change each other a little',
   },
   batchTokensMax: {
     variable: 'QUARRY_INFERENCE_BATCH_TOKENS_MAX',
     value: integer({ default: 512, min: 1, max: COUNT_MAX }),
-    help: 'padded tokens of a batch',
+    help: 'the most padded tokens of a batch',
   },
   batchItemsMax: {
     variable: 'QUARRY_INFERENCE_BATCH_ITEMS_MAX',
     value: integer({ default: 16, min: 1, max: 1024 }),
-    help: 'items of a batch',
+    help: 'the most items of a batch',
   },
   keepAliveMs: {
     variable: 'QUARRY_INFERENCE_KEEP_ALIVE_MS',
     value: integer({ default: 5 * MINUTE_MS, min: 0, max: 365 * DAY_MS }),
-    help: 'how long an unused model stays loaded',
+    help: 'the time that an unused model stays loaded',
   },
   callTimeoutMs: {
     variable: 'QUARRY_INFERENCE_CALL_TIMEOUT_MS',
     value: integer({ default: 2 * MINUTE_MS, min: 100, max: DAY_MS }),
-    help: 'a load, or a step of a run, that takes longer ends its worker',
+    help: 'the time limit of a load and of each step of a run; a longer one ends its worker',
   },
 } as const satisfies OptionTable
 
@@ -131,37 +131,37 @@ const LIMITS = {
   loadedModelsMax: {
     variable: 'QUARRY_INFERENCE_LOADED_MODELS_MAX',
     value: integer({ default: 8, min: 1, max: 1000 }),
-    help: 'models that are loaded at a time',
+    help: 'the most models that are loaded at a time',
   },
   memoryBytesMax: {
     variable: 'QUARRY_INFERENCE_MEMORY_BYTES_MAX',
     value: integer({ default: 4 * GIB, min: 1 }),
-    help: 'memory of all loaded models',
+    help: 'the most memory of all loaded models',
   },
   requestsRunningMax: {
     variable: 'QUARRY_INFERENCE_REQUESTS_RUNNING_MAX',
     value: integer({ default: 64, min: 1, max: COUNT_MAX }),
-    help: 'requests that are served at a time',
+    help: 'the most requests that are served at a time',
   },
   requestsWaitingMax: {
     variable: 'QUARRY_INFERENCE_REQUESTS_WAITING_MAX',
     value: integer({ default: 448, min: 0, max: COUNT_MAX }),
-    help: 'requests that wait for a place; the next one gets 503',
+    help: 'the most requests that wait; further ones get 503',
   },
   requestTimeoutMs: {
     variable: 'QUARRY_INFERENCE_REQUEST_TIMEOUT_MS',
     value: integer({ default: 9 * MINUTE_MS, min: 1, max: DAY_MS }),
-    help: 'a request that takes longer is ended',
+    help: 'the time limit of a request',
   },
   drainDeadlineMs: {
     variable: 'QUARRY_INFERENCE_DRAIN_DEADLINE_MS',
     value: integer({ default: MINUTE_MS / 2, min: 0, max: DAY_MS }),
-    help: 'what running requests get when the server stops',
+    help: 'the time that running requests get when the server stops',
   },
   cacheBytesMax: {
     variable: 'QUARRY_INFERENCE_CACHE_BYTES_MAX',
     value: integer({ default: 64 * MIB, min: 1 }),
-    help: 'remembered results, for each task',
+    help: 'the most bytes of cached results, for each task',
   },
   bodyBytesMax: {
     variable: 'QUARRY_INFERENCE_BODY_BYTES_MAX',
@@ -175,33 +175,35 @@ const LIMITS = {
       min: REQUEST_MEMORY_BYTES_MIN,
     }),
     defaultText: "a quarter of the machine's memory, 1 GiB at most",
-    help: 'bodies, images and results of all requests together',
+    help: 'the most memory of all requests together, for bodies, images and results',
   },
   mediaHosts: {
     variable: 'QUARRY_INFERENCE_MEDIA_HOSTS',
     value: list(),
     defaultText: ANY_HOST,
-    help: 'hosts that images may come from, separated by commas; *: any public one',
+    help: 'the hosts from which images may be downloaded, separated by commas; *: any public one',
   },
   gitCommit: {
     variable: 'QUARRY_GIT_COMMIT',
     value: text(''),
-    help: 'the source revision that /api/version names; images are built with it',
+    help: 'the source revision that /api/version reports; image builds set it',
   },
 } as const satisfies OptionTable
 
 /** The options of `quarry inference`. */
 export const INFERENCE_OPTIONS = { ...PLACE, ...WORK, ...LIMITS } as const satisfies OptionTable
 
+/** The parsed options of the inference server. */
 export type InferenceConfig = ConfigOf<typeof INFERENCE_OPTIONS>
 
+/** Further sources of options. */
 export interface InferenceSources {
   readonly file?: ConfigFile | undefined
-  /** The flags that a command calls otherwise. */
+  /** Flags that a command names differently, by their option, for error messages. */
   readonly names?: Readonly<Record<string, string>>
 }
 
-/** Flags win over the environment, which wins over the file. Throws a ConfigurationError. */
+/** Flags override the environment, which overrides the file. Throws a ConfigurationError. */
 export function parseInferenceConfig(
   env: Env,
   flags: Flags = {},

@@ -1,4 +1,4 @@
-// The inference server, built in order; this file is the diagram.
+// Builds the inference server in order. This file is its diagram.
 //
 //   model directories ─► workers ─► fleet ─► services of the tasks ─► HTTP
 
@@ -40,35 +40,37 @@ import { RewriteService } from './pipelines/rewrite/rewrite-service.ts'
 import { ModelWorker } from './runtime/model-worker.ts'
 
 const WORKER_ENTRY = new URL('./service/model-worker-entry.ts', import.meta.url)
-/** For what a worker is in the middle of when everything else has ended. */
+/** The time for running calls of workers, after all other parts have closed. */
 const WORKER_CLOSE_DEADLINE_MS = 5_000
 
+/** A running server. */
 export interface RunningInference extends AsyncDisposable {
   readonly apiUrl: string
   readonly healthUrl: string
   /** For tests: the workers and what they have loaded. */
   readonly fleet: ModelFleet
-  /** Not ready from now on; what runs may end within the deadline. `reason` is for the log. */
+  /** Stops the server. Running requests may end within the deadline. `reason` is for the log. */
   close(reason?: string): Promise<void>
 }
 
-/** What tests put in the place of the Internet, of the log on stderr, and of the door's own choices. */
-export interface Surroundings {
+/** Parts that tests replace: the access to the Internet, the log, and the door's choices. */
+export interface InferenceOverrides {
   readonly network?: NetworkView
   readonly log?: Log
   readonly door?: DoorChoices
 }
 
+/** Resolves when the server serves requests. A failed start closes all parts and rejects. */
 export function startInference(
   config: InferenceConfig,
-  surroundings: Surroundings = {},
+  overrides: InferenceOverrides = {},
 ): Promise<RunningInference> {
-  return Lifecycle.build((life) => buildInference(config, surroundings, life))
+  return Lifecycle.build((life) => buildInference(config, overrides, life))
 }
 
 async function buildInference(
   config: InferenceConfig,
-  { log = openServerLog(config.logLevel, 'inference'), door = {}, ...network }: Surroundings,
+  { log = openServerLog(config.logLevel, 'inference'), door = {}, ...network }: InferenceOverrides,
   life: Lifecycle,
 ): Promise<RunningInference> {
   const clock = systemClock
@@ -207,7 +209,7 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
   })
 }
 
-/** What is built in is always there. */
+/** The built-in models are always available. */
 const BUILT_IN = { embedder: new Set([BUILTIN_HASH_NAME]), chunker: FIXED_ALIASES }
 const BUILT_IN_NAMES: ReadonlySet<string> = BUILT_IN.embedder.union(BUILT_IN.chunker)
 
@@ -220,13 +222,13 @@ function preload(
     const specs = MODEL_KINDS.map((kind) => catalog.find(kind, name)).filter(
       (spec) => spec !== undefined,
     )
-    if (specs.length === 0) log.error('model to preload is not there', { model: name })
+    if (specs.length === 0) log.error('model to preload does not exist', { model: name })
     for (const spec of specs) fleet.pin(spec)
     return { name, specs }
   })
 }
 
-/** The rest is for the server and for what else runs there. */
+/** The rest is for the server and other programs of the machine. */
 const WORKER_MEMORY_RATIO = 0.75
 
 function workerMemory({ workerMemoryBytesMax }: InferenceConfig): number {

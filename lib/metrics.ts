@@ -24,6 +24,7 @@ export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 /** Answers lines of Prometheus text at each scrape. The lines of a family must be adjacent. */
 export type MetricSource = () => readonly string[] | Promise<readonly string[]>
 
+/** The lines of one family: HELP, TYPE and a line for each sample. */
 export function familyLines({ name, type, help, samples }: MetricFamily): readonly string[] {
   const lines = samples.map(({ labels, value }) => `${name}${labelsText(labels)} ${value}`)
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines]
@@ -102,6 +103,7 @@ export class Histogram {
   }
 }
 
+/** The lines HELP and TYPE of a histogram. */
 export function histogramHead(name: string, help: string): readonly string[] {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`]
 }

@@ -151,6 +151,7 @@ export interface IntegerRule {
 
 const PORT_MAX = 65_535
 
+/** An integer in decimal digits, within the rule. */
 export function integer(rule: IntegerRule): ValueKind<number> {
   const { min, max = Number.MAX_SAFE_INTEGER, orZero = false } = rule
   return {
@@ -168,6 +169,7 @@ export function port(fallback: number): ValueKind<number> {
   return integer({ default: fallback, min: 0, max: PORT_MAX })
 }
 
+/** Any text with at least one character. */
 export function text(fallback: string): ValueKind<string> {
   return {
     default: fallback,
@@ -185,6 +187,7 @@ export function flag(): ValueKind<boolean> {
   }
 }
 
+/** One of the given words. */
 export function choice<const Choice extends string>(
   choices: readonly Choice[],
   fallback: NoInfer<Choice>,

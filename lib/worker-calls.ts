@@ -16,10 +16,12 @@ export interface SentError {
   readonly message: string
 }
 
+/** The form of an error in a message. */
 export function sentError({ code, message }: ServiceError): SentError {
   return { code, message }
 }
 
+/** The error that `sentError` sent. */
 export function receivedError({ code, message }: SentError): ServiceError {
   return new ServiceError(code, message)
 }

@@ -26,7 +26,7 @@ import { StoredTimestampBound } from './coordination/stored-timestamp-bound.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
 import { DiskJournalDirectory } from './journal/disk-journal-directory.ts'
 import { Journal } from './journal/journal.ts'
-import { convertStores } from './shard/convert-store.ts'
+import { convertStores, markUnnumbered } from './shard/convert-store.ts'
 import { openDataDirectory, type DataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
 import { LevelKvStore } from './storage/level-kv-store.ts'
@@ -79,7 +79,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
       log,
       version,
       randomBits: () => randomBytes(8).toString('hex'),
-      text: textIndexesOf(config, directory.path),
+      indexes: indexesOf(config, directory.path),
     },
     life,
   )
@@ -94,7 +94,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     port: config.healthPort,
     clock,
     random: Math.random,
-    readiness: () => readinessReply(store.ready() && !isStopping, store.textIndexCounts()),
+    readiness: () => readinessReply(store.ready() && !isStopping, store.indexCounts()),
     metrics,
   })
   life.onClose(() => health.close())
@@ -147,7 +147,7 @@ async function openHybridClock(
   return hybridClock
 }
 
-function textIndexesOf(config: NodeConfig, directory: string) {
+function indexesOf(config: NodeConfig, directory: string) {
   return {
     indexRoot: path.join(directory, 'indexes'),
     memoryBytesMax: config.textMemoryBytes,
@@ -155,11 +155,14 @@ function textIndexesOf(config: NodeConfig, directory: string) {
   }
 }
 
-/** The stores of the shards, converted first if the directory is of the format before the journal. */
+/** The stores of the shards, converted first if the directory is of an earlier format. */
 async function openStores(directory: DataDirectory, clock: Clock): Promise<LevelStoreFactory> {
   const root = path.join(directory.path, 'shards')
   if (directory.formatVersion < 2) {
     await convertStores(await LevelStoreFactory.open(root, { clock, ownLog: 'replay' }))
+  }
+  if (directory.formatVersion < 3) {
+    await markUnnumbered(await LevelStoreFactory.open(root, { clock, ownLog: 'discard' }))
     await directory.markConverted()
   }
   return LevelStoreFactory.open(root, { clock, ownLog: 'discard' })

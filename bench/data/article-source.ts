@@ -1,11 +1,12 @@
-// The documents of the text benchmark: articles of 250 bytes to 1 KiB. Article i is the same in every
-// process, given the seed, so that the engines need not send each other anything.
+// The documents of the text benchmark: articles of 250 bytes to 1 KiB. With one seed, article i is the
+// same in every process, so that engines need not exchange articles.
 
 import { must } from '../../lib/assert.ts'
 import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
 import { buildVocabulary, drawRank } from './vocabulary.ts'
 
+/** One article. */
 export interface Article {
   readonly title: string
   readonly body: string
@@ -13,14 +14,15 @@ export interface Article {
   readonly price: number
   /** Milliseconds since 1970. */
   readonly createdMs: number
-  /** Of the words of the body, in order. */
+  /** The ranks of the body's words, in order. */
   readonly ranks: readonly number[]
 }
 
+/** The articles of one seed. */
 export interface ArticleSource {
   readonly words: readonly string[]
   articleAt(index: number): Article
-  /** JSON text: ASCII, so that its length is its size in bytes. */
+  /** The JSON text of an article. It is ASCII, so that its length is its size in bytes. */
   documentAt(index: number): string
 }
 

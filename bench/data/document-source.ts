@@ -1,5 +1,5 @@
-// The documents of the benchmark. Document i is the same bytes in every process, given the seed:
-// the servers, the peers and the load generator need not send each other anything.
+// The documents of the benchmark. With one seed, document i has the same bytes in every process, so that
+// servers, peers and load generator need not exchange documents.
 
 import { must } from '../../lib/assert.ts'
 import { seededRandom } from '../../lib/random.ts'
@@ -8,8 +8,9 @@ import { buildArticleSource } from './article-source.ts'
 
 export type DocumentShape = 'kilobyte' | 'small' | 'article'
 
+/** The documents of one shape and seed. */
 export interface DocumentSource {
-  /** JSON text: ASCII, so that its length is its size in bytes. */
+  /** The JSON text of a document. It is ASCII, so that its length is its size in bytes. */
   documentAt(index: number): string
 }
 
@@ -39,7 +40,7 @@ export function buildDocumentSource(shape: DocumentShape, seed: number): Documen
   }
 }
 
-/** Fixed width, so that the order of keys is the order of indexes. */
+/** The key of a document. Its width is fixed, so that keys sort like indexes. */
 export function documentKey(index: number): string {
   return `doc-${String(index).padStart(10, '0')}`
 }
@@ -60,7 +61,7 @@ function smallDocument(index: number): string {
   return `{"n":${index},"group":"g${index % 100}","on":${index % 3 === 0}}`
 }
 
-/** All members but the id, cut to make the whole document 1 KiB. */
+/** All members except the id, cut so that the whole document has 1 KiB. */
 function buildBody(random: Random, words: readonly string[]): string {
   const pick = <T>(values: readonly T[]): T =>
     must(values[Math.floor(random() * values.length)], 'value')

@@ -1,5 +1,5 @@
-// The query set: what is asked, class by class. All words come from the documents, so that a query
-// finds something, and the same seed asks all engines the same.
+// The queries of the benchmark by class. All words come from the documents, so that queries have hits. With
+// one seed, all engines get the same queries.
 
 import { must } from '../../lib/assert.ts'
 import { seededRandom } from '../../lib/random.ts'
@@ -8,7 +8,7 @@ import { PRICE_MAX } from './article-source.ts'
 import type { ArticleSource } from './article-source.ts'
 import { VOCABULARY_WORDS } from './vocabulary.ts'
 
-/** What an article's body must hold. */
+/** The words that an article's body must hold. */
 export type WordsQuery =
   | { readonly kind: 'and' | 'or' | 'phrase'; readonly words: readonly string[] }
   | { readonly kind: 'prefix'; readonly prefix: string }
@@ -20,6 +20,7 @@ export type ArticleFilter =
 /** The best by score, the cheapest, or how many hits each of the largest categories has. */
 export type Outcome = 'by-score' | 'by-price' | 'categories'
 
+/** One query of the benchmark. */
 export interface TextQuery {
   readonly words: WordsQuery
   readonly filter: ArticleFilter | undefined
@@ -29,6 +30,7 @@ export interface TextQuery {
 /** How many hits, or categories, a query asks for. */
 export const HITS = 10
 
+/** A class of similar queries. */
 export interface QueryClass {
   readonly name: string
   readonly family: 'term' | 'and' | 'or' | 'phrase' | 'prefix' | 'filter' | 'sort' | 'aggregation'
@@ -86,7 +88,7 @@ export const QUERY_CLASSES: readonly QueryClass[] = [
   summary('frequent', 'categories'),
 ]
 
-/** What a search box asks: terms and phrases. */
+/** The queries of a search box: terms and phrases. */
 export const TOP_HITS_CLASSES: readonly QueryClass[] = QUERY_CLASSES.filter(({ family }) =>
   ['term', 'and', 'or', 'phrase'].includes(family),
 )
@@ -183,7 +185,7 @@ function phrase(length: number): QueryClass {
   }
 }
 
-/** Of words long enough that the prefix is not all of them. */
+/** Prefixes of words that are longer than the prefix. */
 function prefix(length: number): QueryClass {
   return {
     name: `prefix of ${length} letters`,

@@ -34,7 +34,7 @@ export async function bulkIngest(bench: Bench): Promise<RowResult> {
   return { findings: [ascending, scattered] }
 }
 
-/** Ours with the better number of clients, as the medians tell. */
+/** Our server with the number of clients that has the better median. */
 async function ingestInTurns(
   bench: Bench,
   server: QuarryServer,

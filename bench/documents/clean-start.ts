@@ -7,7 +7,7 @@ import { LARGE_TABLE } from './large-store.ts'
 import type { LargeStore } from './large-store.ts'
 import { lookupPath } from './quarry-server.ts'
 
-/** From spawning the process to the first document that it serves. */
+/** Measures the time from spawning the process to the first document that it serves. */
 export async function cleanStart(bench: Bench, large: LargeStore): Promise<RowResult> {
   const { server } = await large.loaded()
   await server.process.stop()

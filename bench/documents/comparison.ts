@@ -1,4 +1,4 @@
-// The same load at several numbers of clients, on our server and on a peer in turns.
+// Runs the same load on our server and on a peer in turns, with several numbers of clients.
 
 import type { Goal, LatencyFinding, RatioFinding, RowResult } from '../report/finding.ts'
 import type { LoadResult, RequestPlan } from '../load/load-job.ts'
@@ -9,6 +9,7 @@ const CLIENTS_TO_WARM_UP = 64
 const SETTLE_TIMEOUT_MS = 3000
 const GENERATOR_BUSY = 0.95
 
+/** One of the two servers of a comparison. */
 export interface Side {
   readonly name: string
   readonly origin: string
@@ -17,9 +18,10 @@ export interface Side {
   nextPlan(run: number): RequestPlan
 }
 
+/** A load, the two servers that run it, and the goals of the ratio. */
 export interface Comparison {
   readonly label: string
-  /** For the ratio of throughputs, by number of clients. */
+  /** The goals for the ratio of throughputs, by number of clients. */
   readonly goals: ReadonlyMap<number, Goal>
   readonly ours: Side
   readonly peer: Side
@@ -52,7 +54,7 @@ export async function compare(bench: Bench, comparison: Comparison): Promise<Row
   return { findings, latencies, notes }
 }
 
-/** The compilers of both sides get to see the work once before anything counts. */
+/** Runs the work once before measuring, so that the compilers of both sides have seen it. */
 async function warmUp(bench: Bench, { label, ours, peer }: Comparison): Promise<void> {
   bench.progress(`${label}: warm-up`)
   const load = { clients: CLIENTS_TO_WARM_UP, run: 0 }

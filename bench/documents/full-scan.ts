@@ -9,7 +9,7 @@ import { createTable, startQuarry, tablePath } from './quarry-server.ts'
 
 const DOCUMENTS = 10_000_000
 
-/** Loaded once and scanned once: there is no peer, and the memory of a long scan is the question. */
+/** Loads once and scans once. The row measures the memory of a long scan, without a peer. */
 export async function fullScan(bench: Bench): Promise<RowResult> {
   const documents = bench.quick ? DOCUMENTS / 10 : DOCUMENTS
   await using server = await startQuarry(bench, 'scan')

@@ -17,6 +17,7 @@ interface Loaded {
   readonly docsPerSecond: number
 }
 
+/** One million documents, which are loaded when the first row needs them. */
 export class LargeStore implements AsyncDisposable {
   readonly documents: number
   readonly #bench: Bench

@@ -6,6 +6,7 @@ import type { Bench } from '../suite.ts'
 const SCRIPT = path.resolve(import.meta.dirname, '../peers/lmdb-server.ts')
 export const LMDB_PEER = 'node:http with lmdb'
 
+/** The bare server over LMDB. */
 export interface LmdbPeer extends AsyncDisposable {
   readonly origin: string
   readonly process: ReadyProcess

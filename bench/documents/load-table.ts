@@ -12,6 +12,7 @@ const DOCUMENTS_PER_BATCH: Record<DocumentShape, number> = {
   article: 1000,
 }
 
+/** The documents to load into a table. */
 export interface TableLoad {
   readonly table: string
   readonly shape: DocumentShape

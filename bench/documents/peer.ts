@@ -1,4 +1,4 @@
-// Whom our server is compared with: a bare server over LMDB, or our server as another checkout has it.
+// The peer of our server: a bare server over LMDB, or our server from another checkout.
 
 import path from 'node:path'
 import type { InsertEach } from '../load/load-job.ts'
@@ -7,18 +7,20 @@ import { LMDB_PEER, startLmdbPeer } from './lmdb-peer.ts'
 import { loadTable } from './load-table.ts'
 import { batchPath, createTable, lookupPath, startCheckout } from './quarry-server.ts'
 
+/** A running peer. */
 export interface Peer extends AsyncDisposable {
   readonly name: string
   readonly origin: string
   readonly pid: number
   readonly insertTarget: InsertEach['target']
-  /** The key follows. */
+  /** The path of a lookup before the key. */
   readonly lookupPath: string
 }
 
+/** The name and the first documents of a peer. */
 export interface PeerOptions {
   readonly name: string
-  /** Documents of a kilobyte that it has from the beginning. */
+  /** The number of documents of a kilobyte that it has at its start. */
   readonly documents: number
 }
 

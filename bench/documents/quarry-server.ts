@@ -1,4 +1,4 @@
-// Our server, as users run it: bin/quarry swarm in a process of its own.
+// Our server as users run it: bin/quarry swarm in its own process.
 
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -8,14 +8,15 @@ import type { Bench } from '../suite.ts'
 const CHECKOUT = path.resolve(import.meta.dirname, '../..')
 export const SETTLE_TIMEOUT_MS = 20_000
 
+/** A running server. */
 export interface QuarryServer extends AsyncDisposable {
   readonly origin: string
-  /** Where metrics are. */
+  /** The address of health and metrics. */
   readonly healthOrigin: string
   readonly process: ReadyProcess
 }
 
-/** As a configuration file names them. */
+/** Settings by their names in a configuration file. */
 export type ServerSettings = Readonly<Record<string, number>>
 
 interface CheckoutServer {
@@ -24,7 +25,7 @@ interface CheckoutServer {
   readonly settings?: ServerSettings
 }
 
-/** `name` names the data directory: the same name serves the same data again. */
+/** Starts a server. `name` chooses the data directory: the same name serves the same data again. */
 export function startQuarry(
   bench: Bench,
   name: string,
@@ -33,7 +34,7 @@ export function startQuarry(
   return startCheckout(bench, { checkout: CHECKOUT, name, settings })
 }
 
-/** The server as another checkout has it. */
+/** Starts the server of another checkout. */
 export async function startCheckout(
   bench: Bench,
   { checkout, name, settings = {} }: CheckoutServer,
@@ -68,7 +69,7 @@ export async function startCheckout(
 
 const BUILT_IN_INDEX = 'full_text_index_v0'
 
-/** Without any index: the document rows are about documents. */
+/** Creates a table without any index, because the document rows measure only documents. */
 export async function createTable(
   server: QuarryServer,
   table: string,
@@ -78,7 +79,7 @@ export async function createTable(
   await call(`${server.origin}${tablePath(table)}/indexes/${BUILT_IN_INDEX}`, 'DELETE')
 }
 
-/** With the full-text index that tables have unless it is dropped. */
+/** Creates a table with its built-in full-text index. */
 export async function createIndexedTable(
   { origin }: QuarryServer,
   table: string,
@@ -103,7 +104,7 @@ export function lookupPath(table: string): string {
   return `${tablePath(table)}/lookup/`
 }
 
-/** Answers the text of the response; throws for any but a good status. */
+/** The text of the response. Throws for an error status. */
 export async function call(url: string, method: string, body?: object): Promise<string> {
   const init = { method, headers: { 'content-type': 'application/json' } }
   const response = await fetch(

@@ -5,7 +5,7 @@ import { compare } from './comparison.ts'
 import { startPeer } from './peer.ts'
 import { batchPath, createTable, startQuarry } from './quarry-server.ts'
 
-/** More than any run can write, so that the keys of one run are not those of the next. */
+/** More than any run can write, so that two runs never share a key. */
 export const KEYS_PER_RUN = 1_000_000
 
 export async function singleWrites(bench: Bench): Promise<RowResult> {

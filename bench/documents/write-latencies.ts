@@ -63,7 +63,7 @@ function resultOf(single: readonly LoadResult[], transaction: readonly LoadResul
   }
 }
 
-/** Every request writes keys that were not there before. */
+/** Every request writes new keys. */
 function writer(
   { generator, seed }: Bench,
   { origin }: QuarryServer,

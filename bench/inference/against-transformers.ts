@@ -1,5 +1,5 @@
-// The same texts with the same graph: over HTTP from our server, and within its own process from
-// transformers.js, which a program in JavaScript would otherwise use.
+// Embeds the same texts with the same graph by our server over HTTP, and by transformers.js within its
+// own process. Programs in JavaScript would otherwise use transformers.js.
 
 import type { RatioFinding, RowResult } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
@@ -15,7 +15,7 @@ const TEXTS_PER_REQUEST = 32
 const CONCURRENCY = 4
 const EQUAL_TOKENS = 128
 const MODEL = BENCH_MODELS.f32
-/** Of the numbers of a vector: the graphs differ in the order of additions. */
+/** The largest difference between two numbers of vectors. The two sides add in different orders. */
 const DIFFERENCE_MAX = 1e-3
 const NUMBERS_COMPARED = 8
 

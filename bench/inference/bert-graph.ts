@@ -1,4 +1,4 @@
-// Graphs of real shapes with random weights: how fast a graph runs does not depend on what it knows.
+// Graphs of real shapes with random weights. The speed of a graph does not depend on its weights.
 
 import {
   float32,
@@ -12,6 +12,7 @@ import {
 import type { GraphNode, Initializer } from '../../test/support/onnx/onnx-graph-writer.ts'
 import type { Random } from '../../lib/random.ts'
 
+/** The sizes of a BERT encoder. */
 export interface BertShape {
   readonly layers: number
   readonly hidden: number
@@ -21,7 +22,7 @@ export interface BertShape {
   readonly positions: number
 }
 
-/** Of all-MiniLM-L6-v2. */
+/** The shape of all-MiniLM-L6-v2. */
 export const MINILM_L6: BertShape = {
   layers: 6,
   hidden: 384,

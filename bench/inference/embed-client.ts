@@ -1,4 +1,4 @@
-// Asks a server for embeddings over HTTP, as a client on the same machine does.
+// A client of embeddings over HTTP, on the same machine as the server.
 
 import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
@@ -8,11 +8,12 @@ import { Samples, percentile } from '../report/statistics.ts'
 
 const FLOAT_BYTES = 4
 
-/** A request's body, ready to be sent: making it is not what is measured. */
+/** The body of a request. It is built before the measurement. */
 export function embedBody(model: string, input: readonly string[], more: object = {}): Buffer {
   return Buffer.from(JSON.stringify({ model, input, ...more }))
 }
 
+/** Sends requests for embeddings and measures their times in ms. It throws for an error status. */
 export class EmbedClient implements Disposable {
   readonly #url: URL
   readonly #clock: Clock
@@ -23,7 +24,7 @@ export class EmbedClient implements Disposable {
     this.#clock = clock
   }
 
-  /** How long the answer took. */
+  /** The time of one request. */
   async embed(body: Buffer): Promise<number> {
     const startMs = this.#clock.monotonicMs()
     await this.#post(body)
@@ -38,7 +39,7 @@ export class EmbedClient implements Disposable {
     )
   }
 
-  /** How long all of them took, so many at a time. */
+  /** The time of all requests, with at most `concurrency` at a time. */
   async embedAll(bodies: readonly Buffer[], concurrency: number): Promise<number> {
     const startMs = this.#clock.monotonicMs()
     const rest = bodies.values()
@@ -65,7 +66,7 @@ export class EmbedClient implements Disposable {
   }
 }
 
-/** How long a GET of `url` takes on a connection that is open. */
+/** Measures the time of a GET of `url` on an open connection. */
 export class GetClient implements Disposable {
   readonly #url: URL
   readonly #clock: Clock
@@ -88,20 +89,22 @@ export class GetClient implements Disposable {
   }
 }
 
+/** Percentiles of times in ms. */
 export interface Latencies {
   readonly p50Ms: number
   readonly p95Ms: number
   readonly p99Ms: number
 }
 
+/** How a measurement is repeated. */
 export interface Repetition {
   readonly clock: Clock
   readonly pauseMs: number
-  /** Looked at before each repetition. */
+  /** Called before each repetition; true ends the repetitions. */
   readonly isOver: (repetitions: number) => boolean
 }
 
-/** One after the other, with a pause between them. */
+/** Repeats a measurement, with a pause after each. */
 export async function repeat(
   measure: () => Promise<number>,
   { clock, pauseMs, isOver }: Repetition,

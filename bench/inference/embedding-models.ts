@@ -1,4 +1,4 @@
-// The model directories that the rows serve: one shape with weights of 32 and of 8 bits, and a
+// Writes the model directories of the benchmark: one shape with weights of 32 and of 8 bits, and a
 // tokenizer in which every word of the texts is one token.
 
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -13,12 +13,13 @@ import {
   wordPieceTokenizer,
 } from '../../test/support/onnx/word-piece-tokenizer.ts'
 
-/** Before and after the words of a text. */
+/** One special token before and one after the words of a text. */
 export const SPECIAL_TOKENS_PER_TEXT = 2
 
+/** The models of the benchmark. */
 export interface BenchModels {
   readonly modelsDir: string
-  /** By the name under which the server lists the model. */
+  /** The graph files by the names of the models in the server. */
   readonly graphFiles: Readonly<Record<BenchModelName, string>>
 }
 
@@ -35,7 +36,7 @@ export async function writeBenchModels(modelsDir: string, seed: number): Promise
   }
 }
 
-/** The graph lies in `onnx/`, where transformers.js looks for it. */
+/** Puts the graph into `onnx/`, because transformers.js expects it there. */
 async function writeModel(modelsDir: string, format: WeightFormat, seed: number): Promise<string> {
   const directory = path.join(modelsDir, 'embedders', BENCH_MODELS[format])
   const graphFile = path.join(directory, 'onnx/model.onnx')
@@ -81,7 +82,7 @@ function wordAt(index: number): string {
   return `w${index.toString(36)}`
 }
 
-/** A text of exactly `tokens` tokens, the special ones counted. No two are alike. */
+/** A random text of exactly `tokens` tokens, special ones included. */
 export function textOf(tokens: number, random: Random): string {
   const words = Array.from({ length: tokens - SPECIAL_TOKENS_PER_TEXT }, () =>
     wordAt(Math.floor(random() * wordCount())),

@@ -1,4 +1,4 @@
-// The inference server as users run it, in processes of its own, with two models.
+// Starts the inference server as users run it, with two models.
 
 import path from 'node:path'
 import { seededRandom } from '../../lib/random.ts'
@@ -10,6 +10,7 @@ import type { BenchModels } from './embedding-models.ts'
 
 const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
 
+/** A running inference server. */
 export interface InferenceServer extends AsyncDisposable {
   readonly api: string
   readonly health: string
@@ -42,10 +43,10 @@ export async function startInference(bench: Bench, modelsDir: string): Promise<I
   }
 }
 
-/** What the rows of the suite share: the models are written once. */
+/** The common parts of the suite's rows. The models are written once. */
 export class InferenceWorld {
   readonly #bench: Bench
-  /** Of texts: each is made once, so that no cache ever has its answer. */
+  /** The source of texts. Each text is generated once, so that no cache has its answer. */
   readonly random: Random
   #models: Promise<BenchModels> | undefined
 

@@ -3,13 +3,14 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { must } from '../../lib/assert.ts'
 
+/** The script of a process, and its name for messages. */
 export interface JobProcessOptions {
-  /** Answers each message with one, and ends when it is disconnected. */
+  /** A script that answers each message with one message, and ends when it is disconnected. */
   readonly script: string
   readonly name: string
 }
 
-/** A forked process that is given one job at a time. */
+/** A forked process that runs one job at a time. */
 export class JobProcess<Job extends object, Answer> implements AsyncDisposable {
   readonly #name: string
   readonly #child: ChildProcess

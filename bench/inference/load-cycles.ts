@@ -1,4 +1,4 @@
-// What loading and unloading a model again and again leaves behind.
+// Measures the memory that remains after many loads and unloads of a model.
 
 import type { RowResult } from '../report/finding.ts'
 import { settle } from '../process-memory.ts'
@@ -10,7 +10,7 @@ import type { InferenceServer, InferenceWorld } from './inference-server.ts'
 import { readTreeMemory, treeOf } from './process-tree.ts'
 
 const CYCLES = 12
-/** The first cycles fill allocators and compile code; growth is counted from there. */
+/** The first cycles fill allocators and compile code. Growth is counted after them. */
 const SETTLED_AFTER_CYCLES = 2
 const TEXT_TOKENS = 128
 const TEXTS = 32
@@ -41,7 +41,7 @@ export async function loadCycles(bench: Bench, world: InferenceWorld): Promise<R
   }
 }
 
-/** Of medians: whether one worker or two have the model is for the server to decide each time. */
+/** Compares medians, because the server decides in each cycle whether one or two workers load the model. */
 function growthOf(what: string, memory: readonly number[]): RowResult['findings'][number] {
   const settled = memory.slice(SETTLED_AFTER_CYCLES)
   const half = settled.length / 2

@@ -1,13 +1,13 @@
 import { readFile, readdir } from 'node:fs/promises'
 
-/** Proportional set sizes in MiB: pages that processes share count once, as they do in the machine. */
+/** The proportional set size of a process and its descendants in MiB. Shared pages count once. */
 export async function readTreeMemory(pid: number): Promise<number> {
   const pids = await treeOf(pid)
   const sizes = await Promise.all(pids.map(readProportionalSize))
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** The process and all that descend from it. */
+/** The ids of the process and of all its descendants. */
 export async function treeOf(pid: number): Promise<number[]> {
   const children = await childrenOf(pid)
   const below = await Promise.all(children.map(treeOf))

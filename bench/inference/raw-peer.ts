@@ -5,14 +5,15 @@ import type { RawAnswer, RawJob } from './raw-process.ts'
 const SCRIPT = path.join(import.meta.dirname, 'raw-process.ts')
 const WARM_UP = [[128, 128, 128, 128]]
 
+/** How the peer runs a graph. */
 export interface RawSetting {
   readonly graphFile: string
   readonly processes: number
-  /** Of each process. */
+  /** The threads of each process. */
   readonly threads: number
 }
 
-/** Processes with a session each, that share out batches of known lengths. */
+/** Several processes with one session each, which divide batches of known lengths. */
 export class RawPeer implements AsyncDisposable {
   readonly #children: readonly JobProcess<RawJob, RawAnswer>[]
 
@@ -30,7 +31,7 @@ export class RawPeer implements AsyncDisposable {
     )
   }
 
-  /** Texts per second over all processes, until the last of them is done. */
+  /** The texts per second of all processes together, until the last one has finished. */
   async run(batches: readonly (readonly number[])[]): Promise<number> {
     const count = this.#children.length
     const elapsed = await this.#all((child) => ({

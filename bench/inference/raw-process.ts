@@ -1,5 +1,5 @@
-// onnxruntime-node with nothing around it: the upper bound of what a server can do. Forked by
-// raw-peer.ts; answers one job at a time.
+// Runs onnxruntime-node without a server, as the upper bound for every server. raw-peer.ts forks it. It
+// answers one job at a time.
 
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { nativeOptions } from '../../inference/runtime/onnx-session.ts'
@@ -11,6 +11,7 @@ export type RawJob =
   /** Each batch is the lengths in tokens of its texts; all are padded to the longest. */
   | { readonly kind: 'run'; readonly batches: readonly (readonly number[])[] }
 
+/** The time of a job. */
 export interface RawAnswer {
   readonly elapsedMs: number
 }
@@ -29,7 +30,7 @@ async function answer(job: RawJob): Promise<void> {
   process.send?.(done)
 }
 
-/** The settings that the server uses, so that the comparison is about what is around them. */
+/** Uses the settings of our server, so that the comparison measures only the server around the graph. */
 function openSession({ graphFile, threads }: RawJob & { kind: 'open' }): Promise<InferenceSession> {
   return InferenceSession.create(graphFile, nativeOptions({ threads }))
 }

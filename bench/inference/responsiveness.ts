@@ -1,4 +1,4 @@
-// How long small requests wait while the server is as busy as it can be.
+// Measures the times of small requests while the server is fully busy.
 
 import type { LatencyFinding, RowResult, ValueFinding } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
@@ -107,7 +107,7 @@ function largeRequestTexts({ quick }: Bench): number {
   return quick ? LARGE_REQUEST_TEXTS_QUICK : LARGE_REQUEST_TEXTS
 }
 
-/** Repeats what is measured for as long as the work lasts. */
+/** Repeats a measurement until the work ends. */
 async function besides(
   { clock }: Bench,
   work: Promise<unknown>,

@@ -1,4 +1,4 @@
-// Texts per second over HTTP, against onnxruntime-node with nothing around it in the same run.
+// Measures texts per second over HTTP, against onnxruntime-node without a server in the same run.
 
 import { availableParallelism } from 'node:os'
 import type { Goal, RatioFinding, RowResult } from '../report/finding.ts'
@@ -29,7 +29,7 @@ interface Duel {
 
 interface PeerSetting extends Omit<RawSetting, 'graphFile'> {
   readonly name: string
-  /** First in, first out; each batch is padded to its longest text. */
+  /** The texts of a batch, in order of arrival. Each batch is padded to its longest text. */
   readonly batchTexts: number
   readonly goal?: Goal
 }
@@ -55,7 +55,7 @@ export async function equalLengths(bench: Bench, world: InferenceWorld): Promise
   )
 }
 
-/** The peer of the goal is one queue before one session, which is what a plain server is. */
+/** The peer of the goal is one queue before one session, like a plain server. */
 export async function mixedTexts(bench: Bench, world: InferenceWorld): Promise<RowResult> {
   const cores = availableParallelism()
   const fifo = { threads: 1, batchTexts: FIFO_BATCH_TEXTS }

@@ -36,11 +36,12 @@ async function exists(file: string): Promise<boolean> {
   }
 }
 
+/** The place of the package and of the model. */
 export interface TransformersSetting {
-  /** Where it is installed. */
+  /** The folder in which the package is installed. */
   readonly folder: string
   readonly modelsDir: string
-  /** Below `modelsDir`. */
+  /** The model's folder below `modelsDir`. */
   readonly model: string
 }
 

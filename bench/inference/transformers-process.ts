@@ -1,4 +1,4 @@
-// transformers.js embedding texts. Forked by transformers-peer.ts; answers one job at a time.
+// Embeds texts by transformers.js. transformers-peer.ts forks it. It answers one job at a time.
 
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -30,7 +30,7 @@ type Extractor = (
   options: { readonly pooling: 'mean'; readonly normalize: true },
 ) => Promise<Embedding>
 
-/** The part of the package that is used; the package itself is not installed with the sources. */
+/** The used part of the package. The sources do not install the package itself. */
 interface TransformersModule {
   readonly env: { allowRemoteModels: boolean; localModelPath: string }
   pipeline(task: string, model: string, options: { readonly dtype: 'fp32' }): Promise<Extractor>

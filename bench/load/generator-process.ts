@@ -1,4 +1,4 @@
-// The load generator's process: jobs come in as messages, one at a time, and answers go out.
+// The process of the load generator. It receives one job at a time as a message, and sends its answer.
 
 import { systemClock } from '../../lib/clock.ts'
 import type { Job, JobAnswer } from './load-job.ts'

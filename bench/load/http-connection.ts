@@ -1,5 +1,5 @@
-// One kept-alive connection without pipelining. On two cores the generator must cost less than what
-// it measures, which a general HTTP client does not.
+// One kept-alive connection without pipelining. On two cores, the generator must use less time than the
+// server that it measures, so it does not use a general HTTP client.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -13,6 +13,7 @@ interface Waiter {
   reject(error: unknown): void
 }
 
+/** One connection that sends one request at a time. */
 export class HttpConnection {
   readonly #socket: Socket
   readonly #reader = new ResponseReader()

@@ -1,17 +1,18 @@
-// What the load generator can be asked to do, and what it answers. Sent between processes as JSON.
+// The jobs of the load generator and their answers, which processes exchange as JSON.
 
 import type { DocumentShape } from '../data/document-source.ts'
 
+/** A load of several clients on one server. */
 export interface LoadJob {
   readonly kind: 'load'
   readonly origin: string
-  /** Each has a connection, and sends its next request when the answer to the last one is there. */
+  /** Each client has one connection and sends its next request after the answer to the last one. */
   readonly clients: number
   readonly plan: RequestPlan
   readonly until: LoadEnd
 }
 
-/** By time, after a warm-up that does not count, or when the plan has no more requests. */
+/** The end of a load: after a time, with a warm-up that does not count, or after the last request. */
 export type LoadEnd =
   | { readonly kind: 'time'; readonly warmupMs: number; readonly ms: number }
   | { readonly kind: 'end-of-plan' }
@@ -32,13 +33,13 @@ export interface InsertBatches {
   readonly prepared: boolean
 }
 
-/** `by-shard` deals the keys of a batch out over prefixes `a` to `d`, which a table is cut at. */
+/** `by-shard` distributes the keys of a batch over the prefixes `a` to `d`, at which a table is split. */
 export type KeyOrder = 'ascending' | 'scattered' | 'by-shard'
 
-/** One document per request, each with a key of its own. */
+/** One document for each request, each with its own key. */
 export interface InsertEach {
   readonly kind: 'insert-each'
-  /** A table's batch, or the bare server's way: the same body, with the key in the path as well. */
+  /** The batch of a table, or the bare server: the same body, with the key also in the path. */
   readonly target: { readonly kind: 'batch'; readonly path: string } | { readonly kind: 'bare' }
   readonly seed: number
   readonly firstDocument: number
@@ -57,30 +58,32 @@ export interface Lookups {
 export interface Searches {
   readonly kind: 'searches'
   readonly path: string
-  /** Of the articles that are there. */
+  /** The seed of the articles in the table. */
   readonly articlesSeed: number
   readonly documents: number
   readonly seed: number
-  /** Undefined: without end. */
+  /** The number of requests; undefined: no limit. */
   readonly requestsMax: number | undefined
 }
 
+/** The result of a load: counts, and percentiles of latencies. */
 export interface LoadResult {
   readonly requests: number
   readonly elapsedMs: number
   readonly p50Ms: number
   readonly p95Ms: number
   readonly p99Ms: number
-  /** Of one core, that the generator itself used. Near 1, it measured itself. */
+  /** The share of one core that the generator used. Near 1, the generator was the bottleneck. */
   readonly generatorCpu: number
 }
 
-/** A whole table, read to its end by one client that counts lines. */
+/** A scan of a whole table by one client, which counts lines. */
 export interface ScanJob {
   readonly kind: 'scan'
   readonly url: string
 }
 
+/** The lines of a scan and its time. */
 export interface ScanResult {
   readonly lines: number
   readonly elapsedMs: number

@@ -1,4 +1,4 @@
-// The bytes of the requests that a plan asks for.
+// Builds the bytes of a plan's requests.
 
 import { must, unreachable } from '../../lib/assert.ts'
 import { seededRandom } from '../../lib/random.ts'
@@ -15,7 +15,7 @@ import type {
   Searches,
 } from './load-job.ts'
 
-/** Undefined when there are no more. */
+/** Returns the next request; undefined after the last one. */
 export type NextRequest = () => Buffer | undefined
 
 export function buildRequests(plan: RequestPlan): NextRequest {
@@ -105,7 +105,7 @@ function lookups({ path, seed, documents }: Lookups): NextRequest {
   }
 }
 
-/** So many different queries of each class, then they come again. */
+/** The number of different queries of each class, which then repeat. */
 const QUERIES_PER_CLASS = 100
 
 /** Built before the first is sent, class after class in turn. */

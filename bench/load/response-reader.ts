@@ -1,9 +1,10 @@
-// Just enough of HTTP/1.1 to read answers that carry their length, as all of these servers' do.
+// Reads HTTP/1.1 answers with a content length. All measured servers send one.
 
 const HEAD_END = '\r\n\r\n'
 const STATUS_AT = 'HTTP/1.1 '.length
 const CONTENT_LENGTH = /\r\ncontent-length: *(?<length>\d+)/i
 
+/** A whole answer. */
 export interface Answer {
   readonly status: number
   readonly body: Buffer
@@ -13,7 +14,7 @@ export interface Answer {
 export class ResponseReader {
   #pending: Buffer | undefined
 
-  /** The answer, once all of it is there. */
+  /** Takes bytes, and returns the answer when it is complete. */
   push(chunk: Buffer): Answer | undefined {
     const bytes = this.#pending === undefined ? chunk : Buffer.concat([this.#pending, chunk])
     const answer = parseAnswer(bytes)

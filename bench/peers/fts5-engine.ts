@@ -40,6 +40,7 @@ const INSERT_WORDS: Record<Fts5Purpose, string> = {
   inserts: 'INSERT INTO articles (rowid, title, body) VALUES (?1, ?2, ?3)',
 }
 
+/** The engine of SQLite FTS5 with the tuning above. */
 export class Fts5Engine implements TextEngine {
   readonly #articles: ArticleSource
   readonly #database: DatabaseSync
@@ -81,7 +82,7 @@ export class Fts5Engine implements TextEngine {
     `)
   }
 
-  /** One transaction, committed when it returns. */
+  /** Inserts articles in one transaction, which is committed when the method returns. */
   insert(from: number, articles: readonly Article[]): void {
     const words = this.#statement(this.#insertWords)
     const facets = this.#statement('INSERT INTO facets VALUES (?, ?, ?, ?, ?)')

@@ -1,5 +1,5 @@
 // The peer of ingest with the index: inserts into SQLite with FTS5, in process, in large transactions.
-// Prints how long they took, without the time to make the documents.
+// It prints the time of the inserts, without the time to build the documents.
 //
 //   node bench/peers/fts5-inserts.ts <directory> <documents> <seed>
 

@@ -12,6 +12,7 @@ import type { TextAnswer, TextEngine } from './text-engine.ts'
 
 type Filter = (result: SearchResult) => boolean
 
+/** The engine of MiniSearch, used as described above. */
 export class MiniSearchEngine implements TextEngine {
   readonly #articles: ArticleSource
   readonly #engine = new MiniSearch({

@@ -1,6 +1,6 @@
 import type { TextQuery } from '../data/query-classes.ts'
 
-/** What an engine answers, as far as engines can be held to the same: not scores, which differ. */
+/** The part of an answer that must be equal for all engines. Scores differ and are not part of it. */
 export interface TextAnswer {
   readonly total: number
   /** The prices of the cheapest, or the counts of the largest categories; else empty. */
@@ -9,11 +9,10 @@ export interface TextAnswer {
 
 /**
  * A text engine over the articles of the benchmark. Contract:
- * - `load` makes articles [0, documents) searchable, and leaves nothing undone that would make
- *   searches slower.
- * - `prepare` does what a client does once, such as preparing a statement; the function it returns is
- *   what is measured, and gives the hits that the query asks for.
- * - `answer` is free to take as long as it likes.
+ * - `load` makes articles [0, documents) searchable and finishes all work that would slow searches.
+ * - `prepare` does the work that a client does once, such as preparing a statement. The function that
+ *   it returns is measured, and it returns the hits that the query asks for.
+ * - `answer` is not measured and may take any time.
  */
 export interface TextEngine extends Disposable {
   load(documents: number): void

@@ -1,5 +1,4 @@
-// The part of a Markdown file that a run may replace: what stands between two marks, so that the
-// words around the figures stay as they were written.
+// Replaces the figures in a Markdown file. They are between two marks; the text around them stays.
 
 const markOf = (end: 'begin' | 'end', suite: string): string => `<!-- figures ${suite}: ${end} -->`
 

@@ -1,9 +1,10 @@
-// What a row found out, and whether that meets its goal.
+// The results of a row, and whether they meet its goals.
 
 import { assert, must } from '../../lib/assert.ts'
 import { spreadOf } from './statistics.ts'
 import type { Spread } from './statistics.ts'
 
+/** The bound that a figure or a ratio must keep. */
 export interface Goal {
   readonly kind: 'at-least' | 'at-most' | 'below'
   readonly value: number
@@ -17,10 +18,11 @@ export interface RatioFinding {
   readonly peerName: string
   readonly ours: readonly number[]
   readonly peer: readonly number[]
-  /** For the ratio ours / peer. */
+  /** The goal for the ratio ours / peer; absent: no goal. */
   readonly goal?: Goal
 }
 
+/** Our own figure without a peer, one for each run. */
 export interface ValueFinding {
   readonly kind: 'value'
   readonly label: string
@@ -31,16 +33,18 @@ export interface ValueFinding {
 
 export type Finding = RatioFinding | ValueFinding
 
+/** The latencies of one side at one number of clients. */
 export interface LatencyFinding {
   readonly label: string
   readonly side: string
   readonly clients: number
-  /** One per run. */
+  /** One value for each run. */
   readonly p50Ms: readonly number[]
   readonly p95Ms: readonly number[]
   readonly p99Ms: readonly number[]
 }
 
+/** All results of one row of the benchmark. */
 export interface RowResult {
   readonly findings: readonly Finding[]
   readonly latencies?: readonly LatencyFinding[]
@@ -49,10 +53,11 @@ export interface RowResult {
 
 export type Verdict = 'met' | 'missed' | 'no goal'
 
+/** The spreads of a finding, and whether it meets its goal. */
 export interface Judgement {
   readonly ours: Spread
   readonly peer: Spread | undefined
-  /** Of the ratios of the pairs, not the ratio of the medians. */
+  /** The spread of the ratios of the pairs; not the ratio of the medians. */
   readonly ratio: Spread | undefined
   readonly verdict: Verdict
 }

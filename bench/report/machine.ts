@@ -1,4 +1,4 @@
-// On what, and with what, the figures were measured: without it they mean nothing.
+// Describes the machine and the versions of a run. Figures have no meaning without them.
 
 import { execFile } from 'node:child_process'
 import { open, readFile, statfs } from 'node:fs/promises'
@@ -15,18 +15,20 @@ const SYNC_BYTES = 4096
 const TMPFS_MAGIC = 0x01021994
 const GIB = 1024 ** 3
 
+/** The machine and the software of a run. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
   readonly memoryGiB: number
   readonly linux: string
   readonly node: string
-  /** Median of a 4 KiB write followed by fdatasync, in the folder of the measurements. */
+  /** The median time of a 4 KiB write with fdatasync, in the folder of the measurements. */
   readonly fdatasyncMs: number
   readonly packages: Readonly<Record<string, string>>
   readonly commit: string
 }
 
+/** The folder to measure, and the packages to report. */
 export interface MachineQuestion {
   readonly directory: string
   readonly packages: readonly string[]
@@ -49,11 +51,11 @@ export async function describeMachine(question: MachineQuestion): Promise<Machin
   }
 }
 
-/** On a file system in memory a sync costs nothing, and every durable figure would be a lie. */
+/** Refuses a file system in memory, because syncs cost nothing there and durable figures would be wrong. */
 export async function requireRealDisk(directory: string): Promise<void> {
   const { type } = await statfs(directory)
   if (type !== TMPFS_MAGIC) return
-  throw new Error(`${directory} lies in memory; choose a folder on a disk with --directory`)
+  throw new Error(`${directory} is in memory; choose a folder on a disk with --directory`)
 }
 
 async function measureSync(directory: string, clock: Clock): Promise<number> {

@@ -1,24 +1,27 @@
-// Where a CPU profile says the time went: self time by function, heaviest first.
+// Summarises a CPU profile: self time by function, the largest first.
 
+/** The used members of a profile in V8's format. */
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[]
   readonly samples: readonly number[]
   readonly timeDeltas: readonly number[]
 }
 
+/** A function in the call tree of a profile. */
 export interface ProfileNode {
   readonly id: number
   readonly callFrame: {
     readonly functionName: string
     readonly url: string
-    /** Zero-based. */
+    /** The line, counted from 0. */
     readonly lineNumber: number
   }
 }
 
+/** The self time of one function. */
 export interface SelfTime {
   readonly place: string
-  /** Of the time in which the process was busy. */
+  /** The share of the time in which the process was busy. */
   readonly share: number
 }
 

@@ -61,7 +61,7 @@ export function renderTable(head: readonly string[], rows: readonly (readonly st
   return [line(head), line(rule), ...rows.map(line)].join('\n')
 }
 
-/** Three digits are more than such measurements are good for. */
+/** Three significant digits, which is more than these measurements are worth. */
 export function formatNumber(value: number): string {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
   return value.toFixed(Math.abs(value) >= 10 ? 1 : 2)

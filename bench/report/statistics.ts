@@ -1,5 +1,6 @@
 import { assert, must } from '../../lib/assert.ts'
 
+/** The median and the range of a figure over all runs. */
 export interface Spread {
   readonly median: number
   readonly min: number
@@ -11,7 +12,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) }
 }
 
-/** Of an even number of values, the mean of the two in the middle. */
+/** The median; for an even number of values, the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const half = Math.floor(sorted.length / 2)

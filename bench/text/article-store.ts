@@ -1,4 +1,4 @@
-// A server with one table of articles, loaded over HTTP once and used by several rows.
+// A server with one table of articles. It is loaded over HTTP once and used by several rows.
 
 import { assert } from '../../lib/assert.ts'
 import { sendDocuments } from '../documents/load-table.ts'
@@ -14,6 +14,7 @@ const DOCUMENTS_QUICK = 20_000
 export const ARTICLES_DIRECTORY = 'articles'
 export const ARTICLES_TABLE = 'articles'
 
+/** The articles and their server, loaded when the first row needs them. */
 export class ArticleStore implements AsyncDisposable {
   readonly documents: number
   readonly #bench: Bench
@@ -31,7 +32,7 @@ export class ArticleStore implements AsyncDisposable {
     return this.#loaded
   }
 
-  /** Ends the server in order, so that all of it is on disk. Loads it first if need be. */
+  /** Ends the server in order, so that all its data is on disk. Loads it first if necessary. */
   async stop(): Promise<void> {
     const server = await this.loaded()
     await server[Symbol.asyncDispose]()

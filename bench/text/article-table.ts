@@ -4,7 +4,7 @@ import { batchPath, call, createIndexedTable, tablePath } from '../documents/qua
 import type { QuarryServer } from '../documents/quarry-server.ts'
 import { ARTICLE_SCHEMA } from './article-schema.ts'
 
-/** Behind all keys of documents. */
+/** A key after all keys of documents. */
 const LAST_KEY = 'last'
 
 export async function createArticleTable(server: QuarryServer, table: string): Promise<void> {
@@ -12,8 +12,8 @@ export async function createArticleTable(server: QuarryServer, table: string): P
 }
 
 /**
- * Returns when everything that was written is found: the index follows the log in order, so that it
- * has met all of it when it has met one more write.
+ * Resolves when all written documents are searchable. The index follows the log in order, so one more
+ * write that is searchable proves it.
  */
 export async function waitUntilSearchable({ origin }: QuarryServer, table: string): Promise<void> {
   const body = { inserts: { [LAST_KEY]: {} }, sync_level: 'full_text' }

@@ -98,7 +98,7 @@ export function startEngine(
   })
 }
 
-/** A comparison of different answers would be worth nothing. */
+/** Engines with different answers cannot be compared. */
 async function checkAnswers(
   bench: Bench,
   engines: readonly EngineClient[],

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import path from 'node:path'
 
-/** Of this process, from `start` to `stop`: without what came before, such as loading. */
+/** A CPU profile of this process from `start` to `stop`, so that loading is not in it. */
 export class CpuProfile {
   readonly #session = new Session()
 

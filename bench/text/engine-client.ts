@@ -11,16 +11,17 @@ const SCRIPT = path.join(import.meta.dirname, 'engine-process.ts')
 /** MiniSearch keeps a million articles and their index in its heap; the others hardly use theirs. */
 const HEAP_MIB = 12 * 1024
 
+/** The engine to start, and its articles. */
 export interface EngineOptions {
   readonly engine: EngineName
   readonly directory: string
   readonly documents: number
   readonly seed: number
-  /** For a profile of all that is asked after loading. */
+  /** The folder for a profile of all work after loading; undefined: no profile. */
   readonly profileDirectory: string | undefined
 }
 
-/** An engine in a process of its own; one question at a time. */
+/** An engine in its own process. It answers one question at a time. */
 export class EngineClient implements AsyncDisposable {
   readonly name: EngineName
   #loadMs = 0

@@ -1,8 +1,9 @@
-// What an engine's process can be asked to do, and what it answers. Sent between processes as JSON.
+// The jobs of an engine's process and their answers, which processes exchange as JSON.
 
 import type { TextAnswer } from '../peers/text-engine.ts'
 import type { TextQuery } from '../data/query-classes.ts'
 
+/** The queries to measure. */
 export interface Measurement {
   readonly queries: readonly TextQuery[]
   /** Undefined: all of the queries run. */

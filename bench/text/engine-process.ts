@@ -1,4 +1,4 @@
-// One engine in a process of its own, so that heaps and caches do not disturb each other.
+// Runs one engine in its own process, so that the heaps and caches of engines are separate.
 //
 //   node bench/text/engine-process.ts <engine> <directory> <documents> <seed> [<profile directory>]
 //

@@ -1,4 +1,4 @@
-// How long the server's event loop keeps things waiting, as its own metrics say.
+// Reads the delay of the server's event loop from its metrics.
 
 import { must } from '../../lib/assert.ts'
 import { call } from '../documents/quarry-server.ts'
@@ -8,7 +8,7 @@ const P99 = /^nodejs_eventloop_lag_p99_seconds (?<seconds>\S+)$/m
 /** Node's histogram counts from timer to timer, 10 ms apart, so that an idle loop shows 10 ms. */
 const TIMER_PERIOD_MS = 10
 
-/** The 99th percentile since it was last asked for, in milliseconds. */
+/** The 99th percentile in ms since the last call. */
 export async function eventLoopDelayP99Ms({ healthOrigin }: QuarryServer): Promise<number> {
   return parseDelayP99Ms(await call(`${healthOrigin}/metrics`, 'GET'))
 }

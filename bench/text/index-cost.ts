@@ -1,4 +1,4 @@
-// Rows `memory` and `size`: what the index of the articles takes.
+// Rows `memory` and `size`: the memory and the disk space of the articles' index.
 
 import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -21,7 +21,7 @@ const CLIENTS = 16
 const SEARCHES = 3000
 const SEARCHES_QUICK = 300
 
-/** After all that the rows before asked of the server; then again by the setting that bounds it. */
+/** Measures after the work of the rows before, and again with another limit of memory. */
 export async function servedMemory(bench: Bench, store: ArticleStore): Promise<RowResult> {
   const server = await store.loaded()
   const { resident, anonymous, file, residentPeak } = await readProcessMemory(server.process.pid)
@@ -78,7 +78,7 @@ async function memoryAfterSearches(
   return (await readProcessMemory(server.process.pid)).resident
 }
 
-/** Ends the server, so that nothing of the index is in memory only. */
+/** Ends the server first, so that the whole index is on disk. */
 export async function indexSize(bench: Bench, store: ArticleStore): Promise<RowResult> {
   await store.stop()
   const folder = path.join(bench.directory, ARTICLES_DIRECTORY, INDEXES)

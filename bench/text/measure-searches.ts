@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Measurement } from './engine-job.ts'
 import type { TextEngine } from '../peers/text-engine.ts'
 
-/** How long each query took, in milliseconds. */
+/** The time of each query in ms. */
 export function measureSearches(
   engine: TextEngine,
   { queries, bounds }: Measurement,

@@ -1,6 +1,5 @@
-// Our engine in process, by the code that its worker runs: documents come as JSON and are mapped, and
-// a query comes as the JSON body of a request. What a client waits for beyond that, HTTP and the way
-// to the worker, is measured by the rows that speak HTTP.
+// Our engine in process, with the code that its worker runs. Documents arrive as JSON and are mapped; a
+// query arrives as the JSON body of a request. The rows over HTTP measure HTTP and the worker's messages.
 
 import { assert, must } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -11,11 +10,11 @@ import { mergePartials } from '../../node/index/text/aggregation/merge-partials.
 import type { TextIndexStats } from '../../node/index/text/engine/text-index.ts'
 import { runTextSearch } from '../../node/index/text/search/run-text-search.ts'
 import type { TextSearchAnswer } from '../../node/index/text/search/text-search.ts'
-import { packBatch } from '../../node/index/text/worker/document-batch.ts'
+import { packBatch } from '../../node/index/host/document-batch.ts'
 import { TextMemory } from '../../node/index/text/engine/text-memory.ts'
-import { HeldTextIndex } from '../../node/index/text/worker/held-text-index.ts'
-import { parseQueryRequest } from '../../node/query/query-request.ts'
-import type { QueryRequest } from '../../node/query/query-request.ts'
+import { TextEngine as HostedEngine } from '../../node/index/text/hosted/text-engine.ts'
+import { parseQueryRequest } from '../../node/query/request/query-request.ts'
+import type { QueryRequest } from '../../node/query/request/query-request.ts'
 import { documentKey } from '../data/document-source.ts'
 import { ARTICLE_SCHEMA } from './article-schema.ts'
 import type { ArticleSource } from '../data/article-source.ts'
@@ -23,15 +22,17 @@ import { AGGREGATION, buildRequestBody } from '../data/request-body.ts'
 import type { TextQuery } from '../data/query-classes.ts'
 import type { TextAnswer, TextEngine } from '../peers/text-engine.ts'
 
+const ARTICLES = { kind: 'text', name: 'articles', memOnly: false } as const
 const DOCUMENTS_PER_BATCH = 1000
 /** Half of it is for pages of files: as much as SQLite is given for its cache, mapped files aside. */
 const MEMORY_BYTES = 512 * 2 ** 20
 /** After each batch, as the worker does between messages; a little longer, since nobody searches. */
 const MAINTENANCE_MS = 20
 
+/** Our engine for the comparison. */
 export class QuarryEngine implements TextEngine {
   readonly #articles: ArticleSource
-  readonly #held: HeldTextIndex
+  readonly #held: HostedEngine
   #indexingMs = 0
 
   constructor(articles: ArticleSource, directory: string) {
@@ -39,8 +40,8 @@ export class QuarryEngine implements TextEngine {
     const schema = { version: 1, ...ARTICLE_SCHEMA }
     const source = { kind: 'given', schema } as const
     const memory = new TextMemory(MEMORY_BYTES)
-    this.#held = HeldTextIndex.open(
-      { directory, source, fields: [] },
+    this.#held = HostedEngine.open(
+      { definition: ARTICLES, directory, source, fields: [] },
       { clock: systemClock, memory },
     )
   }
@@ -59,13 +60,13 @@ export class QuarryEngine implements TextEngine {
         expiresAtMs: 0,
       }))
       this.#timed(() => {
-        const { taken } = runAtOnce(this.#held.applyInSteps(packBatch(from + count, changes)))
+        const { taken } = runAtOnce(this.#held.apply(packBatch(from + count, changes)))
         assert(taken === count, 'the schema of articles spells out their fields')
         this.#held.index.maintain(MAINTENANCE_MS)
       })
     }
     this.#timed(() => {
-      for (const _ of this.#held.flushInSteps(documents));
+      for (const _ of this.#held.flush(documents));
       while (this.#held.index.maintain(MAINTENANCE_MS));
     })
   }
@@ -99,7 +100,7 @@ export class QuarryEngine implements TextEngine {
     this.#held.index.close()
   }
 
-  /** As the coordinator asks the one shard of a table. */
+  /** Searches as the coordinator does in a table of one shard. */
   #search({ fullText, filter, exclusion, keyPrefix, ...request }: QueryRequest): TextSearchAnswer {
     const { order, page, aggregations } = request
     const { limit } = page

@@ -1,4 +1,4 @@
-// What the times of searches mean: ratios by class, and over all classes.
+// Turns the times of searches into findings: ratios by class and over all classes.
 
 import { must } from '../../lib/assert.ts'
 import type { Finding, LatencyFinding } from '../report/finding.ts'
@@ -14,6 +14,7 @@ export interface ClassTimes {
   readonly rounds: Readonly<Record<EngineName, (readonly number[])[]>>
 }
 
+/** The results of the search row. */
 export interface SearchFindings {
   readonly findings: readonly Finding[]
   readonly latencies: readonly LatencyFinding[]
@@ -141,7 +142,7 @@ function percentileOf(latenciesMs: readonly number[], fraction: number): number 
   return percentile(Float64Array.from(latenciesMs).toSorted(), fraction)
 }
 
-/** Where a peer is so slow that it answered fewer queries than ours. */
+/** A note about peers that were so slow that they answered fewer queries than ours. */
 function boundedNote(
   times: readonly ClassTimes[],
   peer: PeerName,

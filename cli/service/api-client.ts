@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { explainConnection } from './connection-trouble.ts'
+import { explainConnection } from './explain-connection.ts'
 import { CliError } from '../process/exit.ts'
 import { HttpTransport } from './http-transport.ts'
 

@@ -1,8 +1,9 @@
-// Gives workers the next batch of a model that they have.
+// Gives each free worker the next batch of a model that it has loaded.
 //
 // Invariants:
-//   FL1  A worker runs one batch at a time; streams share it between their steps.
-//   FL5  An input that a model fails on fails alone: the rest of its batch is run again, one by one.
+//   FL1  A worker runs one batch at a time. Streams run between its batches and steps.
+//   FL5  An input on which a model fails does not affect others: the items of its batch are run again,
+//        one by one.
 
 import { assert, must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -15,14 +16,16 @@ import type { ModelWorker } from '../runtime/model-worker.ts'
 import type { FleetModel, FleetWork } from './fleet-model.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
 
-/** What happens to batches, for metrics. */
+/** Counts batches for the metrics. */
 export interface BatchObserver {
   batch(spec: ModelSpec, sizes: { readonly items: number; readonly runMs: number }): void
-  /** A whole batch was lost; that nobody waited for it any more is no failure. */
+  /** A batch failed as a whole. A cancelled batch does not count. */
   batchFailed(spec: ModelSpec): void
+  /** The time that the oldest item of a batch has waited. */
   waited(ms: number): void
 }
 
+/** The workers and models that the dispatcher brings together. */
 export interface BatchDispatcherOptions {
   readonly workers: readonly ModelWorker[]
   readonly models: ReadonlyMap<unknown, FleetModel>
@@ -30,15 +33,16 @@ export interface BatchDispatcherOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: BatchObserver
-  /** A worker is free again. */
+  /** Called when a worker is free again. */
   readonly onChange: () => void
 }
 
+/** Runs the queues of all models. It settles every item that it takes from a queue. */
 export class BatchDispatcher {
   readonly #options: BatchDispatcherOptions
-  /** Workers that have a batch. */
+  /** The workers that run a batch. */
   readonly #running = new Set<number>()
-  /** By model: the turn in which it was served last. Who was served longest ago is next. */
+  /** The last turn of each model. The model whose last turn is the oldest is next. */
   readonly #servedInTurn = new Map<number, number>()
   #turn = 0
 
@@ -46,7 +50,7 @@ export class BatchDispatcher {
     this.#options = options
   }
 
-  /** Every worker that is free gets something to do, if there is something for it. */
+  /** Gives every free worker a batch, if one of its models has waiting items. */
   dispatch(): void {
     for (const [index, worker] of this.#options.workers.entries()) {
       if (!this.#running.has(index) && worker.isUp) this.#runNext(index)
@@ -129,7 +133,7 @@ export class BatchDispatcher {
     this.#onFailed(model, error)
   }
 
-  /** A model under which workers end, or that does not end, is not tried again at once. */
+  /** A model that ends or blocks its workers is not tried again at once. */
   #onFailed(model: FleetModel, error: unknown): void {
     if (!isServiceError(error) || error.code === 'CANCELLED') return
     const { log, observer } = this.#options
@@ -143,7 +147,7 @@ export class BatchDispatcher {
   }
 }
 
-/** Where every row is as long as the graph, few of them make a whole batch. */
+/** A graph with a fixed length pads every row to it, so that few rows fill a batch. */
 function limitsFor({ info }: FleetModel, limits: BatchLimits): BatchLimits {
   if (info?.rowTokens === undefined) return limits
   const rowsMax = Math.max(1, Math.floor(limits.tokensMax / info.rowTokens))
@@ -152,13 +156,13 @@ function limitsFor({ info }: FleetModel, limits: BatchLimits): BatchLimits {
 
 const CODES_OF_INPUT: ReadonlySet<ErrorCode> = new Set(['INFERENCE_FAILED', 'DEADLINE_EXCEEDED'])
 
-/** What a worker answers; that it does not answer is the model's fault. */
+/** Whether an item may have caused the error. A worker that hangs is the model's fault. */
 function isOfInput(error: unknown): boolean {
   if (!isServiceError(error) || error instanceof WorkerHangsError) return false
   return CODES_OF_INPUT.has(error.code)
 }
 
-/** Aborts when nobody waits for any item of the batch; others' items keep it running. */
+/** Aborts when all items of the batch are cancelled. */
 function abandonedSignal(batch: readonly FleetWork[]): AbortSignal {
   const abandoned = new AbortController()
   for (const work of batch) {

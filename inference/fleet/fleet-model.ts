@@ -1,4 +1,4 @@
-// One model as the fleet keeps it: what waits for it, where it is loaded, and why it may not be.
+// The fleet's state of one model: its waiting work, its replicas in workers, and its failures.
 
 import { BatchQueue } from '../batching/batch-queue.ts'
 import type { QueuedWork } from '../batching/batch-queue.ts'
@@ -7,40 +7,46 @@ import { WorkerEndedError, WorkerHangsError } from '../runtime/worker-errors.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
 import type { PlacedModel } from './placement-policy.ts'
 
-/** After a failure, a model is not tried for this long; it doubles with each further one. */
+/** After a failure, a model is not tried for this long. The time doubles with each further failure. */
 const RETRY_BASE_MS = 5_000
 const RETRY_CAP_MS = 300_000
 const LOST_WORKERS_MAX = 1
 /** A queue that exceeds one batch for this long gets another worker. */
 const BACKLOG_MS = 100
 
+/** One item on its way through the fleet. */
 export interface FleetWork extends QueuedWork {
   readonly item: unknown
+  /** The number of the item's request. */
   readonly request: number
   readonly resolve: (outcome: never) => void
   readonly reject: (error: unknown) => void
-  /** Nobody waits for it any more. */
+  /** True: the client no longer waits for it. */
   isCancelled: boolean
-  /** Told when it is cancelled in the middle of its batch. */
+  /** Called when the item is cancelled while its batch runs. */
   onCancel: (() => void) | undefined
 }
 
+/** A stream that waits for a place. `begin` or `reject` is called once. */
 export interface WaitingStream {
   readonly enqueuedAtMs: number
   readonly begin: (place: StreamPlace) => void
   readonly reject: (error: unknown) => void
 }
 
+/** The life of a replica. Only a ready one takes work. */
 export type ReplicaState = 'loading' | 'ready' | 'unloading'
 
+/** A model in one worker. */
 export interface Replica {
   state: ReplicaState
-  /** Batches and streams that run there. */
+  /** The number of batches and streams that run on it. */
   running: number
+  /** The number of streams among them. */
   streams: number
 }
 
-/** Where a stream runs. */
+/** The place of a running stream. */
 export interface StreamPlace {
   readonly worker: number
   readonly replica: Replica
@@ -51,45 +57,50 @@ interface Failure {
   readonly untilMs: number
 }
 
+/** The last successful load, in monotonic ms. */
 export interface LoadRecord {
   readonly finishedAtMs: number
   readonly durationMs: number
 }
 
-/** What a worker says about a model that it has loaded. */
+/** The facts that a worker reports about a loaded model. */
 export interface ModelInfo {
-  /** Of an embedder's vectors; undefined for other kinds. */
+  /** The dimension of an embedder's vectors; undefined for other kinds. */
   readonly dimension: number | undefined
-  /** To how many tokens a graph pads every row; undefined: to those of the longest. */
+  /** The fixed length to which the graph pads every row; undefined: to the longest row. */
   readonly rowTokens: number | undefined
-  /** What is to be known about its answers. */
+  /** Sentences for operators about the quality of its answers. */
   readonly warnings: readonly string[]
-  /** In what the tokenizer may differ from the reference implementation. */
+  /** Differences between the tokenizer and the reference implementation. */
   readonly tokenizerWarnings: readonly string[]
 }
 
+/**
+ * One model that was requested at least once. The fleet, the loader and the dispatcher share and
+ * change it.
+ */
 export class FleetModel {
   readonly id: number
   readonly spec: ModelSpec
   readonly queue = new BatchQueue<FleetWork>()
   readonly streams = new Set<WaitingStream>()
-  /** By worker. */
+  /** The replicas by the index of their worker. */
   readonly replicas = new Map<number, Replica>()
   keepAliveMs: number
   lastUsedMs = 0
-  /** Loaded from the start to the end, whoever asks. */
+  /** True: it is loaded at the start and never unloaded. */
   isPinned = false
-  /** Something of it has run since it was loaded. */
+  /** Whether a batch or stream has run since it was loaded. */
   hasServed = false
-  /** Starts nothing new, so that it can be unloaded for one that has waited too long. */
+  /** True: it starts no new work, so that it can be unloaded for a model that has waited too long. */
   isQuiescing = false
   lastLoad: LoadRecord | undefined
-  /** What the model said about itself when it was loaded. */
+  /** The facts from its last load. */
   info: ModelInfo | undefined
   #failure: Failure | undefined
   #failureCount = 0
   #backlogSinceMs: number | undefined
-  /** Workers that ended while they loaded or ran it, since it last answered. */
+  /** The workers that ended while they loaded or ran it, since its last answer. */
   #lostWorkers = 0
   #lastLoss: WorkerEndedError | undefined
 
@@ -103,7 +114,7 @@ export class FleetModel {
     return this.queue.size > 0 || this.streams.size > 0
   }
 
-  /** Whether it should be loaded now; not while it rests after a failure. */
+  /** Whether it should be loaded now. It is not, for some time after a failure. */
   isToBeLoaded(nowMs: number): boolean {
     const isAskedFor = this.isWanted || this.isPinned
     return isAskedFor && this.replicas.size === 0 && this.failureAt(nowMs) === undefined
@@ -117,6 +128,7 @@ export class FleetModel {
     return this.replicas.values().some(({ state, running }) => state !== 'ready' || running > 0)
   }
 
+  /** The state that the placement policy needs. */
   placed(): PlacedModel {
     const { id, isBusy, isWanted, isPinned, lastUsedMs } = this
     return {
@@ -131,26 +143,26 @@ export class FleetModel {
     }
   }
 
-  /** Since when something waits for it; undefined: nothing does. */
+  /** The arrival time of the oldest waiting work; undefined: none waits. */
   waitingSinceMs(): number | undefined {
     const [stream] = this.streams
     const times = [this.queue.oldestMs(), stream?.enqueuedAtMs].filter((ms) => ms !== undefined)
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  /** Since when it has been without a turn. */
+  /** The time since which its work waits without a turn. */
   passedOverSinceMs(): number {
     return Math.max(this.waitingSinceMs() ?? 0, this.lastUsedMs)
   }
 
-  /** The failure that still counts. */
+  /** The failure because of which it is not tried now. */
   failureAt(nowMs: number): ServiceError | undefined {
     return this.#failure !== undefined && nowMs < this.#failure.untilMs
       ? this.#failure.error
       : undefined
   }
 
-  /** Refuses all that waits, and what comes soon. */
+  /** Rejects all waiting work, and new work for some time. */
   fail(error: ServiceError, nowMs: number): void {
     const delayMs = Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** Math.min(this.#failureCount, 30))
     this.#failureCount += 1
@@ -161,8 +173,9 @@ export class FleetModel {
   }
 
   /**
-   * Whether it has ended one worker too many to be tried again at once. One may be a neighbour's
-   * fault. Calls that were lost together have the same error, and count as one.
+   * Counts a worker that ended under this model. True: it has ended too many to be tried again at once.
+   * One ended worker is allowed, because another model may be the cause. Calls that were lost together
+   * have the same error and count once.
    */
   loseWorker(loss: WorkerEndedError): boolean {
     if (loss !== this.#lastLoss) this.#lostWorkers += 1
@@ -171,22 +184,22 @@ export class FleetModel {
   }
 
   /**
-   * A call that does not end is one too many, one that was lost with its worker may be; any other
-   * error is the call's own, such as a text that takes too long to tokenize.
+   * Notes a failed call. A call that hangs fails the model at once; a lost worker fails it if it was
+   * one too many. Any other error concerns only the call, such as a text that takes too long.
    */
   loseCall(error: unknown, nowMs: number): void {
     const isTooMany = error instanceof WorkerEndedError && this.loseWorker(error)
     if (isTooMany || error instanceof WorkerHangsError) this.fail(error, nowMs)
   }
 
-  /** Something of it was answered: earlier failures were not its nature. */
+  /** Notes an answer: the model works, so earlier failures no longer count. */
   succeed(): void {
     this.#failureCount = 0
     this.#failure = undefined
     this.#lostWorkers = 0
   }
 
-  /** Whether more waits than one batch takes, and has for a while. */
+  /** Whether more work than one batch has been waiting for BACKLOG_MS. */
   hasBacklog(tokensMax: number, itemsMax: number, nowMs: number): boolean {
     const { cost, size } = this.queue
     if (cost <= tokensMax && size <= itemsMax) {

@@ -1,11 +1,13 @@
-// All workers and all models that are loaded in them: what waits is run where its model is, models
-// are loaded where they are wanted, and unloaded when they are not or others need the room.
+// All workers and the models that are loaded in them. The fleet runs work in workers that have its
+// model. It loads models that have work, and unloads models that are idle or must make room.
 //
 // Invariants:
-//   FL1  A worker runs one batch at a time; streams share it between their steps (batch-dispatcher.ts).
-//   FL2  A model is loaded into a worker at most once, and unloaded only when nothing of it runs there.
-//   FL3  What waits is answered, refused or cancelled: a model that cannot be loaded refuses it.
-//   FL4  Loaded models stay within the limits; who has waited longest for room gets it.
+//   FL1  A worker runs one batch at a time. Streams run between its batches and steps
+//        (batch-dispatcher.ts).
+//   FL2  A model is loaded into a worker at most once. It is unloaded only when none of its work runs
+//        there.
+//   FL3  All work is answered, refused or cancelled. A model that cannot be loaded refuses its work.
+//   FL4  Loaded models stay within the limits. The model that has waited longest gets room first.
 
 import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -27,47 +29,54 @@ import type { ThreadSettings } from './thread-policy.ts'
 
 const IDLE_SWEEP_PERIOD_MS = 1_000
 
-/** What happens in the fleet, for metrics. */
+/** Counts the fleet's events for the metrics. */
 export interface FleetObserver extends BatchObserver, LoadObserver {
-  /** By itself: it crashed, or hung and was killed. */
+  /** A worker crashed, or it hung and was killed. */
   workerEnded(): void
 }
 
+/** The settings of the fleet. `openWorker` starts one worker. */
 export interface FleetOptions {
   readonly openWorker: (listener: WorkerListener) => ModelWorker
   readonly workerCount: number
   readonly batchLimits: BatchLimits
   readonly memoryLimits: MemoryLimits
   readonly threadSettings: ThreadSettings
-  /** How long a model stays loaded after its last use; a request may say otherwise. */
+  /** The time that an idle model stays loaded, unless a request sets another. */
   readonly keepAliveMs: number
   readonly clock: Clock
   readonly log: Log
   readonly observer: FleetObserver
 }
 
-/** How a request is to be treated by the fleet. */
+/** The client's request that work belongs to. */
 export interface FleetRequest {
   /** Equal for all items of one client's request. */
   readonly id: number
+  /** The time that the idle model stays loaded after this request. Absent: the fleet's default. */
   readonly keepAliveMs?: number
 }
 
+/** One item to run, as plain data. */
 export interface FleetItem {
   readonly item: unknown
-  /** Estimated tokens. */
+  /** The estimated number of tokens. */
   readonly cost: number
   /** Items that may share a batch are in the same group. */
   readonly group: string
 }
 
-/** What the fleet shows of a loaded model. */
+/** A loaded model and the number of its workers. */
 export interface LoadedModel {
   readonly spec: ModelSpec
   readonly workers: number
   readonly info: ModelInfo | undefined
 }
 
+/**
+ * Runs items and streams of all models (FL1 to FL4). Work rejects with UNAVAILABLE when its model
+ * cannot be loaded or the server stops.
+ */
 export class ModelFleet implements AsyncDisposable {
   readonly #options: FleetOptions
   readonly #workers: readonly ModelWorker[]
@@ -124,13 +133,13 @@ export class ModelFleet implements AsyncDisposable {
       .map(({ spec, replicas, info }) => ({ spec, workers: replicas.size, info }))
   }
 
-  /** Loads it as soon as there is a worker, and again after a crash; it is never unloaded. */
+  /** Loads a model as soon as a worker is up, and again after a crash. It is never unloaded. */
   pin(spec: ModelSpec): void {
     this.#modelOf(spec).isPinned = true
     this.#pumpSoon()
   }
 
-  /** What keeps a model from being asked for; undefined: nothing, or it has not been tried yet. */
+  /** The failure because of which a model refuses work now; undefined: none. */
   failureOf(spec: ModelSpec): ServiceError | undefined {
     return this.#models.get(spec)?.failureAt(this.#nowMs())
   }
@@ -143,7 +152,7 @@ export class ModelFleet implements AsyncDisposable {
     return this.#models.get(spec)?.lastLoad
   }
 
-  /** One item's way: it waits, runs in some batch, and its outcome is the promise's value. */
+  /** Queues one item, which runs in some batch. The promise resolves to its outcome. */
   submit<Outcome>(spec: ModelSpec, sent: FleetItem, request: FleetRequest): StartedRun<Outcome> {
     const model = this.#modelOf(spec, request)
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
@@ -166,7 +175,7 @@ export class ModelFleet implements AsyncDisposable {
     return { promise, cancel: () => cancelWork(model, work) }
   }
 
-  /** A stream: waits for a place, emits, and resolves to what ended it. */
+  /** Runs a stream when it gets a place. It emits events and then resolves to the stream's end. */
   async stream<End>(
     spec: ModelSpec,
     { sent, emit }: { readonly sent: unknown; readonly emit: (event: never) => void },
@@ -190,7 +199,7 @@ export class ModelFleet implements AsyncDisposable {
     }
   }
 
-  /** Nothing may be submitted any more; what runs is waited for. */
+  /** Rejects waiting work and waits for running work. No work may be submitted after it. */
   async close(): Promise<void> {
     await this.#stopSweeping()
     const closed = new ServiceError('UNAVAILABLE', 'the server is stopping')
@@ -206,7 +215,7 @@ export class ModelFleet implements AsyncDisposable {
     await this.close()
   }
 
-  /** For tests: ends a worker as a native crash would. */
+  /** For tests: ends a worker as a native crash does. */
   crashWorker(index: number): void {
     this.#workerAt(index).crash()
   }
@@ -231,7 +240,7 @@ export class ModelFleet implements AsyncDisposable {
     return model
   }
 
-  /** After all items of a request are in the queue, so that the first batch is a full one. */
+  /** Runs after all items of a request are in the queue, so that the first batch is full. */
   #pumpSoon(): void {
     if (this.#isPumping) return
     this.#isPumping = true
@@ -245,7 +254,7 @@ export class ModelFleet implements AsyncDisposable {
     for (const model of this.#models.values()) {
       if (model.isQuiescing && !model.isBusy) this.#loader.evict(model)
     }
-    // What is loaded is used before it may be given up for another model.
+    // Loaded models run their work before they may be unloaded for another model.
     for (const model of this.#waitingModels()) this.#streamPlaces.fill(model)
     this.#dispatcher.dispatch()
     const nowMs = this.#nowMs()
@@ -255,7 +264,7 @@ export class ModelFleet implements AsyncDisposable {
     }
   }
 
-  /** Who was served last, or came last, comes last: a large request does not keep its model in. */
+  /** Models with work, the longest waiting first, so that a large request cannot block other models. */
   #waitingModels(): FleetModel[] {
     const waiting = [...this.#models.values()].filter(
       ({ isWanted, isPinned }) => isWanted || isPinned,
@@ -272,7 +281,7 @@ export class ModelFleet implements AsyncDisposable {
     this.#pump()
   }
 
-  /** Unloads what has not been used for as long as it is kept. Also a heartbeat for what waits. */
+  /** Unloads models after their keep-alive time. It also retries waiting work periodically. */
   #sweep(): void {
     const nowMs = this.#nowMs()
     for (const model of this.#models.values()) {

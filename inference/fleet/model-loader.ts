@@ -14,16 +14,17 @@ import type { MemoryLimits, Placement, PlacementQuestion } from './placement-pol
 import { mayHaveReplicas } from './thread-policy.ts'
 import type { ThreadSettings } from './thread-policy.ts'
 
-/** What happens to models, for metrics. */
+/** Counts loads for the metrics. */
 export interface LoadObserver {
   loaded(spec: ModelSpec, durationMs: number): void
   loadFailed(spec: ModelSpec): void
 }
 
+/** The workers, models and limits of the loader. */
 export interface LoaderOptions {
-  /** By their index, which a replica is known by. */
+  /** All workers. Replicas refer to them by their index. */
   readonly workers: readonly ModelWorker[]
-  /** All that have ever been asked for; the loader reads and changes their replicas. */
+  /** All models that were ever requested. The loader reads and changes their replicas. */
   readonly models: ReadonlyMap<ModelSpec, FleetModel>
   readonly batchLimits: BatchLimits
   readonly memoryLimits: MemoryLimits
@@ -31,10 +32,11 @@ export interface LoaderOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: LoadObserver
-  /** Something was loaded or unloaded, or was not: others may go on. */
+  /** Called after each load, failed load and unload, because other work may now proceed. */
   readonly onChange: () => void
 }
 
+/** Carries out the decisions of the placement policy. Failures reach the model's waiting work. */
 export class ModelLoader {
   readonly #options: LoaderOptions
 
@@ -42,7 +44,7 @@ export class ModelLoader {
     this.#options = options
   }
 
-  /** For a model that is wanted and loaded nowhere: load it, make room for it, wait, or refuse it. */
+  /** Handles a model with work and without a worker: loads it, makes room, waits, or refuses it. */
   place(model: FleetModel): void {
     const waitedMs =
       this.#options.clock.monotonicMs() -
@@ -83,8 +85,8 @@ export class ModelLoader {
         return
       case 'impossible': {
         const message =
-          `model ${model.spec.name} has no room within the limits of memory and of loaded models, ` +
-          'those that are preloaded counted'
+          `model ${model.spec.name} does not fit beside the preloaded models: ` +
+          'raise the limit of memory or of loaded models, or preload fewer'
         model.fail(new ServiceError('UNAVAILABLE', message), this.#options.clock.monotonicMs())
       }
     }
@@ -97,12 +99,12 @@ export class ModelLoader {
     )
   }
 
-  /** Nothing of it runs. */
+  /** Unloads a model from all its workers. None of its work may run. */
   evict(model: FleetModel): void {
     for (const worker of model.replicas.keys()) void this.#unload(model, worker)
   }
 
-  /** A second worker, or a third, for a model that those it has cannot keep up with. */
+  /** Loads a model into another worker if its workers cannot keep up with its work. */
   addReplica(model: FleetModel): void {
     const { batchLimits, clock, threadSettings } = this.#options
     const { tokensMax, itemsMax } = batchLimits
@@ -136,7 +138,7 @@ export class ModelLoader {
     onChange()
   }
 
-  /** At its first load alone, not in every worker and after every eviction. */
+  /** Logs warnings only for the first load, not for each worker and not again after an eviction. */
   #logWarnings({ name }: ModelSpec, { warnings, tokenizerWarnings }: ModelInfo): void {
     const { log } = this.#options
     if (warnings.length > 0) log.warn('model has warnings', { model: name, warnings })
@@ -151,7 +153,7 @@ export class ModelLoader {
     log.error('model failed to load', { model: model.spec.name, reason })
     observer.loadFailed(model.spec)
     if (model.replicas.size > 0) return // another worker has it
-    if (error instanceof WorkerEndedError && !model.loseWorker(error)) return // what waits, waits on
+    if (error instanceof WorkerEndedError && !model.loseWorker(error)) return // its work waits
     const message = `model ${model.spec.name} failed to load: ${reason}`
     model.fail(
       new ServiceError('UNAVAILABLE', message, { cause: error }),
@@ -167,7 +169,7 @@ export class ModelLoader {
       .unload(model.id)
       .then(
         () => undefined,
-        (error: unknown) => error, // the worker ended: that unloads too
+        (error: unknown) => error, // the worker ended, which also frees the model
       )
     if (model.replicas.get(worker) === replica) model.replicas.delete(worker)
     if (model.replicas.size === 0) model.isQuiescing = false

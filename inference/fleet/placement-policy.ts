@@ -1,60 +1,66 @@
-// Where models are loaded, and which must go for them. Pure: state in, decision out.
+// Decides where models are loaded, and which models are unloaded for them. Pure.
 
-/** What a loaded model takes beside its files' bytes: packed weights, arenas. */
+/** The memory of a loaded model relative to its files, because of packed weights and arenas. */
 const MEMORY_RATIO = 1.5
-/** A model that nobody can be evicted for takes a place by force when it has waited this long. */
+/** After this time, a waiting model may also displace models that are in use. */
 const PATIENCE_MS = 250
 
+/** The limits for all loaded models together. */
 export interface MemoryLimits {
   readonly loadedModelsMax: number
   readonly memoryBytesMax: number
 }
 
+/** A loaded model, as far as the policy needs it. */
 export interface PlacedModel {
   readonly id: number
   readonly fileBytes: number
-  /** Workers that have it, or are loading it. */
+  /** The workers that have it or are loading it. */
   readonly workers: readonly number[]
   readonly lastUsedMs: number
-  /** Something of it is running, or being loaded or unloaded. */
+  /** Whether it runs work, or is being loaded or unloaded. */
   readonly isBusy: boolean
-  /** Something waits for it. */
+  /** Whether work waits for it. */
   readonly isWanted: boolean
-  /** Preloaded: never evicted. */
+  /** Whether it was preloaded. It is then never evicted. */
   readonly isPinned: boolean
-  /** It was loaded for somebody who still waits: evicted now, it would have been loaded for nothing. */
+  /** Whether the work that it was loaded for still waits. Evicting it now would waste the load. */
   readonly isUnserved: boolean
 }
 
+/** A worker and the bytes of its models. */
 export interface WorkerLoad {
   readonly index: number
   readonly bytes: number
 }
 
+/** The decision about a model that has no worker. */
 export type Placement =
   | { readonly kind: 'load'; readonly worker: number }
-  /** Unload these, then ask again. */
+  /** Unload these models, then decide again. */
   | { readonly kind: 'evict'; readonly models: readonly number[] }
-  /** Let these finish what runs and start nothing new, then ask again. */
+  /** Let this model finish its running work without starting more, then decide again. */
   | { readonly kind: 'quiesce'; readonly model: number }
   | { readonly kind: 'wait' }
   | { readonly kind: 'impossible' }
 
+/** The estimated memory of one replica. */
 export function memoryBytesOf(fileBytes: number): number {
   return Math.ceil(fileBytes * MEMORY_RATIO)
 }
 
+/** The state on which a decision depends. */
 export interface PlacementQuestion {
   readonly fileBytes: number
-  /** How long its first request has waited. */
+  /** The time that the model's first request has waited. */
   readonly waitedMs: number
   readonly placed: readonly PlacedModel[]
-  /** Workers that are up. */
+  /** The workers that are up. */
   readonly workers: readonly WorkerLoad[]
   readonly limits: MemoryLimits
 }
 
-/** Where a model that is loaded nowhere goes. */
+/** Decides about a model that has no worker. */
 export function decidePlacement(question: PlacementQuestion): Placement {
   const { fileBytes, placed, workers, limits } = question
   const needed = memoryBytesOf(fileBytes)
@@ -67,7 +73,7 @@ export function decidePlacement(question: PlacementQuestion): Placement {
   const idle = evictable.filter(({ isBusy, isWanted }) => !isBusy && !isWanted)
   const victims = leastRecentlyUsed(idle, placed, needed, limits)
   if (victims !== undefined) return { kind: 'evict', models: victims }
-  // Models that are asked for all the time would otherwise keep everybody else out.
+  // Otherwise models in constant use would keep all others out.
   const served = evictable.filter(({ isUnserved }) => !isUnserved)
   const [leastRecent] = byLastUse(served)
   if (question.waitedMs < PATIENCE_MS || leastRecent === undefined) return { kind: 'wait' }
@@ -76,7 +82,7 @@ export function decidePlacement(question: PlacementQuestion): Placement {
     : { kind: 'evict', models: [leastRecent.id] }
 }
 
-/** Whether a second worker may load a model that one worker cannot keep up with; which one. */
+/** The worker for another replica of a model; undefined: there is no room or no worker. */
 export function decideReplica(
   model: PlacedModel,
   { placed, workers, limits }: Pick<PlacementQuestion, 'placed' | 'workers' | 'limits'>,
@@ -107,7 +113,7 @@ function byLastUse(models: readonly PlacedModel[]): PlacedModel[] {
   return models.toSorted((a, b) => a.lastUsedMs - b.lastUsedMs)
 }
 
-/** The fewest of the idle, least recently used first, that make room; undefined: all are too few. */
+/** The fewest idle models, least recently used first, that make room; undefined: all are too few. */
 function leastRecentlyUsed(
   idle: readonly PlacedModel[],
   placed: readonly PlacedModel[],

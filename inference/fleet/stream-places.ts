@@ -1,17 +1,19 @@
-// Places for streams: a loaded model steps through a few at a time, and others wait for one.
+// Places for streams. A loaded model runs a few streams in turns, and further streams wait for a place.
 
 import type { Clock } from '../../lib/clock.ts'
 import type { FleetModel, StreamPlace } from './fleet-model.ts'
 
-/** Streams of one model that one worker steps through in turns. */
+/** The most streams of one model that one worker runs in turns. */
 export const STREAMS_PER_REPLICA_MAX = 4
 
+/** The clock, and the listener for changes. */
 export interface StreamPlacesOptions {
   readonly clock: Clock
-  /** A stream waits, or a place is free. */
+  /** Called when a stream begins to wait and when a place becomes free. */
   readonly onChange: () => void
 }
 
+/** Hands out the places of all models, in order of arrival. */
 export class StreamPlaces {
   readonly #options: StreamPlacesOptions
 
@@ -19,7 +21,7 @@ export class StreamPlaces {
     this.#options = options
   }
 
-  /** Waits for a place; the caller gives it back. */
+  /** Waits for a place, which the caller gives back. Rejects with the signal's reason. */
   async take(model: FleetModel, signal: AbortSignal): Promise<StreamPlace> {
     signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<StreamPlace>()
@@ -37,7 +39,7 @@ export class StreamPlaces {
     }
   }
 
-  /** Of the very replica that gave it: after a crash there may be another in its place. */
+  /** Gives a place back to its own replica. After a crash, its worker may have a newer replica. */
   giveBack(model: FleetModel, { replica }: StreamPlace): void {
     replica.streams -= 1
     replica.running -= 1
@@ -45,7 +47,7 @@ export class StreamPlaces {
     this.#options.onChange()
   }
 
-  /** Gives those who wait the places that are free. */
+  /** Gives free places to waiting streams. */
   fill(model: FleetModel): void {
     if (model.isQuiescing) return
     for (const [worker, replica] of model.replicas) {

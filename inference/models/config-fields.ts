@@ -1,10 +1,14 @@
-// Fields of the JSON files in a model directory. The files come from strangers: a field is absent,
-// or of the expected type and within bounds, or the directory is refused with the field's name.
+// Reads the fields of the JSON files in a model directory. The files are not trusted: a field that is
+// present must have the expected type and range, or the directory is refused with the field's name.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
 
+/**
+ * The fields of one JSON object. A getter returns undefined (or an empty list) for an absent field
+ * and throws INVALID_ARGUMENT for a field of another type.
+ */
 export class ConfigFields {
   readonly #file: string
   readonly #fields: JsonRecord
@@ -22,7 +26,7 @@ export class ConfigFields {
     return this.#value(name) !== undefined
   }
 
-  /** From 1 to `max`. */
+  /** An integer from 1 to `max`. */
   count(name: string, max: number): number | undefined {
     const value = this.#value(name)
     if (value === undefined) return undefined
@@ -45,7 +49,7 @@ export class ConfigFields {
     throw invalid(this.#file, `${name} must be a number`)
   }
 
-  /** Within `bounds`, both included. */
+  /** A number from `min` to `max`, inclusive. */
   numberWithin(name: string, [min, max]: readonly [number, number]): number | undefined {
     const value = this.number(name)
     if (value === undefined || (value >= min && value <= max)) return value
@@ -83,12 +87,12 @@ export class ConfigFields {
     throw invalid(this.#file, `${name} must be a token id or a list of token ids`)
   }
 
-  /** The fields of an object within; none if it is absent. */
+  /** The fields of a nested object; no fields if it is absent. */
   object(name: string): ConfigFields {
     return new ConfigFields(`${this.#file}: ${name}`, this.#value(name))
   }
 
-  /** The texts of an object whose values are all texts. */
+  /** An object whose values are all texts. */
   textByName(name: string): Readonly<Record<string, string>> {
     const value = this.#value(name)
     if (value === undefined) return {}
@@ -111,7 +115,7 @@ export class ConfigFields {
     throw invalid(this.#file, `${name} must have a label for each id from 0 on`)
   }
 
-  /** A special token: a text, or an object whose `content` is it. */
+  /** The text of a special token, given as a text or as an object with `content`. */
   tokenText(name: string): string | undefined {
     const value = this.#value(name)
     return isJsonRecord(value) ? this.object(name).text('content') : this.text(name)

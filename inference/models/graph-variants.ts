@@ -1,10 +1,10 @@
-// How graphs of one model in different number formats are told apart: by what stands between the
-// stem and `.onnx`. Exporters do not agree on the spelling.
+// The number formats of a model's graphs. A graph's suffix between the stem and `.onnx` shows its
+// format. Exporters use different spellings.
 
 /**
- * By the suffix of a graph's file name. The first spelling of a variant that exists is taken, and
- * the first variant where none is asked for. Signed 8-bit weights are faster on CPUs than unsigned
- * ones, so these are a variant of their own.
+ * Variants by the suffix of a graph's file name. The first existing spelling of a variant is used; a
+ * request without a variant gets the first existing variant. Unsigned 8-bit weights are a variant of
+ * their own, because they are slower on CPUs than signed ones.
  */
 export const VARIANT_BY_SUFFIX: ReadonlyMap<string, string> = new Map([
   ['', 'f32'],
@@ -26,10 +26,10 @@ export const VARIANT_BY_SUFFIX: ReadonlyMap<string, string> = new Map([
   ['_bnb4', 'bnb4'],
 ])
 
-/** In the order of preference. */
+/** All variants in the order of preference. */
 export const VARIANTS: readonly string[] = [...new Set(VARIANT_BY_SUFFIX.values())]
 
-/** Of a variant, or of one spelling of it such as `quantized`; none for what is neither. */
+/** The suffixes of a variant, or of one spelling such as `quantized`; empty for unknown names. */
 export function suffixesOf(variant: string): readonly string[] {
   const suffixes = [...VARIANT_BY_SUFFIX].filter(([, name]) => name === variant)
   if (suffixes.length > 0) return suffixes.map(([suffix]) => suffix)

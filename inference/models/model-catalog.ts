@@ -1,8 +1,8 @@
 // The models of a models directory, found once at the start.
 //
 // Invariants:
-//   K1  What is listed can be asked for by its name; what is skipped is listed with the reason.
-//   K2  A directory that cannot be served never keeps others from being served.
+//   K1  Every listed model can be found by its name. Every skipped one is listed with the reason.
+//   K2  A directory that cannot be served does not affect the others.
 
 import path from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
@@ -15,12 +15,14 @@ import { parseModel } from './parse-model.ts'
 
 const MODELS_PER_KIND_MAX = 1_000
 
+/** A directory that is not served. */
 export interface SkippedModel {
-  /** Relative to the models directory. */
+  /** The path relative to the models directory. */
   readonly directory: string
   readonly reason: string
 }
 
+/** The served models of all kinds. It does not change while the server runs. */
 export class ModelCatalog {
   readonly skipped: readonly SkippedModel[]
   readonly #specs: ReadonlyMap<ModelKind, readonly ModelSpec[]>
@@ -33,17 +35,17 @@ export class ModelCatalog {
     this.skipped = skipped
   }
 
-  /** In the order of their names. */
+  /** The models of a kind, in the order of their names. */
   ofKind(kind: ModelKind): readonly ModelSpec[] {
     return this.#specs.get(kind) ?? []
   }
 
-  /** By a listed name, a name with `:` before its variant, or a name without its variant. */
+  /** Finds a model by its listed name, by a name with `:` before the variant, or without a variant. */
   find<Kind extends ModelKind>(kind: Kind, name: string): SpecOf<Kind> | undefined {
     const specs = this.ofKind(kind).filter((spec): spec is SpecOf<Kind> => spec.kind === kind)
     const listed = name.replace(/:([^:/]+)$/, '-$1')
     const variants = specs.filter((spec) => baseNameOf(spec) === name)
-    // Quantized rerankers come before the full one, which has the bare name.
+    // A reranker's bare name means its quantized graph, although the full one is listed by that name.
     const preferred = kind === 'reranker' ? bestOf(variants, RERANKER_ORDER) : undefined
     const exact = specs.find(
       (spec) => spec.name === listed || `${baseNameOf(spec)}-${spec.variant}` === listed,
@@ -71,9 +73,10 @@ function bestOf<Spec extends ModelSpec>(
   return specs.toSorted((a, b) => rankOf(a) - rankOf(b))[0]
 }
 
-/** By kind: what no directory can be called, because something built in is. */
+/** The names of built-in models by kind. No directory can have them. */
 export type BuiltInNames = Partial<Readonly<Record<ModelKind, ReadonlySet<string>>>>
 
+/** Reads all model directories below `root`. Directories that cannot be served are logged and skipped. */
 export async function scanModels(
   root: string,
   log: Log,
@@ -81,7 +84,7 @@ export async function scanModels(
 ): Promise<ModelCatalog> {
   const specs = new Map<ModelKind, readonly ModelSpec[]>()
   const skipped: SkippedModel[] = []
-  // One that is there and cannot be read is named with the reason, kind by kind.
+  // A folder that exists but cannot be read is reported for each kind below.
   if (!(await isFolder(root).catch(() => true))) {
     log.info('models directory not found', { modelsDir: path.resolve(root) })
   }
@@ -118,7 +121,7 @@ export async function scanModels(
   return new ModelCatalog(specs, skipped)
 }
 
-/** Of two models with one name only one could be asked for, and nobody would know which. */
+/** Two models must not have one name, because a request could not choose between them. */
 function checkNames(parsed: readonly ModelSpec[], taken: Set<string>): void {
   const again = parsed.find(({ name }) => taken.has(name))
   if (again !== undefined) {
@@ -131,11 +134,11 @@ function checkNames(parsed: readonly ModelSpec[], taken: Set<string>): void {
   for (const { name } of parsed) taken.add(name)
 }
 
-/** What a request may ask for by the contract. */
+/** The longest name that the API contract allows. */
 const NAME_LENGTH_MAX = 512
 const REASON_LENGTH_MAX = 500
 
-/** Reasons quote files, which may hold anything. */
+/** Cuts a reason, because it may quote a file's contents. */
 function reasonOf(error: unknown): string {
   return messageOf(error).slice(0, REASON_LENGTH_MAX).toWellFormed()
 }

@@ -1,28 +1,28 @@
-// What the parsers of all kinds of models share.
+// The common part of the parsers of all kinds of models.
 
 import type { ConfigFields } from './config-fields.ts'
 import { refuse } from './model-files.ts'
 import type { GraphFile, ModelFiles } from './model-files.ts'
 
-/** What the parsers of all kinds are given. */
+/** The directory that a parser reads. */
 export interface ModelDirectory {
   readonly name: string
   readonly files: ModelFiles
-  /** config.json; no fields where there is none. */
+  /** The fields of config.json; no fields if the file is missing. */
   readonly config: ConfigFields
 }
 
-/** What config.json may say of a transformer's layers. */
+/** The limits for a transformer's sizes in config.json. */
 export const LAYERS_MAX = 1_000
 export const HEADS_MAX = 10_000
 export const SIZE_MAX = 1_000_000
 
 const TOKENS_MAX = 1_000_000
 const TOKENS_DEFAULT = 512
-/** Their positions begin after the padding id. */
+/** Model types whose positions begin after the padding id. */
 const OFFSET_POSITION_TYPES: ReadonlySet<string> = new Set(['roberta', 'xlm-roberta', 'camembert'])
 
-/** How many tokens the model takes, by the first file that says so. */
+/** The most tokens that the model takes, from the first file that has a limit; else 512. */
 export async function parseMaxTokens({ files, config }: ModelDirectory): Promise<number> {
   const sentence = await files.config('sentence_bert_config.json')
   const said = sentence.count('max_seq_length', TOKENS_MAX)
@@ -35,7 +35,7 @@ export async function parseMaxTokens({ files, config }: ModelDirectory): Promise
     const isOffset = OFFSET_POSITION_TYPES.has(config.text('model_type') ?? '')
     return isOffset ? positionsAfterPadding(positions, config) : positions
   }
-  // Tokenizers without a limit carry a number beyond all bounds.
+  // A tokenizer without a limit has a huge number here.
   const limit = (await files.config('tokenizer_config.json')).number('model_max_length')
   if (limit === undefined || limit > TOKENS_MAX) return TOKENS_DEFAULT
   if (Number.isInteger(limit) && limit >= 1) return limit
@@ -49,7 +49,7 @@ function positionsAfterPadding(positions: number, config: ConfigFields): number 
   throw refuse('config.json: max_position_embeddings leaves no position after pad_token_id')
 }
 
-/** Tokens that end a text, each by itself. */
+/** The ids of the tokens that end a text. */
 export function parseEosIds(generation: ConfigFields, config: ConfigFields): readonly number[] {
   const said = [generation, config].map((fields) => fields.ids('eos_token_id'))
   const eosIds = said.find((ids) => ids.length > 0)
@@ -57,7 +57,7 @@ export function parseEosIds(generation: ConfigFields, config: ConfigFields): rea
   return eosIds
 }
 
-/** The fields that all specs share. */
+/** The fields that all specs have. */
 export function specBase(
   { name, files }: ModelDirectory,
   variant: string,
@@ -72,8 +72,9 @@ export function specBase(
   }
 }
 
+/** One graph for each variant. Throws INVALID_ARGUMENT if the directory has none. */
 export function graphsOf(files: ModelFiles, stems: readonly string[]): readonly GraphFile[] {
   const graphs = files.graphs(stems)
   if (graphs.length > 0) return graphs
-  throw refuse(`it has no graph; one of ${stems.join('.onnx, ')}.onnx is wanted`)
+  throw refuse(`it has no graph; add one of ${stems.join('.onnx, ')}.onnx`)
 }

@@ -1,4 +1,4 @@
-// The files of one model directory: read with limits, and found by the names that exporters use.
+// Finds the files of one model directory by the names that exporters use, and reads them with limits.
 
 import { readFile, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -9,15 +9,20 @@ import { VARIANT_BY_SUFFIX } from './graph-variants.ts'
 const CONFIG_BYTES_MAX = 8 * 1024 * 1024
 const TEMPLATE_BYTES_MAX = 1024 * 1024
 const FILES_MAX = 2_000
-/** Where graphs lie: beside the configuration, or in the folder that exporters make. */
+/** The folders of graphs: beside the configuration, or in the folder that exporters create. */
 const GRAPH_FOLDERS = ['', 'onnx/']
 
+/** A graph with its variant. */
 export interface GraphFile {
   readonly variant: string
-  /** Relative to the model's directory. */
+  /** The path relative to the model's directory. */
   readonly file: string
 }
 
+/**
+ * The files that a directory had when it was listed. Reading rejects with INVALID_ARGUMENT for
+ * files that are too large or malformed.
+ */
 export class ModelFiles {
   readonly directory: string
   /** Sizes by path, relative to the directory, with `/` between folders. */
@@ -49,7 +54,7 @@ export class ModelFiles {
     return this.#bytes.keys().some((file) => file.endsWith('.onnx'))
   }
 
-  /** The graphs called by the first of `stems` that any variant has, one for each variant. */
+  /** The graphs with the first of the stems that exists, one for each variant. */
   graphs(stems: readonly string[]): GraphFile[] {
     for (const stem of stems) {
       const found = [...VARIANT_BY_SUFFIX].flatMap(([suffix, variant]) => {
@@ -64,14 +69,14 @@ export class ModelFiles {
     return []
   }
 
-  /** The graph called by one of `stems` in this variant, or in any if there is none. */
+  /** The graph with one of the stems in this variant, or else in any variant. */
   graphLike(stems: readonly string[], variant: string): string | undefined {
     const graphs = stems.flatMap((stem) => this.graphs([stem]))
     const same = graphs.find((graph) => graph.variant === variant)
     return (same ?? graphs[0])?.file
   }
 
-  /** Of the files and of the weights that lie beside graphs. */
+  /** The bytes of the files and of their external weights. */
   bytesOf(files: readonly string[]): number {
     return this.#bytes
       .entries()
@@ -83,7 +88,7 @@ export class ModelFiles {
     return new ConfigFields(file, await this.json(file))
   }
 
-  /** The parsed file, for a parser of its own. */
+  /** The parsed JSON of a file; undefined if it is missing. */
   async json(file: string): Promise<unknown> {
     const text = await this.#read(file, CONFIG_BYTES_MAX)
     if (text === undefined) return undefined
@@ -111,12 +116,12 @@ export class ModelFiles {
   }
 }
 
-/** `X.onnx_data`, `X.onnx_data_1`, `X.onnx.data`: the graph names it, so it keeps its name. */
+/** Whether a file holds weights of a graph: `X.onnx_data`, `X.onnx_data_1` or `X.onnx.data`. */
 export function isExternalData(file: string, graph: string): boolean {
   return file.startsWith(graph) && /^(?:_data(?:_\d+)?|\.data)$/.test(file.slice(graph.length))
 }
 
-/** Folders whose files are a model's own. */
+/** The existing folders whose files belong to the model. */
 async function foldersOf(directory: string): Promise<string[]> {
   const known = ['onnx', '1_Pooling']
   const checks = known.map(async (name) => {
@@ -126,6 +131,7 @@ async function foldersOf(directory: string): Promise<string[]> {
   return (await Promise.all(checks)).flat()
 }
 
+/** The error for a model directory that cannot be served. */
 export function refuse(problem: string, cause?: unknown): ServiceError {
   return new ServiceError('INVALID_ARGUMENT', problem, { cause })
 }

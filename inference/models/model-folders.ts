@@ -1,4 +1,4 @@
-// Where models lie in a models directory, for those who serve them and those who put them there:
+// The layout of a models directory, for the server and for `quarry models`:
 //
 //   MODELS_DIR/<folder of the kind>/<name>/      MODELS_DIR/<folder of the kind>/<owner>/<name>/
 
@@ -9,15 +9,15 @@ import { refuse } from './model-files.ts'
 import { FOLDER_BY_KIND } from './model-spec.ts'
 import type { ModelKind } from './model-spec.ts'
 
-/** Of a model, and no models of an owner. */
+/** Folders that belong to a model. They are not models of an owner. */
 const OWN_FOLDERS: ReadonlySet<string> = new Set(['onnx', '1_Pooling', '2_Normalize', '2_Dense'])
 
-/** `name` is a directory's within the folder of its kind, or nothing for that folder itself. */
+/** Called for an unreadable directory. `name` is within the folder of its kind; '' is that folder. */
 export type OnUnreadable = (name: string, error: ServiceError) => void
 
 /**
- * Names of the directories of a kind, of one or two parts, in order; none without a folder for it. A
- * directory without a model's files may be an owner's.
+ * The names of a kind's models in order, each of one or two parts. A directory without a model's files
+ * counts as an owner's folder. A missing folder has no models.
  */
 export async function modelNamesIn(
   root: string,
@@ -27,7 +27,7 @@ export async function modelNamesIn(
   const folder = path.join(root, FOLDER_BY_KIND[kind])
   const names: string[] = []
   for (const name of await foldersIn(folder, '', onUnreadable)) {
-    // What cannot be read is a model's until reading it as such says why.
+    // An unreadable directory counts as a model, so that reading it reports the reason.
     const isModel = await holdsModel(path.join(folder, name)).catch(() => true)
     const inner = isModel ? [] : await foldersIn(folder, name, onUnreadable)
     const owned = inner.filter((each) => !OWN_FOLDERS.has(each))
@@ -37,15 +37,15 @@ export async function modelNamesIn(
   return names
 }
 
-/** Whether a directory has files of a model, though they be too few to serve it. */
+/** Whether a directory has any files of a model, even too few to serve it. */
 export async function holdsModel(directory: string): Promise<boolean> {
   const names = await readdir(directory)
   return names.some((name) => name.endsWith('.onnx') || name.endsWith('.json') || name === 'onnx')
 }
 
 /**
- * Folders in `folder/within`. Symbolic links count as what they point to; names with a dot in front
- * are nobody's models.
+ * The folders in `folder/within`. Symbolic links count as their targets, and hidden folders are
+ * skipped.
  */
 async function foldersIn(
   folder: string,
@@ -73,6 +73,7 @@ function unreadable(cause: unknown): ServiceError {
   return refuse(`it cannot be read: ${codeOf(cause) ?? 'unknown error'}`, cause)
 }
 
+/** Whether a path exists and is a folder. Other errors of the file system reject. */
 export async function isFolder(folder: string): Promise<boolean> {
   try {
     return (await stat(folder)).isDirectory()
@@ -82,7 +83,7 @@ export async function isFolder(folder: string): Promise<boolean> {
   }
 }
 
-/** No such file, or a file where a folder was expected. */
+/** Whether an error means that a file is missing, or that a file is in place of a folder. */
 export function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
 }

@@ -1,5 +1,5 @@
-// What a model directory says about its model, parsed and checked once. A spec is plain data: it is
-// sent to workers as it is.
+// The specs of models: the contents of a model directory, parsed and checked once. A spec is plain
+// data, because it is sent to workers.
 
 import type { ImageRecipe } from '../media/image-recipe.ts'
 
@@ -12,9 +12,10 @@ export const MODEL_KINDS = [
   'rewriter',
 ] as const
 
+/** The task of a model. */
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
-/** In the models directory. */
+/** The folder of each kind in the models directory. */
 export const FOLDER_BY_KIND: Readonly<Record<ModelKind, string>> = {
   embedder: 'embedders',
   chunker: 'chunkers',
@@ -24,55 +25,63 @@ export const FOLDER_BY_KIND: Readonly<Record<ModelKind, string>> = {
   rewriter: 'rewriters',
 }
 
+/** A served model. */
 export type ModelSpec =
   EmbedderSpec | ChunkerSpec | RerankerSpec | GeneratorSpec | RecognizerSpec | RewriterSpec
 
+/** The spec of one kind. */
 export type SpecOf<Kind extends ModelKind> = Extract<ModelSpec, { readonly kind: Kind }>
 
 interface SpecBase {
-  /** As `/api/models` lists it: `name` or `owner/name`, with the variant's suffix. */
+  /** The listed name: `name` or `owner/name`, with the variant's suffix. */
   readonly name: string
-  /** Absolute. File names below are relative to it. */
+  /** The absolute path of the directory. All file names are relative to it. */
   readonly directory: string
-  /** Such as `f32` or `i8`. */
+  /** The number format of the weights, such as `f32` or `i8`. */
   readonly variant: string
-  /** Of every file that a load reads. */
+  /** The bytes of all files that a load reads. */
   readonly fileBytes: number
-  /** How many tokens the model sees at most, special tokens included. */
+  /** The most tokens that the model reads at once, special tokens included. */
   readonly maxTokens: number
 }
 
+/** A model that turns texts, and perhaps images, into vectors of one space. */
 export interface EmbedderSpec extends SpecBase {
   readonly kind: 'embedder'
   readonly text: TextEmbedding
-  /** Undefined: text alone. */
+  /** Undefined: the model embeds only text. */
   readonly image: ImageEmbedding | undefined
-  /** Put before a text, by name (`query`, `document`). */
+  /** Texts to put before an input, by name (`query`, `document`). */
   readonly prompts: Readonly<Record<string, string>>
+  /** The name of the prompt for requests that name none; undefined: no prompt. */
   readonly defaultPrompt: string | undefined
 }
 
+/** How the states of all tokens become one vector. */
 export type Pooling = 'mean' | 'cls' | 'max' | 'last-token'
 
+/** The text part of an embedder. */
 export interface TextEmbedding {
   readonly graphFile: string
   readonly pooling: Pooling
-  /** Whether the model's files say nothing about pooling. */
+  /** Whether `pooling` is a default, because no file of the model names it. */
   readonly isPoolingGuessed: boolean
-  /** A step behind pooling that only a graph which has it inside can do, such as `2_Dense`. */
+  /** A step after pooling, such as `2_Dense`. The graph must contain it. Undefined: none. */
   readonly laterModule: string | undefined
-  /** A second graph from the pooled state to the shared space of text and images. */
+  /** The graph that maps the pooled state into the shared space of text and images; undefined: none. */
   readonly projectionFile: string | undefined
-  /** Every text is padded to `maxTokens`, as in training: the model looks at its last place. */
+  /** True: every text is padded to `maxTokens`, because the model pools its last position. */
   readonly isPaddedToMax: boolean
 }
 
+/** The image part of an embedder. */
 export interface ImageEmbedding {
   readonly graphFile: string
   readonly projectionFile: string | undefined
   readonly recipe: ImageRecipe
 }
 
+/** A token classifier that finds the borders of chunks. */
 export interface ChunkerSpec extends SpecBase {
   readonly kind: 'chunker'
   readonly graphFile: string
@@ -80,27 +89,30 @@ export interface ChunkerSpec extends SpecBase {
   readonly labels: readonly string[]
 }
 
+/** A cross-encoder that scores documents against a query. */
 export interface RerankerSpec extends SpecBase {
   readonly kind: 'reranker'
   readonly graphFile: string
 }
 
+/** A decoder that generates text. */
 export interface GeneratorSpec extends SpecBase {
   readonly kind: 'generator'
   readonly graphFile: string
   readonly layerCount: number
   readonly keyValueHeadCount: number
   readonly headSize: number
-  /** Each of them ends a generation. */
+  /** The tokens that end a generation. */
   readonly eosIds: readonly number[]
-  /** The text of a Jinja template; undefined: a model without one, whose messages are joined. */
+  /** The Jinja template; undefined: messages are joined without a template. */
   readonly chatTemplate: string | undefined
+  /** The format that the configuration names; undefined: the template may show it. */
   readonly toolCallFormat: ToolCallFormat | undefined
-  /** What the template may use, by their names there. */
+  /** The special tokens by their names in the template. */
   readonly specialTokens: Readonly<
     Record<'bos_token' | 'eos_token' | 'unk_token' | 'pad_token', string>
   >
-  /** What the model's own configuration asks for; a request overrides it. */
+  /** The sampling that the model's configuration names. Requests override it. */
   readonly sampling: SamplingDefaults
 }
 
@@ -112,8 +124,10 @@ export const TOOL_CALL_FORMATS = [
   'mistral-args',
 ] as const
 
+/** A syntax for tool calls. */
 export type ToolCallFormat = (typeof TOOL_CALL_FORMATS)[number]
 
+/** The model's defaults; undefined: the server's default. */
 export interface SamplingDefaults {
   readonly temperature: number | undefined
   readonly topP: number | undefined
@@ -121,6 +135,7 @@ export interface SamplingDefaults {
   readonly repetitionPenalty: number | undefined
 }
 
+/** A model that finds entities or relations. */
 export interface RecognizerSpec extends SpecBase {
   readonly kind: 'recognizer'
   readonly model: RecognizerModel
@@ -130,6 +145,7 @@ export interface RecognizerSpec extends SpecBase {
 export const RECOGNIZER_CAPABILITIES = ['labels', 'zeroshot', 'relations', 'answers'] as const
 export type RecognizerCapability = (typeof RECOGNIZER_CAPABILITIES)[number]
 
+/** The three families of recognizers. */
 export type RecognizerModel =
   | {
       readonly type: 'token-classifier'
@@ -141,9 +157,9 @@ export type RecognizerModel =
       readonly type: 'gliner'
       readonly graphFile: string
       readonly spanMode: 'span' | 'token'
-      /** Words of a span at most. */
+      /** The most words of a span. */
       readonly maxWidth: number
-      /** Words of a window at most. */
+      /** The most words of a window. */
       readonly maxWords: number
       readonly entityToken: string
       readonly separatorToken: string
@@ -155,20 +171,22 @@ export type RecognizerModel =
     }
   | { readonly type: 'rebel'; readonly seq2seq: Seq2SeqFiles; readonly maxLength: number }
 
+/** An encoder-decoder that rewrites texts. */
 export interface RewriterSpec extends SpecBase {
   readonly kind: 'rewriter'
   readonly seq2seq: Seq2SeqFiles
-  /** Tokens of an answer at most. */
+  /** The most tokens of an answer. */
   readonly maxLength: number
   readonly beamCount: number
   readonly returnCount: number
 }
 
+/** The graphs and sizes of an encoder-decoder. */
 export interface Seq2SeqFiles {
   readonly encoderFile: string
   readonly decoder:
     | { readonly type: 'pair'; readonly firstFile: string; readonly laterFile: string }
-    /** One graph for both, told apart by `use_cache_branch`. */
+    /** One graph for all steps. Its input `use_cache_branch` is true from the second step on. */
     | { readonly type: 'merged'; readonly file: string }
   readonly startId: number
   readonly eosIds: readonly number[]

@@ -8,6 +8,7 @@ import type { EmbedderSpec, ImageEmbedding, Pooling } from './model-spec.ts'
 const IMAGE_STEMS = ['visual_model', 'vision_model', 'image_model']
 const TEXT_STEMS = ['text_model', 'model', 'encoder']
 
+/** One spec for each variant of the text graph. */
 export async function parseEmbedder(directory: ModelDirectory): Promise<readonly EmbedderSpec[]> {
   const { files, config } = directory
   const { poolingFolder, laterModule } = await parseModules(directory)
@@ -58,7 +59,7 @@ async function parseImage(
   return { graphFile, projectionFile, recipe }
 }
 
-/** How Sentence Transformers names its ways of pooling; those without ours are not served. */
+/** The poolings of Sentence Transformers by their flags; undefined: not served. */
 const POOLING_BY_FLAG: readonly (readonly [string, Pooling | undefined])[] = [
   ['pooling_mode_cls_token', 'cls'],
   ['pooling_mode_lasttoken', 'last-token'],
@@ -68,7 +69,7 @@ const POOLING_BY_FLAG: readonly (readonly [string, Pooling | undefined])[] = [
   ['pooling_mode_weightedmean_tokens', undefined],
 ]
 
-/** Newer files name one. */
+/** Newer files name one pooling. */
 const POOLING_BY_NAME: ReadonlyMap<string, Pooling> = new Map([
   ['cls', 'cls'],
   ['lasttoken', 'last-token'],
@@ -76,10 +77,10 @@ const POOLING_BY_NAME: ReadonlyMap<string, Pooling> = new Map([
   ['mean', 'mean'],
 ])
 
-/** Their graphs know no mask, and pool the last place, whatever stands there. */
+/** Models whose graphs have no mask and pool the last position, padding or not. */
 const PADDED_MODEL_TYPES: ReadonlySet<string> = new Set(['siglip', 'siglip2'])
 
-/** Models of the CLIP family look at the end token, which stands for the whole text. */
+/** CLIP models pool the end token, which represents the whole text. */
 const TOWER_POOLING: Pooling = 'last-token'
 
 async function parsePooling(
@@ -93,11 +94,13 @@ async function parsePooling(
   if (named !== undefined) return named
   const chosen = POOLING_BY_FLAG.filter(([flag]) => config.flag(flag) === true)
   if (chosen.length > 1) {
-    throw refuse(`${file}: it joins ${chosen.map(([flag]) => flag).join(' and ')}; one is served`)
+    throw refuse(
+      `${file}: it combines ${chosen.map(([flag]) => flag).join(' and ')}; only one pooling is supported`,
+    )
   }
   const pooling = chosen[0]?.[1]
   if (pooling !== undefined) return pooling
-  throw refuse(`${file}: it names no pooling of cls, mean, max and lasttoken`)
+  throw refuse(`${file}: it must name one of the poolings cls, mean, max and lasttoken`)
 }
 
 interface Modules {
@@ -106,7 +109,7 @@ interface Modules {
 }
 
 const POOLING_FOLDER = '1_Pooling'
-/** What the graph does, what we do, and what we always do: vectors have length 1. */
+/** Modules that are applied: by the graph, by the runner, or always (vectors have length 1). */
 const KNOWN_MODULES: ReadonlySet<string> = new Set([
   'Transformer',
   'Pooling',
@@ -114,7 +117,7 @@ const KNOWN_MODULES: ReadonlySet<string> = new Set([
   'CLIPModel',
 ])
 
-/** The steps of a Sentence Transformers model: `[{ idx, name, path, type }]`. */
+/** Reads the steps of a Sentence Transformers model: `[{ idx, name, path, type }]`. */
 async function parseModules({ files }: ModelDirectory): Promise<Modules> {
   const content = await files.json('modules.json')
   if (content === undefined) return { poolingFolder: POOLING_FOLDER, laterModule: undefined }
@@ -126,7 +129,7 @@ async function parseModules({ files }: ModelDirectory): Promise<Modules> {
   })
   const pooling = modules.find(({ type }) => type === 'Pooling')
   if (pooling !== undefined && pooling.path !== POOLING_FOLDER) {
-    throw refuse(`modules.json: pooling is looked for in ${POOLING_FOLDER}, not elsewhere`)
+    throw refuse(`modules.json: the path of Pooling must be ${POOLING_FOLDER}`)
   }
   const later = modules.find(({ type }) => !KNOWN_MODULES.has(type))
   return { poolingFolder: POOLING_FOLDER, laterModule: later && (later.path || later.type) }

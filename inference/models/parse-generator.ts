@@ -13,7 +13,7 @@ import {
 } from './model-directory.ts'
 import type { ModelDirectory } from './model-directory.ts'
 
-/** What the contract lets a request ask for, and beyond it what no model's maker would mean. */
+/** Values beyond these limits are errors in a model's configuration. */
 const TEMPERATURE_MAX = 100
 const TOP_K_MAX = 1_000_000
 const PENALTY_MIN = 0.01
@@ -21,6 +21,7 @@ const PENALTY_MAX = 100
 
 const STEMS = ['model', 'decoder_model_merged', 'decoder_model', 'decoder']
 
+/** One spec for each variant of the graph. */
 export async function parseGenerator(directory: ModelDirectory): Promise<readonly GeneratorSpec[]> {
   const { files, config } = directory
   const generation = await files.config('generation_config.json')
@@ -57,14 +58,14 @@ function headSizeOf(config: ConfigFields, heads: number): number {
   throw refuse('config.json: hidden_size must be at least num_attention_heads')
 }
 
-/** Some models have several templates; the one called `default` is for chats. */
+/** Some models have several templates. The one named `default` is for chats. */
 function templateOf(tokenizer: ConfigFields): string | undefined {
   const [only, ...others] = tokenizer.templates('chat_template')
   const template = others.find(({ name }) => name === 'default') ?? only
   return template?.text
 }
 
-/** A special token is a text, or an object that holds it. */
+/** The text of a special token; '' if the model has none. */
 function tokenOf(tokenizer: ConfigFields, name: string): string {
   return tokenizer.tokenText(name) ?? ''
 }
@@ -77,7 +78,7 @@ function parseToolCallFormat(fields: ConfigFields): ToolCallFormat | undefined {
   throw refuse(`tool_call_format must be one of ${TOOL_CALL_FORMATS.join(', ')}`)
 }
 
-/** A model that says do_sample: false wants the likeliest token unless a request says otherwise. */
+/** `do_sample: false` means that the likeliest token is the default. */
 function parseSampling(generation: ConfigFields): SamplingDefaults {
   return {
     temperature:
@@ -90,7 +91,7 @@ function parseSampling(generation: ConfigFields): SamplingDefaults {
   }
 }
 
-/** Some configurations write -1 where all tokens are meant. */
+/** Some configurations write -1 for all tokens. */
 function parseTopK(generation: ConfigFields): number | undefined {
   const said = generation.numberWithin('top_k', [-1, TOP_K_MAX])
   if (said === undefined || said === -1) return said === undefined ? undefined : 0

@@ -1,4 +1,4 @@
-// From a model directory of some kind to the specs of its variants.
+// Parses a model directory of any kind into the specs of its variants.
 
 import { assert } from '../../lib/assert.ts'
 import { graphsOf, parseMaxTokens, specBase } from './model-directory.ts'
@@ -22,7 +22,7 @@ const PARSER_BY_KIND: Readonly<Record<ModelKind, Parser>> = {
   rewriter: parseRewriter,
 }
 
-/** Refuses with INVALID_ARGUMENT and the reason what cannot be served. */
+/** At least one spec. Rejects with INVALID_ARGUMENT and the reason if the model cannot be served. */
 export async function parseModel(
   kind: ModelKind,
   name: string,
@@ -36,7 +36,7 @@ export async function parseModel(
   return specs
 }
 
-/** A manifest that names files elsewhere was not written by an honest exporter. */
+/** Refuses a manifest with paths outside of the directory: no exporter writes them. */
 async function checkManifest(files: ModelFiles): Promise<void> {
   const manifest = await files.json('manifest.json')
   if (typeof manifest !== 'object' || manifest === null || !('files' in manifest)) return
@@ -48,7 +48,7 @@ async function checkManifest(files: ModelFiles): Promise<void> {
       typeof name === 'string' &&
       !/^[/\\]|^[A-Za-z]:|\\/.test(name) &&
       !name.split('/').includes('..')
-    if (!isSafe) throw refuse(`manifest.json names a file outside of the directory`)
+    if (!isSafe) throw refuse('manifest.json names a file outside of the directory')
   }
 }
 

@@ -14,7 +14,7 @@ const THRESHOLD_DEFAULT = 0.5
 const REBEL_LENGTH_MAX = 4_096
 const REBEL_LENGTH_DEFAULT = 256
 
-/** Which of three families it is: by its own configuration file, else by its name. */
+/** The model's own configuration file decides the family, else its name. */
 export function parseRecognizer(directory: ModelDirectory): Promise<readonly RecognizerSpec[]> {
   const { files, name } = directory
   const lowerName = name.toLowerCase()
@@ -61,7 +61,7 @@ async function parseGliner(directory: ModelDirectory): Promise<readonly Recogniz
   })
 }
 
-/** Models called multitask were trained to find relations and answers by the same heads. */
+/** Models named multitask were trained to find relations and answers as well. */
 function parseCapabilities(config: ConfigFields, name: string): readonly RecognizerCapability[] {
   const said = config.texts('capabilities')
   if (said === undefined) {
@@ -73,7 +73,7 @@ function parseCapabilities(config: ConfigFields, name: string): readonly Recogni
   )
   const unknown = said.find((each) => !RECOGNIZER_CAPABILITIES.some((known) => known === each))
   if (unknown === undefined) return listed
-  throw refuse(`gliner_config.json: no capability is called ${unknown}`)
+  throw refuse(`gliner_config.json: the capability ${unknown} is not known`)
 }
 
 async function parseTokenClassifier(directory: ModelDirectory): Promise<readonly RecognizerSpec[]> {

@@ -19,6 +19,7 @@ const ENCODER_STEMS = ['encoder_model', 'encoder']
 const FIRST_STEMS = ['decoder-init', 'decoder_init', 'decoder_model']
 const LATER_STEMS = ['decoder_with_past_model', 'decoder']
 
+/** One spec for each variant of the encoder. */
 export async function parseRewriter(directory: ModelDirectory): Promise<readonly RewriterSpec[]> {
   const seq2seqConfig = await directory.files.config('seq2seq_config.json')
   const maxLength = seq2seqConfig.count('max_length', LENGTH_MAX) ?? LENGTH_DEFAULT
@@ -39,18 +40,20 @@ export async function parseRewriter(directory: ModelDirectory): Promise<readonly
   }))
 }
 
+/** The graphs of one variant. */
 export interface Seq2SeqVariant {
   readonly variant: string
   readonly seq2seq: Seq2SeqFiles
 }
 
+/** The files of all graphs. */
 export function graphFilesOf({ encoderFile, decoder }: Seq2SeqFiles): string[] {
   return decoder.type === 'merged'
     ? [encoderFile, decoder.file]
     : [encoderFile, decoder.firstFile, decoder.laterFile]
 }
 
-/** The graphs of an encoder and its decoder, for each variant of the encoder. */
+/** The encoder and decoder for each variant of the encoder. */
 export async function parseSeq2Seq({ files, config }: ModelDirectory): Promise<Seq2SeqVariant[]> {
   const generation = await files.config('generation_config.json')
   const eosIds = parseEosIds(generation, config)
@@ -97,5 +100,5 @@ function decoderOf({
     return { type: 'pair', firstFile, laterFile }
   }
   const wanted = 'decoder-init.onnx and decoder.onnx, or decoder_model_merged.onnx'
-  throw refuse(`the decoder's graphs are missing; ${wanted} are wanted`)
+  throw refuse(`the decoder's graphs are missing; add ${wanted}`)
 }

@@ -1,4 +1,4 @@
-import type { TextIndexCounts } from '../coordinator/tables/text-index-health.ts'
+import type { IndexCounts } from '../coordinator/tables/index-health.ts'
 import { jsonReply } from '../../lib/http/reply.ts'
 import type { BytesReply } from '../../lib/http/reply.ts'
 
@@ -9,7 +9,7 @@ import type { BytesReply } from '../../lib/http/reply.ts'
  */
 export function readinessReply(
   isReady: boolean,
-  { building, failed, catchingUp, refusing }: TextIndexCounts,
+  { building, failed, catchingUp, refusing }: IndexCounts,
 ): BytesReply {
   const searches = refusing === 0 ? 'ready' : 'partly refused'
   return jsonReply(isReady ? 200 : 503, {

@@ -38,6 +38,7 @@ export function isTimestamp(value: bigint): value is Timestamp {
   return value >= 0n && value <= TIMESTAMP_MAX
 }
 
+/** Parses a stored or received value. Throws INVALID_ARGUMENT beyond 64 bits. */
 export function timestampOf(value: bigint): Timestamp {
   if (!isTimestamp(value)) {
     throw new ServiceError('INVALID_ARGUMENT', `not a 64-bit timestamp: ${value}`)
@@ -47,10 +48,12 @@ export function timestampOf(value: bigint): Timestamp {
 
 export const TIMESTAMP_ZERO = timestampOf(0n)
 
+/** The first timestamp of a millisecond since 1970. */
 export function timestampAtMs(ms: number): Timestamp {
   return timestampOf(BigInt(ms) << COUNTER_BITS)
 }
 
+/** The milliseconds since 1970 of a timestamp. */
 export function millisOf(timestamp: Timestamp): number {
   return Number(timestamp >> COUNTER_BITS)
 }

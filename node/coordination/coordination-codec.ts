@@ -26,6 +26,7 @@ export function encodeRevision(revision: number): Buffer {
   return encoded
 }
 
+/** Decodes a revision; 0 if none is stored. Throws CORRUPTION for a short value. */
 export function decodeRevision(stored: Buffer | undefined): number {
   if (stored === undefined) return 0
   if (stored.length < REVISION_BYTES) {

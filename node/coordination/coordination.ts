@@ -111,6 +111,7 @@ export function checkCommit({ when, changes }: Commit): void {
   }
 }
 
+/** Throws INVALID_ARGUMENT for a key that is empty, too long or not well-formed. */
 export function checkKey(key: string): void {
   const bytes = Buffer.byteLength(key)
   if (bytes > 0 && bytes <= KEY_BYTES_MAX && key.isWellFormed()) return

@@ -9,7 +9,7 @@ import type { OpenTable } from './tables/open-table.ts'
 import type { LedShards } from './led-shards.ts'
 import type { ClusterStatus, ShardHealth } from './store-service.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
-import { textIndexTroubles } from './tables/text-index-health.ts'
+import { indexTroubles } from './tables/index-health.ts'
 
 const SHOWN_PROBLEMS_MAX = 100
 
@@ -42,7 +42,7 @@ export function* clusterStatusOf(state: {
       if (health.state === 'serving') continue
       problems.push(`shard ${shard.id} of table "${record.name}": ${health.message}`)
     }
-    const troubles = textIndexTroubles(table, state.led)
+    const troubles = indexTroubles(table, state.led)
     problems.push(...troubles.map(({ message }) => message))
     refusesSearches ||= troubles.some((trouble) => trouble.refusesSearches)
     yield

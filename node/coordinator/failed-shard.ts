@@ -29,11 +29,9 @@ export class FailedShard implements Shard {
   forget = (): Promise<never> => this.#refuse()
   push = (): Promise<never> => this.#refuse()
   waitForRelease = (): Promise<never> => this.#refuse()
-  searchText = (): Promise<never> => this.#refuse()
-  highlightText = (): Promise<never> => this.#refuse()
-  textStatistics = (): Promise<never> => this.#refuse()
-  textIndexStatus = (): Promise<never> => this.#refuse()
-  waitForText = (): Promise<never> => this.#refuse()
+  search = (): Promise<never> => this.#refuse()
+  indexStatus = (): Promise<never> => this.#refuse()
+  waitForIndexes = (): Promise<never> => this.#refuse()
 
   heartbeat = (): Promise<never> => this.#refuse()
 

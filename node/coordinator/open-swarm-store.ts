@@ -5,13 +5,14 @@ import { DocumentClock } from '../clock/document-clock.ts'
 import type { MetricSource } from '../../lib/metrics.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { Coordination } from '../coordination/coordination.ts'
-import { TextWorkerPool } from '../index/text/worker/text-worker-pool.ts'
-import { WorkerMetrics } from '../index/text/worker/worker-metrics.ts'
+import { IndexWorkerPool } from '../index/host/index-worker-pool.ts'
+import { WorkerMetrics } from '../index/host/worker-metrics.ts'
+import { INDEX_KINDS, INDEX_WORKER } from '../index/kinds/index-kinds.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import type { LedShard } from '../shard/led-shard.ts'
-import type { TextIndexParts } from '../shard/indexing/shard-text-indexes.ts'
-import { TextIndexEvents } from '../shard/indexing/text-index-events.ts'
+import type { IndexParts } from '../shard/following/shard-indexes.ts'
+import { IndexEvents } from '../shard/following/index-events.ts'
 import { Catalog } from './tables/catalog.ts'
 import { FieldCatalog } from './tables/field-catalog.ts'
 import { Idempotency } from './transactions/idempotency.ts'
@@ -43,7 +44,7 @@ export interface SwarmParts {
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
   /** Absent: tables are not searched. */
-  readonly text?: {
+  readonly indexes?: {
     /** The directory that holds the indexes of all shards. */
     readonly indexRoot: string
     readonly memoryBytesMax?: number
@@ -61,7 +62,7 @@ export interface OpenedSwarm {
   readonly shards: () => readonly LedShard[]
   /** Ends what the last life left unfinished, then declares the store ready. */
   readonly finishStart: () => Promise<void>
-  /** What the store, its journal, its tables and its text workers tell Prometheus. */
+  /** What the store, its journal, its tables and its index workers tell Prometheus. */
   readonly metrics: readonly MetricSource[]
 }
 
@@ -79,10 +80,11 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   const ending = { router, finisher, hybridClock, log }
   const recovery = new TransactionRecovery({ ...ending, shards, isOnlyProcess })
   const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
-  const textIndexes = openTextIndexes(parts, fields, life)
-  const text = textIndexes?.parts
+  const opened = openIndexes(parts, fields, life)
+  const indexes = opened?.parts
   const { stores, journal, admit } = parts
-  const host = new ShardHost({ stores, journal, admit, hybridClock, clock, router, log, text, led })
+  const held = { stores, journal, indexes, led }
+  const host = new ShardHost({ ...held, admit, hybridClock, clock, router, log })
   const admin = new TableAdmin({ clock, catalog, registry, host, led, recovery, log, randomBits })
   const pins = new ReadPins(clock)
   const kept = { clock, hybridClock, led, pins, log }
@@ -124,32 +126,33 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
       recovery,
       idempotency,
       housekeeper,
-      textEvents: text?.events,
+      indexEvents: indexes?.events,
       isReady: () => store.ready(),
     }),
     () => journal.metricLines(),
     () => tableMetrics.lines(),
-    ...(textIndexes?.metrics ?? []),
+    ...(opened?.metrics ?? []),
   ]
   return { store, housekeeper, admin, shards, finishStart, metrics }
 }
 
-interface OpenedTextIndexes {
-  readonly parts: TextIndexParts
+interface OpenedIndexes {
+  readonly parts: IndexParts
   readonly metrics: readonly MetricSource[]
 }
 
 /** Registered before the tables are, so that the workers outlive the indexes in them. */
-function openTextIndexes(
-  { text, clock, log }: SwarmParts,
+function openIndexes(
+  { indexes, clock, log }: SwarmParts,
   fields: FieldCatalog,
   life: Lifecycle,
-): OpenedTextIndexes | undefined {
-  if (text === undefined) return undefined
-  const { indexRoot: root, ...workers } = text
-  const pool = new TextWorkerPool({ clock, log, ...workers })
+): OpenedIndexes | undefined {
+  if (indexes === undefined) return undefined
+  const { indexRoot: root, ...workers } = indexes
+  const kinds = { kinds: INDEX_KINDS, entry: INDEX_WORKER }
+  const pool = new IndexWorkerPool({ clock, log, ...kinds, ...workers })
   life.onClose(() => pool.close())
   const metrics = new WorkerMetrics({ clock, pool })
-  const parts = { pool, root, fields, log, events: new TextIndexEvents() }
+  const parts = { pool, root, fields, log, events: new IndexEvents() }
   return { parts, metrics: [() => metrics.lines()] }
 }

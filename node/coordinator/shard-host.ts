@@ -5,7 +5,7 @@ import type { HybridClock } from '../clock/hybrid-clock.ts'
 import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard } from '../shard/shard.ts'
 import type { ShardRouter } from '../shard/shard-router.ts'
-import { ShardTextIndexes, type TextIndexParts } from '../shard/indexing/shard-text-indexes.ts'
+import { ShardIndexes, type IndexParts } from '../shard/following/shard-indexes.ts'
 import type { TableSettings } from '../shard/table-settings.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
@@ -22,7 +22,7 @@ export interface ShardHostOptions {
   readonly clock: Clock
   readonly router: ShardRouter
   readonly log: Log
-  readonly text: TextIndexParts | undefined
+  readonly indexes: IndexParts | undefined
   /** Keeps what is opened here, until it is closed. */
   readonly led: LedShards
 }
@@ -58,8 +58,8 @@ export class ShardHost {
 
   async #open({ id, range }: ShardRecord, settings: TableSettings): Promise<Shard> {
     const store = await this.#with.stores.open(id)
-    const { journal, admit, hybridClock, clock, router, text } = this.#with
-    const parts = { store, journal, admit, hybridClock, clock, router, settings, text }
+    const { journal, admit, hybridClock, clock, router, indexes } = this.#with
+    const parts = { store, journal, admit, hybridClock, clock, router, settings, indexes }
     try {
       const shard = await LocalShard.open({ id, range, ...parts })
       this.#with.led.add(shard.led)
@@ -71,12 +71,12 @@ export class ShardHost {
   }
 
   async destroy(shard: Shard): Promise<void> {
-    const { text, led } = this.#with
+    const { indexes, led } = this.#with
     const open = led.find(shard)
     led.remove(shard.id)
     if (open === undefined) this.#with.journal.unregister(shard.id, 'drop')
     else await open.close('drop')
-    if (text !== undefined) await ShardTextIndexes.remove(text, shard.id)
+    if (indexes !== undefined) await ShardIndexes.remove(indexes, shard.id)
     await this.#with.stores.destroy(shard.id)
   }
 

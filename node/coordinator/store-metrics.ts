@@ -11,13 +11,13 @@ import {
 import type { Clock } from '../../lib/clock.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { LedShard } from '../shard/led-shard.ts'
-import type { TextIndexEvents } from '../shard/indexing/text-index-events.ts'
+import type { IndexEvents } from '../shard/following/index-events.ts'
 import type { LedShards } from './led-shards.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import type { TableRegistry } from './tables/table-registry.ts'
-import { countTextIndexes } from './tables/text-index-health.ts'
+import { countIndexes } from './tables/index-health.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
 import type { TransactionRecovery } from './transactions/transaction-recovery.ts'
 import type { TransactionRunner } from './transactions/transaction-runner.ts'
@@ -31,8 +31,8 @@ export interface StoreMetricsOptions {
   readonly recovery: TransactionRecovery
   readonly idempotency: Idempotency
   readonly housekeeper: NodeHousekeeper
-  /** Undefined: the node keeps no text indexes. */
-  readonly textEvents: TextIndexEvents | undefined
+  /** Undefined: the node keeps no indexes. */
+  readonly indexEvents: IndexEvents | undefined
   readonly isReady: () => boolean
 }
 
@@ -42,7 +42,7 @@ export function storeMetrics(options: StoreMetricsOptions): MetricSource {
       ...(await nodeFamilies(options)),
       ...transactionFamilies(options),
       ...backlogFamilies(options.led.all()),
-      ...textFamilies(options),
+      ...indexFamilies(options),
     ].flatMap(familyLines)
 }
 
@@ -158,11 +158,18 @@ function backlogFamilies(shards: readonly LedShard[]): readonly MetricFamily[] {
   ]
 }
 
-/** Counted by shard: an index of a table of four shards counts four times. */
-function textFamilies({ registry, led, textEvents }: StoreMetricsOptions): readonly MetricFamily[] {
-  if (textEvents === undefined) return []
-  const counts = countTextIndexes(registry.tables(), led)
-  const { firstBuilds, rebuilds, failures, documentsSetAside, slowedWrites } = textEvents
+/**
+ * Counted by shard: an index of a table of four shards counts four times. The names are from when text
+ * was the only kind of index, and stay: dashboards and alerts know them.
+ */
+function indexFamilies({
+  registry,
+  led,
+  indexEvents,
+}: StoreMetricsOptions): readonly MetricFamily[] {
+  if (indexEvents === undefined) return []
+  const counts = countIndexes(registry.tables(), led)
+  const { firstBuilds, rebuilds, failures, documentsSetAside, slowedWrites } = indexEvents
   return [
     gauge('quarry_text_indexes_building', 'Text indexes that are being built.', counts.building),
     gauge(

@@ -5,8 +5,8 @@ import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { Projection } from '../document/projection.ts'
 import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writes.ts'
-import type { QueryRequest } from '../query/query-request.ts'
-import type { DocumentFilter } from '../query/document-filter.ts'
+import type { QueryRequest } from '../query/request/query-request.ts'
+import type { DocumentFilter } from '../query/filter/document-filter.ts'
 import type { TableSchema } from '../schema/table-schema.ts'
 import type { QueryResult } from './query/query-result.ts'
 
@@ -96,12 +96,12 @@ export interface ShardInfo {
 
 export interface IndexConfig {
   readonly name: string
-  readonly type: 'full_text'
+  readonly type: string
   readonly mem_only?: boolean
 }
 
 export interface IndexStatus {
-  readonly index_type: 'full_text'
+  readonly index_type: string
   readonly total_indexed: number
   /** Bytes. */
   readonly disk_usage: number

@@ -4,12 +4,12 @@ import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
-import type { QueryRequest } from '../query/query-request.ts'
+import type { QueryRequest } from '../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
 import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
-import { countTextIndexes, type TextIndexCounts } from './tables/text-index-health.ts'
+import { countIndexes, type IndexCounts } from './tables/index-health.ts'
 import { indexInfoOf } from './tables/index-status.ts'
 import { waitForIndexes, waitsForIndexes } from './tables/index-wait.ts'
 import type { LedShards } from './led-shards.ts'
@@ -222,8 +222,8 @@ export class SwarmStore implements StoreService {
     return runInTurn(clusterStatusOf(state), { clock })
   }
 
-  textIndexCounts(): TextIndexCounts {
-    return countTextIndexes(this.#with.registry.tables(), this.#with.led)
+  indexCounts(): IndexCounts {
+    return countIndexes(this.#with.registry.tables(), this.#with.led)
   }
 
   #writeAll<Answer>(

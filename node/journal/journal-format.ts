@@ -128,6 +128,7 @@ export function* crcOfEntryInSteps(row: Buffer, body: readonly Uint8Array[]): Sl
   return crc32(row.subarray(0, ROW_CHECKED_BYTES), chained)
 }
 
+/** Writes the crc into a row. Returns the same row. */
 export function setRowCrc(row: Buffer, crc: number): Buffer {
   row.writeUInt32BE(crc, CRC_AT)
   return row
@@ -193,6 +194,7 @@ export function isHeadValid(head: Buffer, salt: number): boolean {
   return crc32(head.subarray(4), salt) === head.readUInt32BE(0)
 }
 
+/** The length up to the next multiple of BATCH_ALIGNMENT. */
 export function alignedLength(length: number): number {
   return Math.ceil(length / BATCH_ALIGNMENT) * BATCH_ALIGNMENT
 }

@@ -133,6 +133,7 @@ export function findLaterBatch(
   return undefined
 }
 
+/** CORRUPTION with the file and the offset of the damage. */
 export function damagedError(file: string, offset: number, what: string): ServiceError {
   return new ServiceError(
     'CORRUPTION',

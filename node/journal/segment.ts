@@ -64,6 +64,7 @@ export interface OpenSegment {
   end: number
 }
 
+/** Opens the file of a segment. Its first batch follows the header. */
 export async function openSegment(
   directory: JournalDirectory,
   segment: Segment,

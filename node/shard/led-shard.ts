@@ -12,7 +12,7 @@ import type {
 } from './apply/command.ts'
 import type { Replica } from './replica.ts'
 import type { LogBacklog } from './shard-log.ts'
-import type { Shard, TextIndexHealth } from './shard.ts'
+import type { Shard, IndexHealth } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
 import type { TableSettings } from './table-settings.ts'
 import type { TransactionId } from './transaction-id.ts'
@@ -66,11 +66,11 @@ export class LedShard {
 
   /** The log entries above this one are still needed by an index. */
   get indexedUpTo(): number {
-    return this.#replica.text?.neededAbove ?? Infinity
+    return this.#replica.indexes?.neededAbove ?? Infinity
   }
 
-  textIndexHealth(): readonly TextIndexHealth[] {
-    return this.#replica.text?.health() ?? []
+  indexHealth(): readonly IndexHealth[] {
+    return this.#replica.indexes?.health() ?? []
   }
 
   unfinishedTransactions(): readonly UnfinishedTransaction[] {
@@ -107,7 +107,7 @@ export class LedShard {
   }
 
   /** For housekeeping, which reads the store: answers when that shows the outcome. */
-  async housekeep<Kind extends 'expire' | 'retime' | 'collect'>(
+  async housekeep<Kind extends 'expire' | 'retime' | 'number' | 'collect'>(
     command: Command<Kind>,
   ): Promise<OutcomeOf[Kind]> {
     const outcome = await this.#replica.propose(command)
@@ -121,7 +121,7 @@ export class LedShard {
    */
   async setSettings(settings: TableSettings): Promise<void> {
     this.#replica.state.settings = settings
-    await this.#replica.text?.set(settings)
+    await this.#replica.indexes?.set(settings)
   }
 
   /**

@@ -3,15 +3,13 @@
 import { must } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { unlessAborted } from '../../lib/unless-aborted.ts'
+import type { SearchLimits } from '../index/host/index-client.ts'
 import type {
-  Highlights,
-  TextHighlightRequest,
-  TextSearchAnswer,
-  TextSearchRequest,
-  TextStatistics,
-  TextStatisticsRequest,
-} from '../index/text/search/text-search.ts'
-import type { SearchLimits } from '../index/text/worker/remote-text-index.ts'
+  IndexAnswer,
+  IndexRequest,
+  QueryableKind,
+  QuestionOf,
+} from '../index/kinds/index-questions.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import type {
@@ -27,7 +25,7 @@ import type {
 import { writeBytes } from './apply/command-size.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
 import type { DocumentRecord } from './format/document-record.ts'
-import type { ShardTextIndexes } from './indexing/shard-text-indexes.ts'
+import type { ShardIndexes } from './following/shard-indexes.ts'
 import type { KeyRange } from './key-range.ts'
 import { LedShard } from './led-shard.ts'
 import type { ProposalFate } from './proposal.ts'
@@ -37,6 +35,7 @@ import { ShardReads } from './shard-reads.ts'
 import type {
   CallOptions,
   DecideOptions,
+  IndexStatus,
   PreparedInOrder,
   Push,
   ResolveOptions,
@@ -45,7 +44,6 @@ import type {
   Shard,
   ShardCondition,
   ShardStats,
-  TextIndexStatus,
 } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
 import type { TransactionId } from './transaction-id.ts'
@@ -58,7 +56,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   readonly #replica: Replica
   readonly #reads: ShardReads
   readonly #pushes: PushAnswers
-  readonly #text: ShardTextIndexes | undefined
+  readonly #indexes: ShardIndexes | undefined
 
   private constructor(replica: Replica) {
     const { id, range, clock, hybridClock } = replica.options
@@ -74,7 +72,7 @@ export class LocalShard implements Shard, AsyncDisposable {
       settled: () => replica.log.durable(),
       propose: (command) => replica.propose(command),
     })
-    this.#text = replica.text
+    this.#indexes = replica.indexes
   }
 
   static async open(options: ReplicaOptions): Promise<LocalShard> {
@@ -113,44 +111,28 @@ export class LocalShard implements Shard, AsyncDisposable {
     return this.#replica.log.settled()
   }
 
-  async searchText(
+  async search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     index: string,
-    request: TextSearchRequest,
+    request: IndexRequest<Kind, Name>,
     limits: SearchLimits,
-  ): Promise<TextSearchAnswer> {
-    return (await this.#textIndexes().get(index)).search(request, limits)
+  ): Promise<IndexAnswer<Kind, Name>> {
+    return (await this.#keptIndexes().get(index)).search(request, limits)
   }
 
-  async textStatistics(
-    index: string,
-    request: TextStatisticsRequest,
-    limits: SearchLimits,
-  ): Promise<TextStatistics> {
-    return (await this.#textIndexes().get(index)).statistics(request, limits)
+  async indexStatus(index: string): Promise<IndexStatus> {
+    return (await this.#keptIndexes().get(index)).status()
   }
 
-  async highlightText(
-    index: string,
-    request: TextHighlightRequest,
-    limits: SearchLimits,
-  ): Promise<readonly (Highlights | undefined)[]> {
-    return (await this.#textIndexes().get(index)).highlight(request, limits)
-  }
-
-  async textIndexStatus(index: string): Promise<TextIndexStatus> {
-    return (await this.#textIndexes().get(index)).status()
-  }
-
-  async waitForText({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    if (this.#text === undefined) return
+  async waitForIndexes({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    if (this.#indexes === undefined) return
     const sequence = this.committedSequence
     this.#replica.log.hurry() // the indexes read the store
-    await this.#text.waitFor(sequence, signal)
+    await this.#indexes.waitFor(sequence, signal)
   }
 
-  #textIndexes(): ShardTextIndexes {
-    if (this.#text !== undefined) return this.#text
-    throw new ServiceError('UNAVAILABLE', 'this node keeps no text indexes')
+  #keptIndexes(): ShardIndexes {
+    if (this.#indexes !== undefined) return this.#indexes
+    throw new ServiceError('UNAVAILABLE', 'this node keeps no indexes')
   }
 
   read(
@@ -168,7 +150,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome> {
     const refusal = this.#refusalOf(options)
     if (refusal !== undefined) return refusal
-    const room = this.#text?.room()
+    const room = this.#indexes?.room()
     const written =
       room === undefined
         ? this.#proposeWrite(command)
@@ -179,7 +161,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   async #proposeWrite(command: WriteCommand): Promise<WriteOutcome> {
     const bytes = writeBytes(command)
     const outcome = await this.#replica.propose({ kind: 'write', ...command }, { bytes })
-    this.#text?.wrote(bytes, this.committedSequence)
+    this.#indexes?.wrote(bytes, this.committedSequence)
     return outcome
   }
 

@@ -12,7 +12,7 @@ import type { KvStore } from '../storage/kv-store.ts'
 import type { Command, CommandKind, OutcomeOf } from './apply/command.ts'
 import { COMMAND_BYTES } from './apply/command-size.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
-import { ShardTextIndexes, type TextIndexParts } from './indexing/shard-text-indexes.ts'
+import { ShardIndexes, type IndexParts } from './following/shard-indexes.ts'
 import type { KeyRange } from './key-range.ts'
 import type { ProposalOptions } from './proposal.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
@@ -36,8 +36,8 @@ export interface ReplicaOptions {
   readonly clock: Clock
   readonly router: ShardRouter
   readonly settings: TableSettings
-  /** Absent: the shard has no text indexes. */
-  readonly text?: TextIndexParts | undefined
+  /** Absent: the shard has no indexes. */
+  readonly indexes?: IndexParts | undefined
 }
 
 export class Replica {
@@ -48,7 +48,7 @@ export class Replica {
   readonly log: ShardLog
   /** Who waits for a transaction to let go of its keys here. */
   readonly waiters: ReleaseWaiters
-  readonly text: ShardTextIndexes | undefined
+  readonly indexes: ShardIndexes | undefined
   #trouble: ServiceError | undefined
   #sealed = false
   #closed: Promise<void> | undefined
@@ -59,10 +59,10 @@ export class Replica {
     this.options = options
     this.state = state
     this.waiters = waiters
-    const { id, journal, text, clock, settings } = options
+    const { id, journal, indexes, clock, settings } = options
     const admit = options.admit ?? (() => undefined)
     this.log = new ShardLog({ id, state, journal, clock, admit })
-    this.text = text && new ShardTextIndexes(this, text, { clock, settings })
+    this.indexes = indexes && new ShardIndexes(this, indexes, { clock, settings })
   }
 
   /** Replays what the journal has and the store lacks. */
@@ -161,7 +161,7 @@ export class Replica {
   async #close(entries: 'keep' | 'drop'): Promise<void> {
     // The indexes take in what the store has: then the next start replays nothing for them either.
     await this.log.settled().catch(() => undefined)
-    await this.text?.close({ flush: !this.#sealed })
+    await this.indexes?.close({ flush: !this.#sealed })
     await this.log.close()
     const { id, journal } = this.options
     if (entries === 'keep') {

@@ -1,14 +1,12 @@
-import type { DropReport } from '../index/text/mapping/dropped-values.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
+import type { DropReport } from '../index/host/drop-report.ts'
+import type { SearchLimits } from '../index/host/index-client.ts'
 import type {
-  Highlights,
-  TextHighlightRequest,
-  TextSearchAnswer,
-  TextSearchRequest,
-  TextStatistics,
-  TextStatisticsRequest,
-} from '../index/text/search/text-search.ts'
-import type { SearchLimits } from '../index/text/worker/remote-text-index.ts'
+  IndexAnswer,
+  IndexRequest,
+  QueryableKind,
+  QuestionOf,
+} from '../index/kinds/index-questions.ts'
 import type {
   DecideCommand,
   Decision,
@@ -58,23 +56,25 @@ export interface ShardStats {
 }
 
 /** What an index is at when it does not simply follow the log. */
-export interface TextIndexActivity {
+export interface IndexActivity {
   readonly kind: 'none' | 'building' | 'catching_up' | 'failed'
   /** Undefined where there is none to tell. */
   readonly reason: string | undefined
 }
 
 /** How an index of a shard does, as far as the shard itself knows. */
-export interface TextIndexHealth {
+export interface IndexHealth {
   readonly name: string
-  readonly activity: TextIndexActivity
+  readonly kind: string
+  readonly activity: IndexActivity
   /** Whether searches are answered, be it by the version of an earlier schema. */
   readonly answers: boolean
   /** Log entries that searches do not show yet. */
   readonly entriesBehind: number
 }
 
-export interface TextIndexStatus {
+/** How an index of a shard does, as its worker tells. */
+export interface IndexStatus {
   readonly totalIndexed: number
   /** Bytes. */
   readonly diskUsage: number
@@ -136,10 +136,11 @@ export interface Push {
  * - `push` raises the commit timestamp of a pending transaction above `above` and tells its state;
  *   with `expired` it aborts one that was never begun, so that it can never begin (INV-T5, A.7.4).
  * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call.
- * - `searchText`, `textStatistics` and `highlightText` are refused with NOT_FOUND for an unknown
- *   index, and with UNAVAILABLE while it is built for the first time or again.
- * - `waitForText` resolves when everything committed here before the call is searchable in every
- *   text index; it rejects with the signal's reason.
+ * - `search` asks an index whatever its kind is asked (index/kinds/index-questions.ts), within the limits. It
+ *   is refused with NOT_FOUND for an unknown index, with INVALID_ARGUMENT for one of another kind, and with
+ *   UNAVAILABLE while the index is built for the first time or again.
+ * - `waitForIndexes` resolves when everything committed here before the call is searchable in every
+ *   index; it rejects with the signal's reason.
  * - `waitForRelease` resolves when the transaction no longer holds keys here, or after `timeoutMs`.
  */
 export interface Shard {
@@ -168,23 +169,13 @@ export interface Shard {
     options: { readonly timeoutMs: number; readonly signal?: AbortSignal },
   ): Promise<void>
 
-  searchText(
+  search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     index: string,
-    request: TextSearchRequest,
+    request: IndexRequest<Kind, Name>,
     limits: SearchLimits,
-  ): Promise<TextSearchAnswer>
-  textStatistics(
-    index: string,
-    request: TextStatisticsRequest,
-    limits: SearchLimits,
-  ): Promise<TextStatistics>
-  highlightText(
-    index: string,
-    request: TextHighlightRequest,
-    limits: SearchLimits,
-  ): Promise<readonly (Highlights | undefined)[]>
-  textIndexStatus(index: string): Promise<TextIndexStatus>
-  waitForText(options: { readonly signal: AbortSignal }): Promise<void>
+  ): Promise<IndexAnswer<Kind, Name>>
+  indexStatus(index: string): Promise<IndexStatus>
+  waitForIndexes(options: { readonly signal: AbortSignal }): Promise<void>
 
   stats(options?: CallOptions): Promise<ShardStats>
   state(options?: CallOptions): Promise<ShardCondition>

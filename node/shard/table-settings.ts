@@ -1,11 +1,6 @@
+import type { IndexDefinition } from '../index/host/index-definition.ts'
 import { DocumentRules, type TtlPolicy } from '../schema/document-rules.ts'
 import type { TableSchema } from '../schema/table-schema.ts'
-
-export interface TextIndexDefinition {
-  readonly name: string
-  /** Kept in memory alone, and built anew at every start. */
-  readonly memOnly: boolean
-}
 
 /** What a shard must know of its table. */
 export interface TableSettings {
@@ -16,7 +11,7 @@ export interface TableSettings {
   readonly rules: DocumentRules
   readonly ttl: TtlPolicy | undefined
   readonly schema: TableSchema | undefined
-  readonly textIndexes: readonly TextIndexDefinition[]
+  readonly indexes: readonly IndexDefinition[]
 }
 
 /** Those of a table without a schema and without indexes. */
@@ -26,5 +21,5 @@ export const NO_SETTINGS: TableSettings = {
   rules: new DocumentRules(undefined),
   ttl: undefined,
   schema: undefined,
-  textIndexes: [],
+  indexes: [],
 }

@@ -50,6 +50,7 @@ export function isLockedError(error: unknown): boolean {
   return causeChainOf(error).codes.includes('LEVEL_LOCKED')
 }
 
+/** The error of every method after `close`. */
 export function closedError(directory: string, options?: ErrorOptions): ServiceError {
   return new ServiceError('UNAVAILABLE', `${directory} is closed`, options)
 }

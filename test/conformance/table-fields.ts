@@ -5,8 +5,8 @@ import {
   TABLE_FIELDS_MAX,
   type TableField,
   type ValueKind,
-} from '../../node/index/text/mapping/table-field.ts'
-import type { TableFields } from '../../node/shard/indexing/table-fields.ts'
+} from '../../node/schema/table-field.ts'
+import type { TableFields } from '../../node/shard/following/table-fields.ts'
 
 export function fieldOf(name: string, kind: ValueKind = 'string'): TableField {
   return { path: name.split('.'), kind, documentType: undefined }

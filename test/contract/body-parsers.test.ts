@@ -4,7 +4,7 @@ import { isServiceError } from '../../lib/errors.ts'
 import { loadContract } from '../../door/contract.ts'
 import { OPERATIONS } from '../../node/api/handler-table.ts'
 import { parseExact } from '../../node/document/exact-json.ts'
-import { parseQueryRequest } from '../../node/query/query-request.ts'
+import { parseQueryRequest } from '../../node/query/request/query-request.ts'
 import {
   parseCommit,
   parseCrossTable,

@@ -180,7 +180,7 @@ describe('quarry client commands', () => {
     }
   })
 
-  it('table drop needs --yes where nobody can be asked', async () => {
+  it('table drop needs --yes without a terminal', async () => {
     const refused = await runCommand(['table', 'drop', 'books'], service)
     const dropped = await runCommand(['table', 'drop', 'books', '--yes'], service)
 

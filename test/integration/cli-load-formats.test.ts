@@ -85,7 +85,7 @@ describe('the formats of quarry load', () => {
     expect(loaded()).to.deep.equal({ a: '{"id":"a","price":1.5,"year":1999}' })
   })
 
-  it('keeps what is no document, in any format, and says why the first is none', async () => {
+  it('keeps inputs that are not documents, in any format, with the reason of the first', async () => {
     const array = await loadInput('[{"id":"a"},\n{"id":\n},\n[1,\n2]]')
     const report = await readFile(errors(), 'utf8')
     const rows = await loadFile('books.csv', 'id,n\nb,x\nc\n', '--types', 'n:number')

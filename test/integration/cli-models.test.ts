@@ -167,7 +167,7 @@ describe('quarry models', () => {
     expect(stderr).to.match(/^error: the models directory cannot be used: E\w+: /)
   })
 
-  it('goes on after it was killed', async () => {
+  it('continues after it was killed', async () => {
     hub.fail('onnx/model.onnx', { kind: 'stall', afterBytes: 300_000 })
     const part = path.join(modelsDir, '.pulls/acme/mini/files/onnx/model.onnx.part')
     const killed = startPull()

@@ -158,7 +158,7 @@ describe('quarry swarm', () => {
     expect(err).to.contain('- --health-port: "99999" is not')
   })
 
-  it('explains a configuration file that is not there', async () => {
+  it('explains a missing configuration file', async () => {
     const child = folder.quarry(['swarm', '--config', 'none.yaml'])
     const [, err] = await output(child)
 
@@ -178,7 +178,7 @@ describe('quarry swarm', () => {
     expect(err).to.contain(`port ${port} is in use`)
   })
 
-  it('explains in one line a host that nobody knows', async () => {
+  it('explains an unknown host in one line', async () => {
     const child = folder.quarry(swarm('--host', 'no.such.host.invalid', '--insecure'))
     const [, err] = await output(child)
 

@@ -87,7 +87,7 @@ describe('the files of an embedder', () => {
     expect(json.skipped).to.deep.equal([
       {
         directory: 'embedders/joined',
-        reason: `1_Pooling/config.json: it joins ${joined}; one is served`,
+        reason: `1_Pooling/config.json: it combines ${joined}; only one pooling is supported`,
       },
     ])
   })

@@ -11,9 +11,9 @@ import { expect } from 'chai'
 import { ManualClock } from '../../lib/clock.ts'
 import { seededRandom, type Random } from '../../lib/random.ts'
 import type { TextIndex } from '../../node/index/text/engine/text-index.ts'
-import { HeldTextIndex } from '../../node/index/text/worker/held-text-index.ts'
-import { readMapping } from '../../node/index/text/worker/saved-mapping.ts'
-import { nameOf, type TableField } from '../../node/index/text/mapping/table-field.ts'
+import { TextEngine } from '../../node/index/text/hosted/text-engine.ts'
+import { readMapping } from '../../node/index/text/mapping/saved-mapping.ts'
+import { nameOf, type TableField } from '../../node/schema/table-field.ts'
 import { CrashingFiles, type Survival } from '../support/fakes/crashing-files.ts'
 import { applyAlone } from '../support/worlds/apply-alone.ts'
 import { countTo } from '../support/loads/load.ts'
@@ -187,7 +187,7 @@ function expectRecovery(script: TextScript, directory: string, ran: Ran): void {
 /** One document a batch, each with a field of its own, and a flush now and then. */
 function runHeld(directory: string, failsAt = Infinity): Ran {
   const files = new CrashingFiles(directory, failsAt)
-  let held: HeldTextIndex | undefined
+  let held: TextEngine | undefined
   let [applied, checkpoint] = [0, 0]
   files.run(() => {
     held = openHeld(directory, [])
@@ -213,9 +213,14 @@ const TABLE_FIELDS: readonly TableField[] = countTo(HELD_BATCHES).map((at) => {
   return { path: [fieldOf(at + 1)], kind: 'number', documentType: undefined }
 })
 
-function openHeld(directory: string, fields: readonly TableField[]): HeldTextIndex {
+const DEFINITION = { kind: 'text', name: 'words', memOnly: false } as const
+
+function openHeld(directory: string, fields: readonly TableField[]): TextEngine {
   const source = { kind: 'given', schema: undefined } as const
-  return HeldTextIndex.open({ directory, source, fields }, { clock: new ManualClock() })
+  return TextEngine.open(
+    { definition: DEFINITION, directory, source, fields },
+    { clock: new ManualClock() },
+  )
 }
 
 interface Said {

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs'
 import { isMissing } from '../model-folders.ts'
 import type { HubFile } from './hub-listing.ts'
 
-/** Hashes a file's bytes as they come, for the hub's digest and for the manifest's SHA-256. */
+/** Hashes a file's bytes while they arrive, for the hub's digest and for the manifest's SHA-256. */
 export class FileHasher {
   readonly #sha256 = createHash('sha256')
   readonly #gitBlob: Hash | undefined
@@ -21,7 +21,7 @@ export class FileHasher {
     this.#gitBlob?.update(chunk)
   }
 
-  /** Once, at the end. The SHA-256 in hex, or undefined when the bytes are not those of the hub. */
+  /** Called once, at the end. The SHA-256 in hex; undefined if the bytes differ from the hub's digest. */
   finish(): string | undefined {
     const sha256 = this.#sha256.digest('hex')
     const found = this.#gitBlob?.digest('hex') ?? sha256
@@ -29,14 +29,14 @@ export class FileHasher {
   }
 }
 
-/** The SHA-256 of the file at `path` if it is whole and the hub's; undefined if not, or absent. */
+/** The SHA-256 of a complete file with the hub's digest; undefined for any other or missing file. */
 export async function verifyFile(path: string, file: HubFile): Promise<string | undefined> {
   const hasher = new FileHasher(file)
   const bytes = await hashFile(path, hasher)
   return bytes === file.bytes ? hasher.finish() : undefined
 }
 
-/** How many bytes there were; 0 for no file. */
+/** Hashes a file and returns its number of bytes; 0 for a missing file. */
 export async function hashFile(path: string, hasher: FileHasher): Promise<number> {
   let bytes = 0
   try {

@@ -1,39 +1,44 @@
-// Brings one file of a repository to disk, over as many connections as it takes.
+// Downloads one file of a repository, over as many connections as necessary.
 //
-// What has come is kept as `<file>.part`, also when the process is killed, and the next attempt asks
-// for the rest. A part is not trusted: it is hashed from its beginning before it is continued, and
-// the file gets its name only when its size and digest are those of the hub. Wrong bytes are thrown
-// away and fetched anew.
+// The received bytes are kept in `<file>.part`, even if the process is killed, and the next attempt
+// requests the rest. A part is not trusted: it is hashed from its beginning before it is continued. The
+// file gets its name only when its size and digest match those of the hub. Wrong bytes are deleted and
+// downloaded again.
 
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { FileHasher, hashFile, verifyFile } from './file-digest.ts'
-import { HubTrouble } from './hub-client.ts'
+import { RetryableHubError } from './hub-client.ts'
 import type { HubClient, Repository } from './hub-client.ts'
 import type { HubFile } from './hub-listing.ts'
 import { HubRetry } from './hub-retry.ts'
 import type { RetryParts } from './hub-retry.ts'
 
-/** How often all bytes may come and be the wrong ones. */
+/** A complete download may have a wrong digest this many times. */
 const WRONG_BYTES_MAX = 2
-/** A connection that brings nothing for so long is given up. */
+/** A connection without new bytes for this long is closed. */
 const STALL_MS = 30_000
 
+/** The parts of a download. */
 export interface DownloadParts extends RetryParts {
   readonly client: HubClient
-  /** How many bytes of this file are there now. */
+  /** Called with the bytes of the file received so far. */
   readonly onBytes: (bytes: number) => void
 }
 
+/** The file to download, and the folder that it goes to. */
 export interface DownloadTarget {
   readonly repository: Repository
   readonly file: HubFile
   readonly folder: string
 }
 
-/** The SHA-256 of the file that is now at `folder/file.path`. */
+/**
+ * Downloads a file to `folder/file.path` and resolves to its SHA-256 in hex. A complete file that is
+ * there already is kept. Rejects with CORRUPTION if the hub sends wrong bytes repeatedly.
+ */
 export async function downloadFile(
   { repository, file, folder }: DownloadTarget,
   parts: DownloadParts,
@@ -85,7 +90,7 @@ class Attempts {
     }
   }
 
-  /** Undefined when all bytes are there and are not those of the hub. */
+  /** Undefined when the file is complete but does not match the hub's digest. */
   async #attempt(signal: AbortSignal): Promise<string | undefined> {
     const { file, partPath, repository } = this.#part
     let hasher = new FileHasher(file)
@@ -99,7 +104,7 @@ class Attempts {
       if (body.from === 0 && this.#bytes > 0) hasher = new FileHasher(file)
       await this.#receive(body.from, watched.watch(body.chunks), hasher)
     }
-    if (this.#bytes < file.bytes) throw new HubTrouble('the connection ended early')
+    if (this.#bytes < file.bytes) throw new RetryableHubError('the connection ended early')
     return this.#bytes === file.bytes ? hasher.finish() : undefined
   }
 
@@ -127,13 +132,13 @@ class Attempts {
     this.#bytes = 0
     this.#wrongBytes += 1
     this.#parts.onBytes(0)
-    const why = `${file.path} came with other bytes than the hub's digest says`
+    const why = `the bytes of ${file.path} do not match the hub's digest`
     if (this.#wrongBytes > WRONG_BYTES_MAX) throw new ServiceError('CORRUPTION', why)
     this.#parts.onRetry(why)
   }
 }
 
-/** Aborts its signal when nothing has come for STALL_MS. */
+/** Aborts its signal when no bytes have arrived for STALL_MS. */
 class StallWatch implements Disposable {
   readonly #stalled = new AbortController()
   readonly #stop: () => void
@@ -144,7 +149,7 @@ class StallWatch implements Disposable {
   constructor(clock: Clock, caller: AbortSignal) {
     this.#caller = caller
     this.signal = AbortSignal.any([caller, this.#stalled.signal])
-    // Looking twice within the time finds a stall after STALL_MS at the latest.
+    // Two checks within STALL_MS find a stall after STALL_MS at the latest.
     const stop = clock.every(STALL_MS / 2, async () => {
       if (this.#isIdle) this.#stalled.abort()
       this.#isIdle = true
@@ -168,7 +173,9 @@ class StallWatch implements Disposable {
     } catch (error) {
       this.#caller.throwIfAborted()
       if (!this.#stalled.signal.aborted) throw error
-      throw new HubTrouble(`nothing came for ${STALL_MS / 1000} seconds`, { cause: error })
+      throw new RetryableHubError(`no bytes arrived for ${STALL_MS / 1000} seconds`, {
+        cause: error,
+      })
     }
   }
 

@@ -1,5 +1,5 @@
-// Which files of a hub's repository make a model directory: the graphs of one variant with their
-// external data, the tokenizer, and the configuration. Pure.
+// Selects the files of a hub's repository that form a model directory: the graphs of one variant with
+// their external data, the tokenizer, and the configuration. Pure.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { suffixesOf, VARIANT_BY_SUFFIX, VARIANTS } from '../graph-variants.ts'
@@ -22,7 +22,7 @@ const SEQ2SEQ: readonly GraphSet[] = [
   { required: ['encoder', 'decoder-init', 'decoder'] },
 ]
 
-/** The first set of which all required graphs are there is taken. */
+/** The first set whose required graphs all exist is used. */
 const GRAPH_SETS: Readonly<Record<ModelKind, readonly GraphSet[]>> = {
   embedder: [
     { required: ['text_model', 'vision_model'], optional: PROJECTIONS },
@@ -36,10 +36,10 @@ const GRAPH_SETS: Readonly<Record<ModelKind, readonly GraphSet[]>> = {
   rewriter: SEQ2SEQ,
 }
 
-/** Searched in this order; the first folder with a whole set is taken. */
+/** Searched in this order. The first folder with a complete set is used. */
 const GRAPH_FOLDERS = ['', 'onnx/']
 
-/** Small files that say how a model is run. Those that are there are taken. */
+/** Small files that configure a model. All existing ones are selected. */
 const CONFIGURATION_FILES: ReadonlySet<string> = new Set([
   'config.json',
   'tokenizer.json',
@@ -64,25 +64,28 @@ const TOKENIZER_FILE = 'tokenizer.json'
 /** The server reads no larger tokenizer. The largest known, of a model of 100 languages, has 34 MB. */
 const CONFIGURATION_BYTES_MAX = 64 * 1024 * 1024
 
+/** The files of one variant. */
 export interface SelectedFiles {
   readonly variant: string
-  /** Without external data. */
+  /** The graphs without their external data. */
   readonly graphs: readonly HubFile[]
-  /** All that is needed, the smallest first: what is wrong shows early. */
+  /** All needed files, the smallest first, so that errors show early. */
   readonly files: readonly HubFile[]
 }
 
+/** The kind and the variant to select. */
 export interface Selection {
   readonly kind: ModelKind
-  /** Undefined: the most exact one that there is. */
+  /** Undefined: the most exact existing one. */
   readonly variant: string | undefined
 }
 
+/** Throws INVALID_ARGUMENT, with a remedy, if the repository has no complete set of files. */
 export function selectFiles(files: readonly HubFile[], selection: Selection): SelectedFiles {
   const { variant, graphs } = selectGraphs(files, selection)
   const configuration = files.filter(({ path }) => CONFIGURATION_FILES.has(path))
   if (!configuration.some(({ path }) => path === TOKENIZER_FILE)) {
-    throw refuse(`it has no ${TOKENIZER_FILE}; take a repository that has one`)
+    throw refuse(`it has no ${TOKENIZER_FILE}; use a repository that has one`)
   }
   const large = configuration.find(({ bytes }) => bytes > CONFIGURATION_BYTES_MAX)
   if (large !== undefined) throw refuse(`${large.path} is over ${CONFIGURATION_BYTES_MAX} bytes`)
@@ -91,7 +94,7 @@ export function selectFiles(files: readonly HubFile[], selection: Selection): Se
   return { variant, graphs, files: all.toSorted((one, other) => one.bytes - other.bytes) }
 }
 
-/** The variant of a file by its name; undefined if it is no graph of a known name. */
+/** The variant of a graph by its file name; undefined for other files. */
 export function graphVariantOf(path: string): string | undefined {
   const name = path.slice(path.lastIndexOf('/') + 1)
   const stems = MODEL_KINDS.flatMap((kind) => GRAPH_SETS[kind]).flatMap(({ required }) => required)
@@ -107,7 +110,10 @@ function selectGraphs(
   const suffixes = (variant === undefined ? VARIANTS : [variant]).flatMap(suffixesOf)
   if (suffixes.length === 0) {
     const known = VARIANTS.join(', ')
-    throw new ServiceError('INVALID_ARGUMENT', `no variant "${variant}"; there are ${known}`)
+    throw new ServiceError(
+      'INVALID_ARGUMENT',
+      `unknown variant "${variant}"; the variants are ${known}`,
+    )
   }
   for (const suffix of suffixes) {
     const graphs = findSet(files, kind, suffix)
@@ -122,7 +128,7 @@ function selectGraphs(
   throw refuse('it has no ONNX graphs; look for an export of it, such as onnx-community/NAME')
 }
 
-/** The variants of which a whole set of graphs is there. */
+/** The variants with a complete set of graphs. */
 function availableVariants(files: readonly HubFile[], kind: ModelKind): string[] {
   const whole = [...VARIANT_BY_SUFFIX].filter(([suffix]) => findSet(files, kind, suffix))
   return [...new Set(whole.map(([, variant]) => variant))]

@@ -2,7 +2,7 @@ import { copyFile, link, mkdir, open, readdir, readFile, rm, rmdir } from 'node:
 import path from 'node:path'
 import { isMissing } from '../model-folders.ts'
 
-/** Paths of all files below a folder, relative to it, with `/`. */
+/** The paths of all files below a folder, relative to it, with `/`, in order. */
 export async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   return entries
@@ -12,13 +12,13 @@ export async function filesBelow(folder: string): Promise<string[]> {
     .toSorted()
 }
 
-/** Makes what was written to a file, or the names in a folder, survive a loss of power. */
+/** Makes the contents of a file, or the names in a folder, durable. */
 export async function syncToDisk(fileOrFolder: string): Promise<void> {
   await using handle = await open(fileOrFolder, 'r')
   await handle.sync()
 }
 
-/** Replaces `to`. A link costs nothing; whoever changes one of the two must replace it as well. */
+/** Replaces `to` by a hard link or a copy. Because of the link, neither file may be changed in place. */
 export async function linkOrCopy(from: string, to: string): Promise<void> {
   await mkdir(path.dirname(to), { recursive: true })
   await rm(to, { force: true })
@@ -29,7 +29,7 @@ export async function linkOrCopy(from: string, to: string): Promise<void> {
   }
 }
 
-/** Empty for a file that is not there. */
+/** The text of a file; empty for a missing file. */
 export async function readIfThere(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
@@ -39,6 +39,7 @@ export async function readIfThere(file: string): Promise<string> {
   }
 }
 
+/** Removes a folder if it exists and is empty. */
 export async function removeIfEmpty(folder: string): Promise<void> {
   try {
     await rmdir(folder)

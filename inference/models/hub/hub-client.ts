@@ -3,10 +3,10 @@
 //   GET {endpoint}/api/models/{owner}/{name}/tree/{revision}?recursive=true
 //       pages, the next one by a Link header with rel="next"
 //   GET {endpoint}/{owner}/{name}/resolve/{revision}/{path}
-//       the bytes, or a redirect to where they are; Range is honoured
+//       the bytes, or a redirect to them; Range is honoured
 //
-// The token is sent to the endpoint's own origin and to no other: a redirect to a content network
-// carries its own signature, and what stands there has no business with the token.
+// The token is sent only to the endpoint's own origin. A redirect to a content network carries its own
+// signature, and other servers must not see the token.
 
 import type { ModelName } from './model-name.ts'
 import { parseListing } from './hub-listing.ts'
@@ -17,17 +17,19 @@ const REDIRECTS_MAX = 5
 const PAGES_MAX = 100
 const LISTING_BYTES_MAX = 32 * 1024 * 1024
 
+/** The address of a hub, and the token for models with restricted access. */
 export interface HubSettings {
-  /** Such as `https://huggingface.co`; a path before the hub's own is kept. */
+  /** An address such as `https://huggingface.co`. It may have a path. */
   readonly endpoint: string
   readonly token: string | undefined
 }
 
+/** A model's repository at one revision: a branch, tag or commit. */
 export interface Repository extends ModelName {
   readonly revision: string
 }
 
-/** There is no such host, no such port, or none that can be trusted: later will not be better. */
+/** Failures that a retry cannot resolve: an unknown host, a bad port, a certificate without trust. */
 const FINAL_REASONS: ReadonlySet<string> = new Set([
   'ENOTFOUND',
   'EPROTO',
@@ -41,10 +43,10 @@ const FINAL_REASONS: ReadonlySet<string> = new Set([
   'bad port',
 ])
 
-/** An answer that another attempt may better. Anything else thrown here is final. */
-export class HubTrouble extends Error {
-  override readonly name = 'HubTrouble'
-  /** What the hub asked to wait, by Retry-After. */
+/** A failure that a retry may resolve. All other errors of this file are final. */
+export class RetryableHubError extends Error {
+  override readonly name = 'RetryableHubError'
+  /** The time that the hub asked to wait, by Retry-After; 0: none. */
   readonly afterMs: number
 
   constructor(message: string, { afterMs = 0, cause }: { afterMs?: number; cause?: unknown } = {}) {
@@ -53,12 +55,17 @@ export class HubTrouble extends Error {
   }
 }
 
+/** The bytes of a file that are arriving. */
 export interface FileBody {
-  /** Where the bytes begin: what was asked for, or 0 from a server that does not do ranges. */
+  /** The index of the first byte: the requested one, or 0 from a server without ranges. */
   readonly from: number
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
+/**
+ * Requests to one hub. They reject with RetryableHubError when a retry may help, with a ServiceError when
+ * it cannot, and with the signal's reason.
+ */
 export class HubClient {
   readonly #endpoint: URL
   readonly #token: string | undefined
@@ -68,6 +75,7 @@ export class HubClient {
     this.#token = token
   }
 
+  /** All usable files of a repository. */
   async listFiles(repository: Repository, signal: AbortSignal): Promise<HubFile[]> {
     const { owner, name, revision } = repository
     const path = `api/models/${owner}/${name}/tree/${encodeURIComponent(revision)}?recursive=true`
@@ -83,7 +91,7 @@ export class HubClient {
     return files
   }
 
-  /** The bytes of a file from `from` on. Not at the end of the file: a range must not be empty. */
+  /** The bytes of a file from `from` on, which must lie before its end: a range cannot be empty. */
   async openFile(
     repository: Repository,
     { path, from }: { readonly path: string; readonly from: number },
@@ -97,7 +105,7 @@ export class HubClient {
     if (status === 206) {
       if (beginOf(response) === from) return { from, chunks: readBody(body) }
       await body?.cancel()
-      throw new HubTrouble('the hub answered with another range than was asked for')
+      throw new RetryableHubError('the hub answered with a range that was not requested')
     }
     if (status === 200) return { from: 0, chunks: readBody(body) }
     if (status === 416 && from > 0) {
@@ -124,7 +132,7 @@ export class HubClient {
     const authorization =
       isOwn && this.#token !== undefined ? { authorization: `Bearer ${this.#token}` } : {}
     try {
-      // Compressed on the way, the bytes of a range would not be those of the file.
+      // No compression, because a range would then count compressed bytes.
       const own = { 'accept-encoding': 'identity', 'user-agent': 'quarry' }
       return await fetch(url, {
         headers: { ...own, ...headers, ...authorization },
@@ -135,7 +143,7 @@ export class HubClient {
       signal.throwIfAborted()
       const reason = reasonOf(cause)
       const message = `cannot reach ${url.host} (${reason})`
-      if (!FINAL_REASONS.has(reason)) throw new HubTrouble(message, { cause })
+      if (!FINAL_REASONS.has(reason)) throw new RetryableHubError(message, { cause })
       throw new ServiceError('UNAVAILABLE', `${message}; check the endpoint`, { cause })
     }
   }
@@ -157,7 +165,7 @@ function checkRedirect(from: URL, location: string): URL {
   const to = URL.parse(location, from.href)
   const isDowngrade = from.protocol === 'https:' && to?.protocol !== 'https:'
   if (to !== null && /^https?:$/.test(to.protocol) && !isDowngrade) return to
-  throw new ServiceError('UNAVAILABLE', 'the hub redirects to what is not an https URL')
+  throw new ServiceError('UNAVAILABLE', 'the hub redirects to a URL that is not https')
 }
 
 function encodePath(path: string): string {
@@ -174,7 +182,7 @@ async function* readBody(body: ReadableStream<Uint8Array> | null): AsyncIterable
   try {
     yield* body
   } catch (cause) {
-    throw new HubTrouble(`the connection broke (${reasonOf(cause)})`, { cause })
+    throw new RetryableHubError(`the connection broke (${reasonOf(cause)})`, { cause })
   }
 }
 
@@ -191,7 +199,7 @@ async function readJson(response: Response): Promise<unknown> {
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8'))
   } catch (cause) {
-    const message = 'the hub did not answer with JSON; is the endpoint right?'
+    const message = 'the hub did not answer with JSON; check the endpoint'
     throw new ServiceError('UNAVAILABLE', message, { cause })
   }
 }
@@ -199,7 +207,7 @@ async function readJson(response: Response): Promise<unknown> {
 async function explain(response: Response, { owner, name, revision }: Repository): Promise<Error> {
   const { status } = response
   await response.body?.cancel()
-  // Hubs answer 401 for what does not exist as well, so as not to tell what is private.
+  // Hubs also answer 401 for missing models, so that nobody learns which private ones exist.
   if (status === 401 || status === 403 || status === 404) {
     const message =
       `the hub does not give ${owner}/${name} (revision ${revision}, status ${status}): ` +
@@ -209,7 +217,7 @@ async function explain(response: Response, { owner, name, revision }: Repository
   if (status === 408 || status === 429 || status >= 500) {
     const seconds = Number(response.headers.get('retry-after') ?? 0)
     const afterMs = Number.isFinite(seconds) ? seconds * 1000 : 0
-    return new HubTrouble(`the hub answered with status ${status}`, { afterMs })
+    return new RetryableHubError(`the hub answered with status ${status}`, { afterMs })
   }
   return new ServiceError('UNAVAILABLE', `the hub answered with status ${status}`)
 }

@@ -1,20 +1,22 @@
-// The answer of a hub to "which files has this repository": an array of entries
-// `{type, path, size, oid, lfs?: {oid, size}}`, where `oid` is git's name of the file's blob (SHA-1)
-// and `lfs.oid` the SHA-256 of what a large file holds.
+// Parses a hub's list of a repository's files: an array of entries
+// `{type, path, size, oid, lfs?: {oid, size}}`. `oid` is git's name of the file's blob (SHA-1), and
+// `lfs.oid` is the SHA-256 of a large file's contents.
 // https://huggingface.co/docs/huggingface.js/hub/interfaces/ListFileEntry
 
 import { ServiceError } from '../../../lib/errors.ts'
 
+/** A file of a repository. */
 export interface HubFile {
-  /** Relative, with `/`; safe to be joined to a folder. */
+  /** The relative path with `/`. It cannot lead out of a folder that it is joined to. */
   readonly path: string
   readonly bytes: number
   readonly digest: FileDigest
 }
 
+/** The digest of a file's contents. */
 export type FileDigest =
   | { readonly kind: 'sha256'; readonly hex: string }
-  /** Of `blob <bytes>\0` and the content, as git does it. */
+  /** SHA-1 over `blob <bytes>\0` and the contents, as in git. */
   | { readonly kind: 'git-blob'; readonly hex: string }
 
 const SHA256 = /^(?:sha256:)?([0-9a-f]{64})$/
@@ -22,8 +24,8 @@ const SHA1 = /^[0-9a-f]{40}$/
 const PATH_PART = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$/
 
 /**
- * The files of a page. Files whose path could leave the folder, or that have no digest, are left
- * out as if they were not there: no model needs such files.
+ * The files of one page. It skips files with an unsafe path or without a digest, because no model
+ * needs them. Throws UNAVAILABLE if the answer is not a list.
  */
 export function parseListing(page: unknown): HubFile[] {
   if (!Array.isArray(page)) {
@@ -33,6 +35,7 @@ export function parseListing(page: unknown): HubFile[] {
   return entries.map(parseEntry).filter((file) => file !== undefined)
 }
 
+/** Whether a relative path stays within its folder and names no hidden file. */
 export function isSafePath(path: string): boolean {
   return path.split('/').every((part) => PATH_PART.test(part))
 }
@@ -59,6 +62,7 @@ function parseDigest(entry: unknown): FileDigest | undefined {
   return typeof oid === 'string' && SHA1.test(oid) ? { kind: 'git-blob', hex: oid } : undefined
 }
 
+/** An own member of an object; undefined for any other value. */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? Object.getOwnPropertyDescriptor(value, name)?.value

@@ -1,14 +1,15 @@
-// What a model is for, from what its repository says. Pure.
+// Detects the kind of a model from its repository. Pure.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { FOLDER_BY_KIND, MODEL_KINDS } from '../model-spec.ts'
 import type { ModelKind } from '../model-spec.ts'
 import { memberOf } from './hub-listing.ts'
 
+/** The facts about a repository that show its kind. */
 export interface RepositoryFacts {
   readonly name: string
   readonly paths: readonly string[]
-  /** The parsed config.json, or undefined where there is none. */
+  /** The parsed config.json; undefined: the repository has none. */
   readonly config: unknown
 }
 
@@ -18,8 +19,8 @@ interface KindRule {
 }
 
 /**
- * The first rule that applies decides. A model made for sentences says so by modules.json, whatever
- * architecture it grew from; a classifier is named by its architecture, whatever lies beside it.
+ * The first rule that applies decides. The architecture shows a classifier, also if it has files of
+ * other kinds. modules.json shows a sentence embedder, also if its architecture is another one.
  */
 const RULES: readonly KindRule[] = [
   { kind: 'recognizer', applies: ({ paths }) => paths.includes('gliner_config.json') },
@@ -47,7 +48,7 @@ const RULES: readonly KindRule[] = [
   },
 ]
 
-/** `embedder`, or `embedders` as its folder is called. */
+/** Parses `embedder`, or `embedders` like its folder. Throws INVALID_ARGUMENT for other texts. */
 export function parseModelKind(text: string): ModelKind {
   const kind = MODEL_KINDS.find((known) => text === known || text === FOLDER_BY_KIND[known])
   if (kind !== undefined) return kind
@@ -55,7 +56,7 @@ export function parseModelKind(text: string): ModelKind {
   throw new ServiceError('INVALID_ARGUMENT', `Give one of ${kinds}.`)
 }
 
-/** Undefined when nothing tells. */
+/** Undefined when no rule applies. */
 export function detectKind(facts: RepositoryFacts): ModelKind | undefined {
   return RULES.find((rule) => rule.applies(facts))?.kind
 }

@@ -1,4 +1,4 @@
-// manifest.json of a model directory: what it holds, with digests, and where it came from.
+// manifest.json of a model directory: its files with digests, its variants, and its origin.
 
 import type { ModelKind } from '../model-spec.ts'
 import { isSafePath, memberOf } from './hub-listing.ts'
@@ -6,13 +6,15 @@ import { isSafePath, memberOf } from './hub-listing.ts'
 export const MANIFEST_FILE = 'manifest.json'
 const SCHEMA_VERSION = 2
 
+/** One file of the directory. */
 export interface ManifestFile {
   readonly name: string
-  /** `sha256:` and the hex. */
+  /** `sha256:` and the digest in hex. */
   readonly digest: string
   readonly size: number
 }
 
+/** The contents of manifest.json. */
 export interface Manifest {
   readonly schemaVersion: typeof SCHEMA_VERSION
   readonly name: string
@@ -20,14 +22,15 @@ export interface Manifest {
   readonly source: string
   readonly type: ModelKind
   readonly files: readonly ManifestFile[]
-  /** The graphs of each variant. */
+  /** The paths of the graphs of each variant. */
   readonly variants: Readonly<Record<string, readonly string[]>>
   readonly provenance: { readonly downloadedFrom: string; readonly downloadedAt: string }
 }
 
+/** A manifest without its version. */
 export type ManifestFacts = Omit<Manifest, 'schemaVersion'>
 
-/** `before` is what the directory held: its other files and variants stay. */
+/** The manifest after a pull. `before` is the directory's content, of which other variants stay. */
 export function buildManifest(facts: ManifestFacts, before: ManifestContent): Manifest {
   const names = new Set(facts.files.map(({ name }) => name))
   const kept = before.files.filter(({ name }) => !names.has(name))
@@ -39,11 +42,12 @@ export function buildManifest(facts: ManifestFacts, before: ManifestContent): Ma
   }
 }
 
+/** The files and variants of a directory. */
 export type ManifestContent = Pick<Manifest, 'files' | 'variants'>
 
 export const NO_CONTENT: ManifestContent = { files: [], variants: {} }
 
-/** Files and variants of a manifest; what cannot be read, or names a file outside, is left out. */
+/** The files and variants of a manifest. Malformed entries and unsafe paths are left out. */
 export function parseManifestContent(text: string): ManifestContent {
   const value = parseJson(text)
   const files = memberOf(value, 'files')
@@ -75,6 +79,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // a manifest that is no JSON says nothing
+    return undefined // a manifest that is not JSON has no content
   }
 }

@@ -1,14 +1,15 @@
 import { ServiceError } from '../../../lib/errors.ts'
 
+/** The name of a model on a hub. Both parts are safe names of folders. */
 export interface ModelName {
   readonly owner: string
   readonly name: string
 }
 
-/** What hubs allow; a name is also a folder, so it can be neither `..` nor hidden. */
+/** The names that hubs allow. A name becomes a folder, so it must be neither `..` nor hidden. */
 const PART = /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/
 
-/** `owner/name`, as hubs name a model. */
+/** Parses `owner/name`. Throws INVALID_ARGUMENT for other texts. */
 export function parseModelName(text: string): ModelName {
   const parts = text.split('/')
   const [owner, name] = parts
@@ -23,7 +24,7 @@ function isNamePart(text: string | undefined): text is string {
   return text !== undefined && PART.test(text) && !text.includes('..')
 }
 
-/** Branch, tag or commit. */
+/** Parses a branch, tag or commit. Throws INVALID_ARGUMENT for other texts. */
 export function parseRevision(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$/.test(text) && !text.includes('..')) return text
   throw new ServiceError(

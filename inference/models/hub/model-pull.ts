@@ -1,4 +1,4 @@
-// Pulls a model: from a hub's repository to a model directory. Nothing of it runs in the server.
+// Pulls a model from a hub's repository into a model directory. Only `quarry models pull` runs it.
 
 import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -24,30 +24,35 @@ import { ModelsFolder } from './models-folder.ts'
 const CONFIG_FILE = 'config.json'
 const CONFIG_BYTES_MAX = 16 * 1024 * 1024
 
+/** The model to pull, and the place for it. */
 export interface PullRequest {
   readonly repository: Repository
   readonly hub: HubSettings
   readonly modelsDir: string
-  /** Undefined: found out from the repository. */
+  /** Undefined: detected from the repository. */
   readonly kind: ModelKind | undefined
   /** Undefined: the most exact one. */
   readonly variant: string | undefined
 }
 
-/** What happens during a pull, for those who watch. */
+/** Receives the progress of a pull, in order. */
 export interface PullWatcher {
+  /** Called once, when the files to download are known. */
   onPlan(plan: { readonly files: number; readonly bytes: number }): void
-  /** So many bytes of this file are there. */
+  /** Called with the bytes of a file received so far. It may come before the plan. */
   onFileBytes(file: HubFile, bytes: number): void
+  /** Called before a retry, with the reason. */
   onRetry(why: string): void
 }
 
+/** The parts of a pull. */
 export interface PullParts {
   readonly clock: Clock
   readonly random: Random
   readonly watcher: PullWatcher
 }
 
+/** The model after a pull. */
 export interface PulledModel {
   readonly kind: ModelKind
   readonly variant: string
@@ -56,7 +61,7 @@ export interface PulledModel {
   readonly bytes: number
 }
 
-/** Kept on an abort or a failure is what has come; the next pull of this model goes on from there. */
+/** Pulls a model. After an abort or a failure, the next pull of the model continues with its files. */
 export function pullModel(
   request: PullRequest,
   parts: PullParts,
@@ -118,7 +123,7 @@ class ModelPull {
     const kind = detectKind({ name, paths, config })
     if (kind !== undefined) return kind
     const kinds = Object.values(FOLDER_BY_KIND).join(', ')
-    const message = `what this model is for cannot be told from it: add --kind, one of ${kinds}`
+    const message = `the kind of this model cannot be detected: add --kind, one of ${kinds}`
     throw new ServiceError('INVALID_ARGUMENT', message)
   }
 
@@ -129,7 +134,7 @@ class ModelPull {
     try {
       return JSON.parse(await readFile(path.join(folder, CONFIG_FILE), 'utf8'))
     } catch {
-      return undefined // says nothing about the kind
+      return undefined // other files may show the kind
     }
   }
 
@@ -164,7 +169,7 @@ class ModelPull {
   }
 }
 
-/** A file that is in place already, such as the tokenizer of another variant, need not come again. */
+/** An installed file, such as the tokenizer of another variant, need not be downloaded again. */
 async function reuse(
   file: HubFile,
   { from, to }: { readonly from: string; readonly to: string },

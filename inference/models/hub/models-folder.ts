@@ -1,11 +1,11 @@
-// What `quarry models` does in the models directory.
+// The models directory for `quarry models`: it installs, lists and removes models.
 //
 // Invariants:
-//   MF1  A model directory appears, changes and disappears by renaming alone: at no time does it hold
-//        half of what was pulled.
-//   MF2  What is being pulled stands in `.pulls/<owner>/<name>/`, in the same file system, and is kept
-//        until it is whole; `.pulls` is no kind, so nothing looks for models there. Likewise what is
-//        being deleted stands in `.removed`.
+//   MF1  A model directory appears, changes and disappears only by renames. It never holds a part of a
+//        pull.
+//   MF2  A pull collects its files in `.pulls/<owner>/<name>/`, in the same file system, until they
+//        are complete. A removed model is deleted in `.removed`. The server reads neither folder,
+//        because they are not folders of kinds.
 
 import { lstat, mkdir, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -22,17 +22,19 @@ import type { ModelName } from './model-name.ts'
 const PULLS = '.pulls'
 const REMOVED = '.removed'
 
+/** A model in the models directory. */
 export interface InstalledModel {
-  /** `owner/name`, or `name` alone. */
+  /** `owner/name`, or only `name`. */
   readonly name: string
   readonly kind: ModelKind
   readonly variants: readonly string[]
-  /** Of all its files. */
+  /** The bytes of all its files. */
   readonly bytes: number
 }
 
 type ModelPlace = Pick<InstalledModel, 'kind' | 'name'>
 
+/** One models directory. Its methods reject with the errors of the file system. */
 export class ModelsFolder {
   readonly #root: string
 
@@ -40,11 +42,12 @@ export class ModelsFolder {
     this.#root = path.resolve(root)
   }
 
+  /** The directory of a model, whether it exists or not. */
   directoryOf(kind: ModelKind, { owner, name }: ModelName): string {
     return this.#directoryOf({ kind, name: `${owner}/${name}` })
   }
 
-  /** Where a pull collects its files; made if it is not there. */
+  /** The folder in which a pull collects its files. It is created if necessary. */
   async openPull({ owner, name }: ModelName): Promise<string> {
     const folder = path.join(this.#root, PULLS, owner, name, 'files')
     await mkdir(folder, { recursive: true })
@@ -52,8 +55,8 @@ export class ModelsFolder {
   }
 
   /**
-   * Puts a pull in place of the model directory, with those files of the latter that the pull does
-   * not replace, such as other variants.
+   * Puts a complete pull in place of the model directory. Files that the pull does not replace, such
+   * as those of other variants, are kept.
    */
   async install(kind: ModelKind, facts: ManifestFacts): Promise<string> {
     const target = this.directoryOf(kind, facts)
@@ -76,6 +79,7 @@ export class ModelsFolder {
     return target
   }
 
+  /** All models, by kind and name. */
   async list(): Promise<InstalledModel[]> {
     const models: InstalledModel[] = []
     for (const kind of MODEL_KINDS) {
@@ -87,7 +91,7 @@ export class ModelsFolder {
     return models
   }
 
-  /** Vanishes at once, and is deleted then. A link is removed, and not what it leads to. */
+  /** Renames the directory, then deletes it. A symbolic link is removed without its target. */
   async remove({ kind, name }: ModelPlace): Promise<void> {
     const target = this.#directoryOf({ kind, name })
     if ((await lstat(target)).isSymbolicLink()) return unlink(target)
@@ -103,7 +107,7 @@ export class ModelsFolder {
     return path.join(this.#root, FOLDER_BY_KIND[kind], name)
   }
 
-  /** The name of a folder that was just made is on disk when the folder above it is. */
+  /** A new folder is durable only when the folder above it is synced. */
   async #syncNamesAbove(target: string): Promise<void> {
     let folder = target
     while (folder !== this.#root) {
@@ -112,7 +116,7 @@ export class ModelsFolder {
     }
   }
 
-  /** After a pull that died between the two renames of `install`. */
+  /** Repairs the directory after a pull that died between the two renames of `install`. */
   async #restore(kind: ModelKind, name: ModelName): Promise<void> {
     const target = this.directoryOf(kind, name)
     const old = path.join(this.#root, PULLS, name.owner, name.name, 'replaced')
@@ -147,7 +151,7 @@ export class ModelsFolder {
   }
 }
 
-/** Every file and every folder, the innermost first: a name is on disk only when its folder is. */
+/** Syncs every file and every folder, the innermost first. */
 async function syncAll(folder: string): Promise<void> {
   const names = await filesBelow(folder)
   for (const name of names) await syncToDisk(path.join(folder, name))
@@ -155,19 +159,19 @@ async function syncAll(folder: string): Promise<void> {
   for (const each of [...folders].toSorted((a, b) => b.length - a.length)) await syncToDisk(each)
 }
 
-/** A link that leads nowhere hides nothing else. */
+/** Ignores a single unreadable model, such as a broken link, but not an unreadable folder of a kind. */
 function throwOnKind(name: string, error: ServiceError): void {
   if (name === '') throw error
 }
 
-/** What an earlier pull of another variant has left. */
+/** Removes the files that an earlier pull of another variant has left. */
 async function removeOthers(folder: string, wanted: ReadonlySet<string>): Promise<void> {
   for (const file of await filesBelow(folder)) {
     if (!wanted.has(file)) await rm(path.join(folder, file))
   }
 }
 
-/** For a directory without a manifest: by the names of its graphs. */
+/** The variants of a directory without a manifest, by the names of its graphs. */
 function variantsByName(files: readonly string[]): string[] {
   return [...new Set(files.flatMap((file) => graphVariantOf(file) ?? []))].toSorted()
 }

@@ -8,13 +8,15 @@
 
 import type { Clock } from '../../../lib/clock.ts'
 import type { HeldMemory } from '../../../lib/http/request-memory.ts'
-import { runSliced, type Sliced } from '../../../lib/sliced.ts'
+import { runInTurn, runSliced, type Sliced } from '../../../lib/sliced.ts'
 import {
   aggregationResultsSliced,
   cutAggregations,
 } from '../../index/text/aggregation/aggregation-result.ts'
 import { mergePartialsSliced } from '../../index/text/aggregation/merge-partials.ts'
+import type { IndexAnswer, IndexRequest, QuestionOf } from '../../index/kinds/index-questions.ts'
 import { compareHits } from '../../index/text/search/hit-order.ts'
+import { unpackAnswer } from '../../index/text/search/packed-answer.ts'
 import type {
   TextConditions,
   TextHit,
@@ -23,9 +25,8 @@ import type {
   TextStatistics,
   TextWindow,
 } from '../../index/text/search/text-search.ts'
-import type { QueryRequest } from '../../query/query-request.ts'
+import type { QueryRequest } from '../../query/request/query-request.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
-import type { SearchLimits } from '../../index/text/worker/remote-text-index.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { buildMarkDocuments } from './page-highlights.ts'
 import type { EventLoopTurns } from './event-loop-turns.ts'
@@ -39,7 +40,7 @@ import type { QueryHit, QueryProfile, QueryResult } from './query-result.ts'
 import { ShardFanOut } from './shard-fan-out.ts'
 
 /** What a query needs of a shard. */
-export type QueriedShard = Pick<Shard, 'read' | 'searchText' | 'textStatistics' | 'highlightText'>
+export type QueriedShard = Pick<Shard, 'read' | 'search'>
 
 export interface QueriedTable {
   readonly name: string
@@ -142,21 +143,14 @@ class TableQuery {
     }
   }
 
-  get #limits(): SearchLimits {
-    return { signal: this.#deadline.signal, deadlineMs: this.#deadline.atMs }
-  }
-
   /** Undefined where the only shard's own are those of the table. */
   async #statistics(conditions: TextConditions): Promise<TextStatistics | undefined> {
     if (this.#fanOut.total === 1) return undefined
     // Nobody looks at the scores.
     const isUnscored = conditions.query === undefined || this.#request.countOnly
     if (isUnscored) return mergeStatistics([])
-    const { textIndex } = this.#table
-    const parts = await this.#fanOut.askAll((shard) =>
-      shard.textStatistics(textIndex, { conditions }, this.#limits),
-    )
-    return mergeStatistics(parts)
+    const asked = { kind: 'text', question: 'statistics', request: { conditions } } as const
+    return mergeStatistics(await this.#fanOut.askAll((shard) => this.#ask(shard, asked)))
   }
 
   #search(
@@ -172,8 +166,19 @@ class TableQuery {
       statistics,
       nowMs: this.#nowMs,
     }
-    const { textIndex } = this.#table
-    return this.#fanOut.askAll((shard) => shard.searchText(textIndex, search, this.#limits))
+    const asked = { kind: 'text', question: 'search', request: search } as const
+    return this.#fanOut.askAll(async (shard) => {
+      const answer = unpackAnswer(await this.#ask(shard, asked))
+      return runInTurn(answer, { clock: this.#clock, signal: this.#deadline.signal })
+    })
+  }
+
+  #ask<Name extends QuestionOf<'text'>>(
+    shard: QueriedShard,
+    asked: IndexRequest<'text', Name>,
+  ): Promise<IndexAnswer<'text', Name>> {
+    const limits = { signal: this.#deadline.signal, deadlineMs: this.#deadline.atMs }
+    return shard.search(this.#table.textIndex, asked, limits)
   }
 
   #window(): TextWindow {
@@ -226,10 +231,10 @@ class TableQuery {
     const request = this.#request
     const mark = buildMarkDocuments(request, {
       shardOf: (key) => this.#table.shardOf(key),
-      ask: async (shard, asked) =>
-        this.#fanOut.attempt(shard, () =>
-          shard.highlightText(this.#table.textIndex, asked, this.#limits),
-        ),
+      ask: async (shard, marks) => {
+        const asked = { kind: 'text', question: 'highlight', request: marks } as const
+        return this.#fanOut.attempt(shard, () => this.#ask(shard, asked))
+      },
     })
     const options = { clock: this.#clock, request, mark, read, memory: this.#memory }
     return fetchPage(options, page)

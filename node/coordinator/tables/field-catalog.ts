@@ -1,6 +1,6 @@
 import type { Coordination } from '../../coordination/coordination.ts'
 import { OPS_PER_COMMIT_MAX } from '../../coordination/coordination.ts'
-import type { TableFields, TableFieldsDirectory } from '../../shard/indexing/table-fields.ts'
+import type { TableFields, TableFieldsDirectory } from '../../shard/following/table-fields.ts'
 import { StoredTableFields } from './stored-table-fields.ts'
 import { fieldPagesPrefix } from './table-fields-codec.ts'
 

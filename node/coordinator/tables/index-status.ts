@@ -4,15 +4,15 @@ import {
   sumOfReports,
   type DropCounts,
   type DropReport,
-} from '../../index/text/mapping/dropped-values.ts'
-import type { Shard, TextIndexStatus } from '../../shard/shard.ts'
+} from '../../index/host/drop-report.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import type { IndexStatus as ShardIndexStatus, Shard } from '../../shard/shard.ts'
 import type { OpenTable } from './open-table.ts'
 import type { DropCountsInfo, DroppedValuesInfo, IndexInfo, IndexStatus } from '../store-service.ts'
-import { indexConfigOf } from './table-indexes.ts'
-import type { IndexRecord } from './table-record.ts'
+import { indexConfigOf, typeOf } from './table-indexes.ts'
 
 /** The state of an index on every shard, and over all of them. */
-export async function indexInfoOf(table: OpenTable, index: IndexRecord): Promise<IndexInfo> {
+export async function indexInfoOf(table: OpenTable, index: IndexDefinition): Promise<IndexInfo> {
   const shards = await Promise.all(
     table.shards.map(async (shard) => {
       const { status, dropped } = await shardStatus(shard, index)
@@ -33,23 +33,23 @@ export async function indexInfoOf(table: OpenTable, index: IndexRecord): Promise
   }
 }
 
-interface ShardIndexStatus {
+interface ToldStatus {
   readonly status: IndexStatus
   readonly dropped: DropReport
 }
 
-async function shardStatus(shard: Shard, { name, type }: IndexRecord): Promise<ShardIndexStatus> {
+async function shardStatus(shard: Shard, { name, kind }: IndexDefinition): Promise<ToldStatus> {
   try {
-    const status = await shard.textIndexStatus(name)
-    return { status: statusOf(type, status), dropped: status.dropped }
+    const status = await shard.indexStatus(name)
+    return { status: statusOf(typeOf(kind), status), dropped: status.dropped }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    const status = { ...NOTHING, index_type: type, error: error.message }
+    const status = { ...NOTHING, index_type: typeOf(kind), error: error.message }
     return { status, dropped: NOTHING_DROPPED }
   }
 }
 
-function statusOf(type: IndexRecord['type'], status: TextIndexStatus): IndexStatus {
+function statusOf(type: string, status: ShardIndexStatus): IndexStatus {
   return {
     index_type: type,
     total_indexed: status.totalIndexed,
@@ -85,13 +85,13 @@ const NOTHING: Omit<IndexStatus, 'index_type'> = {
 
 /** Counts are summed; the progress is that of the shard that is furthest behind. */
 function overAll(
-  { type }: IndexRecord,
+  { kind }: IndexDefinition,
   shards: readonly IndexStatus[],
 ): Omit<IndexStatus, 'dropped_values'> {
   const sum = (valueOf: (status: IndexStatus) => number): number =>
     shards.reduce((total, status) => total + valueOf(status), 0)
   return {
-    index_type: type,
+    index_type: typeOf(kind),
     total_indexed: sum(({ total_indexed }) => total_indexed),
     disk_usage: sum(({ disk_usage }) => disk_usage),
     rebuilding: shards.some(({ rebuilding }) => rebuilding),

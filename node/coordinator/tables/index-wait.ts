@@ -5,7 +5,7 @@ import type { Shard } from '../../shard/shard.ts'
 /** The write is durable anyway, so that an index which lags must not hold the answer up for ever. */
 export const INDEX_WAIT_MAX_MS = 30_000
 
-const WAITS_FOR_TEXT: Record<SyncLevel, boolean> = {
+const WAITS: Record<SyncLevel, boolean> = {
   propose: false,
   write: false,
   full_text: true,
@@ -15,7 +15,7 @@ const WAITS_FOR_TEXT: Record<SyncLevel, boolean> = {
 }
 
 export function waitsForIndexes({ syncLevel }: { readonly syncLevel: SyncLevel }): boolean {
-  return WAITS_FOR_TEXT[syncLevel]
+  return WAITS[syncLevel]
 }
 
 /**
@@ -31,7 +31,7 @@ export async function waitForIndexes(
   const over = new AbortController()
   const enough = clock.sleep(INDEX_WAIT_MAX_MS, over.signal).catch(() => undefined)
   const waiting = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal])
-  const indexed = shards.map((shard) => shard.waitForText({ signal: waiting }))
+  const indexed = shards.map((shard) => shard.waitForIndexes({ signal: waiting }))
   await Promise.race([Promise.allSettled(indexed), enough])
   over.abort()
 }

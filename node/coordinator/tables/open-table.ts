@@ -1,11 +1,12 @@
 import { assert, must } from '../../../lib/assert.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { KeyInterval } from '../../shard/apply/command.ts'
 import { DocumentRules, type TtlPolicy } from '../../schema/document-rules.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { rangeContains } from '../../shard/key-range.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
-import type { TableSettings, TextIndexDefinition } from '../../shard/table-settings.ts'
-import { textIndexesOf } from './table-indexes.ts'
+import type { TableSettings } from '../../shard/table-settings.ts'
+import { indexesOf } from './table-indexes.ts'
 import type { TableRecord } from './table-record.ts'
 
 /** A table as this node serves it: its record, its compiled rules and its shards in key order. */
@@ -13,14 +14,14 @@ export class OpenTable implements TableSettings {
   readonly record: TableRecord
   readonly rules: DocumentRules
   readonly ttl: TtlPolicy | undefined
-  readonly textIndexes: readonly TextIndexDefinition[]
+  readonly indexes: readonly IndexDefinition[]
   readonly shards: readonly Shard[]
 
   constructor(record: TableRecord, shards: readonly Shard[]) {
     this.record = record
     this.rules = new DocumentRules(record.schema)
     this.ttl = ttlOf(record, this.rules)
-    this.textIndexes = textIndexesOf(record)
+    this.indexes = indexesOf(record)
     this.shards = shards
   }
 

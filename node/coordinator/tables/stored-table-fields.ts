@@ -6,8 +6,8 @@
 //       one: of two nodes that add at a time, one is refused, reads what the other added, and adds
 //       what is still missing.
 
-import { FieldList, nameOf, type TableField } from '../../index/text/mapping/table-field.ts'
-import type { TableFields } from '../../shard/indexing/table-fields.ts'
+import { FieldList, nameOf, type TableField } from '../../schema/table-field.ts'
+import type { TableFields } from '../../shard/following/table-fields.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import {
   decodeFieldPage,

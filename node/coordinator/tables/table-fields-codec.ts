@@ -1,7 +1,7 @@
 // A page of a table's list of fields. Format: docs/formats/catalog.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { parseTableFields, type TableField } from '../../index/text/mapping/table-field.ts'
+import { parseTableFields, type TableField } from '../../schema/table-field.ts'
 
 const FORMAT = 1
 const PREFIX = '/table-fields/'

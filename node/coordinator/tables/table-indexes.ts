@@ -1,9 +1,10 @@
 // Which indexes a table has, and what a client may ask for.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import type { TextIndexDefinition } from '../../shard/table-settings.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import { INDEX_KINDS } from '../../index/kinds/index-kinds.ts'
 import type { IndexConfig } from '../store-service.ts'
-import type { IndexRecord, TableRecord } from './table-record.ts'
+import type { TableRecord } from './table-record.ts'
 
 /** Every table begins with it, so that any table can be searched; it may be dropped and added again. */
 export const BUILT_IN_TEXT_INDEX = 'full_text_index_v0'
@@ -15,17 +16,20 @@ export const INDEXES_MAX = 16
 /** Short enough for a file name with a version behind it. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 const LATER_TYPES: ReadonlySet<unknown> = new Set(['embeddings', 'graph'])
+const TYPES = Object.values(INDEX_KINDS)
+  .map(({ type }) => `"${type}"`)
+  .join(' or ')
 const MEMBERS: ReadonlySet<string> = new Set(['name', 'type', 'mem_only'])
 
-const BUILT_IN: IndexRecord = { name: BUILT_IN_TEXT_INDEX, type: 'full_text', memOnly: false }
+const BUILT_IN: IndexDefinition = { kind: 'text', name: BUILT_IN_TEXT_INDEX, memOnly: false }
 
-export function indexesOf(record: TableRecord): readonly IndexRecord[] {
+export function indexesOf(record: TableRecord): readonly IndexDefinition[] {
   if (record.name.startsWith(INTERNAL_PREFIX)) return []
   return record.hasBuiltInIndex ? [BUILT_IN, ...record.indexes] : record.indexes
 }
 
 /** The record with one more index; undefined when it has one of that name. */
-export function withIndex(record: TableRecord, index: IndexRecord): TableRecord | undefined {
+export function withIndex(record: TableRecord, index: IndexDefinition): TableRecord | undefined {
   if (indexesOf(record).some(({ name }) => name === index.name)) return undefined
   if (index.name === BUILT_IN_TEXT_INDEX) return { ...record, hasBuiltInIndex: true }
   assertIndexCount(record.indexes.length + 1)
@@ -39,17 +43,13 @@ export function withoutIndex(record: TableRecord, indexName: string): TableRecor
   return { ...record, indexes: record.indexes.filter(({ name }) => name !== indexName) }
 }
 
-export function textIndexesOf(record: TableRecord): readonly TextIndexDefinition[] {
-  return indexesOf(record).map(({ name, memOnly }) => ({ name, memOnly }))
-}
-
 /** The name of the full-text index that a query searches. `wanted` is the client's choice. */
 export function chooseTextIndex(
   table: string,
-  indexes: readonly IndexRecord[],
+  indexes: readonly IndexDefinition[],
   wanted: string | undefined,
 ): string {
-  const names = indexes.map(({ name }) => name)
+  const names = indexes.filter(({ kind }) => kind === 'text').map(({ name }) => name)
   const [first] = names
   if (first === undefined) {
     const problem = `table "${table}" has no full_text index to search; add one to its indexes`
@@ -62,14 +62,19 @@ export function chooseTextIndex(
   )
 }
 
-export function indexConfigOf({ name, type, memOnly }: IndexRecord): IndexConfig {
-  return { name, type, ...(memOnly ? { mem_only: true } : {}) }
+export function indexConfigOf({ name, kind, memOnly }: IndexDefinition): IndexConfig {
+  return { name, type: typeOf(kind), ...(memOnly ? { mem_only: true } : {}) }
+}
+
+/** What the API calls the kind. */
+export function typeOf(kind: string): string {
+  return INDEX_KINDS[kind]?.type ?? kind
 }
 
 /** `indexes` of a request: by name, a configuration. */
 export function parseIndexes(
   indexes: Readonly<Record<string, unknown>> | undefined,
-): readonly IndexRecord[] {
+): readonly IndexDefinition[] {
   const parsed = Object.entries(indexes ?? {})
     .map(([name, config]) => parseIndex(name, config))
     .filter(({ name }) => name !== BUILT_IN_TEXT_INDEX) // a new table has it anyway
@@ -77,7 +82,7 @@ export function parseIndexes(
   return parsed
 }
 
-export function parseIndex(name: string, config: unknown): IndexRecord {
+export function parseIndex(name: string, config: unknown): IndexDefinition {
   assertIndexName(name)
   const where = `index "${name}"`
   if (typeof config !== 'object' || config === null || Array.isArray(config)) {
@@ -85,10 +90,7 @@ export function parseIndex(name: string, config: unknown): IndexRecord {
   }
   const members: Readonly<Record<string, unknown>> = { ...config }
   const { type, name: inner, mem_only: memOnly = false } = members
-  if (LATER_TYPES.has(type)) {
-    throw invalid(`${where}: type "${String(type)}" is not available yet; use "full_text"`)
-  }
-  if (type !== 'full_text') throw invalid(`${where}: type must be "full_text"`)
+  const kind = parseKind(type, where)
   if (inner !== undefined && inner !== name) {
     throw invalid(`${where}: name must be the one in the path or be left out`)
   }
@@ -96,9 +98,21 @@ export function parseIndex(name: string, config: unknown): IndexRecord {
   if (memOnly) assertMayLiveInMemory(name, where)
   const unknown = Object.keys(members).find((member) => !MEMBERS.has(member))
   if (unknown !== undefined) {
-    throw invalid(`${where}: "${unknown}" is not a setting of a full_text index; leave it out`)
+    throw invalid(
+      `${where}: "${unknown}" is not a setting of a ${typeOf(kind)} index; leave it out`,
+    )
   }
-  return { name, type, memOnly }
+  return { kind, name, memOnly }
+}
+
+/** The kind of index that the API's type means. */
+function parseKind(type: unknown, where: string): string {
+  if (LATER_TYPES.has(type)) {
+    throw invalid(`${where}: type "${String(type)}" is not available yet; use ${TYPES}`)
+  }
+  const [kind] = Object.entries(INDEX_KINDS).find(([, facts]) => facts.type === type) ?? []
+  if (kind === undefined) throw invalid(`${where}: type must be ${TYPES}`)
+  return kind
 }
 
 function assertMayLiveInMemory(name: string, where: string): void {

@@ -7,7 +7,7 @@ import { SliceClock } from '../../../lib/sliced.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { LedShards } from '../led-shards.ts'
 import type { OpenTable } from './open-table.ts'
-import { textIndexHealthOf } from './text-index-health.ts'
+import { indexHealthOf } from './index-health.ts'
 
 /** Tables with samples of their own, those with the most bytes; the others are one sample together. */
 export const TABLES_SHOWN_MAX = 100
@@ -75,8 +75,8 @@ export class TableMetrics {
 }
 
 async function figuresOf(table: OpenTable, led: LedShards): Promise<TableFigures> {
-  const health = textIndexHealthOf(table, led)
-  const indexes = await Promise.all(table.textIndexes.map(({ name }) => sizeOf(table, name)))
+  const health = indexHealthOf(table, led)
+  const indexes = await Promise.all(table.indexes.map(({ name }) => sizeOf(table, name)))
   const stores = led.among(table.shards).map(({ store }) => store)
   return {
     name: table.tableName,
@@ -102,7 +102,7 @@ async function sizeOf({ shards }: OpenTable, index: string): Promise<IndexSize> 
 
 async function shardSizeOf(shard: Shard, index: string): Promise<IndexSize> {
   try {
-    const { totalIndexed: documents, diskUsage: bytes } = await shard.textIndexStatus(index)
+    const { totalIndexed: documents, diskUsage: bytes } = await shard.indexStatus(index)
     return { documents, bytes }
   } catch {
     return { documents: 0, bytes: 0 } // the shard failed, which the status of the node tells

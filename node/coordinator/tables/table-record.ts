@@ -1,11 +1,14 @@
 // What the coordination store holds for a table. Described in docs/formats/catalog.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { KeyRange } from '../../shard/key-range.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 
-const FORMAT = 1
+const FORMAT = 2
+/** Had no other indexes than full-text ones. */
+const FORMER_FORMAT = 1
 export const TABLE_PREFIX = '/tables/'
 
 /**
@@ -21,13 +24,6 @@ export interface ShardRecord {
   readonly range: KeyRange
 }
 
-/** An index that was asked for; the built-in one is not in the record. */
-export interface IndexRecord {
-  readonly name: string
-  readonly type: 'full_text'
-  readonly memOnly: boolean
-}
-
 export interface TableRecord {
   readonly name: string
   /** Never used again, not even by a later table of the same name. */
@@ -38,10 +34,17 @@ export interface TableRecord {
   /** Goes up when ttl_duration or ttl_field change; 0 is never used by a policy. */
   readonly ttlGeneration: number
   /** Those that clients added, beside the built-in one. */
-  readonly indexes: readonly IndexRecord[]
+  readonly indexes: readonly IndexDefinition[]
   /** False when a client dropped it, to spare a table that nobody searches. */
   readonly hasBuiltInIndex: boolean
   readonly shards: readonly ShardRecord[]
+}
+
+/** An index in a record of format 1. */
+interface FormerIndex {
+  readonly type: 'full_text'
+  readonly name: string
+  readonly memOnly: boolean
 }
 
 interface StoredTable {
@@ -52,7 +55,7 @@ interface StoredTable {
   readonly description?: string
   readonly schema?: TableSchema
   readonly ttlGeneration: number
-  readonly indexes?: readonly IndexRecord[]
+  readonly indexes?: readonly (IndexDefinition | FormerIndex)[]
   readonly hasBuiltInIndex?: false
   readonly shards: readonly { id: string; start: string; end: string | null }[]
 }
@@ -83,7 +86,7 @@ export function encodeTable(table: TableRecord): Buffer {
 
 export function decodeTable(bytes: Buffer): TableRecord {
   const stored: StoredTable = JSON.parse(bytes.toString())
-  if (stored.format !== FORMAT) {
+  if (stored.format !== FORMAT && stored.format !== FORMER_FORMAT) {
     throw new ServiceError('CORRUPTION', `table record: unknown format ${stored.format}`)
   }
   return {
@@ -93,7 +96,7 @@ export function decodeTable(bytes: Buffer): TableRecord {
     description: stored.description,
     schema: stored.schema,
     ttlGeneration: stored.ttlGeneration,
-    indexes: stored.indexes ?? [],
+    indexes: (stored.indexes ?? []).map(readIndex),
     hasBuiltInIndex: stored.hasBuiltInIndex ?? true,
     shards: stored.shards.map(({ id, start, end }) => ({
       id: parseShardId(id),
@@ -103,4 +106,9 @@ export function decodeTable(bytes: Buffer): TableRecord {
       },
     })),
   }
+}
+
+function readIndex(stored: IndexDefinition | FormerIndex): IndexDefinition {
+  if ('kind' in stored) return stored
+  return { kind: 'text', name: stored.name, memOnly: stored.memOnly }
 }

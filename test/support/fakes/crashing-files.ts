@@ -1,5 +1,5 @@
-// A directory that loses power: the file functions of node:fs, for whoever calls them meanwhile, fail
-// at a chosen step, and what was not synced by then may be lost.
+// A directory that loses power. While it is active, the file functions of node:fs fail at a chosen step,
+// and changes that were not synced by then may be lost.
 //
 // A file's content is safe once the file was synced, and its name once the directory was, after it
 // was created, renamed or removed. What is not safe may be there or not, each thing by itself.
@@ -10,6 +10,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import path from 'node:path'
 import type { Random } from '../../../lib/random.ts'
 
+/** The error of every call after the power failed. */
 export class PowerFailure extends Error {}
 
 /** Which of the changes that were not synced are on the disk afterwards. */
@@ -33,6 +34,7 @@ const CHANGED = {
 }
 const real = { ...CHANGED, readdirSync: fs.readdirSync, readFileSync: fs.readFileSync }
 
+/** Replaces functions of node:fs until it is disposed. */
 export class CrashingFiles {
   steps = 0
   readonly #directory: string

@@ -1,5 +1,5 @@
-// A simulated disk under a node: it can lose power, tear writes, fill up, flip bits, and stop in the
-// middle of a write. It does what disks do, and nothing kinder.
+// A simulated disk under a node. It can lose power, tear writes, fill up, flip bits, and stop in the
+// middle of a write. It guarantees no more than real disks do.
 //
 //   write ──▶ gate (hold) ──▶ count ──▶ crash before? ──▶ apply ──▶ crash after? ──▶ gate ──▶ resolve
 //

@@ -3,6 +3,7 @@
 
 import type { Collection, ObserveCollections } from '../../../lib/collection-watch.ts'
 
+/** Garbage collections that a test reports by hand. */
 export class ManualCollections {
   readonly #untold: Collection[] = []
   isStopped = false

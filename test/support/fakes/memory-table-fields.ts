@@ -1,8 +1,8 @@
-// A table's list of fields in memory: what it would be without a store behind it.
+// A table's list of fields in memory, without a store.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { FieldList, type TableField } from '../../../node/index/text/mapping/table-field.ts'
-import type { TableFields } from '../../../node/shard/indexing/table-fields.ts'
+import { FieldList, type TableField } from '../../../node/schema/table-field.ts'
+import type { TableFields } from '../../../node/shard/following/table-fields.ts'
 
 export class MemoryTableFields implements TableFields {
   /** Set it, and nothing can be added. */

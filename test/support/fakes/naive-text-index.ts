@@ -1,10 +1,10 @@
-// BM25's formula applied to every document, one after the other: what the engine is checked
-// against. It shares nothing with the engine but the types and the quantised lengths.
+// Applies BM25's formula to every document in turn. Tests compare the engine with it. It shares only the
+// types and the quantised lengths with the engine.
 
 import { unreachable } from '../../../lib/assert.ts'
 import type { EngineQuery, TermRanking } from '../../../node/index/text/engine-query.ts'
 import type { SortField } from '../../../node/index/text/matching/sorted-hits.ts'
-import type { SortValue } from '../../../node/query/query-cursor.ts'
+import type { SortValue } from '../../../node/query/request/query-cursor.ts'
 import type {
   IndexableDocument,
   IndexableField,

@@ -1,5 +1,6 @@
 // A shard as queries see it: documents, and a text index that has seen all of them.
 
+import { deserialize, serialize } from 'node:v8'
 import { timestampAtMs } from '../../../node/clock/hybrid-clock.ts'
 import type { QueriedShard } from '../../../node/coordinator/query/query-service.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
@@ -40,13 +41,9 @@ export class TextShard implements QueriedShard {
     return this.#records.get(key.toString())
   }
 
-  searchText: QueriedShard['searchText'] = async (_index, request) => this.text.search(request)
-
-  textStatistics: QueriedShard['textStatistics'] = async (_index, { conditions }) =>
-    this.text.statistics(conditions)
-
-  highlightText: QueriedShard['highlightText'] = async (_index, request) =>
-    this.text.highlight(request)
+  /** Through a structured clone both ways, as between threads; so the types are the caller's to know. */
+  search: QueriedShard['search'] = async (_index, asked) =>
+    deserialize(serialize(this.text.answer(deserialize(serialize(asked)))))
 }
 
 function recordOf(document: JsonObject): DocumentRecord {

@@ -1,4 +1,4 @@
-// Graphs that harm whoever runs them. Each answers as an embedder's graph should, until it does not.
+// Graphs that harm the process that runs them. Each answers like an embedder's graph until it does not.
 
 import {
   float32,

@@ -1,4 +1,4 @@
-// Opens what a runner is built from in the process of the test: real graphs, real tokenizer.
+// Opens the parts of a runner in the process of the test, with real graphs and a real tokenizer.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,6 +20,7 @@ export const SPEC_BASE = {
   maxTokens: 512,
 }
 
+/** The model directory that the parts are opened from. */
 export interface PartsOptions<Spec extends ModelSpec> {
   readonly spec: Spec
   readonly files: Readonly<Record<string, ModelFile>>

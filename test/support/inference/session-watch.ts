@@ -1,6 +1,6 @@
 import type { GraphSession } from '../../../inference/runtime/graph-session.ts'
 
-/** Stands between a runner and its sessions, and keeps what happens to them. */
+/** Records the calls between a runner and its sessions. */
 export class SessionWatch {
   readonly #open: (file: string) => Promise<GraphSession>
   readonly #unreleased = new Set<GraphSession>()

@@ -1,5 +1,5 @@
-// What the store promises, as small as it can be said, and sharing no code with it: one map of
-// documents per table. Numbers beyond 2^53 are JSON.rawJSON objects, as JSON.parse gives them below.
+// The smallest model of the store's promises: one map of documents for each table. It shares no code
+// with the store. Numbers beyond 2^53 are JSON.rawJSON objects, as JSON.parse gives them below.
 
 export type Value = null | boolean | number | string | RawNumber | readonly Value[] | Doc
 export interface RawNumber {

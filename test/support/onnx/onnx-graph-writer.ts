@@ -4,9 +4,10 @@
 import type { TensorType } from '../../../inference/runtime/graph-session.ts'
 
 const IR_VERSION = 8
-/** By domain; that of the usual operators has no name. */
+/** The versions of operators by their domain. The domain of the standard operators has no name. */
 const OPSETS: Readonly<Record<string, number>> = { '': 17, 'ai.onnx.ml': 3 }
 
+/** A graph as plain data. Nodes are in the order in which they run. */
 export interface GraphDefinition {
   readonly nodes: readonly GraphNode[]
   readonly initializers?: readonly Initializer[]
@@ -14,8 +15,9 @@ export interface GraphDefinition {
   readonly outputs: readonly ValueInfo[]
 }
 
+/** One operation of a graph. */
 export interface GraphNode {
-  /** One of another domain is named with it: `ai.onnx.ml.Scaler`. */
+  /** The operator, with its domain unless that is the standard one: `ai.onnx.ml.Scaler`. */
   readonly operator: string
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
@@ -31,6 +33,7 @@ export type Attribute =
   | { readonly float: number }
   | { readonly floats: readonly number[] }
 
+/** A constant tensor. `bytes` are little-endian and row-major. */
 export interface Initializer {
   readonly name: string
   readonly type: TensorType
@@ -38,10 +41,11 @@ export interface Initializer {
   readonly bytes: Uint8Array
 }
 
+/** An input or output of a graph. */
 export interface ValueInfo {
   readonly name: string
   readonly type: TensorType
-  /** A string names a size that is free. */
+  /** The sizes; a string names a variable size. */
   readonly dims: readonly (number | string)[]
 }
 

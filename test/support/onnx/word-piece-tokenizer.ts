@@ -1,10 +1,10 @@
-// The tokenizer of a BERT, as the files that come with a model describe it.
+// The tokenizer files of a BERT model.
 
 /** Their ids are their indexes. */
 export const SPECIAL_TOKENS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]'] as const
 
 /**
- * A tokenizer.json: special tokens, then `words` (`##` in front of what goes on with a word), then
+ * A tokenizer.json: special tokens, then `words` (with `##` before a piece within a word), then
  * `added`, which are special as well.
  */
 export function wordPieceTokenizer(

@@ -1,4 +1,4 @@
-// A process that watches its event loop and then holds it for ever, or ends in order.
+// A process that watches its event loop, and then blocks it without end or ends in order.
 // Arguments: how long it may hang in milliseconds, and `hang` or `end`.
 
 import { systemClock } from '../../../lib/clock.ts'

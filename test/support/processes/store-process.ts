@@ -1,4 +1,4 @@
-// The real store as a process of its own: started by bin/quarry, ended by signals.
+// The real store in its own process. bin/quarry starts it, and signals end it.
 //
 // Nothing outlives a test: `kill` and `stop` signal the process that serves (its log names its pid)
 // and then wait until nobody holds the output pipes any more, neither it nor a wrapper above it.

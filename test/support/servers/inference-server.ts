@@ -6,8 +6,9 @@ import path from 'node:path'
 import { parseInferenceConfig } from '../../../inference/config.ts'
 import type { InferenceConfig } from '../../../inference/config.ts'
 import { startInference } from '../../../inference/main.ts'
-import type { RunningInference, Surroundings } from '../../../inference/main.ts'
+import type { RunningInference, InferenceOverrides } from '../../../inference/main.ts'
 
+/** The whole answer to a request. */
 export class InferenceAnswer {
   readonly status: number
   readonly headers: Headers
@@ -24,6 +25,10 @@ export class InferenceAnswer {
   }
 }
 
+/**
+ * A running inference server with its models directory. Disposing it ends the server and deletes
+ * the directory.
+ */
 export class InferenceServer implements AsyncDisposable {
   readonly running: RunningInference
   readonly modelsDir: string
@@ -37,14 +42,14 @@ export class InferenceServer implements AsyncDisposable {
   static async start(
     write: (modelsDir: string) => Promise<unknown> = async () => undefined,
     config: Partial<InferenceConfig> = {},
-    surroundings: Surroundings = {},
+    overrides: InferenceOverrides = {},
   ): Promise<InferenceServer> {
     const modelsDir = await mkdtemp(path.join(tmpdir(), 'quarry-models-'))
     await mkdir(modelsDir, { recursive: true })
     await write(modelsDir)
     const flags = { port: '0', healthPort: '0', modelsDir, logLevel: 'error' }
     const whole = { ...parseInferenceConfig({}, flags), ...config }
-    const running = await startInference(whole, surroundings)
+    const running = await startInference(whole, overrides)
     return new InferenceServer(running, modelsDir)
   }
 

@@ -2,6 +2,7 @@
 
 import { Agent, request as httpRequest } from 'node:http'
 
+/** One request on a connection of its own. */
 export interface LoneRequest {
   readonly url: string
   readonly body: unknown

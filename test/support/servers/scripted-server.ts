@@ -1,4 +1,4 @@
-// An HTTP server that answers as its test says, to see what a client makes of it.
+// An HTTP server whose answers a test writes, to check how a client handles them.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders, Server, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { assert } from '../../../lib/assert.ts'
 
+/** A request that the server received. */
 export interface ReceivedRequest {
   readonly method: string
   readonly path: string
@@ -16,6 +17,7 @@ export interface ReceivedRequest {
 /** Answers one request, or breaks the connection off. */
 export type Scene = (response: ServerResponse) => void
 
+/** Answers requests by the scenes of its test, in order. */
 export class ScriptedServer implements AsyncDisposable {
   readonly url: string
   readonly received: readonly ReceivedRequest[]

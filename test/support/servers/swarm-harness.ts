@@ -113,7 +113,7 @@ export class SwarmHarness implements AsyncDisposable {
           log: silentLog,
           version: '0.0.0',
           randomBits: () => this.#randomBits(),
-          ...(indexRoot === undefined ? {} : { text: { indexRoot, threads: 1 } }),
+          ...(indexRoot === undefined ? {} : { indexes: { indexRoot, threads: 1 } }),
         },
         lifecycle,
       )

@@ -1,11 +1,11 @@
 // An index without a table: it learns the fields that its own documents bring.
 
 import { runAtOnce, type Sliced } from '../../../lib/sliced.ts'
-import { packBatch, type DocumentChange } from '../../../node/index/text/worker/document-batch.ts'
-import type { HeldTextIndex } from '../../../node/index/text/worker/held-text-index.ts'
+import { packBatch, type DocumentChange } from '../../../node/index/host/document-batch.ts'
+import type { TextEngine } from '../../../node/index/text/hosted/text-engine.ts'
 
 export function applyAlone(
-  held: HeldTextIndex,
+  held: TextEngine,
   sequence: number,
   changes: readonly DocumentChange[],
 ): void {
@@ -13,14 +13,14 @@ export function applyAlone(
 }
 
 export function* applyAloneInSteps(
-  held: HeldTextIndex,
+  held: TextEngine,
   sequence: number,
   changes: readonly DocumentChange[],
 ): Sliced<void> {
   for (let left = changes; ;) {
-    const { taken, undecided } = yield* held.applyInSteps(packBatch(sequence, left))
+    const { taken, undecided } = yield* held.apply(packBatch(sequence, left))
     if (taken === left.length) return
-    yield* held.learnInSteps(undecided)
+    yield* held.learn(undecided)
     left = left.slice(taken)
   }
 }

@@ -1,5 +1,6 @@
 // A text index in this process, in memory: what an index worker holds for one shard.
 
+import { unreachable } from '../../../lib/assert.ts'
 import { ManualClock } from '../../../lib/clock.ts'
 import { runAtOnce } from '../../../lib/sliced.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
@@ -13,8 +14,10 @@ import {
   gatherTextStatistics,
   runTextSearch,
 } from '../../../node/index/text/search/run-text-search.ts'
+import { runTextSelect } from '../../../node/index/text/search/run-text-select.ts'
 import type {
   Highlights,
+  TextAsked,
   TextHighlightRequest,
   TextSearchAnswer,
   TextSearchRequest,
@@ -58,6 +61,21 @@ export class MemoryTextIndex {
 
   highlight(request: TextHighlightRequest): readonly (Highlights | undefined)[] {
     return runAtOnce(highlightTexts(structuredClone(request), this.#fields))
+  }
+
+  answer(asked: TextAsked): unknown {
+    switch (asked.question) {
+      case 'search':
+        return runAtOnce(runTextSearch(this, asked.request))
+      case 'statistics':
+        return runAtOnce(gatherTextStatistics(this, asked.request))
+      case 'select':
+        return runAtOnce(runTextSelect(this, asked.request))
+      case 'highlight':
+        return runAtOnce(highlightTexts(asked.request, this.#fields))
+      default:
+        return unreachable(asked)
+    }
   }
 
   statistics(conditions: TextSearchRequest['conditions']): TextStatistics {

@@ -4,20 +4,26 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../../lib/clock.ts'
+import { isServiceError } from '../../../lib/errors.ts'
 import { silentLog, type Log } from '../../../lib/log.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
 import { HybridClock } from '../../../node/clock/hybrid-clock.ts'
 import type { TextSearchRequest } from '../../../node/index/text/search/text-search.ts'
-import { TextWorkerPool } from '../../../node/index/text/worker/text-worker-pool.ts'
+import type { IndexDefinition } from '../../../node/index/host/index-definition.ts'
+import {
+  IndexWorkerPool,
+  type IndexWorkerPoolOptions,
+} from '../../../node/index/host/index-worker-pool.ts'
+import { INDEX_KINDS, INDEX_WORKER } from '../../../node/index/kinds/index-kinds.ts'
 import { parseQuery } from '../../../node/query/language/parse-query.ts'
 import { DocumentRules } from '../../../node/schema/document-rules.ts'
 import type { TableSchema } from '../../../node/schema/table-schema.ts'
 import type { WriteOp } from '../../../node/shard/apply/command.ts'
-import { TextIndexEvents } from '../../../node/shard/indexing/text-index-events.ts'
+import { IndexEvents } from '../../../node/shard/following/index-events.ts'
 import { LocalShard } from '../../../node/shard/local-shard.ts'
-import type { TextIndexStatus } from '../../../node/shard/shard.ts'
+import type { IndexStatus } from '../../../node/shard/shard.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
-import type { TableSettings, TextIndexDefinition } from '../../../node/shard/table-settings.ts'
+import type { TableSettings } from '../../../node/shard/table-settings.ts'
 import type { KvStore } from '../../../node/storage/kv-store.ts'
 import { LevelKvStore } from '../../../node/storage/level-kv-store.ts'
 import { MemoryTableFields } from '../fakes/memory-table-fields.ts'
@@ -27,29 +33,30 @@ import { openTestJournal } from './test-journal.ts'
 import { routesTo } from './routes.ts'
 
 const ID = parseShardId('00000000000000aa')
-export const WORDS: TextIndexDefinition = { name: 'words', memOnly: false }
+const WAIT_MS = 60_000
+export const WORDS: IndexDefinition = { kind: 'text', name: 'words', memOnly: false }
 
 export interface TextShardOptions {
   readonly schema?: TableSchema
-  readonly indexes?: readonly TextIndexDefinition[]
+  readonly indexes?: readonly IndexDefinition[]
   /** Default true. */
   readonly hasIndexes?: boolean
   /** Default: of one thread. It is closed with the shard. */
-  readonly pool?: TextWorkerPool
+  readonly pool?: IndexWorkerPool
   readonly log?: Log
 }
 
 export function settingsOf({ schema, indexes = [WORDS] }: TextShardOptions): TableSettings {
   const rules = new DocumentRules(schema)
-  return { tableId: ID, tableName: 'books', rules, ttl: rules.ttl, schema, textIndexes: indexes }
+  return { tableId: ID, tableName: 'books', rules, ttl: rules.ttl, schema, indexes }
 }
 
 /** `open` and `close` may alternate; the directory lasts until the end. */
 export class TextShard implements AsyncDisposable {
   readonly directory: string
-  readonly pool: TextWorkerPool
+  readonly pool: IndexWorkerPool
   readonly fields = new MemoryTableFields()
-  readonly events = new TextIndexEvents()
+  readonly events = new IndexEvents()
   readonly #log: Log
   readonly #journal: Journal
   #shard: LocalShard | undefined
@@ -58,7 +65,7 @@ export class TextShard implements AsyncDisposable {
     const { pool, log = silentLog } = options
     this.directory = directory
     this.#journal = journal
-    this.pool = pool ?? new TextWorkerPool({ clock: systemClock, log, threads: 1 })
+    this.pool = pool ?? openTestPool({ log })
     this.#log = log
   }
 
@@ -94,7 +101,7 @@ export class TextShard implements AsyncDisposable {
       clock,
       router: routesTo(() => undefined),
       settings: settingsOf(options),
-      text: hasIndexes
+      indexes: hasIndexes
         ? { pool: this.pool, root, fields, log: this.#log, events: this.events }
         : undefined,
     })
@@ -112,19 +119,27 @@ export class TextShard implements AsyncDisposable {
 
   /** Everything written before is searchable. */
   async caughtUp(): Promise<void> {
-    await this.shard.waitForText({ signal: AbortSignal.timeout(60_000) })
+    await this.shard.waitForIndexes({ signal: AbortSignal.timeout(60_000) })
   }
 
-  /** The keys that the words are found in, in order. */
+  /** The keys that the words are found in, in order, once the index serves: a busy machine starts workers late. */
   async find(words: string, index = WORDS.name): Promise<readonly string[]> {
-    const deadlineMs = systemClock.monotonicMs() + 60_000
-    const limits = { signal: AbortSignal.timeout(60_000), deadlineMs }
-    const { hits } = await this.shard.searchText(index, searchFor(words), limits)
-    return hits.map(({ key }) => Buffer.from(key).toString()).toSorted()
+    const deadlineMs = systemClock.monotonicMs() + WAIT_MS
+    for (;;) {
+      const limits = { signal: AbortSignal.timeout(WAIT_MS), deadlineMs }
+      try {
+        const { hits } = await this.shard.search(index, textSearch(words), limits)
+        return hits.map(({ key }) => Buffer.from(key).toString()).toSorted()
+      } catch (error) {
+        // The shard has waited for the index before it said so.
+        const isOver = systemClock.monotonicMs() > deadlineMs
+        if (isOver || !isServiceError(error) || error.code !== 'UNAVAILABLE') throw error
+      }
+    }
   }
 
-  status(index = WORDS.name): Promise<TextIndexStatus> {
-    return this.shard.textIndexStatus(index)
+  status(index = WORDS.name): Promise<IndexStatus> {
+    return this.shard.indexStatus(index)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -133,6 +148,18 @@ export class TextShard implements AsyncDisposable {
     await this.pool.close()
     await rm(this.directory, { recursive: true, force: true })
   }
+}
+
+/** One thread, with the product's engines by default. */
+export function openTestPool(options: Partial<IndexWorkerPoolOptions> = {}): IndexWorkerPool {
+  const product = { kinds: INDEX_KINDS, entry: INDEX_WORKER }
+  const usual = { clock: systemClock, log: silentLog, threads: 1 }
+  return new IndexWorkerPool({ ...usual, ...product, ...options })
+}
+
+/** As a shard is asked. */
+export function textSearch(words: string, field?: string) {
+  return { kind: 'text', question: 'search', request: searchFor(words, field) } as const
 }
 
 export function searchFor(words: string, field = 'text'): TextSearchRequest {

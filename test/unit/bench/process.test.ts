@@ -47,7 +47,7 @@ describe('bench options', () => {
   })
 
   it('refuse a row that is not in the suite', () => {
-    expect(() => selectRows(['a', 'z'], ['a', 'b'])).to.throw('no row z; there are a, b')
+    expect(() => selectRows(['a', 'z'], ['a', 'b'])).to.throw('unknown row z; the rows are a, b')
   })
 })
 

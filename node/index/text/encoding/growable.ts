@@ -7,8 +7,15 @@ const LENGTH_FIRST = 16
 const COPIED_SINGLY_MAX = 32
 
 export class GrowableUint32 {
-  values = new Uint32Array(LENGTH_FIRST)
+  values: Uint32Array
   length = 0
+  readonly #allocate: (length: number) => Uint32Array
+
+  /** When it grows, the values move to a new array; the one before keeps what it has. */
+  constructor(allocate: (length: number) => Uint32Array = ownUint32) {
+    this.#allocate = allocate
+    this.values = allocate(LENGTH_FIRST)
+  }
 
   push(value: number): void {
     this.reserve(1)
@@ -31,10 +38,14 @@ export class GrowableUint32 {
   reserve(count: number): void {
     const needed = this.length + count
     if (needed <= this.values.length) return
-    const larger = new Uint32Array(Math.max(needed, this.values.length * 2))
+    const larger = this.#allocate(Math.max(needed, this.values.length * 2))
     larger.set(this.values)
     this.values = larger
   }
+}
+
+function ownUint32(length: number): Uint32Array {
+  return new Uint32Array(length)
 }
 
 export class GrowableFloat64 {

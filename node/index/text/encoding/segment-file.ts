@@ -16,6 +16,7 @@ import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { ByteBuffer, checksum, readUint32 } from './byte-buffer.ts'
 import type { PageCache } from './page-cache.ts'
+import { sharedBytes } from './shared-array.ts'
 
 const PAGE_SHIFT = 15
 export const PAGE_BYTES = 1 << PAGE_SHIFT
@@ -84,7 +85,7 @@ export class SegmentOutput {
     end.writeUint32(checksum(end.view()))
     end.writeUint32(MAGIC)
     this.#append(end.view())
-    if (this.#fd === undefined) return Buffer.concat(this.#kept)
+    if (this.#fd === undefined) return joinShared(this.#kept)
     fsyncSync(this.#fd)
     closeSync(this.#fd)
     return undefined
@@ -119,9 +120,28 @@ export class SegmentOutput {
   }
 }
 
+/** The bytes of a segment: a file, or memory that threads share. */
+export interface SegmentBytes {
+  readonly name: string
+  readonly path?: string
+  readonly bytes?: Uint8Array
+}
+
+function joinShared(parts: readonly Uint8Array[]): Uint8Array {
+  const out = sharedBytes(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    out.set(part, at)
+    at += part.length
+  }
+  return out
+}
+
 /** Read access through the page cache, or to bytes in memory. `seek` hands out no new objects. */
 export class SegmentFile {
   readonly name: string
+  /** Where another thread finds the same bytes. */
+  readonly source: SegmentBytes
   readonly bytesTotal: number
   /** Set by `seek`: the bytes asked for begin at `view[at]`. */
   view: Uint8Array = new Uint8Array(0)
@@ -137,8 +157,9 @@ export class SegmentFile {
   #holders = 1
   readonly description: string
 
-  constructor(source: { name: string; path?: string; bytes?: Uint8Array }, cache: PageCache) {
+  constructor(source: SegmentBytes, cache: PageCache) {
     this.name = source.name
+    this.source = source
     this.#cache = cache
     this.#fileKey = cache.newFile() * PAGES_MAX
     this.#whole = source.bytes
@@ -202,9 +223,12 @@ export class SegmentFile {
     return out
   }
 
-  /** As `copy`, in steps. */
-  *copyInSteps(offset: number, length: number): Sliced<Uint8Array> {
-    const out = new Uint8Array(length)
+  /** As `copy`, in steps, into `out`. */
+  *copyInSteps(
+    offset: number,
+    length: number,
+    out: Uint8Array = new Uint8Array(length),
+  ): Sliced<Uint8Array> {
     for (let done = 0; done < length; done += COPIED_PER_STEP) {
       if (done > 0) yield
       out.set(this.copy(offset + done, Math.min(COPIED_PER_STEP, length - done)), done)

@@ -3,6 +3,7 @@
 import {
   closeSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -144,15 +145,23 @@ export class SegmentStore {
 
   /** Removes what a crash has left: files of ours that the manifest does not name. */
   removeStrangers({ segments }: Manifest): void {
-    const named = new Set(
-      segments.flatMap(({ id, deletedGeneration }) => [
-        segmentName(id),
-        deletedName(id, deletedGeneration),
-      ]),
-    )
+    const named = new Set(segments.flatMap(filesOf))
     for (const name of this.#names()) {
       if (OUR_FILE.test(name) && !named.has(name)) this.#remove(name)
     }
+  }
+
+  /**
+   * Links the files that the manifest names, and the manifest, into a directory on the same disk: they
+   * outlive what happens here.
+   */
+  link(directory: string): Manifest {
+    const manifest = this.readManifest()
+    if (this.#directory === undefined || manifest === undefined) fail(`${MANIFEST} is missing`)
+    for (const name of [...manifest.segments.flatMap(filesOf), MANIFEST]) {
+      linkSync(path.join(this.#directory, name), path.join(directory, name))
+    }
+    return manifest
   }
 
   #names(): readonly string[] {
@@ -182,6 +191,12 @@ export class SegmentStore {
 
 function fail(what: string): never {
   throw new ServiceError('CORRUPTION', `the text index file ${what}; rebuild the index`)
+}
+
+function filesOf({ id, deletedGeneration }: ManifestSegment): readonly string[] {
+  return deletedGeneration > 0
+    ? [segmentName(id), deletedName(id, deletedGeneration)]
+    : [segmentName(id)]
 }
 
 function segmentName(id: number): string {

@@ -8,9 +8,9 @@
 //   I2  The manifest names exactly the documents that were live at its checkpoint: deletions that
 //       came later are in memory only, and a merge keeps what was deleted after the checkpoint.
 //   I3  Searches and writes see no difference between before and after a flush or a merge.
-//
 //   I4  A batch is applied document by document: between two steps each is there as it was before
 //       or as it is afterwards, and memory is never frozen while one is half added.
+//   I5  No file that a view needs is removed before the view is released.
 //
 // Everything long is in steps. Searches take a snapshot and may come between any two of them; the
 // steps of applying come one batch after the other, those of flushing and merging by `maintain`.
@@ -28,6 +28,7 @@ import type { TermStatistics } from '../matching/statistics.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { writePart, type DiskPart } from './disk-part.ts'
 import { IndexSnapshot } from './index-snapshot.ts'
+import { describeSegment, ViewHolds, type IndexView } from './index-view.ts'
 import {
   chooseMerge,
   chooseSettledMerge,
@@ -94,6 +95,8 @@ export class TextIndex {
   #isAdding = false
   #wantsFlush = false
   #isClosed = false
+  readonly #viewHolds = new ViewHolds()
+  #viewGeneration = 0
   #flushing: Sliced<void> | undefined
   #merging: Sliced<void> | undefined
 
@@ -219,7 +222,36 @@ export class TextIndex {
 
   /** For a search that takes more than a step. */
   snapshot(): IndexSnapshot {
+    return this.#snapshotOf(this.#parts)
+  }
+
+  /**
+   * The same in two parts: the sealed segments for whatever thread, and what is in memory for this one. The
+   * documents of the index are those of one part and those of the other.
+   */
+  snapshotInParts(): { readonly view: IndexView; readonly memory: IndexSnapshot } {
+    return { view: this.view(), memory: this.#snapshotOf([]) }
+  }
+
+  /** The sealed segments for whatever thread; see `IndexView` and `ViewReader`. */
+  view(): IndexView {
     const parts = this.#parts
+    const segments = parts.map(({ segment }) => segment)
+    this.#viewHolds.hold(segments)
+    this.#viewGeneration += 1
+    const description = {
+      generation: this.#viewGeneration,
+      segments: parts.map(({ live, segment }) => describeSegment(live, segment)),
+    }
+    let isReleased = false
+    const release = (): void => {
+      if (!isReleased) this.#viewHolds.letGo(segments)
+      isReleased = true
+    }
+    return { description, release }
+  }
+
+  #snapshotOf(parts: readonly DiskPart[]): IndexSnapshot {
     const memories = [this.#frozen, this.#memory].filter((part) => part !== undefined)
     const held = memories.filter(({ segment }) => segment.docCount > 0)
     for (const { segment } of parts) segment.file.retain()
@@ -244,6 +276,11 @@ export class TextIndex {
     return this.#ask((snapshot) => snapshot.queryStatistics(query))
   }
 
+  /** Links the files of the checkpoint into a directory on the same disk. */
+  linkFiles(directory: string): void {
+    this.#store.link(directory)
+  }
+
   stats(): TextIndexStats {
     const states = this.#states()
     const sum = (valueOf: (live: SegmentState) => number): number =>
@@ -262,6 +299,7 @@ export class TextIndex {
   /** Gives the files up without flushing: what was not flushed is replayed. */
   close(): void {
     this.#isClosed = true
+    this.#viewHolds.close()
     this.#flushing?.return()
     this.#merging?.return()
     this.#flushing = undefined
@@ -406,7 +444,8 @@ export class TextIndex {
     this.#parts = merged === undefined ? kept : [...kept, merged]
     this.#commit()
     for (const { live, segment, deletedGeneration } of inputs) {
-      this.#store.removeSegment(segment, { id: live.id, deletedGeneration })
+      const names = { id: live.id, deletedGeneration }
+      this.#viewHolds.removeWhenFree(segment, () => this.#store.removeSegment(segment, names))
     }
   }
 

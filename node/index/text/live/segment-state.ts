@@ -7,6 +7,7 @@
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { GrowableUint32 } from '../encoding/growable.ts'
+import { sharedUint32 } from '../encoding/shared-array.ts'
 import type { Segment } from '../segment/segment.ts'
 import { hasBit, newBitset, nextBit, setBit, type Bitset } from '../encoding/bitset.ts'
 import { ExpiredDocuments } from './expired-documents.ts'
@@ -18,6 +19,8 @@ import type { TermCache } from './term-cache.ts'
 export interface SegmentSource {
   readonly docCount: number
   readonly bytesInMemory: number
+  /** Whether documents cannot be added any more: then other threads may read the segment. */
+  readonly isSealed: boolean
   docOf(key: string): number
   view(): Segment
 }
@@ -26,7 +29,7 @@ export class SegmentState {
   readonly id: number
   readonly source: SegmentSource
   readonly terms: SegmentTerms
-  readonly log = new GrowableUint32()
+  readonly log: GrowableUint32
   checkpointed = 0
   #deleted: Bitset
   /** Whether a view has the present bits. */
@@ -37,8 +40,9 @@ export class SegmentState {
   constructor(id: number, source: SegmentSource, terms: TermCache) {
     this.id = id
     this.source = source
+    this.log = source.isSealed ? new GrowableUint32(sharedUint32) : new GrowableUint32()
     this.terms = new SegmentTerms(this.log, terms)
-    this.#deleted = newBitset(source.docCount)
+    this.#deleted = this.#newBits((source.docCount + 31) >>> 5)
   }
 
   get liveCount(): number {
@@ -84,6 +88,10 @@ export class SegmentState {
     return this.#expired.at(segment, nowMs)
   }
 
+  get expiryChanges(): number {
+    return this.#expired.changes
+  }
+
   /** What the first question about expired documents would do at once, in slices. */
   prepareExpired(): Sliced<void> {
     return this.#expired.prepare(this.source.view())
@@ -104,11 +112,15 @@ export class SegmentState {
     this.checkpointed = this.log.length
   }
 
+  #newBits(words: number): Bitset {
+    return this.source.isSealed ? sharedUint32(words) : new Uint32Array(words)
+  }
+
   /** D3; a segment that grows needs more of them besides. */
   #renewBits(doc: number): void {
     const known = this.#deleted.length
     const words = doc >>> 5 < known ? known : Math.max(known * 2, (doc >>> 5) + 1)
-    const bits = new Uint32Array(words)
+    const bits = this.#newBits(words)
     bits.set(this.#deleted)
     this.#deleted = bits
     this.#isShared = false

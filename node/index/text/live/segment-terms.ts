@@ -3,7 +3,6 @@
 
 import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
-import type { GrowableUint32 } from '../encoding/growable.ts'
 import type { FieldStatistics, Segment, SegmentField } from '../segment/segment.ts'
 import { lengthOfByte } from '../encoding/small-float.ts'
 import { hasBit, type Bitset } from '../encoding/bitset.ts'
@@ -14,6 +13,11 @@ const RECENT_TERMS_MAX = 16
 const RECENT_BLOCKS_MAX = 16
 /** Looking a deleted document up in a term costs about as much as walking so many of the term. */
 const SEARCHED_RATIO = 4
+
+/** Deleted documents in the order of their deletion. Values that are there do not change. */
+export interface DeletionLog {
+  readonly values: Uint32Array
+}
 
 /** The deletions at one moment: the first entries of the log. */
 export interface Deletions {
@@ -31,19 +35,20 @@ interface DeletedLengths {
 const NOTHING: DeletedLengths = { docCount: 0, totalLength: 0, seen: 0 }
 
 export class SegmentTerms {
-  readonly #log: GrowableUint32
+  readonly #log: DeletionLog
   readonly #cache: TermCache
-  readonly #owner: number
+  /** Of the segment, never used again. */
+  readonly number: number
   readonly #lengths = new Map<string, DeletedLengths>()
   /** A query asks for a term several times: these need no key to be made. */
   readonly #recent = new Map<string, Map<string, CachedTerm>>()
   #recentCount = 0
   #sortedLog = { from: 0, to: 0, docs: new Uint32Array(0) }
 
-  constructor(log: GrowableUint32, cache: TermCache) {
+  constructor(log: DeletionLog, cache: TermCache) {
     this.#log = log
     this.#cache = cache
-    this.#owner = cache.newSegment()
+    this.number = cache.newSegment()
   }
 
   term(segment: Segment, field: SegmentField, text: string): CachedTerm {
@@ -95,7 +100,7 @@ export class SegmentTerms {
   }
 
   #sharedTerm(segment: Segment, field: SegmentField, text: string): CachedTerm {
-    const key = `${this.#owner}\0${field.name}\0${text}`
+    const key = `${this.number}\0${field.name}\0${text}`
     const known = this.#cache.get(key)
     if (known !== undefined) return known
     // A segment that grows must be asked each time; only its count of deleted is kept.

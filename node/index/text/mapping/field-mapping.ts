@@ -19,16 +19,16 @@ import { booleanTermOf, dateMsOf, finiteNumberOf, textOf } from './field-values.
 import { parseGeoPoint } from '../../../geo/parse-geo-point.ts'
 import { parseShape } from '../../../geo/geo-json.ts'
 import { shapeTerm } from './shape-term.ts'
-import { nameOf, TABLE_FIELDS_MAX } from './table-field.ts'
+import { nameOf, TABLE_FIELDS_MAX } from '../../../schema/table-field.ts'
 import type { JsonArray, JsonObject, JsonValue } from '../../../document/exact-json.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
 import type { Analyzer, Emit } from '../analysis/analyzer.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import type { TokenSink } from './document-fields.ts'
-import type { DropReason } from './dropped-values.ts'
+import type { DropReason } from '../../host/drop-report.ts'
 import type { FieldPlan, Target } from './field-plan.ts'
 import type { FieldInfo, FieldPlace } from './field-plans.ts'
-import type { TableField } from './table-field.ts'
+import type { TableField } from '../../../schema/table-field.ts'
 
 /** The work of a step, in UTF-16 units of text. */
 const STEP_COST = TEXT_STEP_LENGTH

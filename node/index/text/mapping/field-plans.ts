@@ -20,14 +20,20 @@ import { planField, unindexed } from './field-plan.ts'
 import { FieldRegistry } from './field-registry.ts'
 import { declaredMembers, isReserved, memberNode, rootNode } from './path-tree.ts'
 import { branchesOf } from './schema-walk.ts'
-import { FIELD_PATH_LENGTH_MAX, FieldList, kindOf, nameOf, SAMPLES } from './table-field.ts'
+import {
+  FIELD_PATH_LENGTH_MAX,
+  FieldList,
+  kindOf,
+  nameOf,
+  SAMPLES,
+} from '../../../schema/table-field.ts'
 import type { JsonObject, JsonValue } from '../../../document/exact-json.ts'
 import { UNNAMED_TYPE, type TableSchema } from '../../../schema/table-schema.ts'
 import type { FieldPlan } from './field-plan.ts'
 import type { FieldDecision, IndexedField } from './field-registry.ts'
 import type { DocumentRoot, PathNode } from './path-tree.ts'
 import type { JsonSchema } from './schema-walk.ts'
-import type { TableField, ValueKind } from './table-field.ts'
+import type { TableField, ValueKind } from '../../../schema/table-field.ts'
 
 export const INDEXED_DEPTH_MAX = 32
 /** The limit of cached places. Places beyond it are looked up for each document. */

@@ -1,12 +1,14 @@
 // The requests of a coordinator to one shard's text index, and the answers. They travel between
 // threads, so everything here is plain data that a structured clone keeps.
 
-import type { Aggregations } from '../../../query/aggregation-request.ts'
-import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
-import type { HighlightRequest } from '../../../query/query-request.ts'
+import type { Aggregations } from '../../../query/request/aggregation-request.ts'
+import type { SortKey, SortValue } from '../../../query/request/query-cursor.ts'
+import type { HighlightRequest } from '../../../query/request/query-request.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { TermStatistics } from '../matching/statistics.ts'
+import type { PackedAnswer } from './packed-answer.ts'
+import type { TextSelection, TextSelectRequest } from './run-text-select.ts'
 
 /** Documents in which the matches of a query are to be highlighted. */
 export interface TextHighlightRequest {
@@ -85,3 +87,23 @@ export interface TextStatisticsRequest {
 }
 
 export type TextStatistics = TermStatistics
+
+/** What a text index is asked, and what it answers. */
+export interface TextQuestions {
+  /** The caller unpacks the answer. */
+  readonly search: { readonly request: TextSearchRequest; readonly answer: PackedAnswer }
+  readonly statistics: { readonly request: TextStatisticsRequest; readonly answer: TextStatistics }
+  readonly select: { readonly request: TextSelectRequest; readonly answer: TextSelection }
+  readonly highlight: {
+    readonly request: TextHighlightRequest
+    readonly answer: readonly (Highlights | undefined)[]
+  }
+}
+
+/** A question with its own request. */
+export type TextAsked = {
+  readonly [Kind in keyof TextQuestions]: {
+    readonly question: Kind
+    readonly request: TextQuestions[Kind]['request']
+  }
+}[keyof TextQuestions]

@@ -6,8 +6,15 @@ import { DictionaryReader, type DictionaryEntry, type DictionaryPlace } from './
 import { DiskPostings } from '../postings/disk-postings.ts'
 import { hashOfKey, mayHaveKey } from './key-filter.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
-import { endOfPrefix, type Segment, type SegmentField, type SegmentFieldKind } from './segment.ts'
+import {
+  endOfPrefix,
+  NO_ORDINAL,
+  type Segment,
+  type SegmentField,
+  type SegmentFieldKind,
+} from './segment.ts'
 import type { SegmentFile } from '../encoding/segment-file.ts'
+import { sharedBytes } from '../encoding/shared-array.ts'
 
 /** The description in a segment file: where everything is. */
 export interface SegmentDescription {
@@ -16,6 +23,8 @@ export interface SegmentDescription {
   readonly filter: { readonly offset: number; readonly bytes: number }
   /** Expiries, eight bytes a document; undefined if no document expires. */
   readonly expiry: { readonly offset: number; readonly firstMs: number } | undefined
+  /** Ordinals, four bytes a document; undefined if no document has one. */
+  readonly ordinals?: { readonly offset: number } | undefined
   readonly fields: readonly FieldDescription[]
 }
 
@@ -29,8 +38,16 @@ export interface FieldDescription {
   readonly column: ColumnPlace | undefined
 }
 
+/** What a segment holds in memory that threads share: it is read once. */
+export interface SegmentResident {
+  readonly filter: Uint8Array
+  /** By field. */
+  readonly norms: ReadonlyMap<string, Uint8Array>
+}
+
 export class DiskSegment implements Segment {
   readonly isKeyOrdered = true
+  readonly isSealed = true
   readonly docCount: number
   readonly firstExpiryMs: number
   readonly bytesInMemory: number
@@ -40,18 +57,19 @@ export class DiskSegment implements Segment {
   readonly #filter: Uint8Array
   readonly #fields: ReadonlyMap<string, DiskField>
 
-  static *open(file: SegmentFile): Sliced<DiskSegment> {
+  /** `resident` is that of the same segment in another thread. */
+  static *open(file: SegmentFile, resident?: SegmentResident): Sliced<DiskSegment> {
     // The description's checksum has been verified: it is what the writer wrote.
     const description: SegmentDescription = JSON.parse(file.description)
     const { docCount, keys, filter } = description
     const fields = new Map<string, DiskField>()
     for (const field of description.fields) {
-      fields.set(field.name, yield* DiskField.open(file, field, docCount))
+      fields.set(field.name, yield* DiskField.open(file, field, docCount, resident))
       yield
     }
     return new DiskSegment(file, description, {
       keys: yield* DictionaryReader.open(file, keys, 'latin1'),
-      filter: yield* file.copyInSteps(filter.offset, filter.bytes),
+      filter: resident?.filter ?? (yield* readShared(file, filter.offset, filter.bytes)),
       fields,
     })
   }
@@ -70,6 +88,14 @@ export class DiskSegment implements Segment {
       bytes += (field.norms === undefined ? 0 : docCount) + (field.terms?.indexBytes ?? 0)
     }
     this.bytesInMemory = bytes
+  }
+
+  get resident(): SegmentResident {
+    const norms = new Map<string, Uint8Array>()
+    for (const [name, field] of this.#fields) {
+      if (field.norms !== undefined) norms.set(name, field.norms)
+    }
+    return { filter: this.#filter, norms }
   }
 
   /** It never changes: a view of it is itself. */
@@ -100,6 +126,16 @@ export class DiskSegment implements Segment {
     return new Float64Array(this.file.copy(expiry.offset + from * 8, (to - from) * 8).buffer)
   }
 
+  get hasOrdinals(): boolean {
+    return this.#description.ordinals !== undefined
+  }
+
+  ordinalsOf(from: number, to: number): Uint32Array {
+    const { ordinals } = this.#description
+    if (ordinals === undefined) return new Uint32Array(to - from).fill(NO_ORDINAL)
+    return new Uint32Array(this.file.copy(ordinals.offset + from * 4, (to - from) * 4).buffer)
+  }
+
   *prepareMerge(): Sliced<void> {}
 
   keysInOrder(): Iterable<DictionaryEntry> {
@@ -110,6 +146,10 @@ export class DiskSegment implements Segment {
     const end = this.#keys.lowerBound(endOfPrefix(prefix))
     for (let doc = this.#keys.lowerBound(prefix); doc < end; doc += 1) visit(doc)
   }
+}
+
+function readShared(file: SegmentFile, offset: number, length: number): Sliced<Uint8Array> {
+  return file.copyInSteps(offset, length, sharedBytes(length))
 }
 
 interface SegmentParts {
@@ -132,10 +172,13 @@ class DiskField implements SegmentField {
     file: SegmentFile,
     description: FieldDescription,
     docCount: number,
+    resident: SegmentResident | undefined,
   ): Sliced<DiskField> {
-    const { norms, terms } = description
+    const { name, norms, terms } = description
+    const shared = resident?.norms.get(name)
     return new DiskField(file, description, {
-      norms: norms === undefined ? undefined : yield* file.copyInSteps(norms, docCount),
+      norms:
+        norms === undefined ? undefined : (shared ?? (yield* readShared(file, norms, docCount))),
       terms: terms === undefined ? undefined : yield* DictionaryReader.open(file, terms, 'utf8'),
     })
   }

@@ -98,7 +98,7 @@ describe('bench memory of process trees', () => {
     expect(await readTreeMemory(process.pid)).to.be.greaterThan(20)
   })
 
-  it('is nothing for a process that is not there', async () => {
+  it('is zero for a process that does not exist', async () => {
     expect(await readTreeMemory(2 ** 22 + 1)).to.equal(0)
   })
 })

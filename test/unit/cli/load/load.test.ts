@@ -33,7 +33,7 @@ describe('line reader', () => {
     expect(found).to.deep.equal(['a', '', 'b'])
   })
 
-  it('skips a line beyond the limit in bounded memory, and goes on behind it', async () => {
+  it('skips a line beyond the limit in bounded memory, and continues after it', async () => {
     const mebibyte = Buffer.alloc(1024 * 1024, 'x')
     async function* chunks(): AsyncGenerator<Uint8Array> {
       for (let count = 0; count < 65; count += 1) yield mebibyte

@@ -51,7 +51,7 @@ describe('the lines of an answer', () => {
     expect(failure).to.be.instanceOf(ConnectionError).and.to.have.property('cause', BROKEN)
   })
 
-  it('give the answer up when nobody wants the rest', async () => {
+  it('cancel the answer when the caller leaves the loop', async () => {
     let cancelled = false
     const bytes = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(Buffer.from('a\nb\n')),

@@ -95,7 +95,7 @@ describe('the client', () => {
     expect(server.received).to.have.length(1)
   })
 
-  it('passes on codes of later servers and answers that are none of ours', async () => {
+  it('passes on codes of later servers and answers of other servers', async () => {
     await using server = await ScriptedServer.start([
       answering(418, { error: 'short and stout', code: 'TEAPOT' }),
       answering(502, '<html>bad gateway</html>'),

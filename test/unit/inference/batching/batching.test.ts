@@ -91,7 +91,7 @@ describe('BatchQueue', () => {
     expect(queue.take(LIMITS)[0]!.request).to.equal(2)
   })
 
-  it('does not let queries keep a load waiting for ever (B2)', () => {
+  it('gives a large request its turns between queries (B2)', () => {
     const queue = filled(Array.from({ length: 64 }, () => work(1, 100)))
     const leaders: number[] = []
     for (let id = 2; id < 40; id++) {
@@ -239,7 +239,7 @@ describe('SharedResults', () => {
     expect((await get(['a']))[0]).to.deep.equal({ value: 'A', source: 'cache' })
   })
 
-  it('goes on for the others when one goes, and ends with the last (SR2)', async () => {
+  it('continues for the others when one leaves, and ends with the last (SR2)', async () => {
     const { started, get } = shared()
     const [one, two] = [new AbortController(), new AbortController()]
     const first = get(['a', 'b'], one.signal).catch(() => 'gone')

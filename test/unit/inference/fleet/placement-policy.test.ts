@@ -38,7 +38,7 @@ describe('placing models', () => {
     })
   })
 
-  it('waits for those in use, but not for ever', () => {
+  it('waits for models in use, but not without limit', () => {
     const busy = [placed(1, { isBusy: true, isWanted: true }), placed(2, { isBusy: true })]
 
     expect(decide({ placed: busy })).to.deep.equal({ kind: 'wait' })

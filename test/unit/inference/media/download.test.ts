@@ -392,7 +392,7 @@ describe('media downloads over TLS', () => {
     expect(names).to.deep.equal([])
   })
 
-  it('refuse a certificate that nobody trusted has signed', async () => {
+  it('refuse a certificate that is not from a trusted authority', async () => {
     const error = await failure(readImage('images.test', {}))
 
     expect(error.code).to.equal('INVALID_ARGUMENT')

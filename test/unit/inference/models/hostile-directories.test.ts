@@ -63,7 +63,7 @@ const ROWS: readonly Row[] = [
   ],
   ['gliners', 'gliner_config.json', { threshold: -1 }, 'threshold must be a number from 0 to 1'],
   ['gliners', 'gliner_config.json', { relation_threshold: 2 }, 'relation_threshold'],
-  ['gliners', 'gliner_config.json', { capabilities: [LONG] }, 'no capability is called xxx'],
+  ['gliners', 'gliner_config.json', { capabilities: [LONG] }, 'the capability xxx'],
 ]
 
 const REASON_LENGTH_MAX = 500

@@ -251,7 +251,7 @@ describe('the catalog of models', () => {
         'model.onnx': 'x',
         '1_Pooling/config.json': { pooling_mode_odd: true },
       },
-      'names no pooling',
+      'must name one of the poolings',
     ],
     'a manifest that climbs': [
       'embedders/m',

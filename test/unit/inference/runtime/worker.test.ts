@@ -34,7 +34,7 @@ describe('a model worker', () => {
 
   afterEach(() => worker.close())
 
-  it('may take long, as long as it goes on', async () => {
+  it('may take long while it gives signs of life', async () => {
     const items = ['steps', 60]
 
     expect(await worker.run(1, items, NEVER)).to.deep.equal(items)
@@ -48,7 +48,7 @@ describe('a model worker', () => {
     expect(refusal).to.include({ code: 'DEADLINE_EXCEEDED' })
   })
 
-  it('is ended when a cancelled run goes on', async () => {
+  it('is ended when a cancelled run does not stop', async () => {
     const left = new AbortController()
     const run = worker.run(1, ['deaf', 100], left.signal).catch((error: unknown) => error)
 
@@ -57,7 +57,7 @@ describe('a model worker', () => {
     expect(await run).to.include({ code: 'DEADLINE_EXCEEDED' })
   })
 
-  it('refuses what cannot be sent to it, and serves on', async () => {
+  it('refuses a call that cannot be sent, and keeps serving', async () => {
     const refusal = await worker.run(1, [() => 0], NEVER).catch((error: unknown) => error)
 
     expect(refusal).to.include({ code: 'INVALID_ARGUMENT' })

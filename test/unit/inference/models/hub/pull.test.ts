@@ -195,7 +195,7 @@ describe('pulling a model', () => {
     expect(await failure(pull())).to.match(/^NOT_FOUND .*acme\/ranker.*status 404/)
   })
 
-  it('goes on where a broken connection stopped', async () => {
+  it('continues where a broken connection stopped', async () => {
     hub.onPartSent = () => arrivalOf('onnx/model.onnx')
     hub.fail(
       'onnx/model.onnx',
@@ -213,7 +213,7 @@ describe('pulling a model', () => {
     expect(retries).to.have.length(2)
   })
 
-  it('goes on from what an earlier pull has left', async () => {
+  it('continues from the files of an earlier pull', async () => {
     const stop = new AbortController()
     hub.fail('onnx/model.onnx', { kind: 'stall', afterBytes: 200_000 })
     hub.onPartSent = async () => {
@@ -262,7 +262,7 @@ describe('pulling a model', () => {
     hub.fail('onnx/model.onnx', { kind: 'cut', afterBytes: 100_000 }, { kind: 'other-range' })
     await pull()
 
-    expect(retries).to.include('the hub answered with another range than was asked for')
+    expect(retries).to.include('the hub answered with a range that was not requested')
     expect((await read('onnx/model.onnx')).equals(GRAPH)).to.equal(true)
   })
 
@@ -276,7 +276,7 @@ describe('pulling a model', () => {
       hub.fail(file, { kind: 'wrong-bytes' }, { kind: 'wrong-bytes' }, { kind: 'wrong-bytes' })
       const why = await failure(pull())
 
-      expect(why).to.equal(`CORRUPTION ${file} came with other bytes than the hub's digest says`)
+      expect(why).to.equal(`CORRUPTION the bytes of ${file} do not match the hub's digest`)
       const left = await filesBelow(path.join(modelsDir, '.pulls'))
       expect(left.filter((each) => each.includes(file))).to.deep.equal([])
       expect(await new ModelsFolder(modelsDir).list()).to.deep.equal([])
@@ -305,7 +305,7 @@ describe('pulling a model', () => {
     expect(retries).to.deep.equal(['the hub answered with status 502'])
   })
 
-  it('gives up on a hub that is not there', async () => {
+  it('gives up on a hub that does not exist', async () => {
     const { endpoint } = hub
     await hub[Symbol.asyncDispose]()
     const why = await failure(pull({ hub: { endpoint, token: undefined } }))
@@ -340,14 +340,14 @@ describe('pulling a model', () => {
     }
     await pull()
 
-    expect(retries).to.deep.equal(['nothing came for 30 seconds'])
+    expect(retries).to.deep.equal(['no bytes arrived for 30 seconds'])
     expect((await read('onnx/model.onnx')).equals(GRAPH)).to.equal(true)
   })
 
   it('does not follow a redirect away from http', async () => {
     hub.fail('tree', { kind: 'redirect', location: 'file:///etc/passwd' })
 
-    expect(await failure(pull())).to.include('redirects to what is not an https URL')
+    expect(await failure(pull())).to.include('redirects to a URL that is not https')
   })
 
   it('does not follow a ring of redirects', async () => {
@@ -387,7 +387,7 @@ describe('pulling a model', () => {
     ])
   })
 
-  describe('the models that are there', () => {
+  describe('the installed models', () => {
     it('are listed with variants and bytes, also those put there by hand', async () => {
       await pull()
       await pull({ variant: 'i8' })
@@ -410,7 +410,7 @@ describe('pulling a model', () => {
       ])
     })
 
-    it('are none in a folder that is not there', async () => {
+    it('are none in a missing folder', async () => {
       expect(await new ModelsFolder(path.join(modelsDir, 'absent')).list()).to.deep.equal([])
     })
 

@@ -206,7 +206,7 @@ describe('files of a pull', () => {
     ],
     'nothing is called so': [
       () => pick(['onnx/model.onnx'], { variant: 'O3' }),
-      /^no variant "O3"; there are f32, f16, bf16, i8, i8-st, u8, i4, q4f16, bnb4$/,
+      /^unknown variant "O3"; the variants are f32, f16, bf16, i8, i8-st, u8, i4, q4f16, bnb4$/,
     ],
     'there are no graphs': [() => pick([]), /has no ONNX graphs; look for an export/],
     'the graphs are of another kind': [

@@ -140,7 +140,7 @@ describe('builtin-hash', () => {
     expect(Math.max(...cosines.map(Math.abs))).to.be.lessThan(0.3)
   })
 
-  it('has zeros for a text that nobody can see', () => {
+  it('has zeros for a text without visible characters', () => {
     expect([...hashEmbedding(' \n')].every((value) => value === 0)).to.equal(true)
   })
 

@@ -5,7 +5,7 @@ import { buildChunkSettings } from '../../../../../inference/pipelines/builtin/c
 const NEVER = new AbortController().signal
 
 describe('the thread of the built-in models', () => {
-  it('passes over what nobody waits for any more', async () => {
+  it('skips cancelled jobs', async () => {
     await using thread = new BuiltinThread()
     const settings = buildChunkSettings({})
     const text = 'one two three. '.repeat(100_000)

@@ -79,7 +79,7 @@ describe('sampler', () => {
     expect(firstTwo({ presencePenalty: -1, frequencyPenalty: -0.5 })).to.be.closeTo(3, 1e-6)
   })
 
-  it('prefers the lowest id of equals, and never takes what is no number', () => {
+  it('prefers the lowest id of equals, and never takes NaN', () => {
     const equal = Float32Array.of(Number.NaN, 3, 3, -Infinity)
 
     expect(buildCandidates(equal, { ...plain, temperature: 0 }, none).ids).to.deep.equal([1])

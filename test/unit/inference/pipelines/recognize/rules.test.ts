@@ -222,7 +222,7 @@ describe('REBEL parser', () => {
     ])
   })
 
-  it('goes on with the head of the last triplet', () => {
+  it('continues with the head of the last triplet', () => {
     const text = '<triplet> a <subj> b <obj> r <subj> c <obj> s'
     expect(parseTriplets(text).map(({ head, tail }) => head + tail)).to.deep.equal(['ab', 'ac'])
   })

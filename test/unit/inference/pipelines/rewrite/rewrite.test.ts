@@ -185,7 +185,7 @@ describe('beam search', () => {
     }
   })
 
-  it('goes on with as many beams as before when one ends', async () => {
+  it('continues with as many beams as before when one ends', async () => {
     // 0 ends a text. Of three first tokens two are kept beside the end, and the second is the better.
     const forked = markovModel({
       start: [0.4, 0.35, 0.25],

@@ -7,7 +7,7 @@ import type { QueriedShard } from '../../../../../node/coordinator/query/query-s
 import type { QueryHit, QueryResult } from '../../../../../node/coordinator/query/query-result.ts'
 import { parseExact, type JsonObject } from '../../../../../node/document/exact-json.ts'
 import { isJsonObject } from '../../../../../node/document/json-object.ts'
-import { parseQueryRequest } from '../../../../../node/query/query-request.ts'
+import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
 import { TextShard } from '../../../../support/fakes/text-shard.ts'
 
 const clock = new ManualClock()
@@ -56,9 +56,7 @@ function failing(shard: QueriedShard, error: Error): QueriedShard {
   const refuse = (): Promise<never> => Promise.reject(error)
   return {
     read: (key) => shard.read(key),
-    searchText: refuse,
-    textStatistics: refuse,
-    highlightText: refuse,
+    search: refuse,
   }
 }
 
@@ -218,9 +216,7 @@ describe('a query over shards', () => {
   it('gives up at its deadline and when the client goes', async () => {
     const stuck = {
       read: () => undefined,
-      searchText: never,
-      textStatistics: never,
-      highlightText: never,
+      search: never,
     }
     const client = new AbortController()
 

@@ -15,13 +15,15 @@ import {
   decodeFieldPage,
   encodeFieldPage,
 } from '../../../../../node/coordinator/tables/table-fields-codec.ts'
-import type { TableField } from '../../../../../node/index/text/mapping/table-field.ts'
+import type { TableField } from '../../../../../node/schema/table-field.ts'
 import {
+  checkRecord,
   encodeRecord,
   encodeTombstone,
   expiresAtMsOf,
   isDeleted,
   jsonOf,
+  ordinalOf,
   ttlGenerationOf,
   versionOf,
 } from '../../../../../node/shard/format/document-record.ts'
@@ -57,8 +59,9 @@ import {
 import { countTo } from '../../../../support/loads/load.ts'
 import { intervalOfKey } from '../../../../support/worlds/routes.ts'
 
+const GOLDEN = new URL('../../../../golden/', import.meta.url)
 const golden: Readonly<Record<string, string>> = JSON.parse(
-  readFileSync(new URL('../../../../golden/shard-formats.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('shard-formats.json', GOLDEN), 'utf8'),
 )
 
 const version = timestampOf(0x018bcfe5_6800_0007n)
@@ -79,7 +82,7 @@ const intents: Readonly<Record<string, IntentOp>> = {
 }
 
 const CODES = ['write', 'prepare', 'decide', 'resolve', 'forget', 'abandon'] as const
-const HOUSEKEEPING = ['expire', 'retime', 'collect'] as const
+const HOUSEKEEPING = ['expire', 'retime', 'number', 'collect'] as const
 const entries: Readonly<Record<string, LogEntry>> = {
   'log entry: touches': {
     kind: 'resolve',
@@ -114,7 +117,7 @@ const table: TableRecord = {
   description: 'what we read',
   schema: undefined,
   ttlGeneration: 1,
-  indexes: [],
+  indexes: [{ kind: 'text', name: 'notes', memOnly: true }],
   hasBuiltInIndex: true,
   shards: [
     {
@@ -141,6 +144,10 @@ const encoded: Readonly<Record<string, Buffer>> = {
   'key: collected mark': COLLECTED_KEY,
   'record: document': encodeRecord(
     { version, deleted: false, ttlGeneration: 3, expiresAtMs },
+    json,
+  ),
+  'record: with an ordinal': encodeRecord(
+    { version, deleted: false, ttlGeneration: 3, expiresAtMs, ordinal: 0x01020304 },
     json,
   ),
   'record: tombstone': encodeTombstone(version),
@@ -219,6 +226,27 @@ describe('the disk formats of a shard', () => {
     expect(isDeleted(stored('record: tombstone'))).to.equal(true)
   })
 
+  it('read a document record with an ordinal', () => {
+    const record = stored('record: with an ordinal')
+
+    expect(ordinalOf(record)).to.equal(0x01020304)
+    expect(ordinalOf(stored('record: document'))).to.equal(undefined)
+    expect(versionOf(record)).to.equal(version)
+    expect(expiresAtMsOf(record)).to.equal(expiresAtMs)
+    expect(jsonOf(record).toString()).to.equal('{"n":1}')
+  })
+
+  it('refuse a document record that is cut short or of an unknown format', () => {
+    const record = stored('record: with an ordinal')
+
+    for (const bytes of [record.subarray(0, 23), Buffer.concat([Buffer.from([3]), record])]) {
+      expect(() => checkRecord(bytes))
+        .to.throw()
+        .with.property('code', 'CORRUPTION')
+    }
+    expect(checkRecord(record.subarray(0, 24))).to.have.length(24)
+  })
+
   it('read a collected mark of an earlier version', () => {
     expect(decodeCollected(stored('collected mark'))).to.equal(version)
   })
@@ -257,6 +285,18 @@ describe('the disk formats of a shard', () => {
 
   it('read a table record of an earlier version', () => {
     expect(decodeTable(stored('table record'))).to.deep.equal(table)
+  })
+
+  it('read a table record of format 1, whose indexes are all of text', () => {
+    const former = readFileSync(new URL('table-record-1.json', GOLDEN))
+
+    expect(decodeTable(former)).to.deep.equal(table)
+  })
+
+  it('refuse a table record of a later format', () => {
+    const later = Buffer.from(JSON.stringify({ format: 3 }))
+
+    expect(() => decodeTable(later)).to.throw('unknown format 3')
   })
 
   it('read the fields of a table of an earlier version', () => {

@@ -11,7 +11,7 @@ import { DOCUMENT_BYTES_MAX } from '../../../../../../node/document/document-lim
 import { defaultMergePolicy } from '../../../../../../node/index/text/engine/merge-policy.ts'
 import type { TextIndexLimits } from '../../../../../../node/index/text/engine/text-index.ts'
 import { TextMemory } from '../../../../../../node/index/text/engine/text-memory.ts'
-import { HeldTextIndex } from '../../../../../../node/index/text/worker/held-text-index.ts'
+import { TextEngine } from '../../../../../../node/index/text/hosted/text-engine.ts'
 import { applyAloneInSteps } from '../../../../../support/worlds/apply-alone.ts'
 import { textOp, TextShard } from '../../../../../support/worlds/text-shard.ts'
 
@@ -82,8 +82,9 @@ describe('the steps of a text index', () => {
     it(`are short for a document of ${shape}`, () => {
       const json = jsonOf(make())
       expect(json.length).to.be.at.most(DOCUMENT_BYTES_MAX)
-      const held = HeldTextIndex.open(
+      const held = TextEngine.open(
         {
+          definition: { kind: 'text', name: 'words', memOnly: false },
           directory: path.join(directory, 'index'),
           source: { kind: 'given', schema: undefined },
           fields: [],
@@ -117,12 +118,12 @@ describe('the steps of a text index', () => {
 })
 
 /** The document is applied, flushed and merged with others. */
-function* lifeOf(held: HeldTextIndex, json: Buffer): Sliced<void> {
+function* lifeOf(held: TextEngine, json: Buffer): Sliced<void> {
   yield* applyAloneInSteps(held, 1, [{ key: Buffer.from('k'), json, expiresAtMs: 0 }])
-  yield* held.flushInSteps(1)
+  yield* held.flush(1)
   const other = { key: Buffer.from('other'), json: Buffer.from('{"a":"b"}'), expiresAtMs: 0 }
   yield* applyAloneInSteps(held, 2, [other])
-  yield* held.flushInSteps(2)
+  yield* held.flush(2)
   while (held.index.maintain(0)) yield
 }
 

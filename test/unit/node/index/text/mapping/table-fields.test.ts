@@ -4,7 +4,7 @@ import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import { parseExact } from '../../../../../../node/document/exact-json.ts'
 import { isJsonObject } from '../../../../../../node/document/json-object.ts'
 import { FieldMapping } from '../../../../../../node/index/text/mapping/field-mapping.ts'
-import { nameOf } from '../../../../../../node/index/text/mapping/table-field.ts'
+import { nameOf } from '../../../../../../node/schema/table-field.ts'
 import { parseTableSchema } from '../../../../../../node/schema/table-schema.ts'
 import { tokensOf } from '../../../../../support/worlds/field-tokens.ts'
 

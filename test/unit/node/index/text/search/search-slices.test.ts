@@ -4,7 +4,6 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import { isServiceError } from '../../../../../../lib/errors.ts'
 import { runAtOnce, type Sliced } from '../../../../../../lib/sliced.ts'
-import { TextMemory } from '../../../../../../node/index/text/engine/text-memory.ts'
 import { highlightTexts } from '../../../../../../node/index/text/highlight/highlighter.ts'
 import {
   gatherTextStatistics,
@@ -14,17 +13,16 @@ import type {
   TextHighlightRequest,
   TextSearchRequest,
 } from '../../../../../../node/index/text/search/text-search.ts'
-import { packBatch } from '../../../../../../node/index/text/worker/document-batch.ts'
-import {
-  STOP_REASONS,
-  type ToTextIndex,
-} from '../../../../../../node/index/text/worker/protocol.ts'
-import { TextIndexHost } from '../../../../../../node/index/text/worker/text-index-host.ts'
+import { packBatch } from '../../../../../../node/index/host/document-batch.ts'
+import { STOP_REASONS, type ToIndex } from '../../../../../../node/index/host/protocol.ts'
+import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
+import { IndexHost } from '../../../../../../node/index/host/index-host.ts'
 import { parseQuery } from '../../../../../../node/query/language/parse-query.ts'
 import type { JsonObject, JsonValue } from '../../../../../../node/document/exact-json.ts'
 import { parseTableSchema, type TableSchema } from '../../../../../../node/schema/table-schema.ts'
 import { EVERYTHING, MemoryTextIndex } from '../../../../../support/worlds/memory-text-index.ts'
 
+const WORDS_INDEX = { kind: 'text', name: 'words', memOnly: false } as const
 const WORDS = 6000
 const words = (count: number, tail = '') =>
   Array.from({ length: count }, (_, i) => `w${(i * 7919 + 1e6).toString(36)}${tail}`).join(' ')
@@ -175,14 +173,14 @@ describe('a host of indexes', () => {
   const stopped = new Int32Array(new SharedArrayBuffer(4))
   const conditions = conditionsOf(fuzzyPhrase())
   const about = { id: 2, index: 1 } as const
-  const questions: readonly ToTextIndex[] = [
+  const questions: readonly ToIndex[] = [
     {
       ...about,
       kind: 'search',
-      request: { search: { ...EVERYTHING, conditions }, stop: stopped },
+      request: { request: { ...EVERYTHING, conditions }, stop: stopped },
     },
-    { ...about, kind: 'statistics', request: { statistics: { conditions }, stop: stopped } },
-    { ...about, kind: 'highlight', request: { highlight: longHighlight(), stop: stopped } },
+    { ...about, kind: 'statistics', request: { request: { conditions }, stop: stopped } },
+    { ...about, kind: 'highlight', request: { request: longHighlight(), stop: stopped } },
   ]
 
   for (const question of questions) {
@@ -216,9 +214,14 @@ function lettersOf(i: number): string {
   return (i ** 4 + 2 ** 40).toString(2).replaceAll('0', 'a').replaceAll('1', 'b')
 }
 
-function openHost(): TextIndexHost {
+function openHost(): IndexHost {
   const clock = new ManualClock()
-  const host = new TextIndexHost({ clock, memory: new TextMemory(), onBroken: () => undefined })
+  const host = new IndexHost({
+    families: { text: openTextFamily },
+    clock,
+    memoryBytesMax: 64 * 2 ** 20,
+    onBroken: () => undefined,
+  })
   const changes = Array.from({ length: 300 }, (_, i) => ({
     key: Buffer.from(`k${i}`),
     json: Buffer.from(JSON.stringify({ body: words(i + 10).slice(-200) })),
@@ -228,7 +231,12 @@ function openHost(): TextIndexHost {
   const source = { kind: 'given', schema } as const
   const [id, index] = [1, 1]
   runAtOnce(
-    host.handle({ id, index, kind: 'open', request: { directory: undefined, source, fields: [] } }),
+    host.handle({
+      id,
+      index,
+      kind: 'open',
+      request: { definition: WORDS_INDEX, directory: undefined, source, fields: [] },
+    }),
   )
   const batch = packBatch(1, changes)
   runAtOnce(host.handle({ id, index, kind: 'apply', request: { batch } }))

@@ -1,0 +1,71 @@
+// What the indexes of all tables are at, for the status and the metrics of the node.
+
+import type { IndexActivity, IndexHealth } from '../../shard/shard.ts'
+import type { LedShards } from '../led-shards.ts'
+import type { OpenTable } from './open-table.ts'
+
+/** Counted by shard: an index of a table of four shards counts four times. */
+export interface IndexCounts {
+  readonly building: number
+  readonly failed: number
+  readonly catchingUp: number
+  /** Whatever the reason, searches of them are refused. */
+  readonly refusing: number
+  /** Of the index that is furthest behind. */
+  readonly entriesBehindMax: number
+}
+
+export interface IndexTrouble {
+  /** For people. */
+  readonly message: string
+  /** Whether searches of the index miss shards until it is over. */
+  readonly refusesSearches: boolean
+}
+
+export function countIndexes(tables: readonly OpenTable[], led: LedShards): IndexCounts {
+  const counts = { none: 0, building: 0, failed: 0, catching_up: 0 }
+  let refusing = 0
+  let entriesBehindMax = 0
+  for (const table of tables) {
+    for (const { activity, answers, entriesBehind } of indexHealthOf(table, led)) {
+      counts[activity.kind] += 1
+      // An index of a table without documents is opened in a moment, and searches wait for it.
+      if (!answers && activity.kind !== 'none') refusing += 1
+      entriesBehindMax = Math.max(entriesBehindMax, entriesBehind)
+    }
+  }
+  const { building, failed, catching_up: catchingUp } = counts
+  return { building, failed, catchingUp, refusing, entriesBehindMax }
+}
+
+/** One for each index of the table and each thing that its shards are at. */
+export function indexTroubles(table: OpenTable, led: LedShards): readonly IndexTrouble[] {
+  const all = indexHealthOf(table, led).filter(({ activity }) => activity.kind !== 'none')
+  const alike = Object.groupBy(all, ({ name, activity }) => `${activity.kind} ${name}`)
+  return Object.values(alike).flatMap((shards = []) => troubleOf(table, shards))
+}
+
+const SAYINGS: Readonly<Record<Exclude<IndexActivity['kind'], 'none'>, string>> = {
+  building: 'is being built',
+  failed: 'failed',
+  catching_up: 'is catching up after a restart',
+}
+
+function troubleOf(table: OpenTable, shards: readonly IndexHealth[]): IndexTrouble[] {
+  const [first] = shards
+  if (first === undefined || first.activity.kind === 'none') return []
+  const { name, kind, activity } = first
+  const where = `on ${shards.length} of ${table.shards.length} shards`
+  const what = `${kind} index "${name}" of table "${table.tableName}" ${SAYINGS[first.activity.kind]}`
+  const why = activity.reason === undefined ? '' : ` (${activity.reason})`
+  const refusesSearches = shards.some(({ answers }) => !answers)
+  const isEverywhere = shards.length === table.shards.length
+  const effect = isEverywhere ? 'searches are refused' : 'searches miss their documents'
+  const meanwhile = refusesSearches ? `; ${effect} meanwhile` : ''
+  return [{ message: `${what} ${where}${why}${meanwhile}`, refusesSearches }]
+}
+
+/** Of the shards that are led here. */
+export function indexHealthOf(table: OpenTable, led: LedShards): readonly IndexHealth[] {
+  return led.among(table.shards).flatMap((shard) => shard.indexHealth())
+}

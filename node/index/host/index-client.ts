@@ -1,0 +1,143 @@
+import type { Clock } from '../../../lib/clock.ts'
+import type { ServiceError } from '../../../lib/errors.ts'
+import type { DocumentBatch } from './document-batch.ts'
+import type { AskedQuestion } from './index-engine.ts'
+import type { IndexKind } from './index-kind.ts'
+import type { IndexWorkerThread } from './index-worker-thread.ts'
+import { STOP_REASONS, stoppedError } from './protocol.ts'
+import type { AnswerOf, IndexWorkerCallKind, RequestOf, StopFlag } from './protocol.ts'
+
+/** What a timer can count to. */
+const DEADLINE_MAX_MS = 2 ** 31 - 1
+/** A reason given spares the error, with its stack, that `abort` would make for each search. */
+const DONE = 'the search is done'
+
+/** Who waits for an answer, and until when. */
+export interface SearchLimits {
+  readonly signal: AbortSignal
+  /** Monotonic time at which nobody wants the answer any more. */
+  readonly deadlineMs: number
+}
+
+/** Which index of which thread a client calls. */
+export interface IndexClientOptions {
+  readonly id: number
+  readonly thread: IndexWorkerThread
+  readonly clock: Clock
+  readonly kind: IndexKind
+}
+
+/**
+ * An index in a worker. Changes are carried out in their order, questions at once. Every method may
+ * reject with UNAVAILABLE (the worker died; open it again) or CORRUPTION (reset it).
+ */
+export class IndexClient {
+  readonly #id: number
+  readonly #thread: IndexWorkerThread
+  readonly #clock: Clock
+  readonly #kind: IndexKind
+
+  constructor({ id, thread, clock, kind }: IndexClientOptions) {
+    this.#id = id
+    this.#thread = thread
+    this.#clock = clock
+    this.#kind = kind
+  }
+
+  /** Hears of a failure that no call of the owner was answered with. */
+  onBroken(listener: (error: ServiceError) => void): void {
+    this.#thread.listen(this.#id, listener)
+  }
+
+  open(request: RequestOf<'open'>): Promise<AnswerOf<'open'>> {
+    return this.#call('open', request)
+  }
+
+  async reset(request: RequestOf<'reset'>): Promise<void> {
+    await this.#call('reset', request)
+  }
+
+  async setSchema(schema: RequestOf<'setSchema'>['schema']): Promise<void> {
+    await this.#call('setSchema', { schema })
+  }
+
+  async learn(fields: RequestOf<'learn'>['fields']): Promise<void> {
+    await this.#call('learn', { fields })
+  }
+
+  /** The batch's buffers are gone afterwards. */
+  apply(batch: DocumentBatch): Promise<AnswerOf<'apply'>> {
+    const transfer = [batch.bytes.buffer, batch.entries.buffer]
+    return this.#thread.call({ index: this.#id, kind: 'apply', request: { batch }, transfer })
+  }
+
+  flush(sequence: number): Promise<AnswerOf<'flush'>> {
+    return this.#call('flush', { sequence })
+  }
+
+  /**
+   * Rejects with CANCELLED or DEADLINE_EXCEEDED as soon as a limit is met; the worker follows. The
+   * answer is of the type that the kind gives to the question.
+   */
+  ask<Answer>({ question, request }: AskedQuestion, limits: SearchLimits): Promise<Answer> {
+    const identity = () => this.#kind.identityOf(question, request)
+    return this.#within(limits, (stop) => {
+      const sent = { index: this.#id, kind: question, request: { request, stop }, identity }
+      return this.#thread.call<typeof question, Answer>(sent)
+    })
+  }
+
+  /** Links the files of the last checkpoint into an empty directory on the same disk. */
+  snapshot(directory: string): Promise<AnswerOf<'snapshot'>> {
+    return this.#call('snapshot', { directory })
+  }
+
+  stats(): Promise<AnswerOf<'stats'>> {
+    return this.#call('stats', undefined)
+  }
+
+  async close(): Promise<void> {
+    this.#thread.forget(this.#id)
+    await this.#call('close', undefined)
+  }
+
+  async destroy(request: RequestOf<'destroy'>): Promise<void> {
+    this.#thread.forget(this.#id)
+    await this.#call('destroy', request)
+  }
+
+  async #within<Answer>(
+    { signal, deadlineMs }: SearchLimits,
+    ask: (stop: StopFlag) => Promise<Answer>,
+  ): Promise<Answer> {
+    const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+    const { promise: stopped, reject } = Promise.withResolvers<never>()
+    const end = (reason: number): void => {
+      Atomics.store(stop, 0, reason)
+      reject(stoppedError(reason))
+    }
+    const onAbort = (): void => end(STOP_REASONS.cancelled)
+    const leftMs = deadlineMs - this.#clock.monotonicMs()
+    if (signal.aborted) throw stoppedError(STOP_REASONS.cancelled)
+    if (leftMs <= 0) throw stoppedError(STOP_REASONS.deadline)
+    const done = new AbortController()
+    signal.addEventListener('abort', onAbort, { once: true })
+    void this.#clock.sleep(Math.min(leftMs, DEADLINE_MAX_MS), done.signal).then(
+      () => end(STOP_REASONS.deadline),
+      () => undefined, // done before the deadline
+    )
+    try {
+      return await Promise.race([ask(stop), stopped])
+    } finally {
+      done.abort(DONE)
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  #call<Kind extends IndexWorkerCallKind>(
+    kind: Kind,
+    request: RequestOf<Kind>,
+  ): Promise<AnswerOf<Kind>> {
+    return this.#thread.call({ index: this.#id, kind, request })
+  }
+}

@@ -1,0 +1,140 @@
+// The seam between an index worker and the engines in it. The host (index-host.ts) calls, an engine of a
+// kind (text, vectors, ...) answers; neither knows the other's insides.
+
+import type { Clock } from '../../../lib/clock.ts'
+import type { Sliced } from '../../../lib/sliced.ts'
+import type { TableField } from '../../schema/table-field.ts'
+import type { TableSchema } from '../../schema/table-schema.ts'
+import type { DocumentBatch } from './document-batch.ts'
+import type { DropReport } from './drop-report.ts'
+import type { IndexDefinition } from './index-definition.ts'
+import type { CacheReport } from './worker-report.ts'
+
+/** What may be asked of an index. Each kind of index answers some of these, with requests of its own. */
+export const QUESTIONS = ['search', 'select', 'statistics', 'highlight'] as const
+export type Question = (typeof QUESTIONS)[number]
+
+/** The request is the kind's own: the host and the shard pass it on unread. */
+export interface AskedQuestion {
+  readonly question: Question
+  readonly request: unknown
+}
+
+/** Which schema decides about fields: the table's present one, or the one the index was built by. */
+export type SchemaSource =
+  { readonly kind: 'given'; readonly schema: TableSchema | undefined } | { readonly kind: 'stored' }
+
+/** Which index an engine opens, and what its table says at that moment. */
+export interface IndexOpening {
+  readonly definition: IndexDefinition
+  /** Undefined: in memory only. */
+  readonly directory: string | undefined
+  readonly source: SchemaSource
+  /** The table's list of the fields that no schema spells out, from its beginning. */
+  readonly fields: readonly TableField[]
+}
+
+/** An index that is not damaged, and has to be built again all the same. */
+export interface OutdatedIndex {
+  readonly reason: string
+  /** What it knew of the table's fields, so that the next one decides about them alike. */
+  readonly fields: readonly TableField[]
+}
+
+export type EngineOpening =
+  | { readonly kind: 'open'; readonly engine: IndexEngine }
+  | { readonly kind: 'outdated'; readonly outdated: OutdatedIndex }
+
+/** How far an engine came with a batch. */
+export interface TakenBatch {
+  /** How many documents and deletions, in their order; all of them if no field is undecided. */
+  readonly taken: number
+  /** Fields that the next document brings and that the engine has not learnt; perhaps not all. */
+  readonly undecided: readonly TableField[]
+}
+
+/** The number of a document in its batch; undefined for what is not about one. */
+export type OnDocument = (number: number | undefined) => void
+
+/** What an engine tells of its index for status and metrics. */
+export interface IndexReport {
+  readonly documents: number
+  readonly bytesOnDisk: number
+  readonly bytesInMemory: number
+  /** Values that the index left out, since it was opened. */
+  readonly dropped: DropReport
+}
+
+/** The files of a checkpoint, linked into a directory. */
+export interface IndexSnapshot {
+  readonly checkpoint: number
+  readonly files: readonly { readonly name: string; readonly bytes: number }[]
+}
+
+/**
+ * One index of one shard, in its worker.
+ *
+ * Contract, checked for every engine by test/conformance/index-engine.ts:
+ * - Whatever takes longer than a millisecond is a generator that pauses. Between any two steps of one method
+ *   the host may run whole questions, and steps of others. Of `setSchema`, `apply` and `flush` one
+ *   runs at a time.
+ * - `apply` takes documents in their order. A question sees each as it was before or as it is afterwards. A
+ *   batch that is applied again changes nothing. `onDocument` hears which document is worked on.
+ * - A batch with undecided fields is taken up to the first document that has them; the host has the
+ *   fields learnt and sends the rest again.
+ * - `checkpoint` is the sequence that a crash at this moment comes back to: all that was applied up to it is
+ *   durable, with the fields that it needs. It never decreases. `flush` makes it the sequence given.
+ *   Without a directory it means nothing.
+ * - A deleted or replaced document is not found, whatever has been flushed or merged since.
+ * - `answer` sees the index as it is at its first step. It gives back what it holds when its generator is
+ *   left early. It throws INVALID_ARGUMENT for a question that the kind does not answer. The answer is plain data that a structured clone keeps. Its receiver reads a message at once, so
+ *   that what takes longer than a millisecond to read is packed as bytes; the caller unpacks it.
+ * - `snapshot` links or copies the files of `checkpoint` into a directory that exists and is empty. What is
+ *   there opens as the index was at that checkpoint.
+ * - A damaged or missing file is CORRUPTION, whether the engine meets it at the opening or later.
+ * - `close` writes nothing; what was not flushed is applied again after the next opening.
+ */
+export interface IndexEngine {
+  readonly checkpoint: number
+  /** Bytes of memory that a flush would give back. */
+  readonly unflushedBytes: number
+  /** A document is half applied: a flush would wait for its end. */
+  readonly isAdding: boolean
+
+  learn(fields: readonly TableField[]): Sliced<void>
+  /** For a schema that treats the fields known so far as before. */
+  setSchema(schema: TableSchema | undefined): Sliced<void>
+  apply(batch: DocumentBatch, onDocument: OnDocument): Sliced<TakenBatch>
+  flush(sequence: number): Sliced<void>
+  /** Begins a flush if none is under way, and carries out a step of it. */
+  makeRoom(): void
+  /** One step of a flush or a merge; false when there is nothing left to flush or merge. */
+  maintain(): boolean
+  answer(asked: AskedQuestion): Sliced<unknown>
+  report(): IndexReport
+  snapshot(directory: string): IndexSnapshot
+  close(): void
+}
+
+/** The engines of one kind in one worker, and what they share. */
+export interface EngineFamily {
+  /** Of all its engines together: beyond it the host has the largest make room. */
+  readonly unflushedBytesMax: number
+  /**
+   * Opens what the directory holds, or an empty index. CORRUPTION for what is damaged; an index that was
+   * built by an earlier version of the product, or by other fields, is `outdated`.
+   */
+  open(opening: IndexOpening): Sliced<EngineOpening>
+  /** By name, what its caches hold. */
+  caches(): CacheReport
+}
+
+/** What a worker gives the engines of one kind. */
+export interface FamilyParts {
+  readonly clock: Clock
+  /** Of what the engines share. */
+  readonly memoryBytesMax: number
+}
+
+/** What a worker can host, by kind. A family is made when the first index of its kind is opened. */
+export type EngineFamilies = Readonly<Record<string, (parts: FamilyParts) => EngineFamily>>

@@ -1,0 +1,277 @@
+// The indexes of one worker. An index that failed while it was changed answers everything with that
+// failure until it is opened anew or reset: what it has in memory can no longer be trusted.
+
+import { rmSync } from 'node:fs'
+import { unreachable } from '../../../lib/assert.ts'
+import { ServiceError, type ErrorCode } from '../../../lib/errors.ts'
+import type { Sliced } from '../../../lib/sliced.ts'
+import { sentError, type SentError } from '../../../lib/worker-calls.ts'
+import {
+  QUESTIONS,
+  type EngineFamilies,
+  type EngineFamily,
+  type FamilyParts,
+  type IndexEngine,
+  type IndexOpening,
+  type Question,
+} from './index-engine.ts'
+import { STOP_REASONS, stoppedError } from './protocol.ts'
+import type { IndexWorkerCallKind, OpenedIndex, RequestOf, StopFlag, ToIndex } from './protocol.ts'
+import type { CacheReport } from './worker-report.ts'
+
+const CODE_BY_SYSTEM_ERROR: Readonly<Record<string, ErrorCode>> = {
+  ENOSPC: 'DISK_FULL',
+  EDQUOT: 'DISK_FULL',
+  EIO: 'CORRUPTION',
+}
+
+const NAMES: ReadonlySet<string> = new Set(QUESTIONS)
+const SIDE_CALLS: ReadonlySet<IndexWorkerCallKind> = new Set(['stats', 'learn', 'snapshot'])
+
+/**
+ * Questions are answered at once, whatever else is under way; they change nothing. Fields are learnt
+ * like that, too: they add to what the index may meet, and searches want to know of them.
+ */
+export function isQuestion(kind: IndexWorkerCallKind): boolean {
+  return NAMES.has(kind) || SIDE_CALLS.has(kind)
+}
+
+type ToAnswer = Extract<ToIndex, { readonly kind: Question }>
+
+function isAsked(message: ToIndex): message is ToAnswer {
+  return NAMES.has(message.kind)
+}
+
+/** What a host works with, and who hears of an index that broke without being asked. */
+export interface IndexHostOptions extends FamilyParts {
+  readonly families: EngineFamilies
+  /** Hears what is being worked on. */
+  readonly progress?: {
+    onIndex(index: number): void
+    onDocument(number: number | undefined): void
+  }
+  onBroken(index: number, error: SentError): void
+}
+
+interface HostedIndex {
+  readonly family: EngineFamily
+  readonly engine: IndexEngine
+}
+
+/**
+ * Carries out the calls of one worker by the engines of its indexes. Nothing runs by itself: the
+ * caller drives its generators.
+ */
+export class IndexHost {
+  readonly #with: IndexHostOptions
+  readonly #families = new Map<string, EngineFamily>()
+  readonly #indexes = new Map<number, HostedIndex>()
+  readonly #broken = new Map<number, ServiceError>()
+  /** The indexes that may have something to flush or merge, the next one first. */
+  readonly #unsettled = new Set<number>()
+
+  constructor(options: IndexHostOptions) {
+    this.#with = options
+  }
+
+  /**
+   * Carries out a call in steps of a millisecond or so and returns its answer; throws a
+   * ServiceError alone. Between the steps questions may be answered.
+   */
+  *handle(message: ToIndex): Sliced<unknown> {
+    const { index: id, kind } = message
+    const changes = !isQuestion(kind)
+    try {
+      return yield* this.#handle(message)
+    } catch (error) {
+      const failure = serviceErrorOf(error)
+      if (changes || failure.code === 'CORRUPTION') this.#break(id, failure)
+      throw failure
+    } finally {
+      if (changes) this.#unsettled.add(id)
+    }
+  }
+
+  get isSettled(): boolean {
+    return this.#unsettled.size === 0
+  }
+
+  /** Flushes and merges what there is to flush and merge, each index a step in its turn. */
+  *maintainInSteps(): Sliced<void> {
+    for (let [id] = this.#unsettled; id !== undefined; [id] = this.#unsettled) {
+      this.#unsettled.delete(id)
+      this.#with.progress?.onIndex(id)
+      try {
+        if (this.#indexes.get(id)?.engine.maintain() === true) this.#unsettled.add(id)
+      } catch (error) {
+        this.#break(id, serviceErrorOf(error))
+      }
+      yield
+    }
+  }
+
+  /** Of all kinds of index that the worker has. */
+  caches(): CacheReport {
+    return Object.assign({}, ...this.#families.values().map((family) => family.caches()))
+  }
+
+  *#handle(message: ToIndex): Sliced<unknown> {
+    if (isAsked(message)) {
+      const { index: asked, kind: question, request: body } = message
+      const { engine } = this.#hosted(asked)
+      return yield* unlessStopped(engine.answer({ question, request: body.request }), body.stop)
+    }
+    const { index: id, kind, request } = message
+    switch (kind) {
+      case 'open':
+        return yield* this.#open(id, request)
+      case 'reset':
+        return yield* this.#reset(id, request)
+      case 'setSchema':
+        return yield* this.#hosted(id).engine.setSchema(request.schema)
+      case 'apply':
+        return yield* this.#apply(id, request)
+      case 'flush':
+        yield* this.#hosted(id).engine.flush(request.sequence)
+        return { checkpoint: this.#hosted(id).engine.checkpoint }
+      case 'snapshot':
+        return this.#hosted(id).engine.snapshot(request.directory)
+      case 'stats':
+        return this.#hosted(id).engine.report()
+      case 'learn':
+        return yield* this.#hosted(id).engine.learn(request.fields)
+      case 'close':
+        return this.#close(id)
+      case 'destroy':
+        this.#close(id)
+        return removeDirectory(request.directory)
+      default:
+        return unreachable(kind)
+    }
+  }
+
+  *#apply(id: number, { batch }: RequestOf<'apply'>): Sliced<unknown> {
+    const { engine, family } = this.#hosted(id)
+    const { progress } = this.#with
+    const work = engine.apply(batch, (number) => progress?.onDocument(number))
+    for (;;) {
+      const step = work.next()
+      if (step.done === true) return { ...step.value, checkpoint: engine.checkpoint }
+      yield
+      // Else it might wait for a flush that waits for the document.
+      if (!engine.isAdding) yield* this.#makeRoom(family)
+    }
+  }
+
+  /** Keeps what engines of one kind hold in memory alone within their bound: the largest are flushed. */
+  *#makeRoom(family: EngineFamily): Sliced<void> {
+    while (this.#unflushedBytes(family) > family.unflushedBytesMax) {
+      const [largest] = [...this.#indexes]
+        .filter(([, hosted]) => hosted.family === family)
+        .toSorted(([, a], [, b]) => b.engine.unflushedBytes - a.engine.unflushedBytes)
+      if (largest === undefined) return
+      const [id, { engine }] = largest
+      try {
+        engine.makeRoom()
+      } catch (error) {
+        this.#break(id, serviceErrorOf(error))
+      }
+      yield
+    }
+  }
+
+  #unflushedBytes(of: EngineFamily): number {
+    let bytes = 0
+    for (const { family, engine } of this.#indexes.values()) {
+      if (family === of) bytes += engine.unflushedBytes
+    }
+    return bytes
+  }
+
+  *#open(id: number, opening: IndexOpening): Sliced<OpenedIndex> {
+    this.#close(id)
+    const family = this.#familyOf(opening.definition.kind)
+    const opened = yield* family.open(opening)
+    if (opened.kind === 'outdated') {
+      return { checkpoint: 0, documents: 0, outdated: opened.outdated }
+    }
+    const { engine } = opened
+    this.#indexes.set(id, { family, engine })
+    const { documents } = engine.report()
+    return { checkpoint: engine.checkpoint, documents, outdated: undefined }
+  }
+
+  *#reset(id: number, { schema, ...place }: RequestOf<'reset'>): Sliced<undefined> {
+    this.#close(id)
+    removeDirectory(place.directory)
+    yield* this.#open(id, { ...place, source: { kind: 'given', schema } })
+  }
+
+  #familyOf(kind: string): EngineFamily {
+    const known = this.#families.get(kind)
+    if (known !== undefined) return known
+    const make = this.#with.families[kind]
+    if (make === undefined) {
+      throw new ServiceError('UNAVAILABLE', `this version knows no indexes of kind "${kind}"`)
+    }
+    const made = make(this.#with)
+    this.#families.set(kind, made)
+    return made
+  }
+
+  #close(id: number): undefined {
+    this.#indexes.get(id)?.engine.close()
+    this.#indexes.delete(id)
+    this.#unsettled.delete(id)
+    this.#broken.delete(id)
+  }
+
+  #break(id: number, error: ServiceError): void {
+    if (this.#broken.has(id)) return
+    this.#close(id)
+    this.#broken.set(id, error)
+    this.#with.onBroken(id, sentError(error))
+  }
+
+  #hosted(id: number): HostedIndex {
+    const hosted = this.#indexes.get(id)
+    if (hosted !== undefined) return hosted
+    throw this.#broken.get(id) ?? new ServiceError('UNAVAILABLE', 'the index is not open')
+  }
+}
+
+/** Looks at the flag before each step: even the first may have waited long for its turn. */
+function* unlessStopped<Answer>(work: Sliced<Answer>, stop: StopFlag): Sliced<Answer> {
+  try {
+    for (;;) {
+      throwIfStopped(stop)
+      const step = work.next()
+      if (step.done === true) return step.value
+      yield
+    }
+  } finally {
+    // For a search that is stopped: it gives back what it holds.
+    leave(work)
+  }
+}
+
+function leave(work: Sliced<unknown>): void {
+  work.return(undefined)
+}
+
+function throwIfStopped(stop: StopFlag): void {
+  const reason = Atomics.load(stop, 0)
+  if (reason !== STOP_REASONS.none) throw stoppedError(reason)
+}
+
+function removeDirectory(directory: string | undefined): undefined {
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+}
+
+function serviceErrorOf(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (!(error instanceof Error)) return new ServiceError('INTERNAL', String(error))
+  const system = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const code = CODE_BY_SYSTEM_ERROR[system] ?? 'INTERNAL'
+  return new ServiceError(code, error.message, { cause: error })
+}

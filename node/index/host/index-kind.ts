@@ -1,0 +1,16 @@
+import type { Question } from './index-engine.ts'
+
+/** A kind of index as the main thread knows it; its engine runs in workers (index-engine.ts). */
+export interface IndexKind {
+  /** What the API calls it. */
+  readonly type: string
+  /** The caches that its engines report. */
+  readonly cacheNames: readonly string[]
+  /**
+   * What makes two requests the same one, as plain data: a request at which workers ended twice is refused.
+   * Undefined for a question that is never refused.
+   */
+  identityOf(question: Question, request: unknown): readonly unknown[] | undefined
+}
+
+export type IndexKinds = Readonly<Record<string, IndexKind>>

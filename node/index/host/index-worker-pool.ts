@@ -1,0 +1,103 @@
+import { availableParallelism } from 'node:os'
+import { must } from '../../../lib/assert.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { IndexClient } from './index-client.ts'
+import type { IndexKinds } from './index-kind.ts'
+import { IndexWorkerThread } from './index-worker-thread.ts'
+import { mergeWorkerReports, type WorkerReport } from './worker-report.ts'
+
+const THREADS_MAX = 4
+export const INDEX_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
+export const HANG_MS_DEFAULT = 10_000
+
+/** One core is left to the event loop. */
+export function defaultThreadCount(): number {
+  return Math.min(THREADS_MAX, Math.max(1, availableParallelism() - 1))
+}
+
+/** How many workers there are, what they can host, and what they may use. */
+export interface IndexWorkerPoolOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly kinds: IndexKinds
+  /** The file that workers run: it has an engine for each kind. */
+  readonly entry: URL
+  readonly threads?: number
+  /** Of what all threads together keep of their indexes. */
+  readonly memoryBytesMax?: number
+  /** A worker that makes no progress for longer is ended and started again. */
+  readonly hangMs?: number
+}
+
+/** The threads of a node's indexes; each index lives in one of them for its whole life. */
+export class IndexWorkerPool implements AsyncDisposable {
+  readonly #clock: Clock
+  readonly #kinds: IndexKinds
+  readonly #threads: readonly IndexWorkerThread[]
+  /** By number. */
+  readonly #names: string[] = []
+
+  constructor({
+    clock,
+    log,
+    kinds,
+    entry,
+    threads = defaultThreadCount(),
+    memoryBytesMax = INDEX_MEMORY_BYTES_DEFAULT,
+    hangMs = HANG_MS_DEFAULT,
+  }: IndexWorkerPoolOptions) {
+    this.#clock = clock
+    this.#kinds = kinds
+    const settings = { memoryBytesMax: memoryBytesMax / threads }
+    const nameOf = (index: number): string => this.#names[index] ?? String(index)
+    const options = { clock, log, settings, hangMs, entry, nameOf }
+    this.#threads = Array.from({ length: threads }, () => new IndexWorkerThread(options))
+  }
+
+  /** A place for an index; nothing is open yet. The name is for the log. UNAVAILABLE: no such kind. */
+  newIndex({ name, kind }: { readonly name: string; readonly kind: string }): IndexClient {
+    const facts = this.#kinds[kind]
+    if (facts === undefined) {
+      throw new ServiceError('UNAVAILABLE', `this version knows no indexes of kind "${kind}"`)
+    }
+    const id = this.#names.push(name) - 1
+    const thread = must(this.#threads[id % this.#threads.length], 'a thread')
+    return new IndexClient({ id, thread, clock: this.#clock, kind: facts })
+  }
+
+  /** Of all kinds of index. */
+  get cacheNames(): readonly string[] {
+    return Object.values(this.#kinds).flatMap(({ cacheNames }) => cacheNames)
+  }
+
+  /** Of all threads together. */
+  async report(): Promise<WorkerReport> {
+    return mergeWorkerReports(await Promise.all(this.#threads.map((thread) => thread.report())))
+  }
+
+  /** Calls that threads have not answered. */
+  get pendingCalls(): number {
+    return this.#threads.reduce((sum, { pendingCalls }) => sum + pendingCalls, 0)
+  }
+
+  /** How often threads ended although nobody wanted them to. */
+  get restarts(): number {
+    return this.#threads.reduce((sum, { restarts }) => sum + restarts, 0)
+  }
+
+  /** For tests: ends every thread as a failure would. */
+  async killThreads(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.kill()))
+  }
+
+  /** To be called when every index is closed: what was not flushed is replayed. */
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.close()))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}

@@ -1,0 +1,191 @@
+// One worker thread as the main thread sees it. It is started by the first call, and again by the
+// first call after it died.
+
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { receivedError, WorkerCalls } from '../../../lib/worker-calls.ts'
+import { watchForHang } from './hang-watch.ts'
+import { LostQuestions, type Identity } from './lost-questions.ts'
+import { WorkerLostError } from './protocol.ts'
+import type {
+  AnswerOf,
+  FromIndexWorker,
+  IndexWorkerCallKind,
+  IndexWorkerSettings,
+  RequestOf,
+} from './protocol.ts'
+import { newProgressMemory, seenProgress, type SeenProgress } from './worker-progress.ts'
+import { emptyWorkerReport, type WorkerReport } from './worker-report.ts'
+
+/** Searches and the like; indexing has one call for each index. */
+export const CALLS_PENDING_MAX = 4096
+
+/** A call on its way to one index of the worker. */
+export interface SentCall<Kind extends IndexWorkerCallKind> {
+  readonly index: number
+  readonly kind: Kind
+  readonly request: RequestOf<Kind>
+  /** Buffers that change hands. */
+  readonly transfer?: readonly ArrayBuffer[]
+  /** Of a question. Found out when it is needed: when a worker ended at some question before. */
+  readonly identity?: () => Identity
+}
+
+/** What a worker is started with, each time. */
+export interface IndexWorkerThreadOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly settings: Omit<IndexWorkerSettings, 'progress'>
+  /** A worker that makes no progress for longer is ended and started again. */
+  readonly hangMs: number
+  /** The file that the worker runs. */
+  readonly entry: URL
+  /** For the log. */
+  nameOf(index: number): string
+}
+
+/**
+ * Keeps one worker running: starts it at the first call, ends it when it hangs, and rejects the
+ * calls that it took along.
+ */
+export class IndexWorkerThread {
+  readonly #with: IndexWorkerThreadOptions
+  readonly #lost = new LostQuestions()
+  readonly #calls = new WorkerCalls<SentCall<IndexWorkerCallKind>>()
+  readonly #onBroken = new Map<number, (error: ServiceError) => void>()
+  #worker: Worker | undefined
+  #restarts = 0
+  #isClosed = false
+
+  constructor(options: IndexWorkerThreadOptions) {
+    this.#with = options
+  }
+
+  /** Calls that the worker has not answered. */
+  get pendingCalls(): number {
+    return this.#calls.size
+  }
+
+  /** How often it ended although nobody wanted it to. */
+  get restarts(): number {
+    return this.#restarts
+  }
+
+  /** `listener` hears that the index failed, or that the thread died with it. */
+  listen(index: number, listener: (error: ServiceError) => void): void {
+    this.#onBroken.set(index, listener)
+  }
+
+  forget(index: number): void {
+    this.#onBroken.delete(index)
+  }
+
+  /** The answer is of the type that the kind of index gives it. */
+  call<Kind extends IndexWorkerCallKind, Answer = AnswerOf<Kind>>(
+    sent: SentCall<Kind>,
+  ): Promise<Answer> {
+    if (this.#isClosed) return Promise.reject(closedError())
+    if (this.#calls.size >= CALLS_PENDING_MAX) {
+      const message = 'too many searches are waiting for the indexes; try again later'
+      return Promise.reject(new ServiceError('OVERLOADED', message))
+    }
+    if (!this.#lost.isEmpty && this.#lost.isRefused(sent.identity?.())) {
+      return Promise.reject(refusedError())
+    }
+    const { index, kind, request, transfer = [] } = sent
+    const worker = (this.#worker ??= this.#start())
+    const send = (id: number): void => worker.postMessage({ id, index, kind, request }, transfer)
+    return this.#calls.call<Answer>(sent, send)
+  }
+
+  /** Nothing before the thread is started. */
+  async report(): Promise<WorkerReport> {
+    if (this.#worker === undefined) return emptyWorkerReport()
+    return this.call({ index: -1, kind: 'report', request: undefined })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#worker?.terminate()
+  }
+
+  /** For tests: ends the thread as a failure would. */
+  async kill(): Promise<void> {
+    await this.#worker?.terminate()
+  }
+
+  #start(): Worker {
+    const { clock, log, settings, hangMs, entry } = this.#with
+    const progress = newProgressMemory()
+    const workerData: IndexWorkerSettings = { ...settings, progress }
+    const worker = new Worker(entry, { name: 'indexes', workerData })
+    let reason = 'it ended'
+    const onHang = (seen: SeenProgress): void => {
+      reason = `it made no progress for ${hangMs} ms`
+      log.error('index worker hangs', this.#fieldsOf(seen))
+      void worker.terminate()
+    }
+    const stopWatch = watchForHang({ clock, hangMs, progress, onHang })
+    worker.on('message', (message: FromIndexWorker<never>) => this.#receive(message))
+    worker.on('messageerror', (error) => log.error('index worker spoke', { error: String(error) }))
+    worker.on('error', (error) => {
+      reason = String(error)
+      const told = error instanceof Error ? error.stack : reason
+      log.error('index worker failed', { ...this.#fieldsOf(seenProgress(progress)), error: told })
+    })
+    worker.on('exit', () => {
+      stopWatch()
+      this.#end(worker, reason, seenProgress(progress))
+    })
+    return worker
+  }
+
+  #fieldsOf({ index, operation, document }: SeenProgress) {
+    return {
+      index: this.#with.nameOf(index),
+      operation,
+      ...(document !== undefined && { document }),
+    }
+  }
+
+  #receive(message: FromIndexWorker<never>): void {
+    if (message.kind === 'broken') {
+      this.#onBroken.get(message.index)?.(receivedError(message.error))
+      return
+    }
+    if (message.kind === 'answer') this.#calls.answer(message.id, message.answer)
+    else this.#calls.refuse(message.id, receivedError(message.error))
+  }
+
+  /** The call that was under way is told apart: it may be why the worker ended. */
+  #end(worker: Worker, reason: string, seen: SeenProgress): void {
+    if (this.#worker === worker) this.#worker = undefined
+    if (!this.#isClosed) this.#restarts += 1
+    const message = `the index worker failed (${reason}); try again`
+    const error = this.#isClosed ? closedError() : new ServiceError('UNAVAILABLE', message)
+    this.#calls.lose((sent, id) => {
+      const isSuspect = !this.#isClosed && seen.operation !== 'idle' && id === seen.call
+      if (!isSuspect) return error
+      this.#suspect(sent)
+      return new WorkerLostError(message, seen.document)
+    })
+    if (!this.#isClosed) for (const listener of this.#onBroken.values()) listener(error)
+  }
+
+  #suspect(sent: SentCall<IndexWorkerCallKind>): void {
+    const query = this.#lost.lose(sent.identity?.())
+    if (query === undefined) return
+    this.#with.log.error('search is set aside', { index: this.#with.nameOf(sent.index), query })
+  }
+}
+
+function refusedError(): ServiceError {
+  const message = 'this search ended the index worker twice and is refused; change it'
+  return new ServiceError('INVALID_ARGUMENT', message)
+}
+
+function closedError(): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'the indexes are closed')
+}

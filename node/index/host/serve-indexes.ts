@@ -1,0 +1,63 @@
+// An index worker from the inside: wires its parts together, nothing else.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { must } from '../../../lib/assert.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import type { EngineFamilies } from './index-engine.ts'
+import { IndexHost } from './index-host.ts'
+import type { FromIndexWorker, IndexWorkerSettings, ToIndexWorker } from './protocol.ts'
+import { SliceScheduler } from './slice-scheduler.ts'
+import { SliceWatch } from './slice-watch.ts'
+import { IndexWorkerLoop } from './worker-loop.ts'
+import { WorkerProgress, type WorkerWork } from './worker-progress.ts'
+import type { WorkerReport } from './worker-report.ts'
+
+/** Serves the thread that this one was started by, until it is ended. Throws outside of a worker. */
+export function serveIndexes(families: EngineFamilies): void {
+  const port = must(parentPort, 'the parent of a worker')
+  const post = (message: FromIndexWorker<unknown>): void => port.postMessage(message)
+  // It is this thread's parent that says it: no need to parse.
+  const settings: IndexWorkerSettings = workerData
+  const progress = new WorkerProgress(settings.progress)
+  const slices = new SliceWatch({ clock: systemClock, cpuMs: threadCpuMs })
+  const scheduler = buildScheduler(progress, slices)
+  const host = new IndexHost({
+    families,
+    clock: systemClock,
+    memoryBytesMax: settings.memoryBytesMax,
+    progress,
+    onBroken: (index, error) => post({ kind: 'broken', index, error }),
+  })
+  const report = async (): Promise<WorkerReport> => ({
+    slices: await slices.report(),
+    caches: host.caches(),
+  })
+  const loop = new IndexWorkerLoop({ host, scheduler, report, progress, post, onBug })
+  port.on('message', (message: ToIndexWorker) => loop.receive(message))
+}
+
+function buildScheduler(progress: WorkerProgress, slices: SliceWatch): SliceScheduler<WorkerWork> {
+  return new SliceScheduler<WorkerWork>({
+    clock: systemClock,
+    onBegin: (work) => {
+      if (work !== undefined) progress.begin(work)
+      slices.begin()
+    },
+    onEnd: ({ label }) => {
+      slices.end(label?.operation ?? 'other')
+      progress.pause()
+    },
+  })
+}
+
+/** Ends the thread, whatever calls it from here. */
+function onBug(error: unknown): void {
+  setImmediate(() => {
+    throw error
+  })
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}

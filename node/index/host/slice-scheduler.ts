@@ -1,0 +1,141 @@
+// Shares one thread among many computations: each runs for a slice, and then it is the next one's
+// turn. Messages that came meanwhile are heard between two turns.
+//
+//   run ──► searches ──┐
+//                      ├─► turn: a slice of searches, then one of indexing ─► event loop ─► turn
+//   run ──► indexing ──┘
+//
+// Invariants:
+//   S1  A computation that is not over has its next slice after every other of its priority has
+//       had one: none waits longer than the others' slices together.
+//   S2  Neither priority starves the other: in each turn both have a slice, if they have work.
+
+import type { Clock } from '../../../lib/clock.ts'
+import type { Sliced } from '../../../lib/sliced.ts'
+
+export type SlicePriority = 'search' | 'indexing'
+
+/** How long the computations of a priority hold the thread in a turn; a step may overdraw it. */
+const SLICE_MS_BY_PRIORITY: Readonly<Record<SlicePriority, number>> = { search: 5, indexing: 4 }
+
+/** How a computation shares the thread with others. */
+export interface SliceRun<Label> {
+  /** Default: search. */
+  readonly priority?: SlicePriority
+  /** Called before each slice; what it throws is thrown into the computation. */
+  readonly interrupt?: () => void
+  /** What is done, for the watch over slices. */
+  readonly label?: Label
+}
+
+/** What the thread did without a pause. */
+export interface Slice<Label> {
+  readonly label: Label | undefined
+  readonly ms: number
+}
+
+/** What a scheduler runs by, and who hears of its slices. */
+export interface SliceSchedulerOptions<Label> {
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  /** Calls `turn` after everything that waits on the event loop now. */
+  readonly defer?: (turn: () => void) => void
+  /** Hears of the slice that begins. */
+  readonly onBegin?: (label: Label | undefined) => void
+  readonly onEnd?: (slice: Slice<Label>) => void
+}
+
+/** Runs computations beside each other (S1, S2). It holds the thread only within a turn. */
+export class SliceScheduler<Label = string> {
+  readonly #with: SliceSchedulerOptions<Label>
+  readonly #queues: Readonly<Record<SlicePriority, Task<Label>[]>> = { search: [], indexing: [] }
+  #isScheduled = false
+
+  constructor(options: SliceSchedulerOptions<Label>) {
+    this.#with = options
+  }
+
+  /** Settles as the computation does. It begins in the next turn. */
+  run<Result>(work: Sliced<Result>, options: SliceRun<Label> = {}): Promise<Result> {
+    const { priority = 'search', interrupt, label } = options
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    const running = new RunningWork(work, { resolve, reject, interrupt })
+    this.#queues[priority].push({ label, running })
+    this.#schedule()
+    return promise
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    const { defer = setImmediate } = this.#with
+    defer(() => this.#turn())
+  }
+
+  #turn(): void {
+    this.#isScheduled = false
+    this.#advance('search')
+    this.#advance('indexing')
+    if (this.#queues.search.length + this.#queues.indexing.length > 0) this.#schedule()
+  }
+
+  /** Short computations share a slice. */
+  #advance(priority: SlicePriority): void {
+    const queue = this.#queues[priority]
+    const { clock, onBegin, onEnd } = this.#with
+    let beganMs = clock.monotonicMs()
+    const endMs = beganMs + SLICE_MS_BY_PRIORITY[priority]
+    for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
+      const { label, running } = task
+      onBegin?.(label)
+      if (!running.advance(() => clock.monotonicMs() < endMs)) queue.push(task)
+      const nowMs = clock.monotonicMs()
+      onEnd?.({ label, ms: nowMs - beganMs })
+      if (nowMs >= endMs) return
+      beganMs = nowMs
+    }
+  }
+}
+
+interface Task<Label> {
+  readonly label: Label | undefined
+  readonly running: { advance(mayGoOn: () => boolean): boolean }
+}
+
+interface Outcome<Result> {
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+  readonly interrupt: (() => void) | undefined
+}
+
+class RunningWork<Result> {
+  readonly #work: Sliced<Result>
+  readonly #outcome: Outcome<Result>
+
+  constructor(work: Sliced<Result>, outcome: Outcome<Result>) {
+    this.#work = work
+    this.#outcome = outcome
+  }
+
+  /** One slice, of at least a step; answers whether it was the last. */
+  advance(mayGoOn: () => boolean): boolean {
+    try {
+      let step = this.#begin()
+      while (step.done !== true && mayGoOn()) step = this.#work.next()
+      if (step.done === true) this.#outcome.resolve(step.value)
+      return step.done === true
+    } catch (error) {
+      this.#outcome.reject(error)
+      return true
+    }
+  }
+
+  /** A computation that is stopped may still give back what it holds. */
+  #begin(): IteratorResult<undefined, Result> {
+    try {
+      this.#outcome.interrupt?.()
+    } catch (reason) {
+      return this.#work.throw(reason)
+    }
+    return this.#work.next()
+  }
+}

@@ -1,0 +1,91 @@
+// What a worker does with the messages it gets: every call runs in slices beside the others.
+//
+// Invariants:
+//   L1  Calls that change an index are carried out one after the other, in their order; those of
+//       different indexes share the thread.
+//   L2  Questions wait for nothing but slices: they see the index as it is when they begin.
+
+import { isServiceError } from '../../../lib/errors.ts'
+import { sentError } from '../../../lib/worker-calls.ts'
+import type { FromIndexWorker, ToIndex, ToIndexWorker } from './protocol.ts'
+import type { SlicePriority, SliceScheduler } from './slice-scheduler.ts'
+import { isQuestion, type IndexHost } from './index-host.ts'
+import type { WorkerProgress, WorkerWork } from './worker-progress.ts'
+import type { WorkerReport } from './worker-report.ts'
+
+/** What a loop passes messages to, and where answers go. */
+export interface IndexWorkerLoopOptions {
+  readonly host: IndexHost
+  readonly scheduler: SliceScheduler<WorkerWork>
+  readonly report: () => Promise<WorkerReport>
+  readonly progress: WorkerProgress
+  readonly post: (message: FromIndexWorker<unknown>) => void
+  /** Hears of a bug: the worker is to end. */
+  readonly onBug: (error: unknown) => void
+}
+
+/** Answers each message once, in the order that L1 and L2 allow. */
+export class IndexWorkerLoop {
+  readonly #with: IndexWorkerLoopOptions
+  /** By index, the end of its last change. */
+  readonly #lanes = new Map<number, Promise<void>>()
+  #isMaintaining = false
+
+  constructor(options: IndexWorkerLoopOptions) {
+    this.#with = options
+  }
+
+  receive(message: ToIndexWorker): void {
+    const { id, index, kind } = message
+    if (kind === 'report') {
+      void this.#report(id)
+      return
+    }
+    if (isQuestion(kind)) {
+      void this.#answer(message, 'search')
+      return
+    }
+    const before = this.#lanes.get(index) ?? Promise.resolve()
+    const lane = before.then(() => this.#answer(message, 'indexing'))
+    this.#lanes.set(index, lane)
+    void lane.then(() => {
+      if (this.#lanes.get(index) === lane) this.#lanes.delete(index)
+      this.#maintain()
+    })
+  }
+
+  async #answer(message: ToIndex, priority: SlicePriority): Promise<void> {
+    const { host, scheduler, progress, post } = this.#with
+    const { id, index, kind } = message
+    const label = { operation: kind, index, call: id }
+    try {
+      const answer = await scheduler.run(host.handle(message), { priority, label })
+      post({ kind: 'answer', id, answer })
+    } catch (error) {
+      if (isServiceError(error)) {
+        post({ kind: 'refusal', id, error: sentError(error) })
+      } else {
+        this.#with.onBug(error)
+      }
+    } finally {
+      progress.end(id)
+    }
+  }
+
+  async #report(id: number): Promise<void> {
+    this.#with.post({ kind: 'answer', id, answer: await this.#with.report() })
+  }
+
+  #maintain(): void {
+    const { host, scheduler, onBug } = this.#with
+    if (this.#isMaintaining || host.isSettled) return
+    this.#isMaintaining = true
+    const label = { operation: 'maintain', index: -1, call: 0 } as const
+    const done = scheduler.run(host.maintainInSteps(), { priority: 'indexing', label })
+    void done.catch(onBug).then(() => {
+      this.#isMaintaining = false
+      // A change may have come to its end just now.
+      this.#maintain()
+    })
+  }
+}

@@ -1,0 +1,91 @@
+// The sealed segments of an index at one moment, for other threads.
+//
+// A view is a description that may be posted. It says where the bytes of each segment are (a file, or
+// shared memory), and its deletions lie in shared memory. The writer keeps writing: it copies the bitmap of
+// a segment before it deletes from it again, it appends to the log of deletions behind the entries that
+// the view counts, and it removes no file that a view needs.
+
+import type { SegmentBytes } from '../encoding/segment-file.ts'
+import type { SegmentState } from '../live/segment-state.ts'
+import type { DiskSegment, SegmentResident } from '../segment/disk-segment.ts'
+
+/** A sealed segment as it was at the moment of its view. */
+export interface SegmentViewDescription {
+  /** The same for the same segment in all views of an index. */
+  readonly id: number
+  readonly source: SegmentBytes
+  readonly resident: SegmentResident
+  /** The first `count` documents of `log` were deleted, and `bits` has them. */
+  readonly deleted: {
+    readonly count: number
+    readonly bits: Uint32Array
+    readonly log: Uint32Array
+  }
+}
+
+/** What `ViewReader.open` makes searchable in any thread. A structured clone shares the memory. */
+export interface ViewDescription {
+  /** A later view of an index has a greater one. */
+  readonly generation: number
+  readonly segments: readonly SegmentViewDescription[]
+}
+
+/**
+ * A view as its writer holds it. Contract:
+ * - The description stays good until `release`, whatever the writer applies, flushes or merges.
+ * - After `release` the index removes files that only this view needed. A snapshot that a reader has
+ *   opened before stays good.
+ * - An index that is closed removes no files any more: the next opening does.
+ */
+export interface IndexView {
+  readonly description: ViewDescription
+  release(): void
+}
+
+export function describeSegment(live: SegmentState, segment: DiskSegment): SegmentViewDescription {
+  // Taking a view keeps the bits from being changed (D3 of the segment's state).
+  const { deleted: bits } = live.view()
+  return {
+    id: live.id,
+    source: segment.file.source,
+    resident: segment.resident,
+    deleted: { count: live.log.length, bits, log: live.log.values },
+  }
+}
+
+/** Which segments are in views, and what is to be removed when they no longer are. */
+export class ViewHolds {
+  readonly #holds = new Map<DiskSegment, number>()
+  readonly #removals = new Map<DiskSegment, () => void>()
+
+  hold(segments: readonly DiskSegment[]): void {
+    for (const segment of segments) {
+      this.#holds.set(segment, (this.#holds.get(segment) ?? 0) + 1)
+    }
+  }
+
+  letGo(segments: readonly DiskSegment[]): void {
+    for (const segment of segments) {
+      const left = (this.#holds.get(segment) ?? 0) - 1
+      if (left > 0) {
+        this.#holds.set(segment, left)
+        continue
+      }
+      this.#holds.delete(segment)
+      this.#removals.get(segment)?.()
+      this.#removals.delete(segment)
+    }
+  }
+
+  /** Removes the segment's files at once, or when no view needs them any more. */
+  removeWhenFree(segment: DiskSegment, remove: () => void): void {
+    if (this.#holds.has(segment)) this.#removals.set(segment, remove)
+    else remove()
+  }
+
+  /** Removes nothing any more, and lets go of what waited for it. */
+  close(): void {
+    for (const segment of this.#removals.keys()) segment.file.close()
+    this.#removals.clear()
+  }
+}

@@ -1,0 +1,115 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
+import { SegmentFile } from '../encoding/segment-file.ts'
+import { ExpiredDocuments } from '../live/expired-documents.ts'
+import { LiveSegment, type SegmentShares } from '../live/live-segment.ts'
+import { SegmentTerms } from '../live/segment-terms.ts'
+import { DiskSegment } from '../segment/disk-segment.ts'
+import type { Bitset } from '../encoding/bitset.ts'
+import type { Segment } from '../segment/segment.ts'
+import { IndexSnapshot } from './index-snapshot.ts'
+import type { SegmentViewDescription, ViewDescription } from './index-view.ts'
+import type { TextMemory } from './text-memory.ts'
+
+/**
+ * Searches the views of one opened index (not of another one in the same directory) in a thread that
+ * does not write it. Contract:
+ * - `open` makes a snapshot of a view that has not been released, in steps. Its answers are those of the
+ *   index's sealed segments at the moment of the view.
+ * - A segment is opened once for all views that have it, and closed with the last of their snapshots as
+ *   soon as the newest view lacks it.
+ * - One call of `open` at a time.
+ * - CORRUPTION for a file that is damaged, or missing because its view was released.
+ */
+export class ViewReader {
+  readonly #memory: TextMemory
+  readonly #opened = new Map<number, ViewedSegment>()
+  #generation = -1
+
+  constructor(memory: TextMemory) {
+    this.#memory = memory
+  }
+
+  *open({ generation, segments }: ViewDescription): Sliced<IndexSnapshot> {
+    const viewed: ViewedSegment[] = []
+    const release = (): void => {
+      for (const { segment } of viewed) segment.file.close()
+    }
+    try {
+      for (const description of segments) {
+        const one = yield* this.#segmentOf(description)
+        one.segment.file.retain()
+        viewed.push(one)
+      }
+    } catch (error) {
+      release()
+      throw error
+    }
+    if (generation > this.#generation) {
+      this.#generation = generation
+      this.#closeOthers(new Set(segments.map(({ id }) => id)))
+    }
+    const live = viewed.map((one, i) => one.at(segments[i]?.deleted))
+    return new IndexSnapshot(live, release)
+  }
+
+  /** Snapshots that were opened stay good. */
+  close(): void {
+    this.#closeOthers(new Set())
+  }
+
+  *#segmentOf(description: SegmentViewDescription): Sliced<ViewedSegment> {
+    const known = this.#opened.get(description.id)
+    if (known !== undefined) return known
+    const { pages, terms } = this.#memory
+    const file = new SegmentFile(description.source, pages)
+    try {
+      const segment = yield* DiskSegment.open(file, description.resident)
+      const opened = new ViewedSegment(description.id, segment, terms)
+      this.#opened.set(description.id, opened)
+      return opened
+    } catch (error) {
+      file.close()
+      throw error
+    }
+  }
+
+  #closeOthers(kept: ReadonlySet<number>): void {
+    for (const [id, { segment }] of this.#opened) {
+      if (kept.has(id)) continue
+      this.#opened.delete(id)
+      segment.file.close()
+    }
+  }
+}
+
+const NO_BITS = new Uint32Array(0)
+
+/** A segment that a reader has open, with what its views share. */
+class ViewedSegment implements SegmentShares {
+  readonly id: number
+  readonly segment: DiskSegment
+  readonly terms: SegmentTerms
+  /** The longest one of all views: those before are its beginnings. */
+  readonly #log: { values: Uint32Array } = { values: NO_BITS }
+  readonly #expired = new ExpiredDocuments()
+
+  constructor(id: number, segment: DiskSegment, terms: TextMemory['terms']) {
+    this.id = id
+    this.segment = segment
+    this.terms = new SegmentTerms(this.#log, terms)
+  }
+
+  at(deleted: SegmentViewDescription['deleted'] | undefined): LiveSegment {
+    const { count = 0, bits = NO_BITS, log = NO_BITS } = deleted ?? {}
+    if (log.length > this.#log.values.length) this.#log.values = log
+    return new LiveSegment(this.segment, { count, bits }, this)
+  }
+
+  get expiryChanges(): number {
+    return this.#expired.changes
+  }
+
+  expiredAt(segment: Segment, nowMs: number): Bitset | undefined {
+    return this.#expired.at(segment, nowMs)
+  }
+}

@@ -1,0 +1,350 @@
+// The text engine behind the seam of index workers (host/index-engine.ts): an index of terms, and the
+// mapping that feeds it.
+//
+// Invariants:
+//   W1  A checkpoint on disk never covers a document whose field decisions are not on disk: the
+//       mapping is saved before the engine is given the documents that changed it.
+
+import { existsSync, linkSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { assert } from '../../../../lib/assert.ts'
+import { ServiceError } from '../../../../lib/errors.ts'
+import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
+import type { JsonObject } from '../../../document/exact-json.ts'
+import { isJsonObject } from '../../../document/json-object.ts'
+import type { TableField } from '../../../schema/table-field.ts'
+import type { TableSchema } from '../../../schema/table-schema.ts'
+import { unpackBatch, type DocumentBatch, type DocumentChange } from '../../host/document-batch.ts'
+import type {
+  AskedQuestion,
+  IndexEngine,
+  IndexOpening,
+  IndexReport,
+  IndexSnapshot,
+  OnDocument,
+  OutdatedIndex,
+  TakenBatch,
+} from '../../host/index-engine.ts'
+import { TextIndex, type TextIndexOptions } from '../engine/text-index.ts'
+import type { IndexableDocument } from '../indexable-document.ts'
+import { FieldMapping } from '../mapping/field-mapping.ts'
+import {
+  MAPPING_FILE,
+  readMapping,
+  writeMapping,
+  type OutdatedMapping,
+  type SavedMapping,
+} from '../mapping/saved-mapping.ts'
+import { parseStoredInSteps } from '../mapping/stored-json.ts'
+import { highlightTexts } from '../highlight/highlighter.ts'
+import { packAnswer, type PackedAnswer } from '../search/packed-answer.ts'
+import { gatherTextStatistics, runTextSearch } from '../search/run-text-search.ts'
+import { runTextSelect } from '../search/run-text-select.ts'
+import type { TextAsked, TextSearchRequest } from '../search/text-search.ts'
+
+/**
+ * One text index in its worker: maps documents to fields and terms, and answers searches,
+ * statistics and highlights.
+ */
+export class TextEngine implements IndexEngine {
+  readonly index: TextIndex
+  readonly #directory: string | undefined
+  #schema: TableSchema | undefined
+  #mapping: FieldMapping
+  #savedFields: number
+
+  private constructor(directory: string | undefined, index: TextIndex, opened: OpenedMapping) {
+    this.#directory = directory
+    this.index = index
+    this.#schema = opened.schema
+    this.#mapping = opened.mapping
+    this.#savedFields = opened.savedFields
+  }
+
+  /** As `openInSteps`, at once. */
+  static open(request: IndexOpening, engine: EngineParts): TextEngine {
+    return runAtOnce(TextEngine.openInSteps(request, engine))
+  }
+
+  /** CORRUPTION if something is missing or damaged. */
+  static *openInSteps(request: IndexOpening, engine: EngineParts): Sliced<TextEngine> {
+    const { directory } = request
+    const opened = directory === undefined ? freshMapping(request) : openMapping(directory, request)
+    yield* opened.mapping.learnInSteps(request.fields)
+    yield
+    const index = yield* TextIndex.openInSteps({ directory, ...engine })
+    return new TextEngine(directory, index, opened)
+  }
+
+  /** Why what is on disk cannot be used and has to be built again, though it is not damaged. */
+  static outdated({ directory, source, fields }: IndexOpening): OutdatedIndex | undefined {
+    const saved = directory === undefined ? undefined : readMapping(directory)
+    const reason = saved === undefined ? undefined : whyOutdated(saved, fields)
+    if (saved === undefined || reason === undefined) return undefined
+    // What an earlier schema made is not built again.
+    if (source.kind === 'stored') throw new ServiceError('CORRUPTION', reason)
+    return { reason, fields: saved.fields }
+  }
+
+  get schema(): TableSchema | undefined {
+    return this.#schema
+  }
+
+  get mapping(): FieldMapping {
+    return this.#mapping
+  }
+
+  get checkpoint(): number {
+    return this.index.checkpoint
+  }
+
+  get unflushedBytes(): number {
+    return this.index.unflushedBytes
+  }
+
+  get isAdding(): boolean {
+    return this.index.isAdding
+  }
+
+  *setSchema(schema: TableSchema | undefined): Sliced<void> {
+    const mapping = new FieldMapping(schema)
+    // More may be learnt meanwhile.
+    while (mapping.fieldCount < this.#mapping.fieldCount) {
+      yield* mapping.learnInSteps(this.#mapping.fields)
+    }
+    this.#mapping = mapping
+    this.#schema = schema
+    this.#saveMapping()
+  }
+
+  /** They are saved with the documents that have them (W1). */
+  learn(fields: readonly TableField[]): Sliced<void> {
+    return this.#mapping.learnInSteps(fields)
+  }
+
+  report(): TextReport {
+    return { ...this.index.stats(), dropped: this.#mapping.dropped.report() }
+  }
+
+  answer(asked: TextAsked): Sliced<unknown> {
+    switch (asked.question) {
+      case 'search':
+        return packedSearch(this, asked.request)
+      case 'statistics':
+        return gatherTextStatistics(this, asked.request)
+      case 'select':
+        return runTextSelect(this, asked.request)
+      case 'highlight':
+        return highlightTexts(asked.request, { schema: this.#schema, fields: this.#mapping.fields })
+      default:
+        throw unknownQuestion(asked)
+    }
+  }
+
+  /** What a step has applied is found from then on. */
+  *apply(batch: DocumentBatch, onDocument: OnDocument = ignored): Sliced<TakenBatch> {
+    const changes = [...unpackBatch(batch)]
+    let step = new Step()
+    for (const [taken, { key, json, expiresAtMs, ordinal }] of changes.entries()) {
+      if (step.isFull) {
+        yield* this.#take(step, this.index.sequence, onDocument)
+        step = new Step()
+      }
+      if (json === undefined) {
+        step.deletes.push(key)
+        continue
+      }
+      onDocument(taken)
+      const document = yield* parsed(json)
+      const mapped = yield* this.#mapping.mapDocumentInSteps(key, document, expiresAtMs)
+      if (mapped === undefined) {
+        yield* this.#take(step, this.index.sequence, onDocument)
+        return { taken, undecided: yield* this.#survey(changes, taken + 1, onDocument) }
+      }
+      step.upserts.push({ ...mapped, ordinal })
+      step.numbers.push(taken)
+      step.bytes += json.length
+    }
+    yield* this.#take(step, batch.sequence, onDocument)
+    return { taken: changes.length, undecided: [] }
+  }
+
+  /** One round of agreement is for as many new fields as can be. */
+  *#survey(
+    changes: readonly DocumentChange[],
+    from: number,
+    onDocument: OnDocument,
+  ): Sliced<readonly TableField[]> {
+    for (const [at, { json }] of changes.entries()) {
+      if (at < from || json === undefined) continue
+      onDocument(at)
+      yield* this.#mapping.surveyInSteps(yield* parsed(json))
+      yield
+    }
+    onDocument(undefined)
+    return this.#mapping.takeUndecided()
+  }
+
+  *flush(sequence: number): Sliced<void> {
+    this.index.apply({ sequence, upserts: [], deletes: [] })
+    yield* this.#endFlush() // it began before
+    this.index.beginFlush()
+    yield* this.#endFlush()
+  }
+
+  /** It begins later if a document is just being added: that is another task's work. */
+  makeRoom(): void {
+    this.index.beginFlush()
+    if (this.index.isFlushing) this.index.maintain(0)
+  }
+
+  maintain(): boolean {
+    return this.index.maintain(0)
+  }
+
+  /** The mapping may know more fields than the checkpoint needs (W1), which a table's list has as well. */
+  snapshot(directory: string): IndexSnapshot {
+    const from = this.#directory
+    if (from === undefined) throw inMemoryError()
+    this.index.linkFiles(directory)
+    linkSync(path.join(from, MAPPING_FILE), path.join(directory, MAPPING_FILE))
+    const files = readdirSync(directory).map((name) => {
+      return { name, bytes: statSync(path.join(directory, name)).size }
+    })
+    return { checkpoint: this.checkpoint, files }
+  }
+
+  close(): void {
+    this.index.close()
+  }
+
+  *#endFlush(): Sliced<void> {
+    for (; this.index.isFlushing; yield) this.index.maintain(0)
+  }
+
+  *#take(step: Step, sequence: number, onDocument: OnDocument): Sliced<void> {
+    // Fields are only ever added, so that their number tells whether there are new ones.
+    if (this.#mapping.fieldCount !== this.#savedFields) this.#saveMapping()
+    const onUpsert = (number: number): void => onDocument(step.numbers[number])
+    const { upserts, deletes } = step
+    yield* this.index.applyInSteps({ sequence, upserts, deletes, onUpsert })
+    onDocument(undefined)
+    yield
+    for (; this.index.isFull; yield) this.index.maintain(0)
+  }
+
+  #saveMapping(): void {
+    const { fields } = this.#mapping
+    this.#savedFields = fields.length
+    if (this.#directory === undefined) return
+    writeMapping(this.#directory, { schema: this.#schema, fields })
+  }
+}
+
+export type TextReport = IndexReport & ReturnType<TextIndex['stats']>
+
+const ignored: OnDocument = () => undefined
+
+/** What an engine is given besides its directory. */
+export type EngineParts = Pick<TextIndexOptions, 'clock' | 'memory' | 'limits'>
+
+const STEP_DOCUMENTS_MAX = 32
+const STEP_BYTES_MAX = 32 * 1024
+
+/** Documents that are applied together. */
+class Step {
+  readonly deletes: Uint8Array[] = []
+  readonly upserts: IndexableDocument[] = []
+  /** Of the upserts in the batch. */
+  readonly numbers: number[] = []
+  /** Of the documents' JSON. */
+  bytes = 0
+
+  get isFull(): boolean {
+    const count = this.deletes.length + this.upserts.length
+    return count >= STEP_DOCUMENTS_MAX || this.bytes >= STEP_BYTES_MAX
+  }
+}
+
+interface OpenedMapping {
+  readonly schema: TableSchema | undefined
+  /** It has learnt nothing yet. */
+  readonly mapping: FieldMapping
+  /** How many of the fields are on disk. */
+  readonly savedFields: number
+}
+
+function freshMapping({ source, fields }: IndexOpening): OpenedMapping {
+  const schema = source.kind === 'given' ? source.schema : undefined
+  const mapping = new FieldMapping(schema)
+  return { schema, mapping, savedFields: fields.length }
+}
+
+/** The mapping is made before the index, so that an index without one has lost it. */
+function openMapping(directory: string, request: IndexOpening): OpenedMapping {
+  const { source } = request
+  const saved = readMapping(directory)
+  if (saved === undefined) {
+    if (source.kind === 'stored' || existsSync(path.join(directory, 'manifest'))) {
+      throw new ServiceError('CORRUPTION', 'the text index lost its mapping; rebuild the index')
+    }
+    return createMapping(directory, request)
+  }
+  const reason = whyOutdated(saved, request.fields)
+  if (saved.kind === 'saved' && reason === undefined) return reuseMapping(directory, saved, request)
+  throw new ServiceError('CORRUPTION', reason ?? 'the text index is outdated')
+}
+
+function createMapping(directory: string, request: IndexOpening): OpenedMapping {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const fresh = freshMapping(request)
+  writeMapping(directory, { schema: fresh.schema, fields: request.fields })
+  return fresh
+}
+
+function reuseMapping(
+  directory: string,
+  saved: SavedMapping,
+  { source, fields }: IndexOpening,
+): OpenedMapping {
+  const schema = source.kind === 'given' ? source.schema : saved.schema
+  const isSame = isDeepStrictEqual(schema, saved.schema)
+  if (!isSame) writeMapping(directory, { schema, fields })
+  const savedFields = isSame ? saved.fields.length : fields.length
+  return { schema, mapping: new FieldMapping(schema), savedFields }
+}
+
+/** The fields by which the index was built have to be the first ones of the table's list. */
+function whyOutdated(
+  saved: SavedMapping | OutdatedMapping,
+  fields: readonly TableField[],
+): string | undefined {
+  if (saved.kind === 'outdated') {
+    return `the text index was built by an earlier version of the analysis (${saved.version})`
+  }
+  const isBeginning = isDeepStrictEqual(fields.slice(0, saved.fields.length), saved.fields)
+  return isBeginning ? undefined : 'the text index knows other fields than its table'
+}
+
+function* parsed(json: Uint8Array): Sliced<JsonObject> {
+  const document = yield* parseStoredInSteps(asBuffer(json))
+  assert(isJsonObject(document), 'a stored document is a JSON object')
+  return document
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function* packedSearch(engine: TextEngine, request: TextSearchRequest): Sliced<PackedAnswer> {
+  return yield* packAnswer(yield* runTextSearch(engine, request))
+}
+
+function unknownQuestion({ question }: AskedQuestion): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', `a full_text index does not answer "${question}"`)
+}
+
+function inMemoryError(): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', 'an index in memory has no files')
+}

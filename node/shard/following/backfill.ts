@@ -1,0 +1,67 @@
+// A walk through the whole table that builds an index. What is written meanwhile comes by the log.
+
+import type { DocumentChange } from '../../index/host/document-batch.ts'
+import { keyspaceRange } from '../format/keyspace.ts'
+import { readLastKey, readNextDocuments, type DocumentSource } from './document-changes.ts'
+
+/** Which table is walked, and where the log takes over. */
+export interface BackfillOptions {
+  readonly source: DocumentSource
+  /** What was committed up to this log entry is met on the walk, and not before. */
+  readonly walkedTo: number
+  /** Why the index is built again, if it was there before. */
+  readonly reason: string | undefined
+}
+
+/** Reads the documents of a table in the order of their keys, page by page. */
+export class Backfill {
+  readonly walkedTo: number
+  readonly reason: string | undefined
+  readonly #source: DocumentSource
+  #cursor: Buffer | undefined
+  /** The table's greatest key when the walk began: keys behind it come by the log. */
+  #last: Buffer | undefined
+  #processed = 0
+
+  constructor({ source, walkedTo, reason }: BackfillOptions) {
+    this.#source = source
+    this.walkedTo = walkedTo
+    this.reason = reason
+  }
+
+  /** To be called behind `walkedTo`, so that no key of before is left out. */
+  async begin(): Promise<void> {
+    this.#last = await readLastKey(this.#source)
+  }
+
+  /** False for an empty table, and before the walk has begun. */
+  get hasDocuments(): boolean {
+    return this.#last !== undefined
+  }
+
+  /** Documents that the index has taken. */
+  get processed(): number {
+    return this.#processed
+  }
+
+  /** The next page of documents, taken by `take`; false at the end of the table. */
+  async step(take: (changes: readonly DocumentChange[]) => Promise<void>): Promise<boolean> {
+    const last = this.#last
+    const found = last && (await readNextDocuments(this.#source, { after: this.#cursor, last }))
+    if (found === undefined) return false
+    await take(found.changes)
+    this.#processed += found.changes.filter(({ json }) => json !== undefined).length
+    this.#cursor = found.last
+    return true
+  }
+
+  /** From 0 to 1, by bytes of the table, of which those written last are not counted. */
+  async progress(): Promise<number> {
+    if (this.#cursor === undefined) return 0
+    const { store } = this.#source
+    const { gte, lt } = keyspaceRange('documents')
+    const walked = { gte, lt: Buffer.concat([gte, this.#cursor]) }
+    const total = await store.approximateBytes({ gte, lt })
+    return total === 0 ? 0 : Math.min(1, (await store.approximateBytes(walked)) / total)
+  }
+}

@@ -1,0 +1,83 @@
+import type { Clock } from '../../../lib/clock.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { IndexEvents } from './index-events.ts'
+
+/** Which index of which shard a line of the log is about. */
+export type IndexPlace = Readonly<Record<'table' | 'shardId' | 'index', string>>
+
+const NEVER_COMPLETE = 'there is none yet, or it was not complete when the node ended'
+
+/** Where the notices of one index go. */
+export interface BuildNoticesOptions {
+  readonly log: Log
+  readonly clock: Clock
+  readonly events: IndexEvents
+  /** Of the index: the first word of each line. */
+  readonly kind: string
+}
+
+/** What the log tells of long work on an index: one line when it begins, one when it is done. */
+export class BuildNotices {
+  readonly #log: Log
+  readonly #clock: Clock
+  readonly #place: IndexPlace
+  readonly #events: IndexEvents
+  readonly #kind: string
+  #since: { readonly kind: 'built' | 'caught up'; readonly ms: number } | undefined
+
+  constructor(place: IndexPlace, { log, clock, events, kind }: BuildNoticesOptions) {
+    this.#place = place
+    this.#log = log
+    this.#clock = clock
+    this.#events = events
+    this.#kind = kind
+  }
+
+  /** It has been open before, and lacks the newest entries of the log. */
+  get isCatchingUp(): boolean {
+    return this.#since?.kind === 'caught up'
+  }
+
+  building(reason: string | undefined): void {
+    this.#since = { kind: 'built', ms: this.#clock.monotonicMs() }
+    const fields = { ...this.#place, reason: reason ?? NEVER_COMPLETE }
+    if (reason === undefined) {
+      this.#events.firstBuilds += 1
+      this.#log.info(`${this.#kind} index is being built`, fields)
+    } else {
+      this.#events.rebuilds += 1
+      this.#log.warn(`${this.#kind} index is being built`, fields)
+    }
+  }
+
+  built(documents: number): void {
+    if (this.#since?.kind !== 'built') return
+    this.#log.info(`${this.#kind} index is built`, {
+      ...this.#place,
+      documents,
+      tookMs: this.#tookMs(),
+    })
+  }
+
+  catchingUp(entries: number): void {
+    this.#since = { kind: 'caught up', ms: this.#clock.monotonicMs() }
+    const reason = 'the node ended before the index was written'
+    this.#log.info(`${this.#kind} index is catching up`, { ...this.#place, entries, reason })
+  }
+
+  caughtUp(): void {
+    if (!this.isCatchingUp) return
+    this.#log.info(`${this.#kind} index has caught up`, { ...this.#place, tookMs: this.#tookMs() })
+  }
+
+  /** It failed, or starts anew: the end of what was begun is not reached. */
+  forget(): void {
+    this.#since = undefined
+  }
+
+  #tookMs(): number {
+    const startedMs = this.#since?.ms ?? 0
+    this.#since = undefined
+    return Math.round(this.#clock.monotonicMs() - startedMs)
+  }
+}

@@ -1,0 +1,153 @@
+// What an index is told of a shard: the newest state of documents, found by way of the log or by
+// walking the table. Either way the state is the one of the moment of reading, so that a reader who
+// reads step by step and applies each step before the next never goes back in time.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { SliceClock } from '../../../lib/sliced.ts'
+import type { DocumentChange } from '../../index/host/document-batch.ts'
+import type { TtlPolicy } from '../../schema/document-rules.ts'
+import type { KvStore } from '../../storage/kv-store.ts'
+import {
+  checkRecord,
+  isDeleted,
+  jsonOf,
+  ordinalOf,
+  type DocumentRecord,
+} from '../format/document-record.ts'
+import { documentKey, keyOfDocumentKey, keyspaceRange } from '../format/keyspace.ts'
+import type { OpenedLogEntry } from '../format/log-entry.ts'
+import { readLog } from '../log-reader.ts'
+import { effectiveExpiryMs } from '../visibility.ts'
+
+/** Of one step; an entry that touches more is taken whole. */
+export const STEP_KEYS_MAX = 1000
+/** Of one message to the index. */
+export const BATCH_BYTES_MAX = 4 * 1024 * 1024
+/** Reading is synchronous; other work gets its turn this often. */
+const SLICE_MS = 1
+/** At the clock, which costs as much as some of them. */
+const TOUCHES_BETWEEN_LOOKS = 256
+
+/** A shard as its documents are read: their store, and the policy that says when they expire. */
+export interface DocumentSource {
+  readonly store: KvStore
+  readonly ttl: TtlPolicy | undefined
+}
+
+/** What a run of log entries touched, each key once. */
+export interface TouchedKeys {
+  readonly keys: readonly Buffer[]
+  /** The last entry of the run. */
+  readonly sequence: number
+}
+
+/** The keys of the entries from `from` to `to`; CORRUPTION if the log does not reach back that far. */
+export async function readTouchedKeys(
+  store: KvStore,
+  { from, to }: { readonly from: number; readonly to: number },
+  clock: Clock,
+): Promise<TouchedKeys> {
+  const slice = new SliceClock(clock, SLICE_MS)
+  const keys = new Map<string, Buffer>()
+  let expected = from
+  for await (const page of readLog(store, from)) {
+    for (const { sequence, entry } of page) {
+      if (sequence !== expected) throw missingEntry(expected)
+      await addKeys(keys, entry, slice)
+      if (sequence >= to || keys.size >= STEP_KEYS_MAX) {
+        return { keys: [...keys.values()], sequence }
+      }
+      expected++
+    }
+  }
+  throw missingEntry(expected)
+}
+
+async function addKeys(
+  keys: Map<string, Buffer>,
+  { touches }: OpenedLogEntry,
+  slice: SliceClock,
+): Promise<void> {
+  let untilLook = TOUCHES_BETWEEN_LOOKS
+  for (const { key } of touches) {
+    keys.set(key.toString('latin1'), key)
+    untilLook--
+    if (untilLook > 0) continue
+    untilLook = TOUCHES_BETWEEN_LOOKS
+    if (slice.isOver) await slice.turn()
+  }
+}
+
+function missingEntry(sequence: number): ServiceError {
+  return new ServiceError('CORRUPTION', `log entry ${sequence} was collected before it was indexed`)
+}
+
+/** The documents of the keys, in batches; the last batch may be empty and is marked. */
+export async function* readChanges(
+  { store, ttl }: DocumentSource,
+  keys: readonly Buffer[],
+  clock: Clock,
+): AsyncGenerator<{ readonly changes: readonly DocumentChange[]; readonly isLast: boolean }> {
+  let changes: DocumentChange[] = []
+  let bytes = 0
+  let sliceEndMs = clock.monotonicMs() + SLICE_MS
+  for (const key of keys) {
+    const change = changeOf(key, store.get(documentKey(key)), ttl)
+    changes.push(change)
+    bytes += key.length + (change.json?.length ?? 0)
+    if (bytes >= BATCH_BYTES_MAX || changes.length >= STEP_KEYS_MAX) {
+      yield { changes, isLast: false }
+      changes = []
+      bytes = 0
+    }
+    if (clock.monotonicMs() < sliceEndMs) continue
+    await nextTurn()
+    sliceEndMs = clock.monotonicMs() + SLICE_MS
+  }
+  yield { changes, isLast: true }
+}
+
+/** The keys of a walk through the table: behind `after`, or from the first, up to and with `last`. */
+export interface KeySpan {
+  readonly after: Buffer | undefined
+  readonly last: Buffer
+}
+
+/** As many documents as come in one page; none at the end of the span. */
+export async function readNextDocuments(
+  { store, ttl }: DocumentSource,
+  { after, last }: KeySpan,
+): Promise<{ readonly changes: readonly DocumentChange[]; readonly last: Buffer } | undefined> {
+  const { gte } = keyspaceRange('documents')
+  const from = after === undefined ? { gte } : { gt: documentKey(after) }
+  for await (const page of store.pages({ ...from, lte: documentKey(last) })) {
+    const changes = page.map(([stored, record]) => changeOf(keyOfDocumentKey(stored), record, ttl))
+    const read = changes.at(-1)?.key
+    return read === undefined ? undefined : { changes, last: Buffer.from(read) }
+  }
+  return undefined
+}
+
+/** The greatest key of the table, be its document deleted or not; undefined if there is none. */
+export async function readLastKey({ store }: DocumentSource): Promise<Buffer | undefined> {
+  const newestFirst = { ...keyspaceRange('documents'), reverse: true, limit: 1 }
+  for await (const page of store.pages(newestFirst)) {
+    const stored = page[0]?.[0]
+    return stored === undefined ? undefined : Buffer.from(keyOfDocumentKey(stored))
+  }
+  return undefined
+}
+
+function changeOf(
+  key: Buffer,
+  record: DocumentRecord | undefined,
+  ttl: TtlPolicy | undefined,
+): DocumentChange {
+  if (record === undefined || isDeleted(checkRecord(record))) {
+    return { key, json: undefined, expiresAtMs: 0 }
+  }
+  const expiresAtMs = ttl === undefined ? 0 : effectiveExpiryMs(record, ttl)
+  return { key, json: jsonOf(record), expiresAtMs, ordinal: ordinalOf(record) }
+}

@@ -1,0 +1,45 @@
+import { packBatch, type DocumentChange } from '../../index/host/document-batch.ts'
+import type { IndexClient } from '../../index/host/index-client.ts'
+import type { AppliedBatch } from '../../index/host/protocol.ts'
+import type { LearntFields } from './learnt-fields.ts'
+import type { SetAsideDocuments } from './set-aside-documents.ts'
+
+/** Which index gets the documents, and who has a say about them. */
+export interface DocumentSenderOptions {
+  readonly index: Pick<IndexClient, 'apply'>
+  readonly fields: LearntFields
+  readonly setAside: SetAsideDocuments
+}
+
+/** Hands documents to an index, with the agreement about their fields and without those set aside. */
+export class DocumentSender {
+  readonly #with: DocumentSenderOptions
+
+  constructor(options: DocumentSenderOptions) {
+    this.#with = options
+  }
+
+  /** Resolves when all are applied, as of the log entry `sequence`, to the checkpoint of the index. */
+  async send(sequence: number, changes: readonly DocumentChange[]): Promise<number> {
+    const { fields, setAside } = this.#with
+    for (let left = setAside.without(changes); ;) {
+      const { taken, undecided, checkpoint } = await this.#apply(sequence, left)
+      if (taken >= left.length) return checkpoint
+      left = left.slice(taken)
+      await fields.propose(undecided)
+      await fields.tell()
+    }
+  }
+
+  async #apply(sequence: number, changes: readonly DocumentChange[]): Promise<AppliedBatch> {
+    const { index, setAside } = this.#with
+    try {
+      const applied = await index.apply(packBatch(sequence, changes))
+      setAside.absolve(changes.slice(0, applied.taken))
+      return applied
+    } catch (error) {
+      setAside.blame(error, changes)
+      throw error
+    }
+  }
+}

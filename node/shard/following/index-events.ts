@@ -1,0 +1,11 @@
+/** What happened to the indexes of a node since its start, counted by shard, for the metrics. */
+export class IndexEvents {
+  /** Builds of an index that was not there, or not complete. */
+  firstBuilds = 0
+  /** Builds of an index that was damaged, outdated or too far behind. */
+  rebuilds = 0
+  failures = 0
+  documentsSetAside = 0
+  /** Writes that waited because an index was far behind. */
+  slowedWrites = 0
+}

@@ -1,0 +1,380 @@
+// Keeps one index of one shard in step with the shard's log (DESIGN 7).
+//
+//            ┌──────────── lost, damaged, log too short ───────────┐
+//            ▼                                                     │
+//   start ─► opening ─► building ──walked the whole table──► serving
+//            ▲   └──the log continues its checkpoint──────────►│   │
+//            └───────────── after a pause ── failed ◄──────────┴───┘ any other failure
+//
+// The loop pulls: it reads what the log says was touched, takes the newest documents, and hands
+// them to the worker, one step after the other; while it builds, steps of the log and pages of the
+// table alternate.
+//
+// Invariants:
+//   X1  What has been applied up to log entry n shows every document at least as new as entry n.
+//   X2  The checkpoint of the index is 0 until the whole table has been walked. It is never above what
+//       a power failure may take back, because the store holds durable entries alone.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Clock } from '../../../lib/clock.ts'
+import { isServiceError, messageOf, type ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { IndexClient } from '../../index/host/index-client.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import type { SchemaSource } from '../../index/host/index-engine.ts'
+import type { TableSchema } from '../../schema/table-schema.ts'
+import type { IndexActivity } from '../shard.ts'
+import { Backfill } from './backfill.ts'
+import { BuildNotices, type IndexPlace } from './build-notices.ts'
+import { readChanges, readTouchedKeys, type DocumentSource } from './document-changes.ts'
+import { DocumentSender } from './document-sender.ts'
+import { FlushSchedule } from './flush-schedule.ts'
+import type { FollowerState } from './follower-state.ts'
+import type { IndexEvents } from './index-events.ts'
+import { LearntFields } from './learnt-fields.ts'
+import { openIndex, resetIndex } from './open-index.ts'
+import { SequenceWaiters } from './sequence-waiters.ts'
+import { SetAsideDocuments } from './set-aside-documents.ts'
+import type { TableFields } from './table-fields.ts'
+
+/** An index that takes longer to open is told of: searches have waited for it so long, and are refused. */
+const OPENING_MS_MAX = 2000
+const RETRY_MS = 250
+const RETRY_MS_MAX = 30_000
+/** At a clean stop the index is brought up to date, as long as that takes no more steps. */
+const CLOSING_STEPS_MAX = 64
+
+/** What a follower needs of its shard. */
+export interface FollowedShard extends DocumentSource {
+  readonly id: string
+  /** The newest log entry that can be read from the store. */
+  readonly appliedSequence: number
+  onApplied(listener: () => void): () => void
+}
+
+/** Which index follows which shard, and where it tells of it. */
+export interface IndexFollowerOptions {
+  readonly shard: FollowedShard
+  readonly fields: TableFields
+  readonly index: IndexClient
+  readonly definition: IndexDefinition
+  readonly place: IndexPlace
+  /** Undefined: in memory only. */
+  readonly directory: string | undefined
+  readonly source: SchemaSource
+  readonly clock: Clock
+  readonly log: Log
+  readonly events: IndexEvents
+}
+
+/**
+ * Brings one index up to its shard and keeps it there (X1, X2) until it is closed. It never fails:
+ * what goes wrong is its state, and is tried again.
+ */
+export class IndexFollower {
+  readonly index: IndexClient
+  readonly #with: IndexFollowerOptions
+  readonly #waiters = new SequenceWaiters()
+  readonly #stop = new AbortController()
+  readonly #fields: LearntFields
+  readonly #setAside: SetAsideDocuments
+  readonly #sender: DocumentSender
+  readonly #notices: BuildNotices
+  readonly #flushes: FlushSchedule
+  #source: SchemaSource
+  #state: FollowerState = { kind: 'opening', reason: undefined }
+  #serving = Promise.withResolvers<void>()
+  #applied = 0
+  #flushed = 0
+  #openingSinceMs = Infinity
+  #failures = 0
+  /** What the worker told about the index while nobody waited for an answer. */
+  #broken: ServiceError | undefined
+  #wake: (() => void) | undefined
+  #running: Promise<void> | undefined
+  #flushesAtEnd = false
+
+  constructor(options: IndexFollowerOptions) {
+    const { index, clock, place } = options
+    this.#with = options
+    this.index = index
+    this.#source = options.source
+    this.#fields = new LearntFields({ ...options, signal: this.#stop.signal })
+    this.#setAside = new SetAsideDocuments(place, options)
+    this.#sender = new DocumentSender({ index, fields: this.#fields, setAside: this.#setAside })
+    this.#notices = new BuildNotices(place, { ...options, kind: options.definition.kind })
+    this.#flushes = new FlushSchedule(clock)
+  }
+
+  /** Documents that the index leaves out, because its worker hangs or ends at them. */
+  get setAsideCount(): number {
+    return this.#setAside.count
+  }
+
+  /** What it is at when it does not simply follow; told without asking the worker. */
+  get activity(): IndexActivity {
+    const state = this.#state
+    if (state.kind === 'failed') return { kind: 'failed', reason: state.error }
+    if (state.kind === 'building' && (state.backfill.hasDocuments || this.#opensSlowly)) {
+      return { kind: 'building', reason: state.backfill.reason }
+    }
+    if (state.kind === 'opening' && this.#opensSlowly) {
+      return { kind: 'building', reason: state.reason }
+    }
+    return { kind: this.#notices.isCatchingUp ? 'catching_up' : 'none', reason: undefined }
+  }
+
+  get #opensSlowly(): boolean {
+    return this.#with.clock.monotonicMs() - this.#openingSinceMs > OPENING_MS_MAX
+  }
+
+  /** How many log entries of its shard it has not applied yet. */
+  get entriesBehind(): number {
+    return Math.max(0, this.#with.shard.appliedSequence - this.#applied)
+  }
+
+  get state(): FollowerState {
+    return this.#state
+  }
+
+  /** Resolves when the index answers searches with all that was written before it began to. */
+  get serving(): Promise<void> {
+    return this.#serving.promise
+  }
+
+  /** Everything committed up to this log entry is searchable, or will be when the index is built. */
+  get applied(): number {
+    return this.#applied
+  }
+
+  /** The log entries above this one are still needed. */
+  get neededAbove(): number {
+    const restartsHere = this.#state.kind === 'serving' && this.#with.directory !== undefined
+    return restartsHere ? this.#flushed : this.#applied
+  }
+
+  start(): void {
+    const wake = (): void => this.#wake?.()
+    const unlisten = [this.#with.shard.onApplied(wake), this.#with.fields.onGrown(wake)]
+    this.index.onBroken((error) => {
+      this.#broken = error
+      this.#wake?.()
+    })
+    this.#running = this.#run().finally(() => unlisten.forEach((one) => one()))
+  }
+
+  /** Resolves when what is committed up to this log entry is searchable, or UNAVAILABLE at the end. */
+  waitFor(sequence: number, signal: AbortSignal): Promise<void> {
+    const isKnown = this.#applied >= sequence && sequence > this.#walkedTo
+    return isKnown ? Promise.resolve() : this.#waiters.wait(sequence, signal)
+  }
+
+  /** What was committed up to this log entry is met on a walk that has not ended; -1 without one. */
+  get #walkedTo(): number {
+    if (this.#state.kind === 'opening') return this.#applied
+    return this.#state.kind === 'building' ? this.#state.backfill.walkedTo : -1
+  }
+
+  /** For a schema of the same version: only what documents hold from now on is mapped by it. */
+  async setSchema(schema: TableSchema | undefined): Promise<void> {
+    this.#source = { kind: 'given', schema }
+    await this.index.setSchema(schema)
+  }
+
+  /** Tells the worker of fields that documents brought elsewhere: no search misses them. */
+  learnFields(): Promise<void> {
+    return this.#fields.tell()
+  }
+
+  /** The index answers until another version has taken over; it is not worth a rebuild any more. */
+  retire(): void {
+    this.#source = { kind: 'stored' }
+  }
+
+  /** Stops following; a flush on the way spares the next start a replay. */
+  async close({ flush }: { readonly flush: boolean }): Promise<void> {
+    await this.#end(flush)
+    await this.index.close()
+  }
+
+  /** Removes the index from the disk. */
+  async destroy(): Promise<void> {
+    await this.#end(false)
+    await this.index.destroy({ directory: this.#with.directory })
+  }
+
+  async #end(flush: boolean): Promise<void> {
+    this.#flushesAtEnd = flush
+    this.#stop.abort()
+    this.#wake?.()
+    await this.#running
+    this.#waiters.closeAll()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#follow()
+      } catch (error) {
+        if (!(await this.#recoverFrom(error))) return
+      }
+    }
+  }
+
+  /** False when the index is given up. */
+  async #recoverFrom(error: unknown): Promise<boolean> {
+    const { log, clock, place, definition } = this.#with
+    const message = messageOf(error)
+    const isDamaged = isServiceError(error) && error.code === 'CORRUPTION'
+    if (this.#stop.signal.aborted) return false
+    this.#with.events.failures += 1
+    log.warn(`${definition.kind} index failed`, { ...place, error: message })
+    this.#notices.forget()
+    if (isDamaged && this.#source.kind === 'given') {
+      this.#setState({ kind: 'opening', reason: message })
+    } else {
+      this.#setState({ kind: 'failed', error: message })
+      if (isDamaged) return false
+    }
+    const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** this.#failures)
+    this.#failures += 1
+    if (this.#failures > 1) await clock.sleep(pauseMs, this.#stop.signal).catch(() => undefined)
+    return true
+  }
+
+  async #follow(): Promise<void> {
+    await this.#open()
+    for (;;) {
+      const isBehind = await this.#step()
+      if (this.#stop.signal.aborted) return this.#finish(isBehind)
+      if (this.#state.kind === 'building') await this.#takeFromTable(this.#state.backfill)
+      else if (this.#flushes.isDue) await this.#flush()
+      if (!isBehind) await this.#idle()
+    }
+  }
+
+  /** One step of the log, with all fields known; answers whether there is more. */
+  async #step(): Promise<boolean> {
+    if (this.#broken !== undefined) throw this.#broken
+    await this.#fields.tell()
+    return this.#takeFromLog()
+  }
+
+  async #finish(isBehind: boolean): Promise<void> {
+    if (!this.#flushesAtEnd) return
+    for (let steps = 1; isBehind && steps < CLOSING_STEPS_MAX; steps += 1) {
+      isBehind = await this.#step()
+    }
+    if (this.#state.kind === 'serving') await this.#flush()
+  }
+
+  async #open(): Promise<void> {
+    const { shard, clock } = this.#with
+    this.#broken = undefined
+    this.#openingSinceMs = clock.monotonicMs()
+    await this.#fields.load()
+    const options = { ...this.#with, fields: this.#fields }
+    // An index that was there before and is opened with a reason is damaged.
+    const reason = this.#state.kind === 'opening' ? this.#state.reason : undefined
+    const opened = await (reason === undefined
+      ? openIndex(options, this.#source)
+      : resetIndex(options, this.#source, reason))
+    if (opened.kind === 'empty') return this.#build(opened.reason)
+    this.#applied = opened.checkpoint
+    this.#flushed = opened.checkpoint
+    this.#flushes.flushed()
+    if (opened.checkpoint < shard.appliedSequence) {
+      this.#flushes.changed()
+      this.#notices.catchingUp(shard.appliedSequence - opened.checkpoint)
+    }
+    this.#setState({ kind: 'serving' })
+  }
+
+  async #build(reason: string | undefined): Promise<void> {
+    // Whatever was committed before is met on the walk, whatever comes later by the log.
+    const { shard: source } = this.#with
+    const walkedTo = source.appliedSequence
+    const backfill = new Backfill({ source, walkedTo, reason })
+    this.#applied = walkedTo
+    this.#flushed = 0
+    this.#setState({ kind: 'building', backfill })
+    await backfill.begin()
+    // An empty table is done at once: there is nothing to tell.
+    if (backfill.hasDocuments) this.#notices.building(reason)
+  }
+
+  /** One step of the log; answers whether there is more. */
+  async #takeFromLog(): Promise<boolean> {
+    const { shard, clock } = this.#with
+    const to = shard.appliedSequence
+    if (this.#applied >= to) return false
+    const run = { from: this.#applied + 1, to }
+    const { keys, sequence } = await readTouchedKeys(shard.store, run, clock)
+    if (keys.length > 0) {
+      for await (const { changes, isLast } of readChanges(shard, keys, clock)) {
+        const upTo = isLast ? sequence : this.#applied
+        this.#flushed = await this.#sender.send(this.#isBuilding ? 0 : upTo, changes)
+      }
+    }
+    this.#applied = sequence
+    this.#failures = 0
+    this.#flushes.changed()
+    this.#waiters.reached({ above: this.#walkedTo, upTo: sequence })
+    const isBehind = sequence < shard.appliedSequence
+    if (!isBehind) this.#notices.caughtUp()
+    return isBehind
+  }
+
+  async #takeFromTable(backfill: Backfill): Promise<void> {
+    const isMore = await backfill.step(async (changes) => {
+      this.#flushed = await this.#sender.send(0, changes)
+    })
+    if (isMore) {
+      await nextTurn()
+      return
+    }
+    await this.#flush()
+    this.#failures = 0
+    this.#setState({ kind: 'serving' })
+    this.#notices.built(backfill.processed)
+  }
+
+  get #isBuilding(): boolean {
+    return this.#state.kind === 'building'
+  }
+
+  async #flush(): Promise<void> {
+    const sequence = this.#applied
+    this.#flushes.flushed()
+    if (sequence === this.#flushed && this.#state.kind === 'serving') return
+    this.#flushed = (await this.index.flush(sequence)).checkpoint
+  }
+
+  /** Until there is something to do. */
+  async #idle(): Promise<void> {
+    const { shard, clock } = this.#with
+    if (this.#isBuilding || this.#stop.signal.aborted) return
+    if (this.#applied < shard.appliedSequence || this.#broken !== undefined) return
+    const woken = Promise.withResolvers<void>()
+    const timer = new AbortController()
+    this.#wake = woken.resolve
+    const { leftMs } = this.#flushes
+    if (leftMs !== undefined) {
+      void clock.sleep(leftMs, timer.signal).then(woken.resolve, () => undefined)
+    }
+    await woken.promise
+    this.#wake = undefined
+    timer.abort()
+  }
+
+  #setState(state: FollowerState): void {
+    const wasServing = this.#state.kind === 'serving'
+    this.#state = state
+    if (state.kind === 'serving') {
+      this.#serving.resolve()
+      this.#waiters.reached({ above: -1, upTo: this.#applied })
+    } else if (wasServing) {
+      this.#serving = Promise.withResolvers()
+    }
+  }
+}

@@ -1,0 +1,49 @@
+// How far the indexes of a shard are behind its log, in bytes of documents.
+//
+// Marks say how many bytes had been written when the log had reached an entry. They are a quarter of
+// a mebibyte apart, so that many small writes make few of them.
+
+/** Writes wait for an index that is further behind: or a flood would outrun it for good. */
+export const INDEX_LAG_BYTES_MAX = 8 * 1024 * 1024
+const MARK_BYTES = 256 * 1024
+/** More would say that nobody waits; the newest is then moved along. */
+const MARKS_MAX = 4096
+
+interface Mark {
+  sequence: number
+  bytes: number
+}
+
+/** Says when writes have to wait for the indexes of a shard, and for which log entry. */
+export class IndexLag {
+  /** Ascending. */
+  #marks: Mark[] = []
+  #written = 0
+  #indexed = 0
+
+  /** `sequence` is a log entry at or behind the write's. */
+  wrote(bytes: number, sequence: number): void {
+    this.#written += bytes
+    const last = this.#marks.at(-1)
+    const before = this.#marks.at(-2)?.bytes ?? this.#indexed
+    const isNear = last !== undefined && this.#written - before <= MARK_BYTES
+    if (last !== undefined && (isNear || this.#marks.length >= MARKS_MAX)) {
+      last.sequence = Math.max(last.sequence, sequence)
+      last.bytes = this.#written
+    } else {
+      this.#marks.push({ sequence, bytes: this.#written })
+    }
+  }
+
+  /** The log entry to wait for until there is room; undefined if there is some. */
+  neededFor(bytesMax: number, indexedUpTo: number): number | undefined {
+    const ahead = this.#marks.findIndex(({ sequence }) => sequence > indexedUpTo)
+    const passed = ahead < 0 ? this.#marks.length : ahead
+    if (passed > 0) {
+      this.#indexed = this.#marks[passed - 1]?.bytes ?? this.#indexed
+      this.#marks = this.#marks.slice(passed)
+    }
+    if (this.#written - this.#indexed <= bytesMax) return undefined
+    return this.#marks.find(({ bytes }) => this.#written - bytes <= bytesMax)?.sequence
+  }
+}

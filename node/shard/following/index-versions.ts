@@ -1,0 +1,287 @@
+// One index of a shard under its name, over changes of the schema.
+//
+//   current ──new schema──► current + next (builds) ──next serves──► next becomes current
+//
+// Invariants:
+//   V1  Searches meet one version, which follows the log until another one has caught up with it.
+//   V2  On disk there are at most the version that answers and the one that is being built.
+
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { NOTHING_DROPPED } from '../../index/host/drop-report.ts'
+import type { SearchLimits } from '../../index/host/index-client.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import type { SchemaSource } from '../../index/host/index-engine.ts'
+import type { IndexWorkerPool } from '../../index/host/index-worker-pool.ts'
+import type {
+  IndexAnswer,
+  IndexRequest,
+  QueryableKind,
+  QuestionOf,
+} from '../../index/kinds/index-questions.ts'
+import type { TableSchema } from '../../schema/table-schema.ts'
+import type { IndexHealth, IndexStatus } from '../shard.ts'
+import type { IndexPlace } from './build-notices.ts'
+import { errorOf, progressOf } from './follower-state.ts'
+import type { IndexEvents } from './index-events.ts'
+import { IndexFollower, type FollowedShard } from './index-follower.ts'
+import type { TableFields } from './table-fields.ts'
+
+/** A new table's index is open within this time, so that its first search need not be refused. */
+const SERVING_WAIT_MAX_MS = 2000
+
+/** What all versions of one index have in common. */
+export interface IndexVersionsOptions {
+  readonly definition: IndexDefinition
+  readonly table: string
+  readonly shard: FollowedShard
+  readonly fields: TableFields
+  readonly pool: IndexWorkerPool
+  /** Of the shard's indexes. */
+  readonly root: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly events: IndexEvents
+}
+
+/** A table without a schema has version 0. */
+export function indexVersionOf(schema: TableSchema | undefined): number {
+  return schema === undefined ? 0 : schema.version + 1
+}
+
+export function indexDirectoryName(name: string, version: number): string {
+  return `${name}-v${version}`
+}
+
+/** Undefined for a directory that is not an index's. */
+export function parseIndexDirectoryName(
+  directory: string,
+): { readonly name: string; readonly version: number } | undefined {
+  const { name, version } = /^(?<name>.+)-v(?<version>\d+)$/.exec(directory)?.groups ?? {}
+  return name === undefined ? undefined : { name, version: Number(version) }
+}
+
+interface Version {
+  readonly version: number
+  readonly follower: IndexFollower
+}
+
+/**
+ * One index under its name: asks whichever version answers, and replaces it when the schema
+ * changes (V1, V2).
+ */
+export class IndexVersions {
+  readonly definition: IndexDefinition
+  readonly #with: IndexVersionsOptions
+  readonly #removals = new Set<Promise<void>>()
+  #schema: TableSchema | undefined
+  #current: Version
+  #next: Version | undefined
+  #isClosed = false
+
+  /** `earlier` is the version of another schema that is found on disk: it answers meanwhile. */
+  constructor(
+    options: IndexVersionsOptions,
+    schema: TableSchema | undefined,
+    earlier: number | undefined,
+  ) {
+    this.#with = options
+    this.definition = options.definition
+    this.#schema = schema
+    const version = indexVersionOf(schema)
+    if (earlier === undefined || options.definition.memOnly) {
+      this.#current = this.#start(version, { kind: 'given', schema })
+    } else {
+      this.#current = this.#start(earlier, { kind: 'stored' })
+      this.#buildNext(version, schema)
+    }
+  }
+
+  /** The log entries above this one are still needed. */
+  get neededAbove(): number {
+    const { follower } = this.#current
+    return Math.min(follower.neededAbove, this.#next?.follower.neededAbove ?? Infinity)
+  }
+
+  /** Infinity while the index does not serve: then nobody waits for it. */
+  get servesUpTo(): number {
+    const { follower } = this.#current
+    return follower.state.kind === 'serving' ? follower.applied : Infinity
+  }
+
+  async setSchema(schema: TableSchema | undefined): Promise<void> {
+    const version = indexVersionOf(schema)
+    const newest = this.#next ?? this.#current
+    if (newest.version === version) {
+      if (isDeepStrictEqual(schema, this.#schema)) return
+      this.#schema = schema
+      await newest.follower.setSchema(schema)
+      return
+    }
+    this.#schema = schema
+    if (this.#next !== undefined) await this.#remove(this.#next)
+    this.#next = undefined
+    if (this.#current.follower.state.kind === 'serving') {
+      this.#current.follower.retire()
+      this.#buildNext(version, schema)
+    } else {
+      await this.#remove(this.#current)
+      this.#current = this.#start(version, { kind: 'given', schema })
+    }
+  }
+
+  /** INVALID_ARGUMENT for a request to another kind of index. UNAVAILABLE while it is being built. */
+  async search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+    asked: IndexRequest<Kind, Name>,
+    limits: SearchLimits,
+  ): Promise<IndexAnswer<Kind, Name>> {
+    const { name, kind } = this.definition
+    if (asked.kind !== kind) {
+      const message = `index "${name}" is of kind ${kind} and answers no ${asked.kind} searches`
+      throw new ServiceError('INVALID_ARGUMENT', message)
+    }
+    await this.#whenServing(limits)
+    const { follower } = this.#current
+    await follower.learnFields()
+    return follower.index.ask<IndexAnswer<Kind, Name>>(asked, limits)
+  }
+
+  /** Resolves when what is committed up to this log entry is searchable. */
+  async waitFor(sequence: number, signal: AbortSignal): Promise<void> {
+    // A version that was replaced meanwhile is closed: its successor knows.
+    for (let waited; waited !== this.#current;) {
+      waited = this.#current
+      try {
+        await waited.follower.waitFor(sequence, signal)
+      } catch (error) {
+        if (waited === this.#current) throw error
+      }
+    }
+  }
+
+  /** Told without asking the worker. */
+  health(): IndexHealth {
+    const { follower } = this.#current
+    const own = follower.activity
+    const activity = own.kind === 'none' ? (this.#next?.follower.activity ?? own) : own
+    const answers = own.kind !== 'building' && own.kind !== 'failed'
+    const { name, kind } = this.definition
+    return { name, kind, activity, answers, entriesBehind: follower.entriesBehind }
+  }
+
+  async status(): Promise<IndexStatus> {
+    const { follower } = this.#current
+    const newest = this.#next?.follower ?? follower
+    const { state } = newest
+    const stats = await follower.index.stats().catch(() => undefined)
+    return {
+      totalIndexed: stats?.documents ?? 0,
+      diskUsage: stats?.bytesOnDisk ?? 0,
+      rebuilding: state.kind === 'building' || state.kind === 'opening',
+      backfillProgress: await progressOf(state),
+      backfillItemsProcessed: state.kind === 'building' ? state.backfill.processed : 0,
+      error: errorOf(follower.state) ?? errorOf(newest.state),
+      documentsSetAside: follower.setAsideCount,
+      dropped: stats?.dropped ?? NOTHING_DROPPED,
+    }
+  }
+
+  async close({ flush }: { readonly flush: boolean }): Promise<void> {
+    this.#isClosed = true
+    await this.#next?.follower.close({ flush })
+    await this.#current.follower.close({ flush })
+    await Promise.all(this.#removals)
+  }
+
+  async destroy(): Promise<void> {
+    this.#isClosed = true
+    await this.#next?.follower.destroy()
+    await this.#current.follower.destroy()
+    await Promise.all(this.#removals)
+  }
+
+  get #place(): IndexPlace {
+    const { definition, table, shard } = this.#with
+    return { table, shardId: shard.id, index: definition.name }
+  }
+
+  #start(version: number, source: SchemaSource): Version {
+    const { definition, table, shard, fields, pool, root, clock, log, events } = this.#with
+    const { name, kind, memOnly } = definition
+    const directory = memOnly ? undefined : path.join(root, indexDirectoryName(name, version))
+    const index = pool.newIndex({ name: `${table}/${shard.id}/${name}`, kind })
+    const follower = new IndexFollower({
+      shard,
+      fields,
+      index,
+      definition,
+      place: this.#place,
+      directory,
+      source,
+      clock,
+      log,
+      events,
+    })
+    follower.start()
+    return { version, follower }
+  }
+
+  #buildNext(version: number, schema: TableSchema | undefined): void {
+    const next = this.#start(version, { kind: 'given', schema })
+    this.#next = next
+    void next.follower.serving.then(() => this.#replaceBy(next))
+  }
+
+  async #replaceBy(next: Version): Promise<void> {
+    const { follower } = next
+    const never = new AbortController().signal
+    while (this.#next === next && follower.applied < this.#current.follower.applied) {
+      try {
+        await follower.waitFor(this.#current.follower.applied, never)
+      } catch {
+        return // closed meanwhile
+      }
+    }
+    if (this.#isClosed || this.#next !== next) return
+    const replaced = this.#current
+    this.#current = next
+    this.#next = undefined
+    this.#with.log.info(`${this.definition.kind} index was replaced`, {
+      ...this.#place,
+      version: next.version,
+    })
+    await this.#remove(replaced)
+  }
+
+  /** What cannot be removed now is unknown to the next start, and is removed then. */
+  #remove({ follower, version }: Version): Promise<void> {
+    const removal = follower.destroy().catch((error: unknown) => {
+      const fields = { ...this.#place, version, error: String(error) }
+      this.#with.log.warn(`${this.definition.kind} index not removed`, fields)
+    })
+    this.#removals.add(removal)
+    return removal.finally(() => this.#removals.delete(removal))
+  }
+
+  async #whenServing({ signal }: SearchLimits): Promise<void> {
+    const { follower } = this.#current
+    if (follower.state.kind === 'serving') return
+    const over = new AbortController()
+    const pause = AbortSignal.any([signal, over.signal])
+    const enough = this.#with.clock.sleep(SERVING_WAIT_MAX_MS, pause).catch(() => undefined)
+    await Promise.race([follower.serving, enough])
+    over.abort()
+    if (this.#current.follower.state.kind !== 'serving') throw await this.#notServing()
+  }
+
+  async #notServing(): Promise<ServiceError> {
+    const { state } = this.#current.follower
+    const { name, kind } = this.definition
+    const percent = Math.floor((await progressOf(state)) * 100)
+    const why = state.kind === 'failed' ? `failed: ${state.error}` : `is being built (${percent} %)`
+    return new ServiceError('UNAVAILABLE', `the ${kind} index "${name}" ${why}; try again later`)
+  }
+}

@@ -1,0 +1,78 @@
+// Keeps one index at the table's list of fields (table-fields.ts): tells the index what the list has,
+// and puts on the list what the index's documents bring.
+
+import type { Clock } from '../../../lib/clock.ts'
+import { isServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { IndexClient } from '../../index/host/index-client.ts'
+import type { TableField } from '../../schema/table-field.ts'
+import type { IndexPlace } from './build-notices.ts'
+import type { TableFields } from './table-fields.ts'
+
+const RETRY_MS = 250
+const RETRY_MS_MAX = 30_000
+
+/** Which index learns from which list. */
+export interface LearntFieldsOptions {
+  readonly fields: TableFields
+  readonly index: Pick<IndexClient, 'learn'>
+  readonly place: IndexPlace
+  readonly clock: Clock
+  readonly log: Log
+  /** Ends every wait for the list. */
+  readonly signal: AbortSignal
+}
+
+/** Tells one index each field of the list once, in the order of the list. */
+export class LearntFields {
+  readonly #with: LearntFieldsOptions
+  /** How many of the list's fields the index has been told. */
+  #told = 0
+  #telling: Promise<void> | undefined
+
+  constructor(options: LearntFieldsOptions) {
+    this.#with = options
+  }
+
+  /** Until the list is there as it was at the call. */
+  load(): Promise<void> {
+    return this.#with.fields.load()
+  }
+
+  /** All that is known, for an index that is opened with it. */
+  forOpening(): readonly TableField[] {
+    const { known } = this.#with.fields
+    this.#told = known.length
+    this.#telling = undefined
+    return known
+  }
+
+  /** Resolves when the index knows what the list has. */
+  async tell(): Promise<void> {
+    const { fields, index } = this.#with
+    const { known } = fields
+    const from = this.#told
+    if (known.length > from) {
+      this.#told = known.length
+      this.#telling = index.learn(known.slice(from))
+    }
+    await this.#telling
+  }
+
+  /**
+   * Puts new fields on the list. The index answers while the list is out of reach; it falls
+   * behind, and no more.
+   */
+  async propose(undecided: readonly TableField[]): Promise<void> {
+    const { fields, log, clock, place, signal } = this.#with
+    for (let pauseMs = RETRY_MS; ; pauseMs = Math.min(RETRY_MS_MAX, 2 * pauseMs)) {
+      try {
+        return await fields.propose(undecided)
+      } catch (error) {
+        if (!isServiceError(error) || signal.aborted) throw error
+        log.warn('new fields of documents wait', { ...place, error: error.message })
+        await clock.sleep(pauseMs, signal)
+      }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// Opens an index beside its shard, and finds out whether the log can bring it up to date.
+
+import { ServiceError } from '../../../lib/errors.ts'
+import type { IndexClient } from '../../index/host/index-client.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import type { OutdatedIndex, SchemaSource } from '../../index/host/index-engine.ts'
+import { endOfLog } from '../log-reader.ts'
+import type { FollowedShard } from './index-follower.ts'
+import type { LearntFields } from './learnt-fields.ts'
+
+/** Which index is opened beside which shard. */
+export interface OpenIndexOptions {
+  readonly shard: FollowedShard
+  readonly index: Pick<IndexClient, 'open' | 'reset'>
+  readonly fields: LearntFields
+  readonly definition: IndexDefinition
+  /** Undefined: in memory only. */
+  readonly directory: string | undefined
+}
+
+/** `current` is as of a log entry that the log continues; `empty` needs the whole table. */
+export type OpenedFollowing =
+  | { readonly kind: 'current'; readonly checkpoint: number }
+  /** `reason`: why it is built again, if it was there before. */
+  | { readonly kind: 'empty'; readonly reason: string | undefined }
+
+/** CORRUPTION: what is on disk cannot be used, and has to be reset. */
+export async function openIndex(
+  options: OpenIndexOptions,
+  source: SchemaSource,
+): Promise<OpenedFollowing> {
+  const { shard, index, fields, definition, directory } = options
+  const known = fields.forOpening()
+  const opened = await index.open({ definition, directory, source, fields: known })
+  if (opened.outdated !== undefined) return replace(options, source, opened.outdated)
+  const { checkpoint, documents } = opened
+  if (checkpoint > 0) {
+    const reason = await whyRebuild(shard, checkpoint)
+    if (reason !== undefined) throw new ServiceError('CORRUPTION', reason)
+    return { kind: 'current', checkpoint }
+  }
+  // With documents, a crash came before the end of the table.
+  const isPartial = documents > 0 || source.kind === 'stored'
+  return isPartial ? resetIndex(options, source, undefined) : { kind: 'empty', reason: undefined }
+}
+
+/** Throws away what there is. CORRUPTION for the index of an earlier schema, which nobody builds again. */
+export async function resetIndex(
+  { index, fields, definition, directory }: OpenIndexOptions,
+  source: SchemaSource,
+  reason: string | undefined,
+): Promise<OpenedFollowing> {
+  if (source.kind === 'stored') {
+    throw new ServiceError('CORRUPTION', 'the index of the earlier schema was never complete')
+  }
+  const { schema } = source
+  await index.reset({ definition, directory, schema, fields: fields.forOpening() })
+  return { kind: 'empty', reason }
+}
+
+/** What the index knew of fields is the table's first, so that it becomes what it was. */
+async function replace(
+  options: OpenIndexOptions,
+  source: SchemaSource,
+  { reason, fields }: OutdatedIndex,
+): Promise<OpenedFollowing> {
+  await options.fields.propose(fields)
+  return resetIndex(options, source, reason)
+}
+
+async function whyRebuild(
+  { store, appliedSequence }: FollowedShard,
+  checkpoint: number,
+): Promise<string | undefined> {
+  if (checkpoint > appliedSequence) return 'the index is ahead of its shard'
+  const oldest = await endOfLog(store, 'oldest')
+  if (oldest === undefined || oldest <= checkpoint + 1) return undefined
+  return 'the log no longer reaches back to the index'
+}

@@ -1,0 +1,38 @@
+import { ServiceError } from '../../../lib/errors.ts'
+
+interface Waiter {
+  readonly sequence: number
+  readonly done: PromiseWithResolvers<void>
+}
+
+/** Those who wait until a log entry has been worked off. */
+export class SequenceWaiters {
+  readonly #waiters = new Set<Waiter>()
+
+  /** Rejects with the signal's reason, or with UNAVAILABLE when nobody works the log off any more. */
+  async wait(sequence: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const waiter: Waiter = { sequence, done: Promise.withResolvers() }
+    const onAbort = (): void => waiter.done.reject(signal.reason)
+    this.#waiters.add(waiter)
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      await waiter.done.promise
+    } finally {
+      this.#waiters.delete(waiter)
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /** Everything above one entry, up to and including another, has been worked off. */
+  reached({ above, upTo }: { readonly above: number; readonly upTo: number }): void {
+    for (const { sequence, done } of this.#waiters) {
+      if (sequence > above && sequence <= upTo) done.resolve()
+    }
+  }
+
+  closeAll(): void {
+    const error = new ServiceError('UNAVAILABLE', 'the index was closed')
+    for (const { done } of this.#waiters) done.reject(error)
+  }
+}

@@ -1,0 +1,226 @@
+import { readdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import type { IndexWorkerPool } from '../../index/host/index-worker-pool.ts'
+import type { TableSchema } from '../../schema/table-schema.ts'
+import type { TableSettings } from '../table-settings.ts'
+import type { IndexHealth } from '../shard.ts'
+import { INDEX_LAG_BYTES_MAX, IndexLag } from './index-lag.ts'
+import type { TableFieldsDirectory } from './table-fields.ts'
+import type { FollowedShard } from './index-follower.ts'
+import type { IndexEvents } from './index-events.ts'
+import { indexVersionOf, parseIndexDirectoryName, IndexVersions } from './index-versions.ts'
+
+const ROOM_WAIT_MS_MAX = 2000
+/** A reason given spares the error that `abort` would make. */
+const ROOM_WAIT_OVER = 'the wait for room is over'
+
+/** What a node gives all its shards for their indexes. */
+export interface IndexParts {
+  readonly pool: IndexWorkerPool
+  /** Holds one directory for each shard, by its id. */
+  readonly root: string
+  readonly fields: TableFieldsDirectory
+  readonly log: Log
+  readonly events: IndexEvents
+}
+
+/** The indexes of one shard: what the table's record says, made true. */
+export class ShardIndexes {
+  readonly #shard: FollowedShard
+  readonly #parts: IndexParts
+  readonly #clock: Clock
+  readonly #root: string
+  readonly #indexes = new Map<string, IndexVersions>()
+  readonly #lag = new IndexLag()
+  #wanted: TableSettings
+  #working: Promise<void>
+
+  constructor(
+    shard: FollowedShard,
+    parts: IndexParts,
+    { clock, settings }: { readonly clock: Clock; readonly settings: TableSettings },
+  ) {
+    this.#shard = shard
+    this.#parts = parts
+    this.#clock = clock
+    this.#root = path.join(parts.root, shard.id)
+    this.#wanted = settings
+    this.#working = this.#openAll()
+  }
+
+  /** Removes the indexes of a shard that is closed. */
+  static async remove({ root }: IndexParts, shardId: string): Promise<void> {
+    await rm(path.join(root, shardId), { recursive: true, force: true })
+  }
+
+  /** Resolves when indexes that are gone have left the disk and new ones are being built. */
+  set(settings: TableSettings): Promise<void> {
+    this.#wanted = settings
+    this.#working = this.#working.then(() => this.#reconcile())
+    return this.#working
+  }
+
+  /** The log entries above this one are still needed; Infinity without an index. */
+  get neededAbove(): number {
+    // Not open yet: what is on disk may need anything.
+    if (this.#indexes.size < this.#wanted.indexes.length) return 0
+    return Math.min(Infinity, ...this.#indexes.values().map(({ neededAbove }) => neededAbove))
+  }
+
+  /** `sequence` is a log entry at or behind that of the write. */
+  wrote(bytes: number, sequence: number): void {
+    if (this.#indexes.size > 0) this.#lag.wrote(bytes, sequence)
+  }
+
+  /**
+   * For a writer: undefined if no index is far behind. Otherwise resolves when that is
+   * so, or after a while in any case, so that an index in trouble slows writes down and no more.
+   */
+  room(): Promise<void> | undefined {
+    const servesUpTo = Math.min(
+      Infinity,
+      ...this.#indexes.values().map((index) => index.servesUpTo),
+    )
+    const sequence = this.#lag.neededFor(INDEX_LAG_BYTES_MAX, servesUpTo)
+    if (sequence === undefined) return undefined
+    this.#parts.events.slowedWrites += 1
+    return this.#waitForRoom(sequence)
+  }
+
+  async #waitForRoom(sequence: number): Promise<void> {
+    const over = new AbortController()
+    const served = [...this.#indexes.values()].filter(({ servesUpTo }) => servesUpTo < sequence)
+    const tooLong = this.#clock.sleep(ROOM_WAIT_MS_MAX, over.signal)
+    const caughtUp = Promise.all(served.map((index) => index.waitFor(sequence, over.signal)))
+    // An index that is dropped or fails holds nobody up.
+    await Promise.race([Promise.allSettled([caughtUp]), Promise.allSettled([tooLong])])
+    over.abort(ROOM_WAIT_OVER)
+  }
+
+  health(): readonly IndexHealth[] {
+    return [...this.#indexes.values()].map((index) => index.health())
+  }
+
+  /** Throws NOT_FOUND. */
+  async get(name: string): Promise<IndexVersions> {
+    const known = this.#indexes.get(name)
+    if (known !== undefined) return known
+    await this.#working
+    const found = this.#indexes.get(name)
+    if (found !== undefined) return found
+    throw new ServiceError('NOT_FOUND', `index "${name}" does not exist; create it first`)
+  }
+
+  /** Resolves when what is committed up to this log entry is searchable in every index. */
+  async waitFor(sequence: number, signal: AbortSignal): Promise<void> {
+    await this.#working
+    await Promise.all(this.#indexes.values().map((index) => index.waitFor(sequence, signal)))
+  }
+
+  async close(options: { readonly flush: boolean }): Promise<void> {
+    await this.#working
+    await Promise.all(this.#indexes.values().map((index) => index.close(options)))
+    this.#indexes.clear()
+  }
+
+  async #openAll(): Promise<void> {
+    const { indexes, schema } = this.#wanted
+    try {
+      const found = await this.#earlierVersions(indexes, schema)
+      for (const definition of indexes) this.#add(definition, found.get(definition.name))
+    } catch (error) {
+      this.#warn('indexes not found', error)
+      for (const definition of indexes) this.#add(definition, undefined)
+    }
+    await this.#reconcile()
+  }
+
+  /** Looks through the disk: removes what nobody wants, tells which other versions there are. */
+  async #earlierVersions(
+    wanted: readonly IndexDefinition[],
+    schema: TableSchema | undefined,
+  ): Promise<ReadonlyMap<string, number>> {
+    const durable = new Set(wanted.filter(({ memOnly }) => !memOnly).map(({ name }) => name))
+    const earlier = new Map<string, number>()
+    const unwanted: string[] = []
+    const parsed = (await directoriesIn(this.#root)).map((directory) => ({
+      directory,
+      ...parseIndexDirectoryName(directory),
+    }))
+    // Of several the oldest was the one that answered (V2): the others never came to it.
+    for (const { directory, name = '', version = 0 } of parsed.toSorted(byVersion)) {
+      if (durable.has(name) && version === indexVersionOf(schema)) continue
+      if (durable.has(name) && !earlier.has(name)) earlier.set(name, version)
+      else unwanted.push(directory)
+    }
+    for (const directory of unwanted) {
+      await rm(path.join(this.#root, directory), { recursive: true, force: true })
+    }
+    return earlier
+  }
+
+  async #reconcile(): Promise<void> {
+    const { indexes, schema } = this.#wanted
+    try {
+      for (const [name, index] of this.#indexes) {
+        const isWanted = indexes.some((wanted) => isSame(wanted, index.definition))
+        if (isWanted) await index.setSchema(schema)
+        else await this.#drop(name, index)
+      }
+    } catch (error) {
+      this.#warn('index not changed', error)
+    }
+    for (const definition of indexes) {
+      if (!this.#indexes.has(definition.name)) this.#add(definition, undefined)
+    }
+  }
+
+  async #drop(name: string, index: IndexVersions): Promise<void> {
+    this.#indexes.delete(name)
+    await index.destroy()
+  }
+
+  #add(definition: IndexDefinition, earlier: number | undefined): void {
+    const { pool, fields, log, events } = this.#parts
+    const options = {
+      definition,
+      table: this.#wanted.tableName,
+      shard: this.#shard,
+      fields: fields.of(this.#wanted.tableId),
+      pool,
+      root: this.#root,
+      clock: this.#clock,
+      log,
+      events,
+    }
+    const index = new IndexVersions(options, this.#wanted.schema, earlier)
+    this.#indexes.set(definition.name, index)
+  }
+
+  #warn(message: string, error: unknown): void {
+    const { tableName: table } = this.#wanted
+    this.#parts.log.warn(message, { table, shardId: this.#shard.id, error: String(error) })
+  }
+}
+
+/** An index that was dropped and added again as another kind is another index. */
+function isSame(one: IndexDefinition, other: IndexDefinition): boolean {
+  return one.name === other.name && one.kind === other.kind
+}
+
+async function directoriesIn(root: string): Promise<readonly string[]> {
+  try {
+    return await readdir(root)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
+function byVersion(a: { readonly version?: number }, b: { readonly version?: number }): number {
+  return (a.version ?? 0) - (b.version ?? 0)
+}

@@ -1,0 +1,251 @@
+// What every engine behind the seam of index workers promises (node/index/host/index-engine.ts).
+
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { runAtOnce } from '../../lib/sliced.ts'
+import { packBatch, type DocumentChange } from '../../node/index/host/document-batch.ts'
+import { QUESTIONS } from '../../node/index/host/index-engine.ts'
+import type {
+  AskedQuestion,
+  EngineFamily,
+  IndexEngine,
+  IndexOpening,
+  Question,
+  TakenBatch,
+} from '../../node/index/host/index-engine.ts'
+import type { TableField } from '../../node/schema/table-field.ts'
+import { errorOf } from '../support/error-of.ts'
+
+/** A kind of index, and how to ask it for the documents that have `word` in the field `text`. */
+export interface EngineUnderTest {
+  readonly kind: string
+  openFamily(): EngineFamily
+  find(word: string): AskedQuestion
+  /** All others are refused. */
+  readonly answers: readonly Question[]
+  /** The keys that the answer names. */
+  keysOf(answer: unknown): readonly string[]
+  /** A file of a flushed index, damage of which has to be noticed when the index is opened. */
+  isVital(file: string): boolean
+}
+
+export function describeIndexEngine(name: string, tested: EngineUnderTest): void {
+  describe(`${name} as an index engine`, () => {
+    let root = ''
+    let fields: TableField[] = []
+
+    beforeEach(() => {
+      root = mkdtempSync(path.join(tmpdir(), 'quarry-engine-'))
+      fields = []
+    })
+
+    afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+    function open(directory: string | undefined = path.join(root, 'index')): Opened {
+      return new Opened(tested, fields, directory)
+    }
+
+    it('finds what was applied, and not what was replaced or deleted', () => {
+      using index = open()
+      index.apply(1, [put('a', 'tide'), put('b', 'tide'), put('c', 'tide')])
+      index.apply(2, [put('a', 'road'), remove('b')])
+
+      expect(index.find('tide')).to.deep.equal(['c'])
+      expect(index.find('road')).to.deep.equal(['a'])
+      expect(index.engine.report().documents).to.equal(2)
+    })
+
+    it('is changed by nothing when a batch comes again', () => {
+      using index = open()
+      index.apply(1, [put('b', 'tide')])
+
+      for (const sequence of [3, 3]) index.apply(sequence, [put('a', 'tide'), remove('b')])
+
+      expect(index.find('tide')).to.deep.equal(['a'])
+      expect(index.engine.report().documents).to.equal(1)
+    })
+
+    it('keeps a checkpoint over a crash, and nothing of what came later', () => {
+      const first = open()
+      first.apply(1, [put('a', 'tide'), put('b', 'tide')])
+      runAtOnce(first.engine.flush(5))
+      const flushed = first.engine.checkpoint
+      first.apply(6, [put('c', 'tide'), remove('a')])
+      const before = first.engine.checkpoint
+      first.engine.close()
+
+      using second = open()
+
+      expect([flushed, before, second.engine.checkpoint]).to.deep.equal([5, 5, 5])
+      expect(second.find('tide')).to.deep.equal(['a', 'b'])
+    })
+
+    it('finds the same before, within and after a flush and all that follows it', () => {
+      using index = open()
+      for (let sequence = 1; sequence <= 6; sequence += 1) {
+        index.apply(sequence, [put(`k${sequence}`, 'tide'), put('same', 'tide')])
+        const expected = index.find('tide')
+        for (const _ of index.engine.flush(sequence)) {
+          expect(index.find('tide')).to.deep.equal(expected)
+        }
+        expect(index.find('tide')).to.deep.equal(expected)
+      }
+      const found = index.find('tide')
+      while (index.engine.maintain()) expect(index.find('tide')).to.deep.equal(found)
+
+      expect(found).to.have.length(7)
+      expect(index.engine.checkpoint).to.equal(6)
+    })
+
+    it('gives back memory when it makes room', () => {
+      using index = open()
+      index.apply(1, [put('a', 'tide '.repeat(1000))])
+      const held = index.engine.unflushedBytes
+
+      for (let steps = 0; steps < 1000 && index.engine.unflushedBytes >= held; steps += 1) {
+        index.engine.makeRoom()
+      }
+
+      expect(held).to.be.above(0)
+      expect(index.engine.unflushedBytes).to.be.below(held)
+    })
+
+    it('answers what was there at its first step, and may be left at any', () => {
+      using index = open()
+      const changes = Array.from({ length: 300 }, (_, i) => put(`k${i}`, 'tide'))
+      index.apply(1, changes)
+      const work = index.engine.answer(tested.find('tide'))
+      const left = index.engine.answer(tested.find('tide'))
+      const [first] = [work.next(), left.next()]
+
+      index.apply(2, [remove('k0'), put('new', 'tide')])
+      left.return(undefined)
+      const answer = first.done === true ? first.value : runAtOnce(work)
+
+      expect(tested.keysOf(answer)).to.have.length(300)
+      expect(index.find('tide')).to.have.length(300).and.include('new')
+    })
+
+    it('answers in plain data', () => {
+      using index = open()
+      index.apply(1, [put('a', 'tide')])
+
+      const answer = runAtOnce(index.engine.answer(tested.find('tide')))
+
+      expect(structuredClone(answer)).to.deep.equal(answer)
+    })
+
+    for (const question of QUESTIONS.filter((one) => !tested.answers.includes(one))) {
+      it(`refuses the question ${question}`, async () => {
+        using index = open()
+        const { request } = tested.find('tide')
+
+        const refusal = await errorOf(() => runAtOnce(index.engine.answer({ question, request })))
+
+        expect(refusal).to.include({ code: 'INVALID_ARGUMENT' })
+      })
+    }
+
+    it('has snapshots that open as the checkpoint was', () => {
+      using index = open()
+      index.apply(1, [put('a', 'tide')])
+      runAtOnce(index.engine.flush(1))
+      index.apply(2, [put('b', 'tide')])
+      const copy = path.join(root, 'copy')
+      mkdirSync(copy)
+
+      const { checkpoint, files } = index.engine.snapshot(copy)
+      runAtOnce(index.engine.flush(2))
+      while (index.engine.maintain());
+      using copied = open(copy)
+
+      expect(checkpoint).to.equal(1)
+      expect(files.map(({ name: file }) => file)).to.have.members(readdirSync(copy))
+      for (const { name: file, bytes } of files) {
+        expect(statSync(path.join(copy, file)).size).to.equal(bytes)
+      }
+      expect(copied.engine.checkpoint).to.equal(1)
+      expect(copied.find('tide')).to.deep.equal(['a'])
+    })
+
+    it('refuses damaged files', async () => {
+      const directory = path.join(root, 'index')
+      const first = open(directory)
+      first.apply(1, [put('a', 'tide')])
+      runAtOnce(first.engine.flush(1))
+      first.engine.close()
+      const vital = readdirSync(directory).filter((file) => tested.isVital(file))
+      for (const file of vital) writeFileSync(path.join(directory, file), 'damage')
+
+      const refusal = await errorOf(() => open(directory))
+
+      expect(vital).to.not.deep.equal([])
+      expect(refusal).to.include({ code: 'CORRUPTION' })
+    })
+
+    it('keeps nothing and no checkpoint in memory', async () => {
+      using index = new Opened(tested, fields, undefined)
+      index.apply(4, [put('a', 'tide')])
+      runAtOnce(index.engine.flush(4))
+
+      expect(index.find('tide')).to.deep.equal(['a'])
+      expect(index.engine.report().bytesOnDisk).to.equal(0)
+      expect(readdirSync(root)).to.deep.equal([])
+      expect(await errorOf(() => index.engine.snapshot(root))).to.include({
+        code: 'INVALID_ARGUMENT',
+      })
+    })
+  })
+}
+
+/** An engine beside its table's list of fields, which takes whatever documents bring. */
+class Opened implements Disposable {
+  readonly engine: IndexEngine
+  readonly #tested: EngineUnderTest
+  readonly #fields: TableField[]
+
+  constructor(tested: EngineUnderTest, fields: TableField[], directory: string | undefined) {
+    const opening: IndexOpening = {
+      definition: { kind: tested.kind, name: 'tested', memOnly: directory === undefined },
+      directory,
+      source: { kind: 'given', schema: undefined },
+      fields: [...fields],
+    }
+    const opened = runAtOnce(tested.openFamily().open(opening))
+    if (opened.kind === 'outdated') throw new TypeError(opened.outdated.reason)
+    this.engine = opened.engine
+    this.#tested = tested
+    this.#fields = fields
+  }
+
+  apply(sequence: number, changes: readonly DocumentChange[]): void {
+    for (let left = changes; ;) {
+      const batch = packBatch(sequence, left)
+      const { taken, undecided }: TakenBatch = runAtOnce(this.engine.apply(batch, () => undefined))
+      if (taken === left.length) return
+      this.#fields.push(...undecided)
+      runAtOnce(this.engine.learn(this.#fields))
+      left = left.slice(taken)
+    }
+  }
+
+  find(word: string): readonly string[] {
+    const answer = runAtOnce(this.engine.answer(this.#tested.find(word)))
+    return this.#tested.keysOf(answer).toSorted()
+  }
+
+  [Symbol.dispose](): void {
+    this.engine.close()
+  }
+}
+
+function put(key: string, text: string): DocumentChange {
+  const json = Buffer.from(JSON.stringify({ text }))
+  return { key: Buffer.from(key), json, expiresAtMs: 0 }
+}
+
+function remove(key: string): DocumentChange {
+  return { key: Buffer.from(key), json: undefined, expiresAtMs: 0 }
+}

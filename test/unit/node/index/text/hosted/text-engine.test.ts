@@ -1,0 +1,16 @@
+import { ManualClock } from '../../../../../../lib/clock.ts'
+import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
+import type { TextSearchAnswer } from '../../../../../../node/index/text/search/text-search.ts'
+import { describeIndexEngine } from '../../../../../conformance/index-engine.ts'
+import { textSearch } from '../../../../../support/worlds/text-shard.ts'
+
+const MEMORY_BYTES = 8 * 2 ** 20
+
+describeIndexEngine('text', {
+  kind: 'text',
+  openFamily: () => openTextFamily({ clock: new ManualClock(), memoryBytesMax: MEMORY_BYTES }),
+  answers: ['search', 'select', 'statistics', 'highlight'],
+  find: textSearch,
+  keysOf: (answer: TextSearchAnswer) => answer.hits.map(({ key }) => Buffer.from(key).toString()),
+  isVital: (file) => file === 'manifest' || file === 'mapping',
+})

@@ -1,0 +1,84 @@
+import { expect } from 'chai'
+import { runAtOnce } from '../../../../../../lib/sliced.ts'
+import type { AggregationPartials } from '../../../../../../node/index/text/aggregation/aggregation-partial.ts'
+import { packAnswer, unpackAnswer } from '../../../../../../node/index/text/search/packed-answer.ts'
+
+const bucketsOf = (count: number, sub: AggregationPartials = new Map()) => ({
+  kind: 'buckets' as const,
+  buckets: Array.from({ length: count }, (_, i) => ({
+    key: i % 2 === 0 ? `término ${i}` : i / 3,
+    docCount: i,
+    backgroundCount: 0,
+    sub,
+  })),
+  isCut: true,
+  foundCount: 5,
+  backgroundCount: 7,
+})
+const answerOf = (aggregations: AggregationPartials) => ({
+  hits: [],
+  total: 3,
+  maxScore: 0.5,
+  aggregations,
+  warnings: ['a warning'],
+})
+
+describe('a packed answer', () => {
+  it('is what it was, when it is unpacked', () => {
+    const registers = Uint8Array.of(1, 2, 3)
+    const sketch = new Map([['count', { kind: 'sketch' as const, registers }]])
+    const answer = answerOf(
+      new Map([
+        ['many', bucketsOf(5000, sketch)],
+        ['few', bucketsOf(3)],
+      ]),
+    )
+
+    const packed = runAtOnce(packAnswer(answer))
+    const received = runAtOnce(unpackAnswer(structuredClone(packed)))
+
+    // Each of the many has a record, and one for its sketch.
+    expect(packed.packed?.pieces).to.have.length(Math.ceil((2 + 5000 * 2 + 3) / 1024))
+    expect(packed.aggregations).to.have.property('size', 0)
+    expect(received).to.deep.equal(answer)
+  })
+
+  it('stays as it is when it is short', () => {
+    const answer = answerOf(new Map([['few', bucketsOf(1023)]]))
+
+    expect(runAtOnce(packAnswer(answer))).to.equal(answer)
+    expect(runAtOnce(unpackAnswer(answer))).to.deep.equal(answer)
+  })
+
+  it('pauses behind each piece', () => {
+    const answer = answerOf(new Map([['many', bucketsOf(10_000)]]))
+    const packed = runAtOnce(packAnswer(answer))
+
+    const steps = [packAnswer(answer), unpackAnswer(packed)].map((work) => [...work].length)
+
+    expect(steps).to.deep.equal([9, 9])
+  })
+
+  it('has shorter pieces of records that carry much', () => {
+    const values = Array.from({ length: 512 }, (_, i) => `value ${i}`)
+    const distinct = new Map([['values', { kind: 'distinct' as const, values }]])
+    const answer = answerOf(new Map([['few', bucketsOf(8, distinct)]]))
+
+    const packed = runAtOnce(packAnswer(answer))
+
+    expect(packed.packed?.pieces).to.have.length(4)
+    expect(runAtOnce(unpackAnswer(structuredClone(packed)))).to.deep.equal(answer)
+  })
+
+  it('has no longer pieces when the many buckets stand within few', () => {
+    const tags = new Map([['tags', bucketsOf(5000)]])
+    const answer = answerOf(new Map([['months', bucketsOf(12, tags)]]))
+
+    const packed = runAtOnce(packAnswer(answer))
+    const received = runAtOnce(unpackAnswer(structuredClone(packed)))
+
+    expect(packed.packed?.pieces).to.have.length(59)
+    expect([...unpackAnswer(packed)]).to.have.length(58)
+    expect(received).to.deep.equal(answer)
+  })
+})

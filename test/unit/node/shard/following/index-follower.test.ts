@@ -1,0 +1,309 @@
+import { readdir, rm, truncate } from 'node:fs/promises'
+import path from 'node:path'
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { must } from '../../../../../lib/assert.ts'
+import { systemClock } from '../../../../../lib/clock.ts'
+import { timestampAtMs } from '../../../../../node/clock/hybrid-clock.ts'
+import { nameOf } from '../../../../../node/schema/table-field.ts'
+import { parseTableSchema } from '../../../../../node/schema/table-schema.ts'
+import { collectHistory } from '../../../../../node/shard/housekeeping/history-collection.ts'
+import {
+  readLastKey,
+  readNextDocuments,
+} from '../../../../../node/shard/following/document-changes.ts'
+import { INDEX_LAG_BYTES_MAX } from '../../../../../node/shard/following/index-lag.ts'
+import { endOfLog } from '../../../../../node/shard/log-reader.ts'
+import { deleteOp } from '../../../../support/worlds/shard-world.ts'
+import {
+  textSearch,
+  settingsOf,
+  textOp,
+  TextShard,
+  WORDS,
+} from '../../../../support/worlds/text-shard.ts'
+
+const SCHEMA = parseTableSchema(
+  { document_schemas: { note: { schema: { properties: { text: { type: 'string' } } } } } },
+  undefined,
+)
+
+/** Everything that is not needed, however young it is. */
+async function collectAll(text: TextShard): Promise<void> {
+  await collectHistory(text.shard.led, timestampAtMs(systemClock.nowMs() + 60_000))
+}
+
+describe('a text index of a shard', () => {
+  it('finds what is written, in its newest form, and nothing that is deleted', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'high tide'), textOp('b', 'low tide'), textOp('c', 'ebb'))
+    await text.write(textOp('b', 'spring flood'), deleteOp('c'))
+
+    await text.caughtUp()
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+    expect(await text.find('flood')).to.deep.equal(['b'])
+    expect(await text.find('ebb')).to.deep.equal([])
+    expect(await text.status()).to.include({ totalIndexed: 2, rebuilding: false, error: undefined })
+  })
+
+  it('agrees with the documents whatever is written while it is built', async () => {
+    const step = fc.record({ key: fc.nat(20), word: fc.constantFrom('tide', 'ebb', undefined) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.nat(60), async (steps, cut) => {
+        await using text = await TextShard.open({ hasIndexes: false })
+        const expected = new Map<string, string>()
+        for (const [i, { key, word }] of steps.entries()) {
+          if (i === cut) {
+            await text.close()
+            await text.open()
+          }
+          await text.write(word === undefined ? deleteOp(`k${key}`) : textOp(`k${key}`, word))
+          if (word === undefined) expected.delete(`k${key}`)
+          else expected.set(`k${key}`, word)
+        }
+        if (cut >= steps.length) {
+          await text.close()
+          await text.open()
+        }
+        await text.caughtUp()
+
+        const keysOf = (wanted: string): string[] =>
+          [...expected].flatMap(([key, word]) => (word === wanted ? [key] : [])).toSorted()
+        expect(await text.find('tide')).to.deep.equal(keysOf('tide'))
+        expect(await text.find('ebb')).to.deep.equal(keysOf('ebb'))
+      }),
+      { numRuns: 8 },
+    )
+  })
+
+  it('walks the table as it was when its build began, however it grows at its end', async () => {
+    await using text = await TextShard.open({ hasIndexes: false })
+    await text.write(textOp('a', 'tide'), textOp('b', 'tide'))
+    const last = must(await readLastKey(text.shard), 'a last key')
+    await text.write(textOp('c', 'tide'), textOp('aa', 'tide'))
+
+    const walked: string[] = []
+    let after: Buffer | undefined
+    for (;;) {
+      const found = await readNextDocuments(text.shard, { after, last })
+      if (found === undefined) break
+      walked.push(...found.changes.map(({ key }) => Buffer.from(key).toString()))
+      after = found.last
+    }
+
+    expect(walked).to.deep.equal(['a', 'aa', 'b'])
+  })
+
+  it('holds a flood of writes back until it is near them', async () => {
+    await using text = await TextShard.open()
+    await text.find('nothing')
+    const words = 'tide ebb flood calm storm swell surge drift wave foam '.repeat(1000)
+    let written = 0
+    let behindMost = 0
+    for (let batch = 0; batch < 12; batch += 1) {
+      const ops = Array.from({ length: 40 }, (_, i) => textOp(`k${batch}-${i}`, words))
+      await text.write(...ops)
+      written += ops.length
+      const { totalIndexed } = await text.status()
+      behindMost = Math.max(behindMost, (written - totalIndexed) * words.length)
+    }
+
+    // The batch that was let in when there was room just so comes on top.
+    expect(behindMost).to.be.below(INDEX_LAG_BYTES_MAX + 2 * 40 * words.length)
+    await text.caughtUp()
+    expect((await text.status()).totalIndexed).to.equal(480)
+  })
+
+  it('goes on answering while new fields cannot be agreed on, and follows then', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'))
+    await text.caughtUp()
+    text.fields.isOutOfReach = true
+    const json = Buffer.from('{"text":"tide","height":3}')
+    await text.write({ ...textOp('b', ''), json })
+
+    const meanwhile = await text.find('tide')
+    text.fields.isOutOfReach = false
+    await text.caughtUp()
+
+    expect(meanwhile).to.deep.equal(['a'])
+    expect(await text.find('tide')).to.deep.equal(['a', 'b'])
+    expect(text.fields.known.map(nameOf)).to.deep.equal(['text', 'height'])
+  })
+
+  it('knows no more and no less of fields when its worker dies', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'))
+    await text.find('tide')
+    await text.fields.propose([{ path: ['height'], kind: 'number', documentType: undefined }])
+
+    await text.pool.killThreads()
+    const json = Buffer.from('{"text":"tide","height":"high"}')
+    await text.write({ ...textOp('b', ''), json })
+    await text.caughtUp()
+
+    expect(await text.find('tide')).to.deep.equal(['a', 'b'])
+    expect((await text.status()).dropped.fields).to.deep.equal({
+      height: { badValues: 1, overLimit: 0 },
+    })
+  })
+
+  it('replays what it had not flushed when its worker dies', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'))
+    await text.caughtUp()
+    await text.find('tide')
+
+    await text.pool.killThreads()
+    await text.write(textOp('b', 'tide'))
+    await text.caughtUp()
+
+    expect(await text.find('tide')).to.deep.equal(['a', 'b'])
+  })
+
+  it('is built again in memory when its worker dies', async () => {
+    await using text = await TextShard.open({
+      indexes: [{ kind: 'text', name: 'words', memOnly: true }],
+    })
+    await text.write(textOp('a', 'tide'))
+    await text.caughtUp()
+    await text.find('tide')
+
+    await text.pool.killThreads()
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+    expect((await text.status()).diskUsage).to.equal(0)
+  })
+
+  it('is built again when the log no longer reaches back to it', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'), textOp('b', 'tide'))
+    await text.find('tide')
+    await text.close()
+    await text.open({ hasIndexes: false })
+    for (const word of ['ebb', 'flood', 'calm']) await text.write(textOp('c', word), deleteOp('b'))
+    await collectAll(text)
+    await text.close()
+
+    await text.open()
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+    expect(await text.find('calm')).to.deep.equal(['c'])
+  })
+
+  it('keeps the log from being collected beyond its checkpoint', async () => {
+    await using text = await TextShard.open()
+    await text.find('nothing')
+    for (const word of ['ebb', 'flood', 'calm']) await text.write(textOp('c', word))
+    await text.caughtUp()
+
+    await collectAll(text)
+
+    expect(await endOfLog(text.shard.store, 'oldest')).to.equal(1)
+  })
+
+  it('is built again from the documents when a file of it is damaged', async () => {
+    await using text = await TextShard.open()
+    await text.find('nothing')
+    await text.write(textOp('a', 'tide'))
+    await text.close()
+    const directory = path.join(text.indexRoot, 'words-v0')
+    for (const name of await readdir(directory)) await truncate(path.join(directory, name), 5)
+
+    await text.open()
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+  })
+
+  it('is built again when its mapping is lost', async () => {
+    await using text = await TextShard.open()
+    await text.find('nothing')
+    await text.write(textOp('a', 'tide'))
+    await text.close()
+    await rm(path.join(text.indexRoot, 'words-v0', 'mapping'))
+
+    await text.open()
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+  })
+
+  it('answers during a change of the schema, and leaves one version on disk', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'))
+    await text.find('tide')
+
+    const changed = text.shard.led.setSettings(settingsOf({ schema: SCHEMA }))
+    const during = await text.find('tide')
+    await changed
+    while ((await text.status()).rebuilding) await text.find('tide')
+    await text.write(textOp('b', 'tide'))
+    await text.caughtUp()
+
+    expect(during).to.deep.equal(['a'])
+    expect(await text.find('tide')).to.deep.equal(['a', 'b'])
+    await text.close()
+    expect(await readdir(text.indexRoot)).to.deep.equal(['words-v1'])
+  })
+
+  it('goes on with a change of the schema that a stop interrupted', async () => {
+    await using text = await TextShard.open()
+    await text.write(textOp('a', 'tide'))
+    await text.find('tide')
+    await text.close()
+
+    await text.open({ schema: SCHEMA })
+
+    expect(await text.find('tide')).to.deep.equal(['a'])
+    while ((await text.status()).rebuilding) await text.find('tide')
+    await text.close()
+    expect(await readdir(text.indexRoot)).to.deep.equal(['words-v1'])
+  })
+
+  it('leaves the disk when it is dropped', async () => {
+    await using text = await TextShard.open({
+      indexes: [WORDS, { kind: 'text', name: 'more', memOnly: false }],
+    })
+    await text.find('nothing', 'more')
+
+    await text.shard.led.setSettings(settingsOf({}))
+
+    expect(await readdir(text.indexRoot)).to.deep.equal(['words-v0'])
+    const gone = await text.find('nothing', 'more').catch((error: unknown) => error)
+    expect(gone).to.include({ code: 'NOT_FOUND' })
+  })
+
+  it('does not find documents that have expired', async () => {
+    const schema = parseTableSchema({ ttl_duration: '1h' }, undefined)
+    await using text = await TextShard.open({ schema })
+    const expiry = { kind: 'at', ms: systemClock.nowMs() - 1000 } as const
+    await text.write({ ...textOp('a', 'tide'), expiry }, textOp('b', 'tide'))
+    await text.caughtUp()
+
+    expect(await text.find('tide')).to.deep.equal(['b'])
+  })
+
+  it('gives a search up for its deadline or its client', async () => {
+    await using text = await TextShard.open()
+    await text.find('nothing')
+    const search = (signal: AbortSignal, deadlineMs: number): Promise<unknown> =>
+      text.shard
+        .search('words', textSearch('tide'), { signal, deadlineMs })
+        .catch((error: unknown) => error)
+    const never = new AbortController().signal
+
+    expect(await search(never, systemClock.monotonicMs())).to.include({ code: 'DEADLINE_EXCEEDED' })
+    expect(await search(AbortSignal.abort(), Infinity)).to.include({ code: 'CANCELLED' })
+  })
+
+  it('stops waiting for an index with the signal', async () => {
+    await using text = await TextShard.open()
+    const waited = await text.shard
+      .waitForIndexes({ signal: AbortSignal.abort(new RangeError('enough')) })
+      .catch((error: unknown) => error)
+
+    expect(waited).to.satisfy(
+      (error: unknown) => error === undefined || error instanceof RangeError,
+    )
+  })
+})
