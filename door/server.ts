@@ -107,6 +107,7 @@ function buildJudge(check: Check): (exchange: OperationExchange) => Promise<void
   }
   const cases = new WeakMap<IncomingMessage, Case>()
   const app: Express = express()
+  app.disable('x-powered-by')
   app.use((request, response) => {
     const { json, resolve } = must(cases.get(request), 'the case of a judged request')
     resolve(check({ request, response, json }))

@@ -92,13 +92,14 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   const { store } = swarm
   addMetrics(metrics, swarm.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
+  let isStopping = false
   // Health answers while recovery runs; the API opens when nothing is left of the last life.
   const health = await startHealthServer({
     host: config.host,
     port: config.healthPort,
     clock,
     random: Math.random,
-    readiness: () => readinessReply(store.ready(), store.indexCounts()),
+    readiness: () => readinessReply(store.ready() && !isStopping, store.indexCounts()),
     metrics,
   })
   life.onClose(() => health.close())
@@ -107,6 +108,10 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   const api = await startApiServer({ ...apiOptions, service: store, metrics, loop })
   life.onClose(() => api.close())
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
+  // First of all: whoever routes requests here looks elsewhere while the open ones finish.
+  life.onClose(() => {
+    isStopping = true
+  })
   log.info('server serves', { api: api.url, health: health.url })
   const close = loggedEnd(log, clock, () => life.close())
   const urls = { apiUrl: api.url, healthUrl: health.url }

@@ -1,16 +1,19 @@
-// A running API over the in-memory store, and a client that sends exactly what it is told.
+// A running API over a whole store on a simulated disk, and a client that sends exactly what it is told.
 
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { request as httpRequest } from 'node:http'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { InvariantError } from '../../lib/assert.ts'
-import { ManualClock } from '../../lib/clock.ts'
+import { systemClock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import { silentLog } from '../../lib/log.ts'
 import { seededRandom } from '../../lib/random.ts'
 import { startApiServer } from '../../node/api/server.ts'
 import type { ApiServerOptions } from '../../node/api/server.ts'
 import type { StoreService } from '../../node/coordinator/store-service.ts'
-import { MemoryStoreService } from '../support/fakes/memory-store-service.ts'
+import { SwarmHarness } from '../support/servers/swarm-harness.ts'
 
 export interface Sent {
   readonly method: string
@@ -25,21 +28,29 @@ export interface Received {
   readonly body: string
 }
 
+type ApiOptions = Partial<Omit<ApiServerOptions, 'service'>> & {
+  readonly service?: Partial<StoreService>
+  readonly isSearched?: boolean
+}
+
 export interface Api extends AsyncDisposable {
   readonly url: string
-  readonly service: MemoryStoreService
+  readonly service: StoreService
   readonly logged: readonly string[]
   readonly broken: readonly InvariantError[]
   send(sent: Sent): Promise<Received>
 }
 
-/** `overrides.service` replaces the methods it has. */
-export async function startApi(
-  overrides: Partial<Omit<ApiServerOptions, 'service'>> & {
-    readonly service?: Partial<StoreService>
-  } = {},
-): Promise<Api> {
-  const memory = new MemoryStoreService(new ManualClock())
+/** `service` replaces the methods it has; `isSearched` says whether tables have text indexes. */
+export async function startApi({
+  service = {},
+  isSearched = false,
+  ...overrides
+}: ApiOptions = {}): Promise<Api> {
+  const indexRoot = isSearched ? await mkdtemp(path.join(tmpdir(), 'quarry-contract-')) : undefined
+  const indexes = indexRoot === undefined ? {} : { indexRoot }
+  const harness = await SwarmHarness.open({ clock: systemClock, ...indexes })
+  const { store } = harness
   const logged: string[] = []
   const broken: InvariantError[] = []
   const log: Log = { ...silentLog, error: (message, fields) => logged.push(line(message, fields)) }
@@ -50,15 +61,20 @@ export async function startApi(
     random: seededRandom(1),
     onInvariantBroken: (error) => broken.push(error),
     ...overrides,
-    service: withOverrides(memory, overrides.service ?? {}),
+    service: withOverrides(store, service),
   })
+  const close = async (): Promise<void> => {
+    await server.close()
+    await harness.close()
+    if (indexRoot !== undefined) await rm(indexRoot, { recursive: true })
+  }
   return {
     url: server.url,
-    service: memory,
+    service: store,
     logged,
     broken,
     send: (sent) => send(server.url, sent),
-    [Symbol.asyncDispose]: () => server.close(),
+    [Symbol.asyncDispose]: close,
   }
 }
 
@@ -70,7 +86,10 @@ export async function prepareBooks(api: Api): Promise<void> {
   await api.send({ method: 'POST', path: '/api/v1/tables/books/batch', body })
 }
 
-export function send(url: string, { method, path, body, headers = {} }: Sent): Promise<Received> {
+export function send(
+  url: string,
+  { method, path: target, body, headers = {} }: Sent,
+): Promise<Received> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -78,7 +97,14 @@ export function send(url: string, { method, path, body, headers = {} }: Sent): P
     const length =
       body === undefined || isChunked ? {} : { 'content-length': Buffer.byteLength(body) }
     const request = httpRequest(
-      { hostname, port, method, path, agent: false, headers: { ...type, ...length, ...headers } },
+      {
+        hostname,
+        port,
+        method,
+        path: target,
+        agent: false,
+        headers: { ...type, ...length, ...headers },
+      },
       (response) => {
         const chunks: Buffer[] = []
         response.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -94,8 +120,8 @@ export function send(url: string, { method, path, body, headers = {} }: Sent): P
   })
 }
 
-function withOverrides(memory: MemoryStoreService, overrides: Partial<StoreService>): StoreService {
-  return new Proxy<StoreService>(memory, {
+function withOverrides(store: StoreService, overrides: Partial<StoreService>): StoreService {
+  return new Proxy<StoreService>(store, {
     get(target, name) {
       const replaced: unknown = Reflect.get(overrides, name)
       if (replaced !== undefined) return replaced

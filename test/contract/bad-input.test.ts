@@ -464,7 +464,7 @@ describe('bad input', () => {
   }
 
   before(async () => {
-    api = await startApi({ bodyBytesMax: 2_000_000 })
+    api = await startApi({ bodyBytesMax: 2_000_000, isSearched: true })
     await prepareBooks(api)
     const headers = { 'idempotency-key': 'used' }
     await api.send({ method: 'POST', path: `${BOOKS}/batch`, body: '{"deletes":["y"]}', headers })

@@ -30,6 +30,8 @@ export interface SwarmHarnessOptions {
   readonly stores?: KvStoreFactory
   readonly clock?: Clock
   readonly seed?: number
+  /** The folder of text indexes; absent: tables are not searched. */
+  readonly indexRoot?: string
 }
 
 interface Life {
@@ -52,9 +54,11 @@ export class SwarmHarness implements AsyncDisposable {
   readonly stores: KvStoreFactory
   readonly clock: Clock
   readonly #random: Random
+  readonly #indexRoot: string | undefined
   #life: Life | undefined
 
-  constructor({ stores, clock, seed = 1 }: SwarmHarnessOptions = {}) {
+  constructor({ stores, clock, seed = 1, indexRoot }: SwarmHarnessOptions = {}) {
+    this.#indexRoot = indexRoot
     this.stores = stores ?? new FaultyDisk()
     this.clock = clock ?? new ManualClock()
     this.#random = seededRandom(seed)
@@ -94,6 +98,7 @@ export class SwarmHarness implements AsyncDisposable {
       lifecycle.onClose(() => hybridClock.close())
       lifecycle.onClose(this.clock.every(BOUND_AHEAD_MS / 3, () => hybridClock.keepAhead()))
       const { stores } = this
+      const indexRoot = this.#indexRoot
       const disk = stores instanceof FaultyDisk ? stores : new FaultyDisk()
       const journal = await openTestJournal({ disk, clock: this.clock })
       lifecycle.onClose(() => journal.close())
@@ -108,6 +113,7 @@ export class SwarmHarness implements AsyncDisposable {
           log: silentLog,
           version: '0.0.0',
           randomBits: () => this.#randomBits(),
+          ...(indexRoot === undefined ? {} : { indexes: { indexRoot, threads: 1 } }),
         },
         lifecycle,
       )

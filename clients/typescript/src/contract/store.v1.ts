@@ -1512,8 +1512,8 @@ export interface components {
             };
         };
         /**
-         * @description A page of another site sent the request, or it names a host that is not this machine. Nothing was
-         *     changed.
+         * @description A page of another site sent the request, or it names a host that is not this server's, or its
+         *     sender may not call the operation. Nothing was changed.
          */
         readonly Forbidden: {
             headers: {
@@ -1522,8 +1522,38 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "error": "requests from pages of https://other.example are refused; use a client outside a browser",
+                 *       "error": "requests from pages of https://other.example are refused; start the server with --cors-origins https://other.example to allow them, or use a client outside a browser",
                  *       "code": "FORBIDDEN"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request did not arrive within a minute. Nothing was changed. */
+        readonly RequestTimeout: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "the request did not arrive within 60 s; send it faster",
+                 *       "code": "DEADLINE_EXCEEDED"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The header `Expect` asks for more than `100-continue`. Nothing was changed. */
+        readonly ExpectationFailed: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "no expectation but 100-continue can be met; leave out the header Expect",
+                 *       "code": "INVALID_ARGUMENT"
                  *     }
                  */
                 readonly "application/json": components["schemas"]["Error"];
@@ -1848,6 +1878,8 @@ export type ResponseQueryAnswer = components['responses']['QueryAnswer'];
 export type ResponseDeadlineExceeded = components['responses']['DeadlineExceeded'];
 export type ResponseInvalidArgument = components['responses']['InvalidArgument'];
 export type ResponseForbidden = components['responses']['Forbidden'];
+export type ResponseRequestTimeout = components['responses']['RequestTimeout'];
+export type ResponseExpectationFailed = components['responses']['ExpectationFailed'];
 export type ResponseHeadersTooLarge = components['responses']['HeadersTooLarge'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseAlreadyExists = components['responses']['AlreadyExists'];
@@ -1889,6 +1921,8 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
         };
     };
@@ -1913,6 +1947,8 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
         };
     };
@@ -1937,6 +1973,8 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
         };
     };
@@ -1978,6 +2016,8 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
         };
@@ -2042,6 +2082,8 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
         };
@@ -2097,6 +2139,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
         };
@@ -2164,9 +2208,11 @@ export interface operations {
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["AlreadyExists"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2199,6 +2245,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2270,8 +2318,10 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2358,6 +2408,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
         };
@@ -2447,6 +2499,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
         };
@@ -2493,9 +2547,11 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["AlreadyExists"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2534,6 +2590,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2586,9 +2644,11 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 422: components["responses"]["IdempotencyMismatch"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
@@ -2644,9 +2704,11 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 422: components["responses"]["IdempotencyMismatch"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
@@ -2698,6 +2760,7 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /**
              * @description Aborted, because a version changed: then `conflict` says which. Or refused, because another
              *     transaction holds one of the keys right now: then there is no `conflict`, and sending the
@@ -2713,6 +2776,7 @@ export interface operations {
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 422: components["responses"]["IdempotencyMismatch"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
@@ -2769,10 +2833,12 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["Conflict"];
             readonly 410: components["responses"]["HistoryGone"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2820,6 +2886,8 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2850,8 +2918,10 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2875,8 +2945,10 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2915,9 +2987,11 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 410: components["responses"]["HistoryGone"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
@@ -2987,6 +3061,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
