@@ -39,6 +39,7 @@ import type {
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
 import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'
+import { migrationOf } from './tables/table-migration.ts'
 import { unknownTable, type TableRegistry } from './tables/table-registry.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
 import { PartCollector } from './transactions/transaction-part.ts'
@@ -312,8 +313,10 @@ function storedOf(record: DocumentRecord | undefined): StoredDocument | undefine
 
 async function statusOf(table: OpenTable): Promise<TableStatus> {
   const stats = await Promise.all(table.shards.map((shard) => shard.stats()))
+  const migration = await migrationOf(table)
   return {
     ...tableInfoOf(table),
+    ...(migration === undefined ? {} : { migration }),
     storage_status: {
       disk_usage: stats.reduce((sum, { diskBytes }) => sum + diskBytes, 0),
       empty: stats.every(({ empty }) => empty),

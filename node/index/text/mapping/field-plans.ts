@@ -27,6 +27,7 @@ import type { FieldPlan } from './field-plan.ts'
 import type { FieldDecision, IndexedField } from './field-registry.ts'
 import type { DocumentRoot, PathNode } from './path-tree.ts'
 import type { JsonSchema } from './schema-walk.ts'
+import type { DefaultAnalyzers } from './table-analysis.ts'
 import type { TableField, ValueKind } from './table-field.ts'
 
 export const INDEXED_DEPTH_MAX = 32
@@ -54,6 +55,7 @@ export interface FieldPlace {
 
 export class FieldPlans {
   readonly #schema: TableSchema | undefined
+  readonly #defaults: DefaultAnalyzers
   readonly #list = new FieldList()
   readonly #registry = new FieldRegistry()
   readonly #unindexed = new Map<string, string>()
@@ -72,8 +74,9 @@ export class FieldPlans {
   }
   #nodes = 0
 
-  constructor(schema: TableSchema | undefined) {
+  constructor(schema: TableSchema | undefined, defaults: DefaultAnalyzers) {
     this.#schema = schema
+    this.#defaults = defaults
     const types = Object.entries(schema?.document_schemas ?? {})
     if (types.length === 0) this.#claimAll()
     for (const [type, entry] of types) {
@@ -255,7 +258,7 @@ export class FieldPlans {
   }
 
   #claimed(path: string, decision: FieldDecision): FieldPlan {
-    const plan = planField(path, decision)
+    const plan = planField(path, decision, this.#defaults)
     if (plan.kind === 'unindexed') return plan
     const isFree = plan.targets.every((target) => this.#registry.claim(target))
     return isFree ? plan : unindexed('is of another type in another document schema')
@@ -265,7 +268,7 @@ export class FieldPlans {
     this.#registry.claim({
       indexField: ALL_FIELD,
       kind: 'text',
-      analyzer: 'standard',
+      analyzer: this.#defaults.plain,
       hasColumn: false,
       lengthMax: 0,
     })

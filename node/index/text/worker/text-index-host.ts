@@ -142,6 +142,7 @@ export class TextIndexHost {
       case 'highlight':
         return highlightTexts(request.highlight, {
           schema: held.schema,
+          analysis: held.mapping.analysis,
           fields: held.mapping.fields,
         })
       default:
