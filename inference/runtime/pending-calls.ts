@@ -1,20 +1,21 @@
-// What a worker has been asked and has not answered, and how long it has shown no sign of life.
+// The calls of a model worker (lib/worker-calls.ts), and the time since its last sign of life.
 //
 // Invariants:
-//   Q1  Each call is settled once: answered, refused, given up, or lost with the worker.
-//   Q2  A call hangs if for the time of a call its worker gave no sign of life, or did not end it
-//       after it was cancelled. A load has no steps between which it could give a sign: it hangs if
-//       it takes longer.
+//   Q1  Each call is settled once (WC1): answered, refused, given up, or lost with the worker.
+//   Q2  A call hangs when `timeoutMs` passes without a sign of life, or after its cancellation. A load
+//       cannot give signs, because it has no steps: it hangs when it takes longer than `timeoutMs`.
 
 import type { Clock } from '../../lib/clock.ts'
 import type { ServiceError } from '../../lib/errors.ts'
+import { WorkerCalls } from '../../lib/worker-calls.ts'
 import type { ToWorker } from './worker-protocol.ts'
 
 type Call = Exclude<ToWorker, { readonly kind: 'cancel' | 'quit' }>
 type WithoutNumber<Numbered> = Numbered extends Call ? Omit<Numbered, 'call'> : never
-/** A call before it has its number. */
+/** A call before it has a number. */
 export type Asked = WithoutNumber<Call>
 
+/** Whether a call has steps, between which the worker can say that it is alive. */
 const HAS_STEPS: Readonly<Record<Asked['kind'], boolean>> = {
   load: false,
   unload: false,
@@ -24,75 +25,76 @@ const HAS_STEPS: Readonly<Record<Asked['kind'], boolean>> = {
 
 interface PendingCall {
   readonly asked: Asked
-  readonly resolve: (answer: never) => void
-  readonly reject: (error: ServiceError) => void
   readonly emit: ((event: never) => void) | undefined
-  /** Aborted when it is settled. */
+  /** Aborted when the call is settled. */
   readonly settled: AbortController
   isCancelled: boolean
-  /** When it was last known not to hang. */
+  /** The time of the last sign that the call does not hang. */
   seenAtMs: number
 }
 
-export interface OpenedCall<Answer> {
-  readonly call: number
-  readonly promise: Promise<Answer>
-  readonly settled: AbortSignal
+/** How a call reaches its worker, and who receives its events. */
+export interface CallWays {
+  /** Sends the call with its number. */
+  readonly send: (call: number) => void
+  /** Receives the events of a stream. */
+  readonly emit?: ((event: never) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Called when the signal aborts. It tells the worker, which has `timeoutMs` to end the call. */
+  readonly cancel: (call: number) => void
 }
 
+/** The clock, and the limit after which a call hangs (Q2). */
 export interface PendingCallsOptions {
   readonly clock: Clock
   readonly timeoutMs: number
-  /** A call hangs; it is still pending. */
+  /** Called for a call that hangs. The call stays pending until the listener rejects it. */
   readonly onHang: (call: number, asked: Asked) => void
 }
 
+/** The open calls of one worker. Answers to calls that have been settled are ignored. */
 export class PendingCalls {
   readonly #options: PendingCallsOptions
-  readonly #calls = new Map<number, PendingCall>()
-  #nextCall = 1
+  readonly #calls = new WorkerCalls<PendingCall>({ onSettled: ({ settled }) => settled.abort() })
 
   constructor(options: PendingCallsOptions) {
     this.#options = options
   }
 
-  /** `emit` hears the events of a stream. */
-  open<Answer>(asked: Asked, emit: ((event: never) => void) | undefined): OpenedCall<Answer> {
-    const call = this.#nextCall++
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const settled = new AbortController()
+  /** Opens a call. Resolves to its answer; rejects with its refusal or when the worker is lost. */
+  call<Answer>(asked: Asked, { send, emit, signal, cancel }: CallWays): Promise<Answer> {
     const life = { isCancelled: false, seenAtMs: this.#nowMs() }
-    const pending = { asked, resolve, reject, emit, settled, ...life }
-    this.#calls.set(call, pending)
-    void this.#watch(call, pending)
-    return { call, promise, settled: settled.signal }
+    const pending: PendingCall = { asked, emit, settled: new AbortController(), ...life }
+    const sendWatched = (call: number): void => {
+      send(call)
+      void this.#watch(call, pending)
+    }
+    const onAbort = (call: number): void => {
+      pending.isCancelled = true
+      pending.seenAtMs = this.#nowMs()
+      cancel(call)
+    }
+    return this.#calls.call<Answer>(pending, sendWatched, signal && { signal, onAbort })
   }
 
   emit(call: number, event: never): void {
     this.#calls.get(call)?.emit?.(event)
   }
 
-  resolve(call: number, answer: never): void {
-    this.#settle(call)?.resolve(answer)
+  answer(call: number, answer: never): void {
+    this.#calls.answer(call, answer)
   }
 
-  reject(call: number, error: ServiceError): void {
-    this.#settle(call)?.reject(error)
+  refuse(call: number, error: ServiceError): void {
+    this.#calls.refuse(call, error)
   }
 
-  rejectAll(error: ServiceError): void {
-    for (const call of this.#calls.keys()) this.reject(call, error)
+  /** Rejects all open calls, because the worker has ended. */
+  lose(error: ServiceError): void {
+    this.#calls.lose(() => error)
   }
 
-  /** Whether there is still something to cancel. From now on it has the time of one call to end. */
-  cancel(call: number): boolean {
-    const pending = this.#calls.get(call)
-    if (pending === undefined) return false
-    pending.isCancelled = true
-    pending.seenAtMs = this.#nowMs()
-    return true
-  }
-
+  /** Notes a sign of life for all calls with steps that were not cancelled. */
   noteAlive(): void {
     const nowMs = this.#nowMs()
     for (const pending of this.#calls.values()) {
@@ -100,14 +102,7 @@ export class PendingCalls {
     }
   }
 
-  #settle(call: number): PendingCall | undefined {
-    const pending = this.#calls.get(call)
-    this.#calls.delete(call)
-    pending?.settled.abort()
-    return pending
-  }
-
-  /** Resolves when the call is settled, or hangs. */
+  /** Resolves when the call is settled or hangs. */
   async #watch(call: number, pending: PendingCall): Promise<void> {
     const { clock, timeoutMs, onHang } = this.#options
     for (;;) {

@@ -6,19 +6,20 @@ import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
-import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
 import { countTextIndexes, type TextIndexCounts } from './tables/text-index-health.ts'
 import { indexInfoOf } from './tables/index-status.ts'
 import { waitForIndexes, waitsForIndexes } from './tables/index-wait.ts'
+import type { LedShards } from './led-shards.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
 import { EventLoopTurns } from './query/event-loop-turns.ts'
 import { queryTable } from './query/query-service.ts'
+import { conditionsOf } from './shard-conditions.ts'
 import { scanLines } from './scan-lines.ts'
 import type {
   ClusterStatus,
@@ -56,6 +57,7 @@ export interface SwarmStoreOptions {
   readonly admin: TableAdmin
   readonly runner: TransactionRunner
   readonly idempotency: Idempotency
+  readonly led: LedShards
   readonly housekeeper: NodeHousekeeper
   readonly scan: TableScanOptions
   readonly merge: Omit<LinearMergeOptions, 'scan'>
@@ -98,14 +100,27 @@ export class SwarmStore implements StoreService {
     const statuses: TableStatus[] = []
     // One table after the other: each of a thousand may have dozens of shards to ask.
     for (const table of wanted) {
-      statuses.push(await statusOf(table))
+      statuses.push(await this.#statusOf(table))
       if (slice.isOver) await slice.turn()
     }
     return statuses
   }
 
   async getTable(name: string): Promise<TableStatus> {
-    return statusOf(this.#table(name))
+    return this.#statusOf(this.#table(name))
+  }
+
+  async #statusOf(table: OpenTable): Promise<TableStatus> {
+    const stats = await Promise.all(table.shards.map((shard) => shard.stats()))
+    const migration = await migrationOf(table, this.#with.led)
+    return {
+      ...tableInfoOf(table),
+      ...(migration === undefined ? {} : { migration }),
+      storage_status: {
+        disk_usage: stats.reduce((sum, { diskBytes }) => sum + diskBytes, 0),
+        empty: stats.every(({ empty }) => empty),
+      },
+    }
   }
 
   async dropTable(name: string): Promise<void> {
@@ -117,7 +132,7 @@ export class SwarmStore implements StoreService {
     const before = this.#table(name)
     const after = await this.#with.admin.updateSchema(name, schema)
     if (before.record.ttlGeneration !== after.record.ttlGeneration) {
-      this.#with.housekeeper.retime(after.shards.filter((shard) => shard instanceof LocalShard))
+      this.#with.housekeeper.retime(this.#with.led.among(after.shards))
     }
     return tableInfoOf(after)
   }
@@ -213,15 +228,16 @@ export class SwarmStore implements StoreService {
   }
 
   async status(): Promise<ClusterStatus> {
-    const { clock, registry, version } = this.#with
+    const { clock, registry, led, version } = this.#with
     const { hybridClock } = this.#with.scan
     const tables = registry.tables()
-    const state = { tables, version, ready: this.#ready, hybridClock }
+    const conditions = await conditionsOf(tables, clock)
+    const state = { tables, led, conditions, version, ready: this.#ready, hybridClock }
     return runInTurn(clusterStatusOf(state), { clock })
   }
 
   textIndexCounts(): TextIndexCounts {
-    return countTextIndexes(this.#with.registry.tables())
+    return countTextIndexes(this.#with.registry.tables(), this.#with.led)
   }
 
   #writeAll<Answer>(
@@ -309,19 +325,6 @@ function neverInConflict({ message }: TransactionConflict): never {
 
 function storedOf(record: DocumentRecord | undefined): StoredDocument | undefined {
   return record === undefined ? undefined : { version: versionOf(record), json: jsonOf(record) }
-}
-
-async function statusOf(table: OpenTable): Promise<TableStatus> {
-  const stats = await Promise.all(table.shards.map((shard) => shard.stats()))
-  const migration = await migrationOf(table)
-  return {
-    ...tableInfoOf(table),
-    ...(migration === undefined ? {} : { migration }),
-    storage_status: {
-      disk_usage: stats.reduce((sum, { diskBytes }) => sum + diskBytes, 0),
-      empty: stats.every(({ empty }) => empty),
-    },
-  }
 }
 
 function countsOf({ inserts, deletes, transforms }: TableWrites): WriteCounts {

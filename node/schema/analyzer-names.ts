@@ -19,7 +19,7 @@ export const LANGUAGE_NAMES = [
 ] as const
 export type LanguageName = (typeof LANGUAGE_NAMES)[number]
 
-/** How the text of a field may be cut into terms, by name. */
+/** The names of the analyzers. An analyzer splits the text of a field into terms. */
 export const ANALYZER_NAMES = [
   'standard',
   'html',

@@ -10,7 +10,7 @@ import { rangeContains, type KeyRange } from './key-range.ts'
 import type { Hold } from './lock-table.ts'
 import { TRANSACTION_SILENCE_MAX_MS } from './push-answers.ts'
 import type { OverlayRow } from './shard-scan.ts'
-import type { ShardRouter } from './shard.ts'
+import { unknownRoute, type ShardRouter } from './shard-router.ts'
 import type { ShardState } from './shard-state.ts'
 import type { TransactionId } from './transaction-id.ts'
 import { isVisible } from './visibility.ts'
@@ -75,13 +75,14 @@ export class HolderReader {
     return record !== undefined && isVisible(record, ttl, millisOf(at)) ? record : undefined
   }
 
-  #push({ intent, heldSinceMs }: Hold, above: Timestamp): Promise<TransactionStatus> {
+  async #push({ intent, heldSinceMs }: Hold, above: Timestamp): Promise<TransactionStatus> {
     const { transactionId, anchor } = intent
-    const owner = this.#with.router.shardAt(anchor)
-    // The record's table was dropped: what was not decided by then never will be.
-    if (owner === undefined) return Promise.resolve({ state: 'aborted' })
+    const route = await this.#with.router.shardAt(anchor)
+    // What had a record in the table was told its outcome before the table went.
+    if (route.kind === 'gone') return { state: 'aborted' }
+    if (route.kind === 'unknown') throw unknownRoute(anchor, route.reason)
     const heldForMs = this.#with.clock.monotonicMs() - heldSinceMs
     const expired = heldForMs > TRANSACTION_SILENCE_MAX_MS
-    return owner.push({ transactionId, anchor: anchor.key, above, expired })
+    return route.shard.push({ transactionId, anchor: anchor.key, above, expired })
   }
 }

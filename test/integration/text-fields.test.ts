@@ -4,7 +4,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { startNode } from '../../node/main.ts'
 import { parseNodeConfig } from '../../node/config.ts'
-import { checksum } from '../../node/index/text/segment/byte-buffer.ts'
+import { checksum } from '../../node/index/text/encoding/byte-buffer.ts'
 import type { RunningNode } from '../../node/main.ts'
 import { send } from '../contract/api-harness.ts'
 

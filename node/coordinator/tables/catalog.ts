@@ -70,6 +70,12 @@ export class Catalog {
     return current?.tableId === tableId ? current : undefined
   }
 
+  /** Whether there is a table of this id, whatever its state. No other table ever gets the id. */
+  async exists(tableId: string): Promise<boolean> {
+    const tables = await this.list()
+    return tables.some((table) => table.tableId === tableId)
+  }
+
   async remove({ name, tableId }: TableRecord): Promise<void> {
     const key = tableKey(name)
     const entry = await this.#coordination.get(key)

@@ -1,12 +1,17 @@
 // Whether indexes of a table are being built, as after a change of its schema.
 
+import type { LedShards } from '../led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 import type { TableMigration } from '../store-service.ts'
 import { textIndexHealthOf } from './text-index-health.ts'
 
 /** Undefined while all indexes of the table are as its schema says. */
-export async function migrationOf(table: OpenTable): Promise<TableMigration | undefined> {
-  const building = textIndexHealthOf(table).filter(({ activity }) => activity.kind === 'building')
+export async function migrationOf(
+  table: OpenTable,
+  led: LedShards,
+): Promise<TableMigration | undefined> {
+  const health = textIndexHealthOf(table, led)
+  const building = health.filter(({ activity }) => activity.kind === 'building')
   if (building.length === 0) return undefined
   const indexes = [...new Set(building.map(({ name }) => name))].toSorted()
   const progress = await Promise.all(indexes.map((name) => progressOf(table, name)))

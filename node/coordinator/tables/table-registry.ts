@@ -1,7 +1,4 @@
 import { ServiceError } from '../../../lib/errors.ts'
-import type { ShardAddress } from '../../shard/apply/command.ts'
-import { LocalShard } from '../../shard/local-shard.ts'
-import type { Shard, ShardRouter } from '../../shard/shard.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
 import type { OpenTable } from './open-table.ts'
 
@@ -9,7 +6,7 @@ import type { OpenTable } from './open-table.ts'
  * The tables that this node serves, by name for clients and by id for transactions. A table that is
  * being dropped is found by its id alone, so that transactions can still end there.
  */
-export class TableRegistry implements ShardRouter {
+export class TableRegistry {
   readonly #byName = new Map<string, OpenTable>()
   readonly #byId = new Map<string, OpenTable>()
 
@@ -42,26 +39,14 @@ export class TableRegistry implements ShardRouter {
     return [...this.#byName.values()].toSorted((a, b) => (a.record.name < b.record.name ? -1 : 1))
   }
 
-  openShards(tableId: string): readonly Shard[] | undefined {
-    return this.#byId.get(tableId)?.shards
-  }
-
-  shardAt({ tableId, key }: ShardAddress): Shard | undefined {
-    return this.#byId.get(tableId)?.shardOf(key)
+  openTable(tableId: string): OpenTable | undefined {
+    return this.#byId.get(tableId)
   }
 
   /** Of all tables, those that are being dropped included. */
   *shardIds(): Generator<ShardId> {
     for (const { shards } of this.#byId.values()) {
       for (const { id } of shards) yield id
-    }
-  }
-
-  *localShards(): Generator<{ readonly tableId: string; readonly shard: LocalShard }> {
-    for (const [tableId, table] of this.#byId) {
-      for (const shard of table.shards) {
-        if (shard instanceof LocalShard) yield { tableId, shard }
-      }
     }
   }
 

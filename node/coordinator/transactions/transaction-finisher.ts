@@ -5,8 +5,9 @@
 //   INV-T6  A record goes only after every participant has answered its resolution, which is durable then.
 
 import type { Log } from '../../../lib/log.ts'
-import type { Decision, ShardAddress } from '../../shard/apply/command.ts'
-import type { Shard, ShardRouter } from '../../shard/shard.ts'
+import type { Decision, KeyInterval, ShardAddress } from '../../shard/apply/command.ts'
+import type { Shard } from '../../shard/shard.ts'
+import { unknownRoute, type ShardRouter } from '../../shard/shard-router.ts'
 import type { TransactionId } from '../../shard/transaction-id.ts'
 
 /** Beyond this many unresolved commits, new ones wait: resolving must keep up with deciding. */
@@ -18,7 +19,7 @@ export const FORGET_PERIOD_MS = 500
 export interface FinishableTransaction {
   readonly transactionId: TransactionId
   readonly anchor: ShardAddress
-  readonly participants: readonly ShardAddress[]
+  readonly participants: readonly KeyInterval[]
 }
 
 /** How a transaction's end is told. Neither promise rejects: what fails is left to recovery. */
@@ -61,19 +62,9 @@ export class TransactionFinisher {
       if (isAwaited) known.hurry()
       return known
     }
-    const shards = this.#participantsOf(transaction)
-    const released = Promise.withResolvers<void>()
-    let holding = shards.length
-    const onReleased = (): void => {
-      if (--holding === 0) released.resolve()
-    }
-    const command = { transactionId, decision }
-    const done = this.#resolveAll(
-      transaction,
-      shards.map((shard) => shard.resolve(command, { isAwaited, onReleased })),
-    ).then(released.resolve)
-    const hurry = (): void => shards.forEach((shard) => shard.hurry())
-    const finishing = { released: released.promise, done, hurry }
+    const ending = new Ending(decision, isAwaited)
+    const done = this.#resolveAll(transaction, ending)
+    const finishing = { released: ending.released, done, hurry: () => ending.hurry() }
     this.#resolving.set(transactionId, finishing)
     return finishing
   }
@@ -109,17 +100,15 @@ export class TransactionFinisher {
     return this.#forgetting
   }
 
-  async #resolveAll(
-    transaction: FinishableTransaction,
-    resolutions: readonly Promise<void>[],
-  ): Promise<void> {
+  async #resolveAll(transaction: FinishableTransaction, ending: Ending): Promise<void> {
     const { transactionId } = transaction
     try {
-      await Promise.all(resolutions)
+      await ending.tell(transactionId, await this.#participantsOf(transaction))
       this.#resolved.set(transactionId, transaction)
     } catch (error) {
       this.#leaveToRecovery(transactionId, error)
     }
+    ending.release()
     this.#resolving.delete(transactionId)
     if (this.#resolved.size > RESOLVED_RECORDS_MAX) void this.forgetResolved()
   }
@@ -132,20 +121,69 @@ export class TransactionFinisher {
 
   async #forget({ transactionId, anchor }: FinishableTransaction): Promise<void> {
     try {
-      await this.#router.shardAt(anchor)?.forget(transactionId, anchor.key)
+      const route = await this.#router.shardAt(anchor)
+      if (route.kind === 'gone') return // and the record with its table
+      if (route.kind === 'unknown') throw unknownRoute(anchor, route.reason)
+      await route.shard.forget(transactionId, anchor.key)
     } catch (error) {
       this.#leaveToRecovery(transactionId, error)
     }
   }
 
-  /** A participant whose table is gone has nothing left to resolve. */
-  #participantsOf({ participants }: FinishableTransaction): readonly Shard[] {
-    return participants
-      .map((address) => this.#router.shardAt(address))
-      .filter((shard) => shard !== undefined)
+  /**
+   * Every shard that may hold a part, as the map is now: a participant may have been split since it
+   * prepared. A participant whose table is gone has nothing left to resolve. One that cannot be found has: then
+   * the transaction is left to recovery, and its record stays (INV-T6).
+   */
+  async #participantsOf({ participants }: FinishableTransaction): Promise<readonly Shard[]> {
+    const shards = new Set<Shard>()
+    for (const interval of participants) {
+      const found = await this.#router.shardsMeeting(interval)
+      if (found.kind === 'unknown') throw unknownRoute(interval, found.reason)
+      if (found.kind === 'shards') for (const shard of found.shards) shards.add(shard)
+    }
+    return [...shards]
   }
 
   #leaveToRecovery(transactionId: TransactionId, error: unknown): void {
     this.#log.warn('transaction left to recovery', { transactionId, error: String(error) })
+  }
+}
+
+/** How one transaction's end is told to the shards of its participants. */
+class Ending {
+  readonly #decision: Decision
+  readonly #released = Promise.withResolvers<void>()
+  #isAwaited: boolean
+  #told: readonly Shard[] = []
+
+  constructor(decision: Decision, isAwaited: boolean) {
+    this.#decision = decision
+    this.#isAwaited = isAwaited
+  }
+
+  get released(): Promise<void> {
+    return this.#released.promise
+  }
+
+  release(): void {
+    this.#released.resolve()
+  }
+
+  /** Resolves when that is durable on all of them. */
+  async tell(transactionId: TransactionId, shards: readonly Shard[]): Promise<void> {
+    this.#told = shards
+    let holding = shards.length
+    const onReleased = (): void => {
+      if (--holding === 0) this.release()
+    }
+    const command = { transactionId, decision: this.#decision }
+    const options = { isAwaited: this.#isAwaited, onReleased }
+    await Promise.all(shards.map((shard) => shard.resolve(command, options)))
+  }
+
+  hurry(): void {
+    this.#isAwaited = true
+    for (const shard of this.#told) shard.hurry()
   }
 }

@@ -3,12 +3,13 @@
 
 import { unreachable } from '../../../lib/assert.ts'
 import type { EngineQuery, TermRanking } from '../../../node/index/text/engine-query.ts'
-import type { SortField, SortValue } from '../../../node/index/text/matching/sorted-hits.ts'
+import type { SortField } from '../../../node/index/text/matching/sorted-hits.ts'
+import type { SortValue } from '../../../node/query/query-cursor.ts'
 import type {
   IndexableDocument,
   IndexableField,
 } from '../../../node/index/text/indexable-document.ts'
-import { byteOfLength, lengthOfByte } from '../../../node/index/text/segment/small-float.ts'
+import { byteOfLength, lengthOfByte } from '../../../node/index/text/encoding/small-float.ts'
 import { tokensOf } from '../worlds/field-tokens.ts'
 
 export interface NaiveHit {

@@ -12,11 +12,13 @@ import { TransactionRecovery } from '../../../node/coordinator/transactions/tran
 import { TransactionRunner } from '../../../node/coordinator/transactions/transaction-runner.ts'
 import type { WriteOp } from '../../../node/shard/apply/command.ts'
 import { LocalShard } from '../../../node/shard/local-shard.ts'
-import type { Shard, ShardRouter } from '../../../node/shard/shard.ts'
+import type { Shard } from '../../../node/shard/shard.ts'
+import type { ShardRouter } from '../../../node/shard/shard-router.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
 import { buildTransactionId, type TransactionId } from '../../../node/shard/transaction-id.ts'
 import { FaultyDisk } from '../fakes/faulty-disk.ts'
 import type { Journal } from '../../../node/journal/journal.ts'
+import { routesTo } from './routes.ts'
 import { openTestJournal } from './test-journal.ts'
 import type { KvStoreFactory } from '../../../node/storage/kv-store.ts'
 import type { TtlPolicy } from '../../../node/schema/document-rules.ts'
@@ -34,6 +36,10 @@ export interface ShardWorldOptions {
   /** Puts something between the coordinator and the shard of a table. */
   readonly wrap?: (shard: LocalShard, tableId: string) => Shard
   readonly ttl?: TtlPolicy
+  /** Default true. */
+  readonly isOnlyProcess?: boolean
+  /** Puts something between everybody and the map of shards. */
+  readonly route?: (known: ShardRouter) => ShardRouter
   /** Default: a journal on the disk of the stores, if they have one. */
   readonly journal?: Journal
   /** Whether a full disk is noticed before a write, as a guard does. Default true. */
@@ -70,7 +76,8 @@ export class ShardWorld implements AsyncDisposable {
     this.#journal = parts.journal
     this.clock = clock
     this.hybridClock = hybridClock
-    this.router = { shardAt: ({ tableId }) => this.#wrapped.get(tableId) }
+    const known = routesTo(({ tableId }) => this.#wrapped.get(tableId))
+    this.router = options.route?.(known) ?? known
     this.finisher = new TransactionFinisher(this.router, silentLog)
     const { router, finisher } = this
     this.runner = new TransactionRunner({
@@ -85,7 +92,8 @@ export class ShardWorld implements AsyncDisposable {
       finisher,
       hybridClock,
       log: silentLog,
-      shards: () => [...this.local].map(([tableId, shard]) => ({ tableId, shard })),
+      shards: () => [...this.local.values()].map(({ led }) => led),
+      isOnlyProcess: options.isOnlyProcess ?? true,
     })
   }
 
@@ -115,7 +123,7 @@ export class ShardWorld implements AsyncDisposable {
       hybridClock,
       clock,
       router,
-      settings: { ...NO_SETTINGS, ttl: this.#options.ttl },
+      settings: { ...NO_SETTINGS, tableId: name, tableName: name, ttl: this.#options.ttl },
     })
     this.local.set(name, shard)
     this.#wrapped.set(name, this.#options.wrap?.(shard, name) ?? shard)

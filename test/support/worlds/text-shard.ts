@@ -24,6 +24,7 @@ import { MemoryTableFields } from '../fakes/memory-table-fields.ts'
 import { memoryBound } from './shard-world.ts'
 import type { Journal } from '../../../node/journal/journal.ts'
 import { openTestJournal } from './test-journal.ts'
+import { routesTo } from './routes.ts'
 
 const ID = parseShardId('00000000000000aa')
 export const WORDS: TextIndexDefinition = { name: 'words', memOnly: false }
@@ -91,7 +92,7 @@ export class TextShard implements AsyncDisposable {
       journal: this.#journal,
       hybridClock: await HybridClock.open(clock, memoryBound),
       clock,
-      router: { shardAt: () => undefined },
+      router: routesTo(() => undefined),
       settings: settingsOf(options),
       text: hasIndexes
         ? { pool: this.pool, root, fields, log: this.#log, events: this.events }

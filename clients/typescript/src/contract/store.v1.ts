@@ -1380,8 +1380,8 @@ export interface components {
              *     `x-service-include-in-all`, at the top of the schema, lists.
              *
              *     Patterns are regular expressions of ECMA-262 without look-around and back-references, at
-             *     most 1000 characters long. A schema must not lead back to itself without going into the
-             *     document. A document that a schema makes too much work to check is refused.
+             *     most 1000 characters long. A schema must not refer to itself without going deeper into the
+             *     document. A document that takes too much work to check is refused.
              *
              *     Field types are `text`, `html`, `keyword`, `numeric`, `boolean`, `datetime`, `geopoint`,
              *     `geoshape`, `embedding`, `blob`, `link` and `search_as_you_type`. Analyzers are `standard`,

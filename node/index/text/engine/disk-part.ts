@@ -4,10 +4,10 @@ import { must } from '../../../../lib/assert.ts'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { DiskSegment } from '../segment/disk-segment.ts'
 import { writeSegment, type WrittenSegment } from '../segment/segment-writer.ts'
-import { hasBit } from './bitset.ts'
-import { SegmentState } from './segment-state.ts'
+import { hasBit } from '../encoding/bitset.ts'
+import { SegmentState } from '../live/segment-state.ts'
 import type { SegmentStore } from './segment-store.ts'
-import type { TermCache } from './term-cache.ts'
+import type { TermCache } from '../live/term-cache.ts'
 
 export interface DiskPart {
   readonly live: SegmentState

@@ -10,8 +10,8 @@ import {
 import type { MatchRequest } from '../matching/segment-search.ts'
 import { matchingTerms, type FieldExpansion } from '../matching/set-query.ts'
 import { gatherQueryStatistics, type TermStatistics } from '../matching/statistics.ts'
-import type { LiveSegment } from './live-segment.ts'
-import { Poll } from './poll.ts'
+import type { LiveSegment } from '../live/live-segment.ts'
+import { Poll } from '../poll.ts'
 
 /**
  * An index at one moment. Contract:

@@ -14,11 +14,11 @@ import {
 import path from 'node:path'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { ByteBuffer, checksum, readUint32 } from '../segment/byte-buffer.ts'
+import { ByteBuffer, checksum, readUint32 } from '../encoding/byte-buffer.ts'
 import { DiskSegment } from '../segment/disk-segment.ts'
-import type { PageCache } from '../segment/page-cache.ts'
-import { SegmentFile, SegmentOutput } from '../segment/segment-file.ts'
-import type { Bitset } from './bitset.ts'
+import type { PageCache } from '../encoding/page-cache.ts'
+import { SegmentFile, SegmentOutput } from '../encoding/segment-file.ts'
+import type { Bitset } from '../encoding/bitset.ts'
 
 const MANIFEST = 'manifest'
 const FORMAT_VERSION = 1

@@ -34,7 +34,7 @@ import {
   defaultMergePolicy,
   type MergePolicy,
 } from './merge-policy.ts'
-import { SegmentState } from './segment-state.ts'
+import { SegmentState } from '../live/segment-state.ts'
 import { SegmentStore, type Manifest, type ManifestSegment } from './segment-store.ts'
 import { TextMemory } from './text-memory.ts'
 

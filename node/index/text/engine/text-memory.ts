@@ -4,8 +4,8 @@
 // dictionaries, key filters and deletions, some five bytes a document and text field, and twelve
 // bytes a document that expires.
 
-import { PageCache } from '../segment/page-cache.ts'
-import { TermCache } from './term-cache.ts'
+import { PageCache } from '../encoding/page-cache.ts'
+import { TermCache } from '../live/term-cache.ts'
 
 const PAGES_PART = 1 / 2
 const TERMS_PART = 1 / 8

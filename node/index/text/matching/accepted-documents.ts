@@ -1,8 +1,8 @@
 // Which documents of a segment a search may find at all: live ones that no filter leaves out.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { fullBitset, intersect, subtract, type Bitset } from '../engine/bitset.ts'
-import type { LiveSegment } from '../engine/live-segment.ts'
+import { fullBitset, intersect, subtract, type Bitset } from '../encoding/bitset.ts'
+import type { LiveSegment } from '../live/live-segment.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { QueryCompiler } from './query-compiler.ts'
 

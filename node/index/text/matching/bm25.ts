@@ -2,17 +2,13 @@
 // idf = ln(1 + (N - df + 0.5) / (df + 0.5)). N counts the live documents that have the field, and
 // lengths are the quantised ones of small-float.ts, in the average too.
 
-import { lengthOfByte } from '../segment/small-float.ts'
+import { lengthOfByte } from '../encoding/small-float.ts'
+import type { FieldStatistics } from '../segment/segment.ts'
 
 export const K1 = 1.2
 export const B = 0.75
 
 const LENGTHS = Float64Array.from({ length: 256 }, (_, byte) => lengthOfByte(byte))
-
-export interface FieldStatistics {
-  readonly docCount: number
-  readonly totalLength: number
-}
 
 export function idfOf(docFreq: number, docCount: number): number {
   return Math.log(1 + (docCount - docFreq + 0.5) / (docFreq + 0.5))

@@ -1,5 +1,5 @@
-import type { Bitset } from '../engine/bitset.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { Bitset } from '../encoding/bitset.ts'
+import type { Poll } from '../poll.ts'
 import type { TopHits } from './top-hits.ts'
 
 /** What the loops over whole segments share. */

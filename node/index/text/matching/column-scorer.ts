@@ -1,7 +1,7 @@
 import type { ColumnReader } from '../segment/column.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
 import { u32At } from './bulk-search.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { Poll } from '../poll.ts'
 import { PAUSED, type Scorer } from './scorer.ts'
 import type { ColumnTest, ValueTest } from './column-test.ts'
 

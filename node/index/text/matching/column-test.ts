@@ -1,6 +1,6 @@
 // What a query asks of the values of a column. A document may have several, or none.
 
-import { setBit, type Bitset } from '../engine/bitset.ts'
+import { setBit, type Bitset } from '../encoding/bitset.ts'
 import type { ColumnChunk } from '../segment/column.ts'
 import { f64At, u32At } from './bulk-search.ts'
 import type { QueryOf } from './set-query.ts'

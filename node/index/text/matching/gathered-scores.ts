@@ -2,8 +2,8 @@
 // document takes terms × documents, and this takes their postings.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { bitCount, newBitset, nextBit, setBit, unite, type Bitset } from '../engine/bitset.ts'
-import type { Poll } from '../engine/poll.ts'
+import { bitCount, newBitset, nextBit, setBit, unite, type Bitset } from '../encoding/bitset.ts'
+import type { Poll } from '../poll.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
 import { f64At, u32At } from './bulk-search.ts'

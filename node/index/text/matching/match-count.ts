@@ -1,12 +1,19 @@
 // How many documents match, exactly, where the search for the best of them need not see them all.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { BLOCK_LENGTH } from '../postings/bit-packing.ts'
+import { BLOCK_LENGTH } from '../encoding/bit-packing.ts'
 import { PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
-import { bitCount, intersect, newBitset, nextBit, setBits, type Bitset } from '../engine/bitset.ts'
+import {
+  bitCount,
+  intersect,
+  newBitset,
+  nextBit,
+  setBits,
+  type Bitset,
+} from '../encoding/bitset.ts'
 import { isAccepted, u32At } from './bulk-search.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { Poll } from '../poll.ts'
 
 /** Looking up a document costs about as much as walking so many. */
 const SPARSE_RATIO = 16

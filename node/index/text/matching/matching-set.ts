@@ -12,9 +12,9 @@ import {
   subtract,
   unite,
   type Bitset,
-} from '../engine/bitset.ts'
-import type { LiveSegment } from '../engine/live-segment.ts'
-import type { Poll } from '../engine/poll.ts'
+} from '../encoding/bitset.ts'
+import type { LiveSegment } from '../live/live-segment.ts'
+import type { Poll } from '../poll.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
 import { PAUSED, type Scorer } from './scorer.ts'
 import { addPostings } from './match-count.ts'

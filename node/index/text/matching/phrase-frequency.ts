@@ -7,7 +7,7 @@
 // token cannot stand for two positions of the phrase.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { Poll } from '../poll.ts'
 
 /** Of one look at all places of a sloppy phrase. */
 const COST_PER_LIST = 16

@@ -8,7 +8,7 @@ import {
   sloppyFrequency,
   type ShiftedPositions,
 } from './phrase-frequency.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { Poll } from '../poll.ts'
 import { PAUSED, type Scorer } from './scorer.ts'
 import type { TermWeight } from './term-scorer.ts'
 

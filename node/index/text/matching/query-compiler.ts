@@ -2,14 +2,14 @@ import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { PostingsCursor } from '../postings/postings-cursor.ts'
-import { bitCount, fullBitset, nextBit, subtract, type Bitset } from '../engine/bitset.ts'
+import { bitCount, fullBitset, nextBit, subtract, type Bitset } from '../encoding/bitset.ts'
 import { ColumnScorer } from './column-scorer.ts'
 import { testOf, type ColumnQuery } from './column-test.ts'
 import { GATHERED_MAX, GatheredScores, isGathered } from './gathered-scores.ts'
-import type { LiveSegment } from '../engine/live-segment.ts'
+import type { LiveSegment } from '../live/live-segment.ts'
 import { isColumnQuery, isSetQuery, matchingSet, neededShould } from './matching-set.ts'
 import { PhrasePosition, PhraseScorer, type PhrasePlace } from './phrase-scorer.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { Poll } from '../poll.ts'
 import {
   AllOfScorer,
   AllowedScorer,

@@ -10,9 +10,9 @@
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { RANKED_TERMS_MAX, type EngineQuery, type TermRanking } from '../engine-query.ts'
-import type { LiveSegment } from '../engine/live-segment.ts'
-import type { Poll } from '../engine/poll.ts'
-import { compareTexts } from '../segment/compare-texts.ts'
+import type { LiveSegment } from '../live/live-segment.ts'
+import type { Poll } from '../poll.ts'
+import { compareTexts } from '../encoding/compare-texts.ts'
 import type { QueryOf } from './set-query.ts'
 import { TermWalk } from './term-walk.ts'
 

@@ -1,6 +1,6 @@
 import { NO_MORE } from '../postings/postings-cursor.ts'
-import { hasBit, nextBit, type Bitset } from '../engine/bitset.ts'
-import type { Poll } from '../engine/poll.ts'
+import { hasBit, nextBit, type Bitset } from '../encoding/bitset.ts'
+import type { Poll } from '../poll.ts'
 
 /** What a walk answers in place of a document when the poll says that a pause is due. */
 export const PAUSED = -2

@@ -1,16 +1,11 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
+import type { SortValue } from '../../../query/query-cursor.ts'
 import type { Segment } from '../segment/segment.ts'
-import { compareTexts } from '../segment/compare-texts.ts'
-import type { LiveSegment } from '../engine/live-segment.ts'
+import { compareTexts } from '../encoding/compare-texts.ts'
+import type { LiveSegment } from '../live/live-segment.ts'
 import { SegmentSearch, type MatchRequest } from './segment-search.ts'
 import { keyBytes, keyText } from './set-query.ts'
-import {
-  compareHits,
-  SortedHits,
-  type SortedHit,
-  type SortField,
-  type SortValue,
-} from './sorted-hits.ts'
+import { compareSorted, SortedHits, type SortedHit, type SortField } from './sorted-hits.ts'
 import type { TermStatistics } from './statistics.ts'
 import { TopHits } from './top-hits.ts'
 
@@ -142,7 +137,7 @@ function* searchSorted(
       hits.offer(doc, scorer)
     })
     const found = [...best, ...(yield* hits.finish())]
-    best = found.toSorted((a, b) => compareHits(sort, a, b) * direction).slice(0, limit)
+    best = found.toSorted((a, b) => compareSorted(sort, a, b) * direction).slice(0, limit)
     if (best.length >= HITS_PER_STEP) yield
   }
   return yield* resultOf(best, { total, isTotalExact: true })

@@ -4,7 +4,7 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
-import type { Bitset } from '../engine/bitset.ts'
+import type { Bitset } from '../encoding/bitset.ts'
 import {
   acceptedDocuments,
   acceptsAll,
@@ -14,9 +14,9 @@ import {
 import { isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
 import { searchConjunction } from './conjunction.ts'
 import { scoreAnyTerm, searchDisjunction } from './disjunction.ts'
-import type { LiveSegment, SegmentTerm } from '../engine/live-segment.ts'
+import type { LiveSegment, SegmentTerm } from '../live/live-segment.ts'
 import { countAnyTerm, countTerm, forEachBlock } from './match-count.ts'
-import { Poll } from '../engine/poll.ts'
+import { Poll } from '../poll.ts'
 import { QueryCompiler } from './query-compiler.ts'
 import { planQuery, type QueryPlan } from './query-plan.ts'
 import {

@@ -2,10 +2,12 @@
 // compared by ordinal; what leaves it are values, which compare across segments and shards.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
+import type { SortValue } from '../../../query/query-cursor.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import type { Segment } from '../segment/segment.ts'
 import { ColumnCursor } from './column-cursor.ts'
-import { compareTexts } from '../segment/compare-texts.ts'
+import { compareTexts } from '../encoding/compare-texts.ts'
+import { compareSortValues } from './compare-sort-values.ts'
 
 /** Keys and values are read from dictionaries in some microseconds. */
 const HITS_PER_STEP = 256
@@ -17,8 +19,6 @@ export type SortField =
   /** The least value of a document counts ascending, the greatest descending. */
   | { readonly by: 'column'; readonly field: string; readonly descending: boolean }
 
-export type SortValue = number | string | undefined
-
 export interface SortBoundary {
   readonly sortValues: readonly SortValue[]
   readonly key: string
@@ -28,19 +28,17 @@ export interface SortedHit extends SortBoundary {
   readonly score: number
 }
 
-export function compareHits(sort: readonly SortField[], a: SortBoundary, b: SortBoundary): number {
+/** In the order of one index, whose keys are texts of one code unit a byte. */
+export function compareSorted(
+  sort: readonly SortField[],
+  a: SortBoundary,
+  b: SortBoundary,
+): number {
   for (const [i, { descending }] of sort.entries()) {
-    const order = compareValues(a.sortValues[i], b.sortValues[i], descending)
+    const order = compareSortValues(a.sortValues[i], b.sortValues[i], descending)
     if (order !== 0) return order
   }
   return compareTexts(a.key, b.key)
-}
-
-function compareValues(a: SortValue, b: SortValue, descending: boolean): number {
-  if (a === b) return 0
-  if (a === undefined) return 1
-  if (b === undefined) return -1
-  return a < b === descending ? 1 : -1
 }
 
 interface Candidate {

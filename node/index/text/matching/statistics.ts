@@ -1,9 +1,10 @@
 import { must } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import { idfOf, K1, lengthTable, type FieldStatistics } from './bm25.ts'
-import type { LiveSegment } from '../engine/live-segment.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { FieldStatistics } from '../segment/segment.ts'
+import { idfOf, K1, lengthTable } from './bm25.ts'
+import type { LiveSegment } from '../live/live-segment.ts'
+import type { Poll } from '../poll.ts'
 import {
   fieldOfExpansion,
   gatherExpansions,

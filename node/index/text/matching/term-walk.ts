@@ -1,6 +1,6 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { TermMatcher } from '../engine-query.ts'
-import type { Poll } from '../engine/poll.ts'
+import type { Poll } from '../poll.ts'
 import type { DictionaryEntry } from '../segment/dictionary.ts'
 import type { SegmentField } from '../segment/segment.ts'
 

@@ -1,5 +1,5 @@
 import type { Segment } from '../segment/segment.ts'
-import { compareTexts } from '../segment/compare-texts.ts'
+import { compareTexts } from '../encoding/compare-texts.ts'
 
 /** The place behind which a page of hits begins, in the order of `search` without `sort`. */
 export interface ScoreBoundary {

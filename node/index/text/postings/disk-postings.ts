@@ -1,10 +1,10 @@
 // Reading what postings-writer.ts writes. Format: docs/formats/text-segment.md, "Postings".
 
-import { BLOCK_LENGTH, packedBytes, unpackBlock } from './bit-packing.ts'
-import { ByteReader } from '../segment/byte-buffer.ts'
-import { GrowableUint32 } from '../segment/growable.ts'
+import { BLOCK_LENGTH, packedBytes, unpackBlock } from '../encoding/bit-packing.ts'
+import { ByteReader } from '../encoding/byte-buffer.ts'
+import { GrowableUint32 } from '../encoding/growable.ts'
 import type { Impacts, PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
-import type { SegmentFile } from '../segment/segment-file.ts'
+import type { SegmentFile } from '../encoding/segment-file.ts'
 
 const END_OF_IMPACTS = 255
 

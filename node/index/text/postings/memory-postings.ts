@@ -6,8 +6,8 @@
 //   P1  What a source was given stays as it is while readers are counted: postings are only added
 //       behind it, and a room that was given up is not used again before the last reader left.
 
-import { BLOCK_LENGTH } from './bit-packing.ts'
-import { GrowableUint32 } from '../segment/growable.ts'
+import { BLOCK_LENGTH } from '../encoding/bit-packing.ts'
+import { GrowableUint32 } from '../encoding/growable.ts'
 import type { PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
 
 const WORDS = 3

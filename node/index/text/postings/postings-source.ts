@@ -1,4 +1,4 @@
-import { ByteReader } from '../segment/byte-buffer.ts'
+import { ByteReader } from '../encoding/byte-buffer.ts'
 
 const NO_BYTES = new Uint8Array(0)
 

@@ -1,7 +1,7 @@
 // The postings of one term as bytes. Format: docs/formats/text-segment.md, "Postings".
 
-import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from './bit-packing.ts'
-import { ByteBuffer } from '../segment/byte-buffer.ts'
+import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from '../encoding/bit-packing.ts'
+import { ByteBuffer } from '../encoding/byte-buffer.ts'
 
 /** Frequencies from here on count as unbounded in a block's impacts. */
 const IMPACT_FREQ_MAX = 255

@@ -1,8 +1,10 @@
-// The order of hits, within a shard and over all of them: sort keys, then the bytes of the key.
-// Hits without a value come last in either direction.
+// The order of hits in one shard and over all shards: by sort keys, then by the bytes of the key.
+// Hits without a value come last in both directions.
 
 import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
+import { compareSortValues } from '../matching/compare-sort-values.ts'
 
+/** A hit as far as its order is concerned. */
 export interface OrderedHit {
   readonly key: Uint8Array
   readonly sortValues: readonly SortValue[]
@@ -11,17 +13,8 @@ export interface OrderedHit {
 /** Negative if `a` comes first. */
 export function compareHits(order: readonly SortKey[], a: OrderedHit, b: OrderedHit): number {
   for (const [i, { isDescending }] of order.entries()) {
-    const compared = compareValues(a.sortValues[i], b.sortValues[i], isDescending)
+    const compared = compareSortValues(a.sortValues[i], b.sortValues[i], isDescending)
     if (compared !== 0) return compared
   }
   return Buffer.compare(a.key, b.key)
-}
-
-/** Numbers before texts, where the shards disagree about a field; texts by their code units. */
-function compareValues(a: SortValue, b: SortValue, isDescending: boolean): number {
-  if (a === b) return 0
-  if (a === undefined) return 1
-  if (b === undefined) return -1
-  const isLess = typeof a === typeof b ? a < b : typeof a === 'number'
-  return isLess === isDescending ? 1 : -1
 }

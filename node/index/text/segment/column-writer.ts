@@ -2,7 +2,7 @@
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { ColumnPlace, ColumnReader } from './column.ts'
-import type { SegmentOutput } from './segment-file.ts'
+import type { SegmentOutput } from '../encoding/segment-file.ts'
 
 /** About a millisecond of work. */
 const DOCS_PER_STEP = 4096

@@ -1,8 +1,8 @@
 // A field's values by document, for sorting, ranges and aggregation.
 // Format: docs/formats/text-segment.md, "Columns".
 
-import { readUint32 } from './byte-buffer.ts'
-import type { SegmentFile } from './segment-file.ts'
+import { readUint32 } from '../encoding/byte-buffer.ts'
+import type { SegmentFile } from '../encoding/segment-file.ts'
 
 export type ColumnKind = 'number' | 'keyword' | 'point'
 

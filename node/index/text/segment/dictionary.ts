@@ -3,8 +3,8 @@
 // one order, that of code units, serves both. Format: docs/formats/text-segment.md, "Dictionaries".
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { ByteBuffer, ByteReader } from './byte-buffer.ts'
-import type { SegmentFile, SegmentOutput } from './segment-file.ts'
+import { ByteBuffer, ByteReader } from '../encoding/byte-buffer.ts'
+import type { SegmentFile, SegmentOutput } from '../encoding/segment-file.ts'
 
 const BLOCK_TEXTS = 32
 const BLOCKS_PER_STEP = 2048

@@ -7,7 +7,7 @@ import { DiskPostings } from '../postings/disk-postings.ts'
 import { hashOfKey, mayHaveKey } from './key-filter.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
 import { endOfPrefix, type Segment, type SegmentField, type SegmentFieldKind } from './segment.ts'
-import type { SegmentFile } from './segment-file.ts'
+import type { SegmentFile } from '../encoding/segment-file.ts'
 
 /** The description in a segment file: where everything is. */
 export interface SegmentDescription {

@@ -1,5 +1,5 @@
 import type { ColumnChunk, ColumnKind, ColumnReader } from './column.ts'
-import { GrowableFloat64, GrowableUint32 } from './growable.ts'
+import { GrowableFloat64, GrowableUint32 } from '../encoding/growable.ts'
 import type { TextRanks } from './text-order.ts'
 
 const NO_VALUES: Float64Array = new Float64Array(0)

@@ -7,7 +7,7 @@
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
-import { GrowableFloat64, GrowableInt32 } from './growable.ts'
+import { GrowableFloat64, GrowableInt32 } from '../encoding/growable.ts'
 import { MemoryField } from './memory-field.ts'
 import type { Segment, SegmentField } from './segment.ts'
 import { TextOrder } from './text-order.ts'

@@ -11,8 +11,8 @@ import { GatheredPostings } from '../postings/gathered-postings.ts'
 import { addToFilter, hashOfKey, newKeyFilter } from './key-filter.ts'
 import { PostingsWriter } from '../postings/postings-writer.ts'
 import type { Segment, SegmentField } from './segment.ts'
-import type { SegmentOutput } from './segment-file.ts'
-import { lengthOfByte } from './small-float.ts'
+import type { SegmentOutput } from '../encoding/segment-file.ts'
+import { lengthOfByte } from '../encoding/small-float.ts'
 import { TextMerge } from './text-merge.ts'
 
 const DOCS_PER_SLICE = 1024

@@ -5,6 +5,14 @@ import type { PostingsSource } from '../postings/postings-source.ts'
 
 export type SegmentFieldKind = 'text' | 'keyword' | 'number' | 'point'
 
+/** What the scores of a field depend on besides its terms. */
+export interface FieldStatistics {
+  /** Documents with a length above 0. */
+  readonly docCount: number
+  /** The sum of their quantised lengths. */
+  readonly totalLength: number
+}
+
 /**
  * One field of one segment. Contract:
  * - Text and keyword fields have terms; `entriesFrom` walks them in the order of code units, those

@@ -3,7 +3,7 @@
 // A text's first characters and its number make one whole number below 2^53, and numbers are sorted
 // many times faster than texts are compared. Texts that begin alike are then compared whole.
 
-import { compareTexts } from './compare-texts.ts'
+import { compareTexts } from '../encoding/compare-texts.ts'
 
 const RUN_BITS = 14
 const RUN_LENGTH = 2 ** RUN_BITS

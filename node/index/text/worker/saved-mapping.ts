@@ -8,7 +8,7 @@ import { ServiceError } from '../../../../lib/errors.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
 import { isJsonRecord } from '../../../../lib/json-record.ts'
 import { parseTableFields, type TableField, type ValueKind } from '../mapping/table-field.ts'
-import { checksum } from '../segment/byte-buffer.ts'
+import { checksum } from '../encoding/byte-buffer.ts'
 
 const FILE = 'mapping'
 /** Goes up when the file changes, and also when the analysis makes other terms of a text. */

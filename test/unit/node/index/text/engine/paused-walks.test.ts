@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
-import type { LiveSegment } from '../../../../../../node/index/text/engine/live-segment.ts'
-import { Poll } from '../../../../../../node/index/text/engine/poll.ts'
+import type { LiveSegment } from '../../../../../../node/index/text/live/live-segment.ts'
+import { Poll } from '../../../../../../node/index/text/poll.ts'
 import { TextIndex } from '../../../../../../node/index/text/engine/text-index.ts'
 import {
   SegmentSearch,

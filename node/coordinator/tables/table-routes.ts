@@ -1,0 +1,42 @@
+import { messageOf } from '../../../lib/errors.ts'
+import type { KeyInterval, ShardAddress } from '../../shard/apply/command.ts'
+import type { NoRoute, Route, Routes, ShardRouter } from '../../shard/shard-router.ts'
+import type { Catalog } from './catalog.ts'
+import type { TableRegistry } from './table-registry.ts'
+
+export interface TableRoutesOptions {
+  /** What this node has open; it may lag behind the catalog. */
+  readonly registry: Pick<TableRegistry, 'openTable'>
+  /** What decides whether a table exists. */
+  readonly catalog: Pick<Catalog, 'exists'>
+}
+
+/** Routes by the tables that this node has open; what those lack, the catalog is asked for. */
+export class TableRoutes implements ShardRouter {
+  readonly #with: TableRoutesOptions
+
+  constructor(options: TableRoutesOptions) {
+    this.#with = options
+  }
+
+  async shardAt({ tableId, key }: ShardAddress): Promise<Route> {
+    const table = this.#with.registry.openTable(tableId)
+    if (table !== undefined) return { kind: 'shard', shard: table.shardOf(key) }
+    return this.#whyNone(tableId)
+  }
+
+  async shardsMeeting(interval: KeyInterval): Promise<Routes> {
+    const table = this.#with.registry.openTable(interval.tableId)
+    if (table !== undefined) return { kind: 'shards', shards: table.shardsMeeting(interval) }
+    return this.#whyNone(interval.tableId)
+  }
+
+  async #whyNone(tableId: string): Promise<NoRoute> {
+    try {
+      if (!(await this.#with.catalog.exists(tableId))) return { kind: 'gone' }
+    } catch (error) {
+      return { kind: 'unknown', reason: `the catalog does not answer: ${messageOf(error)}` }
+    }
+    return { kind: 'unknown', reason: 'the table is not open here' }
+  }
+}

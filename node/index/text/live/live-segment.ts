@@ -1,0 +1,92 @@
+// A segment as a search sees it: its documents at one moment, and what was deleted from it by then.
+// Whatever is written, flushed or merged meanwhile changes nothing.
+//
+// Statistics are exact: they count live documents only, so that scores depend on the documents and
+// not on what has been merged.
+
+import type { PostingsSource } from '../postings/postings-source.ts'
+import type { FieldStatistics, Segment } from '../segment/segment.ts'
+import type { Bitset } from '../encoding/bitset.ts'
+import type { Deletions, SegmentTerms } from './segment-terms.ts'
+
+/** A term of the segment, ready to walk. */
+export interface SegmentTerm {
+  readonly source: PostingsSource
+  readonly liveDocFreq: number
+}
+
+/** What the views of a segment share. */
+export interface SegmentShares {
+  readonly id: number
+  readonly terms: SegmentTerms
+  /** The documents of `segment` past their expiry, and perhaps later ones; undefined for none. */
+  expiredAt(segment: Segment, nowMs: number): Bitset | undefined
+}
+
+export class LiveSegment {
+  readonly segment: Segment
+  /** The documents deleted by then. It does not change and must not be changed. */
+  readonly deleted: Bitset
+  /** One entry for each of them. */
+  readonly log: { readonly length: number }
+  readonly #shares: SegmentShares
+  readonly #deletions: Deletions
+  #noNorms = new Uint8Array(0)
+
+  constructor(segment: Segment, deletions: Deletions, shares: SegmentShares) {
+    this.segment = segment
+    this.deleted = deletions.bits
+    this.log = { length: deletions.count }
+    this.#deletions = deletions
+    this.#shares = shares
+  }
+
+  get id(): number {
+    return this.#shares.id
+  }
+
+  get liveCount(): number {
+    return this.segment.docCount - this.log.length
+  }
+
+  /** Norm 0 for every document: of fields without lengths. */
+  noNorms(): Uint8Array {
+    if (this.#noNorms.length < this.segment.docCount) {
+      this.#noNorms = new Uint8Array(this.segment.docCount)
+    }
+    return this.#noNorms
+  }
+
+  /** Of a text field: documents with a length. Of others: all documents. */
+  fieldStatistics(name: string): FieldStatistics {
+    const field = this.segment.field(name)
+    const norms = field?.norms
+    if (field === undefined || norms === undefined) {
+      return { docCount: this.liveCount, totalLength: 0 }
+    }
+    const gone = this.#shares.terms.deletedLengths(name, norms, this.log.length)
+    return {
+      docCount: field.docCount - gone.docCount,
+      totalLength: field.totalLength - gone.totalLength,
+    }
+  }
+
+  term(fieldName: string, text: string): SegmentTerm | undefined {
+    const field = this.segment.field(fieldName)
+    if (field === undefined) return undefined
+    const cached = this.#shares.terms.term(this.segment, field, text)
+    const entry = this.segment.isKeyOrdered ? cached.entry : field.find(text)
+    if (entry === undefined) return undefined
+    const source = cached.source ?? field.postings(entry)
+    const deleted = this.#shares.terms.deletedWith(cached, source, this.#deletions)
+    return { source, liveDocFreq: entry.docFreq - deleted }
+  }
+
+  /**
+   * The documents past their expiry, and perhaps later ones that the segment has not; undefined for
+   * none. It does not change and must not be changed.
+   */
+  expiredAt(nowMs: number): Bitset | undefined {
+    return this.#shares.expiredAt(this.segment, nowMs)
+  }
+}

@@ -1,0 +1,133 @@
+// What is known of a segment's terms and fields among the deleted: counted when it is first asked
+// for, and then kept up from the log of deletions.
+
+import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
+import type { PostingsSource } from '../postings/postings-source.ts'
+import type { GrowableUint32 } from '../encoding/growable.ts'
+import type { FieldStatistics, Segment, SegmentField } from '../segment/segment.ts'
+import { lengthOfByte } from '../encoding/small-float.ts'
+import { hasBit, type Bitset } from '../encoding/bitset.ts'
+import { bytesOfCachedTerm, type CachedTerm, type TermCache } from './term-cache.ts'
+
+const RECENT_TERMS_MAX = 16
+/** Of larger terms the shared cache alone decides: what is recent is not counted in its bound. */
+const RECENT_BLOCKS_MAX = 16
+/** Looking a deleted document up in a term costs about as much as walking so many of the term. */
+const SEARCHED_RATIO = 4
+
+/** The deletions at one moment: the first entries of the log. */
+export interface Deletions {
+  readonly count: number
+  readonly bits: Bitset
+}
+
+interface DeletedLengths {
+  readonly docCount: number
+  readonly totalLength: number
+  /** How much of the log is counted. */
+  readonly seen: number
+}
+
+const NOTHING: DeletedLengths = { docCount: 0, totalLength: 0, seen: 0 }
+
+export class SegmentTerms {
+  readonly #log: GrowableUint32
+  readonly #cache: TermCache
+  readonly #owner: number
+  readonly #lengths = new Map<string, DeletedLengths>()
+  /** A query asks for a term several times: these need no key to be made. */
+  readonly #recent = new Map<string, Map<string, CachedTerm>>()
+  #recentCount = 0
+  #sortedLog = { from: 0, to: 0, docs: new Uint32Array(0) }
+
+  constructor(log: GrowableUint32, cache: TermCache) {
+    this.#log = log
+    this.#cache = cache
+    this.#owner = cache.newSegment()
+  }
+
+  term(segment: Segment, field: SegmentField, text: string): CachedTerm {
+    const recent = this.#recent.get(field.name)?.get(text)
+    if (recent !== undefined) return recent
+    const cached = this.#sharedTerm(segment, field, text)
+    if ((cached.source?.blockCount ?? 0) <= RECENT_BLOCKS_MAX) {
+      this.#remember(field.name, text, cached)
+    }
+    return cached
+  }
+
+  /** How many of the deleted documents have the term. */
+  deletedWith(cached: CachedTerm, source: PostingsSource, deletions: Deletions): number {
+    const { count } = deletions
+    // A later search has counted further than this one may see.
+    if (cached.seen > count) return this.#deletedIn(source, 0, deletions)
+    if (cached.seen < count) {
+      cached.deletedCount += this.#deletedIn(source, cached.seen, deletions)
+      cached.seen = count
+    }
+    return cached.deletedCount
+  }
+
+  /** The documents with a length among the first `count` deletions, and the sum of their lengths. */
+  deletedLengths(name: string, norms: Uint8Array, count: number): FieldStatistics {
+    const known = this.#lengths.get(name) ?? NOTHING
+    const from = known.seen > count ? NOTHING : known
+    let { docCount, totalLength } = from
+    for (let i = from.seen; i < count; i += 1) {
+      const norm = norms[this.#log.values[i] ?? 0] ?? 0
+      if (norm === 0) continue
+      docCount += 1
+      totalLength += lengthOfByte(norm)
+    }
+    const counted = { docCount, totalLength, seen: count }
+    if (count > known.seen) this.#lengths.set(name, counted)
+    return counted
+  }
+
+  #remember(field: string, text: string, term: CachedTerm): void {
+    if (this.#recentCount >= RECENT_TERMS_MAX) {
+      this.#recent.clear()
+      this.#recentCount = 0
+    }
+    const ofField = this.#recent.get(field) ?? new Map<string, CachedTerm>()
+    this.#recent.set(field, ofField.set(text, term))
+    this.#recentCount += 1
+  }
+
+  #sharedTerm(segment: Segment, field: SegmentField, text: string): CachedTerm {
+    const key = `${this.#owner}\0${field.name}\0${text}`
+    const known = this.#cache.get(key)
+    if (known !== undefined) return known
+    // A segment that grows must be asked each time; only its count of deleted is kept.
+    const entry = segment.isKeyOrdered ? field.find(text) : undefined
+    const source = entry === undefined ? undefined : field.postings(entry)
+    const cached: CachedTerm = { entry, source, deletedCount: 0, seen: 0 }
+    const blocks = source?.blockCount ?? 0
+    this.#cache.put(key, cached, bytesOfCachedTerm(key, blocks))
+    return cached
+  }
+
+  /** How many of the documents deleted since log entry `from` have the term. */
+  #deletedIn(source: PostingsSource, from: number, { count, bits }: Deletions): number {
+    const cursor = new PostingsCursor(source)
+    let found = 0
+    if (from === 0 && source.docFreq < count * SEARCHED_RATIO) {
+      for (let doc = cursor.next(); doc !== NO_MORE; doc = cursor.next()) {
+        if (hasBit(bits, doc)) found += 1
+      }
+      return found
+    }
+    for (const doc of this.#sorted(from, count)) {
+      if (cursor.doc < doc && cursor.advance(doc) === NO_MORE) break
+      if (cursor.doc === doc) found += 1
+    }
+    return found
+  }
+
+  #sorted(from: number, to: number): Uint32Array {
+    if (this.#sortedLog.from !== from || this.#sortedLog.to !== to) {
+      this.#sortedLog = { from, to, docs: this.#log.values.slice(from, to).toSorted() }
+    }
+    return this.#sortedLog.docs
+  }
+}

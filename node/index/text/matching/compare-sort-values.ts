@@ -1,0 +1,13 @@
+import type { SortValue } from '../../../query/query-cursor.ts'
+
+/**
+ * Negative if `a` comes first. A hit without a value comes last in either direction. Texts are
+ * compared by their code units, and numbers come before texts, where shards disagree about a field.
+ */
+export function compareSortValues(a: SortValue, b: SortValue, isDescending: boolean): number {
+  if (a === b) return 0
+  if (a === undefined) return 1
+  if (b === undefined) return -1
+  const isLess = typeof a === typeof b ? a < b : typeof a === 'number'
+  return isLess === isDescending ? 1 : -1
+}

@@ -1,0 +1,41 @@
+import { ServiceError } from '../../lib/errors.ts'
+import type { KeyInterval, ShardAddress } from './apply/command.ts'
+import type { Shard } from './shard.ts'
+
+/** Why there is no shard to ask. */
+export type NoRoute =
+  /**
+   * The table does not exist any more, and never will again: an authoritative read said so. Before it
+   * went, every transaction that had a record there told its outcome to all of its participants.
+   */
+  | { readonly kind: 'gone' }
+  /** Nobody can tell now where the key lies. It says nothing about the table or its transactions. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+export type Route = { readonly kind: 'shard'; readonly shard: Shard } | NoRoute
+
+/** Every shard that owns keys of an interval, by ascending keys: at least one. */
+export type Routes = { readonly kind: 'shards'; readonly shards: readonly Shard[] } | NoRoute
+
+/**
+ * Finds the shards that own keys, whatever shards those are at the moment.
+ *
+ * Contract:
+ * - `gone` is confirmed. A map that may be stale never answers it: it answers `unknown`.
+ * - A shard that is found may have lost the key since; the shard itself refuses then.
+ * - It never rejects: a control plane that does not answer is `unknown`, with the reason.
+ */
+export interface ShardRouter {
+  shardAt(address: ShardAddress): Promise<Route>
+  /** Of all shards that meet the interval, or of none: a part of them is `unknown`. */
+  shardsMeeting(interval: KeyInterval): Promise<Routes>
+}
+
+/** For whoever must know what lies behind a route that is `unknown`. */
+export function unknownRoute(
+  { tableId }: Pick<ShardAddress, 'tableId'>,
+  reason: string,
+): ServiceError {
+  const message = `a shard of the table with id ${tableId} cannot be found now (${reason}); try again`
+  return new ServiceError('UNAVAILABLE', message)
+}
