@@ -18,6 +18,8 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/npm test$|npm test /, 'is what runs this'],
   [/Xenova\//, 'needs a model from the hub'],
 ]
+/** So that a command that hangs is named by what was printed until then. */
+const SECONDS_MAX = 100
 /** Servers run on beside the commands that follow them. */
 const SERVERS = /quarry (?:swarm|inference|demo)\b|npm run demo|npm start/
 
@@ -32,12 +34,18 @@ trap 'stop KILL' EXIT
 trap 'exit 1' TERM
 # A reader ends the demo before starting the store, which takes its port.
 serve() {
-  if [ "$1" = alone ]; then stop INT; wait || true; servers=(); fi
+  if [ "$1" = alone ]; then
+    stop INT
+    for pid in "${'$'}{servers[@]}"; do
+      for _ in {1..100}; do kill -0 -- -"$pid" 2>/dev/null || break; sleep 0.1; done
+    done
+    stop KILL; servers=()
+  fi
   mkfifo "$2"; (eval "$3") > "$2" 2> "$2.log" & servers+=($!)
   exec {ready}< "$2"
   while read -r -u "$ready" line; do
     echo "$line"
-    case "$line" in *'Serving on'*|'{"event":"ready"'*) return;; esac
+    case "$line" in *'Ctrl-C'*|'{"event":"ready"'*) return;; esac
   done
   cat "$2.log"; return 1
 }
@@ -100,7 +108,7 @@ describe('the README, followed from top to bottom', () => {
     const environment = Object.entries(ports).map(([name, port]) => [name, String(port)])
     const env = { ...process.env, ...Object.fromEntries(environment) }
     const options = { cwd: copy, env, stdio: ['ignore', 'pipe', 'pipe'] as const }
-    const shell = spawn('bash', ['-c', script(ports)], {
+    const shell = spawn('timeout', [`${SECONDS_MAX}`, 'bash', '-c', script(ports)], {
       ...options,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -137,7 +145,7 @@ describe('the README, followed from top to bottom', () => {
   }
 
   it('shows what it promises', () => {
-    expect(printed).to.include('Serving on')
+    expect(printed).to.include('Ctrl-C')
     expect(printed.toLowerCase()).to.include('x-service-version')
   })
 })
