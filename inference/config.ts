@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os'
 import type { Env } from '../lib/env.ts'
 import { REQUEST_MEMORY_BYTES_MIN, defaultRequestMemoryBytes } from '../lib/http/request-memory.ts'
+import { origins, serverUrls } from '../lib/http/origin-options.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { choice, flag, integer, list, port, readOptions, text } from '../lib/options.ts'
 import type { ConfigOf, Flags, OptionTable } from '../lib/options.ts'
@@ -55,6 +56,18 @@ const PLACE = {
     flag: '',
     value: flag(),
     help: 'listen beyond this machine although nobody is asked who they are',
+  },
+  corsOrigins: {
+    variable: 'QUARRY_INFERENCE_CORS_ORIGINS',
+    flag: '<origins>',
+    value: origins(),
+    help: 'pages of these origins may use the API from browsers, separated by commas; * allows all',
+  },
+  publicUrls: {
+    variable: 'QUARRY_INFERENCE_PUBLIC_URLS',
+    flag: '<urls>',
+    value: serverUrls(),
+    help: 'the URLs by which browsers reach the server, behind a proxy or by a name of its own',
   },
   logLevel: {
     variable: 'QUARRY_LOG_LEVEL',

@@ -14,7 +14,7 @@ import { readProduct } from '../lib/process/product.ts'
 import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
 import { InferenceMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
-import { startApiServer } from './api/server.ts'
+import { startApiServer, type DoorChoices } from './api/server.ts'
 import { RequestGate } from './batching/request-gate.ts'
 import { WORKER_MEMORY_BYTES_MIN } from './config.ts'
 import type { InferenceConfig } from './config.ts'
@@ -52,10 +52,11 @@ export interface RunningInference extends AsyncDisposable {
   close(reason?: string): Promise<void>
 }
 
-/** What tests put in the place of the Internet and of the log on stderr. */
+/** What tests put in the place of the Internet, of the log on stderr, and of the door's own choices. */
 export interface Surroundings {
   readonly network?: NetworkView
   readonly log?: Log
+  readonly door?: DoorChoices
 }
 
 export function startInference(
@@ -67,7 +68,7 @@ export function startInference(
 
 async function buildInference(
   config: InferenceConfig,
-  { log = openServerLog(config.logLevel, 'inference'), ...network }: Surroundings,
+  { log = openServerLog(config.logLevel, 'inference'), door = {}, ...network }: Surroundings,
   life: Lifecycle,
 ): Promise<RunningInference> {
   const clock = systemClock
@@ -96,15 +97,19 @@ async function buildInference(
     host,
     port: config.healthPort,
     clock,
+    random: Math.random,
     readiness: () => readinessReply(service.readiness()),
     metrics,
   })
   life.onClose(() => health.close())
   const api = await startApiServer({
+    ...door,
     service,
     host,
     port: config.port,
     insecure: config.insecure,
+    corsOrigins: config.corsOrigins,
+    publicUrls: config.publicUrls,
     bodyBytesMax: config.bodyBytesMax,
     requestTimeoutMs: config.requestTimeoutMs,
     closeDeadlineMs: config.drainDeadlineMs,

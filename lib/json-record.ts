@@ -4,3 +4,18 @@ export type JsonRecord = Readonly<Record<string, unknown>>
 export function isJsonRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+export function isListOf<T>(
+  value: unknown,
+  isMember: (member: unknown) => member is T,
+): value is readonly T[] {
+  return Array.isArray(value) && value.every((member) => isMember(member))
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+export function isWhole(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value)
+}

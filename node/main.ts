@@ -15,9 +15,9 @@ import { guardLoop } from '../lib/process/hang-guard.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
 import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
-import type { ApiMetrics } from './api/metrics.ts'
+import { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
-import { buildApiMetrics, buildLoopWatch, startApiServer } from './api/server.ts'
+import { buildLoopWatch, startApiServer } from './api/server.ts'
 import { BOUND_AHEAD_MS, HybridClock } from './clock/hybrid-clock.ts'
 import type { NodeConfig } from './config.ts'
 import type { Coordination } from './coordination/coordination.ts'
@@ -26,7 +26,7 @@ import { StoredTimestampBound } from './coordination/stored-timestamp-bound.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
 import { DiskJournalDirectory } from './journal/disk-journal-directory.ts'
 import { Journal } from './journal/journal.ts'
-import { convertStores } from './shard/convert-store.ts'
+import { convertStores, markUnnumbered } from './shard/convert-store.ts'
 import { openDataDirectory, type DataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
 import { LevelKvStore } from './storage/level-kv-store.ts'
@@ -48,7 +48,7 @@ export function startNode(config: NodeConfig): Promise<RunningNode> {
 async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNode> {
   const clock = systemClock
   const log = openServerLog(config.logLevel, 'store')
-  const metrics = buildApiMetrics()
+  const metrics = new ApiMetrics()
   const loop = buildLoopWatch(clock, log)
 
   const directory = await openDataDirectory(config.dataDir, { clock })
@@ -92,6 +92,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     host: config.host,
     port: config.healthPort,
     clock,
+    random: Math.random,
     readiness: () => readinessReply(store.ready(), store.textIndexCounts()),
     metrics,
   })
@@ -109,10 +110,13 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
 
 function apiOptionsOf(config: NodeConfig, log: Log) {
   const { host, apiPort: port, insecure, requestMemoryBytes, logLevel } = config
+  const { corsOrigins, publicUrls } = config
   return {
     host,
     port,
     insecure,
+    corsOrigins,
+    publicUrls,
     requestMemoryBytes,
     log,
     logsRequests: logLevel === 'debug',
@@ -146,11 +150,14 @@ function textIndexesOf(config: NodeConfig, directory: string) {
   }
 }
 
-/** The stores of the shards, converted first if the directory is of the format before the journal. */
+/** The stores of the shards, converted first if the directory is of an earlier format. */
 async function openStores(directory: DataDirectory, clock: Clock): Promise<LevelStoreFactory> {
   const root = path.join(directory.path, 'shards')
   if (directory.formatVersion < 2) {
     await convertStores(await LevelStoreFactory.open(root, { clock, ownLog: 'replay' }))
+  }
+  if (directory.formatVersion < 3) {
+    await markUnnumbered(await LevelStoreFactory.open(root, { clock, ownLog: 'discard' }))
     await directory.markConverted()
   }
   return LevelStoreFactory.open(root, { clock, ownLog: 'discard' })

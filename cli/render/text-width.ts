@@ -1,22 +1,23 @@
 // Measures the columns of a text on a terminal, and cuts texts to a number of columns.
 
+import { createRequire } from 'node:module'
+import type stringWidth from 'string-width'
+
 const PLAIN_ASCII = /^[\x20-\x7e]*$/
 
-// East Asian wide and full-width blocks, and emoji: terminals draw these ranges two columns wide.
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1f9ff}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u
-const INVISIBLE = /^[\p{M}\p{Cf}]+$/u
-
-/** The columns of a text. */
-export function textWidth(text: string): number {
-  if (PLAIN_ASCII.test(text)) return text.length
-  let width = 0
-  for (const { segment } of graphemesOf(text)) width += graphemeWidth(segment)
-  return width
-}
-
-/** Built for the first text that needs it: that takes 15 ms, and most texts do not need it. */
+/**
+ * Loaded when the first text needs them, because most commands show plain text only: the package and
+ * the segmenter cost a call about 40 ms.
+ */
 const lazy = {
+  get stringWidth(): typeof stringWidth {
+    const load: (name: string) => { readonly default: typeof stringWidth } = createRequire(
+      import.meta.url,
+    )
+    const { default: value } = load('string-width')
+    Object.defineProperty(lazy, 'stringWidth', { value })
+    return value
+  },
   get segmenter(): Intl.Segmenter {
     const value = new Intl.Segmenter('en', { granularity: 'grapheme' })
     Object.defineProperty(lazy, 'segmenter', { value })
@@ -24,13 +25,9 @@ const lazy = {
   },
 }
 
-function graphemesOf(text: string): Iterable<{ readonly segment: string }> {
-  return lazy.segmenter.segment(text)
-}
-
-function graphemeWidth(grapheme: string): number {
-  if (WIDE.test(grapheme)) return 2
-  return INVISIBLE.test(grapheme) ? 0 : 1
+/** Of printable text: escape sequences of terminals count nothing. */
+export function textWidth(text: string): number {
+  return PLAIN_ASCII.test(text) ? text.length : lazy.stringWidth(text)
 }
 
 /** The text in at most `width` columns. An ellipsis marks a cut. */
@@ -38,8 +35,8 @@ export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   let kept = ''
   let used = 0
-  for (const { segment } of graphemesOf(text)) {
-    const next = graphemeWidth(segment)
+  for (const { segment } of lazy.segmenter.segment(text)) {
+    const next = textWidth(segment)
     if (used + next > width - 1) break
     kept += segment
     used += next

@@ -8,46 +8,38 @@
 
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
-import { bytesReply, headersOfAll, sendBytes, sendHead } from '../../lib/http/reply.ts'
-import type { BytesReply } from '../../lib/http/reply.ts'
+import type { Sending } from '../../door/replies.ts'
+import { bytesReply, headersOfAll, sendBytes } from '../../lib/http/reply.ts'
 import { SliceClock } from '../../lib/sliced.ts'
-import type { PiecesReply } from './pieces-reply.ts'
+import type { Pieces } from './pieces-reply.ts'
 
 /** A client that takes nothing for this long is cut off. */
 export const STALL_MS_MAX = 30_000
 /** What is written at once; a client's progress shows between two of them. */
 const SLICE_BYTES = 256 * 1024
 
-export interface SendOptions {
-  readonly clock: Clock
-  /** Aborts when the request has taken too long. */
-  readonly signal: AbortSignal
-}
-
-/** Resolves when the answer has left, or the client has. */
-export async function sendAnswer(
-  response: ServerResponse,
-  reply: BytesReply | PiecesReply,
-  options: SendOptions,
-): Promise<void> {
-  if (reply.kind === 'pieces') await sendPieces(response, reply, options)
-  else if (reply.body.length <= SLICE_BYTES) sendBytes(response, reply)
-  else if (sendHead(response, reply)) await writeSlices(response, slicesOf(reply.body), options)
-  await untilTaken(response, options.clock)
-}
+type PieceSending = Pick<Sending, 'response' | 'clock' | 'signal'>
 
 /** For an answer that has ended: resolves when all of it has left, or the client has. */
 export async function untilTaken(response: ServerResponse, clock: Clock): Promise<void> {
   if (!response.writableFinished && !response.destroyed) await progress(response, 'finish', clock)
 }
 
-/** What is over in one slice is an answer like any other, with its length in front. */
-async function sendPieces(
-  response: ServerResponse,
-  { pieces, headers, bytes }: PiecesReply,
-  options: SendOptions,
+/**
+ * Resolves when the answer has left, or the client has. What is over in one slice is an answer like any
+ * other, with its length in front.
+ */
+export async function sendPieces(reply: Pieces, sending: PieceSending): Promise<void> {
+  await writePieces(reply, sending)
+  await untilTaken(sending.response, sending.clock)
+}
+
+async function writePieces(
+  { pieces, headers, bytes }: Pieces,
+  sending: PieceSending,
 ): Promise<void> {
-  const joined = joinedSlices(pieces, options.clock)
+  const { response, clock } = sending
+  const joined = joinedSlices(pieces, clock)
   const first = await joined.next()
   const second = first.done === true ? first : await joined.next()
   if (second.done === true) {
@@ -56,7 +48,7 @@ async function sendPieces(
   if (response.destroyed || response.headersSent) return
   const length = bytes === undefined ? [] : ['Content-Length', String(bytes)]
   response.writeHead(200, [...headers, ...headersOfAll(response), ...length])
-  await writeSlices(response, followed([first.value, second.value], joined), options)
+  await writeSlices(followed([first.value, second.value], joined), sending)
 }
 
 async function* followed(
@@ -101,16 +93,9 @@ async function* joinedSlices(
   return undefined
 }
 
-function* slicesOf(body: Buffer): Generator<Buffer> {
-  for (let from = 0; from < body.length; from += SLICE_BYTES) {
-    yield body.subarray(from, from + SLICE_BYTES)
-  }
-}
-
 async function writeSlices(
-  response: ServerResponse,
-  slices: AsyncIterable<Buffer> | Iterable<Buffer>,
-  { clock, signal }: SendOptions,
+  slices: AsyncIterable<Buffer>,
+  { response, clock, signal }: PieceSending,
 ): Promise<void> {
   for await (const slice of slices) {
     const isTaken = response.write(slice)

@@ -6,32 +6,34 @@
 import { must } from '../../lib/assert.ts'
 import type { Random } from '../../lib/random.ts'
 import type { GenerateEvent } from '../pipelines/generate/generate-request.ts'
-import type {
-  GenerateService,
-  Generation,
-  GenerationEnd,
-} from '../pipelines/generate/generate-service.ts'
+import type { Generation, GenerationEnd } from '../pipelines/generate/generate-service.ts'
 import type { DrawnToken, TokenLogprob } from '../pipelines/generate/token-logprobs.ts'
 import { parseChat } from './chat-request.ts'
 import type { ChatBody } from './chat-request.ts'
 import { parseKeepAlive } from './keep-alive.ts'
-import { validatedBody } from './operation.ts'
-import type { OperationRequest, Reply } from './operation.ts'
+import { validatedBody } from '../../door/operation.ts'
+import type { OperationRequest } from '../../door/operation.ts'
+import type { Reply } from '../../door/replies.ts'
+import type { ApiContext } from './operation.ts'
+import { eventsReply } from './event-stream.ts'
 import { jsonPiecesReply } from './pieces-reply.ts'
 
 const ID_DIGITS = 24
 
 export async function answerChat(
   request: OperationRequest,
-  service: GenerateService,
+  { service, clock, random }: Pick<ApiContext, 'service' | 'clock' | 'random'>,
 ): Promise<Reply> {
   const body = validatedBody<ChatBody>(request)
-  const { clock, random } = request
   const nowMs = clock.nowMs()
-  const generation = service.generate(body.model ?? '', parseChat(body, { nowMs, random }), {
-    keepAliveMs: parseKeepAlive(body.keep_alive),
-    signal: request.signal,
-  })
+  const generation = service.generate.generate(
+    body.model ?? '',
+    parseChat(body, { nowMs, random }),
+    {
+      keepAliveMs: parseKeepAlive(body.keep_alive),
+      signal: request.signal,
+    },
+  )
   const envelope = {
     id: `chatcmpl-${randomId(random)}`,
     created: Math.floor(nowMs / 1000),
@@ -40,7 +42,7 @@ export async function answerChat(
   const answer = { generation, envelope, random }
   if (body.stream !== true) return jsonPiecesReply(await wholeAnswer(answer))
   const withUsage = body.stream_options?.include_usage === true
-  return { kind: 'events', format: 'sse', events: chunks(answer, withUsage) }
+  return eventsReply('sse', chunks(answer, withUsage))
 }
 
 interface Envelope {

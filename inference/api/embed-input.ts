@@ -3,7 +3,9 @@
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { EmbedPart } from '../pipelines/embed/embed-service.ts'
-import { INVALID_INPUT } from './request-validator.ts'
+
+export const INVALID_INPUT =
+  'invalid input: input must be a string, an array of strings, or an array of content parts'
 
 /** At least one part, none of them empty. */
 export function parseEmbedInput(input: unknown): EmbedPart[] {

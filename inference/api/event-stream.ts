@@ -6,9 +6,9 @@
 //   ES2  `[DONE]` is sent exactly if everything before it was; after an error comes its body instead.
 
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
-import type { Clock } from '../../lib/clock.ts'
+import type { Sending, StreamedReply } from '../../door/replies.ts'
 import { headersOfAll } from '../../lib/http/reply.ts'
+import { untilTaken } from './answer-sender.ts'
 
 /** Events for pages and OpenAI's clients, or lines of JSON for Ollama's. */
 export type EventFormat = 'sse' | 'lines'
@@ -28,20 +28,20 @@ const HEADERS = [
 /** Something is written at least this often, so that nobody in between takes the silence for an end. */
 const PING_PERIOD_MS = 15_000
 
-export interface EventStreamOptions {
-  readonly clock: Clock
-  /** Aborts when the client goes away, or the request has taken too long. */
-  readonly signal: AbortSignal
-  readonly errorBodyOf: (error: unknown) => object
-  /** Default `sse`. */
-  readonly format?: EventFormat
+/** Server-sent events or lines of JSON; `events` are the data of each. */
+export function eventsReply(format: EventFormat, events: AsyncIterable<string>): StreamedReply {
+  const send = async (sending: Sending): Promise<void> => {
+    await sendEvents(events, format, sending)
+    await untilTaken(sending.response, sending.clock)
+  }
+  return { kind: 'streamed', status: 200, send }
 }
 
 /** Rejects if the first event fails: then nothing was sent, and a normal error reply is possible. */
 export async function sendEvents(
-  response: ServerResponse,
   events: AsyncIterable<string>,
-  { clock, signal, errorBodyOf, format = 'sse' }: EventStreamOptions,
+  format: EventFormat,
+  { response, clock, signal, errorBodyOf }: Omit<Sending, 'memory' | 'writeTimeoutMs'>,
 ): Promise<void> {
   const iterator = events[Symbol.asyncIterator]()
   let next = await iterator.next()

@@ -1,4 +1,4 @@
-// Every operation of the contract and who handles it; test/contract compares both with the files.
+// Every operation of the contract and how it is answered; test/contract compares both with the files.
 
 import { chat } from './handlers/chat.ts'
 import { chunk } from './handlers/chunk.ts'
@@ -21,30 +21,38 @@ import { recognize } from './handlers/recognize.ts'
 import { rerank } from './handlers/rerank.ts'
 import { rewrite } from './handlers/rewrite.ts'
 import { showModel } from './handlers/show-model.ts'
-import type { Handler } from './operation.ts'
+import type { OperationRow, OperationTable } from '../../door/operation.ts'
+import type { ApiContext, Handler } from './operation.ts'
 
-export const handlerByOperation: ReadonlyMap<string, Handler> = new Map(
-  Object.entries({
-    chat,
-    chunk,
-    createChatCompletion,
-    createEmbeddings,
-    embed,
-    embedPrompt,
-    generate,
-    getContract,
-    getDocs,
-    getHealth,
-    getOpenaiModel,
-    getReadiness,
-    getVersion,
-    listLoadedModels,
-    listModels,
-    listOpenaiModels,
-    listTags,
-    recognize,
-    rerank,
-    rewrite,
-    showModel,
-  }),
+const HANDLERS = {
+  chat,
+  chunk,
+  createChatCompletion,
+  createEmbeddings,
+  embed,
+  embedPrompt,
+  generate,
+  getContract,
+  getDocs,
+  getHealth,
+  getOpenaiModel,
+  getReadiness,
+  getVersion,
+  listLoadedModels,
+  listModels,
+  listOpenaiModels,
+  listTags,
+  recognize,
+  rerank,
+  rewrite,
+  showModel,
+} as const satisfies Readonly<Record<string, Handler>>
+
+const HOT: ReadonlySet<string> = new Set(['embed'])
+
+export const OPERATIONS: OperationTable<ApiContext> = Object.fromEntries(
+  Object.entries(HANDLERS).map(([id, handle]): [string, OperationRow<ApiContext>] => [
+    id,
+    { handle, body: 'json', isHot: HOT.has(id) },
+  ]),
 )

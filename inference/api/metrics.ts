@@ -1,6 +1,8 @@
 // What the server did and does, as Prometheus text.
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { loadContract } from '../../door/contract.ts'
+import { RequestMetrics } from '../../door/request-metrics.ts'
 import { MetricSources, type MetricSource } from '../../lib/metrics.ts'
 import type { TokenCounts } from '../pipelines/model-requests.ts'
 import type { ResultSource } from '../batching/shared-results.ts'
@@ -14,20 +16,13 @@ const WAIT_BUCKETS_S = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 const LOAD_BUCKETS_S = [0.1, 0.5, 1, 2, 5, 10, 30, 60]
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32]
 
-/** Requests that reach no operation: unknown routes, wrong methods. */
-export const NO_OPERATION = 'none'
-
 export class InferenceMetrics {
   readonly #registry = new Registry()
   readonly #sources = new MetricSources()
-  readonly #requests = this.#counter('requests_total', 'Requests answered.', [
-    'operation',
-    'status',
-  ])
-  readonly #durations = this.#histogram('request_duration_seconds', {
-    help: 'Time from the headers to the end of the answer.',
-    labelNames: ['operation', 'status_class'],
-    buckets: REQUEST_BUCKETS_S,
+  readonly requests = new RequestMetrics({
+    prefix: PREFIX,
+    operationIds: loadContract('inference.v1').operations.map(({ operationId }) => operationId),
+    bounds: REQUEST_BUCKETS_S,
   })
   readonly #results = this.#counter(
     'results_total',
@@ -72,12 +67,6 @@ export class InferenceMetrics {
     'Batches that a worker did not answer.',
     ['model'],
   )
-
-  request(operation: string, status: number, elapsedMs: number): void {
-    this.#requests.inc({ operation, status })
-    const statusClass = `${Math.floor(status / 100)}xx`
-    this.#durations.observe({ operation, status_class: statusClass }, elapsedMs / 1000)
-  }
 
   result(task: string, source: ResultSource): void {
     this.#results.inc({ task, source })
@@ -153,7 +142,7 @@ export class InferenceMetrics {
 
   async text(): Promise<string> {
     const own = await this.#registry.metrics()
-    const added = await this.#sources.lines()
+    const added = [...this.requests.lines(), ...(await this.#sources.lines())]
     return `${[own.trimEnd(), ...added].join('\n')}\n`
   }
 

@@ -2,14 +2,18 @@
 // JSON, the last of which says how it ended and what was counted.
 
 import { must } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
-import type { GenerateService, Generation } from '../pipelines/generate/generate-service.ts'
+import type { Generation } from '../pipelines/generate/generate-service.ts'
 import type { GenerationEnd } from '../pipelines/generate/generate-service.ts'
 import { parseChat } from './chat-request.ts'
 import type { ChatBody } from './chat-request.ts'
 import { parseKeepAlive } from './keep-alive.ts'
-import { validatedBody } from './operation.ts'
-import type { OperationRequest, Reply } from './operation.ts'
+import { validatedBody } from '../../door/operation.ts'
+import type { OperationRequest } from '../../door/operation.ts'
+import type { Reply } from '../../door/replies.ts'
+import type { ApiContext } from './operation.ts'
+import { eventsReply } from './event-stream.ts'
 import { jsonPiecesReply } from './pieces-reply.ts'
 
 /** The schema ChatRequest of the contract. */
@@ -46,16 +50,16 @@ const NS_PER_MS = 1_000_000
 
 export async function answerOllamaChat(
   request: OperationRequest,
-  service: GenerateService,
+  { service, clock, random }: Pick<ApiContext, 'service' | 'clock' | 'random'>,
 ): Promise<Reply> {
   const body = validatedBody<OllamaBody>(request)
-  const { clock, random, signal } = request
+  const { signal } = request
   const chat = parseChat(chatBody(body), { nowMs: clock.nowMs(), random })
   const keepAliveMs = parseKeepAlive(body.keep_alive)
-  const generation = service.generate(body.model ?? '', chat, { keepAliveMs, signal })
+  const generation = service.generate.generate(body.model ?? '', chat, { keepAliveMs, signal })
   const answer = { generation, clock, startMs: clock.monotonicMs() }
   if (body.stream === false) return jsonPiecesReply(await wholeAnswer(answer))
-  return { kind: 'events', format: 'lines', events: lines(answer) }
+  return eventsReply('lines', lines(answer))
 }
 
 function chatBody({ messages = [], tools, options = {} }: Partial<OllamaBody>): Partial<ChatBody> {
@@ -81,7 +85,7 @@ function messageBody({ role, content = '', tool_calls: calls }: OllamaMessage) {
 
 interface Answer {
   readonly generation: Generation
-  readonly clock: OperationRequest['clock']
+  readonly clock: Clock
   readonly startMs: number
 }
 

@@ -1,85 +1,66 @@
-// The API's listener.
+// The inference API behind the door.
 
-import { createServer } from 'node:http'
-import type { InvariantError } from '../../lib/assert.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { buildBrowserGuard } from '../../lib/http/browser-guard.ts'
-import { buildEntry } from '../../lib/http/entry.ts'
-import { LOOPBACK, SERVER_OPTIONS, checkHost, listen } from '../../lib/http/listener.ts'
-import { familyLines, samplesBy } from '../../lib/metrics.ts'
+import { loadContract } from '../../door/contract.ts'
+import { buildDocsPage } from '../../door/docs-page.ts'
+import type { AccessPolicy } from '../../door/principal.ts'
+import type { ContractProblem } from '../../door/problems.ts'
+import { startDoor, type DoorParts, type DoorSettings } from '../../door/server.ts'
 import type { RunningServer } from '../../lib/http/listener.ts'
-import { sendBytes } from '../../lib/http/reply.ts'
-import { RequestIds, requestIdOf } from '../../lib/http/request-id.ts'
 import type { RequestMemory } from '../../lib/http/request-memory.ts'
-import type { Log } from '../../lib/log.ts'
-import type { Random } from '../../lib/random.ts'
-import { loadContract } from '../../openapi/contract.ts'
 import type { RequestGate } from '../batching/request-gate.ts'
 import type { InferenceService } from '../service/inference-service.ts'
-import { buildApp } from './app.ts'
-import { ErrorTranslator } from '../../lib/http/error-translator.ts'
-import { errorReply } from './error-status.ts'
-import { NO_OPERATION, type InferenceMetrics } from './metrics.ts'
+import { INVALID_INPUT } from './embed-input.ts'
+import { ERROR_SHAPE } from './error-shape.ts'
+import { OPERATIONS } from './handler-table.ts'
+import type { InferenceMetrics } from './metrics.ts'
 
-export interface ApiServerOptions {
+const WRITE_TIMEOUT_MS = 30_000
+
+export interface ApiServerOptions extends DoorSettings, DoorParts, DoorChoices {
   readonly service: InferenceService
-  readonly host: string
-  /** 0 lets the system choose; the answer's `url` says which. */
-  readonly port: number
-  /** Allows a host that other machines can reach, although nobody has to authenticate. */
-  readonly insecure: boolean
   readonly bodyBytesMax: number
   readonly requestTimeoutMs: number
   /** How long running requests may take to end once the server closes. */
   readonly closeDeadlineMs: number
   readonly gate: RequestGate
+  /** Of bodies and of what becomes of them, of all requests together. */
   readonly memory: RequestMemory
   readonly metrics: InferenceMetrics
-  readonly clock: Clock
-  readonly log: Log
-  /** Whether the log tells of every answer, at level debug. */
-  readonly logsRequests: boolean
-  readonly random: Random
-  /** Called once a reply to the broken request is on its way; the process must end. */
-  readonly onInvariantBroken: (error: InvariantError) => void
 }
 
-export async function startApiServer(options: ApiServerOptions): Promise<RunningServer> {
-  const { service, host, port, insecure, gate, memory } = options
-  const { metrics, clock, random, closeDeadlineMs } = options
-  checkHost(host, insecure)
-  const { log, onInvariantBroken } = options
-  const translator = new ErrorTranslator({ log, clock, onInvariantBroken })
-  metrics.addLines(() =>
-    familyLines({
-      name: 'quarry_inference_errors_total',
-      type: 'counter',
-      help: 'Requests that ended with an error, by code; unknown routes and absent documents do not count.',
-      samples: samplesBy('code', translator.counts()),
-    }),
-  )
-  const app = buildApp({
-    context: { service, contract: loadContract('inference.v1') },
-    translator,
-    metrics,
-    gate,
-    memory,
-    clock,
-    random,
-    bodyBytesMax: options.bodyBytesMax,
-    requestTimeoutMs: options.requestTimeoutMs,
-    requestLog: options.logsRequests ? log : undefined,
-  })
-  const guard = buildBrowserGuard({ loopbackOnly: LOOPBACK.has(host) })
-  const entry = buildEntry({
-    ids: new RequestIds(random),
-    guard,
-    refuse: (response, refusal) => {
-      const failed = { requestId: requestIdOf(response), operation: NO_OPERATION }
-      sendBytes(response, errorReply(response.req.url ?? '', translator.bodyOf(refusal, failed)))
-    },
-    serve: (request, response) => void app(request, response),
-  })
-  const server = createServer(SERVER_OPTIONS, entry)
-  return listen(server, { host, port, clock, closeDeadlineMs })
+/** What nobody but a test chooses yet. */
+export interface DoorChoices {
+  readonly policy?: AccessPolicy
+  /** Default true. False sends every request through express. */
+  readonly hotDoor?: boolean
+}
+
+export function startApiServer(options: ApiServerOptions): Promise<RunningServer> {
+  const { service, clock, random, metrics, gate, bodyBytesMax } = options
+  const contract = loadContract('inference.v1')
+  const docs = buildDocsPage({ title: 'Quarry inference API', prefix: '/api' })
+  const api = {
+    ...options,
+    contract,
+    operations: OPERATIONS,
+    context: { service, contract, docs, clock, random },
+    docs,
+    metrics: metrics.requests,
+    loop: undefined,
+    bodyBytesMaxOf: () => bodyBytesMax,
+    takePlace: gate.enter.bind(gate),
+    writeTimeoutMs: WRITE_TIMEOUT_MS,
+    errorShape: ERROR_SHAPE,
+    checks: { explain },
+    addLines: metrics.addLines.bind(metrics),
+  }
+  return startDoor(api, options, options)
+}
+
+const OF_INPUT = /^input(?:[.[]|$)/
+
+/** Three shapes are possible; what is wrong with the first of them would say nothing. */
+function explain({ field, keyword, text }: ContractProblem): string | undefined {
+  const isLimit = keyword === 'maxItems' || text.startsWith('must NOT have more')
+  return OF_INPUT.test(field) && keyword !== 'required' && !isLimit ? INVALID_INPUT : undefined
 }

@@ -1,17 +1,17 @@
 import { must } from '../../lib/assert.ts'
+import { isText } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
 import { AddedTokenSplitter } from './added-token-splitter.ts'
 import type { AddedTokenShape } from './added-token-splitter.ts'
-import { alignOriginal, placeOf, sliceAligned, withoutPlaces } from './aligned-text.ts'
-import type { AlignedText, TextStage } from './aligned-text.ts'
-import { isText } from './json-values.ts'
+import { alignOriginal, placeOf, sliceAligned, withoutPlaces } from './stages/aligned-text.ts'
+import type { AlignedText, TextStage } from './stages/aligned-text.ts'
 import { buildNormalizer } from './stages/normalizers.ts'
 import { buildPreTokenizer } from './stages/pre-tokenizers.ts'
 import type { PreTokenizer } from './stages/pre-tokenizers.ts'
 import { locateTokens, spanInOriginal, trimSpan } from './token-offsets.ts'
 import type { PieceRules, Span } from './token-offsets.ts'
 import type { AddedTokenRecord, TokenizerFile } from './tokenizer-file.ts'
-import type { TokenizerLibrary } from './tokenizer-library.ts'
+import type { TokenizerLibrary } from './stages/tokenizer-library.ts'
 
 interface Tokens {
   readonly ids: number[]

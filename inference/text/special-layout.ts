@@ -7,9 +7,8 @@
 // neither truncation nor a pair with an empty second text.
 
 import { ServiceError } from '../../lib/errors.ts'
-import { isJsonRecord } from '../../lib/json-record.ts'
+import { isJsonRecord, isListOf, isText, isWhole } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
-import { isListOf, isText, isWhole } from './json-values.ts'
 import { VOCABULARY_IDS_MAX } from './tokenizer-file.ts'
 
 /** One part of an input: a special token, or the place of a text. */

@@ -1,8 +1,8 @@
 // Finds the span of each token in the original text. It walks a piece and its tokens together; the
 // code units of the piece know their places.
 
-import { placeOf } from './aligned-text.ts'
-import type { AlignedText } from './aligned-text.ts'
+import { placeOf } from './stages/aligned-text.ts'
+import type { AlignedText } from './stages/aligned-text.ts'
 
 /** A part of the original text in UTF-16 code units. */
 export interface Span {

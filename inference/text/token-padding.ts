@@ -1,6 +1,5 @@
-import { isJsonRecord } from '../../lib/json-record.ts'
+import { isJsonRecord, isText } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
-import { isText } from './json-values.ts'
 
 /** The token that fills up short rows, and the side on which it is added. */
 export interface TokenPadding {

@@ -2,9 +2,8 @@
 // parameters. Unknown components are refused.
 
 import { ServiceError } from '../../lib/errors.ts'
-import { isJsonRecord } from '../../lib/json-record.ts'
+import { isJsonRecord, isText, isWhole } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
-import { isText, isWhole } from './json-values.ts'
 import { parseSplitBehavior } from './stages/split-behavior.ts'
 
 const COMPONENTS_MAX = 64

@@ -2,9 +2,8 @@
 // each gives a tokenizer of bounded memory, or a refusal that names the unsupported part.
 
 import { ServiceError } from '../../lib/errors.ts'
-import { isJsonRecord } from '../../lib/json-record.ts'
+import { isJsonRecord, isListOf, isText, isWhole } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
-import { isListOf, isText, isWhole } from './json-values.ts'
 import { checkComponents } from './tokenizer-components.ts'
 import type { ComponentStage } from './tokenizer-components.ts'
 

@@ -13,7 +13,7 @@ import type { Span } from './token-offsets.ts'
 import { parsePadding } from './token-padding.ts'
 import { parseTokenizerFile } from './tokenizer-file.ts'
 import type { TokenizerFile, TokenizerTexts } from './tokenizer-file.ts'
-import { openTokenizerLibrary } from './tokenizer-library.ts'
+import { openTokenizerLibrary } from './stages/tokenizer-library.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 const TOKENIZE_MS_MAX = 5_000
@@ -241,7 +241,8 @@ export class TokenizerHandle {
     try {
       return this.#limit.run('tokenizing', task)
     } catch (error) {
-      throw isTimeout(error) && textLength > TRUSTED_CHARS_MAX ? textTooLong(textLength) : error
+      const isTooMuch = isTimeout(error) || error instanceof RangeError
+      throw isTooMuch && textLength > TRUSTED_CHARS_MAX ? textTooLong(textLength) : error
     }
   }
 }
@@ -275,7 +276,10 @@ function isTimeout(error: unknown): boolean {
   return isServiceError(error) && error.code === 'DEADLINE_EXCEEDED'
 }
 
-/** A long text may be slow with any tokenizer; only a slow text of usual length shows a bad one. */
+/**
+ * Only a text of usual length that takes too long shows that the tokenizer is a bad one. A word of
+ * more than about 120,000 tokens exceeds the stack of the library's Unigram model.
+ */
 function textTooLong(length: number): ServiceError {
   const message = `the text of ${length} characters takes too long to tokenize; send it in parts`
   return new ServiceError('INVALID_ARGUMENT', message)

@@ -1,11 +1,10 @@
-import { isJsonRecord } from '../../lib/json-record.ts'
+import { isJsonRecord, isText } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
-import { isText } from './json-values.ts'
 import { bytesOfToken } from './stages/byte-alphabet.ts'
 import { buildDecoder } from './stages/decoders.ts'
 import type { Decoder } from './stages/decoders.ts'
 import type { TokenizerFile } from './tokenizer-file.ts'
-import type { TokenizerLibrary } from './tokenizer-library.ts'
+import type { TokenizerLibrary } from './stages/tokenizer-library.ts'
 
 const BYTE_TOKEN = /^<0x([0-9A-F]{2})>$/
 

@@ -8,6 +8,8 @@ import { SERVER_OPTIONS, listen } from './listener.ts'
 import type { RunningServer } from './listener.ts'
 import { bytesReply, jsonReply, sendBytes, textReply } from './reply.ts'
 import type { BytesReply } from './reply.ts'
+import type { Random } from '../random.ts'
+import { nameRequest, RequestIds } from './request-id.ts'
 
 const CLOSE_DEADLINE_MS = 1000
 
@@ -23,6 +25,7 @@ export interface HealthServerOptions {
   /** 0 lets the system choose; the answer's `url` says which. */
   readonly port: number
   readonly clock: Clock
+  readonly random: Random
   /** What `/readyz` answers: status 200 as long as requests are welcome. */
   readonly readiness: () => BytesReply
   readonly metrics: MetricsText
@@ -30,11 +33,13 @@ export interface HealthServerOptions {
 
 export async function startHealthServer(options: HealthServerOptions): Promise<RunningServer> {
   const { host, port, clock } = options
+  const ids = new RequestIds(options.random)
   const server = createServer(SERVER_OPTIONS, (request, response) => {
-    const { method = '', url = '' } = request
+    const { method = '', url = '', rawHeaders } = request
+    nameRequest(response, ids.of(rawHeaders))
     void replyTo(method, url, options).then((reply) => sendBytes(response, reply))
   })
-  return listen(server, { host, port, clock, closeDeadlineMs: CLOSE_DEADLINE_MS })
+  return listen(server, { host, port, clock, closeDeadlineMs: CLOSE_DEADLINE_MS, ids })
 }
 
 async function replyTo(

@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts'
 import { ServiceError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
 import { jsonReply, sendBytes } from './reply.ts'
+import { nameRequest, type RequestIds } from './request-id.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_TIMEOUT_MS = 60_000
@@ -47,12 +48,20 @@ export interface ListenOptions {
   readonly port: number
   readonly clock: Clock
   readonly closeDeadlineMs: number
+  /** Names the answers to what never became a request. */
+  readonly ids: RequestIds
 }
 
 export async function listen(server: Server, options: ListenOptions): Promise<RunningServer> {
-  server.on('clientError', refuseMalformed)
-  server.on('checkExpectation', (_request, response) => refuseExpectation(response))
-  server.on('connect', (_request, socket) => socket.end(textOf(NO_TUNNEL)))
+  const { ids } = options
+  server.on('clientError', (error, socket: Socket) => refuseMalformed(error, { socket, ids }))
+  server.on('checkExpectation', ({ rawHeaders }, response) => {
+    nameRequest(response, ids.of(rawHeaders))
+    refuseExpectation(response)
+  })
+  server.on('connect', ({ rawHeaders }, socket) => {
+    socket.end(textOf(NO_TUNNEL, ids.of(rawHeaders)))
+  })
   // Their bytes are bounded; headers beyond a count would vanish without a word.
   server.maxHeadersCount = 0
   server.listen(options.port, options.host)
@@ -129,19 +138,22 @@ const REFUSAL_BY_PARSER_CODE: ReadonlyMap<string, Refusal> = new Map([
 ])
 
 /** What node:http could not parse never becomes a request, so the answer is written by hand. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseMalformed(
+  error: NodeJS.ErrnoException,
+  { socket, ids }: { readonly socket: Socket; readonly ids: RequestIds },
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy() // gone, or in the middle of an answer that must not be written into
     return
   }
-  socket.end(textOf(REFUSAL_BY_PARSER_CODE.get(error.code ?? '') ?? MALFORMED))
+  socket.end(textOf(REFUSAL_BY_PARSER_CODE.get(error.code ?? '') ?? MALFORMED, ids.of([])))
 }
 
-function textOf({ status, code, error }: Refusal): string {
+function textOf({ status, code, error }: Refusal, requestId: string): string {
   const body = JSON.stringify({ error, code })
   return (
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n` +
-    `X-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+    `X-Content-Type-Options: nosniff\r\nX-Request-Id: ${requestId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
     `Connection: close\r\n\r\n${body}`
   )
 }

@@ -1,7 +1,7 @@
 // What a handler answers, before anybody knows which door the request came through.
 
 import type { ServerResponse } from 'node:http'
-import { requestIdOf } from './request-id.ts'
+import { extraHeadersOf, requestIdOf } from './request-id.ts'
 
 /** A whole answer. Headers are flat, name after value, the form `writeHead` takes without a copy. */
 export interface BytesReply {
@@ -10,17 +10,6 @@ export interface BytesReply {
   readonly headers: readonly string[]
   readonly body: Buffer
 }
-
-/** Sent in pages as the client reads them. */
-export interface PagesReply {
-  readonly kind: 'pages'
-  readonly status: 200 | 201
-  /** Pages of NDJSON hold whole lines, so that an error can be one more of them. */
-  readonly contentType: 'application/x-ndjson' | 'application/json'
-  readonly pages: AsyncIterable<Buffer>
-}
-
-export type Reply = BytesReply | PagesReply
 
 const EMPTY = Buffer.alloc(0)
 /**
@@ -71,7 +60,8 @@ export function sendBytes(response: ServerResponse, reply: BytesReply): void {
 /** What every answer carries: to be given to `writeHead` with its own. */
 export function headersOfAll(response: ServerResponse): readonly string[] {
   const requestId = requestIdOf(response)
-  return requestId === undefined ? NOSNIFF : [...NOSNIFF, 'X-Request-Id', requestId]
+  if (requestId === undefined) return NOSNIFF
+  return [...NOSNIFF, 'X-Request-Id', requestId, ...extraHeadersOf(response)]
 }
 
 /** Answers whether the body is to follow: not when the client has gone, or has its answer already. */

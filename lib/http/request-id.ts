@@ -31,12 +31,25 @@ export class RequestIds {
   }
 }
 
-/** From now on the answer carries the id. */
-export function nameRequest(response: ServerResponse, requestId: string): void {
+const NONE: readonly string[] = []
+const extraHeaders = new WeakMap<ServerResponse, readonly string[]>()
+
+/** From now on the answer carries the id, and the headers (flat) beside its own. */
+export function nameRequest(
+  response: ServerResponse,
+  requestId: string,
+  headers: readonly string[] = NONE,
+): void {
   Object.assign(response, { requestId })
+  if (headers.length > 0) extraHeaders.set(response, headers)
 }
 
-/** Undefined for what is no request of an API, such as a look at its health. */
+/** What the answer carries because of whom it goes to, such as the headers of CORS. */
+export function extraHeadersOf(response: ServerResponse): readonly string[] {
+  return extraHeaders.get(response) ?? NONE
+}
+
+/** Undefined for an answer that nobody has named. */
 export function requestIdOf(response: ServerResponse): string | undefined {
   if (!('requestId' in response)) return undefined
   return typeof response.requestId === 'string' ? response.requestId : undefined

@@ -1,4 +1,4 @@
-// Every operation of the contract and who handles it; test/contract compares both with the files.
+// Every operation of the contract and how it is answered; test/contract compares both with the files.
 
 import { batchWrite } from './handlers/batch-write.ts'
 import { commitTransaction } from './handlers/commit-transaction.ts'
@@ -22,31 +22,50 @@ import { queryTable } from './handlers/query-table.ts'
 import { scanTable } from './handlers/scan-table.ts'
 import { searchTable } from './handlers/search-table.ts'
 import { updateTableSchema } from './handlers/update-table-schema.ts'
-import type { Handler } from './operation.ts'
+import type { OperationRow, OperationTable } from '../../door/operation.ts'
+import type { ApiContext, Handler } from './operation.ts'
 
-export const handlerByOperation: ReadonlyMap<string, Handler> = new Map(
-  Object.entries({
-    batchWrite,
-    commitTransaction,
-    createIndex,
-    createTable,
-    crossTableBatch,
-    dropIndex,
-    dropTable,
-    getContract,
-    getDocs,
-    getHealth,
-    getIndex,
-    getStatus,
-    getTable,
-    listIndexes,
-    listTables,
-    lookupDocument,
-    mergeTable,
-    queryGlobal,
-    queryTable,
-    scanTable,
-    searchTable,
-    updateTableSchema,
-  }),
-)
+export const OPERATIONS: OperationTable<ApiContext> = {
+  batchWrite: hot(fromBytes(batchWrite)),
+  commitTransaction: fromBytes(commitTransaction),
+  createIndex: fromJson(createIndex),
+  createTable: fromJson(createTable),
+  crossTableBatch: fromBytes(crossTableBatch),
+  dropIndex: fromJson(dropIndex),
+  dropTable: fromJson(dropTable),
+  getContract: fromJson(getContract),
+  getDocs: fromJson(getDocs),
+  getHealth: fromJson(getHealth),
+  getIndex: fromJson(getIndex),
+  getStatus: fromJson(getStatus),
+  getTable: fromJson(getTable),
+  listIndexes: fromJson(listIndexes),
+  listTables: fromJson(listTables),
+  lookupDocument: hot(fromJson(lookupDocument)),
+  mergeTable: fromBytes(mergeTable),
+  queryGlobal: fromLines(queryGlobal),
+  queryTable: hot(fromLines(queryTable)),
+  scanTable: fromJson(scanTable),
+  searchTable: fromJson(searchTable),
+  updateTableSchema: fromJson(updateTableSchema),
+}
+
+type Row = OperationRow<ApiContext>
+
+function fromJson(handle: Handler): Row {
+  return { handle, body: 'json', isHot: false }
+}
+
+/** For bodies that hold documents. */
+function fromBytes(handle: Handler): Row {
+  return { handle, body: 'bytes', isHot: false }
+}
+
+/** For bodies that hold queries. */
+function fromLines(handle: Handler): Row {
+  return { handle, body: 'lines', isHot: false }
+}
+
+function hot(row: Row): Row {
+  return { ...row, isHot: true }
+}

@@ -4,44 +4,20 @@ import { createHash } from 'node:crypto'
 import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { runInTurn, type Sliced } from '../../lib/sliced.ts'
+import type { Contract } from '../../door/contract.ts'
+import type { DocsPage } from '../../door/docs-page.ts'
+import type { Handler as DoorHandler, OperationRequest } from '../../door/operation.ts'
 import type { StoreService, WriteOptions } from '../coordinator/store-service.ts'
 import type { SyncLevel } from '../document/writes.ts'
-import type { Contract } from '../../openapi/contract.ts'
-import type { Reply } from '../../lib/http/reply.ts'
-import type { HeldMemory } from '../../lib/http/request-memory.ts'
 
 export interface ApiContext {
   readonly service: StoreService
   readonly contract: Contract
+  readonly docs: DocsPage
   readonly clock: Clock
 }
 
-/** A request whose path, query and headers fit the contract. */
-export interface OperationRequest {
-  readonly operationId: string
-  readonly params: Readonly<Record<string, string>>
-  readonly query: Readonly<Record<string, unknown>>
-  readonly idempotencyKey: string | undefined
-  /** The body's bytes, decompressed; empty if there is none. */
-  readonly body: Buffer
-  /** The body parsed and checked against the contract; undefined if there is none. */
-  readonly json: unknown
-  /** Aborts with CANCELLED when the client goes away before its answer. */
-  readonly signal: AbortSignal
-  /** Charged with the bytes that the request keeps until it is answered. */
-  readonly memory: HeldMemory
-}
-
-/** Contract: asks the service one thing and serialises the answer. Refusals are thrown. */
-export type Handler = (request: OperationRequest, context: ApiContext) => Reply | Promise<Reply>
-
-/**
- * The body as the type that its schema in the contract describes. The only place where the two meet
- * unchecked: the validator has refused every body that does not fit the schema.
- */
-export function validatedBody<Body>(request: OperationRequest): Partial<Body> {
-  return request.json ?? {}
-}
+export type Handler = DoorHandler<ApiContext>
 
 export function tableOf({ params }: OperationRequest): string {
   return must(params['tableName'], 'tableName in the path template')
@@ -49,14 +25,6 @@ export function tableOf({ params }: OperationRequest): string {
 
 export function indexOf({ params }: OperationRequest): string {
   return must(params['indexName'], 'indexName in the path template')
-}
-
-export function textParameter(
-  query: Readonly<Record<string, unknown>>,
-  name: string,
-): string | undefined {
-  const value = query[name]
-  return typeof value === 'string' ? value : undefined
 }
 
 /** Documents, keys and operations of transforms in one request; a merge has a limit of its own. */
@@ -76,8 +44,9 @@ export function writeOptionsOf(
   context: ApiContext,
   syncLevel: SyncLevel,
 ): WriteOptions | Promise<WriteOptions> {
-  const { idempotencyKey: key, signal } = request
-  if (key === undefined) return { syncLevel, signal }
+  const { signal, headers } = request
+  const key = headers['idempotency-key']
+  if (typeof key !== 'string') return { syncLevel, signal }
   return withIdempotency(request, context, { syncLevel, signal, key })
 }
 
@@ -93,7 +62,7 @@ async function withIdempotency(
 const DIGESTED_PER_STEP = 512 * 1024
 
 /** Equal for two requests exactly if they ask for the same. */
-function* digestOf({ operationId, params, body }: OperationRequest): Sliced<string> {
+function* digestOf({ operation: { operationId }, params, body }: OperationRequest): Sliced<string> {
   const hash = createHash('sha256')
   hash.update(JSON.stringify([operationId, params['tableName'] ?? '']))
   for (let at = 0; at < body.length; at += DIGESTED_PER_STEP) {

@@ -1,7 +1,9 @@
 // Answers of any length: a short one is sent whole, a long one in pages as it is written.
 
 import type { Clock } from '../../lib/clock.ts'
-import { jsonBytesReply, type Reply } from '../../lib/http/reply.ts'
+import { jsonBytesReply } from '../../lib/http/reply.ts'
+import { pagesReply } from '../../door/page-stream.ts'
+import type { Reply } from '../../door/replies.ts'
 import { SliceClock, type Sliced } from '../../lib/sliced.ts'
 import { JsonPieces, writeJson } from './json-pieces.ts'
 
@@ -15,8 +17,7 @@ export async function jsonValueReply(
   status: 200 | 201 = 200,
 ): Promise<Reply> {
   const pieces = new JsonPieces()
-  const reply = await piecesReply(pieces, paced(writeJson(value, pieces), clock))
-  return { ...reply, status }
+  return piecesReply(pieces, paced(writeJson(value, pieces), clock), status)
 }
 
 /**
@@ -26,17 +27,13 @@ export async function jsonValueReply(
 export async function piecesReply(
   pieces: JsonPieces,
   steps: AsyncGenerator<undefined>,
+  status: 200 | 201 = 200,
 ): Promise<Reply> {
   while (pieces.bytes < PAGE_BYTES) {
     const { done = false } = await steps.next()
-    if (done) return jsonBytesReply(200, Buffer.concat(pieces.take()))
+    if (done) return jsonBytesReply(status, Buffer.concat(pieces.take()))
   }
-  return {
-    kind: 'pages',
-    status: 200,
-    contentType: 'application/json',
-    pages: pagesOf(pieces, steps),
-  }
+  return pagesReply({ status, contentType: 'application/json', pages: pagesOf(pieces, steps) })
 }
 
 async function* pagesOf(

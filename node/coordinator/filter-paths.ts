@@ -1,6 +1,6 @@
 import { unreachable } from '../../lib/assert.ts'
 import type { FieldPath } from '../document/field-path.ts'
-import type { DocumentFilter, FilterField } from '../query/document-filter.ts'
+import type { DocumentFilter, FilterField } from '../query/filter/document-filter.ts'
 
 /** Everywhere in a document that the filter looks. */
 export function pathsOfFilter(filter: DocumentFilter): readonly FieldPath[] {

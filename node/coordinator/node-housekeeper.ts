@@ -5,6 +5,7 @@ import { collectHistory, HISTORY_RETENTION_MS } from '../shard/housekeeping/hist
 import { EXPIRY_PERIOD_MS, expireDue, retimeDocuments } from '../shard/housekeeping/expiry.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { LedShards } from './led-shards.ts'
+import { numberDocuments } from '../shard/housekeeping/numbering.ts'
 import type { ReadPins } from './read-pins.ts'
 import type { TableAdmin } from './tables/table-admin.ts'
 import { FORGET_PERIOD_MS, type TransactionFinisher } from './transactions/transaction-finisher.ts'
@@ -103,12 +104,23 @@ export class NodeHousekeeper {
   }
 
   async #retimeOne(shard: LedShard): Promise<void> {
+    await this.#numberOne(shard)
     try {
       const changed = await retimeDocuments(shard, this.#stop.signal)
       if (changed > 0) this.#with.log.info('documents retimed', { ...placeOf(shard), changed })
     } catch (error) {
       // Reads compute the expiry themselves until a later pass succeeds.
       this.#with.log.warn('retiming failed', { ...placeOf(shard), error: String(error) })
+    }
+  }
+
+  /** Ordinals for the documents of an earlier version. */
+  async #numberOne(shard: LedShard): Promise<void> {
+    try {
+      const changed = await numberDocuments(shard, this.#stop.signal)
+      if (changed > 0) this.#with.log.info('documents numbered', { ...placeOf(shard), changed })
+    } catch (error) {
+      this.#with.log.warn('numbering failed', { ...placeOf(shard), error: String(error) })
     }
   }
 

@@ -31,6 +31,7 @@ export interface AnalysisSettings {
   readonly stop_words?: readonly string[] | LanguageName | 'none'
 }
 
+/** What a table's schema says about text. Every member was checked against the limits above. */
 export interface TextSettings extends AnalysisSettings {
   /** Looked up when somebody searches, so that a change needs no index to be built again. */
   readonly synonyms?: readonly SynonymRule[]

@@ -1,7 +1,7 @@
 import type { DocumentRecord } from './format/document-record.ts'
 import type { Effect } from './effect.ts'
 import type { Decision } from './apply/command.ts'
-import { versionOf } from './format/document-record.ts'
+import { ORDINAL_END, versionOf } from './format/document-record.ts'
 import { documentKey, finishedKey } from './format/keyspace.ts'
 import { encodeFinishedMark } from './format/transaction-record.ts'
 import { nameOf, OverlayLayer, type ShardOverlay } from './shard-overlay.ts'
@@ -23,9 +23,23 @@ export class CommandView {
   #keptBytes = 0
   #replacedBytes = 0
   #bytes = 0
+  #nextOrdinal: number
 
-  constructor(overlay: ShardOverlay) {
+  constructor(overlay: ShardOverlay, nextOrdinal: number) {
     this.#overlay = overlay
+    this.#nextOrdinal = nextOrdinal
+  }
+
+  /** What the first new document of the next command gets. */
+  get nextOrdinal(): number {
+    return this.#nextOrdinal
+  }
+
+  /** For a new document; undefined when the shard has given all of them (docs/formats/shard.md). */
+  takeOrdinal(): number | undefined {
+    if (this.#nextOrdinal >= ORDINAL_END) return undefined
+    this.#nextOrdinal += 1
+    return this.#nextOrdinal - 1
   }
 
   /** What the effects hold in memory, roughly. */

@@ -44,7 +44,7 @@ export class HolderReader {
     const holder = state.memory.locks.writer(hold.key)?.intent.transactionId
     const isHeld = holder === hold.intent.transactionId
     if (decided.state !== 'committed' || !isHeld) return { kind: 'stored' }
-    const record = intentOutcome(hold.intent.op, decided.commitTs, state.settings.ttl)
+    const record = intentOutcome(hold.intent.op, decided.commitTs, state.settings)
     return { kind: 'decided', record: this.#visible(record, now) }
   }
 
@@ -64,7 +64,7 @@ export class HolderReader {
       const status = statusOf.get(transactionId) ?? (await this.#push(hold, at))
       statusOf.set(transactionId, status)
       if (status.state !== 'committed' || status.commitTs > at) continue
-      const record = intentOutcome(op, status.commitTs, this.#with.state.settings.ttl)
+      const record = intentOutcome(op, status.commitTs, this.#with.state.settings)
       rows.push({ key: hold.key, record: this.#visible(record, at) })
     }
     return rows.toSorted((a, b) => a.key.compare(b.key))

@@ -107,7 +107,7 @@ export class LedShard {
   }
 
   /** For housekeeping, which reads the store: answers when that shows the outcome. */
-  async housekeep<Kind extends 'expire' | 'retime' | 'collect'>(
+  async housekeep<Kind extends 'expire' | 'retime' | 'number' | 'collect'>(
     command: Command<Kind>,
   ): Promise<OutcomeOf[Kind]> {
     const outcome = await this.#replica.propose(command)

@@ -23,7 +23,13 @@ import type { ApplyContext, LiveTransaction, ShardMemory } from './apply/apply-c
 import type { Command, Decision } from './apply/command.ts'
 import type { ProposedCommand } from './apply/proposed-command.ts'
 import { CommandView } from './command-view.ts'
-import { decodeApplied, LOG_START, type LogPosition } from './format/applied-position.ts'
+import {
+  decodeApplied,
+  LOG_START,
+  NOTHING_APPLIED,
+  type AppliedPosition,
+  type LogPosition,
+} from './format/applied-position.ts'
 import {
   encodeBody,
   encodeShortBody,
@@ -96,6 +102,7 @@ export class ShardState {
   readonly #appliedListeners = new Set<() => void>()
   /** Of the newest entry, durable or not. */
   #position: LogPosition = LOG_START
+  #nextOrdinal = 0
   #durableSequence = 0
   #appliedSequence = 0
 
@@ -152,7 +159,7 @@ export class ShardState {
     const { hybridClock, clock } = this.#options
     const stamp = hybridClock.now()
     return {
-      view: new CommandView(this.overlay),
+      view: new CommandView(this.overlay, this.#nextOrdinal),
       rules: this.settings.rules,
       ttl: this.settings.ttl,
       memory: this.memory,
@@ -199,6 +206,7 @@ export class ShardState {
     const sequence = before + 1
     const position = { sequence, epoch, crc }
     this.#position = position
+    this.#nextOrdinal = view.nextOrdinal
     this.overlay.add(view.layer)
     if (command.kind === 'resolve') this.#release(command.transactionId)
     return {
@@ -234,15 +242,15 @@ export class ShardState {
   }
 
   /** How far the store has been written. */
-  storedPosition(): LogPosition {
+  storedPosition(): AppliedPosition {
     const stored = this.store.get(APPLIED_KEY)
-    return stored === undefined ? LOG_START : decodeApplied(stored)
+    return stored === undefined ? NOTHING_APPLIED : decodeApplied(stored)
   }
 
   /** Builds the memory anew from the store, which must hold everything that is durable. */
   async rebuild(): Promise<void> {
     const { hybridClock } = this.#options
-    const position = this.storedPosition()
+    const { nextOrdinal, ...position } = this.storedPosition()
     const last = await this.#lastEntry()
     const holds = await this.#storedHolds()
     const transactions = await this.#storedTransactions(position.sequence)
@@ -250,6 +258,7 @@ export class ShardState {
     // From here on without a wait: a reader in between would miss holds (L3) and decisions.
     const { locks, live } = this.memory
     this.#position = position
+    this.#nextOrdinal = nextOrdinal
     this.#durableSequence = position.sequence
     this.#appliedSequence = position.sequence
     if (last !== undefined) hybridClock.observeOwn(last.stamp)

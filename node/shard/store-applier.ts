@@ -5,6 +5,7 @@
 //   P1  The store holds the effects of a prefix of the log, and of the entry after it perhaps a part; in
 //       the same write as the end of an entry it learns that entry's sequence.
 //   P2  An effect that is applied again changes nothing: it finds its own version in place.
+//   P3  The next ordinal in the store is above every ordinal in the effects that it holds whole.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { assert } from '../../lib/assert.ts'
@@ -15,6 +16,7 @@ import {
   checkRecord,
   expiresAtMsOf,
   isDeleted,
+  ordinalOf,
   versionOf,
   type DocumentRecord,
 } from './format/document-record.ts'
@@ -28,7 +30,7 @@ import {
   KEYSPACES,
   logKey,
 } from './format/keyspace.ts'
-import { encodeApplied, type LogPosition } from './format/applied-position.ts'
+import { decodeApplied, encodeApplied, type LogPosition } from './format/applied-position.ts'
 import { encodeLogEntry, encodeLogEntryInSteps, type Touch } from './format/log-entry.ts'
 import type { EntryHead } from './format/entry-body.ts'
 import { nameOf } from './shard-overlay.ts'
@@ -55,19 +57,22 @@ export class StoreApplier {
   /** The newest records of the documents in `#ops`, from the first time that one is asked for. */
   #records: Map<string, DocumentRecord> | undefined
   #ended: LogPosition | undefined
+  #nextOrdinal: number
 
   constructor(store: KvStore) {
     this.#store = store
+    const applied = store.get(APPLIED_KEY)
+    this.#nextOrdinal = applied === undefined ? 0 : decodeApplied(applied).nextOrdinal
   }
 
   /** Without a promise for an entry that needs no pause; `bytes` is what its effects hold, if known. */
   add(entry: AppliedEntry, bytes = Infinity): Promise<void> | undefined {
-    const { effects } = entry
+    const { effects, head } = entry
     const isShort = bytes <= SHORT_BYTES_MAX && Array.isArray(effects) && effects.every(isAtHand)
     if (!isShort || this.#isFull) return this.#addInTurns(entry)
     const touches: Touch[] = []
-    for (const effect of effects) this.#apply(effect, touches)
-    this.#end(entry, encodeLogEntry({ ...entry.head, touches }))
+    for (const effect of effects) this.#apply(effect, head, touches)
+    this.#end(entry, encodeLogEntry({ ...head, touches }))
     return undefined
   }
 
@@ -88,7 +93,7 @@ export class StoreApplier {
         await this.flush()
         await nextTurn()
       }
-      this.#apply(effect, touches)
+      this.#apply(effect, head, touches)
     }
     const entry = { ...head, touches }
     const isLong = touches.length > WRITE_OPS_MAX
@@ -98,7 +103,10 @@ export class StoreApplier {
 
   /** Writes what was added since the last flush. */
   async flush(): Promise<void> {
-    if (this.#ended !== undefined) this.#put(APPLIED_KEY, encodeApplied(this.#ended))
+    if (this.#ended !== undefined) {
+      const applied = { ...this.#ended, nextOrdinal: this.#nextOrdinal }
+      this.#put(APPLIED_KEY, encodeApplied(applied))
+    }
     const ops = this.#ops
     this.#ops = []
     this.#bytes = 0
@@ -107,7 +115,7 @@ export class StoreApplier {
     if (ops.length > 0) await this.#store.write(ops, { sync: false })
   }
 
-  #apply(effect: Effect, touches: Touch[]): void {
+  #apply(effect: Effect, { kind }: EntryHead, touches: Touch[]): void {
     switch (effect.kind) {
       case 'put':
         return this.#put(effect.key, effect.value)
@@ -116,7 +124,11 @@ export class StoreApplier {
       case 'document':
         return this.#replace(effect, touches)
       case 'retime':
-        return this.#retime(effect.key, effect.record)
+        this.#retime(effect.key, effect.record)
+        // The indexes learn ordinals from the log; a changed expiry they compute themselves.
+        if (kind === 'number') {
+          touches.push({ key: effect.key, deleted: false, previous: undefined })
+        }
     }
   }
 
@@ -161,6 +173,8 @@ export class StoreApplier {
   }
 
   #remember(key: Buffer, record: DocumentRecord): void {
+    const ordinal = ordinalOf(record)
+    if (ordinal !== undefined && ordinal >= this.#nextOrdinal) this.#nextOrdinal = ordinal + 1
     this.#records?.set(nameOf(key), record)
   }
 

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
-import { loadContract } from '../../openapi/contract.ts'
+import { loadContract } from '../../door/contract.ts'
 
 function* parametersIn(value: unknown): Generator<JsonRecord> {
   if (Array.isArray(value)) for (const item of value) yield* parametersIn(item)

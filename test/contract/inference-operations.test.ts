@@ -3,7 +3,7 @@
 import path from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { loadContract } from '../../openapi/contract.ts'
+import { loadContract } from '../../door/contract.ts'
 import { InferenceServer } from '../support/servers/inference-server.ts'
 import {
   writeTinyEmbedder,

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { isJsonRecord } from '../../lib/json-record.ts'
-import { loadContract } from '../../openapi/contract.ts'
+import { loadContract } from '../../door/contract.ts'
 import { startApi } from './api-harness.ts'
 import type { Api, Received } from './api-harness.ts'
 

@@ -4,7 +4,7 @@
 import { assert, must } from '../../lib/assert.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
-import type { Contract, Operation } from '../../openapi/contract.ts'
+import type { Contract, Operation } from '../../door/contract.ts'
 
 /** Operations for which the inference server has no model of its own. */
 export const NEED_A_MODEL: ReadonlySet<string> = new Set([

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { CONTRACTS, generateTypes, typesFileOf } from '../../clients/typescript/generate.ts'
 import { InferenceClient } from '../../clients/typescript/src/inference-client.ts'
 import { StoreClient } from '../../clients/typescript/src/store-client.ts'
-import { loadContract } from '../../openapi/contract.ts'
+import { loadContract } from '../../door/contract.ts'
 
 /** Pages are for people, and other clients speak the shapes of OpenAI and Ollama. */
 const NOT_FOR_US: Readonly<Record<(typeof CONTRACTS)[number], readonly string[]>> = {

@@ -4,7 +4,7 @@
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { loadContract, type ContractName } from '../../openapi/contract.ts'
+import { loadContract, type ContractName } from '../../door/contract.ts'
 import { NEED_A_MODEL, trialsOf } from '../contract/try-it-out.ts'
 import { launchBrowser } from '../support/processes/browser.ts'
 import { DocsPage } from '../support/processes/docs-page.ts'

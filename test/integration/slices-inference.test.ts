@@ -8,7 +8,7 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { expect } from 'chai'
-import { loadContract } from '../../openapi/contract.ts'
+import { loadContract } from '../../door/contract.ts'
 import {
   writeTinyChunker,
   writeTinyEmbedder,

@@ -5,8 +5,8 @@ import { Spectral } from '@stoplight/spectral-core'
 import type { RulesetDefinition } from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
 import { expect } from 'chai'
-import { loadContract } from '../../openapi/contract.ts'
-import type { ContractName } from '../../openapi/contract.ts'
+import { loadContract } from '../../door/contract.ts'
+import type { ContractName } from '../../door/contract.ts'
 
 // The package's own type of it lacks what the package of the core asks for.
 const OAS: RulesetDefinition = Object(oas)

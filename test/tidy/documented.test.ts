@@ -24,7 +24,6 @@ const UNDOCUMENTED: Readonly<Record<string, number>> = {
   'node/coordinator/query': 7,
   'node/coordinator/tables': 10,
   'node/coordinator/transactions': 14,
-  'node/index/text': 2,
   'node/index/text/encoding': 4,
   'node/index/text/engine': 12,
   'node/index/text/live': 4,
@@ -33,11 +32,10 @@ const UNDOCUMENTED: Readonly<Record<string, number>> = {
   'node/index/text/postings': 3,
   'node/index/text/segment': 11,
   'node/index/text/worker': 34,
-  'node/shard': 31,
+  'node/shard': 32,
   'node/shard/apply': 7,
   'node/shard/format': 6,
   'node/shard/indexing': 8,
-  openapi: 5,
 }
 
 const sources = globSync(

@@ -1,4 +1,4 @@
 import { answerOllamaChat } from '../ollama-chat.ts'
 import type { Handler } from '../operation.ts'
 
-export const chat: Handler = (request, { service }) => answerOllamaChat(request, service.generate)
+export const chat: Handler = (request, context) => answerOllamaChat(request, context)

@@ -1,5 +1,5 @@
 import { FIXED_CHUNKER } from '../../pipelines/chunk/chunk-service.ts'
-import { validatedBody } from '../operation.ts'
+import { validatedBody } from '../../../door/operation.ts'
 import type { Handler } from '../operation.ts'
 import { jsonPiecesReply } from '../pieces-reply.ts'
 

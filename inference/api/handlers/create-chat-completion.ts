@@ -1,5 +1,4 @@
 import { answerChat } from '../chat-completion.ts'
 import type { Handler } from '../operation.ts'
 
-export const createChatCompletion: Handler = (request, { service }) =>
-  answerChat(request, service.generate)
+export const createChatCompletion: Handler = (request, context) => answerChat(request, context)

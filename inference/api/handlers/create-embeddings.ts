@@ -1,5 +1,5 @@
 import { parseOpenaiInput } from '../embed-input.ts'
-import { validatedBody } from '../operation.ts'
+import { validatedBody } from '../../../door/operation.ts'
 import type { Handler } from '../operation.ts'
 import { jsonPiecesReply } from '../pieces-reply.ts'
 import { vectorBase64 } from '../vector-codec.ts'

@@ -1,6 +1,6 @@
 import { parseEmbedInput } from '../embed-input.ts'
 import { parseKeepAlive } from '../keep-alive.ts'
-import { validatedBody } from '../operation.ts'
+import { validatedBody } from '../../../door/operation.ts'
 import type { Handler } from '../operation.ts'
 import { jsonPiecesReply } from '../pieces-reply.ts'
 

@@ -2,10 +2,10 @@ import type { EmbedAnswer } from '../../pipelines/embed/embed-service.ts'
 import { prefersJson } from '../accept-header.ts'
 import { parseEmbedInput } from '../embed-input.ts'
 import { parseKeepAlive } from '../keep-alive.ts'
-import { validatedBody } from '../operation.ts'
+import type { StreamedReply } from '../../../door/replies.ts'
+import { validatedBody } from '../../../door/operation.ts'
 import type { Handler } from '../operation.ts'
-import { jsonPiecesReply } from '../pieces-reply.ts'
-import type { PiecesReply } from '../pieces-reply.ts'
+import { jsonPiecesReply, piecesReply } from '../pieces-reply.ts'
 import { vectorBytes, vectorBytesLength } from '../vector-codec.ts'
 
 interface EmbedBody {
@@ -19,8 +19,8 @@ interface EmbedBody {
 
 const NS_PER_MS = 1_000_000
 
-export const embed: Handler = async (request, { service }) => {
-  const startMs = request.clock.monotonicMs()
+export const embed: Handler = async (request, { service, clock }) => {
+  const startMs = clock.monotonicMs()
   const body = validatedBody<EmbedBody>(request)
   const answer = await service.embed.embed({
     model: body.model ?? '',
@@ -32,21 +32,20 @@ export const embed: Handler = async (request, { service }) => {
     signal: request.signal,
     memory: request.memory,
   })
-  if (prefersJson(request.accept)) return jsonAnswer(answer, request.clock.monotonicMs() - startMs)
+  if (prefersJson(request.headers.accept)) return jsonAnswer(answer, clock.monotonicMs() - startMs)
   return bytesAnswer(answer)
 }
 
-function bytesAnswer({ vectors, dimension }: EmbedAnswer): PiecesReply {
-  return {
-    kind: 'pieces',
+function bytesAnswer({ vectors, dimension }: EmbedAnswer): StreamedReply {
+  return piecesReply({
     headers: ['Content-Type', 'application/octet-stream'],
     pieces: vectorBytes(vectors, dimension),
     bytes: vectorBytesLength(vectors.length, dimension),
-  }
+  })
 }
 
 /** The last three fields are what clients of a common local model server read beside the vectors. */
-function jsonAnswer(answer: EmbedAnswer, totalMs: number): PiecesReply {
+function jsonAnswer(answer: EmbedAnswer, totalMs: number): StreamedReply {
   const { model, vectors, loadMs, tokens } = answer
   return jsonPiecesReply({
     model,

@@ -1,4 +1,4 @@
 import { answerChat } from '../chat-completion.ts'
 import type { Handler } from '../operation.ts'
 
-export const generate: Handler = (request, { service }) => answerChat(request, service.generate)
+export const generate: Handler = (request, context) => answerChat(request, context)

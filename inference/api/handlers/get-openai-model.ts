@@ -3,4 +3,4 @@ import { openaiModel } from '../openai-models.ts'
 import { jsonPiecesReply } from '../pieces-reply.ts'
 
 export const getOpenaiModel: Handler = (request, { service }) =>
-  jsonPiecesReply(openaiModel(service.requireServed(request.parameters['model'] ?? '').name))
+  jsonPiecesReply(openaiModel(service.requireServed(request.params['model'] ?? '').name))

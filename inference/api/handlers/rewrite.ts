@@ -1,4 +1,4 @@
-import { validatedBody } from '../operation.ts'
+import { validatedBody } from '../../../door/operation.ts'
 import type { Handler } from '../operation.ts'
 import { jsonPiecesReply } from '../pieces-reply.ts'
 

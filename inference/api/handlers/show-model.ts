@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import { NO_TIME, modelDetails } from '../ollama-models.ts'
-import { validatedBody } from '../operation.ts'
+import { validatedBody } from '../../../door/operation.ts'
 import type { Handler } from '../operation.ts'
 import { jsonPiecesReply } from '../pieces-reply.ts'
 

@@ -1,5 +1,4 @@
-import { isJsonRecord } from '../../../lib/json-record.ts'
-import { isText } from '../../text/json-values.ts'
+import { isJsonRecord, isText } from '../../../lib/json-record.ts'
 import type { ToolCall } from './generate-request.ts'
 
 /**

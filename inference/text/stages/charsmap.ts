@@ -5,10 +5,10 @@
 //
 // All numbers are little-endian. The units are those of Darts-clone.
 
+import { isText } from '../../../lib/json-record.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import { applyEdits } from '../aligned-text.ts'
-import type { Edit, TextStage } from '../aligned-text.ts'
-import { isText } from '../json-values.ts'
+import { applyEdits } from './aligned-text.ts'
+import type { Edit, TextStage } from './aligned-text.ts'
 
 /** The reference looks up longer grapheme clusters character by character. */
 const CLUSTER_BYTES_MAX = 5

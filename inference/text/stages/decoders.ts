@@ -3,10 +3,9 @@
 // broken character becomes one U+FFFD. Later bytes then never change an earlier text, and streams can
 // send it at once.
 
-import { isJsonRecord } from '../../../lib/json-record.ts'
+import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
 import type { JsonRecord } from '../../../lib/json-record.ts'
-import { isText, isWhole } from '../json-values.ts'
-import { compilePattern } from '../tokenizer-library.ts'
+import { compilePattern } from './tokenizer-library.ts'
 import { bytesOfToken } from './byte-alphabet.ts'
 
 /** Turns tokens into texts, which the caller joins. */

@@ -1,12 +1,11 @@
 // The normalizers of tokenizer.json, after the reference implementation. Character classes use
 // White_Space and general categories, as there; \s and \d of JavaScript differ from them.
 
-import { isJsonRecord } from '../../../lib/json-record.ts'
+import { isJsonRecord, isText } from '../../../lib/json-record.ts'
 import type { JsonRecord } from '../../../lib/json-record.ts'
-import { applyEdits, stageOfMatches, stageOfUnits } from '../aligned-text.ts'
-import type { TextStage } from '../aligned-text.ts'
-import { isText } from '../json-values.ts'
-import { compilePattern } from '../tokenizer-library.ts'
+import { applyEdits, stageOfMatches, stageOfUnits } from './aligned-text.ts'
+import type { TextStage } from './aligned-text.ts'
+import { compilePattern } from './tokenizer-library.ts'
 import { openCharsmap } from './charsmap.ts'
 
 /**

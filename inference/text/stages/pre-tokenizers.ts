@@ -1,12 +1,11 @@
 // The pre-tokenizers of tokenizer.json, after the reference implementation. Each splits a piece into
 // pieces, and a sequence runs them in order.
 
-import { isJsonRecord } from '../../../lib/json-record.ts'
+import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
 import type { JsonRecord } from '../../../lib/json-record.ts'
-import { stageOfMatches } from '../aligned-text.ts'
-import type { AlignedText } from '../aligned-text.ts'
-import { isText, isWhole } from '../json-values.ts'
-import { compilePattern } from '../tokenizer-library.ts'
+import { stageOfMatches } from './aligned-text.ts'
+import type { AlignedText } from './aligned-text.ts'
+import { compilePattern } from './tokenizer-library.ts'
 import { spellBytes } from './byte-alphabet.ts'
 import { parseSplitBehavior, splitAligned } from './split-behavior.ts'
 import type { SplitBehavior } from './split-behavior.ts'

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../lib/errors.ts'
-import { matchesOf, sliceAligned } from '../aligned-text.ts'
-import type { AlignedText } from '../aligned-text.ts'
+import { matchesOf, sliceAligned } from './aligned-text.ts'
+import type { AlignedText } from './aligned-text.ts'
 
 /** What a split does with the matches of its pattern, by the reference's names. */
 export const SPLIT_BEHAVIORS = [

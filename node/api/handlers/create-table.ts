@@ -1,5 +1,6 @@
 import type { CreateTableRequest } from '../../coordinator/store-service.ts'
-import { tableOf, validatedBody } from '../operation.ts'
+import { validatedBody } from '../../../door/operation.ts'
+import { tableOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
 import { jsonReply } from '../../../lib/http/reply.ts'
 

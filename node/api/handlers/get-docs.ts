@@ -1,4 +1,3 @@
-import { docs } from '../docs.ts'
 import type { Handler } from '../operation.ts'
 
-export const getDocs: Handler = () => docs.page
+export const getDocs: Handler = (_request, { docs }) => docs.page

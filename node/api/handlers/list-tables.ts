@@ -1,5 +1,5 @@
 import { compileLinearPattern } from '../../../lib/linear-pattern/linear-pattern.ts'
-import { textParameter } from '../operation.ts'
+import { textParameter } from '../../../door/operation.ts'
 import { jsonValueReply } from '../sliced-reply.ts'
 import type { Handler } from '../operation.ts'
 

@@ -1,37 +1,44 @@
 import { parseDocumentKey, shownKey } from '../../document/document-limits.ts'
-import { parseProjection } from '../../document/projection.ts'
+import { parseProjection, type Projection } from '../../document/projection.ts'
 import { projectStored } from '../../coordinator/stored-projection.ts'
 import type { StoredDocument } from '../../coordinator/store-service.ts'
-import { parsed, tableOf, textParameter } from '../operation.ts'
-import type { Handler } from '../operation.ts'
-import { errorReply } from '../error-status.ts'
-import { jsonBytesReply } from '../../../lib/http/reply.ts'
+import { textParameter, type OperationRequest } from '../../../door/operation.ts'
+import { parsed, tableOf } from '../operation.ts'
+import type { ApiContext, Handler } from '../operation.ts'
+import { jsonBytesReply, jsonReply } from '../../../lib/http/reply.ts'
 import type { BytesReply } from '../../../lib/http/reply.ts'
 
 const ABSENT = '0'
 
-export const lookupDocument: Handler = async (request, context) => {
-  const table = tableOf(request)
-  const keyText = request.params['key'] ?? ''
-  const key = parseDocumentKey(keyText)
+/** Without a wait where the store needs none. */
+export const lookupDocument: Handler = (request, context) => {
   const fields = textParameter(request.query, 'fields')
   const projection = fields === undefined ? undefined : parseProjection(fields)
+  const key = parseDocumentKey(request.params['key'] ?? '')
+  const found = context.service.lookup(tableOf(request), key)
+  const answer = (stored: StoredDocument | undefined): BytesReply | Promise<BytesReply> => {
+    if (stored === undefined) return documentMissing(request)
+    if (projection === undefined) return documentFound(stored)
+    return projected(stored, projection, { request, context })
+  }
+  return found instanceof Promise ? found.then(answer) : answer(found)
+}
 
-  const found = await context.service.lookup(table, key)
-
-  if (found === undefined) return documentMissing(table, keyText)
-  if (projection === undefined) return documentFound(found)
-  const { json, version } = found
+async function projected(
+  { json, version }: StoredDocument,
+  projection: Projection,
+  { request, context }: { readonly request: OperationRequest; readonly context: ApiContext },
+): Promise<BytesReply> {
   const part = await parsed(request, context, projectStored(json, projection, version))
   return documentFound({ json: part, version })
 }
 
-export function documentFound({ json, version }: StoredDocument): BytesReply {
+function documentFound({ json, version }: StoredDocument): BytesReply {
   return jsonBytesReply(200, json, ['X-Service-Version', String(version)])
 }
 
 /** Not an error thrown: version 0 is what a commit needs to assert that the document is absent. */
-export function documentMissing(table: string, key: string): BytesReply {
-  const error = `no document ${shownKey(key)} in table ${table}`
-  return errorReply({ error, code: 'NOT_FOUND' }, ['X-Service-Version', ABSENT])
+function documentMissing(request: OperationRequest): BytesReply {
+  const error = `no document ${shownKey(request.params['key'] ?? '')} in table ${tableOf(request)}`
+  return jsonReply(404, { error, code: 'NOT_FOUND' }, ['X-Service-Version', ABSENT])
 }

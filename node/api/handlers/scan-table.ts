@@ -2,11 +2,14 @@ import { at, parseDocumentKey } from '../../document/document-limits.ts'
 import { parseExact } from '../../document/exact-json.ts'
 import { isJsonObject, memberOf } from '../../document/json-object.ts'
 import { parseProjection } from '../../document/projection.ts'
-import type { DocumentFilter } from '../../query/document-filter.ts'
-import { parseDocumentFilter } from '../../query/parse-document-filter.ts'
+import type { DocumentFilter } from '../../query/filter/document-filter.ts'
+import { parseDocumentFilter } from '../../query/filter/filter-of-query.ts'
 import type { ScanRequest } from '../../coordinator/store-service.ts'
-import { tableOf, validatedBody } from '../operation.ts'
-import type { Handler, OperationRequest } from '../operation.ts'
+import { pagesReply } from '../../../door/page-stream.ts'
+import { validatedBody } from '../../../door/operation.ts'
+import { tableOf } from '../operation.ts'
+import type { OperationRequest } from '../../../door/operation.ts'
+import type { Handler } from '../operation.ts'
 
 interface ScanBody {
   readonly from: string
@@ -19,7 +22,7 @@ interface ScanBody {
 
 export const scanTable: Handler = async (request, { service }) => {
   const pages = await service.scan(tableOf(request), parseScan(request), request.signal)
-  return { kind: 'pages', status: 200, contentType: 'application/x-ndjson', pages }
+  return pagesReply({ contentType: 'application/x-ndjson', pages })
 }
 
 function parseScan(request: OperationRequest): ScanRequest {

@@ -1,23 +1,21 @@
-import { tableOf, textParameter } from '../operation.ts'
+import { textParameter } from '../../../door/operation.ts'
+import { tableOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
 import { answerQueries } from '../query-replies.ts'
 
 /** What a search box sends, as the query that it means. */
 export const searchTable: Handler = (request, context) => {
-  const { query } = request
+  const { query, signal, memory } = request
   const searched = listOf(textParameter(query, 'search_fields'))
-  const body = {
+  const asked = {
     full_text_search: { simple: { query: textParameter(query, 'q') ?? '', fields: searched } },
     limit: query['limit'],
     offset: query['offset'],
     fields: listOf(textParameter(query, 'fields')),
     timeout: textParameter(query, 'timeout'),
   }
-  return answerQueries(
-    { ...request, body: Buffer.from(JSON.stringify(body)) },
-    context,
-    tableOf(request),
-  )
+  const body = Buffer.from(JSON.stringify(asked))
+  return answerQueries({ body, signal, memory }, context, tableOf(request))
 }
 
 function listOf(text: string | undefined): readonly string[] | undefined {

@@ -2,7 +2,7 @@
 // index workers do the work.
 
 import type { Highlights, TextHighlightRequest } from '../../index/text/search/text-search.ts'
-import type { QueryRequest } from '../../query/query-request.ts'
+import type { QueryRequest } from '../../query/request/query-request.ts'
 import { portableQuery } from './portable-query.ts'
 
 /** A document of the page, as it is stored. */

@@ -1,7 +1,7 @@
 // Numbers of more digits than a double has are objects that no structured clone takes. An index holds
 // doubles, so that a query on its way to one loses nothing by becoming doubles too.
 
-import type { AggregationRequest, Aggregations } from '../../query/aggregation-request.ts'
+import type { AggregationRequest, Aggregations } from '../../query/request/aggregation-request.ts'
 import type { Query } from '../../query/query-tree.ts'
 
 export function portableQuery(query: Query | undefined): Query | undefined {

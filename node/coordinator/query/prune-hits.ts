@@ -1,4 +1,4 @@
-import type { Pruner } from '../../query/pruner-request.ts'
+import type { Pruner } from '../../query/request/pruner-request.ts'
 
 interface Scored {
   readonly score: number

@@ -23,7 +23,7 @@ import type {
   TextStatistics,
   TextWindow,
 } from '../../index/text/search/text-search.ts'
-import type { QueryRequest } from '../../query/query-request.ts'
+import type { QueryRequest } from '../../query/request/query-request.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { SearchLimits } from '../../index/text/worker/remote-text-index.ts'
 import type { Shard } from '../../shard/shard.ts'

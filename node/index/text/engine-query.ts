@@ -2,53 +2,54 @@
 
 import type { Sliced } from '../../../lib/sliced.ts'
 
-/** Decides which terms of a field's dictionary take part. The engine walks the dictionary with it. */
+/** Selects terms of a field's dictionary. The engine walks the dictionary with it, in order. */
 export interface TermMatcher {
-  /** Every matching term begins with this; the walk starts there and ends behind it. */
+  /** The common beginning of all matching terms. The walk covers only terms with this prefix. */
   readonly prefix: string
-  /** An inclusive upper bound on matching terms beyond the prefix, if there is one. */
+  /** An inclusive upper bound of matching terms, in addition to the prefix; undefined without one. */
   readonly upTo: string | undefined
-  /** If every term from here up to there, by code units, matches and no other; not `to` itself. */
+  /** Set if exactly the terms from `from` up to `to`, exclusive, match. The order is by code units. */
   readonly range?: { readonly from: string; readonly to: string | undefined } | undefined
   matches(term: string): boolean
-  /** Behind a term that does not match: what it begins with and no matching term does, if it is known. */
+  /** After a term that does not match: a prefix of it that no matching term has, if it is known. */
   deadEnd?(): string | undefined
-  /** The same, for tests of which one may take long. */
+  /** Tests as `matches` does, in steps. Present if one test may take long. */
   matchesSliced?(term: string): Sliced<boolean>
-  /** What tests have cost so far, in postings read, where they are more than a glance. */
+  /** The cost of all tests so far, in postings read. Absent if a test is cheap. */
   spent?(): number
-  /** Gives up what was remembered of earlier terms. */
+  /** Empties the cache of earlier terms. */
   forget?(): void
 }
 
-/** Terms of one expansion that score by themselves, as long as the query has few expansions. */
+/** How many terms of one expansion score by themselves, if the query has few expansions. */
 export const RANKED_TERMS_MAX = 50
 
-/** How documents are ranked by which of the matching terms they have. */
+/** Ranks documents by their closest matching terms. */
 export interface TermRanking {
-  /** Of all expansions of a field the same name for the same terms and closeness, and for no others. */
+  /** Two rankings in one field have the same name exactly if their terms and closeness are equal. */
   readonly name: string
-  /** So many of the closest terms score by themselves; all others count alike, and little. */
+  /** How many of the closest terms score by themselves. All others have one low score. */
   readonly termsMax: number
-  /** Of a matching term, above 0 and at most 1: what it counts beside the word that was meant. */
+  /** The weight of a matching term compared with the queried word: above 0 and at most 1. */
   closeness(term: string): number
 }
 
-/** The terms that a matcher lets through, where they have to be named. */
+/** The matching terms of a matcher, for a place that needs the terms themselves. */
 export interface Expansion {
   readonly matcher: TermMatcher
-  /** More matching terms than this are refused: INVALID_ARGUMENT naming the limit. */
+  /** A query with more matching terms is refused with INVALID_ARGUMENT, which names this limit. */
   readonly termsMax: number
-  /** For the message. */
+  /** The expansion as messages show it. */
   readonly shown: string
 }
 
+/** One position of a phrase, with the terms that match there. */
 export interface PhrasePosition {
-  /** Relative to the first. */
+  /** Relative to the first position. */
   readonly offset: number
-  /** Alternatives. */
+  /** Any of these terms matches. */
   readonly terms: readonly string[]
-  /** More of them, to be looked up before the engine is asked. */
+  /** More terms. They are looked up before the query goes to the engine. */
   readonly more?: Expansion
 }
 
@@ -60,12 +61,12 @@ export type EngineQuery =
       readonly field: string
       readonly term: string
       readonly boost: number
-      /** It is as rare as the most frequent of these. Default: the term alone. */
+      /** The term scores as if it were as frequent as the most frequent of these. Default: itself. */
       readonly alike?: readonly string[]
     }
   /**
-   * Every term that matches. Documents that have one score `boost`, or by the ranking where scores
-   * are asked for (matching/ranked-expansions.ts).
+   * Matches documents with any matching term. They score `boost`, or by the ranking if the search
+   * needs scores (matching/ranked-expansions.ts).
    */
   | {
       readonly kind: 'expand'
@@ -81,7 +82,7 @@ export type EngineQuery =
       readonly slop: number
       readonly boost: number
     }
-  /** min <= value <= max; open ends are infinities, exclusive ends are the next double. */
+  /** min <= value <= max. An open end is an infinity, an exclusive end the next double. */
   | {
       readonly kind: 'range'
       readonly field: string
@@ -89,7 +90,7 @@ export type EngineQuery =
       readonly max: number
       readonly boost: number
     }
-  /** A box that holds every candidate, and the exact test. */
+  /** A box that contains every candidate, and the exact test. */
   | {
       readonly kind: 'area'
       readonly field: string
@@ -102,10 +103,10 @@ export type EngineQuery =
       contains(lon: number, lat: number): boolean
       readonly boost: number
     }
-  /** The field has a value; of text, a word. */
+  /** The field has a value. A text field needs a word. */
   | { readonly kind: 'exists'; readonly field: string; readonly boost: number }
   | { readonly kind: 'keys'; readonly keys: readonly Uint8Array[]; readonly boost: number }
-  /** Keys that begin with these bytes. */
+  /** Matches keys that begin with these bytes. */
   | { readonly kind: 'key-prefix'; readonly prefix: Uint8Array; readonly boost: number }
   | {
       readonly kind: 'boolean'
@@ -116,5 +117,5 @@ export type EngineQuery =
       readonly filter: readonly EngineQuery[]
       readonly boost: number
     }
-  /** The best of its parts scores, not their sum. */
+  /** Scores by its best part, and not by the sum of its parts. */
   | { readonly kind: 'best'; readonly parts: readonly EngineQuery[]; readonly boost: number }

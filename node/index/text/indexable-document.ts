@@ -1,4 +1,4 @@
-// What the engine indexes: a document after mapping and analysis.
+// A document after mapping and analysis, as the engine indexes it.
 
 /** One token of a text field. Positions ascend; a gap stands for a removed stop word. */
 export interface IndexableToken {
@@ -6,10 +6,10 @@ export interface IndexableToken {
   readonly position: number
 }
 
-/** The tokens of one field in order; a list of them is one. */
+/** The tokens of one field in order. An array of tokens is a TokenSequence. */
 export interface TokenSequence {
   readonly length: number
-  /** Those from `from` to `to`, not included. */
+  /** The tokens from `from` up to `to`, exclusive. */
   slice(from: number, to: number): readonly IndexableToken[]
 }
 
@@ -31,10 +31,13 @@ export type IndexableField =
       readonly values: readonly { readonly lon: number; readonly lat: number }[]
     }
 
+/** One document for the index. A document with the same key replaces it. */
 export interface IndexableDocument {
   /** The document's key, UTF-8. */
   readonly key: Uint8Array
-  /** Milliseconds; 0 means never. Expired documents are not found. */
+  /** In ms since 1970; 0 means never. Expired documents do not match. */
   readonly expiresAtMs: number
+  /** Names the document inside its shard; absent for documents without one. */
+  readonly ordinal?: number | undefined
   readonly fields: readonly IndexableField[]
 }

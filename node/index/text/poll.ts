@@ -1,9 +1,9 @@
-/** About a millisecond of decoding and scoring, a quarter of one of anything slower. */
+/** This many units take about a millisecond of decoding and scoring. */
 const UNITS_PER_STEP = 32_768
 
 /**
- * Counts what a search costs, in units of about one posting decoded and scored, and says when it is
- * time for a pause. Whoever drives the search polls deadlines and cancellation in the pauses.
+ * Counts the cost of a search and reports when a pause is due. A unit is about one posting, decoded
+ * and scored. The runner of the search checks deadlines and cancellation in the pauses.
  */
 export class Poll {
   readonly #unitsPerStep: number
@@ -19,7 +19,7 @@ export class Poll {
     return this.#left <= 0
   }
 
-  /** Answers whether a pause is due. */
+  /** Counts units. True means that a pause is due. */
   spend(units: number): boolean {
     this.#left -= units
     return this.#left <= 0

@@ -11,7 +11,7 @@ import {
   shown,
   textOf,
 } from './query-clause.ts'
-import { parseGeometry } from '../parse-geometry.ts'
+import { parseGeometry } from './parse-geometry.ts'
 import { refuse } from '../query-limits.ts'
 import type { JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from './query-clause.ts'

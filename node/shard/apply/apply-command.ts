@@ -1,6 +1,6 @@
 import type { Sliced } from '../../../lib/sliced.ts'
 import type { ApplyContext } from './apply-context.ts'
-import { applyCollect, applyExpire, applyRetime } from './apply-housekeeping.ts'
+import { applyCollect, applyExpire, applyNumber, applyRetime } from './apply-housekeeping.ts'
 import {
   applyAbandon,
   applyDecide,
@@ -25,6 +25,7 @@ const APPLY: {
   forget: applyForget,
   expire: applyExpire,
   retime: applyRetime,
+  number: applyNumber,
   collect: applyCollect,
 }
 

@@ -5,6 +5,7 @@
 //   D1  The versions of a key strictly increase.
 //   D2  A record with an expiry has exactly one entry in the expiry keyspace.
 //   D3  A version leaves the documents keyspace only into history.
+//   D4  A document keeps its ordinal until it is deleted; no ordinal is given twice.
 
 import { assert } from '../../../lib/assert.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
@@ -14,11 +15,13 @@ import { checkDocumentLimits, located, shownKey } from '../../document/document-
 import { applyTransformsSliced, type TransformRequest } from '../../document/transform.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ApplyContext } from './apply-context.ts'
+import type { CommandView } from '../command-view.ts'
 import type { VersionCheck, WriteOp } from './command.ts'
 import {
   encodeTombstone,
   isDeleted,
   jsonOf,
+  ordinalOf,
   versionOf,
   type DocumentRecord,
 } from '../format/document-record.ts'
@@ -165,8 +168,9 @@ export function applyPlanned(
 ): void {
   const previous = view.record(key)
   const isDone = previous !== undefined && versionOf(previous) === version
+  const ordinal = isDone || op.kind !== 'put' ? undefined : ordinalAfter(view, previous)
   const record =
-    isDone || op.kind === 'lock' ? undefined : recordAfter({ op, ttl }, previous, version)
+    isDone || op.kind === 'lock' ? undefined : recordAfter({ op, ttl, ordinal }, previous, version)
   if (record === undefined) {
     if (intentOf !== undefined) view.del(intentKey(key, intentOf))
     return
@@ -175,13 +179,25 @@ export function applyPlanned(
   view.replace(key, record, intentOf === undefined ? { previous } : { previous, intentOf })
 }
 
+/** D4. A document from before there were ordinals gets its own with its next write. */
+function ordinalAfter(view: CommandView, previous: DocumentRecord | undefined): number | undefined {
+  const known = previous === undefined ? undefined : ordinalOf(previous)
+  return known ?? view.takeOrdinal()
+}
+
+interface RecordParts {
+  readonly op: IntentOp
+  readonly ttl: TtlPolicy | undefined
+  readonly ordinal: number | undefined
+}
+
 /** A deletion leaves a tombstone; a key without a document stays without one. */
 function recordAfter(
-  { op, ttl }: { readonly op: IntentOp; readonly ttl: TtlPolicy | undefined },
+  { op, ttl, ordinal }: RecordParts,
   previous: DocumentRecord | undefined,
   version: Timestamp,
 ): DocumentRecord | undefined {
-  const record = intentOutcome(op, version, ttl)
+  const record = intentOutcome(op, version, { ttl, ordinal })
   if (record !== undefined) return record
   return previous === undefined || isDeleted(previous) ? undefined : encodeTombstone(version)
 }

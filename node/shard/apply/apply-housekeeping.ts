@@ -1,16 +1,17 @@
-// Commands that the leader proposes on its own: expiry, retiming after a changed TTL, and the
-// collection of what no reader can need. Each rechecks its premises, because documents may have
+// Commands that the leader proposes on its own: expiry, retiming after a changed TTL, ordinals for
+// documents without one, and the collection of what no reader can need. Each rechecks its premises, because documents may have
 // changed between the leader's look and the entry.
 
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { ApplyContext } from './apply-context.ts'
 import { READ_BYTES_PER_STEP, READ_COST, removeDocument } from './apply-documents.ts'
-import type { CollectCommand, ExpireCommand, RetimeCommand } from './command.ts'
+import type { CollectCommand, ExpireCommand, NumberCommand, RetimeCommand } from './command.ts'
 import {
   encodeRecord,
   expiresAtMsOf,
   isDeleted,
   jsonOf,
+  ordinalOf,
   ttlGenerationOf,
   versionOf,
   type DocumentRecord,
@@ -23,6 +24,7 @@ import {
   historyKey,
   logKey,
   RETIMED_KEY,
+  UNNUMBERED_KEY,
 } from '../format/keyspace.ts'
 
 /** Drops in about a millisecond. */
@@ -82,8 +84,40 @@ interface Retiming {
 }
 
 function retime({ view }: ApplyContext, { key, record, generation, expiresAtMs }: Retiming): void {
-  const header = { version: versionOf(record), deleted: false, ttlGeneration: generation }
-  view.retime(key, encodeRecord({ ...header, expiresAtMs }, jsonOf(record)))
+  const same = { version: versionOf(record), deleted: false, ordinal: ordinalOf(record) }
+  const header = { ...same, ttlGeneration: generation, expiresAtMs }
+  view.retime(key, encodeRecord(header, jsonOf(record)))
+}
+
+/** Gives ordinals to those of the documents that have none; D4 of apply-documents.ts holds. */
+export function* applyNumber(
+  { view }: ApplyContext,
+  { keys, completes }: NumberCommand,
+): Sliced<{ readonly changed: number }> {
+  const meter = new StepMeter(READ_BYTES_PER_STEP)
+  let changed = 0
+  for (const key of keys) {
+    const record = view.record(key)
+    if (meter.spend(READ_COST + (record?.length ?? 0))) yield
+    if (record === undefined || isDeleted(record) || ordinalOf(record) !== undefined) continue
+    const ordinal = view.takeOrdinal()
+    if (ordinal === undefined) break
+    view.retime(key, withOrdinal(record, ordinal))
+    changed++
+  }
+  if (completes) view.del(UNNUMBERED_KEY)
+  return { changed }
+}
+
+function withOrdinal(record: DocumentRecord, ordinal: number): DocumentRecord {
+  const header = {
+    version: versionOf(record),
+    deleted: false,
+    ttlGeneration: ttlGenerationOf(record),
+    expiresAtMs: expiresAtMsOf(record),
+    ordinal,
+  }
+  return encodeRecord(header, jsonOf(record))
 }
 
 export function* applyCollect(context: ApplyContext, command: CollectCommand): Sliced<undefined> {

@@ -99,6 +99,13 @@ export interface RetimeCommand {
   }[]
 }
 
+/** Gives documents without an ordinal theirs, without changing their version. */
+export interface NumberCommand {
+  readonly keys: readonly Buffer[]
+  /** Whether every document of the shard has one now. */
+  readonly completes: boolean
+}
+
 /**
  * Drops what no reader can need any more; the leader found it out from the old end of its log. What one
  * log entry touched may take several commands: the entry goes with the last of them.
@@ -130,6 +137,7 @@ export interface CommandByKind {
   readonly abandon: { readonly transactionId: TransactionId }
   readonly expire: ExpireCommand
   readonly retime: RetimeCommand
+  readonly number: NumberCommand
   readonly collect: CollectCommand
 }
 
@@ -170,5 +178,6 @@ export interface OutcomeOf {
   readonly abandon: TransactionStatus
   readonly expire: { readonly deleted: number }
   readonly retime: { readonly changed: number }
+  readonly number: { readonly changed: number }
   readonly collect: undefined
 }

@@ -12,17 +12,15 @@ import { effectiveExpiryMs } from '../visibility.ts'
 export function intentOutcome(
   op: IntentOp,
   version: Timestamp,
-  ttl: TtlPolicy | undefined,
+  { ttl, ordinal }: { readonly ttl: TtlPolicy | undefined; readonly ordinal?: number | undefined },
 ): DocumentRecord | undefined {
   if (op.kind !== 'put') return undefined
   const { json, expiry, ttlGeneration } = op
   const expiresAtMs = expiryMsAfter(expiry, millisOf(version)) ?? 0
-  const planned = encodeRecord({ version, deleted: false, ttlGeneration, expiresAtMs }, json)
+  const same = { version, deleted: false, ordinal }
+  const planned = encodeRecord({ ...same, ttlGeneration, expiresAtMs }, json)
   const present = ttl?.generation ?? 0
   if ((ttlGeneration & 0xffff) === (present & 0xffff)) return planned
   const presentMs = ttl === undefined ? 0 : effectiveExpiryMs(planned, ttl)
-  return encodeRecord(
-    { version, deleted: false, ttlGeneration: present, expiresAtMs: presentMs },
-    json,
-  )
+  return encodeRecord({ ...same, ttlGeneration: present, expiresAtMs: presentMs }, json)
 }

@@ -3,7 +3,8 @@
 
 import { ByteReader, ByteWriter } from './byte-codec.ts'
 
-const FORMAT = 1
+const FORMAT_WITHOUT_ORDINAL = 1
+const FORMAT = 2
 
 /** An entry of a log, and what the next one must be chained to. */
 export interface LogPosition {
@@ -14,11 +15,22 @@ export interface LogPosition {
 
 export const LOG_START: LogPosition = { sequence: 0, epoch: 0, crc: 0 }
 
-export function encodeApplied({ sequence, epoch, crc }: LogPosition): Buffer {
-  return new ByteWriter().u8(FORMAT).u48(sequence).u32(epoch).u32(crc).done()
+/** What a store knows of the log that it holds. */
+export interface AppliedPosition extends LogPosition {
+  /** What the next new document gets: above every ordinal in the effects of the log so far. */
+  readonly nextOrdinal: number
 }
 
-export function decodeApplied(bytes: Buffer): LogPosition {
-  const reader = new ByteReader(bytes, 'applied position').format(FORMAT)
-  return { sequence: reader.u48(), epoch: reader.u32(), crc: reader.u32() }
+export const NOTHING_APPLIED: AppliedPosition = { ...LOG_START, nextOrdinal: 0 }
+
+export function encodeApplied({ sequence, epoch, crc, nextOrdinal }: AppliedPosition): Buffer {
+  return new ByteWriter().u8(FORMAT).u48(sequence).u32(epoch).u32(crc).u32(nextOrdinal).done()
+}
+
+export function decodeApplied(bytes: Buffer): AppliedPosition {
+  const isOld = bytes[0] === FORMAT_WITHOUT_ORDINAL
+  const reader = new ByteReader(bytes, 'applied position')
+  reader.format(isOld ? FORMAT_WITHOUT_ORDINAL : FORMAT)
+  const position = { sequence: reader.u48(), epoch: reader.u32(), crc: reader.u32() }
+  return { ...position, nextOrdinal: isOld ? 0 : reader.u32() }
 }

@@ -99,6 +99,13 @@ export class ByteReader {
     return this.#bytes.readUInt8(this.#advance(1))
   }
 
+  /** The next byte, which stays the next. */
+  peek(): number {
+    const byte = this.u8()
+    this.#at -= 1
+    return byte
+  }
+
   u16(): number {
     return this.#bytes.readUInt16BE(this.#advance(2))
   }

@@ -1,16 +1,23 @@
 // A document as it lies on disk: a fixed header, then the JSON text that goes back to the client.
 // Described in docs/formats/shard.md.
 //
-//   0  format (1)   1  flags (bit 0: deleted)   2  TTL generation, u16
-//   4  version, u64   12  expires at, milliseconds since 1970, u64, 0 = never   20  JSON text
+//   0  format   1  flags (bit 0: deleted)   2  TTL generation, u16
+//   4  version, u64   12  expires at, milliseconds since 1970, u64, 0 = never
+//   format 1:  20  JSON text        format 2:  20  ordinal, u32   24  JSON text
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { readTimestamp, writeTimestamp } from '../../clock/timestamp-bytes.ts'
 
-const FORMAT = 1
+const FORMAT_PLAIN = 1
+const FORMAT_NUMBERED = 2
 const FLAG_DELETED = 1
-export const RECORD_HEADER_BYTES = 20
+/** The ordinal of a numbered record lies behind these bytes. */
+const PLAIN_HEADER_BYTES = 20
+const NUMBERED_HEADER_BYTES = 24
+
+/** A shard gives its documents the ordinals below this. */
+export const ORDINAL_END = 0xffff_ffff
 
 /** An encoded document record; the functions below read it in place. */
 export type DocumentRecord = Buffer
@@ -22,17 +29,23 @@ export interface RecordHeader {
   readonly ttlGeneration: number
   /** 0 means never. */
   readonly expiresAtMs: number
+  /** Names the document inside its shard; absent for tombstones and documents without one. */
+  readonly ordinal?: number | undefined
 }
 
 export function encodeRecord(header: RecordHeader, json: Uint8Array): DocumentRecord {
-  const out = Buffer.allocUnsafe(RECORD_HEADER_BYTES + json.length)
-  out[0] = FORMAT
+  const { ordinal } = header
+  const isNumbered = ordinal !== undefined
+  const headerBytes = isNumbered ? NUMBERED_HEADER_BYTES : PLAIN_HEADER_BYTES
+  const out = Buffer.allocUnsafe(headerBytes + json.length)
+  out[0] = isNumbered ? FORMAT_NUMBERED : FORMAT_PLAIN
   out[1] = header.deleted ? FLAG_DELETED : 0
   out.writeUInt16BE(header.ttlGeneration & 0xffff, 2)
   writeTimestamp(out, header.version, 4)
   out.writeUInt32BE(Math.floor(header.expiresAtMs / 0x1_0000_0000), 12)
   out.writeUInt32BE(header.expiresAtMs % 0x1_0000_0000, 16)
-  out.set(json, RECORD_HEADER_BYTES)
+  if (isNumbered) out.writeUInt32BE(ordinal, PLAIN_HEADER_BYTES)
+  out.set(json, headerBytes)
   return out
 }
 
@@ -43,10 +56,22 @@ export function encodeTombstone(version: Timestamp): DocumentRecord {
 }
 
 export function checkRecord(record: DocumentRecord): DocumentRecord {
-  if (record.length < RECORD_HEADER_BYTES || record[0] !== FORMAT) {
-    throw new ServiceError('CORRUPTION', `unknown document record format ${record[0] ?? 'none'}`)
+  const [format] = record
+  const isKnown = format === FORMAT_PLAIN || format === FORMAT_NUMBERED
+  if (!isKnown || record.length < headerBytesOf(format)) {
+    throw new ServiceError('CORRUPTION', `unknown document record format ${format ?? 'none'}`)
   }
   return record
+}
+
+/** How long the header is that begins with this byte. */
+export function headerBytesOf(format: number): number {
+  return format === FORMAT_NUMBERED ? NUMBERED_HEADER_BYTES : PLAIN_HEADER_BYTES
+}
+
+/** The record without its JSON text. */
+export function headerOf(record: DocumentRecord): Buffer {
+  return record.subarray(0, headerBytesOf(record[0] ?? 0))
 }
 
 export function versionOf(record: DocumentRecord): Timestamp {
@@ -66,5 +91,10 @@ export function expiresAtMsOf(record: DocumentRecord): number {
 }
 
 export function jsonOf(record: DocumentRecord): Buffer {
-  return record.subarray(RECORD_HEADER_BYTES)
+  return record.subarray(headerBytesOf(record[0] ?? 0))
+}
+
+/** Undefined for a record without one. */
+export function ordinalOf(record: DocumentRecord): number | undefined {
+  return record[0] === FORMAT_NUMBERED ? record.readUInt32BE(PLAIN_HEADER_BYTES) : undefined
 }

@@ -13,7 +13,7 @@ import {
   type TransactionId,
 } from '../transaction-id.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
-import { jsonOf, RECORD_HEADER_BYTES, type DocumentRecord } from './document-record.ts'
+import { headerBytesOf, headerOf, jsonOf, type DocumentRecord } from './document-record.ts'
 import { CODE_BY_KIND, kindOfCode } from './log-entry.ts'
 
 const FORMAT = 1
@@ -135,10 +135,6 @@ function writeEffect(parts: PartWriter, effect: Effect): void {
   }
 }
 
-function headerOf(record: DocumentRecord): Buffer {
-  return record.subarray(0, RECORD_HEADER_BYTES)
-}
-
 /** Small fields go into one growing buffer, long values between two of them. */
 class PartWriter {
   small: ByteWriter
@@ -204,7 +200,7 @@ function readEffect(reader: ByteReader): LoggedEffect {
     case DEL:
       return { kind: 'del', key: reader.shortBytes() }
     case RETIME:
-      return { kind: 'retime', key: reader.shortBytes(), header: reader.raw(RECORD_HEADER_BYTES) }
+      return { kind: 'retime', key: reader.shortBytes(), header: readHeader(reader) }
     case DOCUMENT:
     case PROMOTE:
       return readDocument(reader, code === PROMOTE)
@@ -217,11 +213,15 @@ function readDocument(reader: ByteReader, isPromoted: boolean): LoggedEffect {
   const overwrites = (reader.u8() & FLAG_OVERWRITES) !== 0
   const key = reader.shortBytes()
   const previous = overwrites ? reader.timestamp() : undefined
-  const header = reader.raw(RECORD_HEADER_BYTES)
+  const header = readHeader(reader)
   if (isPromoted) {
     const intentOf = decodeTransactionId(reader.raw(TRANSACTION_ID_BYTES))
     return { kind: 'promote', key, previous, header, intentOf }
   }
   const json = reader.raw(reader.u32())
   return { kind: 'document', key, previous, record: Buffer.concat([header, json]) }
+}
+
+function readHeader(reader: ByteReader): Buffer {
+  return reader.raw(headerBytesOf(reader.peek()))
 }

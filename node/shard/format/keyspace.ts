@@ -25,6 +25,12 @@ export type Keyspace = keyof typeof KEYSPACES
 /** The TTL generation that every document has been given (see retimeDocuments). */
 export const RETIMED_KEY = Buffer.concat([Buffer.from([KEYSPACES.meta]), Buffer.from('retimed')])
 
+/** Present while there may be documents without an ordinal (see housekeeping/numbering.ts). */
+export const UNNUMBERED_KEY = Buffer.concat([
+  Buffer.from([KEYSPACES.meta]),
+  Buffer.from('unnumbered'),
+])
+
 /** How far the log has been applied (see applied-position.ts). */
 export const APPLIED_KEY = Buffer.concat([Buffer.from([KEYSPACES.meta]), Buffer.from('applied')])
 

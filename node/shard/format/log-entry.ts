@@ -50,6 +50,7 @@ export const CODE_BY_KIND: Record<CommandKind, number> = {
   expire: 7,
   retime: 8,
   collect: 9,
+  number: 11,
 }
 
 export function encodeLogEntry(entry: LogEntry): Buffer {

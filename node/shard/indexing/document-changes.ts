@@ -9,7 +9,13 @@ import { SliceClock } from '../../../lib/sliced.ts'
 import type { DocumentChange } from '../../index/text/worker/document-batch.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { KvStore } from '../../storage/kv-store.ts'
-import { checkRecord, isDeleted, jsonOf, type DocumentRecord } from '../format/document-record.ts'
+import {
+  checkRecord,
+  isDeleted,
+  jsonOf,
+  ordinalOf,
+  type DocumentRecord,
+} from '../format/document-record.ts'
 import { documentKey, keyOfDocumentKey, keyspaceRange } from '../format/keyspace.ts'
 import type { OpenedLogEntry } from '../format/log-entry.ts'
 import { readLog } from '../log-reader.ts'
@@ -142,5 +148,5 @@ function changeOf(
     return { key, json: undefined, expiresAtMs: 0 }
   }
   const expiresAtMs = ttl === undefined ? 0 : effectiveExpiryMs(record, ttl)
-  return { key, json: jsonOf(record), expiresAtMs }
+  return { key, json: jsonOf(record), expiresAtMs, ordinal: ordinalOf(record) }
 }

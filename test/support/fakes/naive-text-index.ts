@@ -4,7 +4,7 @@
 import { unreachable } from '../../../lib/assert.ts'
 import type { EngineQuery, TermRanking } from '../../../node/index/text/engine-query.ts'
 import type { SortField } from '../../../node/index/text/matching/sorted-hits.ts'
-import type { SortValue } from '../../../node/query/query-cursor.ts'
+import type { SortValue } from '../../../node/query/request/query-cursor.ts'
 import type {
   IndexableDocument,
   IndexableField,

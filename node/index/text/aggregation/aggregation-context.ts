@@ -2,7 +2,7 @@
 
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { AGGREGATION_BUCKETS_MAX } from '../../../query/aggregation-request.ts'
+import { AGGREGATION_BUCKETS_MAX } from '../../../query/request/aggregation-request.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { Poll } from '../poll.ts'
 import type { FieldColumns, IndexColumn } from '../mapping/field-columns.ts'

@@ -9,7 +9,7 @@ import {
   type Aggregations,
   type BucketAggregation,
   type NamedRange,
-} from '../../../query/aggregation-request.ts'
+} from '../../../query/request/aggregation-request.ts'
 import { tooManyBuckets } from './aggregation-context.ts'
 import {
   byCount,

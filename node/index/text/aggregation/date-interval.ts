@@ -1,7 +1,11 @@
 // Intervals of time in UTC. Weeks begin on Mondays (ISO 8601).
 
 import { unreachable } from '../../../../lib/assert.ts'
-import type { CalendarUnit, DateBound, DateInterval } from '../../../query/aggregation-request.ts'
+import type {
+  CalendarUnit,
+  DateBound,
+  DateInterval,
+} from '../../../query/request/aggregation-request.ts'
 
 const DAY_MS = 86_400_000
 /** The first day of 1970 was a Thursday. */

@@ -2,7 +2,10 @@
 
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { AggregationRequest, Aggregations } from '../../../query/aggregation-request.ts'
+import type {
+  AggregationRequest,
+  Aggregations,
+} from '../../../query/request/aggregation-request.ts'
 import { AggregationContext } from './aggregation-context.ts'
 import type { AggregationSource, BucketWalk, GatherSub } from './aggregation-context.ts'
 import type {

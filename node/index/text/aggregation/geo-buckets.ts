@@ -1,6 +1,6 @@
 // Buckets of points: the cells of a geohash grid, and the rings around an origin.
 
-import type { BucketAggregation } from '../../../query/aggregation-request.ts'
+import type { BucketAggregation } from '../../../query/request/aggregation-request.ts'
 import { distanceMetres } from '../../../geo/geo-area.ts'
 import { geohashOf } from '../../../geo/geohash.ts'
 import type { AggregationContext, BucketWalk } from './aggregation-context.ts'

@@ -1,5 +1,5 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { AggregationRequest, Metric } from '../../../query/aggregation-request.ts'
+import type { AggregationRequest, Metric } from '../../../query/request/aggregation-request.ts'
 import type { AggregationContext } from './aggregation-context.ts'
 import type { AggregationPartial, NumbersPartial } from './aggregation-partial.ts'
 import { walkValues, type DocSet } from './doc-set.ts'

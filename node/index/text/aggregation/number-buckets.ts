@@ -1,7 +1,7 @@
 // Buckets of numbers and dates: ranges and intervals.
 
 import { ServiceError } from '../../../../lib/errors.ts'
-import type { BucketAggregation, NamedRange } from '../../../query/aggregation-request.ts'
+import type { BucketAggregation, NamedRange } from '../../../query/request/aggregation-request.ts'
 import type { AggregationContext, BucketWalk } from './aggregation-context.ts'
 import { rangeHolds, walkColumn } from './column-walk.ts'
 import { dateBoundMs, intervalStart } from './date-interval.ts'

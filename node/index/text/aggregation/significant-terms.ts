@@ -2,7 +2,7 @@
 
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { BucketAggregation, Significance } from '../../../query/aggregation-request.ts'
+import type { BucketAggregation, Significance } from '../../../query/request/aggregation-request.ts'
 import type { AggregationContext, GatherSub } from './aggregation-context.ts'
 import {
   compareBucketKeys,

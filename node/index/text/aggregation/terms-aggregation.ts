@@ -5,7 +5,7 @@
 // reports its most frequent terms, and its partial is marked as cut.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { BucketAggregation } from '../../../query/aggregation-request.ts'
+import type { BucketAggregation } from '../../../query/request/aggregation-request.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import type { AggregationContext, BucketWalk, GatherSub } from './aggregation-context.ts'
 import { byCount, type BucketKey, type BucketsPartial } from './aggregation-partial.ts'

@@ -8,6 +8,7 @@ import {
   type SearchResult,
 } from '../matching/search.ts'
 import type { MatchRequest } from '../matching/segment-search.ts'
+import { select, type Selection } from '../matching/select.ts'
 import { matchingTerms, type FieldExpansion } from '../matching/set-query.ts'
 import { gatherQueryStatistics, type TermStatistics } from '../matching/statistics.ts'
 import type { LiveSegment } from '../live/live-segment.ts'
@@ -37,6 +38,19 @@ export class IndexSnapshot {
   /** Every match, segment by segment; columns are in `live.segment.field(name).column`. */
   collect(request: MatchRequest, visit: MatchVisitor): Sliced<void> {
     return collect(this.segments, request, visit)
+  }
+
+  /** The ordinals of every match; see `Selection`. */
+  select(request: MatchRequest): Sliced<Selection> {
+    return select(this.segments, request)
+  }
+
+  /**
+   * Names the documents that can be found at this time: equal for two snapshots of one thread only if they
+   * can find the same.
+   */
+  versionAt(nowMs: number): string {
+    return this.segments.map((live) => live.versionAt(nowMs)).join()
   }
 
   /** The terms of a field that match, in all segments. Refuses more than the expansion allows. */

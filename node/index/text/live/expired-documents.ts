@@ -48,6 +48,12 @@ export class ExpiredDocuments {
   #bucket = 0
   #bits: Bitset = newBitset(0)
   #isShared = false
+  #changes = 0
+
+  /** Grows whenever a document enters or leaves the set that `at` answers. */
+  get changes(): number {
+    return this.#changes
+  }
 
   get bytes(): number {
     const { bounds, leasts, starts, docs, times } = this.#buckets
@@ -66,6 +72,7 @@ export class ExpiredDocuments {
     this.#bucket = 0
     this.#bits = newBitset(docCount)
     this.#isShared = false
+    this.#changes += 1
   }
 
   /** Those of the segment's documents that have expired, and perhaps later ones; see E2. */
@@ -117,6 +124,7 @@ export class ExpiredDocuments {
 
   #set(doc: number, isExpired: boolean): void {
     if (hasBit(this.#bits, doc) === isExpired) return
+    this.#changes += 1
     if (this.#isShared || doc >>> 5 >= this.#bits.length) this.#renewBits()
     this.#bits[doc >>> 5] = (this.#bits[doc >>> 5] ?? 0) ^ (1 << (doc & 31))
   }

@@ -21,6 +21,8 @@ export interface SegmentShares {
   readonly terms: SegmentTerms
   /** The documents of `segment` past their expiry, and perhaps later ones; undefined for none. */
   expiredAt(segment: Segment, nowMs: number): Bitset | undefined
+  /** Grows whenever the answer of `expiredAt` changes. */
+  readonly expiryChanges: number
 }
 
 export class LiveSegment {
@@ -43,6 +45,17 @@ export class LiveSegment {
 
   get id(): number {
     return this.#shares.id
+  }
+
+  /**
+   * Of segments in one thread: equal for two views only if the same documents are live in both and
+   * none of them has expired in one alone.
+   */
+  versionAt(nowMs: number): string {
+    const { terms } = this.#shares
+    const isNever = this.expiredAt(nowMs) === undefined
+    const expiry = isNever ? '' : `:${this.#shares.expiryChanges}`
+    return `${terms.number}:${this.segment.docCount}:${this.log.length}${expiry}`
   }
 
   get liveCount(): number {

@@ -84,6 +84,10 @@ export class SegmentState {
     return this.#expired.at(segment, nowMs)
   }
 
+  get expiryChanges(): number {
+    return this.#expired.changes
+  }
+
   /** What the first question about expired documents would do at once, in slices. */
   prepareExpired(): Sliced<void> {
     return this.#expired.prepare(this.source.view())

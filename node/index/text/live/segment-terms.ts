@@ -33,7 +33,8 @@ const NOTHING: DeletedLengths = { docCount: 0, totalLength: 0, seen: 0 }
 export class SegmentTerms {
   readonly #log: GrowableUint32
   readonly #cache: TermCache
-  readonly #owner: number
+  /** Of the segment, never used again. */
+  readonly number: number
   readonly #lengths = new Map<string, DeletedLengths>()
   /** A query asks for a term several times: these need no key to be made. */
   readonly #recent = new Map<string, Map<string, CachedTerm>>()
@@ -43,7 +44,7 @@ export class SegmentTerms {
   constructor(log: GrowableUint32, cache: TermCache) {
     this.#log = log
     this.#cache = cache
-    this.#owner = cache.newSegment()
+    this.number = cache.newSegment()
   }
 
   term(segment: Segment, field: SegmentField, text: string): CachedTerm {
@@ -95,7 +96,7 @@ export class SegmentTerms {
   }
 
   #sharedTerm(segment: Segment, field: SegmentField, text: string): CachedTerm {
-    const key = `${this.#owner}\0${field.name}\0${text}`
+    const key = `${this.number}\0${field.name}\0${text}`
     const known = this.#cache.get(key)
     if (known !== undefined) return known
     // A segment that grows must be asked each time; only its count of deleted is kept.

@@ -29,7 +29,7 @@ import {
 import type { EngineQuery } from '../engine-query.ts'
 import type { Query, QueryOf } from '../../../query/query-tree.ts'
 import type { FieldMapping } from './field-mapping.ts'
-import type { GeoQuery } from '../../../query/geo-test.ts'
+import type { GeoQuery } from '../../../query/filter/geo-test.ts'
 
 /** A query that the engine can run. */
 export interface ResolvedQuery {

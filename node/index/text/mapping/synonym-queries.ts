@@ -11,6 +11,7 @@ const SYNONYM_SHARE = 0.8
 /** Ways to say one phrase. */
 const WORDINGS_MAX = 16
 
+/** A field that a query searches, and what a find in it counts. */
 export interface BoostedField {
   readonly field: IndexedField
   readonly boost: number
@@ -55,6 +56,7 @@ export function phraseOf(phrase: Omit<Phrase, 'kind'>): EngineQuery {
   return { kind: 'phrase', ...phrase }
 }
 
+/** The ways to say a phrase, as positions for the engine. */
 export interface PhraseWordings {
   readonly wordings: readonly (readonly PhrasePosition[])[]
   /** Whether some ways to say the phrase were left out. */

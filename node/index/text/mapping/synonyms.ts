@@ -22,9 +22,10 @@ export function plainSpans(tokens: readonly IndexableToken[]): readonly TokenSpa
   return tokens.map((token) => ({ tokens: [token], alternatives: [] }))
 }
 
-/** What one side of a rule means, by key, so that a text is no synonym of itself. */
+/** The texts of one side of a rule, by key: the key tells a text from its synonyms. */
 type Meanings = ReadonlyMap<string, Wording>
 
+/** Finds the synonyms of a query's tokens. It does not change after the constructor. */
 export class SynonymTable {
   /** Of each text, the meanings that its rules give it. */
   readonly #meanings = new Map<string, Meanings[]>()

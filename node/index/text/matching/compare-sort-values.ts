@@ -1,4 +1,4 @@
-import type { SortValue } from '../../../query/query-cursor.ts'
+import type { SortValue } from '../../../query/request/query-cursor.ts'
 
 /**
  * Negative if `a` comes first. A hit without a value comes last in either direction. Texts are

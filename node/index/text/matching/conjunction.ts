@@ -51,7 +51,7 @@ class Conjunction {
   }
 
   /**
-   * Answers where to go on: behind the block, or as far as another term has leapt. Without
+   * Answers where the search continues: behind the block, or at the document that another term has reached. Without
    * `mayScore` matches are only counted.
    */
   #searchBlock(from: number, end: number, mayScore: boolean): number {

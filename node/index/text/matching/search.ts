@@ -1,5 +1,5 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { SortValue } from '../../../query/query-cursor.ts'
+import type { SortValue } from '../../../query/request/query-cursor.ts'
 import type { Segment } from '../segment/segment.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
 import type { LiveSegment } from '../live/live-segment.ts'

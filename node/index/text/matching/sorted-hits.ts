@@ -2,7 +2,7 @@
 // compared by ordinal; what leaves it are values, which compare across segments and shards.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { SortValue } from '../../../query/query-cursor.ts'
+import type { SortValue } from '../../../query/request/query-cursor.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import type { Segment } from '../segment/segment.ts'
 import { ColumnCursor } from './column-cursor.ts'

@@ -8,7 +8,7 @@ import type { SegmentField } from '../segment/segment.ts'
 const TERM_COST = 32
 /** One test of a longer term may be more than a step. */
 const GLANCE_LENGTH = 256
-/** So many terms are read and passed over before the walk leaps to where it goes on. */
+/** The walk reads this many terms in order before it seeks the next candidate instead. */
 const PASSED_MAX = 16
 /** Of finding the place and reading the terms around it. */
 const LEAP_COST = 512
@@ -44,7 +44,7 @@ export class TermWalk {
     return 'pause'
   }
 
-  /** Undefined for a term that does not match, or whose test goes on. */
+  /** Undefined for a term that does not match, or whose test continues in the next step. */
   #nextToTest(): DictionaryEntry | 'end' | undefined {
     const { prefix, upTo } = this.#matcher
     const step = this.#entries.next()

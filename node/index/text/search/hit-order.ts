@@ -1,7 +1,7 @@
 // The order of hits in one shard and over all shards: by sort keys, then by the bytes of the key.
 // Hits without a value come last in both directions.
 
-import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
+import type { SortKey, SortValue } from '../../../query/request/query-cursor.ts'
 import { compareSortValues } from '../matching/compare-sort-values.ts'
 
 /** A hit as far as its order is concerned. */

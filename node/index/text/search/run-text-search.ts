@@ -2,7 +2,7 @@
 
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
+import type { SortKey, SortValue } from '../../../query/request/query-cursor.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { DocSet } from '../aggregation/doc-set.ts'
@@ -18,10 +18,10 @@ import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { QueryContext } from '../mapping/query-context.ts'
 import { resolveQuery } from '../mapping/resolve-query.ts'
 import type { Segment } from '../segment/segment.ts'
-import { expandPhrases, hasFuzzyPhrase } from './expand-phrases.ts'
+import { ConditionResolver } from './condition-resolver.ts'
+import { expandPhrases } from './expand-phrases.ts'
 import { FieldColumns } from '../mapping/field-columns.ts'
 import type {
-  TextConditions,
   TextHit,
   TextPosition,
   TextSearchAnswer,
@@ -75,22 +75,21 @@ export function* gatherTextStatistics(
 
 class TextSearchRun {
   readonly #index: IndexSnapshot
-  readonly #mapping: FieldMapping
   readonly #request: TextSearchRequest
-  readonly #warnings = new Set<string>()
+  readonly #resolver: ConditionResolver
   readonly #context: QueryContext
   readonly #columns: FieldColumns
 
   constructor(index: IndexSnapshot, mapping: FieldMapping, request: TextSearchRequest) {
     this.#index = index
-    this.#mapping = mapping
     this.#request = request
+    this.#resolver = new ConditionResolver(index, mapping)
     this.#context = new QueryContext(mapping)
     this.#columns = new FieldColumns(this.#context)
   }
 
   *answer(): Sliced<TextSearchAnswer> {
-    const match = yield* this.#match(this.#request.conditions)
+    const match = yield* this.#resolver.match(this.#request.conditions, this.#request.nowMs)
     const { hits, total } = yield* this.#search(match)
     const isAggregated = this.#request.aggregations.size > 0
     const aggregations = isAggregated ? yield* this.#aggregate(match) : NO_AGGREGATIONS
@@ -99,31 +98,8 @@ class TextSearchRun {
       total,
       maxScore: hits.reduce((most, { score }) => Math.max(most, score), 0),
       aggregations,
-      warnings: [...new Set([...this.#warnings, ...this.#context.warnings])],
+      warnings: [...new Set([...this.#resolver.warnings, ...this.#context.warnings])],
     }
-  }
-
-  *#match(conditions: TextConditions): Sliced<MatchRequest> {
-    const { query } = conditions
-    const { nowMs } = this.#request
-    const filter = hasFilter(conditions) ? yield* this.#filterOf(conditions) : undefined
-    const body = query === undefined ? EVERYTHING : yield* this.#resolve(query)
-    return { nowMs, query: body, ...(filter === undefined ? {} : { filter }) }
-  }
-
-  *#filterOf({ filter, exclusion, keyPrefix }: TextConditions): Sliced<EngineQuery> {
-    const filters = filter === undefined ? [] : [yield* this.#resolve(filter)]
-    if (keyPrefix !== undefined) filters.push({ kind: 'key-prefix', prefix: keyPrefix, boost: 1 })
-    const mustNot = exclusion === undefined ? [] : [yield* this.#resolve(exclusion)]
-    const must = filters.length === 0 ? [EVERYTHING] : filters
-    return { kind: 'boolean', must, should: [], minShould: 0, mustNot, filter: [], boost: 1 }
-  }
-
-  *#resolve(query: Query): Sliced<EngineQuery> {
-    const resolved = yield* resolveQuery(query, this.#mapping)
-    for (const warning of resolved.warnings) this.#warnings.add(warning)
-    const { query: found } = resolved
-    return hasFuzzyPhrase(found) ? yield* expandPhrases(found, this.#index) : found
   }
 
   *#search(
@@ -176,8 +152,7 @@ class TextSearchRun {
 
   *#background(query: Query | undefined): Sliced<DocSet> {
     const { nowMs } = this.#request
-    const found = query === undefined ? EVERYTHING : yield* this.#resolve(query)
-    return yield* this.#collect({ nowMs, query: found })
+    return yield* this.#collect({ nowMs, query: yield* this.#resolver.resolve(query) })
   }
 
   *#collect(match: MatchRequest): Sliced<DocSet> {
@@ -209,8 +184,4 @@ function boundaryOf(order: readonly SortKey[], { values, key }: TextPosition): S
     'INVALID_ARGUMENT',
     'the cursor has no score for _score; send the _sort of a hit',
   )
-}
-
-function hasFilter({ filter, exclusion, keyPrefix }: TextConditions): boolean {
-  return filter !== undefined || exclusion !== undefined || keyPrefix !== undefined
 }

@@ -1,9 +1,9 @@
 // The requests of a coordinator to one shard's text index, and the answers. They travel between
 // threads, so everything here is plain data that a structured clone keeps.
 
-import type { Aggregations } from '../../../query/aggregation-request.ts'
-import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
-import type { HighlightRequest } from '../../../query/query-request.ts'
+import type { Aggregations } from '../../../query/request/aggregation-request.ts'
+import type { SortKey, SortValue } from '../../../query/request/query-cursor.ts'
+import type { HighlightRequest } from '../../../query/request/query-request.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { TermStatistics } from '../matching/statistics.ts'

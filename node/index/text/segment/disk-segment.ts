@@ -6,7 +6,13 @@ import { DictionaryReader, type DictionaryEntry, type DictionaryPlace } from './
 import { DiskPostings } from '../postings/disk-postings.ts'
 import { hashOfKey, mayHaveKey } from './key-filter.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
-import { endOfPrefix, type Segment, type SegmentField, type SegmentFieldKind } from './segment.ts'
+import {
+  endOfPrefix,
+  NO_ORDINAL,
+  type Segment,
+  type SegmentField,
+  type SegmentFieldKind,
+} from './segment.ts'
 import type { SegmentFile } from '../encoding/segment-file.ts'
 
 /** The description in a segment file: where everything is. */
@@ -16,6 +22,8 @@ export interface SegmentDescription {
   readonly filter: { readonly offset: number; readonly bytes: number }
   /** Expiries, eight bytes a document; undefined if no document expires. */
   readonly expiry: { readonly offset: number; readonly firstMs: number } | undefined
+  /** Ordinals, four bytes a document; undefined if no document has one. */
+  readonly ordinals?: { readonly offset: number } | undefined
   readonly fields: readonly FieldDescription[]
 }
 
@@ -98,6 +106,16 @@ export class DiskSegment implements Segment {
     const { expiry } = this.#description
     if (expiry === undefined) return new Float64Array(to - from)
     return new Float64Array(this.file.copy(expiry.offset + from * 8, (to - from) * 8).buffer)
+  }
+
+  get hasOrdinals(): boolean {
+    return this.#description.ordinals !== undefined
+  }
+
+  ordinalsOf(from: number, to: number): Uint32Array {
+    const { ordinals } = this.#description
+    if (ordinals === undefined) return new Uint32Array(to - from).fill(NO_ORDINAL)
+    return new Uint32Array(this.file.copy(ordinals.offset + from * 4, (to - from) * 4).buffer)
   }
 
   *prepareMerge(): Sliced<void> {}

@@ -7,9 +7,9 @@
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
-import { GrowableFloat64, GrowableInt32 } from '../encoding/growable.ts'
+import { GrowableFloat64, GrowableInt32, GrowableUint32 } from '../encoding/growable.ts'
 import { MemoryField } from './memory-field.ts'
-import type { Segment, SegmentField } from './segment.ts'
+import { NO_ORDINAL, type Segment, type SegmentField } from './segment.ts'
 import { TextOrder } from './text-order.ts'
 
 /** A rough price of a key: its string and the entry of the map. */
@@ -21,11 +21,13 @@ export class MemorySegment {
   /** Of searches that hold on to a view. */
   readers = 0
   firstExpiryMs = Infinity
+  hasOrdinals = false
   readonly #keys: string[] = []
   readonly #docs = new Map<string, number>()
   /** The document with the same key before, for views that do not see the last one. */
   readonly #earlier = new GrowableInt32()
   readonly #expiries = new GrowableFloat64()
+  readonly #ordinals = new GrowableUint32()
   readonly #fields = new Map<string, MemoryField>()
   readonly #order = new TextOrder(this.#keys)
   #bytes = 0
@@ -38,7 +40,7 @@ export class MemorySegment {
   /** Of the documents that are there: asked more often than it changes. */
   get bytesInMemory(): number {
     if (this.#measuredDocs === this.docCount) return this.#bytes
-    this.#bytes = this.docCount * (KEY_BYTES + 12)
+    this.#bytes = this.docCount * (KEY_BYTES + 16)
     for (const field of this.#fields.values()) this.#bytes += field.bytes
     this.#measuredDocs = this.docCount
     return this.#bytes
@@ -57,9 +59,11 @@ export class MemorySegment {
       yieldAt += FIELDS_PER_STEP
       yield
     }
-    const { expiresAtMs } = document
+    const { expiresAtMs, ordinal = NO_ORDINAL } = document
     this.#expiries.push(expiresAtMs)
     if (expiresAtMs > 0) this.firstExpiryMs = Math.min(this.firstExpiryMs, expiresAtMs)
+    this.#ordinals.push(ordinal)
+    if (ordinal !== NO_ORDINAL) this.hasOrdinals = true
     this.#earlier.push(this.#docs.get(key) ?? NONE)
     this.#docs.set(key, doc)
     this.#keys.push(key)
@@ -94,6 +98,10 @@ export class MemorySegment {
 
   expiriesOf(from: number, to: number): Float64Array {
     return this.#expiries.values.subarray(from, to)
+  }
+
+  ordinalsOf(from: number, to: number): Uint32Array {
+    return this.#ordinals.values.subarray(from, to)
   }
 
   *prepareMerge(): Sliced<void> {
@@ -156,6 +164,14 @@ class MemorySegmentView implements Segment {
 
   expiriesOf(from: number, to: number): Float64Array {
     return this.#segment.expiriesOf(from, to)
+  }
+
+  get hasOrdinals(): boolean {
+    return this.#segment.hasOrdinals
+  }
+
+  ordinalsOf(from: number, to: number): Uint32Array {
+    return this.#segment.ordinalsOf(from, to)
   }
 
   prepareMerge(): Sliced<void> {

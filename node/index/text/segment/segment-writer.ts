@@ -10,7 +10,7 @@ import type { FieldDescription, SegmentDescription } from './disk-segment.ts'
 import { GatheredPostings } from '../postings/gathered-postings.ts'
 import { addToFilter, hashOfKey, newKeyFilter } from './key-filter.ts'
 import { PostingsWriter } from '../postings/postings-writer.ts'
-import type { Segment, SegmentField } from './segment.ts'
+import { NO_ORDINAL, type Segment, type SegmentField } from './segment.ts'
 import type { SegmentOutput } from '../encoding/segment-file.ts'
 import { lengthOfByte } from '../encoding/small-float.ts'
 import { TextMerge } from './text-merge.ts'
@@ -93,6 +93,7 @@ class Merge {
   *run(): Sliced<WrittenSegment> {
     const { keys, filter } = yield* this.#writeKeys()
     const expiry = yield* this.#writeExpiries()
+    const ordinals = yield* this.#writeOrdinals()
     const names = new Set(this.#segments.flatMap((segment) => [...segment.fieldNames()]))
     const fields: FieldDescription[] = []
     for (const name of [...names].toSorted()) {
@@ -100,7 +101,7 @@ class Merge {
       fields.push(yield* this.#writeField(name))
     }
     const docCount = this.#docCount
-    const description: SegmentDescription = { docCount, keys, filter, expiry, fields }
+    const description: SegmentDescription = { docCount, keys, filter, expiry, ordinals, fields }
     const bytes = this.#out.finish(JSON.stringify(description))
     return { docCount, bytes, docMaps: this.#docMaps }
   }
@@ -149,6 +150,22 @@ class Merge {
       yield
     }
     return firstMs === Infinity ? undefined : { offset, firstMs }
+  }
+
+  *#writeOrdinals(): Sliced<SegmentDescription['ordinals']> {
+    if (!this.#segments.some(({ hasOrdinals }) => hasOrdinals)) return undefined
+    const offset = this.#out.offset
+    const page = new Uint32Array(DOCS_PER_SLICE)
+    for (let from = 0; from < this.#docCount; from += DOCS_PER_SLICE) {
+      const count = Math.min(DOCS_PER_SLICE, this.#docCount - from)
+      for (let i = 0; i < count; i += 1) {
+        const doc = this.#docOf[from + i] ?? 0
+        page[i] = this.#source(from + i).ordinalsOf(doc, doc + 1)[0] ?? NO_ORDINAL
+      }
+      this.#out.write(new Uint8Array(page.buffer, 0, count * 4))
+      yield
+    }
+    return { offset }
   }
 
   *#writeField(name: string): Sliced<FieldDescription> {

@@ -36,6 +36,9 @@ export interface SegmentField {
   prepareTerms(): Sliced<void>
 }
 
+/** Stands for the ordinal of a document that has none. */
+export const NO_ORDINAL = 0xffff_ffff
+
 /**
  * A set of documents numbered from 0, in memory or on disk. Contract:
  * - Keys are strings of one code unit a byte, so that their order is that of the bytes.
@@ -57,6 +60,10 @@ export interface Segment {
   docOf(key: string): number
   /** 0 for never. */
   expiriesOf(from: number, to: number): Float64Array
+  /** Whether a document of the segment has an ordinal. */
+  readonly hasOrdinals: boolean
+  /** The ordinals in the shard of the documents `from` to `to` (not included); NO_ORDINAL for none. */
+  ordinalsOf(from: number, to: number): Uint32Array
   /** Does the work `keysInOrder` and the walks of terms need, in slices. */
   prepareMerge(): Sliced<void>
   /** Documents by key; `text` is the key and `ordinal` the document. */

@@ -1,13 +1,15 @@
 // How documents travel to an index worker: one buffer that changes hands, and where in it they lie.
 
-const FIELDS_PER_ENTRY = 4
+const FIELDS_PER_ENTRY = 5
+/** Stands for the ordinal of a document that has none. */
+const NO_ORDINAL = -1
 
 /** The documents of one step of the log, each key once. */
 export interface DocumentBatch {
   /** The log entry that the index reflects once the batch is applied. */
   readonly sequence: number
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** For each document: where its key begins and ends, where its JSON ends, when it expires. */
+  /** For each document: where its key begins and ends, where its JSON ends, when it expires, its ordinal. */
   readonly entries: Float64Array<ArrayBuffer>
 }
 
@@ -17,6 +19,8 @@ export interface DocumentChange {
   readonly json: Uint8Array | undefined
   /** Milliseconds; 0 means never. */
   readonly expiresAtMs: number
+  /** Names the document inside its shard; absent for deletions and documents without one. */
+  readonly ordinal?: number | undefined
 }
 
 export function packBatch(sequence: number, changes: readonly DocumentChange[]): DocumentBatch {
@@ -24,7 +28,7 @@ export function packBatch(sequence: number, changes: readonly DocumentChange[]):
   const bytes = new Uint8Array(size)
   const entries = new Float64Array(changes.length * FIELDS_PER_ENTRY)
   let at = 0
-  for (const [i, { key, json, expiresAtMs }] of changes.entries()) {
+  for (const [i, { key, json, expiresAtMs, ordinal = NO_ORDINAL }] of changes.entries()) {
     const entry = i * FIELDS_PER_ENTRY
     entries[entry] = at
     bytes.set(key, at)
@@ -34,6 +38,7 @@ export function packBatch(sequence: number, changes: readonly DocumentChange[]):
     at += json?.length ?? 0
     entries[entry + 2] = at
     entries[entry + 3] = expiresAtMs
+    entries[entry + 4] = ordinal
   }
   return { sequence, bytes, entries }
 }
@@ -43,10 +48,12 @@ export function* unpackBatch({ bytes, entries }: DocumentBatch): Generator<Docum
     const keyStart = entries[entry] ?? 0
     const keyEnd = entries[entry + 1] ?? 0
     const jsonEnd = entries[entry + 2] ?? 0
+    const ordinal = entries[entry + 4] ?? NO_ORDINAL
     yield {
       key: bytes.subarray(keyStart, keyEnd),
       json: jsonEnd === keyEnd ? undefined : bytes.subarray(keyEnd, jsonEnd),
       expiresAtMs: entries[entry + 3] ?? 0,
+      ordinal: ordinal === NO_ORDINAL ? undefined : ordinal,
     }
   }
 }

@@ -106,7 +106,7 @@ export class HeldTextIndex {
   ): Sliced<Pick<AppliedBatch, 'taken' | 'undecided'>> {
     const changes = [...unpackBatch(batch)]
     let step = new Step()
-    for (const [taken, { key, json, expiresAtMs }] of changes.entries()) {
+    for (const [taken, { key, json, expiresAtMs, ordinal }] of changes.entries()) {
       if (step.isFull) {
         yield* this.#take(step, this.index.sequence, onDocument)
         step = new Step()
@@ -122,7 +122,7 @@ export class HeldTextIndex {
         yield* this.#take(step, this.index.sequence, onDocument)
         return { taken, undecided: yield* this.#survey(changes, taken + 1, onDocument) }
       }
-      step.upserts.push(mapped)
+      step.upserts.push({ ...mapped, ordinal })
       step.numbers.push(taken)
       step.bytes += json.length
     }

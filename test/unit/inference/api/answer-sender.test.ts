@@ -4,9 +4,9 @@ import type { Server, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { expect } from 'chai'
-import { STALL_MS_MAX, sendAnswer } from '../../../../inference/api/answer-sender.ts'
+import { STALL_MS_MAX, sendPieces } from '../../../../inference/api/answer-sender.ts'
+import type { Pieces } from '../../../../inference/api/pieces-reply.ts'
 import { ManualClock } from '../../../../lib/clock.ts'
-import { bytesReply } from '../../../../lib/http/reply.ts'
 import { until } from '../../../support/until.ts'
 
 /** More than the kernel keeps for a client that does not read. */
@@ -38,7 +38,11 @@ describe('an answer', () => {
   })
 
   const send = (bytes: number, signal = NEVER): Promise<void> =>
-    sendAnswer(response, bytesReply(200, Buffer.alloc(bytes), []), { clock, signal })
+    sendPieces(piecesOf([Buffer.alloc(bytes / 2), Buffer.alloc(bytes / 2)].values()), {
+      response,
+      clock,
+      signal,
+    })
 
   it('has been sent when the client has all of it', async () => {
     let received = 0
@@ -72,10 +76,9 @@ describe('an answer', () => {
       yield Buffer.alloc(LARGE_BYTES / 2)
     }
     const closed = once(response, 'close')
-    const reply = { kind: 'pieces', pieces: pieces(), headers: [], bytes: undefined } as const
     client.resume()
 
-    await sendAnswer(response, reply, { clock, signal: NEVER })
+    await sendPieces(piecesOf(pieces()), { response, clock, signal: NEVER })
     await closed
   })
 
@@ -104,3 +107,7 @@ describe('an answer', () => {
     expect([response.destroyed, response.writableFinished]).to.deep.equal([true, false])
   })
 })
+
+function piecesOf(pieces: Iterator<Buffer>): Pieces {
+  return { pieces, headers: [], bytes: undefined }
+}

@@ -8,10 +8,18 @@ import { sendEvents } from '../../../../inference/api/event-stream.ts'
 import { must } from '../../../../lib/assert.ts'
 import { ManualClock, systemClock } from '../../../../lib/clock.ts'
 import { listen } from '../../../../lib/http/listener.ts'
+import { RequestIds } from '../../../../lib/http/request-id.ts'
+import { seededRandom } from '../../../../lib/random.ts'
 import { until } from '../../../support/until.ts'
 
 const PING = ': still here\n\n'
-const LISTEN = { host: '127.0.0.1', port: 0, clock: systemClock, closeDeadlineMs: 1_000 }
+const LISTEN = {
+  host: '127.0.0.1',
+  port: 0,
+  clock: systemClock,
+  closeDeadlineMs: 1_000,
+  ids: new RequestIds(seededRandom(1)),
+}
 const errorBodyOf = (error: unknown): object => ({ error: String(error) })
 
 describe('sendEvents', () => {
@@ -42,7 +50,7 @@ describe('sendEvents', () => {
     const response = must(served, 'a response')
     const left = new AbortController()
     response.once('close', () => left.abort())
-    const sent = sendEvents(response, events, { clock, signal: left.signal, errorBodyOf })
+    const sent = sendEvents(events, 'sse', { response, clock, signal: left.signal, errorBodyOf })
     return { received, response, sent }
   }
 

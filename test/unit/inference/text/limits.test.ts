@@ -10,6 +10,7 @@ import { ScriptedGraph } from '../../../support/fakes/scripted-graph.ts'
 import { tinyTokenizer } from '../../../support/inference/model-directories.ts'
 
 const LIMIT_MS = 100
+const MINUTE_MS = 60_000
 const NEVER = new AbortController().signal
 
 function opened(fields: object = {}): TokenizerHandle {
@@ -34,6 +35,22 @@ describe('a text that takes too long to tokenize', () => {
     expect(codeOf(() => honest.contentWithOffsets(text))).to.equal('INVALID_ARGUMENT')
     expect(codeOf(() => honest.count(text))).to.equal('INVALID_ARGUMENT')
     expect(codeOf(() => honest.count('hello'))).to.equal('none')
+  })
+
+  it('is refused if one of its words exceeds the stack of the tokenizer', () => {
+    const model = {
+      type: 'Unigram',
+      unk_id: 0,
+      vocab: [
+        ['<unk>', 0],
+        ['a', -1],
+      ],
+    }
+    const tokenizerJson = JSON.stringify({ ...tinyTokenizer(), pre_tokenizer: null, model })
+    const honest = openTokenizer({ tokenizerJson, tokenizerConfig: undefined }, MINUTE_MS)
+
+    expect(codeOf(() => honest.count('a'.repeat(1_000)))).to.equal('none')
+    expect(codeOf(() => honest.count('a'.repeat(300_000)))).to.equal('INVALID_ARGUMENT')
   })
 
   it('shows a bad tokenizer if it is of usual length', () => {

@@ -5,6 +5,8 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { ManualClock, systemClock } from '../../../../lib/clock.ts'
 import { isServiceError } from '../../../../lib/errors.ts'
+import { RequestIds } from '../../../../lib/http/request-id.ts'
+import { seededRandom } from '../../../../lib/random.ts'
 import { listen } from '../../../../lib/http/listener.ts'
 import type { RunningServer } from '../../../../lib/http/listener.ts'
 import { readBody } from '../../../../lib/http/request-body.ts'
@@ -46,7 +48,13 @@ describe('readBody with a budget', () => {
       void outcomes.at(-1)?.then(() => response.end())
       onRequest()
     })
-    const options = { host: '127.0.0.1', port: 0, clock: systemClock, closeDeadlineMs: 10 }
+    const options = {
+      host: '127.0.0.1',
+      port: 0,
+      clock: systemClock,
+      closeDeadlineMs: 10,
+      ids: new RequestIds(seededRandom(1)),
+    }
     server = await listen(http, options)
   })
 

@@ -5,6 +5,8 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { expect } from 'chai'
 import { systemClock } from '../../../../lib/clock.ts'
+import { RequestIds } from '../../../../lib/http/request-id.ts'
+import { seededRandom } from '../../../../lib/random.ts'
 import { listen } from '../../../../lib/http/listener.ts'
 import type { RunningServer } from '../../../../lib/http/listener.ts'
 import { inOrder, PIPELINED_REQUESTS_MAX } from '../../../../lib/http/request-order.ts'
@@ -27,7 +29,13 @@ describe('requests of one connection', () => {
       answers.push(response)
       onServed()
     })
-    const options = { host: '127.0.0.1', port: 0, clock: systemClock, closeDeadlineMs: 10 }
+    const options = {
+      host: '127.0.0.1',
+      port: 0,
+      clock: systemClock,
+      closeDeadlineMs: 10,
+      ids: new RequestIds(seededRandom(1)),
+    }
     server = await listen(createServer(serve), options)
     const { hostname, port } = new URL(server.url)
     socket = connect(Number(port), hostname)

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../../lib/clock.ts'
 import { startHealthServer } from '../../../../lib/http/health-server.ts'
+import { seededRandom } from '../../../../lib/random.ts'
 import { ApiMetrics } from '../../../../node/api/metrics.ts'
 import { readinessReply } from '../../../../node/api/readiness-reply.ts'
 import type { TextIndexCounts } from '../../../../node/coordinator/tables/text-index-health.ts'
@@ -15,9 +16,17 @@ const QUIET: TextIndexCounts = {
   entriesBehindMax: 0,
 }
 
-function start(isReady: boolean, metrics = new ApiMetrics(['getStatus']), counts = QUIET) {
+function start(isReady: boolean, metrics = new ApiMetrics(), counts = QUIET) {
   const readiness = () => readinessReply(isReady, counts)
-  return startHealthServer({ host: '127.0.0.1', port: 0, clock: systemClock, readiness, metrics })
+  const random = seededRandom(1)
+  return startHealthServer({
+    host: '127.0.0.1',
+    port: 0,
+    clock: systemClock,
+    random,
+    readiness,
+    metrics,
+  })
 }
 
 describe('startHealthServer', () => {
@@ -45,7 +54,7 @@ describe('startHealthServer', () => {
 
   it('is ready while an index is built, and tells that searches are refused', async () => {
     const counts = { ...QUIET, building: 4, refusing: 3 }
-    const server = await start(true, new ApiMetrics([]), counts)
+    const server = await start(true, new ApiMetrics(), counts)
 
     const { status, body } = await send(server.url, { method: 'GET', path: '/readyz' })
     await server.close()
@@ -59,10 +68,10 @@ describe('startHealthServer', () => {
   })
 
   it('publishes counts, durations and gauges', async () => {
-    const metrics = new ApiMetrics(['getStatus'])
+    const metrics = new ApiMetrics()
     metrics.addGauge('quarry_open_tables', 'Tables that are open.', () => 3)
-    metrics.of('getStatus').record(200, 2)
-    metrics.of('getStatus').record(503, 60_000)
+    metrics.requests.of('getStatus').record(200, 2)
+    metrics.requests.of('getStatus').record(503, 60_000)
     const server = await start(true, metrics)
 
     const { body, headers } = await send(server.url, { method: 'GET', path: '/metrics' })

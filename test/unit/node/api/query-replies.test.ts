@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
 import { ServiceError } from '../../../../lib/errors.ts'
-import { buildApiMetrics } from '../../../../node/api/server.ts'
+import { ApiMetrics } from '../../../../node/api/metrics.ts'
 import type { ApiServerOptions } from '../../../../node/api/server.ts'
 import type { QueryHit, QueryResult } from '../../../../node/coordinator/query/query-result.ts'
 import type { StoreService } from '../../../../node/coordinator/store-service.ts'
@@ -65,7 +65,7 @@ describe('the answers of queries', () => {
 
   it('are asked for as the client reads them, and hold the memory of few', async () => {
     const { asked, query } = countingQueries()
-    const metrics = buildApiMetrics()
+    const metrics = new ApiMetrics()
     await using api = await startApi({ ...options, metrics, service: { query } })
 
     const response = await startQueries(api.url)
@@ -81,7 +81,7 @@ describe('the answers of queries', () => {
 
   it('stop when the client goes', async () => {
     const { asked, query } = countingQueries()
-    const metrics = buildApiMetrics()
+    const metrics = new ApiMetrics()
     await using api = await startApi({ ...options, metrics, service: { query } })
     const response = await startQueries(api.url)
     response.on('error', () => undefined)

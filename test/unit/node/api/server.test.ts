@@ -8,7 +8,7 @@ import { InvariantError } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { timestampOf } from '../../../../node/clock/hybrid-clock.ts'
 import type { StoredDocument, StoreService } from '../../../../node/coordinator/store-service.ts'
-import { buildApiMetrics } from '../../../../node/api/server.ts'
+import { ApiMetrics } from '../../../../node/api/metrics.ts'
 import { prepareBooks, startApi } from '../../../contract/api-harness.ts'
 import { until } from '../../../support/until.ts'
 
@@ -116,7 +116,7 @@ describe('startApiServer', () => {
 
       it('counts a client that leaves while it waits apart from errors', async () => {
         const asked = Promise.withResolvers<void>()
-        const metrics = buildApiMetrics()
+        const metrics = new ApiMetrics()
         const batch = waitForClient(asked.resolve)
         await using api = await startApi({ hotDoor, metrics, service: { batch } })
         const { hostname, port } = new URL(api.url)
@@ -158,7 +158,7 @@ describe('startApiServer', () => {
       })
 
       it('refuses an upload when unfinished ones hold all there is (c2)', async () => {
-        const metrics = buildApiMetrics()
+        const metrics = new ApiMetrics()
         await using api = await startApi({ hotDoor, metrics, requestMemoryBytes: 3 * MIB })
         await prepareBooks(api)
         const { hostname, port } = new URL(api.url)

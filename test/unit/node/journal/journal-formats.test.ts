@@ -40,6 +40,10 @@ const record = encodeRecord(
   Buffer.from('{"n":1}'),
 )
 const header = record.subarray(0, 20)
+const numbered = encodeRecord(
+  { version, deleted: false, ttlGeneration: 0, expiresAtMs: 0, ordinal: 7 },
+  Buffer.from('{"n":2}'),
+)
 const whole = { previousRecord: undefined, intentOf: undefined }
 
 interface EffectCase {
@@ -64,6 +68,14 @@ const effects: Readonly<Record<string, EffectCase>> = {
   'document, deleted': {
     effect: { kind: 'document', key, record: encodeTombstone(version), previous, ...whole },
     logged: { kind: 'document', key, record: encodeTombstone(version), previous },
+  },
+  'document, with an ordinal': {
+    effect: { kind: 'document', key, record: numbered, previous: undefined, ...whole },
+    logged: { kind: 'document', key, record: numbered, previous: undefined },
+  },
+  'retime, with an ordinal': {
+    effect: { kind: 'retime', key, record: numbered },
+    logged: { kind: 'retime', key, header: numbered.subarray(0, 24) },
   },
   promote: {
     effect: {
@@ -169,10 +181,21 @@ describe('the formats of the journal', () => {
   })
 
   it('write the applied position as documented, and read it', () => {
-    const position = { sequence: 258, epoch: 5, crc: 0x0a0b0c0d }
+    const position = { sequence: 258, epoch: 5, crc: 0x0a0b0c0d, nextOrdinal: 0x01020304 }
     const bytes = encodeApplied(position)
 
     expect(bytes.toString('hex')).to.equal(golden['applied position'])
     expect(decodeApplied(bytes)).to.deep.equal(position)
+  })
+
+  it('read the applied position of a version without ordinals', () => {
+    const bytes = Buffer.from(golden['applied position without an ordinal'] ?? '', 'hex')
+
+    expect(decodeApplied(bytes)).to.deep.equal({
+      sequence: 258,
+      epoch: 5,
+      crc: 0x0a0b0c0d,
+      nextOrdinal: 0,
+    })
   })
 })

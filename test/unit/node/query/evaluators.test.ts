@@ -6,8 +6,8 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../../../../node/document/exact-json.ts'
-import { buildDocumentFilter } from '../../../../node/query/filter-of-query.ts'
-import { matchesFilter } from '../../../../node/query/document-filter.ts'
+import { buildDocumentFilter } from '../../../../node/query/filter/filter-of-query.ts'
+import { matchesFilter } from '../../../../node/query/filter/document-filter.ts'
 import { parseQuery } from '../../../../node/query/language/parse-query.ts'
 import { parseTableSchema } from '../../../../node/schema/table-schema.ts'
 import { EVERYTHING, MemoryTextIndex } from '../../../support/worlds/memory-text-index.ts'

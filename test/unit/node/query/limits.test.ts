@@ -7,7 +7,7 @@ import { resolveQuery } from '../../../../node/index/text/mapping/resolve-query.
 import { parseCanonicalQuery } from '../../../../node/query/language/parse-canonical-query.ts'
 import { parseQuery } from '../../../../node/query/language/parse-query.ts'
 import { QUERY_TERMS_MAX, QUERY_TEXT_TOTAL_MAX } from '../../../../node/query/query-limits.ts'
-import { parseQueryRequest } from '../../../../node/query/query-request.ts'
+import { parseQueryRequest } from '../../../../node/query/request/query-request.ts'
 
 function refusalOf(act: () => unknown): string {
   try {

@@ -40,7 +40,7 @@ describe('the data directory', () => {
     expect(data).to.include({ path: directory, id: 'the-id' })
     expect((await stat(directory)).mode & 0o777).to.equal(0o700)
     expect(await readFile(path.join(directory, 'format.json'), 'utf8')).to.equal(
-      '{"format":"quarry-data","version":2,"id":"the-id"}\n',
+      '{"format":"quarry-data","version":3,"id":"the-id"}\n',
     )
   })
 
@@ -56,7 +56,7 @@ describe('the data directory', () => {
     await old.close()
 
     await using converted = await open()
-    expect(converted).to.include({ formatVersion: 2, id: first.id })
+    expect(converted).to.include({ formatVersion: 3, id: first.id })
   })
 
   it('keeps its id', async () => {
@@ -104,7 +104,7 @@ describe('the data directory', () => {
   })
 
   const formats = {
-    'a newer version': ['{"format":"quarry-data","version":3,"id":"x"}', 'INVALID_ARGUMENT'],
+    'a newer version': ['{"format":"quarry-data","version":4,"id":"x"}', 'INVALID_ARGUMENT'],
     'half a file': ['{"format":"quarry-da', 'CORRUPTION'],
     'an empty file': ['', 'CORRUPTION'],
     'another format': ['{"format":"other","version":1,"id":"x"}', 'CORRUPTION'],

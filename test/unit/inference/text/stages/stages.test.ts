@@ -4,7 +4,7 @@ import {
   alignOriginal,
   applyEdits,
   withoutPlaces,
-} from '../../../../../inference/text/aligned-text.ts'
+} from '../../../../../inference/text/stages/aligned-text.ts'
 import { buildNormalizer } from '../../../../../inference/text/stages/normalizers.ts'
 import { buildPreTokenizer } from '../../../../../inference/text/stages/pre-tokenizers.ts'
 import {

@@ -9,7 +9,7 @@ import { EventLoopTurns } from '../../../../../node/coordinator/query/event-loop
 import { queryTable } from '../../../../../node/coordinator/query/query-service.ts'
 import type { QueryHit } from '../../../../../node/coordinator/query/query-result.ts'
 import type { JsonObject } from '../../../../../node/document/exact-json.ts'
-import { parseQueryRequest } from '../../../../../node/query/query-request.ts'
+import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
 import { TextShard } from '../../../../support/fakes/text-shard.ts'
 
 const clock = new ManualClock()

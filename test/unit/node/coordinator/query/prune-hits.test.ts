@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { pruneHits } from '../../../../../node/coordinator/query/prune-hits.ts'
 import { parseExact } from '../../../../../node/document/exact-json.ts'
-import { parseQueryRequest } from '../../../../../node/query/query-request.ts'
-import type { Pruner } from '../../../../../node/query/pruner-request.ts'
+import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
+import type { Pruner } from '../../../../../node/query/request/pruner-request.ts'
 
 const NONE: Pruner = {
   minScore: undefined,

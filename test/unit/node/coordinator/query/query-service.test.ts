@@ -7,7 +7,7 @@ import type { QueriedShard } from '../../../../../node/coordinator/query/query-s
 import type { QueryHit, QueryResult } from '../../../../../node/coordinator/query/query-result.ts'
 import { parseExact, type JsonObject } from '../../../../../node/document/exact-json.ts'
 import { isJsonObject } from '../../../../../node/document/json-object.ts'
-import { parseQueryRequest } from '../../../../../node/query/query-request.ts'
+import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
 import { TextShard } from '../../../../support/fakes/text-shard.ts'
 
 const clock = new ManualClock()

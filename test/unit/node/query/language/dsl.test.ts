@@ -8,7 +8,7 @@ import { parseExact } from '../../../../../node/document/exact-json.ts'
 
 import { parseQuery } from '../../../../../node/query/language/parse-query.ts'
 import type { Query, QueryBounds } from '../../../../../node/query/query-tree.ts'
-import { loadContract } from '../../../../../openapi/contract.ts'
+import { loadContract } from '../../../../../door/contract.ts'
 
 type Kind = Query['kind']
 

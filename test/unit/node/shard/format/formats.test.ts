@@ -17,11 +17,13 @@ import {
 } from '../../../../../node/coordinator/tables/table-fields-codec.ts'
 import type { TableField } from '../../../../../node/index/text/mapping/table-field.ts'
 import {
+  checkRecord,
   encodeRecord,
   encodeTombstone,
   expiresAtMsOf,
   isDeleted,
   jsonOf,
+  ordinalOf,
   ttlGenerationOf,
   versionOf,
 } from '../../../../../node/shard/format/document-record.ts'
@@ -79,7 +81,7 @@ const intents: Readonly<Record<string, IntentOp>> = {
 }
 
 const CODES = ['write', 'prepare', 'decide', 'resolve', 'forget', 'abandon'] as const
-const HOUSEKEEPING = ['expire', 'retime', 'collect'] as const
+const HOUSEKEEPING = ['expire', 'retime', 'number', 'collect'] as const
 const entries: Readonly<Record<string, LogEntry>> = {
   'log entry: touches': {
     kind: 'resolve',
@@ -141,6 +143,10 @@ const encoded: Readonly<Record<string, Buffer>> = {
   'key: collected mark': COLLECTED_KEY,
   'record: document': encodeRecord(
     { version, deleted: false, ttlGeneration: 3, expiresAtMs },
+    json,
+  ),
+  'record: with an ordinal': encodeRecord(
+    { version, deleted: false, ttlGeneration: 3, expiresAtMs, ordinal: 0x01020304 },
     json,
   ),
   'record: tombstone': encodeTombstone(version),
@@ -217,6 +223,27 @@ describe('the disk formats of a shard', () => {
     expect(expiresAtMsOf(record)).to.equal(expiresAtMs)
     expect(jsonOf(record).toString()).to.equal('{"n":1}')
     expect(isDeleted(stored('record: tombstone'))).to.equal(true)
+  })
+
+  it('read a document record with an ordinal', () => {
+    const record = stored('record: with an ordinal')
+
+    expect(ordinalOf(record)).to.equal(0x01020304)
+    expect(ordinalOf(stored('record: document'))).to.equal(undefined)
+    expect(versionOf(record)).to.equal(version)
+    expect(expiresAtMsOf(record)).to.equal(expiresAtMs)
+    expect(jsonOf(record).toString()).to.equal('{"n":1}')
+  })
+
+  it('refuse a document record that is cut short or of an unknown format', () => {
+    const record = stored('record: with an ordinal')
+
+    for (const bytes of [record.subarray(0, 23), Buffer.concat([Buffer.from([3]), record])]) {
+      expect(() => checkRecord(bytes))
+        .to.throw()
+        .with.property('code', 'CORRUPTION')
+    }
+    expect(checkRecord(record.subarray(0, 24))).to.have.length(24)
   })
 
   it('read a collected mark of an earlier version', () => {

@@ -9,7 +9,7 @@ import {
 } from '../../../../../../node/index/text/aggregation/aggregation-result.ts'
 import { mergePartials } from '../../../../../../node/index/text/aggregation/merge-partials.ts'
 import { significanceOf } from '../../../../../../node/index/text/aggregation/significant-terms.ts'
-import { parseAggregations } from '../../../../../../node/query/aggregation-request.ts'
+import { parseAggregations } from '../../../../../../node/query/request/aggregation-request.ts'
 import { parseTableSchema, type TableSchema } from '../../../../../../node/schema/table-schema.ts'
 import { EVERYTHING, MemoryTextIndex } from '../../../../../support/worlds/memory-text-index.ts'
 

@@ -7,6 +7,7 @@ import { ManualClock, type Clock } from '../../../../../../lib/clock.ts'
 import { isServiceError } from '../../../../../../lib/errors.ts'
 import type { EngineQuery } from '../../../../../../node/index/text/engine-query.ts'
 import type { IndexableDocument } from '../../../../../../node/index/text/indexable-document.ts'
+import { NO_ORDINAL } from '../../../../../../node/index/text/segment/segment.ts'
 import {
   defaultTextIndexLimits,
   TextIndex,
@@ -238,10 +239,33 @@ describe('the text index', () => {
     fillAndFlush().close()
 
     const written = readFileSync(path.join(directory, '1.segment')).toString('hex')
-    const golden = path.resolve(import.meta.dirname, '../../../../../golden/text-segment.hex')
-    expect(written).to.equal(readFileSync(golden, 'utf8').replaceAll('\n', ''))
+    expect(written).to.equal(goldenHex('text-segment.hex'))
+  })
+
+  it('writes the bytes of the golden file with ordinals, and reads them', () => {
+    const index = open()
+    const upserts = [
+      { ...documentOf('a', 'fox'), ordinal: 0x01020304 },
+      documentOf('b', 'dog'),
+      { ...documentOf('c', 'fox'), ordinal: 7 },
+    ]
+    index.apply({ sequence: 3, upserts, deletes: [] })
+    index.flush()
+    index.close()
+
+    const file = path.join(directory, '1.segment')
+    expect(readFileSync(file).toString('hex')).to.equal(goldenHex('text-segment-ordinals.hex'))
+    const snapshot = open().snapshot()
+    const [live] = snapshot.segments
+    expect([...(live?.segment.ordinalsOf(0, 3) ?? [])]).to.deep.equal([0x01020304, NO_ORDINAL, 7])
+    snapshot.release()
   })
 })
+
+function goldenHex(name: string): string {
+  const file = path.resolve(import.meta.dirname, '../../../../../golden', name)
+  return readFileSync(file, 'utf8').replaceAll('\n', '')
+}
 
 function codeOf(run: () => unknown): string {
   try {

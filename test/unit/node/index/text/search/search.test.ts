@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { isServiceError } from '../../../../../../lib/errors.ts'
 import { parseTableSchema } from '../../../../../../node/schema/table-schema.ts'
-import { parseQueryRequest } from '../../../../../../node/query/query-request.ts'
+import { parseQueryRequest } from '../../../../../../node/query/request/query-request.ts'
 import type { JsonObject } from '../../../../../../node/document/exact-json.ts'
-import type { SortKey } from '../../../../../../node/query/query-cursor.ts'
+import type { SortKey } from '../../../../../../node/query/request/query-cursor.ts'
 import { compareHits } from '../../../../../../node/index/text/search/hit-order.ts'
 import type {
   TextHit,

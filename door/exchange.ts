@@ -1,0 +1,240 @@
+// One request and its answer: what both ways through the door do alike once they know the operation.
+//
+// Most requests need neither a signal nor memory of their own: both are made when somebody asks for them.
+
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../lib/clock.ts'
+import { ServiceError } from '../lib/errors.ts'
+import type { ErrorBody, ErrorTranslator } from '../lib/http/error-translator.ts'
+import { isLarge, sendHeld } from '../lib/http/held-reply.ts'
+import { sendBytes } from '../lib/http/reply.ts'
+import { requestIdOf } from '../lib/http/request-id.ts'
+import type { HeldMemory, RequestMemory } from '../lib/http/request-memory.ts'
+import type { LoopWatch } from '../lib/loop-watch.ts'
+import type { Operation } from './contract.ts'
+import type { OperationRequest } from './operation.ts'
+import { ANONYMOUS, type AccessPolicy, type Principal } from './principal.ts'
+import type { ErrorReplies, Reply, Sending } from './replies.ts'
+import type { OperationMetrics } from './request-metrics.ts'
+
+/** What is counted for an answer that nobody was there to get. */
+const CLIENT_GONE_STATUS = 499
+const NONE: Readonly<Record<string, never>> = Object.freeze({})
+const EMPTY = Buffer.alloc(0)
+
+/** What all requests of a server share. */
+export interface ExchangeOptions {
+  readonly translator: ErrorTranslator
+  readonly clock: Clock
+  readonly memory: RequestMemory
+  readonly errors: ErrorReplies
+  readonly policy: AccessPolicy
+  readonly writeTimeoutMs: number
+  /** From the headers to the end of the answer, streams included; undefined: no limit. */
+  readonly requestTimeoutMs: number | undefined
+  readonly loop: LoopWatch | undefined
+  /** Hears of every answer; undefined: nobody wants to know. */
+  readonly onAnswered: OnAnswered | undefined
+}
+
+/** An answer that has left, or that its client no longer waited for. */
+export interface Answered {
+  readonly response: ServerResponse
+  readonly operation: string
+  readonly status: number
+  readonly elapsedMs: number
+}
+
+export type OnAnswered = (answered: Answered) => void
+
+/** A request, its answer, and where it is counted. */
+export interface ExchangeOf {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly metrics: OperationMetrics
+}
+
+/** A request until it is over: then it is counted once, and its memory and its place are given back. */
+export class Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly #metrics: OperationMetrics
+  readonly #with: ExchangeOptions
+  readonly #startMs: number
+  #watch: ClientWatch | undefined
+  #memory: HeldMemory | undefined
+  #release: (() => void) | undefined
+  #isOver = false
+
+  constructor({ request, response, metrics }: ExchangeOf, options: ExchangeOptions) {
+    this.request = request
+    this.response = response
+    this.#metrics = metrics
+    this.#with = options
+    this.#startMs = options.clock.monotonicMs()
+  }
+
+  get signal(): AbortSignal {
+    this.#watch ??= new ClientWatch(this.response, this.#with)
+    return this.#watch.signal
+  }
+
+  get memory(): HeldMemory {
+    this.#memory ??= this.#with.memory.hold()
+    return this.#memory
+  }
+
+  /** Sends what `produce` returns, or what it throws as an error. Never throws. */
+  answer(produce: () => Reply | Promise<Reply>): void {
+    this.#with.loop?.enter(this.#metrics.number)
+    try {
+      const reply = produce()
+      if (reply instanceof Promise) void this.#deliverLater(reply)
+      else this.#deliver(reply)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** `release` is called when the answer has left, or the client has. */
+  whenOver(release: () => void): void {
+    if (this.#isOver) release()
+    else this.#release = release
+  }
+
+  /** Work for the request continues after a wait. */
+  resume(): void {
+    this.#with.loop?.resume(this.#metrics.number)
+  }
+
+  async #deliverLater(reply: Promise<Reply>): Promise<void> {
+    try {
+      this.#deliver(await reply)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #deliver(reply: Reply): void {
+    if (reply.kind === 'bytes' && !isLarge(reply)) {
+      sendBytes(this.response, reply)
+      return this.#end(reply.status)
+    }
+    const { response, memory } = this
+    const { writeTimeoutMs } = this.#with
+    const sent =
+      reply.kind === 'bytes'
+        ? sendHeld(response, reply, { memory, writeTimeoutMs })
+        : reply.send(this.#sending())
+    sent
+      .then(() => this.#end(this.#isCancelled() ? CLIENT_GONE_STATUS : reply.status))
+      .catch((error) => this.#fail(error))
+  }
+
+  #sending(): Sending {
+    const { response, signal, memory } = this
+    const { clock, writeTimeoutMs, errors } = this.#with
+    const errorBodyOf = (error: unknown): object =>
+      errors.bodyFor(this.#path(), this.#errorBodyOf(error))
+    return { response, signal, memory, clock, writeTimeoutMs, errorBodyOf }
+  }
+
+  #fail(error: unknown): void {
+    const reply = this.#with.errors.of(this.#path(), this.#errorBodyOf(error))
+    sendBytes(this.response, reply)
+    this.#end(reply.status)
+  }
+
+  #path(): string {
+    return this.request.url ?? ''
+  }
+
+  #errorBodyOf(error: unknown): ErrorBody {
+    const { operation } = this.#metrics
+    const failed = { requestId: requestIdOf(this.response), operation }
+    return this.#with.translator.bodyOf(this.#reasonOf(error), failed)
+  }
+
+  /** What waits for a signal may reject with an error that only says that it aborted. */
+  #reasonOf(error: unknown): unknown {
+    const isAbort = error instanceof Error && error.name === 'AbortError'
+    return isAbort && this.#watch?.signal.aborted === true ? this.#watch.signal.reason : error
+  }
+
+  #isCancelled(): boolean {
+    const reason: unknown = this.#watch?.signal.reason
+    return reason instanceof ServiceError && reason.code === 'CANCELLED'
+  }
+
+  #end(status: number): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const { clock, loop, onAnswered } = this.#with
+    this.#watch?.end()
+    this.#release?.()
+    this.#memory?.[Symbol.dispose]()
+    const elapsedMs = clock.monotonicMs() - this.#startMs
+    this.#metrics.record(status, elapsedMs)
+    loop?.leave()
+    const { response } = this
+    onAnswered?.({ response, operation: this.#metrics.operation, status, elapsedMs })
+  }
+}
+
+/** A request of an operation; what a handler is given once its path, query, headers and body are known. */
+export class OperationExchange extends Exchange implements OperationRequest {
+  readonly operation: Operation
+  params: Readonly<Record<string, string>> = NONE
+  query: Readonly<Record<string, unknown>> = NONE
+  principal: Principal = ANONYMOUS
+  body: Buffer = EMPTY
+  json: unknown = undefined
+  readonly #policy: AccessPolicy
+
+  constructor(of: ExchangeOf & { readonly operation: Operation }, options: ExchangeOptions) {
+    super(of, options)
+    this.operation = of.operation
+    this.#policy = options.policy
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.request.headers
+  }
+
+  /** Throws FORBIDDEN. Comes before everything that costs. */
+  admit(): void {
+    this.principal = this.#policy.identify(this.request)
+    const refusal = this.#policy.authorize(this.principal, this.operation, this.params)
+    if (refusal !== undefined) throw refusal
+  }
+}
+
+/** Aborts when the client goes away or the time is over, whichever comes first. */
+class ClientWatch extends AbortController {
+  #over: AbortController | undefined
+
+  constructor(response: ServerResponse, { clock, requestTimeoutMs }: ExchangeOptions) {
+    super()
+    const gone = (): void => {
+      if (response.writableFinished) return
+      this.abort(new ServiceError('CANCELLED', 'the client went away'))
+    }
+    if (response.destroyed) gone()
+    else response.once('close', gone)
+    if (requestTimeoutMs === undefined) return
+    this.#over = new AbortController()
+    void clock.sleep(requestTimeoutMs, this.#over.signal).then(
+      () => this.abort(tookTooLong(requestTimeoutMs)),
+      () => undefined, // answered in time
+    )
+  }
+
+  end(): void {
+    this.#over?.abort()
+  }
+}
+
+function tookTooLong(timeoutMs: number): ServiceError {
+  const message = `the request took longer than ${timeoutMs} ms; send less in one, or try again later`
+  return new ServiceError('DEADLINE_EXCEEDED', message)
+}

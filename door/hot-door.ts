@@ -1,0 +1,152 @@
+// The short way for the busiest operations, ahead of express.
+//
+// Invariants:
+//   D1  A request that does not fit the contract at a glance (a query, an odd escape, a name that the
+//       contract refuses, a header that the operation knows) is declined, and express answers. A JSON
+//       body that does not fit is judged by the check that express uses. So there is one wording.
+//   D2  Both ways answer alike; test/contract/both-doors.test.ts compares them, driven by the contract.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { must } from '../lib/assert.ts'
+import { SchemaChecks, type Fits } from './checks.ts'
+import type { Operation } from './contract.ts'
+import { OperationExchange } from './exchange.ts'
+import { buildPerform, type DoorOptions, type Perform } from './front-door.ts'
+import type { OperationRow } from './operation.ts'
+import type { OperationMetrics } from './request-metrics.ts'
+
+/** True if the request was taken; otherwise nothing was done to it. */
+export type HotDoor = (request: IncomingMessage, response: ServerResponse) => boolean
+
+interface HotRoute<Context> {
+  readonly operation: Operation
+  readonly row: OperationRow<Context>
+  readonly metrics: OperationMetrics
+  readonly path: PathPattern
+  /** Of the body, where it is parsed before the handler sees it. */
+  readonly fits: Fits | undefined
+  /** Headers that the contract has rules for, in small letters. */
+  readonly headers: readonly string[]
+}
+
+/**
+ * Contract: takes a request only if its path, query and headers fit. `judge` is given what turned out
+ * not to fit later, and rejects.
+ */
+export function buildHotDoor<Context>(
+  options: DoorOptions<Context>,
+  judge: (exchange: OperationExchange) => Promise<void>,
+): HotDoor {
+  const routes = routesOf(options)
+  const perform = buildPerform(options)
+  return (request, response) => {
+    const { method, url = '' } = request
+    for (const route of routes) {
+      if (route.operation.method !== method) continue
+      const params = paramsOf(route.path, url)
+      if (params === undefined) continue
+      if (route.headers.some((name) => request.headers[name] !== undefined)) return false
+      const { operation, metrics } = route
+      const exchange = new OperationExchange({ request, response, metrics, operation }, options)
+      exchange.params = params
+      begin(exchange, { route, perform, judge, context: options.context })
+      return true
+    }
+    return false
+  }
+}
+
+interface Beginning<Context> {
+  readonly route: HotRoute<Context>
+  readonly perform: Perform<Context>
+  readonly judge: (exchange: OperationExchange) => Promise<void>
+  readonly context: Context
+}
+
+function begin<Context>(
+  exchange: OperationExchange,
+  { route: { operation, row, fits }, perform, judge, context }: Beginning<Context>,
+): void {
+  exchange.answer(() => {
+    exchange.admit()
+    // Without a wait: a document that is in memory is answered in the same turn.
+    if (operation.body === 'none') return row.handle(exchange, context)
+    return perform(exchange, row, (json) =>
+      fits === undefined || fits(json) ? undefined : judge(exchange),
+    )
+  })
+}
+
+function routesOf<Context>(options: DoorOptions<Context>): readonly HotRoute<Context>[] {
+  const { contract, operations, metrics } = options
+  const checks = new SchemaChecks(contract)
+  const hot = contract.operations.filter(({ operationId }) => operations[operationId]?.isHot)
+  return hot.map((operation) => {
+    const { operationId, template, parameters, body } = operation
+    const row = must(operations[operationId], `row of ${operationId}`)
+    return {
+      operation,
+      row,
+      metrics: metrics.of(operationId),
+      path: patternOf(template, checks.params(operation)),
+      fits: body !== 'none' && row.body === 'json' ? checks.body(operation) : undefined,
+      headers: parameters.flatMap((each) => (each.in === 'header' ? each.name.toLowerCase() : [])),
+    }
+  })
+}
+
+/** A template, cut at its parameters: there is one literal more than there are parameters. */
+interface PathPattern {
+  readonly first: string
+  readonly parameters: readonly PathParameter[]
+}
+
+interface PathParameter {
+  readonly name: string
+  readonly fits: Fits
+  /** What follows up to the next parameter, or to the end. */
+  readonly literal: string
+}
+
+function patternOf(template: string, checks: Readonly<Record<string, Fits>>): PathPattern {
+  const [first = '', ...rest] = template.split('{')
+  const parameters = rest.map((part) => {
+    const [name = '', literal = ''] = part.split('}')
+    return { name, literal, fits: must(checks[name], `schema of ${name}`) }
+  })
+  return { first, parameters }
+}
+
+/** The parameters of a path; undefined for every path that is not exactly of this form. */
+function paramsOf(
+  { first, parameters }: PathPattern,
+  url: string,
+): Readonly<Record<string, string>> | undefined {
+  if (!url.startsWith(first)) return undefined
+  const params: Record<string, string> = {}
+  let at = first.length
+  for (const { name, literal, fits } of parameters) {
+    const slash = url.indexOf('/', at)
+    const end = slash === -1 ? url.length : slash
+    if (!url.startsWith(literal, end)) return undefined
+    const value = decoded(url.slice(at, end))
+    if (value === undefined || !fits(value)) return undefined
+    params[name] = value
+    at = end + literal.length
+  }
+  return at === url.length ? params : undefined
+}
+
+/** Segments of these letters need no decoding, and hold neither a query nor a fragment. */
+const PLAIN = /^[\w.~!$&'()*+,;=:@-]+$/
+const ENCODED = /^[\w.~!$&'()*+,;=:@%-]+$/
+
+function decoded(segment: string): string | undefined {
+  if (PLAIN.test(segment)) return segment
+  if (!ENCODED.test(segment)) return undefined
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}

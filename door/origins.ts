@@ -1,0 +1,154 @@
+// Which pages may use this server through the browsers of people who can reach it. The API asks nobody
+// who they are, so what a foreign page made a browser send is refused before it is read.
+//
+// Invariants (docs/decisions/0043-one-door-and-who-may-pass.md has the reasons):
+//   O1  A page of another origin is refused, unless `corsOrigins` names that origin exactly or has `*`.
+//   O2  A page of our own origin is one whose `Origin` is a public URL, or names the host and port that
+//       `Host` names, whatever the scheme: a proxy may have taken the TLS away. `Host` alone proves
+//       nothing where a foreign name could have been made to point here (DNS rebinding), so it has to
+//       be a name that no stranger can own: see `isOurs`.
+//   O3  A server on loopback, and one with public URLs, takes no other `Host` from anybody, so that a
+//       rebound page cannot read by GET either, which carries no `Origin`.
+//   O4  No answer allows credentials, and no forwarded header is believed.
+
+import { isIP } from 'node:net'
+import { ServiceError } from '../lib/errors.ts'
+
+/** What the operator said about hosts and pages. */
+export interface OriginOptions {
+  /** No name but this machine's own, or one of a public URL, can be right. */
+  readonly loopbackOnly: boolean
+  /** Origins such as `http://localhost:3000`, or `*` for all. */
+  readonly corsOrigins: readonly string[]
+  /** The URLs by which browsers reach the server where a proxy stands before it, or by a name. */
+  readonly publicUrls: readonly string[]
+}
+
+/** What is to be done with a request. */
+export interface OriginVerdict {
+  readonly refusal: ServiceError | undefined
+  /** For every answer to the request, flat. */
+  readonly headers: readonly string[]
+  /** The page of another origin that may send the request; undefined: there is no such page. */
+  readonly crossOrigin: string | undefined
+}
+
+/**
+ * Takes the headers flat, name after value, as they came: every request passes here, and node builds
+ * the object of `request.headers` only for those who ask.
+ */
+export type OriginPolicy = (rawHeaders: readonly string[]) => OriginVerdict
+
+/** What pages may read beside the headers that all may. */
+const EXPOSED = 'X-Service-Version, X-Request-Id, Retry-After'
+
+export function buildOriginPolicy(options: OriginOptions): OriginPolicy {
+  const rules = rulesOf(options)
+  const vary = rules.allowed.size > 0 && !rules.allowsAll ? ['Vary', 'Origin'] : []
+  const plain: OriginVerdict = { refusal: undefined, headers: vary, crossOrigin: undefined }
+  const refuse = (message: string): OriginVerdict => ({
+    ...plain,
+    refusal: new ServiceError('FORBIDDEN', message),
+  })
+  return (rawHeaders) => {
+    const { origin, host } = originAndHost(rawHeaders)
+    const name = host.replace(PORT, '')
+    if (rules.checksHosts && host !== '' && !isOurs(name, rules)) return refuse(hostRefusal(rules))
+    if (origin === undefined || rules.publicOrigins.has(origin)) return plain
+    if (isSameHost(origin, host)) return isOurs(name, rules) ? plain : refuse(nameRefusal(origin))
+    if (!rules.allowsAll && !rules.allowed.has(origin)) return refuse(originRefusal(origin))
+    const allowed = rules.allowsAll ? '*' : origin
+    const headers = ['Access-Control-Allow-Origin', allowed, ...vary]
+    headers.push('Access-Control-Expose-Headers', EXPOSED)
+    return { refusal: undefined, headers, crossOrigin: origin }
+  }
+}
+
+interface Rules {
+  readonly loopbackOnly: boolean
+  readonly checksHosts: boolean
+  readonly allowed: ReadonlySet<string>
+  readonly allowsAll: boolean
+  readonly publicOrigins: ReadonlySet<string>
+  readonly publicNames: ReadonlySet<string>
+}
+
+function rulesOf({ loopbackOnly, corsOrigins, publicUrls }: OriginOptions): Rules {
+  const urls = publicUrls.map((url) => new URL(url))
+  return {
+    loopbackOnly,
+    checksHosts: loopbackOnly || urls.length > 0,
+    allowed: new Set(corsOrigins.map((origin) => origin.toLowerCase())),
+    allowsAll: corsOrigins.includes('*'),
+    publicOrigins: new Set(urls.map(({ origin }) => origin)),
+    publicNames: new Set(urls.map(({ hostname }) => hostname)),
+  }
+}
+
+const LOCAL_NAMES: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
+const PORT = /:\d+$/
+/** Suffixes that nobody can register in the public DNS: RFC 6761, RFC 6762, RFC 8375, ICANN 2024. */
+const PRIVATE_SUFFIX = /\.(?:localhost|local|internal|home\.arpa)$/
+
+/**
+ * Whether no stranger can have made this name point here. On loopback only this machine's own names
+ * are; elsewhere an address is (the browser has it from the address bar), and a name that the public
+ * DNS cannot hold: one without a dot, or below a suffix for private networks.
+ */
+function isOurs(name: string, { loopbackOnly, publicNames }: Rules): boolean {
+  if (LOCAL_NAMES.has(name) || publicNames.has(name)) return true
+  if (loopbackOnly) return false
+  return (
+    isIP(name.replace(/^\[(.*)\]$/, '$1')) > 0 || !name.includes('.') || PRIVATE_SUFFIX.test(name)
+  )
+}
+
+/** Compares host and port; the port that goes without saying is that of the origin's own scheme. */
+function isSameHost(origin: string, host: string): boolean {
+  const [, scheme, authority = ''] = /^(https?):\/\/([^/]+)$/.exec(origin) ?? []
+  if (scheme === undefined) return false
+  const port = scheme === 'https' ? ':443' : ':80'
+  const bare = (text: string): string => (text.endsWith(port) ? text.slice(0, -port.length) : text)
+  return bare(authority) === bare(host)
+}
+
+const SHOWN_LENGTH_MAX = 100
+
+function originRefusal(origin: string): string {
+  const shown = origin.slice(0, SHOWN_LENGTH_MAX)
+  return (
+    `requests from pages of ${shown} are refused; start the server with --cors-origins ${shown} ` +
+    'to allow them, or use a client outside a browser'
+  )
+}
+
+function nameRefusal(origin: string): string {
+  const shown = origin.slice(0, SHOWN_LENGTH_MAX)
+  return `pages of ${shown} are refused until the server knows the name: start it with --public-urls ${shown}`
+}
+
+function hostRefusal({ loopbackOnly }: Rules): string {
+  return loopbackOnly
+    ? 'this node serves its own machine: use 127.0.0.1 or localhost as the host, ' +
+        'or start it with --public-urls and the URL that a proxy before it serves'
+    : 'the host of the request is no name of this server: use one of its --public-urls or its address'
+}
+
+function originAndHost(rawHeaders: readonly string[]): {
+  readonly origin: string | undefined
+  readonly host: string
+} {
+  let origin: string | undefined
+  let host = ''
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    // Lengths first: only these two names are worth lowering their letters.
+    // Names of hosts have no case (RFC 9110, section 4.2.3).
+    if (name.length === 4 && name.toLowerCase() === 'host') {
+      host = (rawHeaders[i + 1] ?? '').toLowerCase()
+    } else if (name.length === 6 && name.toLowerCase() === 'origin') {
+      origin = rawHeaders[i + 1]?.toLowerCase()
+    }
+  }
+  return { origin, host }
+}

@@ -1,0 +1,75 @@
+// Sends pages at the speed of the client.
+//
+// Invariants:
+//   P1  At most one page waits in memory: the next is asked for when the last has left.
+//   P2  A stream that ends properly (with the last chunk) is complete. After an error the connection
+//       breaks off without its proper end; the last line of NDJSON is an error body then.
+//   P3  A client that takes nothing for the write timeout is disconnected.
+
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { headersOfAll } from '../lib/http/reply.ts'
+import type { Sending, StreamedReply } from './replies.ts'
+
+/** The pages are asked for one by one, at the speed of the client. */
+export interface Pages {
+  readonly status?: 200 | 201
+  /** Pages of NDJSON hold whole lines, so that an error can be one more of them. */
+  readonly contentType: 'application/x-ndjson' | 'application/json'
+  readonly pages: AsyncIterable<Buffer>
+}
+
+/** An answer in pages that are asked for as the client reads them. */
+export function pagesReply({ status = 200, contentType, pages }: Pages): StreamedReply {
+  const send = (sending: Sending): Promise<void> =>
+    sendPages({ status, contentType, pages }, sending)
+  return { kind: 'streamed', status, send }
+}
+
+/** Rejects if the first page fails: then nothing was sent, and a normal error reply is possible. */
+async function sendPages(
+  { pages, status, contentType }: Required<Pages>,
+  sending: Sending,
+): Promise<void> {
+  const { response, writeTimeoutMs, signal, errorBodyOf } = sending
+  const iterator = pages[Symbol.asyncIterator]()
+  let next = await iterator.next()
+  watchReader(response, writeTimeoutMs)
+  try {
+    response.writeHead(status, ['Content-Type', contentType, ...headersOfAll(response)])
+    while (next.done !== true) {
+      await sendPage(next.value, sending)
+      next = await iterator.next()
+    }
+    response.end()
+  } catch (error) {
+    const body = errorBodyOf(error)
+    const hasReader = !signal.aborted && contentType === 'application/x-ndjson'
+    breakOff(response, hasReader ? body : undefined)
+  } finally {
+    await iterator.return?.()
+  }
+}
+
+/** What waits for the client is charged to the request. */
+async function sendPage(page: Buffer, { response, signal, memory }: Sending): Promise<void> {
+  if (response.write(page)) return
+  memory.add(page.length)
+  await once(response, 'drain', { signal })
+  memory.release(page.length)
+}
+
+/**
+ * The socket's own timer begins again whenever bytes leave, so slow is not the same as stuck. Time
+ * spent waiting for the next page is not the client's fault. A proper end resets the timer.
+ */
+function watchReader(response: ServerResponse, writeTimeoutMs: number): void {
+  response.setTimeout(writeTimeoutMs, () => {
+    if (response.writableLength > 0) response.destroy()
+  })
+}
+
+function breakOff(response: ServerResponse, body: object | undefined): void {
+  if (body === undefined) return void response.destroy()
+  response.write(`${JSON.stringify(body)}\n`, () => response.destroy())
+}

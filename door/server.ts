@@ -1,0 +1,137 @@
+// A server of one contract: both ways through the door on one listener.
+
+import { createServer, type IncomingMessage } from 'node:http'
+import express, { type Express } from 'express'
+import { must, type InvariantError } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { ErrorTranslator } from '../lib/http/error-translator.ts'
+import { checkHost, listen, LOOPBACK, SERVER_OPTIONS } from '../lib/http/listener.ts'
+import type { RunningServer } from '../lib/http/listener.ts'
+import { sendBytes } from '../lib/http/reply.ts'
+import { RequestIds, requestIdOf } from '../lib/http/request-id.ts'
+import type { Log } from '../lib/log.ts'
+import { familyLines, samplesBy, type MetricSource } from '../lib/metrics.ts'
+import type { Random } from '../lib/random.ts'
+import { buildCheck, type Check, type CheckOptions } from './checks.ts'
+import { buildEntry } from './entry.ts'
+import type { OnAnswered, OperationExchange } from './exchange.ts'
+import { buildApp, type DoorOptions } from './front-door.ts'
+import { buildHotDoor } from './hot-door.ts'
+import { buildOriginPolicy } from './origins.ts'
+import { ALLOW_ALL, type AccessPolicy } from './principal.ts'
+import { ErrorReplies, type ErrorShape } from './replies.ts'
+import { NO_OPERATION } from './request-metrics.ts'
+
+/** What a person who starts a server decides about its door. */
+export interface DoorSettings {
+  readonly host: string
+  /** 0 lets the system choose; the answer's `url` says which. */
+  readonly port: number
+  /** Allows a host that other machines can reach, although nobody has to authenticate. */
+  readonly insecure: boolean
+  /** See `OriginOptions`. */
+  readonly corsOrigins: readonly string[]
+  readonly publicUrls: readonly string[]
+  /** Whether the log tells of every answer, at level debug. */
+  readonly logsRequests: boolean
+}
+
+/** What a server has of its process. */
+export interface DoorParts {
+  readonly clock: Clock
+  readonly log: Log
+  readonly random: Random
+  /** Called once a reply to the broken request is on its way; the process must end. */
+  readonly onInvariantBroken: (error: InvariantError) => void
+}
+
+type FromServer = 'translator' | 'errors' | 'policy' | 'onAnswered' | 'clock' | 'check'
+
+/** What one API is, beside its contract. */
+export interface DoorApi<Context> extends Omit<DoorOptions<Context>, FromServer> {
+  /** The words and exceptions of this API; the door adds the rest. */
+  readonly checks: Omit<CheckOptions, 'byteParsed' | 'docs'>
+  readonly errorShape: ErrorShape
+  /** Default: everybody may do everything. */
+  readonly policy?: AccessPolicy
+  /** Default true. False sends every request through express. */
+  readonly hotDoor?: boolean
+  readonly closeDeadlineMs: number
+  addLines(source: MetricSource): void
+}
+
+/** Refuses a host that other machines can reach (INVALID_ARGUMENT), unless the settings insist. */
+export async function startDoor<Context>(
+  api: DoorApi<Context>,
+  settings: DoorSettings,
+  { clock, log, random, onInvariantBroken }: DoorParts,
+): Promise<RunningServer> {
+  const { host, port, corsOrigins, publicUrls } = settings
+  checkHost(host, settings.insecure)
+  const translator = new ErrorTranslator({ log, clock, onInvariantBroken })
+  api.addLines(() => errorLines(api.metrics.prefix, translator))
+  const errors = new ErrorReplies(api.errorShape)
+  const check = checkOf(api)
+  const onAnswered = settings.logsRequests ? requestLog(log) : undefined
+  const policy = api.policy ?? ALLOW_ALL
+  const options = { ...api, clock, translator, errors, check, onAnswered, policy }
+  const app = buildApp(options)
+  const hotDoor = (api.hotDoor ?? true) ? buildHotDoor(options, buildJudge(check)) : () => false
+  const ids = new RequestIds(random)
+  const entry = buildEntry({
+    ids,
+    origins: buildOriginPolicy({ loopbackOnly: LOOPBACK.has(host), corsOrigins, publicUrls }),
+    refuse: (response, refusal) => {
+      const failed = { requestId: requestIdOf(response), operation: NO_OPERATION }
+      sendBytes(response, errors.of(response.req.url ?? '', translator.bodyOf(refusal, failed)))
+    },
+    serve: (request, response) => {
+      if (!hotDoor(request, response)) app(request, response)
+    },
+  })
+  const server = createServer(SERVER_OPTIONS, entry)
+  return listen(server, { host, port, clock, closeDeadlineMs: api.closeDeadlineMs, ids })
+}
+
+function checkOf<Context>({ contract, operations, checks, docs }: DoorApi<Context>): Check {
+  const rows = Object.entries(operations)
+  const byteParsed = new Set(rows.filter(([, { body }]) => body !== 'json').map(([id]) => id))
+  return buildCheck(contract, { ...checks, byteParsed, docs: docs.route })
+}
+
+/** The check of express for a request that did not come through it. */
+function buildJudge(check: Check): (exchange: OperationExchange) => Promise<void> {
+  interface Case {
+    readonly json: unknown
+    readonly resolve: (checking: Promise<void>) => void
+  }
+  const cases = new WeakMap<IncomingMessage, Case>()
+  const app: Express = express()
+  app.use((request, response) => {
+    const { json, resolve } = must(cases.get(request), 'the case of a judged request')
+    resolve(check({ request, response, json }))
+  })
+  return ({ request, response, json }) =>
+    new Promise((resolve) => {
+      cases.set(request, { json, resolve })
+      app(request, response)
+    })
+}
+
+function errorLines(prefix: string, translator: ErrorTranslator): readonly string[] {
+  return familyLines({
+    name: `${prefix}errors_total`,
+    type: 'counter',
+    help: 'Requests that ended with an error, by code; unknown routes and absent documents do not count.',
+    samples: samplesBy('code', translator.counts()),
+  })
+}
+
+function requestLog(log: Log): OnAnswered {
+  return ({ response, operation, status, elapsedMs }) => {
+    const { method, url } = response.req
+    const ms = Math.round(elapsedMs * 1000) / 1000
+    const requestId = requestIdOf(response)
+    log.debug('request answered', { requestId, operation, method, url, status, ms })
+  }
+}

@@ -1,0 +1,56 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Query } from '../../../query/query-tree.ts'
+import type { EngineQuery } from '../engine-query.ts'
+import type { IndexSnapshot } from '../engine/index-snapshot.ts'
+import type { FieldMapping } from '../mapping/field-mapping.ts'
+import { resolveQuery } from '../mapping/resolve-query.ts'
+import type { MatchRequest } from '../matching/segment-search.ts'
+import { expandPhrases, hasFuzzyPhrase } from './expand-phrases.ts'
+import type { TextConditions } from './text-search.ts'
+
+const EVERYTHING: EngineQuery = { kind: 'all', boost: 1 }
+
+/**
+ * Conditions over the fields of a table, as the engine runs them in one snapshot. Throws
+ * INVALID_ARGUMENT for what the fields of the index cannot answer.
+ */
+export class ConditionResolver {
+  /** What parts of the conditions can find nothing, and why. */
+  readonly warnings = new Set<string>()
+  readonly #index: IndexSnapshot
+  readonly #mapping: FieldMapping
+
+  constructor(index: IndexSnapshot, mapping: FieldMapping) {
+    this.#index = index
+    this.#mapping = mapping
+  }
+
+  /** A document that has expired by `nowMs` does not match. */
+  *match(conditions: TextConditions, nowMs: number): Sliced<MatchRequest> {
+    const { query } = conditions
+    const filter = hasFilter(conditions) ? yield* this.#filterOf(conditions) : undefined
+    const body = yield* this.resolve(query)
+    return { nowMs, query: body, ...(filter === undefined ? {} : { filter }) }
+  }
+
+  /** Without a query: every document. */
+  *resolve(query: Query | undefined): Sliced<EngineQuery> {
+    if (query === undefined) return EVERYTHING
+    const resolved = yield* resolveQuery(query, this.#mapping)
+    for (const warning of resolved.warnings) this.warnings.add(warning)
+    const { query: found } = resolved
+    return hasFuzzyPhrase(found) ? yield* expandPhrases(found, this.#index) : found
+  }
+
+  *#filterOf({ filter, exclusion, keyPrefix }: TextConditions): Sliced<EngineQuery> {
+    const filters = filter === undefined ? [] : [yield* this.resolve(filter)]
+    if (keyPrefix !== undefined) filters.push({ kind: 'key-prefix', prefix: keyPrefix, boost: 1 })
+    const mustNot = exclusion === undefined ? [] : [yield* this.resolve(exclusion)]
+    const must = filters.length === 0 ? [EVERYTHING] : filters
+    return { kind: 'boolean', must, should: [], minShould: 0, mustNot, filter: [], boost: 1 }
+  }
+}
+
+function hasFilter({ filter, exclusion, keyPrefix }: TextConditions): boolean {
+  return filter !== undefined || exclusion !== undefined || keyPrefix !== undefined
+}

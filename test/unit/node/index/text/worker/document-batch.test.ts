@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../../../../../lib/clock.ts'
+import { runAtOnce } from '../../../../../../lib/sliced.ts'
+import { packBatch, unpackBatch } from '../../../../../../node/index/text/worker/document-batch.ts'
+import { HeldTextIndex } from '../../../../../../node/index/text/worker/held-text-index.ts'
+import { applyAlone } from '../../../../../support/worlds/apply-alone.ts'
+
+const changes = [
+  { key: Buffer.from('a'), json: Buffer.from('{"n":1}'), expiresAtMs: 0, ordinal: 0 },
+  { key: Buffer.from('b'), json: undefined, expiresAtMs: 0, ordinal: undefined },
+  { key: Buffer.from('c'), json: Buffer.from('{"n":3}'), expiresAtMs: 7, ordinal: undefined },
+  { key: Buffer.from('d'), json: Buffer.from('{"n":4}'), expiresAtMs: 0, ordinal: 0xffff_fffe },
+]
+
+describe('a batch of documents', () => {
+  it('gives back what was packed, with and without ordinals', () => {
+    const unpacked = [...unpackBatch(packBatch(5, changes))]
+
+    expect(unpacked).to.have.length(changes.length)
+    for (const [i, { key, json, expiresAtMs, ordinal }] of unpacked.entries()) {
+      const change = changes[i]
+      expect(Buffer.from(key)).to.deep.equal(change?.key)
+      expect(json && Buffer.from(json)).to.deep.equal(change?.json)
+      expect({ expiresAtMs, ordinal }).to.deep.equal({
+        expiresAtMs: change?.expiresAtMs,
+        ordinal: change?.ordinal,
+      })
+    }
+  })
+
+  it('brings the ordinals into the index', () => {
+    const source = { kind: 'given', schema: undefined } as const
+    const request = { directory: undefined, source, fields: [] }
+    const held = HeldTextIndex.open(request, { clock: new ManualClock() })
+    applyAlone(held, 1, changes)
+
+    const snapshot = held.index.snapshot()
+    const { set, unnumbered } = runAtOnce(
+      snapshot.select({ query: { kind: 'all', boost: 1 }, nowMs: 1 }),
+    )
+    snapshot.release()
+
+    expect(set).to.deep.equal({ kind: 'list', ordinals: Uint32Array.of(0, 0xffff_fffe) })
+    expect(unnumbered).to.equal(1)
+  })
+})
