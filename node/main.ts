@@ -63,12 +63,8 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     clock,
   })
   const coordination = await openCoordination(config, directory.path, { clock, life })
-  const hybridClock = await openHybridClock(coordination, {
-    clock,
-    log,
-    life,
-    nodeId: directory.id,
-  })
+  const { id: nodeId } = directory
+  const hybridClock = await openHybridClock(coordination, { clock, log, life, nodeId })
   const stores = await openStores(directory, clock)
   const journal = await openJournal(directory, { clock, log, guard })
   life.onClose(() => journal.close())
@@ -108,7 +104,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   const api = await startApiServer({ ...apiOptions, service: store, metrics, loop })
   life.onClose(() => api.close())
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
-  // First of all: whoever routes requests here looks elsewhere while the open ones finish.
+  // This comes first, so that load balancers look elsewhere while open requests finish.
   life.onClose(() => {
     isStopping = true
   })
@@ -219,7 +215,7 @@ function watchLoop(
   life.onClose(guardLoop(loop, hangMs))
 }
 
-/** The catalog goes on when shards already refuse writes: the clock's bound is kept there. */
+/** The catalog takes writes when shards already refuse them, because it keeps the clock's bound. */
 async function openCoordination(
   { diskReserveBytes }: NodeConfig,
   directory: string,

@@ -31,6 +31,7 @@ interface QueryOptions extends ClientOptions {
   readonly highlight?: readonly string[]
   readonly index?: string
   readonly profile?: boolean
+  readonly simple?: boolean
 }
 
 export function addQueryCommand(program: Command, context: CliContext): void {
@@ -50,6 +51,7 @@ export function addQueryCommand(program: Command, context: CliContext): void {
       collectOption,
     )
     .option('--index <name>', 'search this full_text index instead of the built-in one')
+    .option('--simple', 'QUERY is what a person types: typos, URLs, a word that is only begun')
     .option('--profile', 'show how long each phase took')
     .addHelpText(
       'after',
@@ -80,8 +82,9 @@ ${examples(
 /** Absent options are undefined, which JSON leaves out. */
 function buildQueryRequest(query: string | undefined, options: QueryOptions): object {
   const { filter, fields, limit, offset, cursor, orderBy, facet, highlight, index } = options
+  const search = options.simple === true ? { simple: { query } } : { query }
   return {
-    full_text_search: query === undefined ? undefined : { query },
+    full_text_search: query === undefined ? undefined : search,
     filter_query: filter === undefined ? undefined : parseFilter(filter),
     fields: fields === undefined ? undefined : splitList(fields),
     limit,

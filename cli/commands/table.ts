@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
+import { isJsonRecord } from '../../lib/json-record.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
 import { tablePath } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
@@ -38,6 +39,7 @@ interface CreateOptions extends ClientOptions {
   readonly shards?: number
   readonly splitKey?: readonly string[]
   readonly schema?: string
+  readonly language?: string
   readonly description?: string
 }
 
@@ -52,6 +54,7 @@ function addCreate(table: Command, context: CliContext): void {
       collectOption,
     )
     .option('--schema <file>', 'table schema, as a JSON file')
+    .option('--language <name>', 'of the text, such as english: words find their other forms')
     .option('--description <text>', 'what the table is for')
     .addHelpText(
       'after',
@@ -62,6 +65,7 @@ function addCreate(table: Command, context: CliContext): void {
           'quarry table create books --split-key h --split-key q',
         ],
         ['documents must fit a schema', 'quarry table create books --schema books.schema.json'],
+        ['"chart" also finds "charts"', 'quarry table create books --language english'],
       ),
     )
     .action(async (name: string, options: CreateOptions) => {
@@ -69,7 +73,7 @@ function addCreate(table: Command, context: CliContext): void {
         num_shards: options.shards,
         split_keys: options.splitKey,
         description: options.description,
-        schema: options.schema === undefined ? undefined : await readJsonFile(options.schema),
+        schema: await schemaOf(options),
       }
       const answer = await openClient(options).request({
         method: 'POST',
@@ -81,6 +85,13 @@ function addCreate(table: Command, context: CliContext): void {
       const created = parseTable(answer.text)
       return writeLine(out, `created table ${name} with ${plural(created.shards.length, 'shard')}`)
     })
+}
+
+/** The option goes before what the file says. */
+async function schemaOf({ schema, language }: CreateOptions): Promise<unknown> {
+  const read = schema === undefined ? undefined : await readJsonFile(schema)
+  if (language === undefined) return read
+  return read === undefined || isJsonRecord(read) ? { ...read, language } : read
 }
 
 async function readJsonFile(path: string): Promise<unknown> {

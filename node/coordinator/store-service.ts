@@ -144,6 +144,14 @@ export interface TableInfo {
 
 export interface TableStatus extends TableInfo {
   readonly storage_status: { readonly disk_usage: number; readonly empty: boolean }
+  readonly migration?: TableMigration
+}
+
+/** Indexes that are being built, as after a change of the schema. */
+export interface TableMigration {
+  readonly indexes: readonly string[]
+  /** From 0 to 1, of the shard that is furthest behind. */
+  readonly progress: number
 }
 
 export interface CreateTableRequest {

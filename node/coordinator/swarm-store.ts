@@ -40,6 +40,7 @@ import type {
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
 import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'
+import { migrationOf } from './tables/table-migration.ts'
 import { unknownTable, type TableRegistry } from './tables/table-registry.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
 import { PartCollector } from './transactions/transaction-part.ts'
@@ -99,14 +100,27 @@ export class SwarmStore implements StoreService {
     const statuses: TableStatus[] = []
     // One table after the other: each of a thousand may have dozens of shards to ask.
     for (const table of wanted) {
-      statuses.push(await statusOf(table))
+      statuses.push(await this.#statusOf(table))
       if (slice.isOver) await slice.turn()
     }
     return statuses
   }
 
   async getTable(name: string): Promise<TableStatus> {
-    return statusOf(this.#table(name))
+    return this.#statusOf(this.#table(name))
+  }
+
+  async #statusOf(table: OpenTable): Promise<TableStatus> {
+    const stats = await Promise.all(table.shards.map((shard) => shard.stats()))
+    const migration = await migrationOf(table, this.#with.led)
+    return {
+      ...tableInfoOf(table),
+      ...(migration === undefined ? {} : { migration }),
+      storage_status: {
+        disk_usage: stats.reduce((sum, { diskBytes }) => sum + diskBytes, 0),
+        empty: stats.every(({ empty }) => empty),
+      },
+    }
   }
 
   async dropTable(name: string): Promise<void> {
@@ -311,17 +325,6 @@ function neverInConflict({ message }: TransactionConflict): never {
 
 function storedOf(record: DocumentRecord | undefined): StoredDocument | undefined {
   return record === undefined ? undefined : { version: versionOf(record), json: jsonOf(record) }
-}
-
-async function statusOf(table: OpenTable): Promise<TableStatus> {
-  const stats = await Promise.all(table.shards.map((shard) => shard.stats()))
-  return {
-    ...tableInfoOf(table),
-    storage_status: {
-      disk_usage: stats.reduce((sum, { diskBytes }) => sum + diskBytes, 0),
-      empty: stats.every(({ empty }) => empty),
-    },
-  }
 }
 
 function countsOf({ inserts, deletes, transforms }: TableWrites): WriteCounts {

@@ -1,11 +1,5 @@
-/** The names of the analyzers. An analyzer splits the text of a field into terms. */
-export const ANALYZER_NAMES = [
-  'standard',
-  'html',
-  'simple',
-  'whitespace',
-  'keyword',
-  'search_as_you_type',
+/** The languages with a stemmer and a list of stop words. */
+export const LANGUAGE_NAMES = [
   'arabic',
   'danish',
   'dutch',
@@ -22,5 +16,17 @@ export const ANALYZER_NAMES = [
   'spanish',
   'swedish',
   'turkish',
+] as const
+export type LanguageName = (typeof LANGUAGE_NAMES)[number]
+
+/** The names of the analyzers. An analyzer splits the text of a field into terms. */
+export const ANALYZER_NAMES = [
+  'standard',
+  'html',
+  'simple',
+  'whitespace',
+  'keyword',
+  'search_as_you_type',
+  ...LANGUAGE_NAMES,
 ] as const
 export type AnalyzerName = (typeof ANALYZER_NAMES)[number]

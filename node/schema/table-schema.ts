@@ -9,7 +9,9 @@ import { isJsonRecord, type JsonRecord } from '../../lib/json-record.ts'
 import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 import { checkSchemaSize } from './schema-limits.ts'
 import { parseBoolean, parseRecord, parseText, refuse } from './schema-members.ts'
+import { parseAnalysisSettings, parseSynonyms } from './text-settings.ts'
 import type { DynamicTemplate } from './dynamic-templates.ts'
+import type { TextSettings } from './text-settings.ts'
 
 const DOCUMENT_SCHEMAS_MAX = 1000
 export const TIMESTAMP_FIELD = '_timestamp'
@@ -23,6 +25,9 @@ const FIELDS = [
   'document_schemas',
   'ttl_duration',
   'ttl_field',
+  'language',
+  'stop_words',
+  'synonyms',
   'dynamic_templates',
 ]
 
@@ -45,10 +50,10 @@ export interface DocumentSchema {
 }
 
 /** A checked schema of a table, as it is stored and as the API shows it. */
-export interface TableSchema {
+export interface TableSchema extends TextSettings {
   /**
-   * The server counts it. It rises with every change except a change of the dynamic templates
-   * alone.
+   * The server counts it. It rises with every change except a change of the dynamic templates or
+   * of the synonyms alone.
    */
   readonly version: number
   /** The `_type` that is written into a document without one. */
@@ -61,7 +66,9 @@ export interface TableSchema {
   readonly dynamic_templates?: readonly DynamicTemplate[]
 }
 
-type Versioned = Omit<TableSchema, 'version' | 'dynamic_templates'>
+/** What no index has to be built again for. */
+type Unversioned = Pick<TableSchema, 'dynamic_templates' | 'synonyms'>
+type Versioned = Omit<TableSchema, 'version' | keyof Unversioned>
 
 /** A checked schema before it has a version. */
 export type SchemaRequest = Omit<TableSchema, 'version'>
@@ -78,7 +85,12 @@ export function* readTableSchema(value: unknown): Sliced<SchemaRequest> {
   yield
   const versioned = yield* readVersioned(members)
   const templates = parseDynamicTemplates(members['dynamic_templates'], 'schema.dynamic_templates')
-  return { ...versioned, ...(templates === undefined ? {} : { dynamic_templates: templates }) }
+  const synonyms = parseSynonyms(members['synonyms'], 'schema.synonyms')
+  return {
+    ...versioned,
+    ...(synonyms === undefined ? {} : { synonyms }),
+    ...(templates === undefined ? {} : { dynamic_templates: templates }),
+  }
 }
 
 /** Reads a plain JSON Schema as the schema of documents without a type. */
@@ -126,6 +138,7 @@ function* readVersioned(members: Readonly<Record<string, unknown>>): Sliced<Vers
     ...(schemas === undefined ? {} : { document_schemas: schemas }),
     ...(ttlDuration === undefined ? {} : { ttl_duration: ttlDuration }),
     ...(ttlField === undefined ? {} : { ttl_field: ttlField }),
+    ...parseAnalysisSettings(members, 'schema'),
   }
   checkTogether(versioned)
   return versioned
@@ -185,7 +198,11 @@ function* readDocumentSchema(type: string, entry: unknown, where: string): Slice
 
 function versionAfter(previous: TableSchema | undefined, request: SchemaRequest): number {
   if (previous === undefined) return 0
-  const { version, dynamic_templates: _before, ...before } = previous
-  const { dynamic_templates: _after, ...after } = request
-  return isDeepStrictEqual(before, after) ? version : version + 1
+  const { version, ...before } = previous
+  return isDeepStrictEqual(versionedOf(before), versionedOf(request)) ? version : version + 1
+}
+
+function versionedOf(schema: SchemaRequest): Versioned {
+  const { dynamic_templates: _templates, synonyms: _synonyms, ...versioned } = schema
+  return versioned
 }

@@ -6,6 +6,16 @@ import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
 import type { Contract, Operation } from '../../door/contract.ts'
 
+/** Operations for which the inference server has no model of its own. */
+export const NEED_A_MODEL: ReadonlySet<string> = new Set([
+  'rerank',
+  'generate',
+  'recognize',
+  'rewrite',
+  'chat',
+  'createChatCompletion',
+])
+
 export interface Trial {
   readonly operationId: string
   /** Of the body; undefined if the operation has none or one without a name. */

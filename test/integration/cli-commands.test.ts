@@ -168,6 +168,12 @@ describe('quarry client commands', () => {
     expect(service.seen[0]?.body).to.equal('{"split_keys":["h","q"]}')
   })
 
+  it('table create puts the language into the schema', async () => {
+    await runCommand(['table', 'create', 'new', '--language', 'english'], service)
+
+    expect(service.seen[0]?.body).to.equal('{"schema":{"language":"english"}}')
+  })
+
   it('table list and get fit a narrow terminal', async () => {
     const setting = { url: service.url, isTty: true, columns: 40 }
     const list = await runCommand(['table', 'list'], setting)

@@ -42,6 +42,14 @@ describe('quarry query', () => {
     expect(stdout).to.match(/b\n {4}\{"price":9\}\n.*a\n {4}\{"price":3\}\n3 hits/)
   })
 
+  it('searches what a person typed with --simple', async () => {
+    const found = await runCommand(['query', 'books', 'see char', '--simple'], { url: api.url })
+    const url = await runCommand(['query', 'books', 'https://sea', '--simple'], { url: api.url })
+
+    expect(found.stdout).to.match(/a\n {4}\{"title":"Sea charts"/)
+    expect(url.exitCode).to.equal(0)
+  })
+
   it('searches the index that is named', async () => {
     const { stdout } = await runCommand(['query', 'books', '--index', 'full_text_index_v0'], api)
     const { stderr, exitCode } = await runCommand(['query', 'books', '--index', 'notes'], api)

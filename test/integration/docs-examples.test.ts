@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { StoreClient } from '../../clients/typescript/src/store-client.ts'
 import { DEMO_SCHEMA } from '../../cli/demo/demo-queries.ts'
 import { loadContract } from '../../door/contract.ts'
-import { trialsOf } from '../contract/try-it-out.ts'
+import { NEED_A_MODEL, trialsOf } from '../contract/try-it-out.ts'
 import type { Trial } from '../contract/try-it-out.ts'
 import { InferenceServer } from '../support/servers/inference-server.ts'
 import { CommandFolder } from '../support/processes/quarry-command.ts'
@@ -19,16 +19,6 @@ const STORE_REFUSALS: Readonly<Record<string, number>> = {
   // Nobody knows a version in advance.
   'commitTransaction rename': 409,
 }
-
-/** Operations for which the server has no model of its own. */
-const NEED_A_MODEL: ReadonlySet<string> = new Set([
-  'rerank',
-  'generate',
-  'recognize',
-  'rewrite',
-  'chat',
-  'createChatCompletion',
-])
 
 async function send(url: string, { method, path, headers, body }: Trial): Promise<Response> {
   return fetch(url + path, { method, headers, ...(body === undefined ? {} : { body }) })

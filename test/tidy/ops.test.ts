@@ -1,6 +1,7 @@
 // What operators are told about metrics is true: docs/metrics.md, the alerts and the dashboard in ops/
 // against what both servers really export.
 
+import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -95,6 +96,14 @@ describe('what operators are told of metrics', () => {
     expect(namesIn(rules + tests, OURS).filter((name) => !known.has(name))).to.deep.equal([])
   })
 
+  it('has rules that Prometheus takes', () => {
+    expect(promtool('check', 'rules', 'alerts.yaml')).to.match(/SUCCESS: \d+ rules found/)
+  })
+
+  it('has alerts that fire, and keep quiet, as their examples say', () => {
+    expect(promtool('test', 'rules', 'alerts.test.yaml')).to.include('SUCCESS')
+  })
+
   it('shows in the dashboard what is exported', () => {
     const names = namesIn(textOf('ops/grafana/quarry.json'), OURS_OR_STANDARD)
 
@@ -126,6 +135,17 @@ describe('what operators are told of metrics', () => {
     expect(broken).to.deep.equal([])
   })
 })
+
+/** What it says, if it is content. */
+function promtool(...args: readonly string[]): string {
+  const cwd = path.join(ROOT, 'ops/prometheus')
+  const { error, status, stdout, stderr } = spawnSync('promtool', args, { cwd, encoding: 'utf8' })
+  const need =
+    'promtool is needed: it is in the Debian package "prometheus", and in every Prometheus'
+  expect(error, need).to.equal(undefined)
+  expect(status, stdout + stderr).to.equal(0)
+  return stdout
+}
 
 /** After some use, so that what has labels has samples. */
 async function scrapeStore(dataDir: string): Promise<Families> {

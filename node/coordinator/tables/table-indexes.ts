@@ -7,7 +7,7 @@ import type { IndexConfig } from '../store-service.ts'
 import type { TableRecord } from './table-record.ts'
 
 /** Every table begins with it, so that any table can be searched; it may be dropped and added again. */
-export const BUILT_IN_TEXT_INDEX = 'full_text_index_v0'
+const BUILT_IN_TEXT_INDEX = 'full_text_index_v0'
 /** Names that begin with this are the product's own. */
 const RESERVED_PREFIX = 'full_text_index'
 /** Tables that begin with this are the product's own: hidden from listings, and never searched. */

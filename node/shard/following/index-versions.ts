@@ -47,9 +47,20 @@ export interface IndexVersionsOptions {
   readonly events: IndexEvents
 }
 
-/** A table without a schema has version 0. */
+/** What a schema says about how documents are mapped. */
+const MAPPING_MEMBERS = [
+  'document_schemas',
+  'default_type',
+  'language',
+  'stop_words',
+  'dynamic_templates',
+] as const
+
+/** A table without a schema has version 0, and keeps it when its first one says nothing of mapping. */
 export function indexVersionOf(schema: TableSchema | undefined): number {
-  return schema === undefined ? 0 : schema.version + 1
+  if (schema === undefined) return 0
+  const isMapped = MAPPING_MEMBERS.some((member) => schema[member] !== undefined)
+  return schema.version === 0 && !isMapped ? 0 : schema.version + 1
 }
 
 function indexDirectoryName(name: string, version: number): string {

@@ -40,7 +40,8 @@ export class MemoryTextIndex {
   }
 
   get #fields(): IndexedFields {
-    return { schema: this.#schema, fields: this.mapping.fields }
+    const { analysis, fields } = this.mapping
+    return { schema: this.#schema, analysis, fields }
   }
 
   write(documents: Documents, deletes: readonly string[] = []): void {

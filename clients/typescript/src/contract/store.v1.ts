@@ -154,8 +154,12 @@ export interface paths {
         /**
          * Replace the schema of a table
          * @description From the answer on, every write is checked against the new schema. Documents that are already
-         *     stored stay as they are. The schema's `version` goes up when anything but `dynamic_templates`
-         *     changed; a `version` in the request is ignored.
+         *     stored stay as they are. The schema's `version` goes up when anything but `synonyms` and
+         *     `dynamic_templates` changed; a `version` in the request is ignored.
+         *
+         *     With a new version the indexes are built again, and the one before answers until then: the
+         *     table's `migration` tells of it. Synonyms hold at once for the next search, unless a migration
+         *     is under way: then they come with its end.
          */
         readonly put: operations["updateTableSchema"];
         readonly post?: never;
@@ -1317,6 +1321,21 @@ export interface components {
              * @default _timestamp
              */
             readonly ttl_field?: string;
+            readonly language?: components["schemas"]["Language"];
+            /**
+             * @description Words that are neither indexed nor looked for in fields without an analyzer of their own: a
+             *     list, the list of a language by its name, or `none`. Default: those of `language`, or a few
+             *     English ones.
+             */
+            readonly stop_words?: ("none" | "arabic" | "danish" | "dutch" | "english" | "finnish" | "french" | "german" | "hungarian" | "italian" | "norwegian" | "portuguese" | "romanian" | "russian" | "spanish" | "swedish" | "turkish") | readonly string[];
+            /**
+             * @description Texts that mean the same. They are looked up when somebody searches text by `match`,
+             *     `match_phrase`, `multi_match`, `simple` or words of a query string; terms, prefixes and
+             *     keywords are looked for as they are written. A text of several words has to stand in a row,
+             *     and in a query string in quotation marks. What was written counts a little more than its
+             *     synonyms, and synonyms have no further synonyms. All rules together hold at most 2000 texts.
+             */
+            readonly synonyms?: readonly components["schemas"]["SynonymRule"][];
             /**
              * @description How to treat fields that no document schema mentions. The first match wins. A template indexes
              *     a field also where `x-service-dynamic` says `false`.
@@ -1325,6 +1344,21 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
+        /**
+         * @description The language of text in fields without an analyzer of their own, and of what a query without a
+         *     field searches: its words are stemmed, and its stop words left out.
+         * @enum {string}
+         */
+        readonly Language: "arabic" | "danish" | "dutch" | "english" | "finnish" | "french" | "german" | "hungarian" | "italian" | "norwegian" | "portuguese" | "romanian" | "russian" | "spanish" | "swedish" | "turkish";
+        /**
+         * @description A list: who looks for one of its texts finds them all. With `from` and `to`: who looks for one of
+         *     `from` also finds all of `to`, and not the other way round. A text has at most 8 words.
+         */
+        readonly SynonymRule: readonly components["schemas"]["SynonymText"][] | {
+            readonly from: readonly components["schemas"]["SynonymText"][];
+            readonly to: readonly components["schemas"]["SynonymText"][];
+        };
+        readonly SynonymText: string;
         readonly DocumentSchema: {
             readonly description?: string;
             /**
@@ -1438,6 +1472,14 @@ export interface components {
                  */
                 readonly disk_usage: number;
                 readonly empty: boolean;
+            };
+            /**
+             * @description Indexes that are being built, for instance after a change of the schema. Meanwhile an index
+             *     answers as it was built before. Absent while all are as the schema says.
+             */
+            readonly migration?: {
+                readonly indexes: readonly string[];
+                readonly progress: number;
             };
         };
         readonly ClusterStatus: {
@@ -1866,6 +1908,9 @@ export type AggregationResult = components['schemas']['AggregationResult'];
 export type AggregationBucket = components['schemas']['AggregationBucket'];
 export type ScanLine = components['schemas']['ScanLine'];
 export type TableSchema = components['schemas']['TableSchema'];
+export type Language = components['schemas']['Language'];
+export type SynonymRule = components['schemas']['SynonymRule'];
+export type SynonymText = components['schemas']['SynonymText'];
 export type DocumentSchema = components['schemas']['DocumentSchema'];
 export type DynamicTemplate = components['schemas']['DynamicTemplate'];
 export type CreateTableRequest = components['schemas']['CreateTableRequest'];

@@ -8,7 +8,7 @@ import { segmentByWhitespace, segmentLetters, segmentWhole } from './simple-segm
 import { remembering } from './stem-memo.ts'
 import { segmentWords } from './word-segmenter.ts'
 import type { Analyzer, Pipeline } from './analyzer.ts'
-import type { AnalyzerName } from '../../../schema/analyzer-names.ts'
+import type { AnalyzerName, LanguageName } from '../../../schema/analyzer-names.ts'
 import type { Language } from './languages.ts'
 
 export const KEYWORD_LENGTH_MAX = 8192
@@ -27,7 +27,7 @@ const STANDARD: Pipeline = {
   name: 'standard',
   segment: segmentWords,
   fold: LOWER_CASE,
-  filter: (term) => (STOP_WORDS.has(term) ? undefined : term),
+  filter: without(STOP_WORDS),
   respell: withoutAccents,
   expand: undefined,
   tokenLengthMax: TOKEN_LENGTH_MAX,
@@ -83,6 +83,27 @@ export function queryAnalyzerOf(name: string): Analyzer | undefined {
   if (name.startsWith(HTML_PREFIX)) return queryAnalyzerOf(name.slice(HTML_PREFIX.length))
   if (name !== AS_YOU_TYPE.name) return analyzerOf(name)
   return buildAnalyzer({ ...AS_YOU_TYPE, expand: (term) => [cutTo(term, GRAM_LENGTH_MAX)] })
+}
+
+/** The analyzer of a language, or `standard` without one, that leaves out these words and no others. */
+export function analyzerWithout(
+  stopWords: readonly string[],
+  { name, language }: { readonly name: string; readonly language: LanguageName | undefined },
+): Analyzer {
+  const known = LANGUAGES.find((one) => one.name === language)
+  if (known !== undefined) {
+    return buildAnalyzer({ ...languagePipeline({ ...known, stopWords }), name })
+  }
+  const stops = new Set(stopWords.map(LOWER_CASE.term))
+  return buildAnalyzer({ ...STANDARD, name, filter: without(stops) })
+}
+
+export function stopWordsOf(language: LanguageName): readonly string[] {
+  return LANGUAGES.find(({ name }) => name === language)?.stopWords ?? []
+}
+
+function without(stopWords: ReadonlySet<string>): (term: string) => string | undefined {
+  return (term) => (stopWords.has(term) ? undefined : term)
 }
 
 /** A term of one character has no gram and stands for itself, as every ideograph does. */

@@ -11,11 +11,11 @@ import { isJsonObject } from '../../../document/json-object.ts'
 import type { HighlightRequest } from '../../../query/request/query-request.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
 import type { Analyzer, OffsetToken } from '../analysis/analyzer.ts'
-import { analyzerOf, queryAnalyzerOf } from '../analysis/analyzers.ts'
 import { Poll } from '../poll.ts'
 import { ALL_FIELD, KEYWORD_SUFFIX, PREFIX_SUFFIX } from '../mapping/field-names.ts'
 import { FieldMapping } from '../mapping/field-mapping.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
+import type { TableAnalysis } from '../mapping/table-analysis.ts'
 import type { TableField } from '../../../schema/table-field.ts'
 import type { Highlights, TextHighlightRequest } from '../search/text-search.ts'
 import { sketchOf } from './document-sketch.ts'
@@ -31,15 +31,17 @@ const TOKEN_COST = 4
 /** The fields that the index knows. */
 export interface IndexedFields {
   readonly schema: TableSchema | undefined
+  /** Of the index, whose analyzers and synonyms need not be built again. Default: built from the schema. */
+  readonly analysis?: TableAnalysis
   readonly fields: readonly TableField[]
 }
 
 /** Highlights each document. A document without a match is undefined. */
 export function* highlightTexts(
   { query, highlight, documents }: TextHighlightRequest,
-  { schema, fields }: IndexedFields,
+  { schema, analysis, fields }: IndexedFields,
 ): Sliced<readonly (Highlights | undefined)[]> {
-  const mapping = new FieldMapping(schema)
+  const mapping = new FieldMapping(schema, [], analysis)
   yield* mapping.learnInSteps(fields)
   const highlighter = new Highlighter({ query, highlight }, mapping)
   const marked: (Highlights | undefined)[] = []
@@ -60,7 +62,6 @@ class Highlighter {
   readonly #query: TextHighlightRequest['query']
   readonly #mapping: FieldMapping
   readonly #poll = new Poll()
-  readonly #analyzers = new Map<string, Analyzer | undefined>()
   /** The terms for the current number of known fields. */
   #wanted: { readonly fieldCount: number; readonly terms: WantedTerms } | undefined
 
@@ -161,10 +162,7 @@ class Highlighter {
     const own = this.#mapping.resolveField(indexField === ALL_FIELD ? field : indexField)
     if (own === undefined || own.kind === 'unindexed') return undefined
     const name = own.kind === 'text' ? (own.analyzer ?? 'standard') : 'keyword'
-    if (!this.#analyzers.has(name)) {
-      this.#analyzers.set(name, analyzerOf(name) ?? queryAnalyzerOf(name))
-    }
-    return this.#analyzers.get(name)
+    return this.#mapping.analysis.ofDocuments(name)
   }
 }
 

@@ -136,7 +136,11 @@ export class TextEngine implements IndexEngine {
       case 'select':
         return runTextSelect(this, asked.request)
       case 'highlight':
-        return highlightTexts(asked.request, { schema: this.#schema, fields: this.#mapping.fields })
+        return highlightTexts(asked.request, {
+          schema: this.#schema,
+          analysis: this.#mapping.analysis,
+          fields: this.#mapping.fields,
+        })
       default:
         throw unknownQuestion(asked)
     }

@@ -9,7 +9,7 @@ import { runAtOnce, StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import { numberOf } from '../../../document/exact-json.ts'
 import { isJsonArray, isJsonObject } from '../../../document/json-object.ts'
 import { TEXT_STEP_LENGTH } from '../analysis/analyzer.ts'
-import { analyzerOf, KEYWORD_LENGTH_MAX } from '../analysis/analyzers.ts'
+import { KEYWORD_LENGTH_MAX } from '../analysis/analyzers.ts'
 import { DocumentFields } from './document-fields.ts'
 import { DroppedValues } from './dropped-values.ts'
 import { ALL_FIELD } from './field-names.ts'
@@ -19,6 +19,7 @@ import { booleanTermOf, dateMsOf, finiteNumberOf, textOf } from './field-values.
 import { parseGeoPoint } from '../../../geo/parse-geo-point.ts'
 import { parseShape } from '../../../geo/geo-json.ts'
 import { shapeTerm } from './shape-term.ts'
+import { TableAnalysis } from './table-analysis.ts'
 import { nameOf, TABLE_FIELDS_MAX } from '../../../schema/table-field.ts'
 import type { JsonArray, JsonObject, JsonValue } from '../../../document/exact-json.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
@@ -45,14 +46,19 @@ const UNKNOWN = unindexed('is not decided yet')
  * their order.
  */
 export class FieldMapping {
+  readonly analysis: TableAnalysis
   readonly #plans: FieldPlans
   readonly #dropped = new DroppedValues()
-  readonly #analyzers = new Map<string, Analyzer>()
   readonly #undecided = new Map<string, TableField>()
 
-  /** `fields` is the known beginning of the table's list. */
-  constructor(schema: TableSchema | undefined, fields: readonly TableField[] = []) {
-    this.#plans = new FieldPlans(schema)
+  /** `fields` is the known beginning of the table's list. `analysis` belongs to the same schema. */
+  constructor(
+    schema: TableSchema | undefined,
+    fields: readonly TableField[] = [],
+    analysis = new TableAnalysis(schema),
+  ) {
+    this.analysis = analysis
+    this.#plans = new FieldPlans(schema, this.analysis.defaults)
     runAtOnce(this.learnInSteps(fields))
   }
 
@@ -251,11 +257,8 @@ export class FieldMapping {
   }
 
   #analyzer(name: string): Analyzer {
-    const known = this.#analyzers.get(name)
-    if (known !== undefined) return known
-    const built = must(analyzerOf(name), `analyzer ${name}, which was checked with the schema`)
-    this.#analyzers.set(name, built)
-    return built
+    const analyzer = this.analysis.ofDocuments(name)
+    return must(analyzer, `analyzer ${name}, which was checked with the schema`)
   }
 }
 

@@ -7,6 +7,7 @@
 import { HTML_PREFIX } from '../analysis/analyzers.ts'
 import { KEYWORD_SUFFIX, PREFIX_SUFFIX } from './field-names.ts'
 import type { FieldType } from '../../../schema/field-types.ts'
+import type { DefaultAnalyzers } from './table-analysis.ts'
 
 export type IndexedKind = 'text' | 'keyword' | 'number' | 'date' | 'point' | 'shape' | 'boolean'
 
@@ -52,15 +53,20 @@ const ALONE: Partial<Record<FieldType, Builder>> = {
 }
 const TEXT_LIKE: ReadonlySet<FieldType> = new Set(['text', 'html', 'keyword', 'search_as_you_type'])
 
-export function planField(path: string, traits: FieldTraits): FieldPlan {
+export function planField(
+  path: string,
+  traits: FieldTraits,
+  defaults: DefaultAnalyzers,
+): FieldPlan {
   const types = [...new Set(traits.types)]
   const [first] = types
   if (first === undefined) return unindexed('has no type')
-  if (types.every((type) => TEXT_LIKE.has(type))) return planText(path, types, traits)
+  const isText = types.every((type) => TEXT_LIKE.has(type))
+  if (isText) return planText(path, { ...traits, types }, defaults)
   if (types.length > 1) return unindexed(`cannot have the types ${types.join(', ')} at once`)
   const targets = ALONE[first]?.(path, traits)
   if (targets === undefined) return unindexed(`is of type ${first}, which is not searched by text`)
-  const allAnalyzer = first === 'link' && traits.isInAll ? 'standard' : undefined
+  const allAnalyzer = first === 'link' && traits.isInAll ? defaults.plain : undefined
   return { kind: 'indexed', targets, allAnalyzer }
 }
 
@@ -68,15 +74,16 @@ export function unindexed(reason: string): FieldPlan {
   return { kind: 'unindexed', reason }
 }
 
-function planText(path: string, types: readonly FieldType[], traits: FieldTraits): FieldPlan {
+function planText(path: string, traits: FieldTraits, defaults: DefaultAnalyzers): FieldPlan {
+  const { types } = traits
   const isHtml = types.includes('html')
   if (isHtml && types.includes('text')) return unindexed('cannot be both text and html')
-  const allAnalyzer = isHtml ? 'html' : 'standard'
+  const allAnalyzer = isHtml ? defaults.html : defaults.plain
   const isKeywordOnly = types.length === 1 && types[0] === 'keyword'
   const targets = isKeywordOnly
     ? [keyword(path, traits.keywordLengthMax)]
     : [
-        text(path, primaryAnalyzer(isHtml, traits.analyzer)),
+        text(path, primaryAnalyzer(isHtml, traits.analyzer, defaults)),
         ...(types.includes('keyword')
           ? [keyword(path + KEYWORD_SUFFIX, traits.keywordLengthMax)]
           : []),
@@ -88,9 +95,14 @@ function planText(path: string, types: readonly FieldType[], traits: FieldTraits
 }
 
 /** The analyzer of a language reads the text of the HTML page. */
-function primaryAnalyzer(isHtml: boolean, named: string | undefined): string {
-  if (!isHtml) return named ?? 'standard'
-  return named === undefined || named === 'html' ? 'html' : `${HTML_PREFIX}${named}`
+function primaryAnalyzer(
+  isHtml: boolean,
+  named: string | undefined,
+  defaults: DefaultAnalyzers,
+): string {
+  if (!isHtml) return named ?? defaults.plain
+  if (named === undefined) return defaults.html
+  return named === 'html' ? 'html' : `${HTML_PREFIX}${named}`
 }
 
 function text(indexField: string, analyzer: string): Target {

@@ -33,6 +33,7 @@ import type { FieldPlan } from './field-plan.ts'
 import type { FieldDecision, IndexedField } from './field-registry.ts'
 import type { DocumentRoot, PathNode } from './path-tree.ts'
 import type { JsonSchema } from './schema-walk.ts'
+import type { DefaultAnalyzers } from './table-analysis.ts'
 import type { TableField, ValueKind } from '../../../schema/table-field.ts'
 
 export const INDEXED_DEPTH_MAX = 32
@@ -62,6 +63,7 @@ export interface FieldPlace {
 /** The plans of one table, as one thread knows them. */
 export class FieldPlans {
   readonly #schema: TableSchema | undefined
+  readonly #defaults: DefaultAnalyzers
   readonly #list = new FieldList()
   readonly #registry = new FieldRegistry()
   readonly #unindexed = new Map<string, string>()
@@ -83,8 +85,9 @@ export class FieldPlans {
   }
   #nodes = 0
 
-  constructor(schema: TableSchema | undefined) {
+  constructor(schema: TableSchema | undefined, defaults: DefaultAnalyzers) {
     this.#schema = schema
+    this.#defaults = defaults
     const types = Object.entries(schema?.document_schemas ?? {})
     if (types.length === 0) this.#claimAll()
     for (const [type, entry] of types) {
@@ -277,7 +280,7 @@ export class FieldPlans {
   }
 
   #claimed(path: string, decision: FieldDecision): FieldPlan {
-    const plan = planField(path, decision)
+    const plan = planField(path, decision, this.#defaults)
     if (plan.kind === 'unindexed') return plan
     const isFree = plan.targets.every((target) => this.#registry.claim(target))
     return isFree ? plan : unindexed('is of another type in another document schema')
@@ -287,7 +290,7 @@ export class FieldPlans {
     this.#registry.claim({
       indexField: ALL_FIELD,
       kind: 'text',
-      analyzer: 'standard',
+      analyzer: this.#defaults.plain,
       hasColumn: false,
       lengthMax: 0,
     })

@@ -5,10 +5,11 @@ import { must } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { StepMeter } from '../../../../lib/sliced.ts'
 import { QUERY_TERMS_MAX } from '../../../query/query-limits.ts'
-import { queryAnalyzerOf } from '../analysis/analyzers.ts'
-import { ALL_FIELD } from './field-names.ts'
+import { ALL_FIELD, PREFIX_SUFFIX } from './field-names.ts'
+import { plainSpans, type TokenSpan } from './synonyms.ts'
 import type { Analyzer } from '../analysis/analyzer.ts'
 import type { EngineQuery } from '../engine-query.ts'
+import type { IndexableToken } from '../indexable-document.ts'
 import type { FieldName } from '../../../query/query-tree.ts'
 import type { FieldMapping } from './field-mapping.ts'
 import type { IndexedField } from './field-registry.ts'
@@ -16,6 +17,8 @@ import type { IndexedField } from './field-registry.ts'
 export const NOTHING: EngineQuery = { kind: 'none' }
 const WARNINGS_MAX = 20
 const TERMS_PER_STEP = 512
+/** Of all synonyms that a query adds. */
+const SYNONYM_TERMS_MAX = 1024
 
 /** Resolves the fields and analyzers of one query and collects its warnings. */
 export class QueryContext {
@@ -23,10 +26,15 @@ export class QueryContext {
   readonly #warnings = new Set<string>()
   readonly #meter = new StepMeter(TERMS_PER_STEP)
   #termsLeft = QUERY_TERMS_MAX
+  #synonymTermsLeft = SYNONYM_TERMS_MAX
   #isPauseDue = false
 
   constructor(mapping: FieldMapping) {
     this.mapping = mapping
+  }
+
+  get hasSynonyms(): boolean {
+    return this.mapping.analysis.hasSynonyms
   }
 
   get warnings(): readonly string[] {
@@ -87,12 +95,39 @@ export class QueryContext {
 
   /** The analyzer for text in queries on the field. `override` is the client's choice. */
   analyzer(field: IndexedField, override: string | undefined): Analyzer {
-    const name = override ?? field.analyzer ?? 'keyword'
+    const name = analyzerName(field, override)
     return must(
-      queryAnalyzerOf(name),
+      this.mapping.analysis.ofQueries(name),
       `analyzer ${name}, which was checked with the schema or query`,
     )
   }
+
+  /** The tokens of a text for the field, with what the table's synonyms say beside them. */
+  spans(
+    field: IndexedField,
+    tokens: readonly IndexableToken[],
+    override?: string,
+  ): readonly TokenSpan[] {
+    const hasWords = field.kind === 'text' && !field.indexField.endsWith(PREFIX_SUFFIX)
+    const table = this.mapping.analysis.synonyms(analyzerName(field, override))
+    if (table === undefined || !hasWords) return plainSpans(tokens)
+    const spans = table.spansOf(tokens)
+    return spans.flatMap((span) => (this.#takeSynonyms(span) ? [span] : plainSpans(span.tokens)))
+  }
+
+  #takeSynonyms({ alternatives }: TokenSpan): boolean {
+    const count = alternatives.reduce((sum, { length }) => sum + length, 0)
+    if (count > this.#synonymTermsLeft) {
+      this.warn('the query has too many synonyms: those of its last words were not looked for')
+      return false
+    }
+    this.#synonymTermsLeft -= count
+    return true
+  }
+}
+
+function analyzerName(field: IndexedField, override: string | undefined): string {
+  return override ?? field.analyzer ?? 'keyword'
 }
 
 export function refusal(name: FieldName, problem: string): ServiceError {

@@ -3,7 +3,8 @@
 
 import { KEYWORD_SUFFIX } from './field-names.ts'
 import { NOTHING, refusal } from './query-context.ts'
-import { combine, fuzzyTerm, hasTerms, phraseOf } from './resolve-text.ts'
+import { combine, fuzzyTerm, hasTerms } from './resolve-text.ts'
+import { anyOf, phraseOf, phraseWordings, wordingQuery } from './synonym-queries.ts'
 import { prefixMatcher, prefixRanking } from './term-matchers.ts'
 import { readSimpleText } from '../../../query/simple-text.ts'
 import type { EngineQuery } from '../engine-query.ts'
@@ -39,8 +40,9 @@ export function resolveSimple(query: QueryOf<'simple'>, context: QueryContext): 
   if (searched.length === 0) return NOTHING
   const { words, phrases, unwanted, isOpen } = readSimpleText(query.text)
   const search = new SimpleSearch(searched, context)
-  const found = words.map((word, index) => {
-    return search.word(word, isOpen && index === words.length - 1)
+  const groups = search.groupsOf(words)
+  const found = groups.map((group, index) => {
+    return search.group(group, isOpen && index === groups.length - 1)
   })
   const must = [mostOf(found.filter(isSomething)), ...phrases.map((one) => search.phrase(one))]
   const exact = query.fields === undefined ? exactFields(context) : searched
@@ -115,9 +117,50 @@ class SimpleSearch {
     this.#context = context
   }
 
+  /** Each word by itself, and words together that have synonyms together. */
+  groupsOf(words: readonly string[]): readonly (readonly string[])[] {
+    const [first] = this.#fields
+    if (first === undefined || !this.#context.hasSynonyms) return words.map((word) => [word])
+    const numbered = words.flatMap((word, index) => {
+      return tokensIn(first.field, word, this.#context).map(({ term }) => ({ term, index }))
+    })
+    const tokens = numbered.map(({ term }, position) => ({ term, position }))
+    const groups: string[][] = []
+    let next = 0
+    const spans = this.#context.spans(first.field, tokens)
+    for (const span of spans) {
+      const at = span.tokens.map(({ position }) => numbered[position]?.index ?? 0)
+      const end = Math.max(...at) + 1
+      // Words of which nothing is left stand by themselves.
+      for (; next < Math.min(...at); next += 1) groups.push(words.slice(next, next + 1))
+      if (end > next) groups.push(words.slice(next, end))
+      next = Math.max(next, end)
+    }
+    return [...groups, ...words.slice(next).map((word) => [word])]
+  }
+
+  /** Words that have to be there together, or another way to say them. */
+  group(words: readonly string[], mayGoOn: boolean): EngineQuery {
+    const own = words.map((word, index) => this.#word(word, mayGoOn && index === words.length - 1))
+    const synonyms = this.#context.hasSynonyms ? this.#synonymsOf(words.join(' ')) : []
+    return anyOf([combine(own.filter(isSomething), 'and'), ...synonyms])
+  }
+
+  /** Of the whole text, in each field. */
+  #synonymsOf(text: string): readonly EngineQuery[] {
+    return this.#fields.flatMap((one) => {
+      const [span, ...others] = this.#context.spans(
+        one.field,
+        tokensIn(one.field, text, this.#context),
+      )
+      const alternatives = others.length === 0 ? (span?.alternatives ?? []) : []
+      return alternatives.map((wording) => wordingQuery(wording, one))
+    })
+  }
+
   /** Resolves the text between two spaces. An analyzer may find several words in it. */
-  word(text: string, mayGoOn: boolean): EngineQuery {
-    return bestOf(
+  #word(text: string, mayGoOn: boolean): EngineQuery {
+    return anyOf(
       this.#fields.map(({ field, boost }) => {
         const terms = tokensIn(field, text, this.#context).map(({ term }) => term)
         const parts = terms.map((term, index) => {
@@ -129,8 +172,16 @@ class SimpleSearch {
   }
 
   phrase(text: string): EngineQuery {
-    return bestOf(
-      this.#fields.map((one) => phraseIn(one, tokensIn(one.field, text, this.#context))),
+    return anyOf(
+      this.#fields.map(({ field, boost }) => {
+        const spans = this.#context.spans(field, tokensIn(field, text, this.#context))
+        const { wordings } = phraseWordings(spans, (term) => ({ terms: [term] }))
+        return anyOf(
+          wordings.map((positions) => {
+            return phraseOf({ field: field.indexField, positions, slop: 0, boost })
+          }),
+        )
+      }),
     )
   }
 
@@ -177,7 +228,7 @@ function bonusesOf(fields: readonly SearchedField[], typed: Typed): readonly Eng
     if (whole?.kind !== 'keyword') return NOTHING
     return { kind: 'term', field: whole.indexField, term: text, boost: boost * BONUS.whole }
   })
-  return [inWords, inRows, wholes].map(bestOf).filter(isSomething)
+  return [inWords, inRows, wholes].map(anyOf).filter(isSomething)
 }
 
 function phraseIn({ field, boost }: SearchedField, tokens: readonly IndexableToken[]): EngineQuery {
@@ -201,13 +252,6 @@ function tokensIn(
   const tokens = context.analyzer(field, undefined).analyze(text)
   context.takeTerms(field, tokens.length)
   return tokens
-}
-
-function bestOf(parts: readonly EngineQuery[]): EngineQuery {
-  const useful = parts.filter(isSomething)
-  const [only] = useful
-  if (only === undefined || useful.length === 1) return only ?? NOTHING
-  return { kind: 'best', parts: useful, boost: 1 }
 }
 
 function isSomething({ kind }: EngineQuery): boolean {

@@ -5,6 +5,14 @@ import { NOTHING } from './query-context.ts'
 import { toDateMs, toNumber } from './resolve-range.ts'
 import { fuzzyMatcher, fuzzyRanking, prefixMatcher, prefixRanking } from './term-matchers.ts'
 import { PREFIX_SUFFIX } from './field-names.ts'
+import {
+  anyOf,
+  phraseOf,
+  phraseWordings,
+  withSynonyms,
+  wordingQuery,
+  type PhraseTerms,
+} from './synonym-queries.ts'
 import type { EngineQuery, Expansion } from '../engine-query.ts'
 import type { IndexableToken } from '../indexable-document.ts'
 import type { Fuzziness, QueryOf } from '../../../query/query-tree.ts'
@@ -19,12 +27,14 @@ export function resolveMatch(query: QueryOf<'match'>, context: QueryContext): En
   if (field === undefined) return NOTHING
   const { boost } = query
   if (!hasTerms(field)) return exactValue(field, query.text, boost, context)
-  const tokens = tokensOf(field, query.text, query.analyzer, context)
-  const terms = [...new Set(tokens.map(({ term }) => term))]
+  const tokens = distinct(tokensOf(field, query.text, query.analyzer, context))
   // Each part gets the boost, so a single term needs no query around it.
-  const parts = terms.map((term) =>
-    fuzzyTerm({ field: field.indexField, term, ...fuzzinessOf(query) }, boost),
-  )
+  const parts = context.spans(field, tokens, query.analyzer).map((span) => {
+    const own = span.tokens.map(({ term }) =>
+      fuzzyTerm({ field: field.indexField, term, ...fuzzinessOf(query) }, boost),
+    )
+    return withSynonyms(combine(own, query.operator), span, { field, boost })
+  })
   return combine(parts, query.operator)
 }
 
@@ -34,15 +44,17 @@ export function resolvePhrase(query: QueryOf<'phrase'>, context: QueryContext): 
   const { boost, slop } = query
   if (!hasTerms(field)) return exactValue(field, query.text, boost, context)
   const tokens = tokensOf(field, query.text, query.analyzer, context)
-  const [first] = tokens
-  if (first === undefined) return NOTHING
-  const positions = tokens.map(({ term, position }) => {
-    const near = { field: field.indexField, term, fuzziness: query.fuzziness, prefixLength: 0 }
-    const more = fuzzyExpansion(near)
-    const offset = position - first.position
-    return more === undefined ? { offset, terms: [term] } : { offset, terms: [], more }
-  })
-  return phraseOf({ field: field.indexField, positions, slop, boost })
+  const spans = context.spans(field, tokens, query.analyzer)
+  const { fuzziness } = query
+  const own = (term: string): PhraseTerms => {
+    const more = fuzzyExpansion({ field: field.indexField, term, fuzziness, prefixLength: 0 })
+    return more === undefined ? { terms: [term] } : { terms: [], more }
+  }
+  const { wordings, isCut } = phraseWordings(spans, own)
+  if (isCut) context.warn('the phrase has too many synonyms: some ways to say it were left out')
+  return anyOf(
+    wordings.map((positions) => phraseOf({ field: field.indexField, positions, slop, boost })),
+  )
 }
 
 export function resolvePhraseTerms(query: QueryOf<'phrase-terms'>, context: QueryContext) {
@@ -75,7 +87,8 @@ function prefixMatch(
   context: QueryContext,
 ): EngineQuery {
   if (!hasTerms(field)) return NOTHING
-  const terms = tokensOf(field, text, undefined, context).map(({ term }) => term)
+  const tokens = tokensOf(field, text, undefined, context)
+  const terms = tokens.map(({ term }) => term)
   const last = terms.at(-1)
   if (last === undefined) return NOTHING
   // In a field of grams, every prefix that is long enough is a term.
@@ -91,7 +104,12 @@ function prefixMatch(
   const whole = (isGram || !isExact ? terms : terms.slice(0, -1)).map((term) => {
     return fuzzyTerm({ field: field.indexField, term, fuzziness, prefixLength: 0 }, 1)
   })
-  return combine(isGram ? whole : [...whole, prefix], 'or')
+  const synonyms = context
+    .spans(field, tokens)
+    .flatMap(({ alternatives }) =>
+      alternatives.map((one) => wordingQuery(one, { field, boost: 1 })),
+    )
+  return combine([...whole, ...(isGram ? [] : [prefix]), ...synonyms], 'or')
 }
 
 /** The text is the value itself in a field without words: a number, date, boolean or point. */
@@ -150,6 +168,13 @@ function fuzzinessOf({ fuzziness, prefixLength }: QueryOf<'match'>) {
   return { fuzziness, prefixLength }
 }
 
+/** The first of each term. */
+function distinct(tokens: readonly IndexableToken[]): readonly IndexableToken[] {
+  const byTerm = new Map<string, IndexableToken>()
+  for (const token of tokens) if (!byTerm.has(token.term)) byTerm.set(token.term, token)
+  return byTerm.size === tokens.length ? tokens : [...byTerm.values()]
+}
+
 function tokensOf(
   field: IndexedField,
   text: string,
@@ -162,18 +187,6 @@ function tokensOf(
     context.warn(`"${text.slice(0, 100)}" contains only stop words and signs`)
   }
   return tokens
-}
-
-export function phraseOf(
-  phrase: Omit<Extract<EngineQuery, { kind: 'phrase' }>, 'kind'>,
-): EngineQuery {
-  const [first] = phrase.positions
-  const [term] = first?.terms ?? []
-  const isTerm = phrase.positions.length === 1 && first?.terms.length === 1
-  if (isTerm && first.more === undefined && term !== undefined) {
-    return { kind: 'term', field: phrase.field, term, boost: phrase.boost }
-  }
-  return { kind: 'phrase', ...phrase }
 }
 
 export function combine(parts: readonly EngineQuery[], operator: 'or' | 'and'): EngineQuery {
