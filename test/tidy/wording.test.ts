@@ -25,7 +25,6 @@ const REMAINING: Readonly<Record<string, number>> = {
   'inference/api/handlers': 1,
   'lib/http': 3,
   'lib/linear-pattern': 4,
-  node: 1,
   'node/api': 2,
   'node/api/handlers': 1,
   'node/coordinator': 2,
