@@ -24,6 +24,8 @@ export class FollowerProgress {
   /** When it last had everything that the leader had. */
   caughtUpMs: number
   #unacknowledgedBytes = 0
+  /** The first entry that was sent since it streams: those before it are not among the bytes. */
+  #streamedFrom = 0
   #confirmedRound = 0
 
   constructor(next: number, nowMs: number) {
@@ -52,13 +54,19 @@ export class FollowerProgress {
   acknowledge({ durable, sentMs, logEnd }: AppendedMessage, { log, timing }: Sender): void {
     const grantMs = timing.grantMs * (1 - 2 * timing.rateErrorRatio)
     this.grantedUntilMs = Math.max(this.grantedUntilMs, sentMs + grantMs)
-    const sent = Math.min(durable, this.next - 1)
-    this.#unacknowledgedBytes -= bytesBetween(log, this.matched, sent)
+    if (this.isStreaming) this.#unacknowledgedBytes -= this.#bytesReached(durable, log)
     this.matched = Math.max(this.matched, durable)
     if (durable >= logEnd) this.caughtUpMs = Math.max(this.caughtUpMs, sentMs)
     if (this.isStreaming) return
     this.isStreaming = true
     this.next = Math.max(this.next, durable + 1)
+    this.#streamedFrom = this.next
+  }
+
+  /** Of the entries that were streamed and are acknowledged by this. */
+  #bytesReached(durable: number, log: LogIndex): number {
+    const above = Math.max(this.matched, this.#streamedFrom - 1)
+    return bytesBetween(log, above, Math.min(durable, this.next - 1))
   }
 
   /** Both may have the entry: look there next. */

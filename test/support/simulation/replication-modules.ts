@@ -1,3 +1,4 @@
+import { changedConfiguration } from '../../../node/replication/core/configuration.ts'
 import { LogIndex } from '../../../node/replication/core/log-index.ts'
 import { ReplicaCore } from '../../../node/replication/core/replica-core.ts'
 import {
@@ -9,7 +10,13 @@ import {
 export interface ReplicationModules {
   readonly LogIndex: typeof LogIndex
   readonly ReplicaCore: typeof ReplicaCore
+  readonly changedConfiguration: typeof changedConfiguration
   readonly timing: ReplicationTiming
 }
 
-export const OUR_MODULES: ReplicationModules = { LogIndex, ReplicaCore, timing: REPLICATION_TIMING }
+export const OUR_MODULES: ReplicationModules = {
+  LogIndex,
+  ReplicaCore,
+  changedConfiguration,
+  timing: REPLICATION_TIMING,
+}

@@ -43,7 +43,9 @@ export interface SimulationOptions {
   /** Those that may happen; default: a choice by the seed. */
   readonly faults?: readonly Fault[]
   readonly modules?: ReplicationModules
+  /** How long faults happen, and how far apart they are. */
   readonly troubleMs?: number
+  readonly faultMs?: number
 }
 
 export interface SimulationResult {
@@ -55,9 +57,9 @@ export interface SimulationResult {
 }
 
 const TROUBLE_MS = 40_000
-const HEALING_MS = 30_000
-const CLIENT_MS = 15
-const FAULT_MS = 900
+const HEALING_MS = 20_000
+const CLIENT_MS = 35
+const FAULT_MS = 700
 
 /**
  * Three or five replicas of one shard, clients, a control plane, and faults; then everything heals.
@@ -77,17 +79,20 @@ class Simulation {
   readonly #surroundings: Surroundings
   readonly #faults: readonly Fault[]
   readonly #troubleMs: number
+  readonly #faultMs: number
   #isTroubled = true
   #directories = 0
 
-  constructor({ seed, faults, modules = OUR_MODULES, troubleMs = TROUBLE_MS }: SimulationOptions) {
+  constructor(options: SimulationOptions) {
+    const { seed, faults, modules = OUR_MODULES } = options
     this.#time = new VirtualTime(seededRandom(seed))
     this.#network = new SimulatedNetwork(this.#time)
-    this.#troubleMs = troubleMs
+    this.#troubleMs = options.troubleMs ?? TROUBLE_MS
+    this.#faultMs = options.faultMs ?? FAULT_MS
     this.#faults = faults ?? FAULTS.filter(() => this.#time.chance(0.4))
     const count = this.#time.chance(0.3) ? 5 : 3
     const nodes = Array.from({ length: count }, () => this.#newNode())
-    this.#controlPlane = new SimulatedControlPlane(this.#time, firstConfiguration(nodes))
+    this.#controlPlane = new SimulatedControlPlane(this.#time, firstConfiguration(nodes), modules)
     this.#surroundings = {
       time: this.#time,
       network: this.#network,
@@ -104,7 +109,7 @@ class Simulation {
     this.#repeat(500, () => this.#controlPlane.control())
     this.#repeat(CLIENT_MS, () => this.#useReplica())
     time.runUntil(2000)
-    this.#repeat(FAULT_MS, () => this.#doHarm())
+    this.#repeat(this.#faultMs, () => this.#doHarm())
     time.runUntil(2000 + this.#troubleMs)
     this.#heal()
     time.runUntil(time.nowMs + HEALING_MS)

@@ -1,10 +1,10 @@
-import {
-  changedConfiguration,
-  type InSyncChange,
-  type NodeId,
-  type ReplicaId,
-  type ShardConfiguration,
+import type {
+  InSyncChange,
+  NodeId,
+  ReplicaId,
+  ShardConfiguration,
 } from '../../../node/replication/core/configuration.ts'
+import type { ReplicationModules } from './replication-modules.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 export const LEASE_MS = 5000
@@ -20,6 +20,7 @@ interface Registration extends ReplicaId {
  */
 export class SimulatedControlPlane {
   readonly #time: VirtualTime
+  readonly #changed: ReplicationModules['changedConfiguration']
   readonly #registered = new Map<NodeId, Registration>()
   #configuration: ShardConfiguration
   isAway = false
@@ -28,8 +29,13 @@ export class SimulatedControlPlane {
   leaseErrorMs = 0
   changes = 0
 
-  constructor(time: VirtualTime, first: ShardConfiguration) {
+  constructor(
+    time: VirtualTime,
+    first: ShardConfiguration,
+    { changedConfiguration }: Pick<ReplicationModules, 'changedConfiguration'>,
+  ) {
     this.#time = time
+    this.#changed = changedConfiguration
     this.#configuration = first
   }
 
@@ -46,7 +52,7 @@ export class SimulatedControlPlane {
   /** False when the answer is lost; the change may have happened. */
   change(change: InSyncChange): boolean {
     if (this.isAway) return false
-    const changed = changedConfiguration(this.#configuration, change)
+    const changed = this.#changed(this.#configuration, change)
     if (changed !== undefined) this.#write(changed)
     return !this.#time.chance(this.lostAnswerRatio)
   }
