@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import type { RowResult } from './finding.ts'
+import type { RowResult } from './report/finding.ts'
 import type { LoadGenerator } from './load/load-generator.ts'
 
 /** What every suite is given. */

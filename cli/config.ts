@@ -1,13 +1,14 @@
 import type { Env } from '../lib/env.ts'
 
+/** The address of a store with default settings. */
 export const DEFAULT_URL = 'http://127.0.0.1:8080'
 
-/** What the environment decides for client commands. */
+/** The environment's settings for all commands. */
 export interface CliSettings {
   readonly url: string
   /** NO_COLOR is set: https://no-color.org */
   readonly noColor: boolean
-  /** The descriptor of a pipe that closes when the wrapping process dies; see bin/quarry. */
+  /** The descriptor of a pipe that closes when the parent process dies (bin/quarry); undefined: none. */
   readonly parentPipe: number | undefined
 }
 
@@ -22,7 +23,7 @@ export function parseCliSettings(env: Env): CliSettings {
 
 export const HUB_DEFAULT = 'https://huggingface.co'
 
-/** What the environment decides for `quarry models`; the hub's names are those its own tools read. */
+/** The environment's settings for `quarry models`. The hub's own tools read the same HF_ variables. */
 export interface ModelsSettings {
   readonly modelsDir: string
   readonly endpoint: string

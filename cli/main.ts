@@ -1,16 +1,16 @@
-// The command line program: collects what it may touch of the world, and hands it to runCli.
-// Started by bin/quarry, which makes sure that this is Node 24.
+// The entry of the command line program. It builds the context and passes it to runCli. bin/quarry
+// starts it with Node 24.
 
 import type { Writable } from 'node:stream'
 import { systemClock } from '../lib/clock.ts'
 import { EXIT } from '../lib/process/exit-codes.ts'
 import { parseCliSettings } from './config.ts'
-import type { CliContext } from './context.ts'
+import type { CliContext } from './process/context.ts'
 import { runCli } from './run-cli.ts'
-import type { Output, Terminal } from './terminal.ts'
+import type { Output, Terminal } from './process/terminal.ts'
 
 const COLUMNS_WITHOUT_TTY = 100
-/** Ctrl-C reaches us from the terminal and once more from the wrapping process: one wish, not two. */
+/** One Ctrl-C arrives twice, from the terminal and from the parent process, and counts once. */
 const SIGNAL_ECHO_MS = 300
 
 const settings = parseCliSettings(process.env)
@@ -30,7 +30,7 @@ process.exitCode = await runCli(process.argv.slice(2), context)
 
 function openTerminal(): Terminal {
   return {
-    // Opened when somebody reads it: most commands never do.
+    // Opened lazily, because most commands never read it.
     get stdin() {
       return process.stdin
     },
@@ -55,8 +55,8 @@ function openOutput(stream: NodeJS.WriteStream): Output {
 }
 
 /**
- * Ends this process when the one that started it is gone: the pipe's other end closes, whatever
- * that process died of. SIGKILL, because the person who killed the parent meant this program.
+ * Ends this process when its parent ends: the other end of the pipe then closes for any cause. It uses
+ * SIGKILL, because the user who killed the parent meant this program.
  */
 async function dieWithParent(descriptor: number): Promise<void> {
   const { Socket } = await import('node:net')
@@ -71,7 +71,7 @@ function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL')
 }
 
-/** `quarry scan … | head` closes our output early: that is no failure. */
+/** `quarry scan … | head` closes our output early, which is not a failure. */
 function quietBrokenPipe(stream: Writable): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.ok)
@@ -79,7 +79,7 @@ function quietBrokenPipe(stream: Writable): void {
   })
 }
 
-/** Aborts on SIGINT or SIGTERM, its name being the reason's message. A second one does not wait for the orderly end. */
+/** Aborts on SIGINT or SIGTERM, with the signal's name as its reason. A second one exits at once. */
 function stopSignal(): AbortSignal {
   const stop = new AbortController()
   let firstMs: number | undefined

@@ -1,21 +1,21 @@
-// The command line as a tree of commands. A command never ends the process: it resolves, or it
-// throws what run-cli.ts explains.
+// The tree of commands. A command never ends the process: it resolves, or it throws an error that
+// run-cli.ts explains.
 //
-// A command is loaded when it is called: most of what the others import would be read for nothing.
+// A command's module is loaded when the command is called, because loading all of them takes long.
 
 import { Command } from 'commander'
 import type { Help } from 'commander'
 import { EXIT_CODES } from '../lib/process/exit-codes.ts'
 import { readProduct } from '../lib/process/product.ts'
-import type { CliContext } from './context.ts'
-import { paint, writeLine } from './terminal.ts'
-import type { Output } from './terminal.ts'
+import type { CliContext } from './process/context.ts'
+import { paint, writeLine } from './process/terminal.ts'
+import type { Output } from './process/terminal.ts'
 
 const HELP_COLUMNS_MAX = 100
 
 type AddCommand = (program: Command, context: CliContext) => void
 
-/** In the order of the help. */
+/** The commands in the order of the help. */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   swarm: async () => (await import('./commands/swarm.ts')).addSwarmCommand,
   inference: async () => (await import('./commands/inference.ts')).addInferenceCommand,
@@ -48,10 +48,10 @@ ${Object.values(EXIT_CODES)
   .join('\n')}
 `
 
-/** With the command that `args` call; with all of them if they call none that is known. */
+/** A program with the command that `args` name, or with all commands if they name none. */
 export async function buildProgram(args: readonly string[], context: CliContext): Promise<Command> {
   const program = new Command('quarry')
-    .description('Quarry, a document store: run it, load it, ask it.')
+    .description('Quarry, a document store: run it, load it, query it.')
     .version(versionLine(), [...VERSION_FLAGS].join(', '), 'print the version')
     .helpCommand('help [command]', 'explain a command')
     .addHelpText('after', GETTING_STARTED)
@@ -71,6 +71,7 @@ function calledCommands(args: readonly string[]): string[] {
   const called = first === 'help' ? second : first
   return Object.hasOwn(COMMANDS, called) ? [called] : Object.keys(COMMANDS)
 }
+
 function addVersionCommand(program: Command, { terminal }: CliContext): void {
   program
     .command('version')
@@ -82,7 +83,7 @@ function versionLine(): string {
   return `quarry ${readProduct().version}`
 }
 
-/** Before the commands are added: each takes these settings over from its parent. */
+/** Called before the commands are added, because each command copies these settings. */
 function configureTexts(command: Command, { terminal: { out, err } }: CliContext): void {
   command
     .exitOverride()
@@ -91,7 +92,7 @@ function configureTexts(command: Command, { terminal: { out, err } }: CliContext
     .configureOutput({
       writeOut: (text) => out.stream.write(text),
       writeErr: (text) => err.stream.write(text),
-      outputError: () => {}, // said by run-cli.ts, as text or as JSON
+      outputError: () => {}, // run-cli.ts prints errors, as text or as JSON
       getOutHelpWidth: () => Math.min(out.columns, HELP_COLUMNS_MAX),
       getErrHelpWidth: () => Math.min(err.columns, HELP_COLUMNS_MAX),
       getOutHasColors: () => out.color,

@@ -1,15 +1,15 @@
-// Runs one command line and turns whatever happens into an exit code and one friendly sentence.
+// Runs one command line. It turns every failure into an exit code and a message for the user.
 
 import { CommanderError } from 'commander'
 import { EXIT } from '../lib/process/exit-codes.ts'
 import { isServiceError } from '../lib/errors.ts'
 import type { ServiceError } from '../lib/errors.ts'
-import type { CliContext } from './context.ts'
-import { CliError } from './exit.ts'
+import type { CliContext } from './process/context.ts'
+import { CliError } from './process/exit.ts'
 import { buildProgram } from './program.ts'
 import { printable } from './render/text-width.ts'
-import { isSystemError } from './system-error.ts'
-import { paint, writeLine } from './terminal.ts'
+import { isSystemError } from './process/system-error.ts'
+import { paint, writeLine } from './process/terminal.ts'
 
 interface Explanation {
   readonly exitCode: number
@@ -17,7 +17,7 @@ interface Explanation {
   readonly message: string
 }
 
-/** `args` are what stands behind the program's name. The result is the exit code. */
+/** Runs the arguments after the program's name, and resolves to the exit code. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
   try {
     const program = await buildProgram(args, context)
@@ -30,7 +30,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   }
 }
 
-/** Throws again what is neither a refusal nor the system's: a mistake of ours deserves its stack trace. */
+/** Rethrows any other error: it is a bug, whose stack trace should be visible. */
 function explain(error: unknown): Explanation {
   if (error instanceof CliError) return error
   if (error instanceof CommanderError) return explainUsage(error)
@@ -41,7 +41,7 @@ function explain(error: unknown): Explanation {
   throw error
 }
 
-/** A refusal of this process itself: what it calls an argument was one of the command line. */
+/** A refusal of this process itself. Its invalid argument came from the command line. */
 function describe({ code, message }: ServiceError): Explanation {
   return { exitCode: code === 'INVALID_ARGUMENT' ? EXIT.usage : EXIT.refused, code, message }
 }
@@ -50,7 +50,7 @@ function explainUsage(error: CommanderError): Explanation {
   if (error.exitCode === 0) return { exitCode: EXIT.ok, code: 'OK', message: '' }
   const isHelp = error.code === 'commander.help' // shown instead of a missing command
   const sentence = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
-  const message = isHelp ? '' : `${sentence} (add --help to see how it goes)`
+  const message = isHelp ? '' : `${sentence} (see --help)`
   return { exitCode: EXIT.usage, code: 'USAGE', message }
 }
 

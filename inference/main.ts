@@ -11,7 +11,7 @@ import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
-import { endProcess, openServerLog, toldEnd } from '../lib/process/server-process.ts'
+import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
 import { InferenceMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
 import { startApiServer } from './api/server.ts'
@@ -26,20 +26,20 @@ import type { ModelCatalog } from './models/model-catalog.ts'
 import { defaultWorkerCount } from './fleet/default-worker-count.ts'
 import { ModelFleet } from './fleet/model-fleet.ts'
 import { MODEL_KINDS } from './models/model-spec.ts'
-import { BuiltinThread } from './pipelines/builtin-thread.ts'
+import { BuiltinThread } from './pipelines/builtin/builtin-thread.ts'
 import { ChunkService, FIXED_ALIASES } from './pipelines/chunk/chunk-service.ts'
-import { BUILTIN_HASH_NAME } from './pipelines/embed/builtin-hash.ts'
+import { BUILTIN_HASH_NAME } from './pipelines/builtin/builtin-hash.ts'
 import { EmbedService } from './pipelines/embed/embed-service.ts'
 import { GenerateService } from './pipelines/generate/generate-service.ts'
-import { InferenceService } from './pipelines/inference-service.ts'
-import type { PreloadedModel, VersionInfo } from './pipelines/inference-service.ts'
+import { InferenceService } from './service/inference-service.ts'
+import type { PreloadedModel, VersionInfo } from './service/inference-service.ts'
 import type { ServiceParts } from './pipelines/model-requests.ts'
 import { RecognizeService } from './pipelines/recognize/recognize-service.ts'
 import { RerankService } from './pipelines/rerank/rerank-service.ts'
 import { RewriteService } from './pipelines/rewrite/rewrite-service.ts'
 import { ModelWorker } from './runtime/model-worker.ts'
 
-const WORKER_ENTRY = new URL('./pipelines/model-worker-entry.ts', import.meta.url)
+const WORKER_ENTRY = new URL('./service/model-worker-entry.ts', import.meta.url)
 /** For what a worker is in the middle of when everything else has ended. */
 const WORKER_CLOSE_DEADLINE_MS = 5_000
 
@@ -120,7 +120,7 @@ async function buildInference(
   life.onClose(() => api.close())
   life.onClose(() => service.beginStopping())
   log.info('server serves', { api: api.url, health: health.url })
-  const close = toldEnd(log, clock, () => life.close())
+  const close = loggedEnd(log, clock, () => life.close())
   const urls = { apiUrl: api.url, healthUrl: health.url }
   return { ...urls, fleet, close, [Symbol.asyncDispose]: () => close() }
 }
@@ -238,11 +238,11 @@ interface Watched {
 }
 
 function registerGauges(metrics: InferenceMetrics, { gate, memory, fleet }: Watched): void {
-  const held = 'Bytes that requests under way hold: bodies, images and results.'
+  const held = 'Bytes that running requests hold: bodies, images and results.'
   metrics.registerGauge('request_memory_bytes', held, () => memory.heldBytes)
-  const most = 'The most that requests may hold together.'
+  const most = 'The limit of the bytes that all requests may hold.'
   metrics.registerGauge('request_memory_limit_bytes', most, () => memory.bytesMax)
-  metrics.registerGauge('requests_running', 'Requests that are served.', () => gate.running)
+  metrics.registerGauge('requests_running', 'Requests that are being served.', () => gate.running)
   metrics.registerGauge('requests_waiting', 'Requests that wait for a place.', () => gate.waiting)
   const rejected = 'Requests refused because too many waited.'
   metrics.registerCounter('requests_rejected_total', rejected, () => gate.rejected)

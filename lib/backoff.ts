@@ -1,19 +1,20 @@
 import type { Clock } from './clock.ts'
 import type { Random } from './random.ts'
 
+/** How retries are spaced, and how many there are. */
 export interface BackoffPolicy {
   /** Delay before the first retry, before jitter. */
   readonly baseMs: number
-  /** No delay is longer, however many attempts there were. */
+  /** The upper limit of a delay, however many attempts there were. */
   readonly capMs: number
-  /** How many retries there are before giving up. */
+  /** How many retries there are before the work fails. */
   readonly retriesMax: number
 }
 
 /**
- * The delay before retry number `retry` (from 0): it doubles up to the cap, and its upper half is
- * random. The fixed half keeps a retry from being immediate, the random half keeps many clients
- * that failed together from coming back together.
+ * The delay before retry number `retry` (from 0). It doubles up to the cap, and its upper half is
+ * random. The fixed half prevents an immediate retry. The random half spreads clients that failed
+ * together.
  */
 export function backoffDelayMs(policy: BackoffPolicy, retry: number, random: Random): number {
   // 2 ** 30 is far above any cap, and keeps the product finite for any retry count.
@@ -21,13 +22,14 @@ export function backoffDelayMs(policy: BackoffPolicy, retry: number, random: Ran
   return ceilingMs / 2 + (random() * ceilingMs) / 2
 }
 
+/** The conditions of one wait. An aborted `signal` rejects it. */
 export interface BackoffWait {
-  /** What the other side asked for (Retry-After); the wait is never shorter. */
+  /** The minimum that the other side asks for (Retry-After), in ms. The wait is never shorter. */
   readonly atLeastMs?: number
   readonly signal?: AbortSignal
 }
 
-/** The retries of one piece of work. Not shared: each work has its own count. */
+/** The retries of one piece of work. Each work needs its own object. */
 export class Backoff {
   readonly #policy: BackoffPolicy
   readonly #clock: Clock
@@ -40,7 +42,9 @@ export class Backoff {
     this.#random = random
   }
 
-  /** Waits for the next turn; false, at once, when the retries are used up. Rejects on abort. */
+  /**
+   * Waits for the next retry. Answers false at once if the retries are used up. Rejects on abort.
+   */
   async wait({ atLeastMs = 0, signal }: BackoffWait = {}): Promise<boolean> {
     if (this.#retries >= this.#policy.retriesMax) return false
     const delayMs = backoffDelayMs(this.#policy, this.#retries, this.#random)

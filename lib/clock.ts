@@ -1,14 +1,15 @@
-// The only file that reads the time of day or sets a timer. Everything else is given a Clock.
+// The only file that reads the time of day or sets a timer. All other code receives a Clock.
 
 import { uptime } from 'node:os'
 
 /**
  * Time as a dependency. Contract:
- * - `nowMs` is wall-clock time and may step backwards; `monotonicMs` never does, and stands still
- *   while the machine sleeps. `uptimeMs` goes on then; it is coarse, and costs a system call.
+ * - `nowMs` is wall-clock time and may step backwards.
+ * - `monotonicMs` never steps backwards. It stops while the machine sleeps.
+ * - `uptimeMs` continues while the machine sleeps. It is coarse and costs a system call.
  * - `sleep` resolves after `ms`, or rejects with the signal's reason as soon as it aborts.
- * - `every` calls `task` again `periodMs` after the previous call has *finished*, never twice at
- *   once; the returned function stops it and resolves when a running call has ended.
+ * - `every` calls `task` again `periodMs` after the previous call has *finished*, so calls never
+ *   overlap. The returned function stops it and resolves when a running call has ended.
  */
 export interface Clock {
   nowMs(): number
@@ -48,7 +49,7 @@ function everyReal(periodMs: number, task: () => Promise<void>): () => Promise<v
       try {
         await sleepReal(periodMs, stop.signal)
       } catch {
-        return // stopped while asleep: the normal way out
+        return // stopped during the sleep
       }
       await task()
     }
@@ -65,7 +66,7 @@ interface Sleeper {
   wake(): void
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock whose time changes only when a test advances it. */
 export class ManualClock implements Clock {
   #nowMs: number
   #monotonicMs = 0
@@ -88,7 +89,7 @@ export class ManualClock implements Clock {
     return this.#monotonicMs + this.#suspendedMs
   }
 
-  /** Moves all clocks forward and wakes who is due, earliest first. */
+  /** Advances all clocks and wakes the sleepers that are due, earliest first. */
   advance(ms: number): void {
     this.#nowMs += ms
     this.#monotonicMs += ms
@@ -96,12 +97,12 @@ export class ManualClock implements Clock {
     for (const sleeper of due.toSorted((a, b) => a.wakeAtMs - b.wakeAtMs)) sleeper.wake()
   }
 
-  /** Steps the wall clock alone, as an administrator or NTP would. */
+  /** Steps only the wall clock, as an administrator or NTP would. */
   stepWall(ms: number): void {
     this.#nowMs += ms
   }
 
-  /** The machine sleeps for `ms`: timers and monotonic time stand still. */
+  /** Lets the machine sleep for `ms`: timers and monotonic time stop. */
   suspend(ms: number): void {
     this.#nowMs += ms
     this.#suspendedMs += ms
@@ -134,7 +135,7 @@ export class ManualClock implements Clock {
         try {
           await this.sleep(periodMs, stop.signal)
         } catch {
-          return // stopped while asleep: the normal way out
+          return // stopped during the sleep
         }
         await task()
       }

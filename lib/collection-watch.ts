@@ -1,43 +1,44 @@
-// Which part of a thread's time went into collecting garbage.
+// Measures how much of a thread's time garbage collections took.
 //
-// A collection stops the thread wherever it is, and takes as long as there is living memory to trace:
-// it is no work of whoever it interrupts. Node tells of it behind the turn of the event loop that it
-// was in, so a span of time is looked at in the next turn:
+// A collection stops the thread at any point, and its length depends on the living memory. So it is
+// not charged to the work that it interrupts. Node reports a collection after the turn of the event
+// loop that it interrupted, so a span of time is measured in the next turn:
 //
 //   span ends ──► turn ends ──► node notes the turn's collections ──► `whenKnown` calls ──► `msWithin`
 //
 // Invariants:
-//   CW1  Whoever is called by `whenKnown` finds all collections that ended before it asked.
-//   CW2  No moment counts twice, though two collections be told of it.
+//   CW1  When `whenKnown` calls back, all collections that ended before the request are known.
+//   CW2  No moment counts twice, even if two reported collections contain it.
 
 import { PerformanceObserver } from 'node:perf_hooks'
 
-/** More than there are in one turn; what is older is forgotten. */
+/** More collections than one turn has. Older ones are forgotten. */
 const KEPT_MAX = 256
 
-/** In milliseconds of `performance.now`, which is the time of the system's clock. */
+/** One garbage collection, in milliseconds of `performance.now`, as the system's clock has them. */
 export interface Collection {
   readonly startTime: number
   readonly duration: number
 }
 
-/** Those of a thread, as they become known. */
+/** The collections of a thread, reported as they become known. */
 export interface Collections {
-  /** Tells at once what is known and was not told. */
+  /** Reports at once all known collections that were not reported. */
   flush(): void
   stop(): void
 }
 
 export type ObserveCollections = (note: (collection: Collection) => void) => Collections
 
+/** The source of collections, and the call for each of them. */
 export interface CollectionWatchOptions {
-  /** Default: of this thread. */
+  /** The source of collections. The default is this thread. */
   readonly observe?: ObserveCollections
-  /** Hears how long each took. */
+  /** Called with the length of each collection, in ms. */
   readonly onCollection?: (ms: number) => void
 }
 
-/** Observes from its start until it is stopped. */
+/** Watches the collections of a thread from `start` until `stop`. */
 export class CollectionWatch {
   readonly #onCollection: ((ms: number) => void) | undefined
   readonly #collections: Collections
@@ -60,7 +61,7 @@ export class CollectionWatch {
     this.#collections.stop()
   }
 
-  /** Calls when everything up to now is known: in the next turn, in the order of the questions. */
+  /** Calls `call` in the next turn, when everything up to now is known. Calls keep their order. */
   whenKnown(call: () => void): void {
     if (this.#waiting.push(call) > 1) return
     setImmediate(() => {
@@ -69,7 +70,7 @@ export class CollectionWatch {
     })
   }
 
-  /** How long collections took between two moments that are not long past. */
+  /** The ms of collections between two recent moments. */
   msWithin(beganMs: number, endedMs: number): number {
     let ms = 0
     const oldest = Math.max(0, this.#count - KEPT_MAX)

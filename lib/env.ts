@@ -1,2 +1,2 @@
-/** Variables of the environment, by name. */
+/** Environment variables by name. */
 export type Env = Readonly<Record<string, string | undefined>>

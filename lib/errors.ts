@@ -1,4 +1,7 @@
-/** Expected trouble. `code` is the contract; `message` is for people and may change at any time. */
+/**
+ * The code of an expected error. `code` is the contract; `message` is for people and may change at
+ * any time.
+ */
 export type ErrorCode =
   | 'INVALID_ARGUMENT'
   | 'FORBIDDEN'
@@ -18,6 +21,7 @@ export type ErrorCode =
   | 'DEADLINE_EXCEEDED'
   | 'DISK_FULL'
 
+/** An expected error, such as a refusal or a failing disk. The API maps its `code` to a status. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: ErrorCode
@@ -32,7 +36,7 @@ export function isServiceError(error: unknown): error is ServiceError {
   return error instanceof ServiceError
 }
 
-/** What was thrown, in words: anything can be. */
+/** The message of a thrown value. Code may throw values that are not errors. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }

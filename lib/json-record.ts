@@ -1,4 +1,4 @@
-/** An object of a parsed JSON text: any key may be absent, any value may be anything. */
+/** An object of a parsed JSON text. Any member may be absent, and any value may have any type. */
 export type JsonRecord = Readonly<Record<string, unknown>>
 
 export function isJsonRecord(value: unknown): value is JsonRecord {

@@ -1,14 +1,17 @@
-/** Closes in reverse order of opening what was handed to it; keeps closing after a failure. */
+/** Closes registered resources in reverse order. Continues closing after a failure. */
 export class Lifecycle implements AsyncDisposable {
   readonly #closers: (() => Promise<void> | void)[] = []
 
-  /** What `build` makes. If it fails, what it had opened is closed, and its own failure is told. */
+  /**
+   * Runs `build` and answers its result. If it fails, closes the resources that it opened and
+   * throws its error.
+   */
   static async build<Built>(build: (life: Lifecycle) => Promise<Built>): Promise<Built> {
     const life = new Lifecycle()
     try {
       return await build(life)
     } catch (error) {
-      await life.close().catch(() => undefined) // why it failed is what can be acted on
+      await life.close().catch(() => undefined) // the caller needs the error of `build`
       throw error
     }
   }

@@ -1,6 +1,6 @@
 /**
  * Structured log lines: a constant message and variable fields. The message never contains a value,
- * so that equal events can be counted. Implemented by pino in `lib/process`, by nothing in tests.
+ * so equal events can be counted. pino implements it in `lib/process`; tests use `silentLog`.
  */
 export interface Log {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void

@@ -1,13 +1,14 @@
-// Watches how long the event loop is held, and by whom.
+// Measures how long each turn holds the event loop, and which operation did it.
 //
-// Whoever begins work for an operation says so in one store; a timer that comes late finds the name
-// there. The cells are shared memory, so that another thread can read them while the loop hangs.
+// The code that begins work for an operation notes it in one store. A timer that fires late reads
+// the operation there. The cells are shared memory, so that another thread can read them while the
+// loop hangs.
 //
 // Invariants:
-//   LW1  A hold is the time by which the timer came late: what one turn took. What a busy machine did not
-//        add is its CPU time, and what no collection of garbage added either is its work.
-//   LW2  Without requests under way, a hold is nobody's (`background`).
-//   LW3  An operation is charged with its work alone.
+//   LW1  A hold is the time by which the timer was late: the length of one turn. Its CPU time leaves
+//        out what a busy machine added. Its work also leaves out garbage collections.
+//   LW2  Without running requests, a hold counts for `background`.
+//   LW3  An operation is charged only with its work.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CollectionWatch, type ObserveCollections } from './collection-watch.ts'
@@ -18,37 +19,39 @@ import { familyLines, Histogram, type Sample } from './metrics.ts'
 const PERIOD_MS = 10
 const COUNTED_MS = 20
 const LOGGED_MS = 100
-/** In shorter turns collections are not told from work. */
+/** In shorter turns, collections are not separated from work. */
 const TELLING_MS = 5
 const BUCKETS_S = [0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.1, 0.25, 0.5, 1, 5, 30]
 
 export const BACKGROUND = 'background'
 
-/** Indices into the shared cells. */
+/** The indices into the shared cells. */
 export const LOOP_CELLS = { operation: 0, beats: 1, stop: 2, count: 3 } as const
 
+/** What the watch measures and where it reports. */
 export interface LoopWatchOptions {
-  /** Of the operations, in the order of their numbers, from 1 on. */
+  /** The names of the operations, in the order of their numbers, from 1 on. */
   readonly names: readonly string[]
   readonly clock: Clock
   readonly log: Log
-  /** CPU time of this thread so far. */
+  /** Answers the CPU time of this thread so far, in ms. */
   readonly cpuMs: () => number
-  /** Default: of this thread. */
+  /** The source of collections. The default is this thread. */
   readonly observeCollections?: ObserveCollections
 }
 
-/** What a look found, before it is known which part of it were collections. */
+/** One measured turn, before its collections are known. */
 interface Hold {
   readonly operation: number
-  /** When the look before it was, when the timer was due, and when it came. */
+  /** The moments of the previous measurement, of the due timer, and of its late call. */
   readonly lastMs: number
   readonly dueMs: number
   readonly nowMs: number
-  /** CPU time since the look before it. */
+  /** CPU time since the previous measurement, in ms. */
   readonly cpuMs: number
 }
 
+/** The watch of one thread's event loop. `start` begins it. */
 export class LoopWatch {
   readonly names: readonly string[]
   readonly cells = new Int32Array(
@@ -71,29 +74,29 @@ export class LoopWatch {
     this.#longestMs = new Float64Array(this.names.length)
   }
 
-  /** Requests that have begun and are not answered. */
+  /** The number of requests that have begun and are not answered. */
   get underWay(): number {
     return this.#underWay
   }
 
-  /** A request of the operation begins. */
+  /** Notes that a request of the operation begins. */
   enter(operation: number): void {
     this.#underWay += 1
     this.cells[LOOP_CELLS.operation] = operation
   }
 
-  /** Work for a request that has begun goes on. */
+  /** Notes that work for a begun request continues. */
   resume(operation: number): void {
     this.cells[LOOP_CELLS.operation] = operation
   }
 
-  /** A request has been answered. */
+  /** Notes that a request has been answered. */
   leave(): void {
     this.#underWay -= 1
     if (this.#underWay === 0) this.cells[LOOP_CELLS.operation] = 0
   }
 
-  /** Answers how to stop. */
+  /** Starts the watch. Answers the function that stops it. */
   start(): () => Promise<void> {
     const { clock, observeCollections: observe } = this.#with
     const collections = CollectionWatch.start(observe === undefined ? {} : { observe })
@@ -105,9 +108,9 @@ export class LoopWatch {
     }
   }
 
-  /** As Prometheus text, with all turns up to now. */
+  /** The metrics as Prometheus text, with all turns up to now. */
   async lines(): Promise<readonly string[]> {
-    // The last turn may be waiting to be told from its collections.
+    // The collections of the last turn may not be known yet.
     await nextTurn()
     const held = [...this.names.keys()].filter((number) => (this.#counts[number] ?? 0) > 0)
     const samplesOf = (valueOf: (number: number) => number): Sample[] =>
@@ -116,11 +119,11 @@ export class LoopWatch {
         value: valueOf(number),
       }))
     return [
-      ...this.#holds.lines('quarry_event_loop_hold_seconds', 'How late turns of the loop are.'),
-      ...this.#cpuHolds.lines('quarry_event_loop_hold_cpu_seconds', 'The CPU time in it.'),
+      ...this.#holds.lines('quarry_event_loop_hold_seconds', 'Delay of turns of the event loop.'),
+      ...this.#cpuHolds.lines('quarry_event_loop_hold_cpu_seconds', 'CPU time of each turn.'),
       ...this.#workHolds.lines(
         'quarry_event_loop_hold_work_seconds',
-        'The CPU time in it without collections of garbage.',
+        'CPU time of each turn without garbage collections.',
       ),
       ...familyLines({
         name: 'quarry_event_loop_holds_total',
@@ -131,7 +134,7 @@ export class LoopWatch {
       ...familyLines({
         name: 'quarry_event_loop_longest_hold_seconds',
         type: 'gauge',
-        help: 'Work of the longest of them.',
+        help: 'Work of the longest of these turns.',
         samples: samplesOf((number) => (this.#longestMs[number] ?? 0) / 1000),
       }),
     ]
@@ -165,7 +168,8 @@ export class LoopWatch {
 
   #judge({ operation, lastMs, dueMs, nowMs, cpuMs }: Hold, collections: CollectionWatch): void {
     const heldMs = nowMs - dueMs
-    // Both are more than the work: the one in a busy machine, the other with the turns before this one.
+    // Both values are too high: a busy machine raises the first, and earlier turns raise the
+    // second.
     const withoutWaits = cpuMs - collections.msWithin(lastMs, nowMs)
     const withoutTurnsBefore = heldMs - collections.msWithin(dueMs, nowMs)
     const workMs = Math.max(0, Math.min(withoutWaits, withoutTurnsBefore))

@@ -1,16 +1,17 @@
 // Metrics as Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats).
 //
-// Whoever does something counts it in plain numbers of its own; the numbers become text when
-// somebody scrapes them. So a metric costs an addition, and no hash of its labels.
+// Code counts its events in plain numbers. They become text at a scrape. So a metric costs an
+// addition, and no hash of its labels.
 
 export type Labels = Readonly<Record<string, string>>
 
+/** One value of a family. Without `labels`, the family has one series. */
 export interface Sample {
   readonly labels?: Labels
   readonly value: number
 }
 
-/** A counter's name ends in `_total`, and no other. */
+/** The metrics of one name. The names of counters, and only those, end in `_total`. */
 export interface MetricFamily {
   readonly name: string
   readonly type: 'counter' | 'gauge'
@@ -20,7 +21,7 @@ export interface MetricFamily {
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Answers lines of Prometheus text at every scrape; those of a family stand together. */
+/** Answers lines of Prometheus text at each scrape. The lines of a family must be adjacent. */
 export type MetricSource = () => readonly string[] | Promise<readonly string[]>
 
 export function familyLines({ name, type, help, samples }: MetricFamily): readonly string[] {
@@ -28,24 +29,24 @@ export function familyLines({ name, type, help, samples }: MetricFamily): readon
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines]
 }
 
-/** A family of one number. */
+/** A counter with one value. */
 export function counter(name: string, help: string, value: number): MetricFamily {
   return { name, type: 'counter', help, samples: [{ value }] }
 }
 
-/** A family of one number. */
+/** A gauge with one value. */
 export function gauge(name: string, help: string, value: number): MetricFamily {
   return { name, type: 'gauge', help, samples: [{ value }] }
 }
 
-/** One sample for each member, under a label that names it. */
+/** One sample for each member. The label `label` holds the member's name. */
 export function samplesBy(label: string, values: Readonly<Record<string, number>>): Sample[] {
   return Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value }))
 }
 
 /**
- * All that a server tells. A source that fails (a disk that does not answer, a store that closes) costs
- * its own lines and no more: a scrape must not end the process.
+ * All metrics of a server. If a source fails (a disk that does not answer, a store that closes),
+ * only its own lines are missing. A scrape must not end the process.
  */
 export class MetricSources {
   readonly #sources: MetricSource[] = []
@@ -58,7 +59,7 @@ export class MetricSources {
   async lines(): Promise<readonly string[]> {
     const read = await Promise.allSettled(this.#sources.map(async (source) => source()))
     this.#failures += read.filter(({ status }) => status === 'rejected').length
-    const help = 'How often metrics could not be read, and were left out of a scrape.'
+    const help = 'Metric sources that failed during a scrape and were left out.'
     return [
       ...read.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])),
       ...familyLines(counter('quarry_metrics_failures_total', help, this.#failures)),
@@ -66,13 +67,13 @@ export class MetricSources {
   }
 }
 
-/** Counts values into buckets. `observe` allocates nothing. */
+/** Counts values in buckets. `observe` allocates no memory. */
 export class Histogram {
   readonly #bounds: readonly number[]
   readonly #counts: Float64Array
   #sum = 0
 
-  /** Upper bounds, ascending; what is above the last one is counted as well. */
+  /** `bounds` are upper bounds, ascending. Values above the last one count too. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds
     this.#counts = new Float64Array(bounds.length + 1)
@@ -85,7 +86,7 @@ export class Histogram {
     this.#sum += value
   }
 
-  /** Without HELP and TYPE, so that histograms of several labels make one family. */
+  /** Without HELP and TYPE, so that histograms with several labels make one family. */
   sampleLines(name: string, labels: Labels = {}): readonly string[] {
     let count = 0
     const buckets = [...this.#bounds, '+Inf'].map((bound, i) => {

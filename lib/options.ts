@@ -1,32 +1,39 @@
-// The options of a program as one table. Flags, environment variables, keys of the configuration file,
-// help texts and the tables of the README all come from it.
+// The options of a program as one table. Flags, environment variables, keys of the configuration
+// file, help texts and the tables of the README come from it.
 
 import { assert } from './assert.ts'
 import type { Env } from './env.ts'
 
-/** Options of a command line, by name; undefined where one is not given. */
+/** Options of a command line, by name. Undefined means that the option was not given. */
 export type Flags = Readonly<Record<string, string | boolean | undefined>>
 
-/** How the text of an option becomes its value. */
+/** The type of an option: how its text becomes a value. */
 export interface ValueKind<Value> {
   readonly default: Value
-  /** What a text has to be, as in `"abc" is not an integer from 0 to 65535`. */
+  /** Describes valid texts, as in `"abc" is not an integer from 0 to 65535`. */
   readonly expected: string
-  /** Undefined for a text that is no such value. */
+  /** Undefined if the text is not valid. */
   parse(text: string): Value | undefined
 }
 
+/** One option of a program. */
 export interface Option<Value = unknown> {
   readonly variable: string
-  /** The argument of its flag, such as `<port>`, or empty for a switch. Undefined: it has no flag. */
+  /**
+   * The argument of the flag, such as `<port>`; the empty string for a switch. Undefined means that
+   * the option has no flag.
+   */
   readonly flag?: string
   readonly value: ValueKind<Value>
   readonly help: string
-  /** What the help says of a default that depends on the machine. */
+  /** The default in the help, if it depends on the machine. */
   readonly defaultText?: string
 }
 
-/** By name: `apiPort` is the flag `--api-port` and the key `api_port` of the configuration file. */
+/**
+ * Options by name. `apiPort` has the flag `--api-port` and the key `api_port` in the configuration
+ * file.
+ */
 export type OptionTable = Readonly<Record<string, Option>>
 
 export type ConfigOf<Table extends OptionTable> = {
@@ -35,18 +42,19 @@ export type ConfigOf<Table extends OptionTable> = {
     : never
 }
 
-/** What a configuration file says, and what is wrong with it. */
+/** The settings of a configuration file, and the problems found in it. */
 export interface FileSettings {
   readonly path: string
   readonly values: Readonly<Record<string, string>>
   readonly problems: readonly string[]
 }
 
+/** The places that values come from. */
 export interface OptionSources {
   readonly env: Env
   readonly flags?: Flags
   readonly file?: FileSettings | undefined
-  /** The flags that this command calls otherwise than the table. */
+  /** The flags whose names in this command differ from the table. */
   readonly names?: Readonly<Record<string, string>>
 }
 
@@ -60,8 +68,8 @@ export class ConfigurationError extends Error {
 }
 
 /**
- * The value of every option: a flag wins over the environment, which wins over the file. Throws a
- * ConfigurationError whose problems name the source that each value really came from.
+ * Reads the value of every option. A flag wins over the environment, and the environment over the
+ * file. Throws a ConfigurationError that names the source of each wrong value.
  */
 export function readOptions<Table extends OptionTable>(
   table: Table,
@@ -84,7 +92,7 @@ export function readOptions<Table extends OptionTable>(
 
 interface GivenText {
   readonly text: string
-  /** Where it was given, as the person who did so calls it. */
+  /** The place of the text, in the words of the person who wrote it. */
   readonly place: string
 }
 
@@ -125,18 +133,19 @@ function parts(name: string): string[] {
   return name.split(/(?=[A-Z])/).map((part) => part.toLowerCase())
 }
 
-/** The default as a person reads it. */
+/** The default as the help shows it. */
 export function defaultOf({ value, defaultText }: Option): string {
   if (defaultText !== undefined) return defaultText
   const shown = String(value.default)
   return shown === '' ? 'none' : shown
 }
 
+/** The allowed integers: `min` to `max`, both included. */
 export interface IntegerRule {
   readonly default: number
   readonly min: number
   readonly max?: number
-  /** 0 is allowed as well, and means something of its own. */
+  /** 0 is also allowed and has a meaning of its own. */
   readonly orZero?: boolean
 }
 
@@ -154,7 +163,7 @@ export function integer(rule: IntegerRule): ValueKind<number> {
   }
 }
 
-/** 0 stands for any free one. */
+/** A port number. 0 means any free port. */
 export function port(fallback: number): ValueKind<number> {
   return integer({ default: fallback, min: 0, max: PORT_MAX })
 }
@@ -167,7 +176,7 @@ export function text(fallback: string): ValueKind<string> {
   }
 }
 
-/** False unless it is given. */
+/** A switch. The default is false. */
 export function flag(): ValueKind<boolean> {
   return {
     default: false,
@@ -187,7 +196,7 @@ export function choice<const Choice extends string>(
   }
 }
 
-/** Separated by commas; empty parts do not count. */
+/** A list with commas. Empty parts are ignored. */
 export function list(): ValueKind<readonly string[]> {
   return {
     default: [],

@@ -1,4 +1,4 @@
-/** Chance as a dependency: a fraction in [0, 1). */
+/** Randomness as a dependency. Returns a fraction in [0, 1). */
 export type Random = () => number
 
 /** A small seeded generator (mulberry32) for tests, simulations and repeatable data sets. */

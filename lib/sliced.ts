@@ -1,6 +1,6 @@
 // Long computations that share their thread. A computation over a user's data is a generator that
-// yields wherever it may pause; whoever runs it decides how long it may hold the thread. All that run here
-// share the turns of the thread's event loop (turn-gate.ts).
+// yields where it may pause. Its runner decides how long it may hold the thread. All computations
+// that run here share the turns of the thread's event loop (turn-gate.ts).
 
 import type { Clock } from './clock.ts'
 import { TurnGate } from './turn-gate.ts'
@@ -8,34 +8,34 @@ import { TurnGate } from './turn-gate.ts'
 /**
  * A computation in steps. Contract:
  * - Between two yields it does at most about a millisecond of work, whatever its input.
- * - It holds nothing between two yields that another computation on the thread could break.
- * - Its caller may leave it at any yield; what it allocated is garbage then.
+ * - At a yield, it holds no state that another computation on the thread could break.
+ * - Its caller may leave it at any yield. Its memory is then garbage.
  */
 export type Sliced<Result> = Generator<undefined, Result, undefined>
 
-/** For computations that are often so short that they end without a step. */
+/** For computations that often end within their first step. */
 export function isSliced<Result>(found: Result | Sliced<Result>): found is Sliced<Result> {
   return found instanceof Iterator
 }
 
-/** How long a computation may hold the event loop before everybody else gets a turn. */
+/** How long a computation may hold the event loop before other work gets a turn. */
 export const SLICE_MS = 4
 
-/** A thread has one event loop, and this stands for it as `setImmediate` does. */
+/** A thread has one event loop, and this object belongs to it, as `setImmediate` does. */
 const GATE = new TurnGate()
 
-/** Counts work in units of the caller's choice and says when a step is full. */
+/** Counts work in units that the caller chooses, and reports when a step is full. */
 export class StepMeter {
   readonly #unitsPerStep: number
   #left: number
 
-  /** `unitsPerStep` units are about a millisecond of work. */
+  /** `unitsPerStep` units take about a millisecond. */
   constructor(unitsPerStep: number) {
     this.#unitsPerStep = unitsPerStep
     this.#left = unitsPerStep
   }
 
-  /** Whether it is time to yield. */
+  /** Counts units. True means that the caller must yield. */
   spend(units: number): boolean {
     this.#left -= units
     if (this.#left > 0) return false
@@ -44,7 +44,10 @@ export class StepMeter {
   }
 }
 
-/** Runs a computation to its end without a pause: for tests, tools and inputs known to be small. */
+/**
+ * Runs a computation to its end without a pause. For tests, tools and inputs that are known to be
+ * small.
+ */
 export function runAtOnce<Result>(work: Sliced<Result>): Result {
   for (;;) {
     const step = work.next()
@@ -52,15 +55,16 @@ export function runAtOnce<Result>(work: Sliced<Result>): Result {
   }
 }
 
+/** How to run a computation. */
 export interface SliceOptions {
   readonly clock: Clock
-  /** Default SLICE_MS. */
+  /** The length of a slice. The default is SLICE_MS. */
   readonly sliceMs?: number
-  /** Ends the computation at the next pause with the signal's reason. */
+  /** Ends the computation at its next pause, with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Runs a computation in slices, with a turn of the event loop between two of them. */
+/** Runs a computation in slices. The event loop gets a turn between two slices. */
 export function runSliced<Result>(
   work: Sliced<Result>,
   { clock, sliceMs = SLICE_MS, signal }: SliceOptions,
@@ -68,7 +72,10 @@ export function runSliced<Result>(
   return GATE.run(work, { clock, sliceMs, signal })
 }
 
-/** Runs a computation that is over in its first step at once, and any other in slices. */
+/**
+ * Runs a computation. If it ends in its first step, it answers at once; otherwise it runs in
+ * slices.
+ */
 export function runInTurn<Result>(
   work: Sliced<Result>,
   options: SliceOptions,
@@ -77,7 +84,7 @@ export function runInTurn<Result>(
   return first.done === true ? first.value : runSliced(work, options)
 }
 
-/** For loops that wait anyway: says when their slice is over, and gives everybody else a turn. */
+/** For loops that wait anyway. Reports when their slice is over, and waits for the next turn. */
 export class SliceClock {
   readonly #clock: Clock
   readonly #sliceMs: number

@@ -1,62 +1,67 @@
-// Shares the turns of an event loop among all long computations of its thread, so that a turn takes no
-// longer the more of them are under way.
+// Shares the turns of an event loop among all long computations of its thread. So a turn does not
+// grow with their number.
 //
 //   arrival ──► first slice, while the turn has room ──┐
 //                                                       ├─► queue ─► turn: a slice of each in the order
 //   arrival, the turn is full ─────────────────────────┘             of the queue ─► event loop ─► turn
 //
 // Invariants:
-//   TG1  In a turn all computations together have about `TURN_MS`: what arrivals took of it is taken off,
-//        and only the last slice may overdraw it, by a step.
-//   TG2  A computation that is not over has its next slice after every other in the queue has had one, and
-//        at most one in a turn. The more there are, the shorter are the slices, down to a step: a new
-//        one waits for a step of each, not for the end of any.
-//   TG3  Of two turns at least one takes a computation further, whatever arrivals took.
-//   TG4  Between two turns the event loop does everything else that is due.
+//   TG1  In a turn, all computations together have about `TURN_MS`. The time of arrivals is
+//        subtracted, and only the last slice may overdraw it, by a step.
+//   TG2  An unfinished computation gets its next slice after every other one in the queue, and at
+//        most one slice in a turn. Slices get shorter with the number of computations, down to a
+//        step: a new computation waits for a step of each, not for the end of any.
+//   TG3  Of two turns, at least one advances a computation, whatever time arrivals took.
+//   TG4  Between two turns, the event loop does all other work that is due.
+//   TG5  The code that awaits a queued computation gets a turn of its own, because its length is
+//        unknown. A computation that ends on arrival settles at once.
 //   TG5  What follows a computation that had to queue has a turn for itself: it is not known how much
 //        it is. What is over when it arrives settles at once.
 
 import type { Clock } from './clock.ts'
 import type { Sliced } from './sliced.ts'
 
-/** Of all computations in a turn. */
+/** The time of all computations in a turn, in ms. */
 export const TURN_MS = 8
-/** Slices are not made shorter than this, but for the end of the turn. */
+/** A slice is not shorter than this, except at the end of the turn. */
 const SLICE_MS_MIN = 1
 
+/** How to run one computation. */
 export interface GateRun {
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly sliceMs: number
   readonly signal: AbortSignal | undefined
 }
 
+/** How the gate defers its turns. */
 export interface TurnGateOptions {
-  /** Calls `turn` after everything that waits on the event loop now. Default: setImmediate. */
+  /** Calls `turn` after all work that waits on the event loop now. The default is setImmediate. */
   readonly defer?: (turn: () => void) => void
 }
 
+/** The gate of one thread. All long computations of the thread must use the same one. */
 export class TurnGate {
-  /** At most one entry for each computation under way; requests are bounded by their memory. */
+  /** At most one entry for each running computation. The memory of requests bounds their number. */
   #queue: Waiting[] = []
   readonly #defer: (turn: () => void) => void
   readonly #turn = (): void => this.#takeTurn()
-  /** Of this turn, by those who waited for it, and by those who arrived since. */
+  /** The time used in this turn, by queued computations and by those that arrived since. */
   #turnMs = 0
   #arrivedMs = 0
   #isScheduled = false
-  /** Those of whom a turn made an end, and who go on in the next. */
+  /** Computations that ended in this turn. They settle in the next. */
   #settling: Settling[] = []
 
   constructor({ defer = setImmediate }: TurnGateOptions = {}) {
     this.#defer = defer
   }
 
-  /** Whether whoever arrives has to wait for the next turn. */
+  /** Whether an arriving computation must wait for the next turn. */
   get isFull(): boolean {
     return this.#turnMs + this.#arrivedMs >= TURN_MS
   }
 
-  /** Settles as the computation does. It begins at once if the turn has room for it. */
+  /** Settles as the computation does. Begins it at once if the turn has room. */
   run<Result>(work: Sliced<Result>, options: GateRun): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
     const running = new RunningWork(work, { ...options, resolve, reject })
@@ -75,8 +80,8 @@ export class TurnGate {
   }
 
   /**
-   * For computations that go on by themselves. Resolves in their turn with how many milliseconds of it
-   * are theirs.
+   * For computations that run themselves. Resolves in their turn, with the milliseconds that they
+   * may use.
    */
   wait(sliceMs: number): Promise<number> {
     return new Promise((resolve) => this.#enqueue(new Pause(sliceMs, resolve)))
@@ -100,7 +105,7 @@ export class TurnGate {
     this.#turnMs = 0
     if (this.#settling.length === 0) this.#advance(roomMs)
     if (this.#turnMs === 0) this.#settle()
-    // Also without a queue: the next turn is one with room again.
+    // Defers without a queue too, so that the next turn has room again.
     const isIdle = this.#queue.length + this.#settling.length === 0
     if (!isIdle || this.#turnMs > 0) this.#schedule()
   }
@@ -133,14 +138,14 @@ export class TurnGate {
 
 interface Settling {
   readonly settle: () => void
-  /** What is counted for whoever goes on. */
+  /** The time that the continuing code is charged with, in ms. */
   readonly shareMs: number
 }
 
 interface Waiting {
-  /** Once it is over. */
+  /** Set once the computation has ended. */
   readonly settling: Settling | undefined
-  /** At least a step, and at most so long; answers how long it took. */
+  /** Runs at least one step, and at most `roomMs`. Answers the ms that it took. */
   advance(roomMs: number): number
 }
 
@@ -170,7 +175,7 @@ class RunningWork<Result> implements Waiting {
     }
   }
 
-  /** Answers when it paused. */
+  /** Answers the time of the pause. */
   #advance(beganMs: number, endMs: number): number {
     const { clock, signal, resolve } = this.#with
     signal?.throwIfAborted()
@@ -188,7 +193,7 @@ class RunningWork<Result> implements Waiting {
   }
 }
 
-/** Does nothing here, and has its share when it goes on. */
+/** A place in the queue without work of its own. It resolves with its share of the turn. */
 class Pause implements Waiting {
   readonly #sliceMs: number
   readonly #resolve: (roomMs: number) => void

@@ -1,16 +1,16 @@
-// The calls that a worker has been sent and has not answered.
+// The calls that were sent to a worker and are not answered.
 //
 //   call ──answer──► resolved
 //    │ └───refuse──► rejected
 //    └─────lose────► rejected, with all others: the worker ended
 //
 // Invariants:
-//   WC1  Each call is settled once; what comes for it later is passed over.
-//   WC2  A call's signal is listened to until the call is settled, and no longer.
+//   WC1  Each call is settled once. A later answer or refusal of it is ignored.
+//   WC2  A call listens to its signal until it is settled, and no longer.
 
 import { ServiceError, type ErrorCode } from './errors.ts'
 
-/** A ServiceError as a message carries it: a structured clone keeps no class. */
+/** A ServiceError as a message carries it, because a structured clone loses the class. */
 export interface SentError {
   readonly code: ErrorCode
   readonly message: string
@@ -24,13 +24,14 @@ export function receivedError({ code, message }: SentError): ServiceError {
   return new ServiceError(code, message)
 }
 
-/** How a call is given up. Its owner refuses it at once, or waits for what the worker answers. */
+/** How to abort a call. Its owner refuses it at once, or waits for the worker's answer. */
 export interface CallAbort {
   readonly signal: AbortSignal
-  /** Called once at most: after the call was sent, and before it is settled. */
+  /** Called at most once: after the call was sent, and before it is settled. */
   readonly onAbort: (call: number) => void
 }
 
+/** `onSettled` is called with each call that is settled, before its promise. */
 export interface WorkerCallsOptions<Sent> {
   readonly onSettled?: (sent: Sent) => void
 }
@@ -43,7 +44,7 @@ interface Pending<Sent> {
   forgetSignal?: () => void
 }
 
-/** `Sent` is what the owner wants to know about a call later. */
+/** The calls of one worker. `Sent` is what the owner remembers of a call. */
 export class WorkerCalls<Sent> {
   readonly #onSettled: ((sent: Sent) => void) | undefined
   readonly #pending = new Map<number, Pending<Sent>>()
@@ -57,7 +58,10 @@ export class WorkerCalls<Sent> {
     return this.#pending.size
   }
 
-  /** Numbers a call and has it sent: the answer repeats the number. Rejects with what `send` throws. */
+  /**
+   * Numbers a call and sends it. The answer repeats the number. Rejects with the error that `send`
+   * throws.
+   */
   call<Answer>(sent: Sent, send: (call: number) => void, abort?: CallAbort): Promise<Answer> {
     const call = this.#nextCall++
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
@@ -81,17 +85,20 @@ export class WorkerCalls<Sent> {
     return this.#pending.values().map(({ sent }) => sent)
   }
 
-  /** Passes over a call that is settled. */
+  /** Resolves a call. Ignores a call that is settled. */
   answer(call: number, answer: never): void {
     this.#take(call)?.resolve(answer)
   }
 
-  /** Passes over a call that is settled. */
+  /** Rejects a call. Ignores a call that is settled. */
   refuse(call: number, error: unknown): void {
     this.#take(call)?.reject(error)
   }
 
-  /** The worker ended. Calls that are made meanwhile are for the next worker, and stay. */
+  /**
+   * Rejects all calls, because the worker ended. Calls that are made meanwhile stay: they are for
+   * the next worker.
+   */
   lose(errorOf: (sent: Sent, call: number) => unknown): void {
     for (const [call, { sent }] of this.#pending) this.refuse(call, errorOf(sent, call))
   }

@@ -14,7 +14,7 @@ import type { MetricSource } from '../lib/metrics.ts'
 import { guardLoop } from '../lib/process/hang-guard.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
-import { endProcess, openServerLog, toldEnd } from '../lib/process/server-process.ts'
+import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
 import type { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
 import { buildApiMetrics, buildLoopWatch, startApiServer } from './api/server.ts'
@@ -102,7 +102,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   life.onClose(() => api.close())
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   log.info('server serves', { api: api.url, health: health.url })
-  const close = toldEnd(log, clock, () => life.close())
+  const close = loggedEnd(log, clock, () => life.close())
   const urls = { apiUrl: api.url, healthUrl: health.url }
   return { ...urls, close, [Symbol.asyncDispose]: () => close() }
 }
@@ -183,9 +183,9 @@ function addMetrics(
   { guard, reserveBytes }: { readonly guard: DiskGuard; readonly reserveBytes: number },
 ): void {
   for (const source of [processMetrics(), ...sources]) metrics.addLines(source)
-  const free = 'Bytes that the file system of the data directory has left for this process.'
+  const free = 'Free bytes in the file system of the data directory.'
   metrics.addGauge('quarry_disk_free_bytes', free, () => guard.freeBytes())
-  const reserve = 'Writes are refused when less than this is left.'
+  const reserve = 'Writes are refused if fewer bytes than this are free.'
   metrics.addGauge('quarry_disk_reserve_bytes', reserve, () => reserveBytes)
 }
 

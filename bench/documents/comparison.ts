@@ -1,6 +1,6 @@
 // The same load at several numbers of clients, on our server and on a peer in turns.
 
-import type { Goal, LatencyFinding, RatioFinding, RowResult } from '../finding.ts'
+import type { Goal, LatencyFinding, RatioFinding, RowResult } from '../report/finding.ts'
 import type { LoadResult, RequestPlan } from '../load/load-job.ts'
 import { settle } from '../process-memory.ts'
 import type { Bench } from '../suite.ts'

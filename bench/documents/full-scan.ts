@@ -1,9 +1,9 @@
 import { assert } from '../../lib/assert.ts'
-import type { RowResult } from '../finding.ts'
+import type { RowResult } from '../report/finding.ts'
 import { MemorySampler } from '../process-memory.ts'
-import { spreadOf } from '../statistics.ts'
+import { spreadOf } from '../report/statistics.ts'
 import type { Bench } from '../suite.ts'
-import { formatNumber } from '../report.ts'
+import { formatNumber } from '../report/report.ts'
 import { loadTable } from './load-table.ts'
 import { createTable, startQuarry, tablePath } from './quarry-server.ts'
 

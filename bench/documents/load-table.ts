@@ -1,7 +1,7 @@
 import { settle } from '../process-memory.ts'
 import type { LoadResult } from '../load/load-job.ts'
 import type { Bench } from '../suite.ts'
-import type { DocumentShape } from './document-source.ts'
+import type { DocumentShape } from '../data/document-source.ts'
 import { SETTLE_TIMEOUT_MS, batchPath } from './quarry-server.ts'
 import type { QuarryServer } from './quarry-server.ts'
 

@@ -1,5 +1,5 @@
-import type { RowResult } from '../finding.ts'
-import { formatNumber } from '../report.ts'
+import type { RowResult } from '../report/finding.ts'
+import { formatNumber } from '../report/report.ts'
 import type { LargeStore } from './large-store.ts'
 
 /** Taken when the last answer is there, without giving the server time to tidy up. */

@@ -1,4 +1,4 @@
-import type { RowResult } from '../finding.ts'
+import type { RowResult } from '../report/finding.ts'
 import type { LoadResult } from '../load/load-job.ts'
 import type { Bench } from '../suite.ts'
 import { latencyOf } from './comparison.ts'

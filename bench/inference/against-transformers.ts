@@ -1,7 +1,7 @@
 // The same texts with the same graph: over HTTP from our server, and within its own process from
 // transformers.js, which a program in JavaScript would otherwise use.
 
-import type { RatioFinding, RowResult } from '../finding.ts'
+import type { RatioFinding, RowResult } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
 import { EmbedClient, embedBody } from './embed-client.ts'
 import { BENCH_MODELS, mixedLengths, textOf } from './embedding-models.ts'

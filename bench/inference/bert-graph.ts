@@ -8,8 +8,8 @@ import {
   ONNX_TYPE,
   valueInfo,
   writeOnnxModel,
-} from './onnx-graph-writer.ts'
-import type { GraphNode, Initializer } from './onnx-graph-writer.ts'
+} from '../../test/support/onnx/onnx-graph-writer.ts'
+import type { GraphNode, Initializer } from '../../test/support/onnx/onnx-graph-writer.ts'
 import type { Random } from '../../lib/random.ts'
 
 export interface BertShape {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
-import { Samples, percentile } from '../statistics.ts'
+import { Samples, percentile } from '../report/statistics.ts'
 
 const FLOAT_BYTES = 4
 

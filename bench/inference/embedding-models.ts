@@ -7,7 +7,11 @@ import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
 import { MINILM_L6, writeBertGraph } from './bert-graph.ts'
 import type { WeightFormat } from './bert-graph.ts'
-import { SPECIAL_TOKENS, wordPieceConfig, wordPieceTokenizer } from './word-piece-tokenizer.ts'
+import {
+  SPECIAL_TOKENS,
+  wordPieceConfig,
+  wordPieceTokenizer,
+} from '../../test/support/onnx/word-piece-tokenizer.ts'
 
 /** Before and after the words of a text. */
 export const SPECIAL_TOKENS_PER_TEXT = 2

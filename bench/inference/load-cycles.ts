@@ -1,8 +1,8 @@
 // What loading and unloading a model again and again leaves behind.
 
-import type { RowResult } from '../finding.ts'
+import type { RowResult } from '../report/finding.ts'
 import { settle } from '../process-memory.ts'
-import { median } from '../statistics.ts'
+import { median } from '../report/statistics.ts'
 import type { Bench } from '../suite.ts'
 import { EmbedClient, embedBody } from './embed-client.ts'
 import { BENCH_MODELS, textOf } from './embedding-models.ts'

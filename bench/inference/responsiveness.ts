@@ -1,6 +1,6 @@
 // How long small requests wait while the server is as busy as it can be.
 
-import type { LatencyFinding, RowResult, ValueFinding } from '../finding.ts'
+import type { LatencyFinding, RowResult, ValueFinding } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
 import { EmbedClient, GetClient, embedBody, repeat } from './embed-client.ts'
 import type { Latencies } from './embed-client.ts'

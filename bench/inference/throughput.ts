@@ -1,7 +1,7 @@
 // Texts per second over HTTP, against onnxruntime-node with nothing around it in the same run.
 
 import { availableParallelism } from 'node:os'
-import type { Goal, RatioFinding, RowResult } from '../finding.ts'
+import type { Goal, RatioFinding, RowResult } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
 import { EmbedClient, embedBody } from './embed-client.ts'
 import { BENCH_MODELS, mixedLengths, textOf } from './embedding-models.ts'

@@ -1,6 +1,6 @@
 // What the load generator can be asked to do, and what it answers. Sent between processes as JSON.
 
-import type { DocumentShape } from '../documents/document-source.ts'
+import type { DocumentShape } from '../data/document-source.ts'
 
 export interface LoadJob {
   readonly kind: 'load'

@@ -2,10 +2,10 @@
 
 import { must, unreachable } from '../../lib/assert.ts'
 import { seededRandom } from '../../lib/random.ts'
-import { buildDocumentSource, documentKey, scatter } from '../documents/document-source.ts'
-import { buildArticleSource } from '../text/article-source.ts'
-import { buildRequestBody } from '../text/request-body.ts'
-import { drawQueries, TOP_HITS_CLASSES } from '../text/query-classes.ts'
+import { buildDocumentSource, documentKey, scatter } from '../data/document-source.ts'
+import { buildArticleSource } from '../data/article-source.ts'
+import { buildRequestBody } from '../data/request-body.ts'
+import { drawQueries, TOP_HITS_CLASSES } from '../data/query-classes.ts'
 import type {
   InsertBatches,
   InsertEach,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request as httpRequest } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
-import { Samples, percentile } from '../statistics.ts'
+import { Samples, percentile } from '../report/statistics.ts'
 import { HttpConnection } from './http-connection.ts'
 import type {
   Job,

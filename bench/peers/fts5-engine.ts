@@ -14,11 +14,11 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
 import { unreachable } from '../../lib/assert.ts'
-import { documentKey } from '../documents/document-source.ts'
-import type { Article, ArticleSource } from '../text/article-source.ts'
-import { HITS } from '../text/query-classes.ts'
-import type { ArticleFilter, TextQuery, WordsQuery } from '../text/query-classes.ts'
-import type { TextAnswer, TextEngine } from '../text/text-engine.ts'
+import { documentKey } from '../data/document-source.ts'
+import type { Article, ArticleSource } from '../data/article-source.ts'
+import { HITS } from '../data/query-classes.ts'
+import type { ArticleFilter, TextQuery, WordsQuery } from '../data/query-classes.ts'
+import type { TextAnswer, TextEngine } from './text-engine.ts'
 
 export const DOCUMENTS_PER_TRANSACTION = 10_000
 const MAPPED_BYTES_MAX = 2 ** 31 - 1

@@ -6,7 +6,7 @@
 import path from 'node:path'
 import { must } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { buildArticleSource } from '../text/article-source.ts'
+import { buildArticleSource } from '../data/article-source.ts'
 import { DOCUMENTS_PER_TRANSACTION, Fts5Engine } from './fts5-engine.ts'
 
 const WARMUP_DOCUMENTS = 20_000

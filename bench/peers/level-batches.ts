@@ -7,7 +7,7 @@ import path from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { must } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { buildDocumentSource, documentKey, scatter } from '../documents/document-source.ts'
+import { buildDocumentSource, documentKey, scatter } from '../data/document-source.ts'
 
 const WARMUP_DOCUMENTS = 20_000
 

@@ -9,7 +9,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { open } from 'lmdb'
 import { assert, must } from '../../lib/assert.ts'
-import { buildDocumentSource, documentKey } from '../documents/document-source.ts'
+import { buildDocumentSource, documentKey } from '../data/document-source.ts'
 
 const DONE = Buffer.from('{}')
 

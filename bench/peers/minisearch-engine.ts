@@ -5,10 +5,10 @@
 import MiniSearch from 'minisearch'
 import type { SearchOptions, SearchResult } from 'minisearch'
 import { must, unreachable } from '../../lib/assert.ts'
-import type { ArticleSource } from '../text/article-source.ts'
-import { HITS } from '../text/query-classes.ts'
-import type { ArticleFilter, TextQuery, WordsQuery } from '../text/query-classes.ts'
-import type { TextAnswer, TextEngine } from '../text/text-engine.ts'
+import type { ArticleSource } from '../data/article-source.ts'
+import { HITS } from '../data/query-classes.ts'
+import type { ArticleFilter, TextQuery, WordsQuery } from '../data/query-classes.ts'
+import type { TextAnswer, TextEngine } from './text-engine.ts'
 
 type Filter = (result: SearchResult) => boolean
 

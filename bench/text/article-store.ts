@@ -5,7 +5,7 @@ import { sendDocuments } from '../documents/load-table.ts'
 import { SETTLE_TIMEOUT_MS, call, startQuarry } from '../documents/quarry-server.ts'
 import type { QuarryServer, ServerSettings } from '../documents/quarry-server.ts'
 import { settle } from '../process-memory.ts'
-import { formatNumber } from '../report.ts'
+import { formatNumber } from '../report/report.ts'
 import type { Bench } from '../suite.ts'
 import { createArticleTable, queryPath, waitUntilSearchable } from './article-table.ts'
 

@@ -8,13 +8,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../lib/clock.ts'
-import { summariseProfile } from '../profile-summary.ts'
-import { percentile } from '../statistics.ts'
-import { buildArticleSource } from './article-source.ts'
+import { summariseProfile } from '../report/profile-summary.ts'
+import { percentile } from '../report/statistics.ts'
+import { buildArticleSource } from '../data/article-source.ts'
 import { CpuProfile } from './cpu-profile.ts'
 import { measureSearches } from './measure-searches.ts'
 import { QuarryEngine } from './quarry-engine.ts'
-import { drawQueries, QUERY_CLASSES } from './query-classes.ts'
+import { drawQueries, QUERY_CLASSES } from '../data/query-classes.ts'
 
 const QUERIES = 300
 const PROFILE_ENTRIES_MAX = 40

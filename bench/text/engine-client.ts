@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { must } from '../../lib/assert.ts'
 import type { EngineAnswer, EngineJob, Measurement } from './engine-job.ts'
-import type { TextQuery } from './query-classes.ts'
-import type { EngineName, TextAnswer } from './text-engine.ts'
+import type { TextQuery } from '../data/query-classes.ts'
+import type { EngineName, TextAnswer } from '../peers/text-engine.ts'
 
 const SCRIPT = path.join(import.meta.dirname, 'engine-process.ts')
 /** MiniSearch keeps a million articles and their index in its heap; the others hardly use theirs. */

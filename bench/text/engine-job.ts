@@ -1,7 +1,7 @@
 // What an engine's process can be asked to do, and what it answers. Sent between processes as JSON.
 
-import type { TextAnswer } from './text-engine.ts'
-import type { TextQuery } from './query-classes.ts'
+import type { TextAnswer } from '../peers/text-engine.ts'
+import type { TextQuery } from '../data/query-classes.ts'
 
 export interface Measurement {
   readonly queries: readonly TextQuery[]

@@ -11,12 +11,12 @@ import { systemClock } from '../../lib/clock.ts'
 import { Fts5Engine } from '../peers/fts5-engine.ts'
 import { MiniSearchEngine } from '../peers/minisearch-engine.ts'
 import { CpuProfile } from './cpu-profile.ts'
-import { buildArticleSource } from './article-source.ts'
+import { buildArticleSource } from '../data/article-source.ts'
 import type { EngineAnswer, EngineJob } from './engine-job.ts'
 import { QuarryEngine } from './quarry-engine.ts'
 import { measureSearches } from './measure-searches.ts'
-import { ENGINES } from './text-engine.ts'
-import type { EngineName, TextEngine } from './text-engine.ts'
+import { ENGINES } from '../peers/text-engine.ts'
+import type { EngineName, TextEngine } from '../peers/text-engine.ts'
 
 const [, , name, directory, documents, seed, profileDirectory] = process.argv
 

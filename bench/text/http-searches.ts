@@ -2,9 +2,9 @@
 
 import { latencyOf, perSecond } from '../documents/comparison.ts'
 import type { QuarryServer } from '../documents/quarry-server.ts'
-import type { Finding, LatencyFinding, RowResult } from '../finding.ts'
+import type { Finding, LatencyFinding, RowResult } from '../report/finding.ts'
 import type { LoadResult, Searches } from '../load/load-job.ts'
-import { formatNumber } from '../report.ts'
+import { formatNumber } from '../report/report.ts'
 import type { Bench } from '../suite.ts'
 import { ARTICLES_TABLE } from './article-store.ts'
 import type { ArticleStore } from './article-store.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Measurement } from './engine-job.ts'
-import type { TextEngine } from './text-engine.ts'
+import type { TextEngine } from '../peers/text-engine.ts'
 
 /** How long each query took, in milliseconds. */
 export function measureSearches(

@@ -16,12 +16,12 @@ import { TextMemory } from '../../node/index/text/engine/text-memory.ts'
 import { HeldTextIndex } from '../../node/index/text/worker/held-text-index.ts'
 import { parseQueryRequest } from '../../node/query/query-request.ts'
 import type { QueryRequest } from '../../node/query/query-request.ts'
-import { documentKey } from '../documents/document-source.ts'
+import { documentKey } from '../data/document-source.ts'
 import { ARTICLE_SCHEMA } from './article-schema.ts'
-import type { ArticleSource } from './article-source.ts'
-import { AGGREGATION, buildRequestBody } from './request-body.ts'
-import type { TextQuery } from './query-classes.ts'
-import type { TextAnswer, TextEngine } from './text-engine.ts'
+import type { ArticleSource } from '../data/article-source.ts'
+import { AGGREGATION, buildRequestBody } from '../data/request-body.ts'
+import type { TextQuery } from '../data/query-classes.ts'
+import type { TextAnswer, TextEngine } from '../peers/text-engine.ts'
 
 const DOCUMENTS_PER_BATCH = 1000
 /** Half of it is for pages of files: as much as SQLite is given for its cache, mapped files aside. */

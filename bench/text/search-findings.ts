@@ -1,12 +1,12 @@
 // What the times of searches mean: ratios by class, and over all classes.
 
 import { must } from '../../lib/assert.ts'
-import type { Finding, LatencyFinding } from '../finding.ts'
-import { formatNumber } from '../report.ts'
-import { median, percentile } from '../statistics.ts'
-import type { QueryClass } from './query-classes.ts'
-import { ENGINES } from './text-engine.ts'
-import type { EngineName } from './text-engine.ts'
+import type { Finding, LatencyFinding } from '../report/finding.ts'
+import { formatNumber } from '../report/report.ts'
+import { median, percentile } from '../report/statistics.ts'
+import type { QueryClass } from '../data/query-classes.ts'
+import { ENGINES } from '../peers/text-engine.ts'
+import type { EngineName } from '../peers/text-engine.ts'
 
 /** Milliseconds, by engine and round, in the order of the queries, which are the same for all. */
 export interface ClassTimes {

@@ -1,11 +1,11 @@
 // Row `smaller`: the means that Lucene's published figures speak of, on 200 000 documents.
 
-import type { Finding, RowResult } from '../finding.ts'
-import { formatNumber } from '../report.ts'
+import type { Finding, RowResult } from '../report/finding.ts'
+import { formatNumber } from '../report/report.ts'
 import type { Bench } from '../suite.ts'
-import { buildArticleSource } from './article-source.ts'
+import { buildArticleSource } from '../data/article-source.ts'
 import { startEngine } from './compared-searches.ts'
-import { drawQueries, QUERY_CLASSES } from './query-classes.ts'
+import { drawQueries, QUERY_CLASSES } from '../data/query-classes.ts'
 import { meanOf } from './search-findings.ts'
 
 const DOCUMENTS = 200_000

@@ -1,10 +1,11 @@
-// What every command that talks to a service has in common.
+// The common parts of all commands that call a service.
 
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
-import { ApiClient } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
+import { ApiClient } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
 
+/** The options of every command that calls a service. */
 export interface ClientOptions {
   readonly url: string
   readonly json?: boolean
@@ -17,11 +18,12 @@ export function clientCommand(command: Command, context: CliContext): Command {
     .option('--json', 'print JSON, one value per line, for programs')
 }
 
+/** A client of the service that `--url` names. */
 export function openClient(options: ClientOptions): ApiClient {
   return new ApiClient(options.url)
 }
 
-/** For commander: an option that is an integer from `min` to `max`. */
+/** A parser for commander: an option whose value is an integer from `min` to `max`. */
 export function integerOption(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : NaN
@@ -30,12 +32,12 @@ export function integerOption(min: number, max: number): (text: string) => numbe
   }
 }
 
-/** For commander: an option that may be given several times. */
+/** A parser for commander: an option that may be repeated. */
 export function collectOption(text: string, before: readonly string[] = []): string[] {
   return [...before, text]
 }
 
-/** Examples below a command's help: each says what it does, then how. */
+/** Examples for the end of a command's help: each has a comment and a command line. */
 export function examples(...lines: readonly (readonly [what: string, command: string])[]): string {
   return `\nExamples:\n${lines.map(([what, command]) => `  # ${what}\n  ${command}`).join('\n\n')}\n`
 }

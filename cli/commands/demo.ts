@@ -2,26 +2,26 @@ import { once } from 'node:events'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { ApiClient, tablePath } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
+import { ApiClient, tablePath } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
 import { DEMO_SCHEMA, waitForIndex } from '../demo/demo-queries.ts'
 import { DEMO_SPLIT_KEYS, DEMO_TABLE, showTour } from '../demo/demo-tour.ts'
 import { portOrAny } from '../demo/free-port.ts'
-import { CliError } from '../exit.ts'
+import { CliError } from '../process/exit.ts'
 import { loadDocuments } from '../load/load-documents.ts'
 import { openNpmSource } from '../load/npm-source.ts'
 import { plural } from '../render/quantity.ts'
-import { memberOf, parseAnswer, parseTable } from '../service-answers.ts'
-import { paint, writeLine } from '../terminal.ts'
+import { memberOf, parseAnswer, parseTable } from '../service/service-answers.ts'
+import { paint, writeLine } from '../process/terminal.ts'
 import { createIfAbsent, describeResult, LOAD_DEFAULTS } from './load.ts'
 import { startSwarm } from './swarm.ts'
 
 const NODE_MODULES = path.resolve(import.meta.dirname, '../../node_modules')
 const API_PORT = 8080
 const HEALTH_PORT = 4200
-/** Beside the default directory of `quarry swarm`, which holds nothing but what is its own. */
+/** A directory of its own, because the default directory of `quarry swarm` holds the user's data. */
 const DEMO_DATA_DIR = 'demo-data'
-/** Small, so that the few documents of the demo are seen coming in. */
+/** Small, so that the progress of a few documents is visible. */
 const DEMO_BATCH_SIZE = 25
 
 interface DemoOptions {
@@ -33,9 +33,9 @@ export function addDemoCommand(program: Command, context: CliContext): void {
   program
     .command('demo')
     .summary('see it work, with data that is already here')
-    .description('Start a store, load the installed npm packages, and show what can be asked.')
+    .description('Start a store, load the installed npm packages, and show what a store can do.')
     .option('--data-dir <dir>', 'where the data lives', DEMO_DATA_DIR)
-    .option('--exit', 'end after the tour, instead of serving on')
+    .option('--exit', 'end after the tour instead of waiting for requests')
     .action((options: DemoOptions) => runDemo(options, context))
 }
 
@@ -94,13 +94,13 @@ async function fillTable(client: ApiClient, context: CliContext): Promise<void> 
   await waitForIndex(client, DEMO_TABLE)
 }
 
-/** The table may be one of an earlier version of the demo. */
+/** An earlier version of the demo may have created the table. */
 async function updateSchema(client: ApiClient): Promise<void> {
   const body = JSON.stringify(DEMO_SCHEMA)
   await client.request({ method: 'PUT', path: `${tablePath(DEMO_TABLE)}/schema`, body })
 }
 
-/** A package that everybody knows, and that this program itself uses. */
+/** The key of a well-known package, which this program itself uses. */
 async function sampleKey(client: ApiClient): Promise<string> {
   const body = JSON.stringify({ from: 'express@', to: 'express@~', limit: 1 })
   const scan = { method: 'POST', path: `${tablePath(DEMO_TABLE)}/lookup`, body } as const
@@ -123,7 +123,7 @@ async function showWhere(api: string, health: string, context: CliContext): Prom
     ['metrics', `${health}/metrics`],
   ] as const
   await writeLine(screen)
-  await writeLine(screen, paint(screen, 'bold', 'Serving on. Ctrl-C ends it.'))
+  await writeLine(screen, paint(screen, 'bold', 'The store is running. Press Ctrl-C to end it.'))
   for (const [name, url] of places) {
     await writeLine(
       screen,

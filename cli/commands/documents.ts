@@ -1,12 +1,12 @@
-// lookup and delete: single documents by key.
+// The commands `lookup` and `delete`, for documents by key.
 
 import type { Command } from 'commander'
-import { lookupPath, tablePath } from '../api-client.ts'
-import { newIdempotencyKey } from '../idempotency-key.ts'
-import type { CliContext } from '../context.ts'
+import { lookupPath, tablePath } from '../service/api-client.ts'
+import { newIdempotencyKey } from '../service/idempotency-key.ts'
+import type { CliContext } from '../process/context.ts'
 import { prettyJson } from '../render/json-text.ts'
 import { plural } from '../render/quantity.ts'
-import { paint, writeLine } from '../terminal.ts'
+import { paint, writeLine } from '../process/terminal.ts'
 import { clientCommand, examples, openClient } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 
@@ -41,7 +41,7 @@ export function addLookupCommand(program: Command, context: CliContext): void {
 export function addDeleteCommand(program: Command, context: CliContext): void {
   clientCommand(program.command('delete <table> <keys...>'), context)
     .summary('delete documents')
-    .description('Delete documents, all of them or none. A missing one is fine.')
+    .description('Delete documents, all of them or none. Missing documents are ignored.')
     .addHelpText('after', examples(['two documents at once', 'quarry delete books book/1 book/2']))
     .action(async (table: string, keys: readonly string[], options: ClientOptions) => {
       const answer = await openClient(options).request({
@@ -51,8 +51,8 @@ export function addDeleteCommand(program: Command, context: CliContext): void {
         idempotencyKey: newIdempotencyKey(),
       })
       const { out } = context.terminal
-      // The service deletes what is there and does not tell what was.
-      const present = keys.length === 1 ? 'if it was there' : 'those that were there'
+      // The service does not report which of the documents existed.
+      const present = keys.length === 1 ? 'if it existed' : 'as far as they existed'
       const sentence = `deleted ${plural(keys.length, 'key')} from ${table}, ${present}`
       await writeLine(out, options.json === true ? answer.text.trim() : sentence)
     })

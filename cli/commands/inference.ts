@@ -4,11 +4,11 @@ import { INFERENCE_OPTIONS, parseInferenceConfig } from '../../inference/config.
 import type { InferenceSources } from '../../inference/config.ts'
 import type { RunningInference } from '../../inference/main.ts'
 import type { Flags } from '../../lib/options.ts'
-import type { CliContext } from '../context.ts'
-import { explainStart } from '../explain-start.ts'
-import { addServerOptions, readConfigFile, settingsHelp } from '../server-options.ts'
-import { reasonOf } from '../stop-reason.ts'
-import { writeLine } from '../terminal.ts'
+import type { CliContext } from '../process/context.ts'
+import { explainStart } from './explain-start.ts'
+import { addServerOptions, readConfigFile, settingsHelp } from './server-options.ts'
+import { reasonOf } from '../process/stop-reason.ts'
+import { writeLine } from '../process/terminal.ts'
 import { examples } from './client-command.ts'
 
 interface InferenceOptions extends Flags {
@@ -26,10 +26,11 @@ export function addInferenceCommand(program: Command, context: CliContext): void
 }
 
 const HELP = `
-When the server is ready, one line of JSON on standard output says where; the
-log goes to standard error, as JSON lines. Ctrl-C lets running requests finish,
-a second Ctrl-C does not. Without any model there are the embedder builtin-hash
-and the chunker fixed; "quarry models pull" gets others.
+When the server is ready, it prints one line of JSON with its addresses on
+standard output. The log goes to standard error, as JSON lines. Ctrl-C lets
+running requests finish; a second Ctrl-C ends the server at once. The embedder
+builtin-hash and the chunker fixed are built in; "quarry models pull" gets more
+models.
 ${settingsHelp(INFERENCE_OPTIONS)}${examples(
   ['with the models in ./models', 'quarry inference'],
   ['on any free ports, for a test', 'quarry inference --port 0 --health-port 0'],
@@ -51,7 +52,7 @@ async function runInference(
   }
 }
 
-/** `flags` as they were given: inference/config.ts knows the rules. */
+/** Starts the server. inference/config.ts checks the flags. A failure says what the user can change. */
 export async function startInferenceServer(
   flags: Flags,
   { env }: CliContext,

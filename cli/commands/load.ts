@@ -1,10 +1,10 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { ServiceRefusal, tablePath } from '../api-client.ts'
-import type { ApiClient } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
-import { CliError, usageError } from '../exit.ts'
+import { ServiceRefusal, tablePath } from '../service/api-client.ts'
+import type { ApiClient } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
+import { CliError, usageError } from '../process/exit.ts'
 import { parseColumnTypes } from '../load/csv-columns.ts'
 import type { DocumentSource } from '../load/document-source.ts'
 import { FileSource, openFileSource } from '../load/file-source.ts'
@@ -17,14 +17,15 @@ import { loadDocuments } from '../load/load-documents.ts'
 import type { LoadResult } from '../load/load-documents.ts'
 import { openNpmSource } from '../load/npm-source.ts'
 import { formatBytes, formatCount, formatDuration, plural } from '../render/quantity.ts'
-import { paint, writeLine } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { paint, writeLine } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { clientCommand, examples, integerOption, openClient } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 
 const BATCH_SIZE_MAX = 10_000
 const CONCURRENCY_MAX = 64
 
+/** The defaults of `--batch-size` (documents) and `--concurrency` (requests). */
 export const LOAD_DEFAULTS = { batchSize: 500, concurrency: 4 } as const
 
 interface LoadCommandOptions extends ClientOptions {
@@ -48,12 +49,12 @@ export function addLoadCommand(program: Command, context: CliContext): void {
     .option('--key <field>', 'field with the key (default: id); a.b reaches inside')
     .option('--key-template <template>', "key made of fields, like '{country}/{city}'")
     .addOption(
-      new Option('--format <format>', 'what FILE holds (default: found out)').choices(
+      new Option('--format <format>', 'the format of FILE (default: detected)').choices(
         INPUT_FORMATS,
       ),
     )
-    .option('--types <list>', 'columns of CSV that are no text, like price:number,tags:json')
-    .option('--delimiter <character>', 'between the cells of CSV (default: found out)')
+    .option('--types <list>', 'types of CSV columns other than text, like price:number,tags:json')
+    .option('--delimiter <character>', 'between the cells of CSV (default: detected)')
     .option(
       '--batch-size <n>',
       'documents per request',
@@ -67,7 +68,7 @@ export function addLoadCommand(program: Command, context: CliContext): void {
       LOAD_DEFAULTS.concurrency,
     )
     .option('--errors <file>', 'where rejected documents go (default: TABLE.errors.ndjson)')
-    .option('--create', 'create the table if it is not there')
+    .option('--create', 'create the table if it does not exist')
     .addHelpText('after', HELP)
     .action((table: string, file: string | undefined, options: LoadCommandOptions) =>
       runLoad(table, file, { options, context }),
@@ -76,19 +77,19 @@ export function addLoadCommand(program: Command, context: CliContext): void {
 
 const HELP = `
 FILE holds one JSON object per line (ndjson), one JSON array or pretty-printed
-objects (json), or rows below a header (csv, tsv). Its name and its first bytes
-tell which; .gz and .zst are decompressed. Without FILE, or with -, standard
-input is read. A document of a key that exists replaces it, so loading again is
-safe.
+objects (json), or rows below a header (csv, tsv). The format is detected from
+its name and its first bytes; .gz and .zst are decompressed. Without FILE, or
+with -, standard input is read. A document replaces the one with the same key,
+so loading again is safe.
 
-A column of CSV is text, so that 01234 stays 01234, unless --types says number,
-boolean or json. An empty cell leaves its field out, "" is an empty text.
+A CSV column is text, so that 01234 stays 01234, unless --types says number,
+boolean or json. An empty cell leaves its field out; "" is an empty text.
 
-Rejected documents are written to the errors file, those of standard input as
-well. Repair what was wrong, then load that file like any other: quarry
-recognises it, takes the documents in it under the keys they had, and removes
-it when all are loaded. One that another load finds there is kept under a name
-with a number, like TABLE.1.errors.ndjson.
+Rejected documents are written to the errors file, also those from standard
+input. Repair them, then load that file like any other: quarry recognises it,
+loads the documents under the keys they had, and removes the file when all are
+loaded. A later load keeps an existing errors file under a name with a number,
+like TABLE.1.errors.ndjson.
 ${examples(
   [
     'a file, with the key in the field "isbn"',
@@ -109,7 +110,7 @@ async function runLoad(
   const source = await openSource(file, options, context)
   const client = openClient(options)
   if (options.create === true) await createIfAbsent(client, table)
-  // Fails at once on an unknown table or a service that is not there, before anything is retried.
+  // An unknown table or an unreachable service fails here at once, because this request has no retry.
   await client.request({ method: 'GET', path: tablePath(table) })
 
   const result = await loadDocuments(
@@ -129,7 +130,7 @@ async function runLoad(
   await writeLine(out, asJson ? jsonSummary(result) : describeResult(result, table, out))
   const { earlierErrorsPath: earlier } = result
   if (earlier !== undefined && !asJson) {
-    await writeLine(err, `documents that an earlier load rejected are in ${earlier} now`)
+    await writeLine(err, `the rejected documents of an earlier load are now in ${earlier}`)
   }
   if (!asJson) for (const remark of source.remarks) await writeLine(err, remark)
   throwFailures(result, table)
@@ -152,7 +153,7 @@ async function openSource(
   const readOptions = parseReadOptions(parseKeyRule(rule), options)
   if (file !== undefined && file !== '-') return openFileSource(file, readOptions)
   if (file === undefined && terminal.stdinIsTty) {
-    throw usageError('nothing to load: name a FILE, pipe documents in, or use --npm')
+    throw usageError('nothing to load: give a FILE, pipe documents in, or use --npm')
   }
   return new FileSource({ open: () => terminal.stdin }, readOptions)
 }
@@ -172,6 +173,7 @@ function parseReadOptions(
   }
 }
 
+/** Creates a table. False: it existed before. */
 export async function createIfAbsent(
   client: ApiClient,
   table: string,
@@ -200,6 +202,7 @@ function jsonSummary(result: LoadResult): string {
   })
 }
 
+/** The summary of a load as one line. */
 export function describeResult(result: LoadResult, table: string, screen: Output): string {
   const rate = formatCount((result.loaded / Math.max(1, result.tookMs)) * 1000)
   const figures = `${formatBytes(result.bytes)} in ${formatDuration(result.tookMs)}, ${rate} docs/s`
@@ -207,7 +210,7 @@ export function describeResult(result: LoadResult, table: string, screen: Output
   return `loaded ${loaded} into ${table} ${paint(screen, 'dim', `(${figures})`)}`
 }
 
-/** What did not go well, after the summary of what did. */
+/** Throws an error about rejected documents or an early end. The summary is printed before it. */
 function throwFailures(result: LoadResult, table: string): void {
   const { rejected, stopped } = result
   const report = reportLines(result, table)
@@ -217,7 +220,7 @@ function throwFailures(result: LoadResult, table: string): void {
   }
   const { cause, afterLine } = stopped
   if (!(cause instanceof CliError)) throw cause
-  const remedy = 'loading the same again is safe: a document replaces the one of its key'
+  const remedy = 'you can load the same input again: documents replace those with the same key'
   const message = [cause.message, `stopped after line ${afterLine}; ${remedy}`, ...report].join(
     '\n',
   )
@@ -233,7 +236,7 @@ function reportLines(
   const which = rejected === 1 ? 'it is' : 'the first is'
   return [
     `${plural(rejected, 'document')} rejected; ${which} in line ${first.line}${key}: ${first.error}`,
-    `written with the reasons to ${errorsPath}`,
-    `once repaired, load again: quarry load ${table} ${errorsPath}`,
+    `the rejected documents and the reasons are in ${errorsPath}`,
+    `repair them, then run: quarry load ${table} ${errorsPath}`,
   ]
 }

@@ -10,15 +10,15 @@ import type { InstalledModel } from '../../inference/models/hub/models-folder.ts
 import { parseModelKind } from '../../inference/models/hub/kind-detection.ts'
 import { isServiceError } from '../../lib/errors.ts'
 import { parseModelsSettings } from '../config.ts'
-import type { CliContext } from '../context.ts'
-import { CliError, usageError } from '../exit.ts'
+import type { CliContext } from '../process/context.ts'
+import { CliError, usageError } from '../process/exit.ts'
 import { PullProgress } from '../models/pull-progress.ts'
-import { memberOf } from '../service-answers.ts'
+import { memberOf } from '../service/service-answers.ts'
 import { formatBytes, plural } from '../render/quantity.ts'
 import { formatTable } from '../render/text-table.ts'
 import { printable } from '../render/text-width.ts'
-import { writeLine } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { writeLine } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { examples } from './client-command.ts'
 
 type ModelKind = InstalledModel['kind']
@@ -53,14 +53,15 @@ interface PullOptions extends ModelsOptions {
 }
 
 const PULL_HELP = `
-Takes the ONNX graphs of one variant, the tokenizer and the configuration. Each
-file is checked against the hub's digest, and the model appears when all of it
-is there. A pull that was interrupted goes on where it stopped. A running server
-reads the models directory when it starts. For models with restricted access put
-your token into HF_TOKEN; it is sent to the hub and to nobody else.
+Downloads the ONNX graphs of one variant, the tokenizer and the configuration.
+Each file is checked against the hub's digest, and the model appears when all
+its files are complete. An interrupted pull continues where it stopped. A server
+reads the models directory when it starts, so restart a running server. For
+models with restricted access, put your token into HF_TOKEN; it is sent only to
+the hub.
 
-Variants: f32, f16, bf16, i8, u8, i4, q4f16 and others, or the spelling of a
-file, as in quantized.
+Variants: f32, f16, bf16, i8, u8, i4, q4f16 and others, or a file's own suffix,
+such as quantized.
 ${examples(
   [
     'an embedder, with weights of 8 bits',
@@ -75,7 +76,7 @@ function addPull(models: Command, context: CliContext): void {
     .description('Download a model, OWNER/NAME, from a hub.')
     .summary('download a model')
     .option('--variant <variant>', 'number format of the weights (default: the most exact)')
-    .option('--kind <kind>', 'what it is for, as in embedders (default: found out)', kindOption)
+    .option('--kind <kind>', 'the task, such as embedders (default: detected)', kindOption)
     .option('--endpoint <url>', 'the hub (environment: HF_ENDPOINT)', endpoint)
     .option('--revision <revision>', 'branch, tag or commit', 'main')
     .addHelpText('after', PULL_HELP)
@@ -127,7 +128,7 @@ function explainPull(
   { stop, model, endpoint }: { stop: AbortSignal; model: string; endpoint: string },
 ): unknown {
   if (stop.aborted) {
-    const message = `stopped; go on with: quarry models pull ${model}`
+    const message = `stopped; to continue, run: quarry models pull ${model}`
     return new CliError(EXIT.refused, 'CANCELLED', message, { cause: error })
   }
   if (!isServiceError(error) || error.code !== 'UNAVAILABLE') return explainFiles(error)
@@ -135,7 +136,7 @@ function explainPull(
   return new CliError(EXIT.unreachable, 'UNREACHABLE', message, { cause: error })
 }
 
-/** What the file system refused: no space, no permission, a file where a folder should be. */
+/** Explains a refusal of the file system: no space, no permission, a file in place of a folder. */
 function explainFiles(error: unknown): unknown {
   if (!(error instanceof Error) || memberOf(error, 'syscall') === undefined) return error
   const message = `the models directory cannot be used: ${error.message}`
@@ -144,8 +145,8 @@ function explainFiles(error: unknown): unknown {
 
 function addList(models: Command, context: CliContext): void {
   modelsCommand(models.command('list'), context)
-    .description('List the models that are here.')
-    .summary('list the models that are here')
+    .description('List the installed models.')
+    .summary('list the installed models')
     .action(async ({ modelsDir, json }: ModelsOptions) => {
       const { out } = context.terminal
       const found = await listModels(modelsDir)
@@ -194,7 +195,7 @@ function addRemove(models: Command, context: CliContext): void {
   modelsCommand(models.command('rm <model>'), context)
     .description('Remove a model with all its variants.')
     .summary('remove a model with all its variants')
-    .option('--kind <kind>', 'which one, if the name is there more than once', kindOption)
+    .option('--kind <kind>', 'the kind to remove, if several have the name', kindOption)
     .option('--yes', 'do not ask')
     .addHelpText('after', examples(['in a script', 'quarry models rm acme/ranker --yes']))
     .action(async (name: string, options: RemoveOptions) => {
@@ -222,12 +223,12 @@ function pickModel(
   const named = models.filter((model) => model.name === name)
   const [model, other] = named.filter((candidate) => candidate.kind === (kind ?? candidate.kind))
   if (model === undefined) {
-    const message = `no model ${name} in ${modelsDir}; quarry models list shows those that are there`
+    const message = `no model ${name} in ${modelsDir}; quarry models list shows the installed models`
     throw new CliError(EXIT.refused, 'NOT_FOUND', message)
   }
   if (other === undefined) return model
   const kinds = named.map((candidate) => candidate.kind).join(' or ')
-  throw usageError(`${name} is there more than once: add --kind ${kinds}`)
+  throw usageError(`several models are called ${name}: add --kind ${kinds}`)
 }
 
 async function confirmRemoval(
@@ -235,7 +236,7 @@ async function confirmRemoval(
   { terminal }: CliContext,
 ): Promise<void> {
   if (!terminal.stdinIsTty || !terminal.err.isTty) {
-    throw usageError(`removing ${name} cannot be undone: add --yes to do it without a question`)
+    throw usageError(`removing ${name} cannot be undone: add --yes to confirm`)
   }
   const prompt = createInterface({ input: terminal.stdin, output: terminal.err.stream })
   try {

@@ -1,8 +1,8 @@
-// Values of options that several commands take.
+// Parsers for option values that several commands have.
 
-import { usageError } from '../exit.ts'
+import { usageError } from '../process/exit.ts'
 
-/** `a, b` as a list; what is empty is left out. */
+/** The parts of `a, b` without empty ones. */
 export function splitList(text: string): string[] {
   return text
     .split(',')
@@ -10,13 +10,14 @@ export function splitList(text: string): string[] {
     .filter((part) => part.length > 0)
 }
 
+/** The filter of `--filter`. Throws a usage error unless it is JSON; the service checks the rest. */
 export function parseFilter(text: string): unknown {
   const filter = parseJsonOption(text)
   if (filter !== undefined) return filter
   throw usageError(`--filter: not JSON; write it like '{"term":"MIT","field":"license"}'`)
 }
 
-/** Undefined for what is not JSON. */
+/** The value of a JSON text; undefined for any other text. */
 export function parseJsonOption(text: string): unknown {
   try {
     return JSON.parse(text)

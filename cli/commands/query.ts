@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { tablePath } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
-import { usageError } from '../exit.ts'
+import { tablePath } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
+import { usageError } from '../process/exit.ts'
 import { MARKS, nextCursor, queryView } from '../render/query-view.ts'
-import { parseExactAnswer } from '../service-answers.ts'
-import { paint, writeLine } from '../terminal.ts'
+import { parseExactAnswer } from '../service/service-answers.ts'
+import { paint, writeLine } from '../process/terminal.ts'
 import {
   clientCommand,
   collectOption,
@@ -16,7 +16,7 @@ import type { ClientOptions } from './client-command.ts'
 import { parseFilter, parseJsonOption, splitList } from './option-values.ts'
 
 const LIMIT_MAX = 10_000
-/** Of the service. */
+/** The service's own default. */
 const LIMIT_DEFAULT = 10
 const FACET_SIZE = 10
 
@@ -36,27 +36,31 @@ interface QueryOptions extends ClientOptions {
 export function addQueryCommand(program: Command, context: CliContext): void {
   clientCommand(program.command('query <table> [query]'), context)
     .summary('search a table')
-    .description('Find documents by what is in them, the best first.')
-    .option('--filter <json>', `only documents that fit, like '{"term":"MIT","field":"license"}'`)
+    .description('Find documents by their contents, the best first.')
+    .option('--filter <json>', `only documents that match, like '{"term":"MIT","field":"license"}'`)
     .option('--fields <list>', 'fields to return, comma separated: title,author.name')
-    .option('--limit <n>', 'at most so many (default: 10)', integerOption(0, LIMIT_MAX))
-    .option('--offset <n>', 'skip so many of the first', integerOption(0, LIMIT_MAX))
-    .option('--cursor <cursor>', 'go on behind the last hit of the answer that named it')
+    .option('--limit <n>', 'at most this many hits (default: 10)', integerOption(0, LIMIT_MAX))
+    .option('--offset <n>', 'skip this many hits', integerOption(0, LIMIT_MAX))
+    .option('--cursor <cursor>', 'continue after the page that printed this cursor')
     .option('--order-by <list>', 'fields to sort by, comma separated; -price descends')
     .option('--facet <field>', 'count the values of a field (may be repeated)', collectOption)
-    .option('--highlight <field>', 'show where the words stand (may be repeated)', collectOption)
+    .option(
+      '--highlight <field>',
+      'show the found words of a field (may be repeated)',
+      collectOption,
+    )
     .option('--index <name>', 'search this full_text index instead of the built-in one')
     .option('--profile', 'show how long each phase took')
     .addHelpText(
       'after',
       `
 QUERY holds words, field:word, "phrases", +must, -must_not, AND, OR, NOT,
-(brackets), ranges like price:[5 TO 9], wild*, and fuzzy~. Without QUERY every
-document is found.
+(brackets), ranges like price:[5 TO 9], wild*, and fuzzy~. Without QUERY, every
+document is a hit.
 ${examples(
-  ['words, and where they stand', 'quarry query books "sea chart*" --highlight title'],
-  ['counts alone', 'quarry query packages --limit 0 --facet license --facet keywords'],
-  ['the dearest first', "quarry query books 'title:sea' --order-by -price --fields title,price"],
+  ['words, with highlights', 'quarry query books "sea chart*" --highlight title'],
+  ['only counts', 'quarry query packages --limit 0 --facet license --facet keywords'],
+  ['by price, descending', "quarry query books 'title:sea' --order-by -price --fields title,price"],
 )}`,
     )
     .action(async (table: string, query: string | undefined, options: QueryOptions) => {
@@ -73,7 +77,7 @@ ${examples(
     })
 }
 
-/** What was not asked for is undefined, which JSON leaves out. */
+/** Absent options are undefined, which JSON leaves out. */
 function buildQueryRequest(query: string | undefined, options: QueryOptions): object {
   const { filter, fields, limit, offset, cursor, orderBy, facet, highlight, index } = options
   return {
@@ -100,14 +104,14 @@ function pageOf({ offset, limit = LIMIT_DEFAULT, cursor }: QueryOptions) {
   return { offset, limit, isFirst: cursor === undefined }
 }
 
-/** The `_sort` of a hit, as JSON: what programs find in the answer is a cursor as it is. */
+/** A cursor is the `_sort` of a hit as JSON, so programs can take it from an answer. */
 function parseCursor(text: string): readonly string[] {
   const values = parseJsonOption(text)
   if (Array.isArray(values) && values.every((value) => typeof value === 'string')) return values
-  throw usageError(`--cursor: give the text that the page before named, like '["0.5","a"]'`)
+  throw usageError(`--cursor: give the cursor that the page before printed, like '["0.5","a"]'`)
 }
 
-/** For a shell, within single quotes. */
+/** The text within single quotes, for a shell. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

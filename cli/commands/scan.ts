@@ -1,17 +1,17 @@
 import type { Command } from 'commander'
-import { ServiceRefusal, tablePath } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
-import { compareKeys, endOfPrefix } from '../key-prefix.ts'
+import { ServiceRefusal, tablePath } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
+import { compareKeys, endOfPrefix } from '../service/key-prefix.ts'
 import { ScanView } from '../render/scan-view.ts'
-import { memberOf, parseAnswer } from '../service-answers.ts'
-import { write, writeLine } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { memberOf, parseAnswer } from '../service/service-answers.ts'
+import { write, writeLine } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { clientCommand, examples, integerOption, openClient } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 import { parseFilter, splitList } from './option-values.ts'
 
 const LINE_FEED = 0x0a
-/** The last line of a scan that broke off; every other line begins with `{"key":`. */
+/** The beginning of the last line of an interrupted scan. Every other line begins with `{"key":`. */
 const ERROR_LINE = Buffer.from('{"error":')
 
 interface ScanOptions extends ClientOptions {
@@ -26,18 +26,18 @@ interface ScanOptions extends ClientOptions {
 export function addScanCommand(program: Command, context: CliContext): void {
   clientCommand(program.command('scan <table>'), context)
     .summary('print a range of documents')
-    .description('Print a range of documents in key order, as the table was at one moment.')
+    .description('Print a range of documents in key order, from one consistent snapshot.')
     .option('--from <key>', 'first key (inclusive)')
     .option('--to <key>', 'key to stop before (exclusive)')
-    .option('--prefix <text>', 'only keys that begin so')
+    .option('--prefix <text>', 'only keys with this prefix')
     .option('--fields <list>', 'fields beside the key, comma separated: title,author.name')
-    .option('--limit <n>', 'at most so many', integerOption(1, Number.MAX_SAFE_INTEGER))
-    .option('--filter <json>', `only documents that fit, like '{"term":"MIT","field":"license"}'`)
+    .option('--limit <n>', 'at most this many', integerOption(1, Number.MAX_SAFE_INTEGER))
+    .option('--filter <json>', `only documents that match, like '{"term":"MIT","field":"license"}'`)
     .addHelpText(
       'after',
       `
-On a terminal the documents are shown as a table; into a pipe or file, or with
---json, they are lines of JSON. Without --fields the lines hold the keys alone.
+On a terminal, the documents are shown as a table. In a pipe or a file, or with
+--json, they are lines of JSON. Without --fields, the lines hold only the keys.
 ${examples(
   ['all keys', 'quarry scan books'],
   ['titles of a part of the table', 'quarry scan books --prefix book/ --fields title --limit 20'],
@@ -54,6 +54,7 @@ ${examples(
     })
 }
 
+/** The request body of a scan, as the contract names its members. */
 export interface ScanBody {
   readonly from?: string
   readonly to?: string
@@ -64,6 +65,7 @@ export interface ScanBody {
   readonly filter_query?: unknown
 }
 
+/** The request for the options. Throws a usage error for a filter that is not JSON. */
 export function buildScanRequest(options: Omit<ScanOptions, 'url' | 'json'>): ScanBody {
   const { from, to } = keyRange(options)
   const fields = fieldsOf(options)
@@ -80,7 +82,7 @@ function fieldsOf({ fields }: Pick<ScanOptions, 'fields'>): string[] | undefined
   return fields === undefined ? undefined : splitList(fields)
 }
 
-/** What lies in the prefix and between the ends. An empty text is no bound. */
+/** The intersection of the prefix and the range. An empty text does not bound the range. */
 function keyRange({ from, to, prefix }: Omit<ScanOptions, 'url'>): { from?: string; to?: string } {
   const start = [from, prefix].filter(isBound).toSorted(compareKeys).at(-1)
   const end = [to, endOfPrefix(prefix ?? '')].filter(isBound).toSorted(compareKeys).at(0)
@@ -119,7 +121,7 @@ function brokenScan(line: string): ServiceRefusal {
   return new ServiceRefusal({
     status: 200,
     code: String(memberOf(body, 'code')),
-    message: `the scan broke off: ${String(memberOf(body, 'error'))}`,
+    message: `the scan was interrupted: ${String(memberOf(body, 'error'))}`,
     body: line,
   })
 }

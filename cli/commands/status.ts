@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
-import type { CliContext } from '../context.ts'
+import type { CliContext } from '../process/context.ts'
 import { plural } from '../render/quantity.ts'
 import { formatTable } from '../render/text-table.ts'
 import { printable } from '../render/text-width.ts'
-import { parseStatus } from '../service-answers.ts'
-import type { StatusAnswer } from '../service-answers.ts'
-import { paint, writeLine } from '../terminal.ts'
-import type { Output, Style } from '../terminal.ts'
+import { parseStatus } from '../service/service-answers.ts'
+import type { StatusAnswer } from '../service/service-answers.ts'
+import { paint, writeLine } from '../process/terminal.ts'
+import type { Output, Style } from '../process/terminal.ts'
 import { clientCommand, openClient } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 
@@ -30,7 +30,7 @@ export function addStatusCommand(program: Command, context: CliContext): void {
     })
 }
 
-/** The service counts the tables of its users; its own are among the shards all the same. */
+/** The service counts only the tables of users, but its shards include those of internal tables. */
 function describeTables({ tables, shards }: StatusAnswer): string {
   const own = new Set(shards.map(({ table }) => table).filter((name) => name.startsWith('_'))).size
   return own === 0 ? plural(tables, 'table') : `${plural(tables, 'table')} (+ ${own} internal)`

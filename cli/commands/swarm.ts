@@ -5,12 +5,12 @@ import { Lifecycle } from '../../lib/lifecycle.ts'
 import type { Flags } from '../../lib/options.ts'
 import { parseNodeConfig, SWARM_OPTIONS } from '../../node/config.ts'
 import type { RunningNode } from '../../node/main.ts'
-import type { CliContext } from '../context.ts'
-import { usageError } from '../exit.ts'
-import { explainStart } from '../explain-start.ts'
-import { addServerOptions, readConfigFile, settingsHelp } from '../server-options.ts'
-import { reasonOf } from '../stop-reason.ts'
-import { writeLine } from '../terminal.ts'
+import type { CliContext } from '../process/context.ts'
+import { usageError } from '../process/exit.ts'
+import { explainStart } from './explain-start.ts'
+import { addServerOptions, readConfigFile, settingsHelp } from './server-options.ts'
+import { reasonOf } from '../process/stop-reason.ts'
+import { writeLine } from '../process/terminal.ts'
 import { examples } from './client-command.ts'
 import { startInferenceServer } from './inference.ts'
 
@@ -25,22 +25,23 @@ interface SwarmOptions extends Flags {
 export function addSwarmCommand(program: Command, context: CliContext): void {
   const command = program
     .command('swarm')
-    .summary('run the store, all in this one process')
-    .description('Run the whole store in this one process.')
+    .summary('run the whole store in one process')
+    .description('Run the whole store in this process.')
   addServerOptions(command, SWARM_OPTIONS)
     .option(
       '--inference-port <port>',
-      'run the inference server inside, on this port; 0 takes a free one',
+      'also run the inference server, on this port; 0 takes a free one',
     )
-    .option('--models-dir <dir>', "where the inference server's models live (default: ./models)")
+    .option('--models-dir <dir>', 'the models of the inference server (default: ./models)')
     .addHelpText('after', HELP)
     .action((options: SwarmOptions) => runSwarm(options, context))
 }
 
 const HELP = `
-When the service is ready, one line of JSON on standard output says where; the
-log goes to standard error, as JSON lines. Ctrl-C ends it in order, a second
-Ctrl-C at once. Either way, every acknowledged write is on disk.
+When the service is ready, it prints one line of JSON with its addresses on
+standard output. The log goes to standard error, as JSON lines. Ctrl-C ends the
+service in order, a second Ctrl-C at once. In both cases, every acknowledged
+write is on disk.
 ${settingsHelp(SWARM_OPTIONS)}${examples(
   ['keep the data in ./data', 'quarry swarm --data-dir ./data'],
   ['on any free ports, for a test', 'quarry swarm --data-dir /tmp/q --api-port 0 --health-port 0'],
@@ -70,13 +71,16 @@ interface InsideFlags {
 
 const ANY_PORT = '0'
 
-/** What this command calls the options of the server inside. */
+/** The names that this command has for the options of the inference server. */
 const NAMES_INSIDE = {
   port: '--inference-port',
   healthPort: 'QUARRY_INFERENCE_HEALTH_PORT',
 }
 
-/** On its usual ports, which the store's are not; a test that asks for a free one gets two. */
+/**
+ * Starts the inference server in this process. With `--inference-port 0`, its health port is free as
+ * well, so that tests get two free ports.
+ */
 async function startInside(
   flags: InsideFlags,
   context: CliContext,
@@ -90,7 +94,7 @@ async function startInside(
   return startInferenceServer({ ...flags, healthPort }, context, { names: NAMES_INSIDE })
 }
 
-/** `flags` as they were given: node/config.ts knows the rules. */
+/** Starts the node. node/config.ts checks the flags. A failure says what the user can change. */
 export async function startSwarm(
   flags: Flags,
   { env }: CliContext,

@@ -2,16 +2,16 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { tablePath } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
-import { CliError, usageError } from '../exit.ts'
+import { tablePath } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
+import { CliError, usageError } from '../process/exit.ts'
 import { formatBytes, plural } from '../render/quantity.ts'
 import { formatTable } from '../render/text-table.ts'
 import { printable } from '../render/text-width.ts'
-import { elementsOf, parseTable, parseTables } from '../service-answers.ts'
-import type { ShardAnswer, TableAnswer } from '../service-answers.ts'
-import { paint, writeLine } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { elementsOf, parseTable, parseTables } from '../service/service-answers.ts'
+import type { ShardAnswer, TableAnswer } from '../service/service-answers.ts'
+import { paint, writeLine } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import {
   clientCommand,
   collectOption,
@@ -45,10 +45,10 @@ function addCreate(table: Command, context: CliContext): void {
   clientCommand(table.command('create <name>'), context)
     .description('Create a table.')
     .summary('create a table')
-    .option('--shards <n>', 'how many shards', integerOption(1, SHARDS_MAX))
+    .option('--shards <n>', 'number of shards', integerOption(1, SHARDS_MAX))
     .option(
       '--split-key <key>',
-      'first key of a further shard, ascending; may repeat',
+      'first key of another shard; may be repeated, in ascending order',
       collectOption,
     )
     .option('--schema <file>', 'table schema, as a JSON file')
@@ -58,7 +58,7 @@ function addCreate(table: Command, context: CliContext): void {
       examples(
         ['one shard, any JSON object', 'quarry table create books'],
         [
-          'three shards, cut where the keys are',
+          'three shards, split at two keys',
           'quarry table create books --split-key h --split-key q',
         ],
         ['documents must fit a schema', 'quarry table create books --schema books.schema.json'],
@@ -96,7 +96,7 @@ function addList(table: Command, context: CliContext): void {
   clientCommand(table.command('list'), context)
     .description('List the tables.')
     .summary('list the tables')
-    .option('--prefix <text>', 'only tables whose names begin so')
+    .option('--prefix <text>', 'only tables with this prefix')
     .action(async (options: ClientOptions & { readonly prefix?: string }) => {
       const query =
         options.prefix === undefined ? '' : `?prefix=${encodeURIComponent(options.prefix)}`
@@ -129,7 +129,7 @@ function describeTables(tables: readonly TableAnswer[], screen: Output): string 
   return formatTable(columns, rows, screen)
 }
 
-/** What was written last lies in the journal, which all tables share, before it comes to the table's files. */
+/** Recent writes are in the journal, which all tables share, until they reach the table's own files. */
 function diskUsageOf({ empty, diskUsage }: TableAnswer): string {
   if (empty) return 'empty'
   return diskUsage === 0 ? 'in journal' : formatBytes(diskUsage)
@@ -187,7 +187,7 @@ function addDrop(table: Command, context: CliContext): void {
 
 async function confirmDrop(name: string, { terminal }: CliContext): Promise<void> {
   if (!terminal.stdinIsTty || !terminal.err.isTty) {
-    throw usageError(`dropping ${name} cannot be undone: add --yes to do it without a question`)
+    throw usageError(`dropping ${name} cannot be undone: add --yes to confirm`)
   }
   const prompt = createInterface({ input: terminal.stdin, output: terminal.err.stream })
   try {

@@ -1,17 +1,17 @@
 // The part of the tour that searches.
 
-import { tablePath } from '../api-client.ts'
-import type { ApiClient } from '../api-client.ts'
+import { tablePath } from '../service/api-client.ts'
+import type { ApiClient } from '../service/api-client.ts'
 import { queryView } from '../render/query-view.ts'
-import { parseAnswer } from '../service-answers.ts'
-import type { Output } from '../terminal.ts'
+import { parseAnswer } from '../service/service-answers.ts'
+import type { Output } from '../process/terminal.ts'
 import { showStep } from './demo-step.ts'
 import type { DemoStage, DemoStep } from './demo-step.ts'
 
 const TEXT = { type: 'string', 'x-service-types': ['text'] }
 const KEYWORD = { type: 'string', 'x-service-types': ['keyword'] }
 
-/** What the demo's documents look like to searches. */
+/** The schema of the demo's table: it decides how searches find its documents. */
 export const DEMO_SCHEMA = {
   default_type: 'package',
   document_schemas: {
@@ -35,15 +35,15 @@ export const DEMO_SCHEMA = {
   },
 }
 
-/** What the service marks words with unless it is told otherwise. */
+/** The service's default marks around found words. */
 const DEFAULT_MARKS = { pre: '<em>', post: '</em>' }
-/** Steps stand this far from the edge. */
+/** The indentation of a step. */
 const INDENT_COLUMNS = 2
 
-/** A key of every shard, none of which a package has. */
+/** One key for each shard. No package has any of them. */
 const NOWHERE = ['b/none', 'd/none', 'j/none', 'q/none']
 
-/** A write that waits for the index waits for all that was written before. */
+/** Waits until all earlier writes are searchable: a write that waits for the index waits for them. */
 export async function waitForIndex(client: ApiClient, table: string): Promise<void> {
   const body = JSON.stringify({ deletes: NOWHERE, sync_level: 'full_text' })
   await client.request({ method: 'POST', path: `${tablePath(table)}/batch`, body })
@@ -51,12 +51,13 @@ export async function waitForIndex(client: ApiClient, table: string): Promise<vo
 
 type QueryStep = Pick<DemoStep, 'method' | 'path' | 'expectedStatus' | 'view'>
 
-/** As `quarry query` shows it. */
+/** The same view as that of `quarry query`. */
 function hitsAndFacets(text: string, screen: Output): readonly string[] {
   const inner = { ...screen, columns: screen.columns - INDENT_COLUMNS }
   return queryView(parseAnswer(text), inner, DEFAULT_MARKS).replace(/^\n+/, '').split('\n')
 }
 
+/** Shows searches and facets on the demo's table. */
 export async function showQueries(stage: DemoStage, table: string): Promise<void> {
   const query: QueryStep = {
     method: 'POST',
@@ -73,7 +74,7 @@ async function showSearches(stage: DemoStage, query: QueryStep): Promise<void> {
     {
       ...query,
       title: 'Search',
-      text: 'The best hits first, scored over all shards as one, with the words marked.',
+      text: 'The best hits come first, with one score for all shards and the found words marked.',
       body: {
         full_text_search: { query: 'description:parser description:json^2' },
         fields: ['name'],
@@ -87,7 +88,7 @@ async function showSearches(stage: DemoStage, query: QueryStep): Promise<void> {
     {
       ...query,
       title: 'Search for a phrase, in packages of a range of sizes',
-      text: 'A filter narrows down without a say in the score.',
+      text: 'A filter removes hits without changing their scores.',
       body: {
         full_text_search: { match_phrase: 'command line', field: 'readme' },
         filter_query: { min: 10_000, max: 1_000_000, field: 'bytes' },
@@ -101,7 +102,7 @@ async function showSearches(stage: DemoStage, query: QueryStep): Promise<void> {
     {
       ...query,
       title: 'Search as you type',
-      text: 'Every key stroke is a query: the beginning of a word is enough.',
+      text: 'The beginning of a word is enough, so every key stroke can be a query.',
       body: {
         full_text_search: {
           multi_match: { query: 'expr', fields: ['name._2gram'], type: 'bool_prefix' },
@@ -119,7 +120,7 @@ async function showFacets(stage: DemoStage, query: QueryStep): Promise<void> {
     {
       ...query,
       title: 'Count by licence and size',
-      text: 'Summaries over everything that was found, here without hits.',
+      text: 'Aggregations summarise all hits; this answer leaves the hits themselves out.',
       body: {
         limit: 0,
         aggregations: {

@@ -1,37 +1,40 @@
-// One step of the demo: a request, the same as a curl line, and the answer for people to read.
+// Shows one step of the demo: its request as a curl line, and its answer in a readable form.
 
-import { ServiceRefusal } from '../api-client.ts'
-import type { ApiAnswer, ApiClient } from '../api-client.ts'
+import { ServiceRefusal } from '../service/api-client.ts'
+import type { ApiAnswer, ApiClient } from '../service/api-client.ts'
 import { prettyJson } from '../render/json-text.ts'
 import { cutText, printable, wrap } from '../render/text-width.ts'
-import { paint, writeLine } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { paint, writeLine } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 
 const ANSWER_LINES_MAX = 16
 const INDENT = '  '
 
+/** The request of a step; `path` is below /api/v1. */
 export interface DemoRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: object
 }
 
+/** One step of the demo. */
 export interface DemoStep extends DemoRequest {
   readonly title: string
-  /** One or two sentences on what to look at. */
+  /** One or two sentences that say what the step shows. */
   readonly text: string
-  /** The answer that belongs to this step; another one is a defect. */
+  /** The status that the step must have. Any other status ends the demo with an error. */
   readonly expectedStatus: number
-  /** How the answer is shown; as JSON if absent. */
+  /** The lines that show the answer. Absent: the answer as JSON. */
   readonly view?: (text: string, screen: Output) => readonly string[]
 }
 
+/** The client that sends the steps, and the screen that shows them. */
 export interface DemoStage {
   readonly client: ApiClient
   readonly screen: Output
 }
 
-/** Runs the step and shows it. The answer goes back to the caller, for the steps that build on it. */
+/** Runs and shows a step. It returns the answer for later steps that need it. */
 export async function showStep(step: DemoStep, { client, screen }: DemoStage): Promise<ApiAnswer> {
   await writeLine(screen)
   await writeLine(screen, `${paint(screen, 'cyan', '▸')} ${paint(screen, 'bold', step.title)}`)
@@ -64,7 +67,7 @@ async function send(step: DemoStep, client: ApiClient): Promise<ApiAnswer> {
   }
 }
 
-/** The request for a shell. The body stands on lines of its own where it would not fit. */
+/** The request as a curl command. A body gets its own lines. */
 export function curlLines(
   { method, path, body }: DemoRequest,
   url: string,
@@ -73,7 +76,7 @@ export function curlLines(
   const address = `${url}/api/v1${path}`
   const quoted = /[?&'*]/.test(address) ? `'${address}'` : address
   if (body === undefined) return [`curl ${method === 'GET' ? '' : `-X ${method} `}${quoted}`]
-  // The body is quoted for the shell as it is: no text of the demo holds a single quote.
+  // The body needs no escaping in single quotes, because no text of the demo contains one.
   const data = prettyJson(JSON.stringify(body), {
     columns: columns - 2 * INDENT.length,
     color: false,
@@ -85,7 +88,7 @@ export function curlLines(
 function answerLines(text: string, screen: Output): string[] {
   const width = screen.columns - INDENT.length
   const values = text.trimEnd().split('\n')
-  // Several values are lines of a scan: one document a line. One value is shown indented.
+  // Several values are the lines of a scan, one for each document. A single value is indented.
   if (values.length > 1) return values.map((line) => cutText(printable(line), width))
   const lines = prettyJson(text, { columns: width, color: screen.color }).split('\n')
   const shown = lines.slice(0, ANSWER_LINES_MAX)

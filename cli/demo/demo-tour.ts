@@ -1,15 +1,15 @@
-// The tour: what the store can do, in the order in which one would ask.
+// The tour of the store's operations, from reads to transactions over several shards.
 
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { lookupPath, tablePath } from '../api-client.ts'
-import { CliError } from '../exit.ts'
-import { endOfPrefix } from '../key-prefix.ts'
+import { lookupPath, tablePath } from '../service/api-client.ts'
+import { CliError } from '../process/exit.ts'
+import { endOfPrefix } from '../service/key-prefix.ts'
 import { showQueries } from './demo-queries.ts'
 import { showStep } from './demo-step.ts'
 import type { DemoStage } from './demo-step.ts'
 
 export const DEMO_TABLE = 'packages'
-/** Where package names lie: scopes first, then letters, about a quarter each in a usual project. */
+/** These keys split the packages of a usual project into quarters. Scopes come before letters. */
 export const DEMO_SPLIT_KEYS = ['c', 'i', 'p'] as const
 
 const COUNTER_KEY = 'demo/counter'
@@ -17,7 +17,7 @@ const FIRST_KEY = 'a-demo/left'
 const LAST_KEY = 'z-demo/right'
 const SCOPE = '@types/'
 
-/** `sample` is the key of a document that is there. */
+/** Shows all steps. `sample` is the key of an existing document. */
 export async function showTour(stage: DemoStage, sample: string): Promise<void> {
   await showReads(stage, sample)
   await showQueries(stage, DEMO_TABLE)
@@ -29,8 +29,8 @@ export async function showTour(stage: DemoStage, sample: string): Promise<void> 
 async function showReads(stage: DemoStage, sample: string): Promise<void> {
   await showStep(
     {
-      title: 'Look up one document, three fields of it',
-      text: 'The header X-Service-Version names the state you read; a later step commits with it.',
+      title: 'Look up three fields of one document',
+      text: 'The header X-Service-Version names the version you read; a later step commits with it.',
       method: 'GET',
       path: lookupPath(DEMO_TABLE, sample, 'name,license,dependencies'),
       expectedStatus: 200,
@@ -40,7 +40,7 @@ async function showReads(stage: DemoStage, sample: string): Promise<void> {
   await showStep(
     {
       title: 'Scan a range of keys',
-      text: 'Every package of one scope, in key order, all as the table was at one moment.',
+      text: 'Every package of one scope, in key order, from one consistent snapshot.',
       method: 'POST',
       path: `${tablePath(DEMO_TABLE)}/lookup`,
       body: {
@@ -57,7 +57,7 @@ async function showReads(stage: DemoStage, sample: string): Promise<void> {
   await showStep(
     {
       title: 'Filter',
-      text: 'Only packages that depend on "debug": a term fits a field, or one element of a list.',
+      text: 'Only packages that depend on "debug": a term matches a field, or one element of a list.',
       method: 'POST',
       path: `${tablePath(DEMO_TABLE)}/lookup`,
       body: {
@@ -75,7 +75,7 @@ async function showTransform(stage: DemoStage): Promise<void> {
   await showStep(
     {
       title: 'Change a document in place',
-      text: 'Transforms apply inside the store, so counters lose no step, however many clients count.',
+      text: 'Transforms apply inside the store, so concurrent clients never lose an increment.',
       method: 'POST',
       path: `${tablePath(DEMO_TABLE)}/batch`,
       body: {
@@ -100,8 +100,8 @@ async function showTransform(stage: DemoStage): Promise<void> {
 async function showCommit(stage: DemoStage): Promise<void> {
   const { version } = await showStep(
     {
-      title: 'Read, to write what depends on it',
-      text: 'Keep the version of what you read. There is no transaction to open, and no lock to hold.',
+      title: 'Read before a dependent write',
+      text: 'Keep the version of the document. You need not open a transaction or hold a lock.',
       method: 'GET',
       path: lookupPath(DEMO_TABLE, COUNTER_KEY),
       expectedStatus: 200,
@@ -121,8 +121,8 @@ async function showCommit(stage: DemoStage): Promise<void> {
   } as const
   await showStep(
     {
-      title: 'Commit, if nobody changed it meanwhile',
-      text: 'The version is still current: all writes apply, as one.',
+      title: 'Commit, if the version is still current',
+      text: 'Nobody changed the document meanwhile, so all writes apply together.',
       ...commit,
       expectedStatus: 200,
     },
@@ -131,7 +131,7 @@ async function showCommit(stage: DemoStage): Promise<void> {
   await showStep(
     {
       title: 'Commit the same again',
-      text: 'Now the version is old: nothing applies, and the answer names the key that changed.',
+      text: 'Now the version is old: no write applies, and the answer names the key that changed.',
       ...commit,
       expectedStatus: 409,
     },
@@ -143,7 +143,7 @@ async function showCrossShardBatch(stage: DemoStage): Promise<void> {
   await showStep(
     {
       title: 'Write to two shards at once',
-      text: 'The first and the last shard of the table. Both documents appear, or neither, also when the power fails in between.',
+      text: 'One document goes to the first shard, one to the last. Either both appear or neither, even if the power fails in between.',
       method: 'POST',
       path: `${tablePath(DEMO_TABLE)}/batch`,
       body: { inserts: { [FIRST_KEY]: { other: LAST_KEY }, [LAST_KEY]: { other: FIRST_KEY } } },

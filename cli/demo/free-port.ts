@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 
 const HOST = '127.0.0.1'
 
-/** The port as text if nobody listens on it, otherwise 0: the system's choice. */
+/** The port as text if it is free; otherwise 0, with which the system chooses a port. */
 export async function portOrAny(port: number): Promise<string> {
   return (await isFree(port)) ? String(port) : '0'
 }

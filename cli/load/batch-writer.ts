@@ -1,33 +1,34 @@
-// Sends documents in batches, several at a time, and finds the ones that the service refuses.
+// Sends documents in batches, several at a time, and finds the documents that the service refuses.
 //
 // Invariants:
-//   W1  Documents of one key are sent in the order of their lines: a batch holds a key once, and
+//   W1  Documents with one key are sent in the order of their lines. A batch holds a key once, and
 //       waits for every batch in flight that holds one of its keys.
-//   W2  At most `concurrency` batches are in flight, each of at most `batchSize` documents and, if
-//       it holds more than one, BATCH_BYTES_MAX bytes.
-//   W3  A refused batch is halved until single documents are refused: one bad document never fails
-//       its neighbours.
+//   W2  At most `concurrency` batches are in flight. Each has at most `batchSize` documents and, if it
+//       has more than one, at most BATCH_BYTES_MAX bytes.
+//   W3  A refused batch is halved until single documents are refused, so that one bad document never
+//       fails its neighbours.
 
 import { Backoff } from '../../lib/backoff.ts'
 import type { BackoffPolicy } from '../../lib/backoff.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
-import { ServiceRefusal, tablePath, Unreachable } from '../api-client.ts'
-import { newIdempotencyKey } from '../idempotency-key.ts'
-import type { ApiClient } from '../api-client.ts'
+import { ServiceRefusal, tablePath, Unreachable } from '../service/api-client.ts'
+import { newIdempotencyKey } from '../service/idempotency-key.ts'
+import type { ApiClient } from '../service/api-client.ts'
 import type { SourceDocument } from './document-source.ts'
 
-/** Below the 64 MiB that the service accepts, and large enough that a request costs little. */
+/** Less than the 64 MiB that the service accepts, and enough to make the cost of a request small. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024
 
-/** About a minute and a half in all: a restarting service is back by then. */
+/** The retries last about 90 seconds in total, which is enough for a service to restart. */
 const RETRY_POLICY: BackoffPolicy = { baseMs: 100, capMs: 10_000, retriesMax: 15 }
 
 const RETRIED_STATUS = new Set([429, 502, 503, 504])
-/** Refusals of what the batch holds. Any other refusal would meet every batch alike. */
+/** Refusals because of a batch's contents. Any other refusal concerns every batch. */
 const CONTENT_STATUS = new Set([400, 413])
 
+/** Where and how documents are written, and who is told about it. */
 export interface BatchWriterOptions {
   readonly client: ApiClient
   readonly table: string
@@ -35,10 +36,11 @@ export interface BatchWriterOptions {
   readonly concurrency: number
   readonly clock: Clock
   readonly random: Random
-  /** Called once per document that was refused. */
+  /** Called once for each refused document. */
   readonly onRejected: (document: SourceDocument, refusal: ServiceRefusal) => Promise<void>
+  /** Called after each batch with its documents and their bytes. */
   readonly onLoaded: (documents: number, bytes: number) => void
-  /** Called when a request was not answered, or not with an answer, and is sent again. */
+  /** Called before a request is sent again, with the reason. */
   readonly onTrouble: (why: string) => void
 }
 
@@ -47,6 +49,10 @@ interface Batch {
   readonly keys: ReadonlySet<string>
 }
 
+/**
+ * Writes the documents of one load. The caller awaits each `add`, and calls `finish` or `settle` at
+ * the end.
+ */
 export class BatchWriter {
   readonly #options: BatchWriterOptions
   readonly #inFlight = new Map<Batch, Promise<void>>()
@@ -59,6 +65,7 @@ export class BatchWriter {
     this.#options = options
   }
 
+  /** Queues a document, and waits while too many batches are in flight. Rejects if the load has failed. */
   async add(document: SourceDocument): Promise<void> {
     const overflows = this.#bytes + document.json.length > BATCH_BYTES_MAX
     if (overflows || this.#keys.has(document.key)) await this.#send()
@@ -68,14 +75,14 @@ export class BatchWriter {
     if (this.#documents.length >= this.#options.batchSize) await this.#send()
   }
 
-  /** Resolves when everything was answered; rejects with what stopped the work. */
+  /** Resolves when all documents were written or refused. Rejects with the error that ended the load. */
   async finish(): Promise<void> {
     await this.#send()
     await Promise.all(this.#inFlight.values())
     this.#throwFailure()
   }
 
-  /** Waits for what is in flight, whatever becomes of it: nothing is sent any more. */
+  /** Waits for the batches in flight and ignores their failures. It sends nothing more. */
   async settle(): Promise<void> {
     await Promise.all(this.#inFlight.values())
   }
@@ -128,7 +135,7 @@ export class BatchWriter {
     }
   }
 
-  /** The refusal of the content, or undefined when it is written. */
+  /** The refusal of a batch's contents; undefined: the batch was written. */
   async #request(documents: readonly SourceDocument[]): Promise<ServiceRefusal | undefined> {
     const { client, table, clock, random } = this.#options
     const backoff = new Backoff(RETRY_POLICY, clock, random)
@@ -153,7 +160,7 @@ export class BatchWriter {
   }
 }
 
-/** Whether the same request may succeed later. Safe, because the idempotency key stays the same. */
+/** Whether the same request may succeed later. Its idempotency key makes the retry safe. */
 function isRetried(error: unknown): boolean {
   if (error instanceof Unreachable) return true
   if (!(error instanceof ServiceRefusal)) return false
@@ -165,7 +172,7 @@ function waitOf(error: unknown): { atLeastMs?: number } {
   return { atLeastMs: Math.min(error.retryAfterMs, RETRY_POLICY.capMs) }
 }
 
-/** `{"inserts":{key:document,…}}`, with each document's bytes as they came. */
+/** The body `{"inserts":{key:document,…}}`. The bytes of documents are copied unchanged. */
 export function buildBatchBody(documents: readonly SourceDocument[]): Buffer<ArrayBuffer> {
   const parts: Buffer[] = []
   for (const [at, { key, json }] of documents.entries()) {

@@ -1,16 +1,18 @@
-// Columns of CSV: their types, and their cells as JSON.
+// The columns of a CSV input: their types, and the conversion of their cells to JSON.
 
-import { usageError } from '../exit.ts'
+import { usageError } from '../process/exit.ts'
 
 export const COLUMN_TYPES = ['text', 'number', 'boolean', 'json'] as const
 export type ColumnType = (typeof COLUMN_TYPES)[number]
+/** Types by the names of columns. Other columns are text. */
 export type ColumnTypes = ReadonlyMap<string, ColumnType>
 
+/** A column with its statistics. */
 export interface Column {
   readonly name: string
   readonly type: ColumnType
   readonly isKey: boolean
-  /** Cells so far, and how many of them are numbers as JSON writes them. */
+  /** The number of cells so far, and of those that are numbers in JSON. */
   cells: number
   numbers: number
 }
@@ -18,7 +20,7 @@ export interface Column {
 /** RFC 8259, 6. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** `price:number,tags:json`: the part behind the last colon is the type. */
+/** Parses `price:number,tags:json`. The part after the last colon is the type. */
 export function parseColumnTypes(text: string): ColumnTypes {
   const types = new Map<string, ColumnType>()
   for (const part of text.split(',').map((each) => each.trim())) {
@@ -33,6 +35,7 @@ export function parseColumnTypes(text: string): ColumnTypes {
   return types
 }
 
+/** A column without cells. */
 export function columnOf(
   name: string,
   { types, isKey }: { readonly types: ColumnTypes; readonly isKey: boolean },
@@ -40,7 +43,7 @@ export function columnOf(
   return { name, type: types.get(name) ?? 'text', isKey, cells: 0, numbers: 0 }
 }
 
-/** The cell as JSON, empty where the field is left out; undefined if it is not of the column's type. */
+/** The cell as JSON; '' if its field is left out; undefined if it is not of the column's type. */
 export function cellJson(column: Column, cell: string): string | undefined {
   column.cells += 1
   if (column.type === 'text') {
@@ -52,7 +55,7 @@ export function cellJson(column: Column, cell: string): string | undefined {
   return JSON_OF[column.type](text)
 }
 
-/** By type, a cell that is not empty as JSON; undefined if it is not of that type. */
+/** Converts a cell that is not empty; undefined if it is not of the type. */
 const JSON_OF: Readonly<Record<Exclude<ColumnType, 'text'>, (cell: string) => string | undefined>> =
   {
     number: (cell) => (NUMBER.test(cell) ? cell : undefined),
@@ -60,7 +63,7 @@ const JSON_OF: Readonly<Record<Exclude<ColumnType, 'text'>, (cell: string) => st
     json: (cell) => (isJson(cell) ? cell.replaceAll(/[\r\n]+/g, ' ') : undefined),
   }
 
-/** A column of text in which nothing but numbers was found. Keys are text anyway. */
+/** Whether a text column holds only numbers. Keys do not count, because they are always text. */
 export function looksNumeric({ type, isKey, cells, numbers }: Column): boolean {
   return type === 'text' && !isKey && cells > 0 && cells === numbers
 }

@@ -1,48 +1,54 @@
-// Rows of CSV (RFC 4180) as documents: a field for each column, named by the header.
+// Turns rows of CSV (RFC 4180) into documents, with one field for each column of the header.
 //
-// A value is text unless its column has another type: "01234" and "1.10" are no numbers until
-// somebody says so. An empty cell leaves its field out; `""` is an empty text.
+// A value is text unless its column has another type, so that "01234" and "1.10" keep their digits.
+// An empty cell leaves its field out; `""` is an empty text.
 
 import { parse } from 'csv-parse'
 import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../lib/errors.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { CliError, usageError } from '../exit.ts'
+import { CliError, usageError } from '../process/exit.ts'
 import { cellJson, columnOf, looksNumeric } from './csv-columns.ts'
 import type { Column, ColumnTypes } from './csv-columns.ts'
 import { DOCUMENT_BYTES_MAX } from './raw-document.ts'
 import type { RawDocument } from './raw-document.ts'
 
+/** How to read a CSV input. */
 export interface CsvOptions {
   readonly delimiter: string
   readonly types: ColumnTypes
-  /** Fields that the key is made of: a header without one of them fits no row. */
+  /** The fields of the key. A header without one of them is refused. */
   readonly keyFields: readonly string[]
 }
 
-/** What the parser answers for one row. An empty cell without quotes is null. */
+/** One row from the parser. An empty cell without quotes is null. */
 interface CsvRow {
   readonly record: readonly (string | null)[]
   readonly info: { readonly lines: number }
   readonly raw: string
 }
 
+/**
+ * Reads one CSV input. A bad header or malformed CSV throws a CliError; a bad row becomes a
+ * document with a problem.
+ */
 export class CsvReader {
   readonly #options: CsvOptions
   #columns: readonly Column[] | undefined
-  /** Where the row begins that comes next. */
+  /** The first line of the next row. */
   #line = 1
 
   constructor(options: CsvOptions) {
     this.#options = options
   }
 
-  /** Columns of text that held numbers alone. */
+  /** The text columns that held only numbers so far. */
   get numericColumns(): string[] {
     const columns = this.#columns ?? []
     return columns.filter((column) => looksNumeric(column)).map(({ name }) => name)
   }
 
+  /** One document for each row after the header. May be called once. */
   async *rows(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<RawDocument> {
     const parser = parse({
       delimiter: this.#options.delimiter,
@@ -83,7 +89,7 @@ export class CsvReader {
     const known = `the columns are ${names.join(', ')}`
     const key = keyFields.find((name) => !names.includes(name))
     if (key !== undefined) {
-      throw usageError(`no column "${key}" for the key: ${known}; name one with --key`)
+      throw usageError(`no column "${key}" for the key: ${known}; choose one with --key`)
     }
     const typed = [...types.keys()].find((name) => !names.includes(name))
     if (typed !== undefined) throw usageError(`--types: no column "${typed}": ${known}`)
@@ -94,7 +100,7 @@ export class CsvReader {
     const columns = this.#columns ?? []
     const bytes = Buffer.from(raw.replace(/\r?\n$/, ''))
     if (record.length !== columns.length) {
-      const problem = `the row has ${record.length} cells and the header ${columns.length}`
+      const problem = `the row has ${record.length} cells, but the header has ${columns.length}`
       return { line, bytes, problem }
     }
     const members: string[] = []
@@ -103,7 +109,11 @@ export class CsvReader {
       if (cell === null || cell === undefined) continue
       const json = cellJson(column, cell)
       if (json === undefined) {
-        return { line, bytes, problem: `column ${column.name}: "${cell}" is no ${column.type}` }
+        return {
+          line,
+          bytes,
+          problem: `column ${column.name}: "${cell}" is not of type ${column.type}`,
+        }
       }
       if (json !== '') members.push(`${JSON.stringify(column.name)}:${json}`)
     }
@@ -111,7 +121,7 @@ export class CsvReader {
   }
 
   #explain(cause: unknown): CliError {
-    const message = `the input is no CSV: ${messageOf(cause)}`
+    const message = `the input is not CSV: ${messageOf(cause)}`
     return new CliError(EXIT.refused, 'FILE', message, { cause })
   }
 }

@@ -1,42 +1,46 @@
-// Where documents to load come from, and what becomes of one.
+// The sources of documents to load.
 
-/** One document, ready to be sent: its bytes are passed through untouched. */
+/** One document to send. Its bytes are sent unchanged. */
 export interface SourceDocument {
-  /** Counted from 1: a line of the file, or the place in the walk. */
+  /** The line of the file, or the place in the walk, counted from 1. */
   readonly line: number
   readonly key: string
-  /** One JSON object. */
+  /** The text of one JSON object. */
   readonly json: Buffer
 }
 
-/** What cannot be sent at all: its text is kept in the error report. */
+/** An input that cannot be sent. The error report keeps its text. */
 export interface UnreadableDocument {
   readonly line: number
   readonly key: string | undefined
   readonly text: Buffer
-  /** Whether `text` is one JSON value, so that the report can carry it as such. */
+  /** Whether `text` is one JSON value, which the report then holds as JSON. */
   readonly isJson: boolean
+  /** The reason, as a sentence for the user. */
   readonly problem: string
 }
 
+/** One item of a source. */
 export type SourceItem =
   | { readonly kind: 'document'; readonly document: SourceDocument }
   | { readonly kind: 'unreadable'; readonly unreadable: UnreadableDocument }
 
-/** How far a source is, for the progress bar. */
+/** The progress of a source in a unit of its own, for the progress bar. */
 export interface SourceProgress {
   readonly done: number
-  /** Undefined when the end is not known, as for a pipe. */
+  /** Undefined when the size is not known, for example for a pipe. */
   readonly total: number | undefined
 }
 
 /**
+ * Documents to load.
+ *
  * Contract:
- * - `items` walks the source once and reads no further ahead than the consumer asks, beyond one
- *   chunk of the file.
- * - `progress` may be asked at any time.
- * - `remarks` are what a person should know of what was read up to now.
- * - `reportPath` is the file that is read, if every document up to now was one of an error report.
+ * - `items` walks the source once. It reads at most one chunk ahead of its consumer.
+ * - `progress` may be called at any time.
+ * - `remarks` are sentences for the user about the items so far.
+ * - `reportPath` is the path of the source if every item so far came from an error report; undefined
+ *   otherwise.
  */
 export interface DocumentSource {
   items(): AsyncIterable<SourceItem>

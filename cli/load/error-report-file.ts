@@ -1,10 +1,10 @@
 // The file with the rejected documents of a load.
 //
 // Invariants:
-//   ER1  After a load the file under the report's name is that of this load: if nothing was rejected,
-//        there is none.
-//   ER2  What was there before is kept under a name with a number, unless this load has read all of
-//        it and it was a report: then every document in it was loaded, or is in the new report.
+//   ER1  After a load, the file with the report's name belongs to this load. If no document was
+//        rejected, the file does not exist.
+//   ER2  An earlier file is kept under a name with a number. It is removed only if it was a report and
+//        this load has read all of it: then each of its documents was loaded or is in the new report.
 
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -15,27 +15,29 @@ import path from 'node:path'
 import { finished } from 'node:stream/promises'
 import { EXIT } from '../../lib/process/exit-codes.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { CliError } from '../exit.ts'
-import { memberOf } from '../service-answers.ts'
+import { CliError } from '../process/exit.ts'
+import { memberOf } from '../service/service-answers.ts'
 import { formatRejection } from './error-report.ts'
 import type { Rejection } from './error-report.ts'
 
 const KEPT_MAX = 1000
 const EXTENSION = '.errors.ndjson'
 
-/**
- * What the load did with the file that had the report's name before: nothing, read all of it as a
- * report, or read some of it and was stopped.
- */
+/** How much of the earlier file with the report's name the load has read as a report. */
 export type EarlierReport = 'untouched' | 'read' | 'partly read'
 
+/** The places of the files after a load. */
 export interface PlacedReport {
-  /** Undefined: nothing was rejected. */
+  /** The report; undefined: no document was rejected. */
   readonly path: string | undefined
-  /** Where the earlier file is now; undefined if it was not moved. */
+  /** The new path of the earlier file; undefined if it was not moved. */
   readonly keptPath: string | undefined
 }
 
+/**
+ * Writes the report of one load. It writes to a temporary file until `close`. Failures of the file
+ * system reject with a CliError.
+ */
 export class ErrorReportFile {
   readonly #path: string
   readonly #partialPath: string
@@ -45,10 +47,11 @@ export class ErrorReportFile {
 
   constructor(place: string) {
     this.#path = place
-    // Of this load alone: another one may run beside it.
+    // A unique name, because another load may run at the same time.
     this.#partialPath = `${place}.${randomUUID().slice(0, 8)}.partial`
   }
 
+  /** Appends one document. */
   async add(rejection: Rejection): Promise<void> {
     const stream = (this.#stream ??= this.#create())
     this.#count += 1
@@ -60,7 +63,7 @@ export class ErrorReportFile {
     }
   }
 
-  /** The file appears under its name only now that it is whole: it may be the one that was loaded. */
+  /** Gives the complete file its name. It could not have it before, because the load may read that file. */
   async close(earlier: EarlierReport): Promise<PlacedReport> {
     try {
       return await this.#place(earlier)
@@ -75,7 +78,7 @@ export class ErrorReportFile {
       await finished(this.#stream)
     }
     if (earlier === 'partly read') {
-      // What it still has is loaded again from its beginning, and rejected again.
+      // The earlier report stays. The next load reads it from the beginning and rejects the same.
       await rm(this.#partialPath, { force: true })
       return { path: this.#count > 0 ? this.#path : undefined, keptPath: undefined }
     }
@@ -92,13 +95,13 @@ export class ErrorReportFile {
   }
 
   #explain(cause: unknown): CliError {
-    const remedy = 'name another file for rejected documents with --errors'
+    const remedy = 'choose another file for rejected documents with --errors'
     const message = `cannot write ${this.#path}: ${messageOf(cause)}; ${remedy}`
     return new CliError(EXIT.refused, 'FILE', message, { cause })
   }
 }
 
-/** Copies the file to the first free name with a number; undefined if there is no such file. */
+/** Copies the file to the first free name with a number; undefined if the file does not exist. */
 async function keepFile(place: string): Promise<string | undefined> {
   for (let number = 1; number <= KEPT_MAX; number += 1) {
     const kept = numbered(place, number)
@@ -111,7 +114,7 @@ async function keepFile(place: string): Promise<string | undefined> {
       if (code !== 'EEXIST') throw error
     }
   }
-  throw new RangeError(`there are ${KEPT_MAX} earlier reports beside it`)
+  throw new RangeError(`its folder holds ${KEPT_MAX} earlier reports`)
 }
 
 function numbered(place: string, number: number): string {

@@ -1,10 +1,11 @@
-// The report of documents that were not loaded, which is itself something to load.
+// The report of documents that were not loaded. It can be loaded like any other file.
 //
-// Each line is `{"line":3,"key":"a","error":"…","code":"…","document":<the bytes as they came>}`,
-// in this order and without white space: so a reader finds the document by rebuilding what stands
-// before it, and takes its bytes without parsing them. A line that is no JSON is kept as
-// `"text":"…"` instead of `document`, for a person to repair.
+// Each line is `{"line":3,"key":"a","error":"…","code":"…","document":<the original bytes>}`, with
+// its members in this order and without white space. A reader rebuilds the text before the document
+// and takes the document's bytes without parsing them. An input that is not JSON is kept as
+// `"text":"…"` instead of `document`, so that a person can repair it.
 
+/** A document that was not loaded, with the reason and its code. */
 export interface Rejection {
   readonly line: number
   readonly key: string | undefined
@@ -14,7 +15,7 @@ export interface Rejection {
   readonly isJson: boolean
 }
 
-/** What a line of a report says: what to try again, and the key it had. */
+/** A document from a report, with the key that it had; undefined: it had none. */
 export interface ReportedDocument {
   readonly key: string | undefined
   readonly bytes: Buffer
@@ -23,6 +24,7 @@ export interface ReportedDocument {
 const HEAD_MEMBERS = 'line,key,error,code'
 const MARK = '{"line":'
 
+/** One line of a report, with its line feed. */
 export function formatRejection(rejection: Rejection): Buffer {
   const { bytes, isJson } = rejection
   const payload = isJson ? bytes : Buffer.from(JSON.stringify(bytes.toString('utf8')))
@@ -34,7 +36,7 @@ function headText({ line, key, error, code }: Omit<Rejection, 'bytes' | 'isJson'
   return JSON.stringify({ line, key: key ?? null, error, code }).slice(0, -1)
 }
 
-/** The document, or the text, in a line of a report; undefined for any other line. */
+/** The document or the text of a report's line; undefined for any other line. */
 export function parseReportLine(value: object, bytes: Buffer): ReportedDocument | undefined {
   if (!bytes.subarray(0, MARK.length).equals(Buffer.from(MARK)) || !isReportEntry(value)) {
     return undefined

@@ -1,11 +1,11 @@
-// Documents from a file or from standard input, whatever the format.
+// Documents from a file or from standard input, in any of the formats.
 
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { CliError } from '../exit.ts'
+import { CliError } from '../process/exit.ts'
 import type { ColumnTypes } from './csv-columns.ts'
 import { CsvReader } from './csv-rows.ts'
 import type { DocumentSource, SourceItem, SourceProgress } from './document-source.ts'
@@ -24,23 +24,27 @@ const READ_BYTES = 256 * 1024
 const LINE_FEED = 0x0a
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
+/** How to read the input; undefined options are detected. */
 export interface ReadOptions {
   readonly keyRule: KeyRule
-  /** Undefined: found out. */
   readonly format?: InputFormat | undefined
-  /** Of CSV; undefined: found out. */
+  /** The delimiter of CSV. */
   readonly delimiter?: string | undefined
-  /** Of columns of CSV. */
+  /** The types of CSV columns; undefined: all are text. */
   readonly types?: ColumnTypes | undefined
 }
 
+/**
+ * Detects the format with the first bytes and reads the documents. An input that is not one of the
+ * formats throws a CliError while it is read.
+ */
 export class FileSource implements DocumentSource {
   readonly #input: Input
   readonly #bytes: InputBytes
   readonly #options: ReadOptions
   #csv: CsvReader | undefined
   #items = 0
-  /** Of them, those that are lines of an error report. */
+  /** The items that came from an error report. */
   #reported = 0
 
   constructor(input: Input, options: ReadOptions) {
@@ -68,8 +72,8 @@ export class FileSource implements DocumentSource {
     if (names.length === 0) return []
     const types = names.map((name) => `${name}:number`).join(',')
     return [
-      `${names.join(', ')} held numbers alone and ${names.length === 1 ? 'is' : 'are'} text now; ` +
-        `for numbers load again with --types ${types}`,
+      `${names.join(', ')} held only numbers and ${names.length === 1 ? 'was' : 'were'} loaded as text; ` +
+        `to load numbers, run it again with --types ${types}`,
     ]
   }
 
@@ -97,7 +101,7 @@ export class FileSource implements DocumentSource {
   }
 }
 
-/** A line tells what the input is. */
+/** The first line is enough to detect the format. */
 function hasLine(head: Buffer): boolean {
   return head.length >= HEAD_BYTES || head.includes(LINE_FEED)
 }
@@ -112,7 +116,7 @@ async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   }
 }
 
-/** The file as a source; refuses at once what cannot be one. */
+/** Opens a file. Throws a CliError at once for a directory, a missing file or a known foreign format. */
 export async function openFileSource(path: string, options: ReadOptions): Promise<FileSource> {
   const stats = await stat(path).catch((cause: unknown) => {
     const remedy = 'check the path, or use - to read standard input'
@@ -136,7 +140,7 @@ async function readHead(path: string): Promise<Buffer> {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC_BYTES))
     return buffer.subarray(0, bytesRead)
   } catch {
-    return Buffer.alloc(0) // explained when it is read
+    return Buffer.alloc(0) // the later read reports the failure
   } finally {
     await file?.close()
   }

@@ -1,17 +1,19 @@
-// The bytes of an input: counted as they are read, and decompressed.
+// Reads the bytes of an input, counts them, and decompresses them.
 
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import type { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../lib/errors.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { CliError } from '../exit.ts'
+import { CliError } from '../process/exit.ts'
 
+/** A file or standard input. */
 export interface Input {
-  /** Called when the first byte is asked for: nobody would hear the errors of a stream before. */
+  /** Called for the first read. An error of an earlier stream would have no listener. */
   readonly open: () => Readable
-  /** Undefined for standard input. */
+  /** Absent for standard input. */
   readonly path?: string
+  /** The size; absent if it is not known. */
   readonly bytes?: number
 }
 
@@ -28,16 +30,17 @@ const COMPRESSIONS: readonly Compression[] = [
 ]
 const MAGIC_BYTES_MAX = 4
 
+/** Reads one input once. */
 export class InputBytes {
   readonly #input: Input
-  /** Of the input as it lies there, compressed or not. */
+  /** The bytes read so far, before decompression. */
   bytesRead = 0
 
   constructor(input: Input) {
     this.#input = input
   }
 
-  /** Decompressed, if its name or its first bytes say that it is compressed. */
+  /** The bytes, decompressed if the name or the first bytes show a compressed input. */
   async *decoded(): AsyncGenerator<Buffer> {
     const path = this.#input.path ?? ''
     const { head, chunks } = await peek(this.#counted(), ({ length }) => length >= MAGIC_BYTES_MAX)
@@ -71,7 +74,7 @@ export class InputBytes {
       yield* decompressor
     } catch (cause) {
       if (cause instanceof CliError) throw cause
-      const remedy = 'is it whole, and what its name says it is?'
+      const remedy = 'check that it is complete and that its name has the right extension'
       const message = `cannot decompress ${this.#name}: ${remedy}`
       throw new CliError(EXIT.refused, 'FILE', message, { cause })
     } finally {
@@ -85,13 +88,14 @@ export class InputBytes {
   }
 }
 
+/** The beginning of a stream, and the whole stream. */
 export interface Peeked {
   readonly head: Buffer
-  /** All bytes, those of the head as well. */
+  /** All bytes, including the head. */
   readonly chunks: AsyncIterable<Buffer>
 }
 
-/** Reads until `isEnough` or the end. */
+/** Reads the beginning of a stream until `isEnough` or its end. */
 export async function peek(
   chunks: AsyncIterable<Buffer>,
   isEnough: (head: Buffer) => boolean,

@@ -1,12 +1,12 @@
-// What an input holds: told by an option, by its name, or by its first bytes. Pure.
+// Detects the format of an input from an option, its name or its first bytes. Pure.
 
 import path from 'node:path'
-import { usageError } from '../exit.ts'
+import { usageError } from '../process/exit.ts'
 
 export const INPUT_FORMATS = ['ndjson', 'json', 'csv', 'tsv'] as const
 export type InputFormat = (typeof INPUT_FORMATS)[number]
 
-/** So many bytes tell what the input is, if its first line is longer. */
+/** This many bytes are enough to detect the format, even if the first line is longer. */
 export const HEAD_BYTES = 64 * 1024
 
 const FORMAT_BY_EXTENSION: Readonly<Record<string, InputFormat>> = {
@@ -16,25 +16,28 @@ const FORMAT_BY_EXTENSION: Readonly<Record<string, InputFormat>> = {
 }
 const JSON_EXTENSIONS: ReadonlySet<string> = new Set(['.ndjson', '.jsonl', '.json'])
 const COMPRESSED = /\.(?:gz|zst)$/i
-/** The one that separates most cells of the header is taken. */
+/** Of these, the one that occurs most often in the header is used. */
 const DELIMITERS = [',', ';', '\t', '|'] as const
 
+/** The format to read. Tab-separated values are CSV with a tab. */
 export interface DetectedFormat {
   readonly format: 'ndjson' | 'json' | 'csv'
-  /** Of CSV. */
+  /** The delimiter; used only for CSV. */
   readonly delimiter: string
 }
 
+/** The facts that decide the format. */
 export interface InputFacts {
   /** Undefined for standard input. */
   readonly path: string | undefined
-  /** The first line at least, or HEAD_BYTES, or all there is. */
+  /** At least the first line, or HEAD_BYTES bytes, or the whole input. */
   readonly head: Buffer
-  /** What the person said. */
+  /** The user's options; undefined: detect. */
   readonly format: InputFormat | undefined
   readonly delimiter: string | undefined
 }
 
+/** An option decides first, then the file's extension, then its first line. */
 export function detectFormat(facts: InputFacts): DetectedFormat {
   const head = facts.head.toString('utf8')
   const extension = path.extname((facts.path ?? '').replace(COMPRESSED, '')).toLowerCase()
@@ -45,7 +48,7 @@ export function detectFormat(facts: InputFacts): DetectedFormat {
   return { format: isTabbed ? 'csv' : format, delimiter }
 }
 
-/** An array, or objects over several lines: a pretty printer leaves the opening brace alone. */
+/** `json` for an array, and for objects over several lines, whose first line is a lone brace. */
 function jsonFormat(head: string): 'ndjson' | 'json' {
   const line = firstLine(head)
   return line.startsWith('[') || line === '{' ? 'json' : 'ndjson'
@@ -58,7 +61,7 @@ function sniff(head: string): InputFormat {
   return looksLikeHeader && hasCells ? 'csv' : jsonFormat(head)
 }
 
-/** The first that is not blank, without the white space around it. */
+/** The first line that is not blank, without the white space around it. */
 function firstLine(head: string): string {
   return head.trimStart().split('\n', 1)[0]?.trimEnd() ?? ''
 }
@@ -69,7 +72,7 @@ function delimiterOf(header: string): string {
   return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
 }
 
-/** `\t` and the like are written as a shell passes them on. */
+/** Parses `--delimiter`: one character, or `\t` or `tab`, because a tab is hard to type in a shell. */
 export function parseDelimiter(text: string): string {
   const delimiter = text === '\\t' || text === 'tab' ? '\t' : text
   if (delimiter.length === 1 && !/["\r\n]/.test(delimiter)) return delimiter
@@ -82,7 +85,7 @@ interface ForeignFormat {
   readonly remedy: (place: string) => string
 }
 
-/** What is often at hand and cannot be read here; `place` is the file as a shell reads it. */
+/** Common formats that quarry cannot read. `place` is the file's path for the example commands. */
 const FOREIGN_FORMATS: readonly ForeignFormat[] = [
   {
     name: 'Parquet',
@@ -104,7 +107,7 @@ const FOREIGN_FORMATS: readonly ForeignFormat[] = [
   },
 ]
 
-/** Refuses what no option could make readable. */
+/** Throws a usage error, with a remedy, for a format that no option can make readable. */
 export function refuseForeign(place: string | undefined, head: Buffer): void {
   const start = head.subarray(0, 4).toString('hex')
   const found = FOREIGN_FORMATS.find(({ magic }) => magic.some((each) => start.startsWith(each)))

@@ -1,12 +1,12 @@
-// JSON values, one after the other, cut out of bytes without building them: the elements of an
-// array, or values that white space parts, as pretty printers write them.
+// Cuts JSON values out of bytes without building them: the elements of an array, or values between
+// white space, as pretty printers write them.
 //
 // Invariants:
-//   JV1  Every byte between two elements' commas is in the element between them: what is no JSON is
-//        reported with its text and never passed over in silence.
-//   JV2  An element beyond DOCUMENT_BYTES_MAX is skipped in bounded memory, and reported.
+//   JV1  Every byte between two commas belongs to the element between them, so an element that is not
+//        JSON is reported with its text and never skipped in silence.
+//   JV2  An element longer than DOCUMENT_BYTES_MAX is skipped in bounded memory, and reported.
 
-import { CliError } from '../exit.ts'
+import { CliError } from '../process/exit.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
 import { DOCUMENT_BYTES_MAX } from './raw-document.ts'
 import type { RawDocument } from './raw-document.ts'
@@ -27,7 +27,7 @@ const BYTE = {
   closeBrace: 0x7d,
 } as const
 
-/** `chunks` begin behind a byte order mark, if there is one. */
+/** The values of an input without a byte order mark. Throws a CliError if the input ends within one. */
 export async function* readJsonValues(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<RawDocument> {
@@ -49,7 +49,7 @@ class ValueCutter {
   #value: { readonly line: number; parts: Buffer[]; length: number } | undefined;
 
   *cut(chunk: Buffer): Generator<RawDocument> {
-    let start = 0 // of what belongs to the value and is not among its parts yet
+    let start = 0 // the first byte of the value that is not among its parts yet
     for (let at = 0; at < chunk.length; at += 1) {
       const byte = chunk[at] ?? 0
       if (byte === BYTE.lineFeed) this.#line += 1
@@ -73,7 +73,7 @@ class ValueCutter {
     const isCut = this.#inArray || this.#depth > 0 || this.#inText
     if (this.#value !== undefined) yield this.#take(Buffer.alloc(0))
     if (!isCut) return
-    const message = `the input ends in the middle of its JSON, in line ${this.#line}: is it whole?`
+    const message = `the input ends within its JSON, in line ${this.#line}: check that it is complete`
     throw new CliError(EXIT.refused, 'FILE', message)
   }
 
@@ -83,7 +83,7 @@ class ValueCutter {
     else if (byte === BYTE.quote) this.#inText = false
   }
 
-  /** White space, commas and the brackets of the array of documents are part of no value. */
+  /** Skips white space, commas, and the brackets of the array of documents. */
   #isBetween(byte: number): boolean {
     if (isSpace(byte)) return true
     if (this.#inArray && byte === BYTE.comma) return true
@@ -92,7 +92,7 @@ class ValueCutter {
     return isBracket
   }
 
-  /** Where the value ends, if this byte ends it. */
+  /** The end of the value, if this byte ends it. */
   #endOfValue(byte: number, at: number): number | undefined {
     if (byte === BYTE.quote) this.#inText = true
     else if (byte === BYTE.openBrace || byte === BYTE.openBracket) this.#depth += 1
@@ -107,7 +107,7 @@ class ValueCutter {
   #close(byte: number, at: number): number | undefined {
     if (this.#depth > 0) {
       this.#depth -= 1
-      // In an array only a comma or its end ends the value: what else follows belongs to it (JV1).
+      // In an array, only a comma or the array's end ends a value. Other bytes belong to it (JV1).
       return this.#depth === 0 && !this.#inArray ? at + 1 : undefined
     }
     if (!this.#inArray || byte !== BYTE.closeBracket) return undefined

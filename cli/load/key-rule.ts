@@ -1,36 +1,39 @@
 // Finds a document's key in its fields.
 
-import { usageError } from '../exit.ts'
+import { usageError } from '../process/exit.ts'
 
-/** Where the key comes from: one field, or a template such as `{country}/{city}`. */
+/** The source of keys: one field, or a template such as `{country}/{city}`. */
 export interface KeyRule {
-  /** Literal text and field paths, in turn: the odd places are paths. */
+  /** Literal texts and field paths in turn; the paths have odd indexes. */
   readonly parts: readonly string[]
 }
 
+/** The field of the key if no option names another. */
 export const DEFAULT_KEY_FIELD = 'id'
 
+/** The key of a document, or a sentence that says why it has none. */
 export type KeyResult =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'problem'; readonly problem: string }
 
+/** Parses `--key` and `--key-template`. Throws a usage error for both, or for a template without fields. */
 export function parseKeyRule(options: { key?: string; template?: string }): KeyRule {
   if (options.template === undefined) return { parts: ['', options.key ?? DEFAULT_KEY_FIELD, ''] }
   if (options.key !== undefined) throw usageError('give --key or --key-template, not both')
   const parts = options.template.split(/\{([^{}]+)\}/)
   if (parts.length === 1 || parts.some((part, at) => at % 2 === 0 && /[{}]/.test(part))) {
-    const remedy = "name fields in braces, like --key-template '{country}/{city}'"
+    const remedy = "put fields in braces, like --key-template '{country}/{city}'"
     throw usageError(`--key-template: "${options.template}" has no field: ${remedy}`)
   }
   return { parts }
 }
 
-/** Paths of the fields that the key is made of. */
+/** The paths of the key's fields. */
 export function fieldsOfKey({ parts }: KeyRule): string[] {
   return parts.filter((_part, at) => at % 2 === 1)
 }
 
-/** The key of a document; `text` is its JSON, needed for numbers that a double cannot hold. */
+/** The key of a document. `text` is its JSON, which has all digits of large integers. */
 export function keyOf(rule: KeyRule, document: object, text: string): KeyResult {
   let key = ''
   for (const [at, part] of rule.parts.entries()) {
@@ -40,8 +43,8 @@ export function keyOf(rule: KeyRule, document: object, text: string): KeyResult 
     }
     const value = keyText(document, part, text)
     if (value === undefined) {
-      const remedy = 'name the field of the key with --key FIELD'
-      return { kind: 'problem', problem: `no text or integer in field "${part}": ${remedy}` }
+      const remedy = 'choose the field of the key with --key FIELD'
+      return { kind: 'problem', problem: `field "${part}" holds no text or integer: ${remedy}` }
     }
     key += value
   }
@@ -54,7 +57,7 @@ function keyText(document: object, path: string, text: string): string | undefin
   if (typeof value === 'string') return value
   if (typeof value !== 'number') return undefined
   if (Number.isSafeInteger(value)) return String(value)
-  // Beyond 2^53 two numbers read as one: only the digits that were written tell them apart.
+  // Beyond 2^53, different integers parse to the same number. Only their digits differ.
   const source = valueAt(parseNumbersAsText(text), path)
   return typeof source === 'string' && /^-?\d+$/.test(source) ? source : undefined
 }

@@ -1,4 +1,4 @@
-// Bytes to lines, without decoding: what is between two line feeds is passed on as it is.
+// Cuts bytes into lines without decoding them.
 
 import { DOCUMENT_BYTES_MAX } from './raw-document.ts'
 import type { RawDocument } from './raw-document.ts'
@@ -7,7 +7,7 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const TOO_LONG = 'the line is longer than 64 MiB, the most that one request may hold'
 
-/** Collects the pieces of one line; forgets them once the line is too long to be of use. */
+/** Collects the pieces of one line, and drops them when the line becomes too long. */
 class LineParts {
   #parts: Buffer[] = []
   #length = 0
@@ -35,7 +35,7 @@ class LineParts {
   }
 }
 
-/** Lines without their ends. One longer than DOCUMENT_BYTES_MAX is skipped, in bounded memory. */
+/** The lines without their ends. A line longer than DOCUMENT_BYTES_MAX is reported without its bytes. */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<RawDocument> {
   const parts = new LineParts()
   for await (const bytes of chunks) {

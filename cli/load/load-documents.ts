@@ -1,8 +1,8 @@
-// Moves every document of a source into a table, and tells what became of them.
+// Loads every document of a source into a table, and reports the result.
 
 import path from 'node:path'
-import type { ApiClient, ServiceRefusal } from '../api-client.ts'
-import type { CliContext } from '../context.ts'
+import type { ApiClient, ServiceRefusal } from '../service/api-client.ts'
+import type { CliContext } from '../process/context.ts'
 import { BatchWriter } from './batch-writer.ts'
 import type { Rejection } from './error-report.ts'
 import { ErrorReportFile } from './error-report-file.ts'
@@ -11,32 +11,35 @@ import { LoadProgress } from './load-progress.ts'
 import type { LoadCounts } from './load-progress.ts'
 import type { DocumentSource, SourceDocument, UnreadableDocument } from './document-source.ts'
 
+/** Where and how documents are loaded. */
 export interface LoadOptions {
   readonly client: ApiClient
   readonly table: string
   readonly batchSize: number
   readonly concurrency: number
   readonly errorsPath: string
-  /** Says nothing of its way where it is read by a program. */
+  /** True: prints no messages about retries, because a program reads the output. */
   readonly isQuiet: boolean
 }
 
+/** The result of a load, also of one that ended early. */
 export interface LoadResult {
   readonly loaded: number
   readonly rejected: number
-  /** Bytes of the documents that were loaded. */
+  /** The bytes of the loaded documents. */
   readonly bytes: number
   readonly tookMs: number
-  /** Where the rejected ones are; undefined when there are none. */
+  /** The file of the rejected documents; undefined when none was rejected. */
   readonly errorsPath: string | undefined
-  /** Where the rejected ones of an earlier load are now, if they had to make room. */
+  /** The new path of an earlier load's errors file; undefined if it was not moved. */
   readonly earlierErrorsPath: string | undefined
-  /** Of the first document of the source that was rejected. */
+  /** The rejection with the lowest line. */
   readonly firstRejection: FirstRejection | undefined
-  /** What ended the load before the source did: the service is gone, or refuses everything. */
+  /** The cause of an early end: the service is unreachable, or it refuses every batch. */
   readonly stopped: { readonly afterLine: number; readonly cause: unknown } | undefined
 }
 
+/** A rejected document without its bytes. */
 export interface FirstRejection {
   readonly line: number
   readonly key: string | undefined
@@ -44,6 +47,7 @@ export interface FirstRejection {
   readonly code: string
 }
 
+/** Loads all documents. Failures are part of the result, except those of the error report's file. */
 export async function loadDocuments(
   source: DocumentSource,
   options: LoadOptions,
@@ -59,7 +63,7 @@ export async function loadDocuments(
     counts.rejected += 1
     progress.update()
     const { line, key, error, code } = rejection
-    // Batches are answered in any order.
+    // Batches are answered in any order, so the first refusal need not have the lowest line.
     if (line < (firstRejection?.line ?? Infinity)) firstRejection = { line, key, error, code }
     await report.add(rejection)
   }
@@ -106,7 +110,7 @@ export async function loadDocuments(
   return { ...counts, tookMs, errorsPath, earlierErrorsPath, firstRejection, stopped }
 }
 
-/** The documents may come from the very file that rejected ones are written to. */
+/** The source may be the same file that rejected documents are written to. */
 function earlierReport(
   { reportPath }: DocumentSource,
   { errorsPath }: LoadOptions,

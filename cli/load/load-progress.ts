@@ -1,4 +1,4 @@
-// The progress of a load: a line that is written anew on a terminal, and anywhere else one line
+// Shows the progress of a load. On a terminal, it redraws one line. Elsewhere, it prints a line only
 // when the service does not answer.
 
 import { fitProgress } from '../render/progress-bar.ts'
@@ -6,18 +6,20 @@ import { ProgressLine } from '../render/progress-line.ts'
 import { formatBytes, formatCount } from '../render/quantity.ts'
 import { printable } from '../render/text-width.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Output } from '../terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import type { DocumentSource } from './document-source.ts'
 
-/** A service that has answered nothing for so long is waited for. */
+/** After this time without an answer, the line says that the load is waiting. */
 const SILENCE_MS = 2_000
 
+/** The counts of a load, which its loader updates. */
 export interface LoadCounts {
   loaded: number
   rejected: number
   bytes: number
 }
 
+/** Draws the progress from its construction to `stop`. */
 export class LoadProgress {
   readonly #output: Output
   readonly #clock: Clock
@@ -26,7 +28,7 @@ export class LoadProgress {
   readonly #startedMs: number
   readonly #progress: ProgressLine | undefined
   #answeredMs: number
-  /** Why the service is waited for, as far as it is known. */
+  /** The reason of the last failed request; undefined after an answer. */
   #trouble: string | undefined
 
   constructor(
@@ -42,14 +44,14 @@ export class LoadProgress {
     this.#progress = output.isTty ? new ProgressLine(output, clock, () => this.#line()) : undefined
   }
 
-  /** The service has answered. */
+  /** Called after each answer of the service. */
   update(): void {
     this.#answeredMs = this.#clock.monotonicMs()
     this.#trouble = undefined
     this.#progress?.update()
   }
 
-  /** A request failed and is sent again. */
+  /** Called when a request failed and will be sent again. */
   onTrouble(why: string): void {
     const isNew = this.#trouble === undefined
     this.#trouble = printable(why)
@@ -84,7 +86,7 @@ export class LoadProgress {
     return `waiting for the server, ${seconds} s${why}`
   }
 
-  /** Undefined when the end is not known, as for a pipe. */
+  /** The done part, from 0 to 1; undefined when the size is not known. */
   #share(): number | undefined {
     const { done, total } = this.#source.progress()
     return total === undefined || total === 0 ? undefined : done / total

@@ -1,9 +1,9 @@
-// The installed packages of a project as documents: real data that everybody has at hand.
+// The installed packages of a project as documents: real data that is present on every machine.
 
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { CliError } from '../exit.ts'
+import { CliError } from '../process/exit.ts'
 import { buildPackageDocument } from './package-document.ts'
 import type { DocumentSource, SourceItem, SourceProgress } from './document-source.ts'
 import type { PackageSize } from './package-document.ts'
@@ -16,7 +16,7 @@ interface InstalledPackage {
   readonly key: string
 }
 
-/** One document per `name@version`, in the order of the walk; a second copy is the same document. */
+/** One document for each `name@version`, in the order of the walk. Further copies are skipped. */
 export class NpmSource implements DocumentSource {
   readonly remarks = []
   readonly reportPath = undefined
@@ -48,15 +48,16 @@ export class NpmSource implements DocumentSource {
   }
 }
 
+/** Lists the packages below a node_modules directory. Throws a CliError if it cannot be read. */
 export async function openNpmSource(nodeModules: string): Promise<NpmSource> {
   const packages = await listPackages(nodeModules).catch((cause: unknown) => {
-    const remedy = 'run npm ci first, or name another directory with --npm DIR'
+    const remedy = 'run npm ci first, or give another directory with --npm DIR'
     throw new CliError(EXIT.usage, 'FILE', `no packages in ${nodeModules}: ${remedy}`, { cause })
   })
   return new NpmSource(packages.toSorted())
 }
 
-/** Package directories, nested ones included. Links are not followed: they may lead in circles. */
+/** Package directories, nested ones included. Links are not followed, because they may form a cycle. */
 async function listPackages(nodeModules: string): Promise<string[]> {
   const pending = [nodeModules]
   const found: string[] = []
@@ -111,7 +112,7 @@ async function readReadme(directory: string): Promise<string | undefined> {
   return readFile(path.join(directory, name), 'utf8').catch(() => undefined)
 }
 
-/** Files and bytes of the package itself, without the packages nested in it. */
+/** The files and bytes of a package without its nested packages. */
 async function measure(directory: string): Promise<PackageSize> {
   const pending = [directory]
   let files = 0

@@ -1,15 +1,18 @@
-// A package manifest as a document. Manifests are written by people: every field may have any shape.
+// Turns a package manifest into a document. People write manifests, so every field may have any shape.
 
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
 
+/** A longer readme is cut. */
 export const README_BYTES_MAX = 64 * 1024
 
+/** The size of a package on disk. */
 export interface PackageSize {
   readonly files: number
   readonly bytes: number
 }
 
+/** The document of a package. Fields of an unexpected shape are left out. */
 export function buildPackageDocument(
   manifest: object,
   { readme, size }: { readonly readme: string | undefined; readonly size: PackageSize },
@@ -36,7 +39,7 @@ export function buildPackageDocument(
   return Object.fromEntries(Object.entries(document).filter(([, value]) => value !== undefined))
 }
 
-/** At most `bytesMax` bytes of UTF-8, cut between characters. */
+/** The beginning of a text, at most `bytesMax` bytes of UTF-8, cut between characters. */
 export function cutUtf8(value: string, bytesMax: number): string {
   const bytes = Buffer.from(value)
   if (bytes.length <= bytesMax) return value
@@ -62,7 +65,7 @@ function member(value: unknown, name: string): unknown {
   return isJsonRecord(value) ? value[name] : undefined
 }
 
-/** `Ann <ann@example.org> (https://example.org)` or an object: the name alone, no address. */
+/** The name from `Ann <ann@example.org> (https://example.org)` or from an object. */
 function personName(value: unknown): string | undefined {
   const name = text(value) ?? text(member(value, 'name'))
   return name?.replace(/\s*[<(].*$/s, '')
@@ -76,7 +79,7 @@ function engines(value: unknown): Record<string, string> | undefined {
   return Object.fromEntries(entries)
 }
 
-/** A `bin` that is a plain path is a program named like the package, without its scope. */
+/** A `bin` that is a path is one program with the package's name, without its scope. */
 function binNames(fields: JsonRecord): string[] {
   if (typeof fields['bin'] === 'string') return [(text(fields['name']) ?? '').replace(/^.*\//, '')]
   return names(fields['bin'])

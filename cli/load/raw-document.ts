@@ -1,11 +1,11 @@
-/** One document as its format cut it out of the input, not yet looked into. */
+/** One document cut out of the input, not parsed yet. */
 export interface RawDocument {
-  /** Of the input, counted from 1: where the document begins. */
+  /** The line of the input at which the document begins, counted from 1. */
   readonly line: number
   readonly bytes: Buffer
-  /** Why it can be no document; undefined where its bytes are to be read as JSON. */
+  /** The reason why it cannot be a document; absent: its bytes are to be parsed as JSON. */
   readonly problem?: string
 }
 
-/** The service takes no larger request, so no larger document can be loaded. */
+/** The service accepts no larger request, so larger documents cannot be loaded. */
 export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024

@@ -1,4 +1,4 @@
-// A document as it was cut out of the input, looked into: is it JSON, an object, and what is its key?
+// Parses a document that was cut out of the input, checks that it is a JSON object, and finds its key.
 
 import { isUtf8 } from 'node:buffer'
 import { isJsonRecord } from '../../lib/json-record.ts'
@@ -10,10 +10,10 @@ import type { KeyResult, KeyRule } from './key-rule.ts'
 import type { RawDocument } from './raw-document.ts'
 
 const NOT_UTF8 = 'it is not UTF-8: convert the file first, for instance with iconv'
-const NOT_JSON = 'it is not JSON: each document must be one whole JSON object'
-const NOT_OBJECT = 'it is not a JSON object: a document is one, like {"id": 1}'
+const NOT_JSON = 'it is not JSON: each document must be one complete JSON object'
+const NOT_OBJECT = 'it is not a JSON object: each document must be one, like {"id": 1}'
 
-/** What the document is; undefined for a blank line. `onReported` hears of lines of error reports. */
+/** The item of a document; undefined for a blank line. Calls `onReported` for a line of an error report. */
 export function readRawDocument(
   raw: RawDocument,
   keyRule: KeyRule,
@@ -32,7 +32,7 @@ export function readRawDocument(
   })
 }
 
-/** What a line of an error report was about: its document, under the key that it had. */
+/** The document in a line of an error report, with the key that it had. */
 function readReported(
   line: number,
   { key, bytes }: ReportedDocument,
@@ -48,7 +48,7 @@ function readReported(
 
 interface JsonDocument {
   readonly value: object
-  /** On one line. */
+  /** The document's text on one line. */
   readonly bytes: Buffer
 }
 
@@ -66,7 +66,7 @@ function readJson(
   return read({ value, bytes })
 }
 
-/** As reports hold it. JSON has line ends between its tokens alone, so that none of them counts. */
+/** Reports hold a document on one line. JSON has line ends only between tokens, where spaces will do. */
 function onOneLine(bytes: Buffer, text: string): Buffer {
   return /[\r\n]/.test(text) ? Buffer.from(text.trim().replaceAll(/[\r\n]+[ \t]*/g, ' ')) : bytes
 }
@@ -89,6 +89,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // JSON has no undefined, so this is free to say "not JSON"
+    return undefined // JSON has no undefined, so it can mean "not JSON"
   }
 }

@@ -1,4 +1,4 @@
-// The progress of a pull: a bar on a terminal, a line for each file anywhere else.
+// Shows the progress of a pull: as a bar on a terminal, elsewhere as one line for each file.
 
 import type { HubFile } from '../../inference/models/hub/hub-listing.ts'
 import type { PullWatcher } from '../../inference/models/hub/model-pull.ts'
@@ -7,10 +7,11 @@ import { fitProgress } from '../render/progress-bar.ts'
 import { ProgressLine } from '../render/progress-line.ts'
 import { formatBytes, plural } from '../render/quantity.ts'
 import { cutText, printable } from '../render/text-width.ts'
-import type { Output } from '../terminal.ts'
+import type { Output } from '../process/terminal.ts'
 
 const NAME_COLUMNS = 30
 
+/** Draws the progress of one pull until `stop`. */
 export class PullProgress implements PullWatcher {
   readonly #output: Output
   readonly #clock: Clock
@@ -18,7 +19,7 @@ export class PullProgress implements PullWatcher {
   #progress: ProgressLine | undefined
   #startedMs = 0
   #startBytes: number | undefined
-  /** A file may come before the plan, which depends on it. */
+  /** Some files are downloaded before the plan, because the plan depends on them. */
   #isPlanned = false
   #totalBytes = 0
   #name = ''
@@ -41,7 +42,7 @@ export class PullProgress implements PullWatcher {
 
   onFileBytes(file: HubFile, bytes: number): void {
     this.#name = file.path
-    this.#startBytes ??= bytes // what an earlier pull has left does not count as speed
+    this.#startBytes ??= bytes // bytes of an earlier pull do not count for the rate
     this.#bytesOf.set(file.path, bytes)
     this.#progress?.update()
     const isListed = this.#isPlanned && !this.#output.isTty

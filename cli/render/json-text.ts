@@ -1,14 +1,14 @@
-// JSON for people, made from the text itself: a number keeps every digit it was stored with.
+// Formats JSON for people. It works on the text, so that numbers keep all their digits.
 //
-// A value that fits into the rest of its line stays on it. One that does not is broken after its
-// opening bracket: members get a line each, and the plain values of an array fill lines.
+// A value that fits into the rest of its line stays on it. A longer value is broken after its opening
+// bracket: each member gets a line, and the plain values of an array fill lines.
 
-import { paint } from '../terminal.ts'
+import { paint } from '../process/terminal.ts'
 import { textWidth } from './text-width.ts'
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 const INDENT = '  '
-/** The empty text stands behind the last token. */
+/** The empty text stands for the end of the tokens. */
 const CLOSING = new Set(['}', ']', ''])
 
 interface Screen {
@@ -16,19 +16,19 @@ interface Screen {
   readonly color: boolean
 }
 
-/** A value of the document: plain, or the values in it. */
+/** A value of the document: a plain value, or an object or array with its values. */
 interface Value {
-  /** The member's name, quotes included; empty for an element and for the whole. */
+  /** The member's name with its quotes; empty for an element and for the whole document. */
   readonly name: string
-  /** Of a plain value, as it was written; otherwise empty. */
+  /** The text of a plain value; otherwise empty. */
   readonly text: string
   readonly opening: '' | '{' | '['
   readonly children: readonly Value[]
-  /** Columns that the value takes on one line, with its name. */
+  /** The columns of the value with its name, if it is on one line. */
   readonly width: number
 }
 
-/** The same JSON value, laid out for the screen. The text must be valid JSON. */
+/** The same JSON value, formatted for the screen. The text must be valid JSON. */
 export function prettyJson(text: string, screen: Screen): string {
   const tokens = text.match(TOKEN) ?? []
   return layOut(readValue(tokens.values()), 0, screen)
@@ -46,7 +46,7 @@ function readValue(tokens: Iterator<string>, name = '', first?: string): Value {
   return { name, text: '', opening: token, children, width }
 }
 
-/** Braces stand apart from what they hold, brackets do not; a comma and a space part the values. */
+/** Braces have spaces inside, brackets do not. A comma and a space separate the values. */
 function widthAround(opening: '{' | '[', children: readonly Value[]): number {
   if (children.length === 0) return 2
   const inner = children.reduce((sum, { width }) => sum + width, 2 * (children.length - 1))
@@ -112,7 +112,7 @@ function paintPlain(text: string, screen: Screen): string {
   return paint(screen, text.startsWith('"') ? 'green' : 'yellow', text)
 }
 
-// JSON escapes the C0 controls already; C1, delete and the reordering marks may stand unescaped.
+/** Escapes the controls of C1, delete, and the marks that reorder text. JSON itself escapes only C0. */
 export function escapeControls(token: string): string {
   return token.replaceAll(
     /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,

@@ -1,31 +1,34 @@
-import { paint } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { paint } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { cutText, textWidth } from './text-width.ts'
 
 const BAR_COLUMNS_MAX = 40
 const BAR_COLUMNS_MIN = 8
-/** The bar keeps its width while the figures beside it grow by a digit. */
+/** The width changes in steps, so that the bar does not jump when a figure grows by a digit. */
 const BAR_COLUMNS_STEP = 4
 const GAP = '  '
 const SEPARATOR = ' · '
-/** ` 100%` behind the bar. */
+/** The columns of ` 100%` after the bar. */
 const PERCENT_COLUMNS = 5
-/** Less of a note says nothing. */
+/** A shorter part of a note would be useless. */
 const TAIL_COLUMNS_MIN = 8
 
+/** The parts of a line of progress. */
 export interface ProgressTexts {
-  /** How much is done, from 0 to 1; undefined: nobody knows, and there is no bar. */
+  /** The done part, from 0 to 1; undefined: not known, and the line has no bar. */
   readonly share: number | undefined
-  /** The most important first: the last ones go where there is no room. */
+  /** Figures, the most important first. The last ones are dropped when the line is too narrow. */
   readonly figures: readonly string[]
+  /** A failure to show in red. */
   readonly alarm?: string | undefined
-  /** What stands last and is cut first. */
+  /** Text at the end of the line, which is cut first. */
   readonly note?: string | undefined
 }
 
 /**
- * One line of progress that is narrower than the terminal: a line as wide as it breaks on many. The
- * bar gives way first, then the note, then the last figures.
+ * One line of progress, at least one column narrower than the terminal, because many terminals wrap a
+ * full line. When there is too little room, it drops the bar first, then the note, then the last
+ * figures.
  */
 export function fitProgress(
   output: Output,
@@ -42,7 +45,7 @@ export function fitProgress(
   return bar + paintFigures(output, text) + paintTail(output, end, alarm)
 }
 
-/** The bar and its percentage, in at most `columns`; empty where there is no room. */
+/** The bar and its percentage, in at most `columns`; empty if they do not fit. */
 function drawBar(output: Output, share: number | undefined, columns: number): string {
   const room = Math.min(BAR_COLUMNS_MAX, columns - PERCENT_COLUMNS - GAP.length)
   const inner = room - (room % BAR_COLUMNS_STEP)

@@ -1,14 +1,14 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { Output } from '../terminal.ts'
+import type { Output } from '../process/terminal.ts'
 
 const PERIOD_MS = 125
 /** Erases from the cursor to the end of the line (ECMA-48, 8.3.41). */
 const ERASE_LINE = '\r\u001b[K'
 
 /**
- * A line at the bottom of a terminal that is written anew several times a second, from its opening
- * until `stop`, which leaves an empty line. Nothing else of the terminal is touched, so that a signal
- * may end the process at any moment.
+ * A line at the bottom of a terminal. It is redrawn several times a second from the construction until
+ * `stop`, which erases it. It changes nothing else of the terminal, so that a signal may end the
+ * process at any moment.
  */
 export class ProgressLine {
   readonly #output: Output
@@ -17,7 +17,7 @@ export class ProgressLine {
   readonly #stopDrawing: () => Promise<void>
   #drawnMs = -Infinity
 
-  /** `text` has to be narrower than the terminal: fitProgress makes such texts. */
+  /** `text` returns a text narrower than the terminal, such as those of `fitProgress`. */
   constructor(output: Output, clock: Clock, text: () => string) {
     this.#output = output
     this.#clock = clock
@@ -26,7 +26,7 @@ export class ProgressLine {
     this.draw()
   }
 
-  /** Something has changed: it is shown if the last drawing is old enough to have been seen. */
+  /** Called after a change. It redraws the line, but at most once in a period. */
   update(): void {
     if (this.#clock.monotonicMs() - this.#drawnMs >= PERIOD_MS) this.draw()
   }

@@ -1,25 +1,26 @@
-// The answer to one query for people: hits with their scores, facets as bars, the time it took.
+// Shows the answer to one query: hits with their scores, facets as bars, and the time.
 
-import { memberOf } from '../service-answers.ts'
-import { edgeOf, paint } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { memberOf } from '../service/service-answers.ts'
+import { edgeOf, paint } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { escapeControls } from './json-text.ts'
 import { formatCount, plural } from './quantity.ts'
 import { cutText, padEnd, printable } from './text-width.ts'
 
-/** Private-use characters, which texts do not hold: what lies between them is found words. */
+/** Marks around found words. They are private-use characters, which texts do not hold. */
 export const MARKS = { pre: '\ue000', post: '\ue001' } as const
 
 const BAR_COLUMNS = 24
 const KEY_COLUMNS = 28
 const INDENT = '    '
 
+/** The texts before and after each found word of a highlight. */
 export interface Marks {
   readonly pre: string
   readonly post: string
 }
 
-/** `answer` is the body of a single query's answer; `marks` stand around what it highlights. */
+/** The view of a single query's answer. `marks` are those that the query asked for. */
 export function queryView(answer: unknown, screen: Output, marks: Marks = MARKS): string {
   const [result] = listOf(memberOf(answer, 'responses'))
   const hits = memberOf(result, 'hits')
@@ -30,7 +31,7 @@ export function queryView(answer: unknown, screen: Output, marks: Marks = MARKS)
   return [...shown, ...facets, ...noteLines(result, screen), summary(result, screen)].join('\n')
 }
 
-/** What the next page begins behind, as JSON; undefined where nothing comes behind this page. */
+/** The cursor of the next page, as JSON; undefined after the last page. */
 export function nextCursor(
   answer: unknown,
   page: { readonly offset?: number | undefined; readonly limit: number; readonly isFirst: boolean },
@@ -38,7 +39,7 @@ export function nextCursor(
   const hits = memberOf(listOf(memberOf(answer, 'responses'))[0], 'hits')
   const shown = listOf(memberOf(hits, 'hits'))
   const seen = (page.offset ?? 0) + shown.length
-  // Behind a cursor nobody knows how many came before it: a full page may not be the last.
+  // After a cursor, the number of earlier hits is not known, so a full page may not be the last.
   const isLast = page.isFirst
     ? seen >= numberOf(memberOf(hits, 'total'))
     : shown.length < page.limit
@@ -63,7 +64,7 @@ function hitLines(hit: unknown, screen: Output, marks: Marks): string[] {
   return [...lines, INDENT + cutText(source, Math.max(20, edgeOf(screen) - INDENT.length))]
 }
 
-/** Line feeds of the document would break the list. */
+/** White space becomes single spaces, because line feeds would break the list. */
 function markedText(fragment: string, screen: Output, { pre, post }: Marks): string {
   const words = fragment.replaceAll(/\s+/g, ' ').split(pre)
   return words

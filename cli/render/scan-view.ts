@@ -1,15 +1,16 @@
-// A stream of scan lines as a table. The first lines decide how wide the columns are.
+// Shows the lines of a scan as a table. The first lines decide the widths of the columns.
 
-import { memberOf, parseExactAnswer } from '../service-answers.ts'
-import { paint } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { memberOf, parseExactAnswer } from '../service/service-answers.ts'
+import { paint } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { plural } from './quantity.ts'
 import { TextTable } from './text-table.ts'
 
 const SAMPLE_LINES = 100
-/** No cell is wider on any screen; what is longer is cut before its width is measured. */
+/** Longer cells are cut before their width is measured. No screen shows so many characters. */
 const CELL_CHARACTERS_MAX = 400
 
+/** The view of one scan. It holds at most the sample of the first lines. */
 export class ScanView {
   readonly #fields: readonly string[] | undefined
   readonly #screen: Output
@@ -22,7 +23,7 @@ export class ScanView {
     this.#screen = screen
   }
 
-  /** What to print now that this line came; empty while the sample is collected. */
+  /** Takes a line of the scan and returns the text to print; empty while the sample is collected. */
   add(line: string): string {
     this.#count += 1
     const document = parseExactAnswer(line)
@@ -31,6 +32,7 @@ export class ScanView {
     return this.#sample.length < SAMPLE_LINES ? '' : this.#showSample()
   }
 
+  /** The text to print after the last line. */
   end(): string {
     const shown = this.#layout === undefined && this.#count > 0 ? `${this.#showSample()}\n` : ''
     return shown + paint(this.#screen, 'dim', plural(this.#count, 'document'))
@@ -50,7 +52,7 @@ export class ScanView {
     return (this.#layout?.columns ?? []).map((name) => cellText(document, name))
   }
 
-  /** The fields as they were asked for; what a wildcard or an exclusion left shows what is there. */
+  /** The requested fields. With a wildcard or an exclusion, the fields that the sample holds. */
   #columnsOf(sample: readonly unknown[]): string[] {
     const fields = this.#fields ?? []
     if (fields.every((field) => !field.includes('*') && !field.startsWith('-'))) return [...fields]

@@ -1,12 +1,14 @@
-// Readable tables: two spaces between columns, a dim header, no frames, cut to the edge of a terminal.
+// Formats tables: two spaces between columns, a dim header, no frames. On a terminal, rows are cut at
+// its edge.
 
-import { edgeOf, paint } from '../terminal.ts'
-import type { Output } from '../terminal.ts'
+import { edgeOf, paint } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
 import { cutText, padEnd, padStart, printable, textWidth } from './text-width.ts'
 
 const GAP = 2
 const SHRUNK_WIDTH_MIN = 8
 
+/** A column of a table; `align` absent: left. */
 export interface Column {
   readonly title: string
   readonly align?: 'right'
@@ -14,7 +16,7 @@ export interface Column {
 
 type Screen = Pick<Output, 'columns' | 'isTty' | 'color'>
 
-/** The layout of a table, found from its first rows and kept for those that follow. */
+/** The layout of a table. Its first rows decide the widths for all rows. */
 export class TextTable {
   readonly #columns: readonly Column[]
   readonly #widths: readonly number[]
@@ -48,7 +50,7 @@ export class TextTable {
   }
 }
 
-/** Takes columns from the widest first, so that short ones (numbers, flags) stay whole. */
+/** Narrows the widest columns first, so that short ones (numbers, flags) stay complete. */
 function fitWidths(natural: readonly number[], available: number): number[] {
   const widths = [...natural]
   let excess = widths.reduce((sum, width) => sum + width, 0) - available
@@ -61,6 +63,7 @@ function fitWidths(natural: readonly number[], available: number): number[] {
   return widths
 }
 
+/** A whole table as text, without a final line feed. */
 export function formatTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

@@ -1,12 +1,13 @@
-// How many columns a text takes on a terminal, and how to cut it to some.
+// Measures the columns of a text on a terminal, and cuts texts to a number of columns.
 
 const PLAIN_ASCII = /^[\x20-\x7e]*$/
 
-// East Asian wide and full-width blocks, and emoji: the ranges that terminals draw two columns wide.
+// East Asian wide and full-width blocks, and emoji: terminals draw these ranges two columns wide.
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1f9ff}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u
 const INVISIBLE = /^[\p{M}\p{Cf}]+$/u
 
+/** The columns of a text. */
 export function textWidth(text: string): number {
   if (PLAIN_ASCII.test(text)) return text.length
   let width = 0
@@ -14,7 +15,7 @@ export function textWidth(text: string): number {
   return width
 }
 
-/** Made when the first text needs it: that takes 15 ms, and most texts need none. */
+/** Built for the first text that needs it: that takes 15 ms, and most texts do not need it. */
 const lazy = {
   get segmenter(): Intl.Segmenter {
     const value = new Intl.Segmenter('en', { granularity: 'grapheme' })
@@ -32,7 +33,7 @@ function graphemeWidth(grapheme: string): number {
   return INVISIBLE.test(grapheme) ? 0 : 1
 }
 
-/** The text in at most `width` columns; what is cut off is shown by an ellipsis. */
+/** The text in at most `width` columns. An ellipsis marks a cut. */
 export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   let kept = ''
@@ -54,7 +55,7 @@ export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - textWidth(text))) + text
 }
 
-/** On one line, and without control characters: stored text must not drive the terminal. */
+/** The text on one line without control characters, because stored text must not control the terminal. */
 export function printable(text: string): string {
   // The controls of C0 and C1, delete, and the marks that reorder text.
   return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')

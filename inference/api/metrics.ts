@@ -25,13 +25,13 @@ export class InferenceMetrics {
     'status',
   ])
   readonly #durations = this.#histogram('request_duration_seconds', {
-    help: 'From the headers to the end of the answer.',
+    help: 'Time from the headers to the end of the answer.',
     labelNames: ['operation', 'status_class'],
     buckets: REQUEST_BUCKETS_S,
   })
   readonly #results = this.#counter(
     'results_total',
-    'Results by where they came from: memory, a run that was under way, or a run of their own.',
+    'Results by source: the cache, a run for an equal request, or a run of their own.',
     ['task', 'source'],
   )
   readonly #tokens = this.#counter(
@@ -40,11 +40,11 @@ export class InferenceMetrics {
     ['model', 'direction'],
   )
   readonly #loads = this.#histogram('model_load_duration_seconds', {
-    help: 'How long loading a model took.',
+    help: 'Time to load a model.',
     labelNames: ['model'],
     buckets: LOAD_BUCKETS_S,
   })
-  readonly #loadFailures = this.#counter('model_load_failures_total', 'Loads that failed.', [
+  readonly #loadFailures = this.#counter('model_load_failures_total', 'Failed loads of models.', [
     'model',
   ])
   readonly #workersEnded = this.#counter(
@@ -53,7 +53,7 @@ export class InferenceMetrics {
     [],
   )
   readonly #waits = this.#histogram('queue_wait_duration_seconds', {
-    help: 'How long the oldest item of each batch had waited.',
+    help: 'Time that the oldest item of each batch waited.',
     labelNames: [],
     buckets: WAIT_BUCKETS_S,
   })
@@ -63,7 +63,7 @@ export class InferenceMetrics {
     buckets: BATCH_BUCKETS,
   })
   readonly #batchDurations = this.#histogram('batch_duration_seconds', {
-    help: 'From a batch being sent to a worker to its outcomes.',
+    help: 'Time from sending a batch to a worker until its outcomes arrive.',
     labelNames: ['model'],
     buckets: WAIT_BUCKETS_S,
   })

@@ -1,6 +1,6 @@
 // Models in the shapes that Ollama's clients read. What is not known of ONNX files is empty.
 
-import type { ServedModelInfo } from '../pipelines/inference-service.ts'
+import type { ServedModelInfo } from '../service/inference-service.ts'
 
 /** When a model was made is not known; clients want a time. */
 export const NO_TIME = new Date(0).toISOString()

@@ -5,7 +5,7 @@ import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import type { BytesReply } from '../../lib/http/reply.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Contract } from '../../openapi/contract.ts'
-import type { InferenceService } from '../pipelines/inference-service.ts'
+import type { InferenceService } from '../service/inference-service.ts'
 import type { EventFormat } from './event-stream.ts'
 import type { PiecesReply } from './pieces-reply.ts'
 

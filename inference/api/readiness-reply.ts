@@ -1,6 +1,6 @@
 import { jsonReply } from '../../lib/http/reply.ts'
 import type { BytesReply } from '../../lib/http/reply.ts'
-import type { Readiness } from '../pipelines/inference-service.ts'
+import type { Readiness } from '../service/inference-service.ts'
 
 export function readinessReply(readiness: Readiness): BytesReply {
   const { isReady, modelCounts, loaded, preload, skipped } = readiness

@@ -15,7 +15,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Random } from '../../lib/random.ts'
 import { loadContract } from '../../openapi/contract.ts'
 import type { RequestGate } from '../batching/request-gate.ts'
-import type { InferenceService } from '../pipelines/inference-service.ts'
+import type { InferenceService } from '../service/inference-service.ts'
 import { buildApp } from './app.ts'
 import { ErrorTranslator } from '../../lib/http/error-translator.ts'
 import { errorReply } from './error-status.ts'
@@ -54,7 +54,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
     familyLines({
       name: 'quarry_inference_errors_total',
       type: 'counter',
-      help: 'Errors that requests ended with, by code; unknown routes and absent documents are none.',
+      help: 'Requests that ended with an error, by code; unknown routes and absent documents do not count.',
       samples: samplesBy('code', translator.counts()),
     }),
   )

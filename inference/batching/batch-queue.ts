@@ -1,31 +1,32 @@
-// What waits for one model, and which of it is run next.
+// The queue of one model: it holds the waiting items and forms the next batch.
 //
-// Processor time grows with padded tokens, so a batch holds items of nearly one length; and because
-// a batch is small, a large request is many batches, between which other requests get their turn.
+// Processor time grows with padded tokens, so a batch holds items of nearly one length. Batches are
+// small: a large request becomes many batches, and other requests get their turns between them.
 //
 // Invariants:
-//   B1  A batch holds items of one group, at most `itemsMax`, and padded to its longest item it has
-//       at most `tokensMax` tokens; an item that is longer than that alone is run alone.
-//   B2  Of two waiting requests neither gets a second batch of its own before the other's first,
-//       but small requests go first, `SMALL_TURNS_MAX` times in a row at most while a large one waits.
+//   B1  A batch holds items of one group, at most `itemsMax` of them. Padded to its longest item, it
+//       has at most `tokensMax` tokens. An item with more tokens than that is run alone.
+//   B2  Two waiting requests take turns: neither gets its second batch before the other's first.
+//       Small requests go first, at most `SMALL_TURNS_MAX` times in a row while a large one waits.
 //   B3  A cancelled item is never taken.
 
 import { assert } from '../../lib/assert.ts'
 
-/** A request of few items is somebody's query; a large one is a load. */
+/** A request of few items is a person's query, which should not wait behind a bulk load. */
 const SMALL_ITEMS_MAX = 4
 const SMALL_TURNS_MAX = 8
-/** How many times as long as its shortest item a batch's longest may be. */
+/** The longest item of a batch has at most this many times the tokens of the shortest. */
 const LENGTH_RATIO_MAX = 1.25
-/** Below this, padding costs less than another run. */
+/** Padding a short item by this many tokens costs less than another run. */
 const LENGTH_SLACK_TOKENS = 8
 
+/** The limits of one batch (B1): padded tokens of all rows together, and the number of items. */
 export interface BatchLimits {
   readonly tokensMax: number
   readonly itemsMax: number
 }
 
-/** Something to be run. What is equal in `group` may share a batch. */
+/** One item to run. `cost` is its number of tokens. Items with equal `group` may share a batch. */
 export interface QueuedWork {
   readonly cost: number
   readonly group: string
@@ -39,8 +40,12 @@ interface WaitingRequest<Work> {
   readonly enqueuedAtMs: number
 }
 
+/**
+ * The waiting items of one model. It is not thread-safe and needs no locks: every method returns at
+ * once. The caller chooses the request numbers, one for each request.
+ */
 export class BatchQueue<Work extends QueuedWork> {
-  /** In order of their turns: who has been served goes to the end. */
+  /** Requests in order of their turns: a request that has been served moves to the end. */
   readonly #small = new Map<number, WaitingRequest<Work>>()
   readonly #large = new Map<number, WaitingRequest<Work>>()
   readonly #cancelled = new Set<Work>()
@@ -48,17 +53,17 @@ export class BatchQueue<Work extends QueuedWork> {
   #cost = 0
   #smallTurns = 0
 
-  /** Items that wait, without the cancelled ones. */
+  /** The number of waiting items; cancelled items do not count. */
   get size(): number {
     return this.#size
   }
 
-  /** Tokens that wait. */
+  /** The number of tokens of all waiting items. */
   get cost(): number {
     return this.#cost
   }
 
-  /** When the request arrived that has waited longest; undefined: nothing waits. */
+  /** The arrival time of the request that has waited longest; undefined when nothing waits. */
   oldestMs(): number | undefined {
     let oldest: number | undefined
     for (const lane of [this.#small, this.#large]) {
@@ -69,7 +74,10 @@ export class BatchQueue<Work extends QueuedWork> {
     return oldest
   }
 
-  /** The items of one request may be added one by one; together they take turns as one request. */
+  /**
+   * Adds one item of a request. Items may be added one by one: those with the same request number
+   * take their turns together.
+   */
   add(work: Work, request: number, nowMs: number): void {
     const waiting = this.#small.get(request) ?? this.#large.get(request)
     this.#size += 1
@@ -86,7 +94,7 @@ export class BatchQueue<Work extends QueuedWork> {
     }
   }
 
-  /** Does nothing to an item that has been taken. */
+  /** Removes a waiting item. An item that has been taken stays with its batch. */
   cancel(work: Work, request: number): void {
     const waiting = this.#small.get(request) ?? this.#large.get(request)
     if (waiting === undefined || this.#cancelled.has(work) || !waiting.works.includes(work)) return
@@ -95,7 +103,7 @@ export class BatchQueue<Work extends QueuedWork> {
     this.#forgetIfEmpty(waiting)
   }
 
-  /** The next batch; empty exactly if nothing waits. */
+  /** Removes and returns the next batch. The batch is empty only when nothing waits. */
   take(limits: BatchLimits): Work[] {
     const leader = this.#nextLeader()
     if (leader === undefined) return []
@@ -110,7 +118,7 @@ export class BatchQueue<Work extends QueuedWork> {
     return batch
   }
 
-  /** Everything that waits, for a queue that is given up. */
+  /** Removes and returns all waiting items, because the queue's model can no longer run them. */
   drain(): Work[] {
     const works = [...this.#small.values(), ...this.#large.values()]
       .flatMap((request) => request.works)
@@ -156,7 +164,9 @@ export class BatchQueue<Work extends QueuedWork> {
     return Math.max(1, Math.min(itemsMax, Math.floor(tokensMax / Math.max(1, longest.cost))))
   }
 
-  /** Adds of this request what is not longer than the batch's longest and not much shorter. */
+  /**
+   * Adds items of this request that are at most as long as the batch's longest, and nearly as long.
+   */
   #fill(batch: Work[], request: WaitingRequest<Work>, limits: BatchLimits): void {
     const [longest] = batch
     if (longest === undefined) return
@@ -175,7 +185,7 @@ export class BatchQueue<Work extends QueuedWork> {
     }
   }
 
-  /** Forgets who has nothing left; sends the leader to the end of its lane. */
+  /** Removes requests without items and moves the leader to the end of its lane. */
   #rotate(leader: WaitingRequest<Work>): void {
     for (const lane of [this.#small, this.#large]) {
       for (const request of lane.values()) this.#forgetIfEmpty(request)
@@ -191,7 +201,7 @@ export class BatchQueue<Work extends QueuedWork> {
   }
 }
 
-/** Whether padding it to the longest costs less than a run of its own. */
+/** Whether padding an item to the longest costs less than a run of its own. Both are in tokens. */
 export function isNearlyAsLong(length: number, longest: number): boolean {
   return (length + LENGTH_SLACK_TOKENS) * LENGTH_RATIO_MAX >= longest
 }
@@ -202,7 +212,7 @@ function sortByCost(request: WaitingRequest<QueuedWork>): void {
   request.isSorted = true
 }
 
-/** Where the first item costs more than `cost`; the items are sorted. */
+/** The index of the first item that costs more than `cost`. The items are sorted by cost. */
 function firstAbove(works: readonly QueuedWork[], cost: number): number {
   let low = 0
   let high = works.length

@@ -1,21 +1,26 @@
-// How many requests are served and how many may wait; the rest is refused at once, because a client
-// that is told to come back is better off than one that waits in a queue without an end.
+// Limits how many requests are served and how many wait. The gate refuses further requests at once:
+// a client can retry after a refusal, but it cannot know how long an unbounded queue would take.
 
 import { assert } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 
+/** The numbers of requests that may run and that may wait for a permit. */
 export interface GateLimits {
   readonly runningMax: number
   readonly waitingMax: number
 }
 
-/** Gives the place back; calling it twice is our bug. */
+/** Gives the place back. The holder calls it exactly once; a second call fails an assertion. */
 export type Permit = () => void
 
 interface Waiter {
   readonly admit: () => void
 }
 
+/**
+ * Admits requests in order of arrival. Each admitted request holds one permit until it gives it
+ * back, so at most `runningMax` run at once.
+ */
 export class RequestGate {
   readonly #limits: GateLimits
   /** In order of arrival. */
@@ -27,19 +32,25 @@ export class RequestGate {
     this.#limits = limits
   }
 
+  /** The number of requests that hold a permit. */
   get running(): number {
     return this.#running
   }
 
+  /** The number of requests that wait for a permit. */
   get waiting(): number {
     return this.#waiters.size
   }
 
+  /** The number of requests refused with OVERLOADED since the start. */
   get rejected(): number {
     return this.#rejected
   }
 
-  /** Resolves when it is this request's turn; rejects with OVERLOADED, or with the signal's reason. */
+  /**
+   * Resolves to a permit when the request may run. Rejects with OVERLOADED when too many requests
+   * wait, and with the signal's reason when the signal aborts first.
+   */
   async enter(signal: AbortSignal): Promise<Permit> {
     signal.throwIfAborted()
     if (this.#running < this.#limits.runningMax) this.#running += 1
@@ -72,7 +83,9 @@ export class RequestGate {
     }
   }
 
-  /** The place goes to who has waited longest, without becoming free in between. */
+  /**
+   * The place passes directly to the request that has waited longest, so a newcomer cannot take it.
+   */
   #leave(): void {
     const [next] = this.#waiters
     if (next === undefined) {

@@ -1,11 +1,12 @@
-// Results of the last two minutes, so that the same question is not computed twice.
+// Keeps recent results, so that the same question is not computed twice.
 //
 // Invariants:
-//   C1  A value is answered for `ttlMs` after it was written, however often it is read.
+//   C1  A value is answered for `ttlMs` after it was written. Reading it does not extend its life.
 //   C2  The values' bytes never exceed `bytesMax`; the least recently used go first.
 
 import type { Clock } from '../../lib/clock.ts'
 
+/** `bytesOf` returns the memory of one value in bytes; the cache adds the cost of its own entry. */
 export interface ResultCacheOptions<Value> {
   readonly clock: Clock
   readonly ttlMs: number
@@ -19,9 +20,13 @@ interface Entry<Value> {
   readonly expiresAtMs: number
 }
 
-/** What a key and the bookkeeping of an entry take, roughly. */
+/** The approximate bytes of a key and of an entry's bookkeeping. */
 const ENTRY_BYTES = 200
 
+/**
+ * A cache by key, bounded in time and bytes. Values are shared with the readers, who must not
+ * change them.
+ */
 export class ResultCache<Value> {
   readonly #options: ResultCacheOptions<Value>
   /** Least recently used first. */
@@ -32,10 +37,12 @@ export class ResultCache<Value> {
     this.#options = options
   }
 
+  /** The bytes of all entries, keys and bookkeeping included. */
   get bytes(): number {
     return this.#bytes
   }
 
+  /** The value of the key; undefined when it was never set, has expired or was evicted. */
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -45,6 +52,7 @@ export class ResultCache<Value> {
     return entry.value
   }
 
+  /** Replaces the value of the key. A value larger than the whole cache is not kept. */
   set(key: string, value: Value): void {
     const { clock, ttlMs, bytesMax, bytesOf } = this.#options
     const before = this.#entries.get(key)

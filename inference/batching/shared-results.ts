@@ -1,23 +1,28 @@
-// Answers from memory, from a run that is under way, or from a new run.
+// Answers a key from the cache, from a run that is under way, or from a new run.
 //
 // Invariants:
 //   SR1  At any moment at most one run is under way for a key.
-//   SR2  A run is cancelled when, and only when, the last of those who wait for it has gone.
-//   SR3  Only what a run answered is remembered: failures are not.
+//   SR2  A run is cancelled when its last waiting caller leaves, and only then.
+//   SR3  The cache keeps the answers of runs. It never keeps a failure.
 
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { unlessAborted } from '../../lib/unless-aborted.ts'
 import type { ResultCache } from './result-cache.ts'
 
-/** Work that has begun. After `cancel` its promise may stay pending for ever. */
+/** A run that has begun. After `cancel`, its promise may stay pending. */
 export interface StartedRun<Value> {
   readonly promise: Promise<Value>
   cancel(this: void): void
 }
 
+/**
+ * `cache`: an earlier run answered; `shared`: another caller had started the run; `run`: this
+ * caller did.
+ */
 export type ResultSource = 'cache' | 'shared' | 'run'
 
+/** The answer for one key, and the source that it came from. */
 export interface SharedResult<Value> {
   readonly value: Value
   readonly source: ResultSource
@@ -28,6 +33,10 @@ interface Flight<Value> {
   waiters: number
 }
 
+/**
+ * Shares runs between callers that ask for equal keys at the same time, and caches their answers.
+ * `onSource` is called once for each key that a caller asks for.
+ */
 export class SharedResults<Value> {
   readonly #cache: ResultCache<Value>
   readonly #onSource: (source: ResultSource) => void
@@ -39,8 +48,9 @@ export class SharedResults<Value> {
   }
 
   /**
-   * One result for each key, in order; equal keys share one run. Rejects with the first failure, or
-   * with the signal's reason; either way, nobody waits for the other runs on behalf of this call.
+   * One result for each key, in the order of the keys; equal keys share one run. `start` begins the
+   * run of the key at an index. Rejects with the first failure or with the signal's reason. After a
+   * rejection this call waits for no run any longer.
    */
   async getMany(
     keys: readonly string[],
@@ -88,7 +98,7 @@ export class SharedResults<Value> {
         land()
         this.#cache.set(key, value)
       },
-      land, // whoever waits is told
+      land, // the callers receive the failure through the same promise
     )
     return flight
   }
@@ -101,18 +111,20 @@ export class SharedResults<Value> {
   }
 }
 
-/** Equal for two lists of parts exactly if the lists are equal. */
+/** Returns one key for a list of parts. Two lists have equal keys only if the lists are equal. */
 export async function resultKey(parts: readonly string[]): Promise<string> {
   const [key = ''] = await resultKeys([parts])
   return key
 }
 
-/** Hashing so many characters takes about a millisecond. */
+/** Hashing this many characters takes about a millisecond. */
 const CHARS_PER_TURN = 256 * 1024
-/** What a key costs beside its characters. */
+/** The fixed cost of one key, expressed in characters. */
 const KEY_CHARS = 1024
 
-/** The keys of many lists, with turns of the event loop in between. */
+/**
+ * The keys of many lists, as by `resultKey`. The event loop gets a turn about every millisecond.
+ */
 export async function resultKeys(lists: Iterable<readonly string[]>): Promise<string[]> {
   const keys: string[] = []
   let chars = 0
@@ -120,7 +132,7 @@ export async function resultKeys(lists: Iterable<readonly string[]>): Promise<st
     const digest = createHash('sha256')
     chars += KEY_CHARS
     for (const piece of piecesOf(parts)) {
-      // As they are: a piece may end within a character.
+      // UTF-16, because a piece may end between the two halves of a surrogate pair.
       digest.update(piece, 'utf16le')
       chars += piece.length
       if (chars < CHARS_PER_TURN) continue
@@ -132,7 +144,7 @@ export async function resultKeys(lists: Iterable<readonly string[]>): Promise<st
   return keys
 }
 
-/** Lengths in front keep parts apart, whatever characters they hold. */
+/** Each part is preceded by its length, so that no characters in it can shift a boundary. */
 function* piecesOf(parts: readonly string[]): Generator<string> {
   for (const part of parts) {
     yield `${part.length}:`

@@ -4,18 +4,23 @@ import type { Sliced } from '../../lib/sliced.ts'
 const FORM = /^data:[^,]*;base64$/i
 const BASE64 = /^[A-Za-z0-9+/]*$/
 const PADDING_DIGITS_MAX = 2
-/** Longer than any media type with its parameters: the comma is not looked for beyond it. */
+/**
+ * The comma must come within this many characters, which is longer than any media type with
+ * parameters.
+ */
 const HEAD_CHARS_MAX = 256
-/** Decoded in less than a millisecond; whole groups of four digits. */
+/** A step is decoded in less than a millisecond. Its length is a multiple of four digits. */
 const DIGITS_PER_STEP = 256 * 1024
 
+/** Whether a URL has the scheme `data:`. It may still be malformed. */
 export function isDataUri(url: string): boolean {
   return /^data:/i.test(url)
 }
 
 /**
- * The bytes of `data:<media type>;base64,<data>` (RFC 2397). The media type is not answered: what
- * the bytes are is read from themselves.
+ * The bytes of `data:<media type>;base64,<data>` (RFC 2397), decoded in slices. The media type is
+ * ignored: `sniffImageType` reads the type from the bytes. Throws INVALID_ARGUMENT for another
+ * form, for bad base64, and for more than `bytesMax` bytes.
  */
 export function* parseDataUri(uri: string, bytesMax: number): Sliced<Uint8Array> {
   const comma = uri.slice(0, HEAD_CHARS_MAX).indexOf(',')
@@ -31,7 +36,7 @@ export function* parseDataUri(uri: string, bytesMax: number): Sliced<Uint8Array>
   let at = 0
   for (let from = comma + 1; from < end; from += DIGITS_PER_STEP) {
     const part = uri.slice(from, Math.min(end, from + DIGITS_PER_STEP))
-    // Node's decoder passes over what is not base64, so that a damaged image would decode to another.
+    // Node's decoder skips other characters, so a damaged image would decode to different bytes.
     if (!BASE64.test(part)) throw notBase64()
     at += decoded.write(part, at, 'base64')
     yield undefined
@@ -39,7 +44,7 @@ export function* parseDataUri(uri: string, bytesMax: number): Sliced<Uint8Array>
   return decoded
 }
 
-/** Where the padding begins. */
+/** The index of the padding, or the length of the text. */
 function endOfDigits(uri: string): number {
   let end = uri.length
   while (uri.length - end < PADDING_DIGITS_MAX && uri[end - 1] === '=') end -= 1
@@ -47,7 +52,7 @@ function endOfDigits(uri: string): number {
 }
 
 function notBase64(): ServiceError {
-  return invalid('what follows the comma is not base64')
+  return invalid('the data after the comma is not base64')
 }
 
 function invalid(why: string): ServiceError {

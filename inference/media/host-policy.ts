@@ -1,26 +1,32 @@
-// Decides what may be connected to, before anything is: the URL, then the addresses of its host.
+// Decides before any connection whether it is allowed: first by the URL, then by the host's addresses.
 
 import { isIP } from 'node:net'
 import { ServiceError } from '../../lib/errors.ts'
 
+/** The name resolver and the rule for public addresses. Tests replace both. */
 export interface NetworkView {
-  /** Finds all addresses of a host. Rejects when there are none. */
+  /** Finds all addresses of a host. Rejects when the host has none. */
   resolve(host: string): Promise<readonly string[]>
+  /** Whether an IP address belongs to the public Internet. */
   isPublic(address: string): boolean
 }
 
+/** A URL whose host passed the checks. */
 export interface CheckedHost {
   readonly url: URL
-  /** The only addresses that may be connected to, in the resolver's order. At least one. */
+  /** The only addresses that a connection may use, in the resolver's order. At least one. */
   readonly addresses: readonly string[]
 }
 
-/** As `http.request` wants it: without the brackets of an IPv6 address. */
+/** The host as `http.request` expects it: an IPv6 address has no brackets. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** Throws INVALID_ARGUMENT unless this is a URL that may be downloaded. */
+/**
+ * Parses a URL that may be downloaded, relative to `base` after a redirect. An empty list of
+ * allowed hosts allows every host. Throws INVALID_ARGUMENT for all other URLs.
+ */
 export function parseMediaUrl(text: string, allowedHosts: readonly string[], base?: URL): URL {
   const url = URL.parse(text, base?.href)
   if (url === null) throw refuse('it is neither a data URI nor a URL')
@@ -41,9 +47,9 @@ function isUnder(host: string, allowed: string): boolean {
 }
 
 /**
- * Resolves once, and answers the addresses to connect to: a second resolution may have another
- * answer. If one of several addresses is not public the host is refused, because no public host
- * needs that.
+ * Resolves the host once and answers the addresses to connect to, because a second resolution may
+ * give other addresses. It refuses a host as soon as one of its addresses is private: a public host
+ * has no reason for one.
  */
 export async function checkHost(
   url: URL,

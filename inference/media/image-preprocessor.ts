@@ -1,5 +1,5 @@
-// From the bytes of an image to the numbers a graph wants: three planes, red, green and blue, of
-// rows of pixels (NCHW with N = 1). The only file that knows sharp.
+// Turns the bytes of an image into a graph's input: three planes, red, green and blue, of rows of
+// pixels (NCHW with N = 1). No other file imports sharp.
 
 import type { Sharp, SharpOptions } from 'sharp'
 import { assert, unreachable } from '../../lib/assert.ts'
@@ -10,19 +10,20 @@ import type { MediaLimits } from './media-limits.ts'
 type SharpFactory = (input: Uint8Array, options: SharpOptions) => Sharp
 type SharpLoader = () => Promise<SharpFactory>
 
-/** A strip this thin would be resized to a very long one before the crop throws most of it away. */
+/** A thinner strip would be resized to a very long one, most of which the crop then cuts off. */
 const ASPECT_RATIO_MAX = 200
 const DECODE_SECONDS_MAX = 20
-/** libvips lists what each of its decoders found wrong. */
+/** libvips reports one message for each decoder that it tried, so reasons are cut. */
 const REASON_CHARS_MAX = 200
 const CHANNELS = 3
 
+/** The pixels of one image as a graph takes them. */
 export interface ImageTensor extends PixelSize {
-  /** 3 × height × width. */
+  /** 3 × height × width numbers. */
   readonly data: Float32Array
 }
 
-/** Decodes on the threads of libuv: the caller's thread only does the last pass over the pixels. */
+/** Decodes and resizes on the threads of libuv. The caller's thread only normalises the pixels. */
 export class ImagePreprocessor {
   readonly #limits: MediaLimits
   readonly #load: SharpLoader
@@ -34,10 +35,10 @@ export class ImagePreprocessor {
   }
 
   /**
-   * INVALID_ARGUMENT for an image that cannot be decoded or is larger than the limits, UNAVAILABLE
-   * where sharp is not installed. As with the processors that models come with, an image is turned
-   * upright by its EXIF orientation, only the first frame of an animation counts, transparent parts
-   * show the colour that is stored for them, and a colour profile is not heeded.
+   * Rejects with INVALID_ARGUMENT for an image that cannot be decoded or exceeds the limits, and
+   * with UNAVAILABLE where sharp is not installed. It follows the processors of the Transformers
+   * library: it turns an image upright by its EXIF orientation, uses only the first frame of an
+   * animation, shows transparent pixels in their stored colour, and ignores colour profiles.
    */
   async preprocess(bytes: Uint8Array, recipe: ImageRecipe): Promise<ImageTensor> {
     const open = await this.#opener()
@@ -82,16 +83,18 @@ export class ImagePreprocessor {
   }
 }
 
-/** Loaded with the first image: a server of texts runs where sharp has no binary. */
+/**
+ * Loads sharp with the first image, so that a server of texts also runs where sharp has no binary.
+ */
 async function loadSharp(): Promise<SharpFactory> {
   const { default: sharp } = await import('sharp')
-  sharp.cache(false) // every image comes once
+  sharp.cache(false) // each image is read once
   return sharp
 }
 
 /**
- * Resizing weighs colours by their opacity, and what is transparent would turn black: so the alpha
- * channel goes first, in a pass of its own that has all pixels in memory.
+ * Removes the alpha channel in a pass of its own, which holds all pixels in memory. Resizing weighs
+ * colours by opacity and would turn transparent pixels black.
  */
 async function withoutAlpha(
   source: Sharp,
@@ -114,7 +117,7 @@ async function toTensor(source: Sharp, size: PixelSize, recipe: ImageRecipe): Pr
   const visible = visibleRegion(resized, crop)
   const { data, info } = await source
     .toColourspace('srgb')
-    // Exactly as models were trained: no decoding at half the size, which changes the pixels.
+    // Models were trained on full-size decoding. Decoding at half the size changes the pixels.
     .resize({ ...resized, fit: 'fill', kernel: recipe.kernel, fastShrinkOnLoad: false })
     .extract(visible)
     .raw({ depth: 'uchar' })
@@ -130,7 +133,7 @@ function resizedSize({ width, height }: PixelSize, target: ResizeTarget): PixelS
     case 'exact':
       return target.size
     case 'shortest-edge': {
-      // The longer edge is cut to a whole pixel, not rounded, as the Transformers library does.
+      // The longer edge is rounded down, as in the Transformers library.
       const { edge } = target
       if (width <= height) return { width: edge, height: Math.floor((edge * height) / width) }
       return { width: Math.floor((edge * width) / height), height: edge }
@@ -145,7 +148,7 @@ interface Region extends PixelSize {
   readonly top: number
 }
 
-/** The part of the resized image that the centred crop shows. */
+/** The part of the resized image that lies within the centred crop. */
 function visibleRegion(image: PixelSize, crop: PixelSize): Region {
   return {
     left: Math.max(0, Math.floor((image.width - crop.width) / 2)),
@@ -161,11 +164,11 @@ interface PixelLayout {
   readonly recipe: ImageRecipe
 }
 
-/** A byte has 256 values, so each channel is looked up in a table. */
+/** A byte has 256 values, so each channel has a table of results. */
 function normalisePixels(bytes: Uint8Array, { visible, crop, recipe }: PixelLayout): Float32Array {
   const plane = crop.width * crop.height
   const data = new Float32Array(CHANNELS * plane)
-  // Where the black border is odd, its larger half comes first, as in the Transformers library.
+  // An odd black border has its larger half first, as in the Transformers library.
   const left = Math.ceil((crop.width - visible.width) / 2)
   const top = Math.ceil((crop.height - visible.height) / 2)
   for (let channel = 0; channel < CHANNELS; channel += 1) {

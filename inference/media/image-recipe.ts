@@ -1,46 +1,53 @@
-// What a model wants done to an image, from its preprocessor_config.json as the Transformers library
-// writes it (CLIP and SigLIP families). Pure.
+// Reads a model's image steps from preprocessor_config.json, as the Transformers library writes it
+// for the CLIP and SigLIP families. Pure.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
 
+/** The size of an image in pixels. */
 export interface PixelSize {
   readonly width: number
   readonly height: number
 }
 
+/** How an image is resized: not at all, by its shortest edge, or to an exact size. */
 export type ResizeTarget =
   | { readonly kind: 'none' }
   | { readonly kind: 'shortest-edge'; readonly edge: number }
   | { readonly kind: 'exact'; readonly size: PixelSize }
 
+/** The interpolation of a resize, by its name in sharp. */
 export type ResizeKernel = 'nearest' | 'linear' | 'cubic' | 'lanczos3'
 
+/** The steps from an image to numbers, in this order: resize, crop, rescale, normalise. */
 export interface ImageRecipe {
   readonly resize: ResizeTarget
   readonly kernel: ResizeKernel
-  /** Undefined: no crop. A crop larger than the image is filled up with black. */
+  /** Undefined: no crop. A crop larger than the image adds a black border. */
   readonly centreCrop: PixelSize | undefined
-  /** A byte times this; 1 for none. */
+  /** Each byte is multiplied by this; 1 changes nothing. */
   readonly rescaleFactor: number
   /** For red, green and blue, after rescaling: (value - mean) / deviation. */
   readonly mean: readonly number[]
   readonly deviation: readonly number[]
 }
 
-/** What CLIP models were trained with, for what a configuration does not say. */
+/** The values of CLIP models, for fields that a configuration leaves out. */
 const CLIP = {
   edge: 224,
   mean: [0.48145466, 0.4578275, 0.40821073],
   deviation: [0.26862954, 0.26130258, 0.27577711],
 } as const
-/** Processors to which a plain number is the edge of a square; to that of CLIP it is the shortest. */
+/**
+ * These processors read a plain number as the edge of a square; CLIP's reads it as the shortest
+ * edge.
+ */
 const SQUARE_PROCESSORS = /^(?:ViT|DeiT|Beit|Siglip|Blip)/
 const RESCALE_FACTOR = 1 / 255
 const EDGE_MAX = 4096
 
-/** The library's numbers for `resample`, which are those of PIL. */
+/** The numbers of `resample` are those of PIL. */
 const KERNELS: Readonly<Record<number, ResizeKernel>> = {
   0: 'nearest',
   1: 'lanczos3',
@@ -48,7 +55,10 @@ const KERNELS: Readonly<Record<number, ResizeKernel>> = {
   3: 'cubic',
 }
 
-/** `config` is the parsed file, or undefined where the model has none. */
+/**
+ * Builds a recipe from the parsed file; undefined where the model has none. Throws INVALID_ARGUMENT
+ * with the name of a field that has a bad value.
+ */
 export function parseImageRecipe(config: unknown): ImageRecipe {
   const fields: JsonRecord = isJsonRecord(config) ? config : {}
   const wants = (step: string): boolean => fields[step] !== false
@@ -64,7 +74,7 @@ export function parseImageRecipe(config: unknown): ImageRecipe {
   }
 }
 
-/** The size of what a recipe makes, or undefined when it depends on the image. */
+/** The size of the images that a recipe makes; undefined when it depends on the image. */
 export function outputSize({ resize, centreCrop }: ImageRecipe): PixelSize | undefined {
   return centreCrop ?? (resize.kind === 'exact' ? resize.size : undefined)
 }
@@ -88,7 +98,7 @@ function parseResize(fields: JsonRecord): ResizeTarget {
   return { kind: 'exact', size: parseSize('size', size) }
 }
 
-/** Models of the SigLIP family name no crop, and want none. */
+/** SigLIP models leave the crop out and use none. */
 function cropOf(fields: JsonRecord): PixelSize | undefined {
   const { do_center_crop: wanted, crop_size: size } = fields
   if (wanted === false) return undefined

@@ -1,3 +1,4 @@
+/** The image formats that are served, by their media types. */
 export type ImageType = 'image/png' | 'image/jpeg' | 'image/webp' | 'image/gif'
 
 /** https://mimesniff.spec.whatwg.org/#matching-an-image-type-pattern */
@@ -11,9 +12,9 @@ const RIFF = [0x52, 0x49, 0x46, 0x46]
 const WEBP_VP = [0x57, 0x45, 0x42, 0x50, 0x56, 0x50]
 
 /**
- * What an image is by its first bytes. What a server or a data URI calls it does not count: a
- * decoder chosen by the sender is a way in. Undefined for everything that is not served, such as
- * SVG, which is a program as much as an image.
+ * The type of an image by its first bytes. The declared media type is ignored, because a sender
+ * could use it to choose a decoder. Undefined for formats that are not served, such as SVG, which
+ * can hold scripts.
  */
 export function sniffImageType(bytes: Uint8Array): ImageType | undefined {
   if (hasAt(bytes, 0, RIFF) && hasAt(bytes, 8, WEBP_VP)) return 'image/webp'

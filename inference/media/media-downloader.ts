@@ -1,11 +1,11 @@
-// Downloads what a client points at, as an untrusted errand: the client may want to reach what only
-// this machine can reach, or to keep it busy.
+// Downloads URLs that clients name. Clients are not trusted: one may try to reach hosts that only
+// this machine can reach, or to keep the machine busy.
 //
 // Invariants:
-//   MD1  Every connection goes to an address that was checked for exactly this request, also after
-//        a redirect; the host's name is not resolved again. Over TLS the certificate must be the
-//        host's by its name, whatever the address.
-//   MD2  No more than `downloadBytesMax` bytes of a body are held, whatever the headers say.
+//   MD1  Every connection goes to an address that was checked for this request, also after a
+//        redirect; the host's name is not resolved again. A TLS certificate must match the host's
+//        name.
+//   MD2  At most `downloadBytesMax` bytes of a body are held. The headers cannot change that.
 //   MD3  A download ends with its deadline or with the caller's signal, and leaves no connection.
 
 import { lookup as lookupAddresses } from 'node:dns/promises'
@@ -38,21 +38,24 @@ const internet: NetworkView = {
   isPublic: isPublicAddress,
 }
 
+/** The limits of downloads, and replaceable parts for tests. */
 export interface DownloaderParts {
   readonly limits: MediaLimits
   readonly clock: Clock
-  /** The system's resolver and the Internet's public addresses, unless given. */
+  /** Absent: the system's resolver and the public addresses of the Internet. */
   readonly network?: NetworkView
-  /** Authorities for certificates, as PEM, in place of those that Node trusts. */
+  /** The trusted certificate authorities, as PEM. Absent: those that Node trusts. */
   readonly certificateAuthorities?: string
 }
 
+/** The limits that one request sets. */
 export interface DownloadOptions {
   readonly signal: AbortSignal
-  /** Charged with what is held. */
+  /** The request's memory account: the bytes that a download holds are charged to it. */
   readonly memory: HeldMemory
 }
 
+/** Downloads one body for each call, over a connection of its own (MD1 to MD3). */
 export class MediaDownloader {
   readonly #limits: MediaLimits
   readonly #clock: Clock
@@ -66,7 +69,10 @@ export class MediaDownloader {
     this.#certificateAuthorities = certificateAuthorities
   }
 
-  /** Rejects with INVALID_ARGUMENT when there is nothing to be had, or with the signal's reason. */
+  /**
+   * Resolves to the body. Rejects with INVALID_ARGUMENT when the URL is refused or the download
+   * fails, with OVERLOADED when there is no memory for it, and with the signal's reason.
+   */
   async download(text: string, { signal, memory }: DownloadOptions): Promise<Uint8Array> {
     signal.throwIfAborted()
     const url = parseMediaUrl(text, this.#limits.allowedHosts)
@@ -129,7 +135,7 @@ export class MediaDownloader {
     if (Number(response.headers['content-length'] ?? 0) > downloadBytesMax) throw tooLarge()
     const collector = new ByteCollector(Number(response.headers['content-length'] ?? 0))
     for await (const chunk of response) {
-      if (!Buffer.isBuffer(chunk)) continue // never: no encoding is set
+      if (!Buffer.isBuffer(chunk)) continue // cannot happen, because no encoding is set
       if (collector.length + chunk.length > downloadBytesMax) throw tooLarge()
       memory.add(chunk.length)
       collector.add(chunk)
@@ -150,13 +156,15 @@ function requestOptions({ url, addresses }: CheckedHost, signal: AbortSignal): R
     port: url.port,
     path: `${url.pathname}${url.search}`,
     headers: { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'quarry' },
-    agent: false, // a connection of its own: a kept one may lead to another address
+    agent: false, // a new connection: a kept one may lead to another address
     lookup: pinnedLookup(addresses),
     signal,
   }
 }
 
-/** Answers what was checked instead of resolving; see MD1. Not asked for a host that is an address. */
+/**
+ * Answers the checked addresses instead of resolving (MD1). Node does not call it for IP addresses.
+ */
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_host, options, callback) => {
@@ -166,7 +174,7 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
   }
 }
 
-/** A signal that aborts with the caller's or when the time is over. */
+/** A signal that aborts with the caller's signal or after the given time. */
 class Deadline implements Disposable {
   readonly #timer = new AbortController()
   readonly #over = new AbortController()
@@ -178,7 +186,7 @@ class Deadline implements Disposable {
       try {
         await clock.sleep(ms, this.#timer.signal)
       } catch {
-        return // the download was done before
+        return // the download ended first
       }
       this.#over.abort()
     }
@@ -189,7 +197,7 @@ class Deadline implements Disposable {
     return this.#over.signal.aborted
   }
 
-  /** For what does not listen to the signal, such as name resolution. */
+  /** Ends the wait for work that ignores the signal, such as name resolution. */
   async race<T>(work: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>()
     const onAbort = (): void => reject(this.signal.reason)
@@ -214,9 +222,7 @@ const REASON_BY_CODE: ReadonlyMap<string, string> = new Map([
     'SELF_SIGNED_CERT_IN_CHAIN',
     'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  ].map(
-    (code) => [code, "the host's certificate is of no authority that is trusted here"] as const,
-  ),
+  ].map((code) => [code, "the host's certificate is not from a trusted authority"] as const),
 ])
 
 function reasonOf(error: unknown): string {

@@ -1,19 +1,19 @@
-/** What content that a client points at may be and may cost. */
+/** The limits for images that clients send or name by URL. */
 export interface MediaLimits {
   /**
-   * Hosts that may be downloaded from: a name as it stands in the URL, or `*.example.org` for all
-   * names below one. Empty for any host.
+   * The hosts that may be downloaded from: a name as in the URL, or `*.example.org` for all names
+   * below it. Empty: any host.
    */
   readonly allowedHosts: readonly string[]
-  /** Refuses every address that is not a public one, after resolution and after each redirect. */
+  /** True: every address must be public, after each resolution and each redirect. */
   readonly blockPrivateIps: boolean
-  /** Of a downloaded body, and of what a data URI decodes to. */
+  /** The most bytes of a downloaded body, and of a decoded data URI. */
   readonly downloadBytesMax: number
-  /** For the whole of one download: resolution, redirects and body. */
+  /** The time for one whole download: resolution, redirects and body. */
   readonly downloadTimeoutMs: number
-  /** Of one edge, before resizing. */
+  /** The longest edge before resizing. */
   readonly imageEdgePixelsMax: number
-  /** Of width × height, before resizing. A small file may unpack to any number of pixels. */
+  /** The most pixels (width × height) before resizing. A small file can unpack to a huge image. */
   readonly imagePixelsMax: number
 }
 

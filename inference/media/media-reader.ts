@@ -8,27 +8,30 @@ import type { ImageType } from './image-type.ts'
 import { MediaDownloader } from './media-downloader.ts'
 import type { DownloaderParts } from './media-downloader.ts'
 
+/** The bytes of one image in a served format. */
 export interface ImageContent {
-  /** By its bytes. */
+  /** The format that its first bytes show. */
   readonly type: ImageType
   readonly bytes: Uint8Array
 }
 
+/** The request that an image is read for: its signal, and the account of its memory. */
 export interface ReadOptions {
   readonly signal: AbortSignal
   readonly memory: HeldMemory
 }
 
 /**
- * From the `url` of an `image_url` content part to the bytes of an image.
+ * Reads the image that the `url` of an `image_url` content part names.
  *
  * Contract:
- * - Data URIs, http: and https: are read. file:, s3: and all others are refused: whoever can reach
- *   the API would read the files of this machine through them.
- * - Every other refusal is INVALID_ARGUMENT; nothing is answered that is larger than the limits allow.
- * - Aborting the signal ends a download at once, and rejects with the signal's reason.
- * - What is held is charged to the request's memory as it arrives: at the end the image's own bytes,
- *   on the way twice as many. OVERLOADED where there is no room.
+ * - It reads data URIs, http: and https:. It refuses file:, s3: and all other schemes, because every
+ *   client of the API could read this machine's files through them.
+ * - It rejects with INVALID_ARGUMENT when it refuses a URL, when a download fails, and when the
+ *   content is not an image or exceeds the limits.
+ * - Aborting the signal ends a download at once. The call then rejects with the signal's reason.
+ * - Bytes are charged to the request's memory as they arrive: up to twice the image's size during the
+ *   read, the image's size after it. It rejects with OVERLOADED when memory is short.
  */
 export class MediaReader {
   readonly #bytesMax: number

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * Whether an address belongs to the public Internet. What the registries of IANA set apart is refused:
+ * Whether an address belongs to the public Internet. The special ranges of IANA's registries do not:
  * private, loopback, link-local, unique-local, shared (carrier-grade NAT), multicast, documentation.
  *
- * Of IPv6 only 2000::/3 has been given out to anybody, so all else is refused, known or not: the forms
- * that carry an IPv4 address there (mapped, compatible, NAT64) would lead to any of the others. Within
- * it 6to4 and Teredo carry one as well, and are refused.
+ * Only 2000::/3 of IPv6 is assigned, so all other ranges are refused. They include the forms that
+ * carry an IPv4 address (mapped, compatible, NAT64), which could be a private one. 6to4 and Teredo lie
+ * within 2000::/3, carry an IPv4 address as well, and are refused too.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../lib/errors.ts'
 import type { GraphTensor } from '../runtime/graph-session.ts'
 
-/** A tensor of these rows (first dimension) of another, in this order; a row may come twice. */
+/** A new tensor of the given rows (first dimension), in the given order. A row may occur twice. */
 export function gatherRows(tensor: GraphTensor, rows: readonly number[]): GraphTensor {
   const dims = [rows.length, ...tensor.dims.slice(1)]
   const size = tensor.dims.slice(1).reduce((product, dim) => product * dim, 1)

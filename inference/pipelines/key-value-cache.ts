@@ -1,6 +1,7 @@
 import { floatTensor } from '../runtime/graph-feeds.ts'
 import type { GraphSlot, GraphTensor } from '../runtime/graph-session.ts'
 
+/** The sizes of a cache, for graphs that do not declare them. */
 export interface CacheShape {
   readonly headCount: number
   readonly headSize: number
@@ -9,16 +10,17 @@ export interface CacheShape {
 const PAST = 'past_key_values.'
 const PRESENT = 'present.'
 
+/** Whether an input of a decoder belongs to its cache. */
 export function isCacheInput(name: string): boolean {
   return name.startsWith(PAST)
 }
 
-/** The output that holds what this input wants at the next step. */
+/** The output that a cache input takes at the next step. */
 export function presentName(cacheInput: string): string {
   return PRESENT + cacheInput.slice(PAST.length)
 }
 
-/** Keys and values of no token: [batch, heads, 0, size]. */
+/** The cache before the first token: [batch, heads, 0, size]. */
 export function emptyCache(
   inputs: readonly GraphSlot[],
   { headCount, headSize }: CacheShape,
@@ -31,7 +33,7 @@ export function emptyCache(
   )
 }
 
-/** Exports declare a flag as a bool or as a float of one element. */
+/** A flag of one element. Exports declare it as a bool or as a float. */
 export function flagTensor({ type }: GraphSlot, isOn: boolean): GraphTensor {
   const value = isOn ? 1 : 0
   return type === 'float32'

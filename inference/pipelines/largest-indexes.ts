@@ -1,11 +1,11 @@
 /**
  * The indexes of the `count` largest values, the largest first; of equals, the lower index comes
- * first. What is no number or -Infinity is left out. One pass with a heap, whose root is the
- * smallest value that is kept.
+ * first. NaN and -Infinity are left out. It makes one pass with a heap, whose root is the smallest
+ * kept value.
  */
 export function largestIndexes(values: Float32Array, count: number): number[] {
   const heap: number[] = []
-  // Whether the value at `left` is to be given up before the one at `right`.
+  // Whether the value at `left` is dropped before the one at `right`.
   const isLess = (left: number, right: number): boolean => {
     const difference = (values[left] ?? 0) - (values[right] ?? 0)
     return difference < 0 || (difference === 0 && left > right)

@@ -1,4 +1,4 @@
-// What the services of all tasks have in common: who is asked for, and how the fleet is asked.
+// The common part of the services of all tasks: finding a model, and submitting items to the fleet.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -11,20 +11,21 @@ import { FOLDER_BY_KIND } from '../models/model-spec.ts'
 import type { ModelKind, ModelSpec, SpecOf } from '../models/model-spec.ts'
 import type { ItemOutcome } from './model-runner.ts'
 
-/** What every service is built from. */
+/** The parts that every service is built from. */
 export interface ServiceParts {
   readonly catalog: ModelCatalog
   readonly fleet: ModelFleet
   readonly clock: Clock
   readonly cacheBytesMax: number
-  /** Hears where each item's result came from. */
+  /** Called for each item with the source of its result. */
   readonly onSource: (task: string, source: ResultSource) => void
-  /** Hears how many tokens a model has read and written, once they are. */
+  /** Called after a run with the tokens that a model has read and written. */
   readonly onTokens: (model: string, counts: TokenCounts) => void
-  /** A number for each request that no other has. */
+  /** A new number for each request. */
   readonly nextRequestId: () => number
 }
 
+/** The tokens that a model has read (input) and written (output). */
 export interface TokenCounts {
   readonly input: number
   readonly output: number
@@ -32,13 +33,16 @@ export interface TokenCounts {
 
 const RESULT_TTL_MS = 120_000
 
-/** What a client may say about any request. */
+/**
+ * The options that every request has. `keepAliveMs` is the time that an idle model stays loaded;
+ * undefined: the server's default.
+ */
 export interface RequestOptions {
   readonly keepAliveMs?: number | undefined
   readonly signal: AbortSignal
 }
 
-/** Refuses an unknown name with NOT_FOUND: to come back later would not help. */
+/** The model of a name. Throws NOT_FOUND for an unknown name: a retry would not help. */
 export function requireModel<Kind extends ModelKind>(
   catalog: ModelCatalog,
   kind: Kind,
@@ -49,9 +53,10 @@ export function requireModel<Kind extends ModelKind>(
   if (catalog.ofKind(kind).length === 0) {
     throw modelNotFound(name, `there are none; add one to MODELS_DIR/${FOLDER_BY_KIND[kind]}`)
   }
-  throw modelNotFound(name, 'GET /api/models lists what there is')
+  throw modelNotFound(name, 'GET /api/models lists all models')
 }
 
+/** The error for an unknown model name. `remedy` tells the client what to do. */
 export function modelNotFound(name: string, remedy: string): ServiceError {
   const shown = JSON.stringify(name.slice(0, SHOWN_NAME_LENGTH_MAX))
   return new ServiceError('NOT_FOUND', `model not found: ${shown}; ${remedy}`)
@@ -59,6 +64,7 @@ export function modelNotFound(name: string, remedy: string): ServiceError {
 
 const SHOWN_NAME_LENGTH_MAX = 200
 
+/** The request as the fleet takes it, with a number of its own. */
 export function fleetRequest(
   { nextRequestId }: ServiceParts,
   { keepAliveMs }: RequestOptions,
@@ -66,7 +72,9 @@ export function fleetRequest(
   return keepAliveMs === undefined ? { id: nextRequestId() } : { id: nextRequestId(), keepAliveMs }
 }
 
-/** One item's run in some batch of its model; a refusal rejects as the error it stands for. */
+/**
+ * Submits one item to the fleet, which runs it within some batch. A refusal rejects with its error.
+ */
 export function startItem<Result>(
   { fleet }: ServiceParts,
   spec: ModelSpec,
@@ -82,7 +90,7 @@ function resultOf<Result>(outcome: ItemOutcome<Result>): Result {
   throw new ServiceError(outcome.code, outcome.message)
 }
 
-/** The results of one task: `bytesOf` says what of the cache's room each takes. */
+/** The shared results of one task. `bytesOf` returns the bytes that a result takes in the cache. */
 export function buildSharedResults<Result>(
   { clock, cacheBytesMax: bytesMax, onSource }: ServiceParts,
   task: string,

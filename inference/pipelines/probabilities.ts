@@ -5,8 +5,8 @@ export function sigmoid(logit: number): number {
 }
 
 /**
- * In place of `logits`; the largest is subtracted first, so that nothing overflows. Refuses logits
- * of which nothing follows: none, one that is no number, nothing but -Infinity.
+ * Replaces logits by probabilities, in place. It subtracts the largest first, so that nothing
+ * overflows. Throws INFERENCE_FAILED for no logits, for NaN, and for only -Infinity.
  */
 export function softmax(logits: Float64Array): Float64Array {
   const largest = logits.reduce((most, logit) => Math.max(most, logit), -Infinity)
@@ -23,7 +23,7 @@ export function softmax(logits: Float64Array): Float64Array {
   return logits
 }
 
-export const NOT_NUMBERS = 'the model answered logits that are no finite numbers'
+export const NOT_NUMBERS = 'the model answered logits that are not finite numbers'
 
 /** The index of the largest value; of equals, the lowest. */
 export function argMax(values: ArrayLike<number>): number {

@@ -5,23 +5,24 @@ import type { PaddingRule, TokenEncoding } from '../runtime/graph-feeds.ts'
 import type { GraphSession } from '../runtime/graph-session.ts'
 import { planRuns } from './run-plan.ts'
 
-/** What a graph answered for one encoding: `values` of shape `dims`, padding included. */
+/** A graph's output for one encoding: `values` of shape `dims`, padding included. */
 export interface RowOutput {
   readonly dims: readonly number[]
   readonly values: Float32Array
-  /** How many padding tokens stand before the row's first token. */
+  /** The number of padding tokens before the row's first token. */
   readonly leadingPadding: number
 }
 
+/** How rows are padded, and the output to read. */
 export interface RowRule extends PaddingRule {
-  /** Default: `logits`, or the graph's first output. */
+  /** Absent: `logits`, or else the graph's first output. */
   readonly output?: string
 }
 
 /**
- * Runs a graph of token ids over encodings and answers one row of an output for each, in order, with
- * rows of nearly one length together. A graph with a batch size of its own is run as often as needed,
- * and rows are padded to a length of its own, which no encoding may exceed.
+ * Runs a graph over encodings and answers one row of an output for each, in order. Rows of nearly one
+ * length run together. A graph with a fixed batch size runs as often as needed. A graph with a fixed
+ * length gets rows padded to it, and no encoding may be longer.
  */
 export async function runRows(
   session: GraphSession,
@@ -69,6 +70,7 @@ function cutRows(
   }))
 }
 
+/** The name of the output `logits`, or else of the graph's first output. */
 export function outputName({ outputs }: GraphSession): string {
   const named = outputs.find(({ name }) => name === 'logits') ?? outputs[0]
   return must(named, 'output of the graph').name

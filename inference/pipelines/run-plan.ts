@@ -1,29 +1,31 @@
-// Which rows run together once their lengths are known. A batch comes in with estimated lengths, which
-// may be wrong several times over: four characters are a token of English and four tokens of Chinese.
+// Plans which rows run together, once their lengths are known. A batch arrives with estimated lengths,
+// which may be wrong by a large factor: four characters are one token of English or four of Chinese.
 
 import { isNearlyAsLong } from '../batching/batch-queue.ts'
 import type { FixedShape } from '../runtime/graph-feeds.ts'
 
-/** Tokens of one run at most, padding included: between two runs work can be aborted. */
+/** The most tokens of one run, padding included. Work can be aborted only between two runs. */
 const TOKENS_PER_RUN_MAX = 1024
 
+/** One run of a graph. */
 export interface PlannedRun<Row> {
   readonly rows: readonly Row[]
-  /** `rows`, and the last of them again until there are as many as the graph takes. */
+  /** `rows`, with the last one repeated up to the graph's fixed batch size. */
   readonly filled: readonly Row[]
 }
 
+/** The properties of rows and graph that decide the runs. */
 export interface RowShape<Row> {
   readonly lengthOf: (row: Row) => number
-  /** What the graph is fixed to. */
+  /** The fixed sizes of the graph. */
   readonly fixed: FixedShape
-  /** Whether no two rows may share a run; default no. */
+  /** True: each row runs by itself. Absent: false. */
   readonly isApart?: boolean
 }
 
 /**
- * Runs of rows of nearly one length, the longest first, of `TOKENS_PER_RUN_MAX` padded tokens at most
- * unless one row or the graph's own size is more. Every row is in one run.
+ * Plans runs of rows of nearly one length, the longest first. A run has at most `TOKENS_PER_RUN_MAX`
+ * padded tokens, unless a single row or the graph's fixed size is larger. Every row is in one run.
  */
 export function planRuns<Row>(
   rows: readonly Row[],

@@ -1,14 +1,14 @@
-/** Of prose in most tokenizers. The worker counts the tokens that an item really has. */
+/** The usual value for prose. Workers count the real tokens. */
 const CHARS_PER_TOKEN = 4
 
-/** About how many tokens a text has. Batches are formed by it, before a worker tokenizes the text. */
+/** Estimates the tokens of a text from its characters. Batches are formed before texts are tokenized. */
 export function estimateTokens(chars: number): number {
   return Math.ceil(chars / CHARS_PER_TOKEN)
 }
 
 /**
- * The text that a model runs once when it is loaded, cut to the model's limit: the tokens of one
- * batch by default. A graph that cannot run what its configuration promises fails then and not at a
- * client's request, and the memory of a usual batch is there before the first one comes.
+ * The text that a model runs once while it is loaded, truncated to the model's limit. It has as many
+ * tokens as a default batch. So a graph that contradicts its configuration fails at its load, and the
+ * memory of a usual batch is allocated before the first request.
  */
 export const WARM_UP_TEXT = 'a '.repeat(512)

@@ -10,13 +10,14 @@ import { runRows } from './row-outputs.ts'
 import type { RowOutput } from './row-outputs.ts'
 import { checkWindowCount } from './window-limits.ts'
 
-/** Of each token of a text, a logit for each label. */
+/** One logit for each token of a text and each label. */
 export interface TokenLogits {
   readonly labelCount: number
-  /** Row-major: token, label. */
+  /** In row-major order: token, label. */
   readonly values: Float32Array
 }
 
+/** A loaded model that labels tokens. `maxTokens` is the most that it reads at once. */
 export interface TokenClassifier {
   readonly session: GraphSession
   readonly tokenizer: TokenizerHandle
@@ -29,7 +30,7 @@ interface Job {
   readonly encoding: Encoding
 }
 
-/** Classifies the tokens of texts of any length, given without special tokens. */
+/** Classifies the tokens of texts of any length. The given ids hold no special tokens. */
 export async function classifyTokens(
   classifier: TokenClassifier,
   texts: readonly (readonly number[])[],
@@ -58,11 +59,11 @@ export async function classifyTokens(
 }
 
 interface WindowResult {
-  /** Tokens of the whole text. */
+  /** The tokens of the whole text. */
   readonly count: number
   readonly job: Job
   readonly row: RowOutput
-  /** Where the window's first token stands in the row. */
+  /** The index of the window's first token in the row. */
   readonly offset: number
 }
 

@@ -1,25 +1,25 @@
-// How much one text may be that a model sees window by window: others wait behind it.
+// The limits of one text that a model reads in windows. Other requests wait behind it.
 
 import { ServiceError } from '../../lib/errors.ts'
 
-/** Of one text, because it is tokenized in one go. */
+/** The most characters of one text, because a text is tokenized at once. */
 export const WINDOWED_CHARS_MAX = 256 * 1024
 
-/** Of one text. A model of usual size takes a few minutes for them, as long as any client waits. */
+/** The most windows of one text. Usual models need a few minutes for them. */
 const WINDOWS_MAX = 1_024
 
-/** `place` is the field of the request. Throws INVALID_ARGUMENT. */
+/** Throws INVALID_ARGUMENT for a longer text. `place` is the field of the request. */
 export function checkWindowedText(text: string, place: string): void {
   if (text.length <= WINDOWED_CHARS_MAX) return
   const message = `${place} has more than ${WINDOWED_CHARS_MAX} characters; send it in parts`
   throw new ServiceError('INVALID_ARGUMENT', message)
 }
 
-/** Throws INVALID_ARGUMENT. */
+/** Throws INVALID_ARGUMENT for too many windows. */
 export function checkWindowCount(count: number): void {
   if (count <= WINDOWS_MAX) return
   const message =
-    `the text is ${count} times as much as the model sees at once, ` +
-    `and at most ${WINDOWS_MAX} times are served; send it in parts`
+    `the text takes ${count} windows of what the model reads at once, ` +
+    `and at most ${WINDOWS_MAX} are served; send it in parts`
   throw new ServiceError('INVALID_ARGUMENT', message)
 }

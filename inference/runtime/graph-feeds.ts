@@ -1,26 +1,36 @@
-// The tensors that a graph wants to be fed with token ids, in the types and under the names it declares.
+// Builds a graph's input tensors from token ids, under the names and in the types that it declares.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { GraphSlot, GraphTensor } from './graph-session.ts'
 
+/**
+ * The token ids of one row, and the segment (type id) of each token. Both lists have one length.
+ */
 export interface TokenEncoding {
   readonly ids: readonly number[]
   readonly typeIds: readonly number[]
 }
 
+/**
+ * How rows of different lengths become one rectangle: which id fills them up, and on which side.
+ */
 export interface PaddingRule {
   readonly padId: number
   readonly paddingSide: 'left' | 'right'
-  /** Rows are padded to so many tokens at least. */
+  /** Rows are padded to at least this many tokens; absent: to the longest row. */
   readonly widthMin?: number
 }
 
-/** What a graph was exported for, if not for any: how many rows of how many tokens. */
+/** The numbers of rows and tokens that a graph was exported for; undefined: any number. */
 export interface FixedShape {
   readonly rows: number | undefined
   readonly tokens: number | undefined
 }
 
+/**
+ * Reads the fixed shape from the input `input_ids`. Throws UNAVAILABLE for sizes that are not
+ * served.
+ */
 export function fixedShapeOf(inputs: readonly GraphSlot[]): FixedShape {
   const ids = inputs.find(({ name }) => name === 'input_ids')
   const [rows, tokens] = ids?.dims ?? []
@@ -38,12 +48,18 @@ function checkFixed(what: string, size: number | undefined, most: number): void 
   throw new ServiceError('UNAVAILABLE', message)
 }
 
-/** How many tokens a text may have: what its model takes, and what the graph is fixed to. */
+/**
+ * The most tokens that a text may have: the model's limit, or the graph's fixed length if it is
+ * less.
+ */
 export function tokensMaxOf(inputs: readonly GraphSlot[], modelTokensMax: number): number {
   return Math.min(modelTokensMax, fixedShapeOf(inputs).tokens ?? modelTokensMax)
 }
 
-/** How many tokens each row of a batch has, padding included. */
+/**
+ * The number of tokens of each row of a batch, padding included. Throws INFERENCE_FAILED when a row
+ * is longer than the graph's fixed length.
+ */
 export function rowWidth(
   inputs: readonly GraphSlot[],
   encodings: readonly TokenEncoding[],
@@ -56,9 +72,9 @@ export function rowWidth(
 }
 
 /**
- * One row for each encoding, padded to the longest, or to the length that the graph is fixed to.
- * Feeds those of `input_ids`, `attention_mask`, `token_type_ids` and `position_ids` that the graph
- * declares, and an empty past where it declares one; other inputs are the caller's.
+ * Builds one row for each encoding, padded to the longest row or to the graph's fixed length. It
+ * feeds those of `input_ids`, `attention_mask`, `token_type_ids` and `position_ids` that the graph
+ * declares, and an empty past where the graph declares one. The caller feeds all other inputs.
  */
 export function buildTokenFeeds(
   inputs: readonly GraphSlot[],
@@ -83,7 +99,7 @@ export function buildTokenFeeds(
   return feeds
 }
 
-/** Inputs of a graph that `buildTokenFeeds` does not feed. */
+/** The names of the inputs that `buildTokenFeeds` does not feed. */
 export function unfedInputs(inputs: readonly GraphSlot[]): string[] {
   return inputs
     .map(({ name }) => name)
@@ -92,7 +108,7 @@ export function unfedInputs(inputs: readonly GraphSlot[]): string[] {
 
 const PAST_PREFIX = 'past_key_values.'
 
-/** [rows, heads, 0, head size]: a decoder that embeds has seen nothing yet. */
+/** [rows, heads, 0, head size]: a decoder that embeds starts without a past. */
 function emptyPast(slot: GraphSlot, rows: number): GraphTensor {
   const [, heads = 1, , size = 1] = slot.dims
   return floatTensor(slot, [rows, heads, 0, size], new Float32Array(0))
@@ -107,6 +123,9 @@ const SOURCE_BY_INPUT: ReadonlyMap<string, Source> = new Map([
   ['position_ids', (_encoding: TokenEncoding, i: number) => i],
 ])
 
+/**
+ * A tensor of the integer type that the slot declares. Throws UNAVAILABLE when it declares another.
+ */
 export function integerTensor(
   { name, type }: GraphSlot,
   dims: readonly number[],
@@ -117,6 +136,9 @@ export function integerTensor(
   throw new ServiceError('UNAVAILABLE', `the graph's input ${name} takes ${type}, not integers`)
 }
 
+/**
+ * A tensor of the float type that the slot declares. Throws UNAVAILABLE when it declares another.
+ */
 export function floatTensor(
   { name, type }: GraphSlot,
   dims: readonly number[],
@@ -129,7 +151,9 @@ export function floatTensor(
   throw new ServiceError('UNAVAILABLE', `the graph's input ${name} takes ${type}, not floats`)
 }
 
-/** A tensor's numbers, whatever the width of its floats. */
+/**
+ * The numbers of a float tensor as 32-bit floats. Throws INFERENCE_FAILED for a tensor of integers.
+ */
 export function floatsOf(tensor: GraphTensor): Float32Array {
   if (tensor.type === 'float32') return tensor.data
   if (tensor.type !== 'float16') {

@@ -1,9 +1,9 @@
-/** Element types that graphs of the served kinds take and give, by their names in ONNX. */
+/** The element types that served graphs take and give, by their names in ONNX. */
 export type TensorType = 'float32' | 'float16' | 'int64' | 'int32' | 'bool' | 'uint8' | 'int8'
 
 /**
- * A dense tensor, row-major. int64 is held as bigints, float16 as its bits, bool as bytes of 0
- * and 1.
+ * A dense tensor in row-major order. int64 is held as bigints, float16 as its bits, bool as bytes
+ * of 0 and 1.
  */
 export type GraphTensor =
   | { readonly type: 'float32'; readonly dims: readonly number[]; readonly data: Float32Array }
@@ -17,7 +17,7 @@ export type GraphTensor =
 export interface GraphSlot {
   readonly name: string
   readonly type: TensorType
-  /** Undefined: any size. */
+  /** The size of each dimension; undefined: any size. */
   readonly dims: readonly (number | undefined)[]
 }
 
@@ -25,18 +25,21 @@ export interface GraphSlot {
  * One loaded ONNX graph.
  *
  * Contract, checked for every implementation by test/conformance/graph-session.ts:
- * - `run` wants a tensor for every input and answers every output, or those named in `wanted`.
- * - `run` holds up its thread until the graph is done: only workers call it.
- * - A refusal of the runtime (wrong shape or type, an id out of range, an input left out) rejects with code
- *   INFERENCE_FAILED; the session can still be used.
- * - The tensors of an answer belong to the caller and may be fed again; those fed stay as they are.
- * - Runs that are asked for at once do not know of each other.
- * - `release` frees the native memory; `run` after it is our bug. Releasing twice is allowed.
+ * - `run` needs a tensor for every input. It answers every output, or the outputs named in `wanted`.
+ * - `run` blocks its thread until the graph is done, so only workers call it.
+ * - When the runtime refuses the inputs (wrong shape or type, an id out of range, a missing input),
+ *   `run` rejects with code INFERENCE_FAILED, and the session can still be used.
+ * - The tensors of an answer belong to the caller, who may feed them again. `run` changes no input.
+ * - Concurrent runs do not affect each other.
+ * - `release` frees the native memory. A second `release` does nothing; a later `run` is our bug.
  */
 export interface GraphSession {
   readonly inputs: readonly GraphSlot[]
   readonly outputs: readonly GraphSlot[]
-  /** Each row is to be run by itself, because rows that run together change each other; default no. */
+  /**
+   * True: the caller must run each row by itself, because rows of one run change each other.
+   * Absent: false.
+   */
   readonly runsRowsApart?: boolean
   run(
     feeds: Readonly<Record<string, GraphTensor>>,

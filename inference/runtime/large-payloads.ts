@@ -1,38 +1,45 @@
-// Long texts, images and lists on their way between the server and a worker. To copy one in a single
-// message would hold up the server for as long, so it goes ahead of its message in pieces, and is put
-// back where it arrives.
+// Carries long texts, images and lists between the server and a worker. Copying one of them within a
+// single message would block the event loop, so the sender sends it in pieces ahead of its message,
+// and the receiver puts it back.
 //
 // Invariants:
-//   LP1  Pieces stand directly before the message that they belong to, in order.
-//   LP2  What `PayloadCollector.receive` answers is equal to what `detachLarge` was given.
+//   LP1  The pieces of a message are sent directly before it, in order.
+//   LP2  `PayloadCollector.receive` returns a message equal to the one that `detachLarge` was given.
 
 import { assert } from '../../lib/assert.ts'
 
-/** Copied within about a millisecond. */
+/** A piece of this length is copied within about a millisecond. */
 const PIECE_CHARS = 512 * 1024
 const PIECE_BYTES = 1024 * 1024
-/** Of objects of a few members. Lists that are longer hold nothing large by themselves. */
+/**
+ * Objects of a few members. A longer list is sent in pieces as a whole; its items hold nothing
+ * large.
+ */
 const PIECE_ITEMS = 2048
-/** A message, its items, an item, its members; no further down is anything large. */
+/** Message, items, item, members: nothing large is nested more deeply. */
 const DEPTH_MAX = 5
 
 type Path = readonly (string | number)[]
 
 type Large = string | Uint8Array | readonly unknown[]
 
-/** A part of a text, of bytes or of a list; `path` says of what in the message that follows. */
+/**
+ * A part of a text, of bytes or of a list. `path` leads to its place in the message that follows.
+ */
 export interface PayloadPiece {
   readonly kind: 'piece'
   readonly path: Path
   readonly data: Large
 }
 
+/** A message split for sending: the pieces go first, the slim message last. */
 export interface Detached<Message> {
-  /** With empty texts and bytes where pieces were taken. */
+  /** The message with empty texts, bytes and lists in the places of the pieces. */
   readonly message: Message
   readonly pieces: readonly PayloadPiece[]
 }
 
+/** Splits the large values off a message. The given message is not changed. */
 export function detachLarge<Message extends object>(message: Message): Detached<Message> {
   const found: { readonly path: Path; readonly value: Large }[] = []
   findLarge(message, [], (path, value) => found.push({ path, value }))
@@ -67,7 +74,7 @@ function isLongList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.length > PIECE_ITEMS && typeof value[0] === 'object'
 }
 
-/** Ids of tokens come in long lists, and none of them is large. */
+/** Long lists of token ids are skipped: numbers are never large. */
 function membersOf(value: object): Iterable<readonly [string | number, unknown]> {
   if (!Array.isArray(value)) return Object.entries(value)
   return typeof value[0] === 'number' ? [] : value.entries()
@@ -87,12 +94,12 @@ function pieceLengthOf(value: Large): number {
   return value instanceof Uint8Array ? PIECE_BYTES : PIECE_ITEMS
 }
 
-/** Texts and bytes without a copy; it is made when the piece is sent. */
+/** Parts of bytes are views, which are copied when the piece is sent. */
 function partOf(value: Large, from: number, to: number): Large {
   return value instanceof Uint8Array ? value.subarray(from, to) : value.slice(from, to)
 }
 
-/** A copy of the objects along the path; all else is shared. */
+/** Copies the objects along the path and shares all others. */
 function withValueAt<Whole extends object>(whole: Whole, path: Path, value: unknown): Whole {
   const [key = '', ...rest] = path
   const copy = Array.isArray(whole) ? [...whole] : { ...whole }
@@ -103,11 +110,17 @@ function withValueAt<Whole extends object>(whole: Whole, path: Path, value: unkn
   return Object(copy)
 }
 
-/** The other end: puts large values back into the message that follows their pieces. */
+/**
+ * The receiving end: it collects pieces and puts them back into the message that follows them
+ * (LP2).
+ */
 export class PayloadCollector {
   readonly #parts = new Map<string, { readonly path: Path; readonly data: Large[] }>()
 
-  /** Undefined for a piece. */
+  /**
+   * Takes the next message of the channel. Returns undefined for a piece, and else the whole
+   * message.
+   */
   receive<Message extends object>(message: Message | PayloadPiece): Message | undefined {
     if (isPiece(message)) {
       const { path, data } = message
@@ -133,7 +146,7 @@ function joined(data: readonly Large[]): Large {
   return bytes.length > 0 ? Buffer.concat(bytes) : data.flat()
 }
 
-/** Calls with whole messages. */
+/** Wraps a listener so that it receives whole messages from a channel that carries pieces. */
 export function collected<Message extends object>(
   onMessage: (message: Message) => void,
 ): (message: Message | PayloadPiece) => void {

@@ -1,4 +1,4 @@
-// One worker as the server sees it: calls with answers, and a life of its own.
+// The server's side of one worker: it sends calls, settles them, and restarts the worker when it ends.
 //
 //   starting ──ready──► up ──hangs──► ending ──exit──► down ──backoff──► starting
 //   up ──hangs, in a thread──► hanging ──answers──► up
@@ -6,11 +6,11 @@
 //   any of them ──close──► closed
 //
 // Invariants:
-//   M1  Calls go to a worker that is up, and each is settled: answered, refused, or UNAVAILABLE
-//       when the worker ended under it.
-//   M2  A call that hangs (Q2) is given up, and ends the worker if it can be ended. A thread cannot,
-//       because ending it inside the runtime would abort the server: it takes no calls until it has
-//       answered, and what it has loaded too late is unloaded.
+//   M1  Calls go to a worker that is up. Each call is settled: answered, refused, or rejected with
+//       UNAVAILABLE when the worker ends first.
+//   M2  A call that hangs (Q2) is given up, and its worker process is killed. A thread cannot be
+//       killed, because ending it inside the runtime would abort the server. It takes no calls until
+//       it has answered, and a model that it loads too late is unloaded.
 
 import { assert } from '../../lib/assert.ts'
 import { backoffDelayMs } from '../../lib/backoff.ts'
@@ -26,45 +26,58 @@ import type { Isolation, WorkerChannel } from './worker-channel.ts'
 import { WorkerEndedError, WorkerHangsError } from './worker-errors.ts'
 import type { FromWorker, WorkerSettings } from './worker-protocol.ts'
 
-/** One that comes late on a busy machine is no cause for alarm. */
+/**
+ * Several signs of life fit into one timeout, so a single late sign on a busy machine has no
+ * effect.
+ */
 const SIGNS_PER_TIMEOUT = 8
 const RESTART = { baseMs: 200, capMs: 30_000, retriesMax: Number.POSITIVE_INFINITY }
 
+/** How to start a worker, and how long to wait for it. */
 export interface ModelWorkerOptions {
   readonly entry: URL
   readonly isolation: Isolation
   readonly environment: Env
   readonly settings: Omit<WorkerSettings, 'alivePeriodMs'>
-  /** What a worker process may allocate. */
+  /** The bytes that a worker process may allocate. */
   readonly memoryBytesMax: number
-  /** A load that takes longer, or a step of anything else, counts as hanging. */
+  /** A call hangs when its load, or one step of any other call, takes longer. */
   readonly callTimeoutMs: number
+  /** Running calls get this time when the worker is closed; then the worker is killed. */
   readonly closeDeadlineMs: number
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
 }
 
+/**
+ * Hears of the worker's life. `onUp` and `onDown` alternate, except that a thread that hung and
+ * answered again calls `onUp` a second time.
+ */
 export interface WorkerListener {
-  /** The worker takes calls; it has no models. */
+  /** The worker takes calls. After a start it has no models. */
   onUp(): void
-  /** It takes none, and its models are gone. */
+  /** The worker takes no calls, and its models are gone. It is restarted after a delay. */
   onDown(): void
 }
 
 type State = 'starting' | 'up' | 'hanging' | 'ending' | 'down' | 'closed'
 
+/**
+ * One worker with its restarts. Every call rejects with UNAVAILABLE while the worker is not up,
+ * with DEADLINE_EXCEEDED when it hangs, and with the worker's own refusal otherwise.
+ */
 export class ModelWorker {
   readonly #options: ModelWorkerOptions
   readonly #listener: WorkerListener
   readonly #pending: PendingCalls
-  /** Calls that were given up but not ended. */
+  /** Calls that were given up while their thread could not be ended. */
   readonly #overdue = new Map<number, Pick<Asked, 'kind' | 'model'>>()
   readonly #stop = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
   #channel: WorkerChannel
   #state: State = 'starting'
-  /** Ends since the last time that a call was answered. */
+  /** The number of times that the worker has ended since it last answered a call. */
   #failures = 0
 
   constructor(options: ModelWorkerOptions, listener: WorkerListener) {
@@ -78,25 +91,36 @@ export class ModelWorker {
     this.#channel = this.#open()
   }
 
+  /** Whether calls are accepted now. */
   get isUp(): boolean {
     return this.#state === 'up'
   }
 
-  /** Resolves to what the opened model says about itself. */
+  /**
+   * Loads a model and resolves to the information that it gives about itself. `model` is a number
+   * that the caller chooses and uses in later calls.
+   */
   load<Info>(model: number, spec: unknown): Promise<Info> {
     return this.#call<Info>({ kind: 'load', model, spec })
   }
 
+  /** Releases a model. It is also accepted while the worker hangs, and then waits its turn. */
   unload(model: number): Promise<void> {
     return this.#call<void>({ kind: 'unload', model })
   }
 
-  /** Outcomes are of the type that the model's runner gives them. */
+  /**
+   * Runs a batch and resolves to one outcome for each item, of the type that the model's runner
+   * gives.
+   */
   run(model: number, items: readonly unknown[], signal: AbortSignal): Promise<readonly never[]> {
     return this.#call<readonly never[]>({ kind: 'run', model, items }, { signal })
   }
 
-  /** A stream may take as long as its client listens. */
+  /**
+   * Runs a stream: `emit` receives its events, and the promise resolves to its end. A stream has no
+   * time limit as a whole, because it lasts while its client reads.
+   */
   start<End>(
     model: number,
     request: unknown,
@@ -105,7 +129,7 @@ export class ModelWorker {
     return this.#call<End>({ kind: 'start', model, request }, { emit, signal })
   }
 
-  /** Waits for running calls within the deadline. */
+  /** Ends the worker. Running calls may end within the deadline. */
   async close(): Promise<void> {
     const { clock, closeDeadlineMs } = this.#options
     if (this.#state === 'closed') return this.#ended.promise
@@ -124,7 +148,7 @@ export class ModelWorker {
     await late
   }
 
-  /** For tests: ends the worker as a native crash would. */
+  /** For tests: ends the worker as a native crash does. */
   crash(): void {
     this.#channel.kill()
   }
@@ -165,7 +189,7 @@ export class ModelWorker {
     this.#pending.refuse(call, new WorkerHangsError(callTimeoutMs))
   }
 
-  /** Whoever asked for the load has been told that it failed. */
+  /** The caller of this load was told that it failed, so nobody would use the model. */
   #unloadLate(call: number): void {
     const asked = this.#overdue.get(call)
     if (asked?.kind !== 'load') return

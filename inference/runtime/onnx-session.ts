@@ -1,4 +1,4 @@
-// The only file that knows onnxruntime-node.
+// Sessions of onnxruntime-node. No other file imports that package.
 
 import path from 'node:path'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
@@ -6,16 +6,22 @@ import { assert } from '../../lib/assert.ts'
 import { ServiceError, messageOf } from '../../lib/errors.ts'
 import type { GraphSession, GraphSlot, GraphTensor, TensorType } from './graph-session.ts'
 
+/** How a graph is run; fixed when its session is opened. */
 export interface SessionOptions {
   /** Cores that one run may use. */
   readonly threads: number
-  /** Shapes that grow at every run (generation) make memory patterns a waste. */
+  /**
+   * True for graphs whose shapes grow at every run (generation): memory patterns would be a waste.
+   */
   readonly growingShapes?: boolean
-  /** Of a graph in which rows that run together change each other. */
+  /** True for graphs in which the rows of one run change each other. */
   readonly rowsApart?: boolean
 }
 
-/** By path, not from bytes: weights beside the graph are found, and nothing is copied. */
+/**
+ * Opens a graph by its path: the runtime then finds weights in files beside the graph, and copies
+ * nothing. Rejects with UNAVAILABLE when the runtime cannot load the graph.
+ */
 export async function openOnnxSession(
   file: string,
   options: SessionOptions,
@@ -26,7 +32,7 @@ export async function openOnnxSession(
     return new OnnxSession(session, options.rowsApart === true)
   } catch (cause) {
     await session?.release()
-    // Clients are told the reason; where the model lies on this machine is not for them.
+    // Clients receive the reason, but not the path of the model on this machine.
     const directory = path.dirname(file)
     const reason = reasonOf(cause)
       .replaceAll(directory + path.sep, '')
@@ -35,7 +41,7 @@ export async function openOnnxSession(
   }
 }
 
-/** How graphs are run here. */
+/** The runtime's options for a session. */
 export function nativeOptions({ threads, growingShapes = false }: SessionOptions) {
   return {
     intraOpNumThreads: threads,
@@ -43,7 +49,7 @@ export function nativeOptions({ threads, growingShapes = false }: SessionOptions
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
     enableMemPattern: !growingShapes,
-    // Fatal only: whatever else goes wrong is thrown, and reported once, by us.
+    // Fatal messages only: the runtime throws all other errors, and we report those once.
     logSeverityLevel: 4,
     // Threads that spin between runs double the processor time and slow down the neighbours.
     extra: { session: { intra_op: { allow_spinning: '0' } } },
@@ -126,7 +132,7 @@ function nativeTensor({ type, dims, data }: GraphTensor): Tensor {
   return new Tensor(type, data, dims)
 }
 
-/** The runtime's own class says the same with less precise types. */
+/** The runtime's class has the same fields with less precise types. */
 function graphTensor(tensor: Tensor | undefined): GraphTensor {
   assert(tensor !== undefined, 'a wanted output is answered')
   const { type, dims, data } = tensor
@@ -143,17 +149,19 @@ function isByteType(type: string): type is 'bool' | 'uint8' {
   return type === 'bool' || type === 'uint8'
 }
 
-/** Newer JavaScript engines hand out a Float16Array, older ones the bits. */
+/** Newer versions of Node give a Float16Array, older ones the bits. */
 function float16Bits(data: Tensor['data']): Uint16Array {
   assert(ArrayBuffer.isView(data), 'a tensor of halves is a typed array')
   return new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2)
 }
 
 const REASON_LENGTH_MAX = 500
-/** A file of the runtime's source, the line, and the signature of the function. */
+/** A file of the runtime's source, a line number, and a function's signature. */
 const SOURCE_PLACE = /\/onnxruntime_src\/[^ ]+ [^()]*\([^()]*\)(?: const)? ?/g
 
-/** Without where in the runtime's own source it happened, and never longer than a log line bears. */
+/**
+ * The runtime's message without places in its source code, cut to a length that fits a log line.
+ */
 function reasonOf(error: unknown): string {
   return messageOf(error)
     .slice(0, 4 * REASON_LENGTH_MAX)

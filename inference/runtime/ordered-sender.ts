@@ -1,15 +1,17 @@
-// Sends messages in their order, large ones in pieces: what comes after such a one goes behind it.
+// Sends messages in order, large ones in pieces. Later messages wait for the pieces of earlier ones.
 
 import { detachLarge } from './large-payloads.ts'
 import type { Detached, PayloadPiece } from './large-payloads.ts'
 
+/** The channel that messages go to. */
 export interface OrderedSenderOptions<Message extends object> {
-  /** Resolves when the next may be sent. */
+  /** Sends one part. Resolves when the next part may be sent. */
   readonly post: (part: Message | PayloadPiece) => Promise<unknown>
-  /** Of what cannot be cloned, such as what is nested too deeply. */
+  /** Called with a message that cannot be cloned, for example because it is nested too deeply. */
   readonly onRefused: (message: Message) => void
 }
 
+/** Sends whole messages over a channel of parts. `send` never throws and never blocks. */
 export class OrderedSender<Message extends object> {
   readonly #with: OrderedSenderOptions<Message>
   #last: Promise<unknown> = Promise.resolve()
@@ -19,6 +21,7 @@ export class OrderedSender<Message extends object> {
     this.#with = options
   }
 
+  /** Queues one message. A message without large parts is posted at once if nothing waits. */
   send(whole: Message): void {
     const { post, onRefused } = this.#with
     const detached = detachLarge(whole)
@@ -34,7 +37,7 @@ export class OrderedSender<Message extends object> {
       .finally(() => (this.#waiting -= 1))
   }
 
-  /** Resolves when everything before has been posted. */
+  /** Resolves when all earlier messages have been posted. */
   async drain(): Promise<void> {
     await this.#last
   }

@@ -1,9 +1,9 @@
-// A worker as something that messages go to and come from. Two ways to have one:
+// Starts a worker and exchanges messages with it. A worker is one of two kinds:
 //
-//   process  a native crash (an abort, a segmentation fault, an exhausted address space) ends that
-//            process alone, and a run that does not end can be killed
-//   thread   messages cost a third, but a native crash ends the server, and so would killing
-//            a thread in the middle of a run
+//   process  A native crash (an abort, a segmentation fault, an exhausted address space) ends only
+//            that process. A run that does not end can be killed.
+//   thread   A message costs a third. A native crash ends the server, and so does killing a thread
+//            in the middle of a run.
 //
 // See docs/decisions/0009-inference-server.md.
 
@@ -15,19 +15,22 @@ import { collected } from './large-payloads.ts'
 import { OrderedSender } from './ordered-sender.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts'
 
-/** Of objects: tokenizers and templates of strangers live there. The largest tokenizers take 1 GiB. */
+/**
+ * The limit of a worker's JavaScript heap. Tokenizers and templates from model files live there;
+ * the largest tokenizers take 1 GiB.
+ */
 const HEAP_MIB_MAX = 2_048
 
 /**
- * The GNU C library keeps freed memory, unless it was large when it was asked for, and by default it
- * raises what counts as large with each such block. Held at its first value, a process that has
- * unloaded a model of 90 MB is back at 96 MiB and not at 210.
+ * The GNU C library returns only large freed blocks to the system, and by default it raises that
+ * threshold with each block it frees. With a fixed threshold, a process that has unloaded a model
+ * of 90 MB shrinks to 96 MiB instead of 210.
  */
 const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '131072' }
 
 /**
- * What a worker is told of the server's environment: how to run, and no secrets. A graph that takes
- * a worker over would find them.
+ * The server's environment variables that a worker gets. They say how to run and hold no secrets: a
+ * graph that takes over a worker could read them.
  */
 const INHERITED =
   /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|NODE_\w+|CUDA_\w+|SystemRoot)$/
@@ -35,35 +38,48 @@ const INHERITED =
 export const ISOLATIONS = ['process', 'thread'] as const
 export type Isolation = (typeof ISOLATIONS)[number]
 
+/** Receives the worker's messages, and learns that it has ended. */
 export interface ChannelListener {
   readonly onMessage: (message: FromWorker<never>) => void
-  /** Once, and last. */
+  /** Called once, after the last message. */
   onExit(reason: string): void
 }
 
 /**
+ * The server's end of the connection to one worker.
+ *
  * Contract, checked for every kind of worker by test/conformance/worker-channel.ts:
- * - Messages arrive in the order in which they were sent, as structured clones of what was sent.
- * - That the worker has ended is told once, after its last message, whoever ended it.
- * - What is sent to a worker that has ended is lost.
+ * - Messages arrive in the order in which they were sent, as structured clones.
+ * - `onExit` is called once, after the worker's last message, for every cause of its end.
+ * - A message to a worker that has ended is lost.
  */
 export interface WorkerChannel {
   send(message: ToWorker): void
-  /** Ends the worker in the middle of what it does; false if this kind of worker cannot be. */
+  /**
+   * Ends the worker at once, even in the middle of a run. False: this kind of worker cannot be
+   * ended.
+   */
   kill(): boolean
 }
 
+/** How to start one worker. */
 export interface ChannelOptions {
   /** The worker's entry file. */
   readonly entry: URL
   readonly isolation: Isolation
   readonly settings: WorkerSettings
-  /** Of worker processes; threads share the server's. */
+  /**
+   * The server's environment, of which worker processes get a part. Threads share the server's own.
+   */
   readonly environment: Env
-  /** What a worker process may allocate; a graph that asks for more fails. Threads share the server's. */
+  /**
+   * The bytes that a worker process may allocate; a graph that needs more fails. It does not bound
+   * threads.
+   */
   readonly memoryBytesMax: number
 }
 
+/** Starts a worker. A failure to start it is reported through `onExit`. */
 export function openWorkerChannel(
   options: ChannelOptions,
   listener: ChannelListener,
@@ -81,7 +97,7 @@ function openProcess(
     env: { ...inherited(environment), ...ALLOCATOR },
     ...boundedNode(memoryBytesMax),
     serialization: 'advanced', // typed arrays arrive as typed arrays
-    // What a crashing library writes is for the log's reader; nothing else writes there.
+    // A crashing native library writes its reason to stderr, beside the server's log.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // Ctrl-C in a terminal goes to the whole group; the server alone decides when workers end.
     detached: true,
@@ -99,7 +115,7 @@ function openProcess(
   child.on('exit', (code, signal) => end(signal === null ? `exit code ${code}` : signal))
   const sender = new OrderedSender<ToWorker>({
     post: async (message) => {
-      // A worker that is gone has its exit told; a message to it is lost like one under way.
+      // The exit of a worker is reported by `onExit`, so a message to it can be dropped here.
       if (child.connected) await new Promise((resolve) => child.send(message, resolve))
     },
     onRefused: (message) => refuse(message, listener),
@@ -117,9 +133,10 @@ interface Executable {
 }
 
 /**
- * Node through a shell that first bounds what it may allocate, because Node cannot do that itself;
- * the shell is replaced, so that the process is the worker. Where memory runs out all the same, the
- * kernel is told to end a worker rather than the server. Only Linux counts a process's allocations.
+ * Starts Node through a shell, which first limits its allocations, because Node cannot do that
+ * itself. The shell then replaces itself by Node, so that the child is the worker. When the machine
+ * runs out of memory, the kernel ends a worker before the server. Only Linux limits a process's
+ * allocations in this way.
  */
 function boundedNode(memoryBytesMax: number): Executable {
   const node: Executable = {
@@ -131,7 +148,7 @@ function boundedNode(memoryBytesMax: number): Executable {
     `ulimit -S -d ${Math.ceil(memoryBytesMax / KIB)}`,
     `echo ${OOM_SCORE} > /proc/self/oom_score_adj`,
   ]
-  // A container may allow neither: a worker without bounds is better than none.
+  // A container may forbid both. The worker then runs without bounds.
   const script = `{ ${bounds.join('; ')}; } 2>/dev/null; exec "$@"`
   return {
     execPath: '/bin/sh',
@@ -140,7 +157,7 @@ function boundedNode(memoryBytesMax: number): Executable {
 }
 
 const KIB = 1024
-/** Of 1000: the higher, the sooner. A server has 0. */
+/** From 0 to 1000: the kernel ends the process with the highest score first. A server has 0. */
 const OOM_SCORE = 500
 
 function openThread({ entry, settings }: ChannelOptions, listener: ChannelListener): WorkerChannel {

@@ -1,4 +1,4 @@
-// A worker from the inside: keeps models and answers calls about them.
+// The worker's side of the protocol: it holds the loaded models and answers calls about them.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
@@ -10,19 +10,25 @@ import { collected } from './large-payloads.ts'
 import { OrderedSender, type OrderedSenderOptions } from './ordered-sender.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts'
 
-/** A model as its worker knows it. A model answers batches or streams. */
+/**
+ * A loaded model in its worker. It has `run` if it answers batches, and `start` if it answers
+ * streams.
+ */
 export interface ServedModel {
-  /** What the server wants to know about the loaded model. */
+  /** The answer to `load`: the information that the server needs about the model. */
   readonly info: unknown
+  /** Answers one outcome for each item. Ends early when the signal aborts. */
   run?(items: readonly never[], signal: AbortSignal): Promise<unknown>
+  /** Emits events and resolves to the end of the stream. Ends early when the signal aborts. */
   start?(request: never, emit: (event: unknown) => void, signal: AbortSignal): Promise<unknown>
+  /** Frees the model's memory. Called once, when no run is under way. */
   dispose(): Promise<void>
 }
 
-/** Opens the model that a spec describes; the spec is what the server sent. */
+/** Opens the model that a spec describes. The server sent the spec. */
 export type ModelOpener = (spec: never, settings: WorkerSettings) => Promise<ServedModel>
 
-/** Serves the process or thread that this one was started by, until it says `quit` or is gone. */
+/** Serves the parent process or thread until it sends `quit` or ends. */
 export function serveModels(open: ModelOpener): void {
   const settings: WorkerSettings = JSON.parse(must(process.argv[2], 'the settings of a worker'))
   const port = connectParent()
@@ -54,9 +60,9 @@ function connectParent(): ParentPort {
       close: () => void sender.drain().then(() => port.close()),
     }
   }
-  // A server that died cannot say quit. Nothing is worth keeping here.
+  // A server that died cannot send `quit`. A worker has no state that must be saved.
   process.on('disconnect', () => process.exit(0))
-  // A supervisor may signal a whole group; when this worker ends is the server's to say.
+  // A supervisor may signal the whole process group; only the server ends its workers.
   process.on('SIGTERM', () => undefined)
   process.on('SIGINT', () => undefined)
   const sender = senderBy(async (part) => {
@@ -69,7 +75,7 @@ function connectParent(): ParentPort {
   }
 }
 
-/** An answer that cannot be sent is refused, so that its call has an end (WP1). */
+/** An answer that cannot be sent is replaced by a refusal, because each call must end (WP1). */
 function senderBy(post: OrderedSenderOptions<FromWorker>['post']): OrderedSender<FromWorker> {
   const sender = new OrderedSender<FromWorker>({
     post,
@@ -180,8 +186,8 @@ class WorkerHost {
 const MESSAGE_LENGTH_MAX = 1_000
 
 /**
- * A worker knows no client: what went wrong unexpectedly is the model's failure on this input.
- * Messages quote templates and files of strangers, so they are cut before anybody keeps them.
+ * A worker has no clients of its own: an unexpected error is a failure of the model on this input.
+ * Messages may quote templates and files of the model, so they are cut before anybody keeps them.
  */
 function refusalOf(error: unknown): SentError {
   const text = messageOf(error)

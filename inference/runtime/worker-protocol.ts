@@ -1,14 +1,17 @@
-// What the server and its workers say to each other, over a process's channel or a thread's port.
+// The messages between the server and its workers, over a process's channel or a thread's port.
 //
 // Invariants:
-//   WP1  Every call gets exactly one answer or refusal, in any order; after that, nothing.
-//   WP2  `cancel` makes a running call end at its next safe point; its answer still comes.
+//   WP1  Every call gets exactly one answer or refusal, in any order, and no message after it.
+//   WP2  `cancel` ends a running call at its next safe point. The call still gets its answer.
 
 import type { SentError } from '../../lib/worker-calls.ts'
 
-/** What is carried is anything where it is sent, and of the type its receiver names where it is read. */
+/**
+ * The messages to a worker. A payload has any type here; the receiver names the type that it
+ * expects.
+ */
 export type ToWorker<Payload = unknown> =
-  /** Opens the model that `spec` describes; it is called `model` from then on. */
+  /** Opens the model that `spec` describes. Later calls name it by the number `model`. */
   | { readonly kind: 'load'; readonly call: number; readonly model: number; readonly spec: Payload }
   | { readonly kind: 'unload'; readonly call: number; readonly model: number }
   | {
@@ -17,7 +20,7 @@ export type ToWorker<Payload = unknown> =
       readonly model: number
       readonly items: readonly Payload[]
     }
-  /** A stream: events, then the answer. */
+  /** Starts a stream: the worker sends events, then the answer. */
   | {
       readonly kind: 'start'
       readonly call: number
@@ -25,24 +28,25 @@ export type ToWorker<Payload = unknown> =
       readonly request: Payload
     }
   | { readonly kind: 'cancel'; readonly call: number }
-  /** Lets running calls end, releases every model, and ends. */
+  /** Cancels running calls, waits for them, releases every model, and ends the worker. */
   | { readonly kind: 'quit' }
 
+/** The messages from a worker. */
 export type FromWorker<Payload = unknown> =
   | { readonly kind: 'ready' }
-  /** Calls are under way, and none of them holds up the thread. */
+  /** A sign of life: calls are under way, and none of them blocks the thread. */
   | { readonly kind: 'alive' }
   | { readonly kind: 'answer'; readonly call: number; readonly answer: Payload }
   | { readonly kind: 'event'; readonly call: number; readonly event: Payload }
   | { readonly kind: 'refusal'; readonly call: number; readonly error: SentError }
 
-/** What every worker is told when it starts, as JSON. */
+/** The settings of one worker. It gets them at its start, as JSON. */
 export interface WorkerSettings {
-  /** Of one graph run; 0: as the model is. */
+  /** The threads of one graph run; 0: by the size of the model. */
   readonly threads: number
   readonly cores: number
-  /** Models in which rows that run together change each other run them one by one. */
+  /** True: models in which the rows of one run change each other run them one by one. */
   readonly exactRows: boolean
-  /** How often it says that it is alive while calls are under way. */
+  /** The period of the worker's signs of life while calls are under way. */
   readonly alivePeriodMs: number
 }

@@ -1,18 +1,19 @@
-/** A part of a text that is an added token, or lies between two of them. */
+/** A part of a text: an added token, or the text between two of them. */
 export interface Section {
   readonly start: number
   readonly end: number
-  /** Of the added token. */
+  /** The id of the added token; undefined for the text between tokens. */
   readonly id: number | undefined
 }
 
+/** How an added token is found in a text. */
 export interface AddedTokenShape {
   readonly id: number
   readonly content: string
-  /** Takes the white space on its left or right with it. */
+  /** Whether the token includes the white space on its left, or on its right. */
   readonly lstrip: boolean
   readonly rstrip: boolean
-  /** Is no token where a word goes on before or after it. */
+  /** True: the token is ignored where a word character stands directly before or after it. */
   readonly isSingleWord: boolean
 }
 
@@ -22,9 +23,9 @@ const WORD_AFTER = /^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]/u
 const CHARACTER_UNITS_MAX = 2
 const NOWHERE: ReadonlySet<number> = new Set()
 
-/** Cuts added tokens out of texts: at each place the longest one wins, as the reference has it. */
+/** Cuts added tokens out of texts. At each place the longest token wins, as in the reference. */
 export class AddedTokenSplitter {
-  /** By their first character, the longest first. */
+  /** Tokens by their first character, the longest first. */
   readonly #tokensByStart = new Map<string, AddedTokenShape[]>()
 
   constructor(tokens: readonly AddedTokenShape[]) {
@@ -40,7 +41,10 @@ export class AddedTokenSplitter {
     }
   }
 
-  /** Never gives an empty section, and no token that begins where none may. */
+  /**
+   * The sections of a text in order, without empty ones. No token begins at an index in
+   * `unmatchedAt`.
+   */
   split(text: string, unmatchedAt: ReadonlySet<number> = NOWHERE): Section[] {
     const sections: Section[] = []
     let from = 0
@@ -59,7 +63,7 @@ export class AddedTokenSplitter {
         sections.push({ start, end, id: token.id })
         from = end
       }
-      // White space that a token took may begin the next match, which then starts behind it.
+      // The next match may begin with white space that this token includes. It then starts after it.
       at = after
     }
     if (from < text.length) sections.push({ start: from, end: text.length, id: undefined })
@@ -77,7 +81,7 @@ function isWhole(text: string, start: number, end: number): boolean {
   return !WORD_BEFORE.test(before) && !WORD_AFTER.test(text.slice(end, end + CHARACTER_UNITS_MAX))
 }
 
-/** Where the white space before `end` begins, but not before `from`. */
+/** The start of the white space before `end`, at or after `from`. */
 function spaceStart(text: string, from: number, end: number): number {
   let at = end
   while (at > from && WHITE_SPACE.test(text.charAt(at - 1))) at -= 1

@@ -1,12 +1,12 @@
-// A text on its way through the stages of a tokenizer, with the way back: each UTF-16 code unit
-// knows which part of the original it came from.
+// A text within the stages of a tokenizer, with its places: for each UTF-16 code unit, the part of
+// the original text that it came from.
 //
 //   original    É      t  é
 //   normalized  e      t  e
 //   starts      0      1  2
 //   ends        1      2  3
 //
-// Where nobody asks for places there are none, and stages cost no more than their strings.
+// Callers that need no places leave them out. Stages then cost only their string operations.
 //
 // Invariants:
 //   AT1  `starts` and `ends` have one entry for each code unit of `text`.
@@ -14,39 +14,45 @@
 
 import { assert } from '../../lib/assert.ts'
 
+/** The part of the original text that each code unit came from (AT1, AT2), in UTF-16 code units. */
 export interface Places {
   readonly starts: Int32Array
   readonly ends: Int32Array
 }
 
+/** A text between two stages. Stages return new ones and never change their input. */
 export interface AlignedText {
   readonly text: string
   readonly places: Places | undefined
-  /** It begins where the original does. */
+  /** True: the text begins at the beginning of the original. */
   readonly isFirst: boolean
 }
 
-/** What replaces `text.slice(start, end)`. */
+/** Replaces `text.slice(start, end)` by `content`. */
 export interface Edit {
   readonly start: number
   readonly end: number
   readonly content: string
 }
 
+/** One step of a tokenizer, such as a normalizer. */
 export type TextStage = (input: AlignedText) => AlignedText
 
-/** How far the two texts may drift apart between two places where they agree. */
+/** The most code units that are searched for the next place where two texts agree. */
 const DRIFT_MAX = 64
 
+/** An original text with its own places. */
 export function alignOriginal(text: string): AlignedText {
   const starts = Int32Array.from({ length: text.length }, (_, at) => at)
   return { text, places: { starts, ends: starts.map((at) => at + 1) }, isFirst: true }
 }
 
+/** An original text for callers that need no places. */
 export function withoutPlaces(text: string): AlignedText {
   return { text, places: undefined, isFirst: true }
 }
 
+/** A part of a text with its places. */
 export function sliceAligned(
   { text, places, isFirst }: AlignedText,
   start: number,
@@ -63,8 +69,8 @@ export function sliceAligned(
 }
 
 /**
- * Edits are in order and do not overlap. New code units stand for all that they replace; those that
- * replace nothing have the place of what follows.
+ * Applies edits, which are in order and do not overlap. Each new code unit has the place of
+ * everything that its edit replaces. An insertion has the place of the character after it.
  */
 export function applyEdits(input: AlignedText, edits: readonly Edit[]): AlignedText {
   const [first] = edits
@@ -129,7 +135,10 @@ export function placeOf(
   return { start: from, end: last < start ? from : (ends[last] ?? from) }
 }
 
-/** A stage of which `convert` has the result, and whose edits follow from single units. */
+/**
+ * A stage that converts a text by `convert`. Converting each match of `units` alone gives the
+ * places.
+ */
 export function stageOfUnits(units: RegExp, convert: (text: string) => string): TextStage {
   return (input) => {
     const whole = convert(input.text)
@@ -158,7 +167,10 @@ function* editsOfMatches(
   }
 }
 
-/** The matches of a global pattern. An empty one at the end of another is none, as the reference has it. */
+/**
+ * The matches of a global pattern. Like the reference, it skips an empty match directly after
+ * another.
+ */
 export function* matchesOf(
   text: string,
   pattern: RegExp,
@@ -172,12 +184,14 @@ export function* matchesOf(
   }
 }
 
-/** The interpreter finds assertions that hold between the halves of a pair of surrogates. */
+/** JavaScript also finds empty matches between the two halves of a surrogate pair. */
 function isInsideCharacter(text: string, at: number): boolean {
   return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xff_ff
 }
 
-/** Walks both texts and, where they part, goes on at the nearest place where they agree again. */
+/**
+ * Walks both texts. After a difference, it continues at the nearest place where they agree again.
+ */
 function alignByAgreement(input: AlignedText, output: string): AlignedText {
   const edits: Edit[] = []
   let from = 0
@@ -197,7 +211,7 @@ function alignByAgreement(input: AlignedText, output: string): AlignedText {
   return applyEdits(input, edits)
 }
 
-/** How many code units of each text come before one that they share, or before their ends. */
+/** The number of code units in each text before the next common one, or before the ends. */
 function nextAgreement(ahead: string, outputAhead: string): { skipped: number; added: number } {
   for (let drift = 1; drift < ahead.length + outputAhead.length; drift += 1) {
     for (let added = 0; added <= drift; added += 1) {

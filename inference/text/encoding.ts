@@ -1,22 +1,26 @@
-// Tokens of texts in their places between the special ones.
+// Puts the tokens of one or two texts between the special tokens of a layout.
 
 import type { LayoutPart } from './special-layout.ts'
 
+/** The tokens of an input, special ones included. `ids` and `typeIds` have one length. */
 export interface Encoding {
   readonly ids: readonly number[]
-  /** Of each token: 0, or 1 for the second text of a pair. */
+  /** For each token: 0, or 1 in the second text of a pair. */
   readonly typeIds: readonly number[]
-  /** The text had more tokens than were kept. */
+  /** True: tokens of a text were left out. */
   readonly truncated: boolean
 }
 
-/** The tokens of both texts. */
+/** The tokens of both texts; the second is empty for a single text. */
 interface Contents {
   readonly first: readonly number[]
   readonly second: readonly number[]
 }
 
-/** Truncation takes from the end of the second text first, and never a special token. */
+/**
+ * Lays out the tokens, at most `tokensMax` of them. Truncation removes tokens from the end of the
+ * second text, then of the first, and never a special token.
+ */
 export function fit(
   layout: readonly LayoutPart[],
   contents: Contents,
@@ -39,7 +43,7 @@ export function fit(
   return { ids, typeIds, truncated: kept < contents.first.length + contents.second.length }
 }
 
-/** What each token of the text has, spread over the encoding; special tokens get `filler`. */
+/** Spreads one value for each token of the text over an encoding. Special tokens get `filler`. */
 export function spread<T>(
   layout: readonly LayoutPart[],
   { ids }: Encoding,

@@ -1,19 +1,24 @@
-// Texts of users within a prompt. What a user writes must not become a control token of the model, though
-// it be spelled like one: the template around it alone says where a message ends.
+// Guards the texts of users within a prompt. A user may write the spelling of a control token, such
+// as the end of a message; it must stay text, because only the template may place control tokens.
 //
-// A mark behind the first character of each such spelling goes through the template with the text,
-// and says afterwards where no added token may begin.
+// The guard puts a mark after the first character of each such spelling. The mark passes through the
+// template with the text, and then shows where no added token may begin.
 
-/** A character that no text may have for others to read (Unicode, section 23.7). */
+/**
+ * A noncharacter: Unicode reserves it for internal use (section 23.7), so no text should hold it.
+ */
 const MARK = '\uffff'
 
+/** A rendered prompt without marks. */
 export interface GuardedText {
   readonly text: string
-  /** Where no added token begins, whatever stands there. */
+  /** The indexes at which no added token begins, even if its spelling is there. */
   readonly unmatchedAt: ReadonlySet<number>
 }
 
-/** Marks all spellings of special tokens in texts. */
+/**
+ * Marks the spellings of special tokens in texts, and removes the marks from the rendered prompt.
+ */
 export class TextGuard {
   readonly #spelling: RegExp | undefined
 
@@ -22,6 +27,7 @@ export class TextGuard {
     if (spellings.length > 0) this.#spelling = new RegExp(`(?=${spellings.join('|')})`, 'g')
   }
 
+  /** The text with marks; a mark that the text already held is removed. */
   mark(text: string): string {
     const clean = text.replaceAll(MARK, '')
     if (this.#spelling === undefined) return clean
@@ -31,7 +37,7 @@ export class TextGuard {
     return pieces.join(MARK)
   }
 
-  /** Of a text that marked ones became part of. */
+  /** Removes the marks from a prompt that was rendered from marked texts. */
   unmark(text: string): GuardedText {
     const unmatchedAt = new Set<number>()
     let length = 0

@@ -1,4 +1,4 @@
-// What a value of a parsed JSON text is.
+// Guards for the values of parsed JSON.
 
 export function isListOf<T>(
   value: unknown,

@@ -1,17 +1,17 @@
-// How much of a text is tokenized when only so many of its tokens are kept.
+// Tokenizes only the beginning of a long text when only its first tokens are kept.
 
-/** More characters than this for each token that a model takes are not looked at. */
+/** At most this many characters are read for each token that a model takes. */
 export const CHARS_PER_TOKEN_MAX = 250
-/** English has about 4.5 characters for a token, so this is mostly enough. */
+/** English has about 4.5 characters for a token, so the first attempt is usually enough. */
 const CHARS_PER_TOKEN_FIRST = 16
 const CHARS_PER_TOKEN_GROWTH = 4
-/** A cut changes tokens near it; those that are kept must be far from it. */
+/** A cut can change the tokens near it, so the kept tokens must end this far before it. */
 const TOKENS_BEHIND_CUT = 64
 const WORD_CHARS_MAX = 256
 
 /**
- * All tokens of a text, or of so much of it that there are more than enough. Most long texts are
- * cut, so their beginning is tried first. `tokenize` is given well-formed texts.
+ * The tokens of a text, at least its first `tokensMax` if it has so many. It tries a short
+ * beginning first, because most long texts are truncated. `tokenize` receives well-formed texts.
  */
 export function tokenizeLeading(
   text: string,
@@ -25,17 +25,17 @@ export function tokenizeLeading(
   }
 }
 
-/** Whether a text is so long that its end is not looked at. */
+/** Whether a text is so long that its end is never read. */
 export function isCut(text: string, tokensMax: number): boolean {
   return text.length > tokensMax * CHARS_PER_TOKEN_MAX
 }
 
-/** So much of a text that whoever looks at `tokensMax` tokens sees the same, and whether it is cut. */
-export function lookedAt(text: string, tokensMax: number): string {
+/** The beginning of a text that decides its first `tokensMax` tokens, and whether it is cut. */
+export function relevantPrefix(text: string, tokensMax: number): string {
   return text.slice(0, tokensMax * CHARS_PER_TOKEN_MAX + 1)
 }
 
-/** Up to `chars` characters of a text, cut between words if there is a place nearby. */
+/** The first `chars` characters of a text, cut at a space if one is near. */
 function leadingPart(text: string, chars: number): string {
   if (chars >= text.length) return text
   const tail = text.slice(Math.max(0, chars - WORD_CHARS_MAX), chars)

@@ -24,7 +24,7 @@ interface SectionContext {
   readonly unmatchedAt?: ReadonlySet<number> | undefined
 }
 
-/** A token of the model, or neighbouring unknown ones that count as one. */
+/** One token of the model, or neighbouring unknown tokens that count as one. */
 interface TokenGroup {
   readonly from: number
   readonly to: number
@@ -32,9 +32,10 @@ interface TokenGroup {
 }
 
 /**
- * From a text to ids, by the stages of tokenizer.json as the reference implementation runs them:
- * added tokens as they are written, normalizer, added tokens as they are normalized, pre-tokenizer,
- * model. With places each token's part of the text is known; without, it costs less.
+ * Turns a text into ids by the stages of tokenizer.json, in the order of the reference
+ * implementation: added tokens in the raw text, normalizer, added tokens in the normalized text,
+ * pre-tokenizer, model. `tokenize` also finds the span of each token; `idsOf` does not and costs
+ * less.
  */
 export class OffsetTokenizer {
   readonly #library: TokenizerLibrary
@@ -61,11 +62,12 @@ export class OffsetTokenizer {
     this.#fallsBackToBytes = modelType === 'Unigram' && model['byte_fallback'] === true
   }
 
+  /** The ids of a text and the span of each; both lists have one length. */
   tokenize(text: string): { ids: readonly number[]; spans: readonly Span[] } {
     return this.#run(alignOriginal(text), text)
   }
 
-  /** Added tokens that are looked for as they are written do not begin at `unmatchedAt`. */
+  /** The ids of a text. Added tokens of the raw text do not begin at `unmatchedAt`. */
   idsOf(text: string, unmatchedAt?: ReadonlySet<number>): readonly number[] {
     return this.#run(withoutPlaces(text), text, unmatchedAt).ids
   }
@@ -83,7 +85,7 @@ export class OffsetTokenizer {
     return tokens
   }
 
-  /** Appends added tokens, and hands on what lies between them. */
+  /** Appends the ids of added tokens, and visits the texts between them. */
   #eachSection(
     splitter: AddedTokenSplitter,
     input: AlignedText,
@@ -119,7 +121,7 @@ export class OffsetTokenizer {
     }
   }
 
-  /** Neighbouring unknown tokens of a piece are one where the model fuses them. */
+  /** Joins neighbouring unknown tokens of a piece where the model fuses them. */
   #group(tokens: readonly string[]): TokenGroup[] {
     const { fuse_unk: fuses, unk_token_id: unknownId } = this.#library.model
     const groups: TokenGroup[] = []
@@ -133,7 +135,7 @@ export class OffsetTokenizer {
     return groups
   }
 
-  /** The loader made sure that a model whose texts may be unknown has a token for them. */
+  /** The loader checked that a model with unknown texts has a token for them. */
   #idOf(token: string | undefined): number {
     const known = token === undefined ? undefined : this.#library.token_to_id(token)
     return must(known ?? this.#library.model.unk_token_id, 'id of a token')
@@ -153,7 +155,7 @@ export class OffsetTokenizer {
   }
 }
 
-/** Files of XLM models, which the reference does not read, say this much in the other file alone. */
+/** XLM models name these stages only in tokenizer_config.json. The reference ignores them there. */
 function stagesOfConfig(config: JsonRecord): readonly TextStage[] {
   return config['do_lowercase_and_remove_accent'] === true
     ? [...buildNormalizer({ type: 'Lowercase' }), ...buildNormalizer({ type: 'StripAccents' })]

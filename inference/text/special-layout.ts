@@ -1,10 +1,10 @@
-// Where a tokenizer puts its special tokens, read from the post-processor of tokenizer.json.
+// The places of a tokenizer's special tokens, read from the post-processor of tokenizer.json.
 //
 //   single   [CLS] first [SEP]
 //   pair     [CLS] first [SEP] second [SEP]
 //
-// Kept as data, and applied to ids by us: the library's own post-processing knows neither
-// truncation nor a pair whose second text is empty.
+// The layout is data that `fit` applies to ids, because the library's own post-processing supports
+// neither truncation nor a pair with an empty second text.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
@@ -12,16 +12,18 @@ import type { JsonRecord } from '../../lib/json-record.ts'
 import { isListOf, isText, isWhole } from './json-values.ts'
 import { VOCABULARY_IDS_MAX } from './tokenizer-file.ts'
 
+/** One part of an input: a special token, or the place of a text. */
 export type LayoutPart =
   | { readonly kind: 'special'; readonly id: number; readonly typeId: number }
   | { readonly kind: 'sequence'; readonly of: 'first' | 'second'; readonly typeId: number }
 
+/** The layouts of a single text and of a pair. Each text occurs once in its layout. */
 export interface SpecialLayout {
   readonly single: readonly LayoutPart[]
   readonly pair: readonly LayoutPart[]
 }
 
-/** Real templates add four at most; each is part of every input. */
+/** Real templates add at most four. Every input holds them all, so their number is limited. */
 const PARTS_MAX = 64
 
 const FIRST: LayoutPart = { kind: 'sequence', of: 'first', typeId: 0 }
@@ -31,6 +33,10 @@ const BARE: SpecialLayout = {
 }
 const TYPE_ID_MAX = 255
 
+/**
+ * Reads the layout; without a post-processor, texts have no special tokens. Throws INVALID_ARGUMENT
+ * for a post-processor that is malformed or not supported.
+ */
 export function parseSpecialLayout(postProcessor: unknown): SpecialLayout {
   if (postProcessor === null || postProcessor === undefined) return BARE
   if (!isJsonRecord(postProcessor)) throw refusal('post_processor must be an object')
@@ -50,10 +56,12 @@ export function parseSpecialLayout(postProcessor: unknown): SpecialLayout {
   }
 }
 
-/** ByteLevel members change offsets only, so a sequence is the one member that adds tokens. */
+/**
+ * ByteLevel members only change offsets, so the layout comes from the one member that adds tokens.
+ */
 function parseSequence(sequence: JsonRecord): SpecialLayout {
   const processors = sequence['processors']
-  if (!isListOf(processors, isJsonRecord)) throw refusal('post_processor.processors is no list')
+  if (!isListOf(processors, isJsonRecord)) throw refusal('post_processor.processors must be a list')
   const adding = processors.filter(({ type }) => type !== 'ByteLevel')
   if (adding.length > 1) throw refusal('two post-processors that add tokens are not supported')
   const [only] = adding
@@ -80,7 +88,7 @@ function parseTemplates(processor: JsonRecord): SpecialLayout {
   return { single, pair }
 }
 
-/** Which of the texts stand in a layout, in their order. */
+/** The texts of a layout in order, as `first`, `second` or both. */
 function sequencesIn(layout: readonly LayoutPart[]): string {
   return layout.flatMap((part) => (part.kind === 'sequence' ? [part.of] : [])).join(' ')
 }
@@ -107,7 +115,7 @@ function parseTemplate(
   return parts
 }
 
-/** Most models know two types of tokens; some have a third for the first token. */
+/** Most models have two token types; some have a third for the first token. */
 function typeIdOf(item: JsonRecord): number {
   const typeId = item['type_id'] ?? 0
   if (isWhole(typeId) && typeId >= 0 && typeId <= TYPE_ID_MAX) return typeId
@@ -128,7 +136,7 @@ function buildBertLayout(processor: JsonRecord): SpecialLayout {
   }
 }
 
-/** RoBERTa marks the border with two separators and leaves every token type at zero. */
+/** RoBERTa puts two separators between the texts and uses token type 0 everywhere. */
 function buildRobertaLayout(processor: JsonRecord): SpecialLayout {
   const cls: LayoutPart = { kind: 'special', id: idOfTokenPair(processor, 'cls'), typeId: 0 }
   const sep: LayoutPart = { kind: 'special', id: idOfTokenPair(processor, 'sep'), typeId: 0 }
@@ -136,7 +144,7 @@ function buildRobertaLayout(processor: JsonRecord): SpecialLayout {
   return { single: [cls, FIRST, sep], pair: [cls, FIRST, sep, sep, second, sep] }
 }
 
-/** These processors name a special token as a list of its text and its id. */
+/** These processors give a special token as a list of its text and its id. */
 function idOfTokenPair(processor: JsonRecord, field: string): number {
   const pair: unknown = processor[field]
   const id: unknown = Array.isArray(pair) ? pair[1] : undefined

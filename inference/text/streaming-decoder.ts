@@ -1,15 +1,18 @@
 const REPLACEMENT = '\uFFFD'
-/** A text of nothing but broken characters is let go, so that no work grows with its length. */
+/**
+ * After this many tokens, held text is sent even if it ends with a broken character. Otherwise the
+ * work for each token would grow with the held text.
+ */
 const HELD_TOKENS_MAX = 64
 
 /**
- * Turns token ids into text as they come. A token may hold a part of a character only; such text
- * is held back until the character is whole.
+ * Turns token ids into text as they arrive. A token may end within a character; its text is held back
+ * until the character is complete.
  *
  * Contract:
- * - What `push` and `flush` answer, joined, is the text of all ids.
- * - Nothing is held but an unfinished character.
- * - `peek` answers what `push` would, and changes nothing.
+ * - The answers of all `push` calls and of one `flush`, joined, are the text of all ids.
+ * - It holds back only an unfinished character.
+ * - `peek` answers as `push` would, and changes nothing.
  */
 export interface DecodeStream {
   push(id: number): string
@@ -17,15 +20,20 @@ export interface DecodeStream {
   flush(): string
 }
 
+/**
+ * The stream of a decoder of whole texts. It decodes a few earlier tokens again for each new one.
+ */
 export class StreamingDecoder implements DecodeStream {
   readonly #decode: (ids: readonly number[]) => string
-  /** Ids whose text is out already, kept because the next token's text may depend on them. */
+  /**
+   * Ids whose text has been sent. They are kept because the next token's text may depend on them.
+   */
   #context: readonly number[] = []
   #fresh: number[] = []
-  /** How many code units of the text of context and fresh ids are out. */
+  /** The code units that have been sent of the text of the context and the fresh ids. */
   #emitted = 0
 
-  /** `decode` must be given only ids that have a text. */
+  /** `decode` receives only ids that have a text. */
   constructor(decode: (ids: readonly number[]) => string) {
     this.#decode = decode
   }

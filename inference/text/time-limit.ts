@@ -7,13 +7,13 @@ interface Slot {
 }
 
 /**
- * Runs a synchronous task for at most `limitMs`. A regular expression of a model's file may need
- * exponential time on some text; the interpreter stops it, where a check of the clock never would
- * be reached. Starting the watch costs about 0.1 ms, so short and trusted work should go without.
+ * Runs a synchronous task for at most `limitMs`. A regular expression from a model's file may take
+ * exponential time on some texts. Only the interpreter can stop it, because no check of the clock
+ * runs meanwhile. Starting the watch costs about 0.1 ms, so short and trusted work should not use it.
  *
  * Contract:
- * - The task runs in the caller's realm: what it throws or answers arrives unchanged.
- * - After `limitMs` it fails with code DEADLINE_EXCEEDED, wherever it is.
+ * - The task runs in the caller's realm, so its results and errors arrive unchanged.
+ * - After `limitMs` the task is stopped anywhere, and `run` fails with code DEADLINE_EXCEEDED.
  */
 export class TimeLimit {
   readonly #limitMs: number
@@ -46,7 +46,7 @@ export class TimeLimit {
   }
 }
 
-/** The error belongs to the context of the script, so it is no instance of our Error. */
+/** The error comes from the script's context, so it is not an instance of our Error class. */
 function isTimeout(error: unknown): boolean {
   const code =
     typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined

@@ -1,21 +1,24 @@
-// How many tokens a text has, about, without any vocabulary: one for each punctuation mark and each
-// ideograph or syllable of East Asian scripts, and one for every five characters begun of any other
-// word. Vocabularies differ from it, and from each other; limits of chunks need no more.
+// Estimates the number of tokens of a text without a vocabulary: one for each punctuation mark and
+// each ideograph or syllable of East Asian scripts, and one for each started group of five characters
+// of any other word. Real vocabularies give other numbers; the limits of chunks need no exact one.
 
 import { runAtOnce } from '../../lib/sliced.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 
 const CHARS_PER_TOKEN = 5
-/** Those of East Asian scripts are matched against expressions. */
+/** Steps are short because East Asian characters are tested by regular expressions. */
 const CHARS_PER_STEP = 4_096
 const SINGLE = /^[\p{P}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]$/u
 const SPACE = /^\s$/u
 
+/** Counts a whole text at once. */
 export function countTokens(text: string): number {
   return runAtOnce(countTokensIn(text, { start: 0, end: text.length }))
 }
 
-/** Of a part of a text, in steps. A character that the part cuts through counts as its half would. */
+/**
+ * Counts a part of a text, in steps. Half of a surrogate pair at the border counts as a character.
+ */
 export function* countTokensIn(
   text: string,
   { start, end }: { readonly start: number; readonly end: number },
@@ -39,7 +42,7 @@ export function* countTokensIn(
   return tokens + Math.ceil(wordLength / CHARS_PER_TOKEN)
 }
 
-/** Here, or one further where this is the middle of a character. */
+/** The index itself, or the next one if the index splits a surrogate pair. */
 function characterBorder(text: string, at: number, end: number): number {
   const isMiddle = at < end && (text.codePointAt(at - 1) ?? 0) > 0xffff
   return isMiddle ? at + 1 : at
@@ -52,7 +55,7 @@ function kindOf(character: string): 'space' | 'single' | 'letter' {
   return SPACE.test(character) ? 'space' : 'letter'
 }
 
-/** Every printable ASCII character that is no letter and no digit counts as punctuation. */
+/** A printable ASCII character that is neither a letter nor a digit counts as punctuation. */
 function kindOfAscii(code: number): 'space' | 'single' | 'letter' {
   if (code === 0x20 || (code >= 0x09 && code <= 0x0d)) return 'space'
   const isDigit = code >= 0x30 && code <= 0x39

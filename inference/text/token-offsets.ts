@@ -1,5 +1,5 @@
-// Finds where each token of a piece stands in the original text: the model's tokens are walked along
-// their piece, whose code units know their places.
+// Finds the span of each token in the original text. It walks a piece and its tokens together; the
+// code units of the piece know their places.
 
 import { placeOf } from './aligned-text.ts'
 import type { AlignedText } from './aligned-text.ts'
@@ -10,17 +10,18 @@ export interface Span {
   readonly end: number
 }
 
+/** How a model spells tokens, as far as the spelling differs from the text. */
 export interface PieceRules {
   readonly modelType: 'WordPiece' | 'BPE' | 'Unigram'
   readonly unknownToken: string | undefined
-  /** What marks that a token goes on with a word, as `##`. */
+  /** The prefix of a token within a word, such as `##`; empty: none. */
   readonly continuingPrefix: string
   readonly endOfWordSuffix: string
 }
 
 const BYTE_TOKEN = /^<0x[0-9A-Fa-f]{2}>$/
 
-/** Of each token, its part of the piece. */
+/** The span of each token within its piece. */
 export function locateTokens(piece: string, tokens: readonly string[], rules: PieceRules): Span[] {
   let at = 0
   let pendingBytes = 0
@@ -65,18 +66,22 @@ function tokenLength(piece: string, token: string, at: number, rules: PieceRules
   return String.fromCodePoint(piece.codePointAt(at) ?? 0).length
 }
 
-/** Some models drop characters without a token of their own, so a token may start later. */
+/**
+ * Some models drop characters without giving a token, so a token may start after the last one's
+ * end.
+ */
 function startOfToken(piece: string, token: string, at: number, rules: PieceRules): number {
   if (isUnknown(piece, token, at, rules)) return at
   const found = piece.indexOf(coreOf(token, at, rules), at)
   return found < 0 ? at : found
 }
 
-/** From a piece to the original, without the white space that a token carries. */
+/** The span of a token in the original text, without white space at its ends. */
 export function spanInOriginal(piece: AlignedText, original: string, token: Span): Span {
   return trimSpan(original, placeOf(piece, token.start, token.end))
 }
 
+/** A span without white space at its ends. A span of white space stays as it is. */
 export function trimSpan(text: string, { start, end }: Span): Span {
   const slice = text.slice(start, end)
   const trimmed = slice.trim()

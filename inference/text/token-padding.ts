@@ -2,6 +2,7 @@ import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
 import { isText } from './json-values.ts'
 
+/** The token that fills up short rows, and the side on which it is added. */
 export interface TokenPadding {
   readonly id: number
   readonly side: 'left' | 'right'
@@ -9,7 +10,10 @@ export interface TokenPadding {
 
 const USUAL_PAD_TOKENS = ['[PAD]', '<pad>', '<|pad|>']
 
-/** The pad token of tokenizer_config.json, else its end token, else a usual name, else 0. */
+/**
+ * Reads the padding from tokenizer_config.json. The id is that of the pad token, else of the end
+ * token, else of a usual name, else 0.
+ */
 export function parsePadding(
   config: JsonRecord,
   idOf: (token: string) => number | undefined,
@@ -21,7 +25,7 @@ export function parsePadding(
   return { id: id ?? 0, side: config['padding_side'] === 'left' ? 'left' : 'right' }
 }
 
-/** A token is named by its text or by an object that holds it. */
+/** A configuration names a token by its text, or by an object with the text as its content. */
 function contentOf(token: unknown): string | undefined {
   if (isText(token)) return token
   return isJsonRecord(token) && isText(token['content']) ? token['content'] : undefined

@@ -1,22 +1,25 @@
-/** A stretch of a long text, in tokens or words, that a model sees at once. */
+/** A range of tokens or words that a model sees at once. Ends are exclusive. */
 export interface TextWindow {
   readonly start: number
   readonly end: number
-  /** What it decides about: of what two windows share, each has the half farther from its edge. */
+  /**
+   * The range that this window decides about. Two windows divide their overlap in the middle,
+   * because a model knows more context away from its edges.
+   */
   readonly ownedStart: number
   readonly ownedEnd: number
 }
 
 const SHARED_RATIO = 0.25
 
-/** Windows of at most `room` tokens. */
+/** Windows over `count` tokens, of at most `room` tokens each. */
 export function buildTokenWindows(count: number, room: number): TextWindow[] {
   return buildWindows(count, (start) => Math.min(start + room, count))
 }
 
 /**
- * Windows over `count` tokens or words, each as long as `endOf` says of its start. Neighbours share
- * about a quarter; all is owned once.
+ * Windows over `count` tokens or words. `endOf` answers the end of the window at a start.
+ * Neighbours overlap by about a quarter, and each token is owned by exactly one window.
  */
 export function buildWindows(count: number, endOf: (start: number) => number): TextWindow[] {
   const windows: TextWindow[] = []

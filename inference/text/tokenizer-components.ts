@@ -1,5 +1,5 @@
-// Which normalizers, pre-tokenizers and decoders of tokenizer.json are supported, and what their
-// parameters may be. An unknown component is refused.
+// The supported normalizers, pre-tokenizers and decoders of tokenizer.json, and the checks of their
+// parameters. Unknown components are refused.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
@@ -9,11 +9,12 @@ import { parseSplitBehavior } from './stages/split-behavior.ts'
 
 const COMPONENTS_MAX = 64
 const PATTERN_CHARS_MAX = 4096
-/** By how much all replacements together may lengthen a text. */
+/** All replacements together may lengthen a text by at most this factor. */
 const GROWTH_MAX = 64
 
+/** The facts about the components that matter after the check. */
 export interface ComponentFindings {
-  /** Stages with regular expressions of the file: work with them needs a time limit. */
+  /** The stages that run regular expressions from the file. Work with them needs a time limit. */
   readonly patternStages: ReadonlySet<ComponentStage>
 }
 
@@ -24,6 +25,7 @@ interface Tally {
   readonly patternStages: Set<ComponentStage>
 }
 
+/** A stage by its field in tokenizer.json. */
 export type ComponentStage = 'normalizer' | 'pre_tokenizer' | 'decoder'
 type Check = (component: JsonRecord, tally: Tally) => void
 
@@ -73,6 +75,9 @@ const checksByStage: Record<ComponentStage, Readonly<Record<string, Check>>> = {
   },
 }
 
+/**
+ * Checks all components of tokenizer.json. Throws INVALID_ARGUMENT for one that is not supported.
+ */
 export function checkComponents(file: JsonRecord): ComponentFindings {
   const tally: Tally = {
     stage: 'normalizer',

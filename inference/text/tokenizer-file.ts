@@ -1,6 +1,5 @@
-// Reads tokenizer.json and tokenizer_config.json of a model directory. The files come from
-// strangers: whatever they hold ends in a tokenizer whose memory is bounded, or in a refusal that
-// says what is not supported.
+// Reads tokenizer.json and tokenizer_config.json of a model directory. The files are not trusted:
+// each gives a tokenizer of bounded memory, or a refusal that names the unsupported part.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
@@ -9,18 +8,23 @@ import { isListOf, isText, isWhole } from './json-values.ts'
 import { checkComponents } from './tokenizer-components.ts'
 import type { ComponentStage } from './tokenizer-components.ts'
 
-/** The largest tokenizer.json in wide use has 34 MB. A text has at most as many characters as bytes. */
+/** The largest tokenizer.json in wide use has 34 MB. The limit also bounds its characters. */
 export const TOKENIZER_JSON_BYTES_MAX = 64 * 1024 * 1024
 export const TOKENIZER_CONFIG_BYTES_MAX = 8 * 1024 * 1024
-/** Token ids are below this. */
+/** Every token id is below this. */
 export const VOCABULARY_IDS_MAX = 2_000_000
 const ADDED_TOKENS_MAX = 32_768
 const TOKEN_CHARS_MAX = 4096
-/** Pieces that are prefixes of one another: each place of a text makes a node for each of them. */
+/**
+ * The most pieces that are prefixes of one another: each place of a text makes a node for each of
+ * them.
+ */
 const UNIGRAM_CHAIN_MAX = 64
 
+/** The supported kinds of tokenizer models. */
 export type TokenizerModelType = 'WordPiece' | 'BPE' | 'Unigram'
 
+/** One entry of `added_tokens`. */
 export interface AddedTokenRecord {
   readonly id: number
   readonly content: string
@@ -28,28 +32,33 @@ export interface AddedTokenRecord {
   readonly lstrip: boolean
   readonly rstrip: boolean
   readonly isSingleWord: boolean
-  /** Is looked for in normalized text, and normalized itself. */
+  /** True: the token is normalized, and searched for in normalized text. */
   readonly isNormalized: boolean
 }
 
+/** The checked contents of both files. */
 export interface TokenizerFile {
-  /** The components; null for those that it has not. */
+  /** The components by their fields; null for those that the file leaves out. */
   readonly tokenizer: JsonRecord
-  /** Its type is named. */
+  /** The model with its type, also where the file leaves the type out. */
   readonly model: JsonRecord
   readonly config: JsonRecord
   readonly modelType: TokenizerModelType
   readonly addedTokens: readonly AddedTokenRecord[]
   readonly patternStages: ReadonlySet<ComponentStage>
+  /** Differences from the reference implementation, as sentences for the log. */
   readonly warnings: readonly string[]
 }
 
-/** The texts of tokenizer.json and of tokenizer_config.json, if the model has one. */
+/**
+ * The contents of tokenizer.json and of tokenizer_config.json; undefined where the model has none.
+ */
 export interface TokenizerTexts {
   readonly tokenizerJson: string
   readonly tokenizerConfig: string | undefined
 }
 
+/** Parses and checks both files. Throws INVALID_ARGUMENT for malformed or unsupported contents. */
 export function parseTokenizerFile(texts: TokenizerTexts): TokenizerFile {
   const file = parseRecord('tokenizer.json', texts.tokenizerJson, TOKENIZER_JSON_BYTES_MAX)
   const config =
@@ -94,7 +103,7 @@ function parseRecord(name: string, text: string, charsMax: number): JsonRecord {
   return value
 }
 
-/** Older files leave the type out; the shape of the model tells it. */
+/** Older files leave the type out. The fields of the model then show it. */
 function modelTypeOf(model: JsonRecord): TokenizerModelType {
   const { type } = model
   if (type === 'WordPiece' || type === 'BPE' || type === 'Unigram') return type
@@ -152,7 +161,7 @@ function checkBpe(model: JsonRecord): void {
   }
 }
 
-/** In what a tokenizer differs from the reference implementation although it is served. */
+/** The differences between a served tokenizer and the reference implementation. */
 function warningsOf(file: JsonRecord, config: JsonRecord, model: JsonRecord): string[] {
   const { dropout } = model
   const drops = typeof dropout === 'number' && dropout > 0
@@ -163,12 +172,15 @@ function warningsOf(file: JsonRecord, config: JsonRecord, model: JsonRecord): st
       ? ['texts are put into lower case without accents, as tokenizer_config.json says']
       : []),
     ...(omitsCharacters(file, model)
-      ? ['characters without a token are left out, but keep apart what they stand between']
+      ? ['characters without a token are left out; the texts beside them are not merged']
       : []),
   ]
 }
 
-/** The reference merges over what it leaves out. Texts of bytes leave out nothing. */
+/**
+ * The reference merges the texts on both sides of a character that it leaves out. Byte-level
+ * tokenizers leave out nothing.
+ */
 function omitsCharacters(file: JsonRecord, model: JsonRecord): boolean {
   const hasUnknown = isText(model['unk_token']) || model['byte_fallback'] === true
   return Array.isArray(model['merges']) && !hasUnknown && !spellsBytes(file['pre_tokenizer'])
@@ -215,7 +227,9 @@ function isPiece(value: unknown): value is readonly [string, number] {
   return Array.isArray(value) && isText(value[0]) && typeof value[1] === 'number'
 }
 
-/** In order of text, a piece follows its prefixes at once or after others that share them. */
+/**
+ * In sorted order, a piece follows its prefixes directly or after pieces with the same prefixes.
+ */
 function checkChains(pieces: readonly string[]): void {
   const chain: string[] = []
   for (const piece of pieces.toSorted()) {

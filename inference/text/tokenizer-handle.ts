@@ -18,32 +18,37 @@ import { Vocabulary } from './vocabulary.ts'
 
 const TOKENIZE_MS_MAX = 5_000
 const LOAD_MS_MAX = 60_000
-/** Below this, a text of a tokenizer without patterns of its own needs no watch. */
+/** A shorter text needs no watch if the tokenizer has no patterns of its own. */
 const TRUSTED_CHARS_MAX = 16_384
 
-/** `spans` has undefined for special tokens. */
+/** An encoding with the span of each token; undefined for special tokens. */
 export interface LocatedEncoding extends Encoding {
   readonly spans: readonly (Span | undefined)[]
 }
 
-/** `wordIndexes` has the index of the word each token belongs to, and -1 for special tokens. */
+/**
+ * An encoding of words: `wordIndexes` has the index of each token's word, and -1 for special
+ * tokens.
+ */
 export interface WordsEncoding extends Encoding {
   readonly wordIndexes: readonly number[]
 }
 
+/** A limit of one call; absent: no limit. */
 export interface TokenLimit {
-  /** Special tokens included. */
+  /** The most tokens of an encoding, special ones included. */
   readonly maxTokens?: number
 }
 
-/** The tokens of a text without special ones. */
+/** The tokens of a text without special ones; both lists have one length. */
 export interface LocatedContent {
   readonly ids: readonly number[]
   readonly spans: readonly Span[]
 }
 
+/** Which special tokens appear in decoded text; by default none. */
 export interface DecodeOptions {
-  /** Special tokens that are text to the reader, such as the marks of tool calls. */
+  /** Special tokens that the reader needs to see, such as the marks of tool calls. */
   readonly keep?: ReadonlySet<number>
 }
 
@@ -51,23 +56,23 @@ export interface DecodeOptions {
  * One model's tokenizer.
  *
  * Contract:
- * - Limits count all tokens, the special ones included; truncation takes tokens of the text only,
- *   from its end, so the special tokens stay where they are. Of a pair the second text gives way
- *   first, and the first one only if it alone is too long.
- * - Spans are UTF-16 code units of the given text: whole letters with their marks, without white
- *   space at their ends.
- * - A text is well-formed before all else: a lone surrogate counts as U+FFFD.
+ * - Limits count all tokens, special ones included. Truncation removes tokens of the text from its
+ *   end and leaves the special tokens in place. It shortens the second text of a pair first, and the
+ *   first one only if that alone is too long.
+ * - Spans are UTF-16 code units of the given text. A span holds whole letters with their marks, and
+ *   no white space at its ends.
+ * - Texts are made well-formed first: a lone surrogate counts as U+FFFD.
  * - The padding and truncation blocks of tokenizer.json are ignored.
- * - Work on one call that takes longer than 5 seconds fails: with INVALID_ARGUMENT on a long text,
- *   else with DEADLINE_EXCEEDED, which is the tokenizer's own fault.
+ * - A call that takes longer than 5 seconds fails: with INVALID_ARGUMENT for a long text, and with
+ *   DEADLINE_EXCEEDED for a short one, because then the tokenizer itself is too slow.
  */
 export class TokenizerHandle {
   readonly padId: number
   readonly paddingSide: 'left' | 'right'
-  /** In what this tokenizer may differ from the reference implementation; for the log. */
+  /** Differences from the reference implementation, for the log. */
   readonly warnings: readonly string[]
 
-  /** As special tokens are spelled. */
+  /** The spellings of all special tokens. */
   readonly specialTexts: readonly string[]
   readonly #vocabulary: Vocabulary
   readonly #offsets: OffsetTokenizer
@@ -102,7 +107,7 @@ export class TokenizerHandle {
     return isCut(text, maxTokens) ? { ...encoding, truncated: true } : encoding
   }
 
-  /** Both texts have their place, though one be empty. */
+  /** Encodes two texts. An empty text keeps its place in the layout. */
   encodePair(
     pair: { readonly first: string; readonly second: string },
     { maxTokens = Infinity }: TokenLimit = {},
@@ -112,12 +117,12 @@ export class TokenizerHandle {
     return fit(this.#layout.pair, { first, second }, maxTokens)
   }
 
-  /** Encodes words that are cut already. */
+  /** Encodes a text that is already split into words. */
   encodeWords(words: readonly string[], limit: TokenLimit = {}): WordsEncoding {
     return this.wrapWords(this.tokenizeWords(words), limit)
   }
 
-  /** Of each word, as a text of its own, the tokens without special ones. */
+  /** The tokens of each word as a text of its own, without special tokens. */
   tokenizeWords(words: readonly string[]): readonly (readonly number[])[] {
     const length = words.reduce((sum, word) => sum + word.length, 0)
     return this.#watched(length, () => words.map((word) => this.#idsOf(word.toWellFormed())))
@@ -139,15 +144,17 @@ export class TokenizerHandle {
     return { ...encoding, spans: spread(this.#layout.single, encoding, spans, undefined) }
   }
 
-  /** The tokens of a text and where they stand, without special ones: windows are cut from them. */
+  /**
+   * The tokens of a text with their spans, without special tokens. Callers cut windows from them.
+   */
   contentWithOffsets(text: string): LocatedContent {
     const wellFormed = text.toWellFormed()
     return this.#watched(text.length, () => this.#offsets.tokenize(wellFormed))
   }
 
   /**
-   * Tokens of a text without special tokens around it: a prompt that names its special tokens itself,
-   * but for the places at which no added token may begin.
+   * The tokens of a text that contains its own special tokens, such as a prompt. No added token
+   * begins at an index in `unmatchedAt`.
    */
   content(text: string, unmatchedAt?: ReadonlySet<number>): readonly number[] {
     const wellFormed = text.toWellFormed()
@@ -159,17 +166,17 @@ export class TokenizerHandle {
     return fit(this.#layout.single, { first: ids, second: [] }, maxTokens)
   }
 
-  /** How many special tokens surround a single text, or a pair. */
+  /** The number of special tokens around a single text, or in a pair. */
   specialCount(shape: 'single' | 'pair'): number {
     return this.#layout[shape].filter(({ kind }) => kind === 'special').length
   }
 
-  /** How many special tokens stand before the first text. */
+  /** The number of special tokens before the first text. */
   leadingSpecialCount(): number {
     return this.#layout.single.findIndex(({ kind }) => kind === 'sequence')
   }
 
-  /** How many tokens a text has, without special ones. */
+  /** The number of tokens of a text without special ones. */
   count(text: string): number {
     return this.#tokenize(text, Infinity).length
   }
@@ -182,7 +189,7 @@ export class TokenizerHandle {
     return this.#vocabulary.tokenOf(id)
   }
 
-  /** The bytes that the token alone stands for; undefined where it stands for its text. */
+  /** The bytes of a token that stands for bytes; undefined for other tokens. */
   bytesOf(id: number): readonly number[] | undefined {
     return this.#specialIds.has(id) ? undefined : this.#vocabulary.bytesOf(id)
   }
@@ -195,7 +202,7 @@ export class TokenizerHandle {
     return this.#decodeVisible(ids.filter((id) => this.#isVisible(id, options)))
   }
 
-  /** `push` of the answer takes any id; special ones add no text unless they are kept. */
+  /** A stream that takes any id. Special ids add no text unless they are kept. */
   decodeStream(options: DecodeOptions = {}): DecodeStream {
     const decoder = new StreamingDecoder((ids) => this.#decodeVisible(ids))
     return {
@@ -239,7 +246,7 @@ export class TokenizerHandle {
   }
 }
 
-/** Refuses what is not supported with code INVALID_ARGUMENT and the reason. */
+/** Opens a model's tokenizer. Throws INVALID_ARGUMENT with the reason if it is not supported. */
 export function openTokenizer(
   texts: TokenizerTexts,
   tokenizeMsMax: number = TOKENIZE_MS_MAX,
@@ -268,7 +275,7 @@ function isTimeout(error: unknown): boolean {
   return isServiceError(error) && error.code === 'DEADLINE_EXCEEDED'
 }
 
-/** Only a text of usual length that takes too long shows that the tokenizer is a bad one. */
+/** A long text may be slow with any tokenizer; only a slow text of usual length shows a bad one. */
 function textTooLong(length: number): ServiceError {
   const message = `the text of ${length} characters takes too long to tokenize; send it in parts`
   return new ServiceError('INVALID_ARGUMENT', message)

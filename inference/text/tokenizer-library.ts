@@ -1,6 +1,6 @@
-// The part of @huggingface/tokenizers that is used here: its models, and its translation of regular
-// expressions from Oniguruma's dialect. Its own declarations import each other without file
-// extensions, which this project's module resolution does not follow.
+// The used part of @huggingface/tokenizers: its models, and its translation of regular expressions
+// from Oniguruma's dialect. The types are declared here, because the package's own declarations
+// import each other without file extensions, and this project's module resolution cannot follow them.
 
 import { Tokenizer } from '@huggingface/tokenizers'
 import { ServiceError } from '../../lib/errors.ts'
@@ -8,12 +8,17 @@ import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
 import { isText } from './json-values.ts'
 
+/**
+ * A tokenizer of the library, as far as it is used: its model and its vocabulary without added
+ * tokens.
+ */
 export interface TokenizerLibrary {
   readonly model: LibraryModel
   token_to_id(token: string): number | undefined
   id_to_token(id: number): string | undefined
 }
 
+/** Splits pieces into tokens. `encode` takes a list, but callers here pass one piece at a time. */
 export interface LibraryModel {
   readonly unk_token_id?: number
   readonly unk_token?: string
@@ -30,14 +35,14 @@ const Splitter: new (
 } = Tokenizer
 const STAGES = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null }
 
-/** The model alone: it must not find added tokens inside words. */
+/** Opens a model without added tokens, which the library would otherwise also find inside words. */
 export function openTokenizerLibrary(model: JsonRecord): TokenizerLibrary {
   return new Library({ ...STAGES, added_tokens: [], model }, {})
 }
 
 /**
- * A global expression of a pattern of tokenizer.json: `{ String }` or `{ Regex }`. The library shows
- * its translation in a pre-tokenizer only.
+ * The global expression of a pattern of tokenizer.json: `{ String }` or `{ Regex }`. It builds a
+ * pre-tokenizer, because the library shows its translation only there.
  */
 export function compilePattern(pattern: unknown): RegExp {
   if (!isJsonRecord(pattern)) throw refusal('a pattern must be an object')

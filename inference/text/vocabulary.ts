@@ -9,7 +9,7 @@ import type { TokenizerLibrary } from './tokenizer-library.ts'
 
 const BYTE_TOKEN = /^<0x([0-9A-F]{2})>$/
 
-/** All tokens of a tokenizer, those of the model and the added ones, and what texts they make. */
+/** All tokens of a tokenizer, the model's and the added ones, with their ids and texts. */
 export class Vocabulary {
   readonly #library: TokenizerLibrary
   readonly #addedIds: ReadonlyMap<string, number>
@@ -37,7 +37,7 @@ export class Vocabulary {
     return this.#addedTokens.get(id) ?? this.#library.id_to_token(id)
   }
 
-  /** Of a token of bytes, which may be a part of a character; undefined for others. */
+  /** The bytes of a byte token, which may be part of a character; undefined for other tokens. */
   bytesOf(id: number): readonly number[] | undefined {
     const token = this.#library.id_to_token(id)
     if (token === undefined || this.#addedTokens.has(id)) return undefined
@@ -46,7 +46,10 @@ export class Vocabulary {
     return hex === undefined ? undefined : [Number.parseInt(hex, 16)]
   }
 
-  /** Ids without a token have no text. A suffix of words that no decoder took away is a space. */
+  /**
+   * The text of ids; ids without a token have no text. A word suffix that the decoder left in place
+   * becomes a space.
+   */
   decode(ids: readonly number[]): string {
     const tokens = ids.map((id) => this.tokenOf(id)).filter((token) => token !== undefined)
     const text = this.#decoder(tokens).join('')

@@ -1,17 +1,18 @@
-// Configuration files: YAML, of which JSON is a part.
+// Reads configuration files in YAML. JSON is a subset of YAML.
 
 import { parse } from 'yaml'
 import { messageOf } from '../errors.ts'
 import { fileKey } from '../options.ts'
 import type { FileSettings, OptionTable } from '../options.ts'
 
+/** A configuration file that has been read. */
 export interface ConfigFile {
-  /** As the person who named it wrote it. */
+  /** The path as the person wrote it. */
   readonly path: string
   readonly text: string
 }
 
-/** What the file says about the options of the table. Anything else in it is a problem. */
+/** Reads the settings of the table's options. Every other key is a problem. */
 export function parseConfigFile({ path, text }: ConfigFile, table: OptionTable): FileSettings {
   const problems: string[] = []
   const values: Record<string, string> = {}
@@ -32,7 +33,7 @@ function readMapping(text: string, problems: string[]): object {
   const content = parseYaml(text, problems)
   if (content === null || content === undefined) return {}
   if (typeof content === 'object' && !Array.isArray(content)) return content
-  problems.push('it must hold a mapping of settings, like "api_port: 8080"')
+  problems.push('the file must be a mapping of settings, like "api_port: 8080"')
   return {}
 }
 
@@ -41,7 +42,7 @@ function parseYaml(text: string, problems: string[]): unknown {
     return parse(text)
   } catch (error) {
     const [sentence = ''] = messageOf(error).split('\n')
-    problems.push(`it is not YAML: ${sentence.replace(/:$/, '')}`)
+    problems.push(`the file is not YAML: ${sentence.replace(/:$/, '')}`)
     return undefined
   }
 }

@@ -1,7 +1,6 @@
 /**
- * What a process that ends tells those who started it: the one table, from which the help and the
- * README take theirs. 70 and 78 are EX_SOFTWARE and EX_CONFIG of sysexits.h, 130 is what shells
- * report for SIGINT.
+ * The exit codes of all programs. The help and the README are generated from this table. 70 and 78
+ * are EX_SOFTWARE and EX_CONFIG of sysexits.h; 130 is what shells report for SIGINT.
  */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'done' },

@@ -1,7 +1,7 @@
 // The thread of hang-guard.ts.
 //
-// Time is counted in steps in which the loop did not beat. A machine that sleeps, or a process that is
-// stopped, stops this thread as well, and then takes one step at most.
+// It counts time in steps without a beat of the loop. When the machine sleeps or the process is
+// stopped, this thread stops too, and one step at most passes.
 
 import { writeSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
@@ -28,7 +28,7 @@ function watch({ cells, names, hangMs }: HangGuardSetup): void {
   }
 }
 
-/** The log's own destination belongs to the loop that hangs. */
+/** Writes to the file descriptor, because the log's destination belongs to the loop that hangs. */
 function tell(operation: string | undefined, hangMs: number): void {
   const msg = 'event loop hangs, the process ends'
   const time = new Date().toISOString()

@@ -1,17 +1,21 @@
-// Ends a process whose event loop hangs: it can answer nobody and end itself no more, and whoever
-// started it sees it alive. A thread of its own looks at the loop's beats in shared memory.
+// Ends a process whose event loop hangs. Such a process answers no request and cannot end itself,
+// but a supervisor sees it as alive. A separate thread reads the loop's beats in shared memory.
 
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { LOOP_CELLS, type LoopWatch } from '../loop-watch.ts'
 
+/** The setup that the guard's thread receives. */
 export interface HangGuardSetup {
   readonly cells: Int32Array
   readonly names: readonly string[]
   readonly hangMs: number
 }
 
-/** The watch has to be running. `hangMs` of 0 guards nothing. Answers how to stop. */
+/**
+ * Guards the loop of a running watch. With `hangMs` 0 it guards nothing. Answers the function that
+ * stops it.
+ */
 export function guardLoop({ cells, names }: LoopWatch, hangMs: number): () => Promise<void> {
   if (hangMs === 0) return async () => undefined
   const workerData: HangGuardSetup = { cells, names, hangMs }

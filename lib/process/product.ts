@@ -1,13 +1,16 @@
-// What is installed here.
+// Reads which version of the product is installed.
 
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 const MANIFEST = path.resolve(import.meta.dirname, '../../package.json')
 
+/** The installed product. */
 export interface Product {
   readonly version: string
-  /** Nothing is built; what stands in for the time of a build is when this version was put here. */
+  /**
+   * When this version was installed. It replaces a build time, because the product is not built.
+   */
   readonly installedAt: Date
 }
 

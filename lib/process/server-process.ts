@@ -1,4 +1,4 @@
-// What a server asks of its process: where its log goes, and how it ends.
+// What a server needs from its process: a log destination, and a way to end.
 
 import { hostname } from 'node:os'
 import { pino, stdTimeFunctions } from 'pino'
@@ -8,12 +8,13 @@ import { EXIT } from './exit-codes.ts'
 
 const STANDARD_ERROR = 2
 
-/** Whose lines they are: both servers may run in one process. */
+/** Names the server in log lines, because both servers may run in one process. */
 export type ServerName = 'store' | 'inference'
 
 /**
- * Lines of JSON on standard error: `level` by name, `time` in ISO 8601, the server, and `msg`, which
- * is the same for equal events. Synchronous, so that the last line before an end is there.
+ * Writes lines of JSON to standard error: `level` by name, `time` in ISO 8601, the server, and
+ * `msg`, which is the same for equal events. Writing is synchronous, so that the last line before
+ * an exit arrives.
  */
 export function openServerLog(level: LogLevel, server: ServerName): Log {
   const lines = pino(
@@ -34,8 +35,8 @@ export function openServerLog(level: LogLevel, server: ServerName): Log {
 }
 
 /**
- * For what no process goes on after: a broken invariant, where memory can no longer be trusted, and
- * a failed sync, where the disk's cache cannot. What is synced still can.
+ * Ends the process after an error that it cannot survive. After a broken invariant, memory cannot
+ * be trusted; after a failed sync, the disk's cache cannot. Synced data stays valid.
  */
 export function endProcess(log: Log, error: Error): void {
   log.error('the process ends', { reason: error.message, error: error.stack })
@@ -43,10 +44,10 @@ export function endProcess(log: Log, error: Error): void {
 }
 
 /**
- * The end of a server, told by its log: a line when it begins, with the reason, and one when it is over.
- * Whoever asks a second time waits for the first end.
+ * Wraps the end of a server with log lines: one when it begins, with the reason, and one when it is
+ * over. A second call waits for the first.
  */
-export function toldEnd(
+export function loggedEnd(
   log: Log,
   clock: Pick<Clock, 'monotonicMs'>,
   end: () => Promise<void>,

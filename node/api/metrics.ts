@@ -109,7 +109,7 @@ export class ApiMetrics {
     } as const
     const lines = [
       ...familyLines(requests),
-      ...histogramHead(DURATION, 'From the headers of a request to the end of its answer.'),
+      ...histogramHead(DURATION, 'Time from the headers of a request to the end of its answer.'),
       ...operations.flatMap((metrics) => metrics.durationLines()),
       ...(await this.#sources.lines()),
     ]

@@ -131,25 +131,25 @@ interface Requests {
 function addRequestMetrics(metrics: ApiMetrics, { memory, translator, loop }: Requests): void {
   metrics.addGauge(
     'quarry_http_requests_in_flight',
-    'Requests that have begun and are not answered.',
+    'Requests that have begun and have no answer yet.',
     () => loop.underWay,
   )
   metrics.addCounters(
     {
       name: 'quarry_http_errors_total',
-      help: 'Errors that requests ended with, by code; unknown routes and absent documents are none.',
+      help: 'Requests that ended with an error, by code; unknown routes and absent documents do not count.',
       label: 'code',
     },
     () => translator.counts(),
   )
   metrics.addGauge(
     'quarry_request_memory_bytes',
-    'Bytes that requests under way hold: bodies and large answers.',
+    'Bytes that running requests hold: bodies and large answers.',
     () => memory.heldBytes,
   )
   metrics.addGauge(
     'quarry_request_memory_limit_bytes',
-    'The most that requests may hold together.',
+    'The limit of the bytes that all requests may hold.',
     () => memory.bytesMax,
   )
 }

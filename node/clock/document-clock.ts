@@ -2,8 +2,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { millisOf, type HybridClock } from './hybrid-clock.ts'
 
 /**
- * A Clock whose time of day is hybrid time: for whoever judges documents by it, so that a query and a
- * lookup agree on what has expired when the wall clock leaps.
+ * A Clock whose time of day is hybrid time. Code that judges documents by time uses it, so a query
+ * and a lookup agree on expiry even if the wall clock leaps.
  */
 export class DocumentClock implements Clock {
   readonly #clock: Clock

@@ -1,16 +1,16 @@
-// Hybrid logical timestamps: 48 bits of milliseconds, 16 bits of counter, in one bigint.
+// Hybrid logical timestamps: 48 bits of milliseconds and 16 bits of counter, in one bigint.
 //
 // Invariants:
 //   H1  `now` strictly increases, also when the wall clock steps back.
-//   H2  Every stamp given out is below the persisted bound, or equal to it after `close`. A restart
-//       begins at the bound, so each of its stamps is greater than every stamp before it.
-//   H3  A stamp received from elsewhere is refused if it lies more than OFFSET_MAX_MS in the future.
+//   H2  Every stamp is below the persisted bound, or equal to it after `close`. A restart begins at
+//       the bound, so each of its stamps is greater than every stamp before it.
+//   H3  A stamp from another node is refused if it lies more than OFFSET_MAX_MS in the future.
 //   H4  The milliseconds of stamps are PacedTime (PT1 to PT3): they keep moving when the wall clock
-//       steps back, and follow one that leaps at a bounded rate. A new start begins at the wall
-//       clock or at the bound, whichever is later.
+//       steps back, and follow a leap of it at a bounded rate. A new start begins at the wall clock
+//       or at the bound, whichever is later.
 //
-// All that grows old in the store (expiry, history, idempotency keys, finished transactions) is judged by
-// this time, so that lookups, checks and the deletion of what has expired agree.
+// Expiry, history, idempotency keys and finished transactions are judged by this time. So lookups,
+// checks and deletions agree on what has expired.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -23,13 +23,15 @@ export type Timestamp = Brand<bigint, 'Timestamp'>
 
 const COUNTER_BITS = 16n
 const TIMESTAMP_MAX = 0xffff_ffff_ffff_ffffn
+/** How far a stamp from another node may lie in the future. */
 export const OFFSET_MAX_MS = 500
 /**
- * How far the persisted bound runs ahead. After a crash stamps begin this far in the future at most,
- * so it is short; and it is written again after each half of it, so it is not shorter.
+ * How far the persisted bound runs ahead. After a crash, stamps begin at most this far in the
+ * future, so the value is short. The bound is written again after each half of it, so the value is
+ * not shorter.
  */
 export const BOUND_AHEAD_MS = 3000
-/** An offset to the wall clock beyond this is a leap, of which the operator is told. */
+/** A larger offset to the wall clock counts as a leap, and is logged for the operator. */
 export const LEAP_MIN_MS = 10_000
 
 export function isTimestamp(value: bigint): value is Timestamp {
@@ -53,18 +55,26 @@ export function millisOf(timestamp: Timestamp): number {
   return Number(timestamp >> COUNTER_BITS)
 }
 
-/** Where the bound of H2 is kept. `save` resolves when the value survives a crash. */
+/**
+ * Stores the bound of H2. `load` answers TIMESTAMP_ZERO before the first `save`. `save` resolves
+ * once the value survives a crash.
+ */
 export interface TimestampBound {
   load(): Promise<Timestamp>
   save(bound: Timestamp): Promise<void>
 }
 
+/** How the clock reports leaps. Without `log` it reports nothing. */
 export interface HybridClockOptions {
   readonly log?: Log
   /** Default LEAP_MIN_MS. */
   readonly leapMinMs?: number
 }
 
+/**
+ * The clock of one node. Only one may be open for a bound. After `close`, `now` fails with
+ * UNAVAILABLE.
+ */
 export class HybridClock {
   readonly #time: PacedTime
   readonly #log: Log
@@ -103,7 +113,10 @@ export class HybridClock {
     return opened
   }
 
-  /** A stamp of its own. UNAVAILABLE while the bound is used up and cannot be moved. */
+  /**
+   * A new stamp, greater than every stamp before it. Throws UNAVAILABLE while the bound is used up
+   * and cannot be saved.
+   */
   now(): Timestamp {
     this.#assertOpen()
     const physical = this.#physical()
@@ -120,8 +133,8 @@ export class HybridClock {
   }
 
   /**
-   * A point to read at: not below any stamp given out or observed, and below every later `now`.
-   * Unlike `now` it never runs out, so reading goes on while the disk is full.
+   * A stamp to read at. It is not below any stamp that this clock has given or observed, and it is
+   * below every later `now`. Unlike `now` it never fails, so reads continue while the disk is full.
    */
   readPoint(): Timestamp {
     const physical = this.#physical()
@@ -129,7 +142,10 @@ export class HybridClock {
     return timestampOf(this.#last)
   }
 
-  /** The receive rule: from now on every stamp is greater than `seen`. */
+  /**
+   * The receive rule: from now on every stamp is greater than `seen`. Throws INVALID_ARGUMENT by
+   * H3.
+   */
   observe(seen: Timestamp): void {
     if (seen <= this.#last) return
     if (millisOf(seen) > this.#time.nowMs() + OFFSET_MAX_MS) {
@@ -143,8 +159,8 @@ export class HybridClock {
   }
 
   /**
-   * `observe` for stamps from this node's own disk, which are true however far ahead they lie: the
-   * wall clock may have stepped back since they were given out. Time goes on from there.
+   * Observes a stamp from this node's own disk. Such a stamp is right however far ahead it lies,
+   * because the wall clock may have stepped back since. Time continues from it.
    */
   observeOwn(seen: Timestamp): void {
     if (seen <= this.#last) return
@@ -153,20 +169,20 @@ export class HybridClock {
     this.#extendIfClose(seen)
   }
 
-  /** How far the wall clock is ahead of hybrid time; negative if it is behind. */
+  /** How far the wall clock is ahead of hybrid time, in ms; negative if it is behind. */
   wallOffsetMs(): number {
     return this.#time.offsetMs()
   }
 
-  /** Whether the wall clock has leapt away from hybrid time, and how far; undefined if it has not. */
+  /** How far the wall clock has leapt from hybrid time, in ms; undefined if it has not. */
   leapMs(): number | undefined {
     const offsetMs = this.wallOffsetMs()
     return Math.abs(offsetMs) > this.#leapMinMs ? offsetMs : undefined
   }
 
   /**
-   * Moves the bound ahead of time, also when nobody asks for stamps. Called every
-   * BOUND_AHEAD_MS / 3 it lets no stamp lag behind or wait for the disk.
+   * Moves the bound ahead of time, also while no stamps are requested. If it is called every
+   * BOUND_AHEAD_MS / 3, no stamp lags behind or waits for the disk.
    */
   async keepAhead(): Promise<void> {
     this.#tellOfLeap()
@@ -174,7 +190,7 @@ export class HybridClock {
     await this.#extending
   }
 
-  /** Lowers the bound to the last stamp, so that the next start need not run ahead of time. */
+  /** Lowers the bound to the last stamp, so that the next start does not begin in the future. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -182,7 +198,7 @@ export class HybridClock {
     await this.#bound.save(timestampOf(this.#last))
   }
 
-  /** Physical time, standing still just below the bound (H2). */
+  /** Physical time. It stops just below the bound (H2). */
   #physical(): bigint {
     const ms = Math.max(0, Math.min(this.#time.nowMs(), this.#boundMs - 1))
     return BigInt(ms) << COUNTER_BITS
@@ -206,7 +222,7 @@ export class HybridClock {
     this.#boundMs = boundMs
   }
 
-  /** Once for each leap. */
+  /** Logs each leap once. */
   #tellOfLeap(): void {
     const leapMs = this.leapMs()
     if (leapMs !== undefined && !this.#leapTold) {

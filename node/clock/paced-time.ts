@@ -1,31 +1,32 @@
-// Milliseconds that follow the wall clock at the pace of the monotonic clock, so that a wall clock
-// which leaps (an administrator, NTP, a virtual machine moved elsewhere) deletes nothing that is fresh
-// and holds nothing up that is due.
+// Milliseconds that follow the wall clock at the pace of the monotonic clock. An administrator, NTP
+// or the move of a virtual machine can make a wall clock leap. This time then neither deletes fresh
+// data nor delays work that is due.
 //
 // Invariants:
-//   PT1  While the machine is awake, time goes on at 1 - SLEW_RATIO to 1 + SLEW_RATIO of the monotonic
-//        clock, whatever the wall clock does. So it never stands still, and a span of it is wrong by
-//        5 % at most.
-//   PT2  An offset to a steady wall clock shrinks by SLEW_RATIO of the time that passes: one of two
-//        hours is gone after 40 hours. A new start takes a wall clock that is ahead at once.
-//   PT3  Only sleep of the machine lets time leap, and only as far as both the machine's uptime and
-//        the wall clock say that it slept.
+//   PT1  While the machine is awake, time advances at 1 - SLEW_RATIO to 1 + SLEW_RATIO of the
+//        monotonic clock, whatever the wall clock does. So it never stops, and a measured span is
+//        wrong by 5 % at most.
+//   PT2  An offset to a steady wall clock shrinks by SLEW_RATIO of the time that passes: an offset
+//        of two hours is gone after 40 hours. A new start adopts a wall clock that is ahead at once.
+//   PT3  Time leaps only after the machine has slept, and only as far as both the machine's uptime
+//        and the wall clock report.
 
 import type { Clock } from '../../lib/clock.ts'
 
 export const SLEW_RATIO = 0.05
-/** The machine's uptime costs a system call, so it is not asked for each stamp. */
+/** Reading the machine's uptime costs a system call, so not every stamp reads it. */
 const SLEEP_CHECK_PERIOD_MS = 1000
-/** Uptime is coarse; a shorter sleep is caught up with like any other offset. */
+/** Uptime is coarse. A shorter sleep is an offset like any other (PT2). */
 const SLEEP_MIN_MS = 2000
 
+/** The physical time of one HybridClock. */
 export class PacedTime {
   readonly #clock: Clock
   #ms: number
   #monotonicMs: number
   #sleepCheck: { readonly monotonicMs: number; readonly uptimeMs: number }
 
-  /** Begins with the wall clock, but not below `atLeastMs`. */
+  /** Starts at the wall clock, but not below `atLeastMs`. */
   constructor(clock: Clock, atLeastMs: number) {
     this.#clock = clock
     this.#ms = Math.max(clock.nowMs(), atLeastMs)
@@ -33,7 +34,7 @@ export class PacedTime {
     this.#sleepCheck = { monotonicMs: this.#monotonicMs, uptimeMs: clock.uptimeMs() }
   }
 
-  /** Whole milliseconds since 1970; never less than before. */
+  /** Whole milliseconds since 1970. Never decreases. */
   nowMs(): number {
     const monotonicMs = this.#clock.monotonicMs()
     const passedMs = monotonicMs - this.#monotonicMs
@@ -47,12 +48,12 @@ export class PacedTime {
     return Math.max(0, Math.floor(this.#ms))
   }
 
-  /** Time is not below `ms` from now on. */
+  /** From now on, time is not below `ms`. */
   raiseTo(ms: number): void {
     this.#ms = Math.max(this.nowMs(), ms)
   }
 
-  /** How far the wall clock is ahead; negative if it is behind. */
+  /** How far the wall clock is ahead, in ms; negative if it is behind. */
   offsetMs(): number {
     return this.#clock.nowMs() - this.nowMs()
   }

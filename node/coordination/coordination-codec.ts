@@ -4,7 +4,7 @@ import { ServiceError } from '../../lib/errors.ts'
 import type { KvEntry, KvOp, KvRange } from '../storage/kv-store.ts'
 import type { CoordinationEntry } from './coordination.ts'
 
-/** `r`: the revision of the last commit. */
+/** `r` holds the revision of the last commit. */
 export const REVISION_KEY = Buffer.from('r')
 const ENTRY_PREFIX = 'e'
 const REVISION_BYTES = 8
@@ -13,10 +13,10 @@ export function entryKey(key: string): Buffer {
   return Buffer.from(`${ENTRY_PREFIX}${key}`)
 }
 
-/** The entries whose keys begin with `prefix`. */
+/** The range of the entries whose keys begin with `prefix`. */
 export function entryRange(prefix: string): KvRange {
   const gte = entryKey(prefix)
-  // UTF-8 has no byte 0xff, so this lies behind every key with the prefix.
+  // UTF-8 has no byte 0xff, so this bound lies behind every key with the prefix.
   return { gte, lt: Buffer.concat([gte, Buffer.of(0xff)]) }
 }
 

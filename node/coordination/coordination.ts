@@ -1,17 +1,18 @@
-// The control plane's memory: membership, shard map, metadata. Never documents. The words are
-// etcd's, because beyond one machine etcd keeps it; embedded, a KvStore does.
+// The memory of the control plane: membership, shard map, metadata. It never holds documents. The
+// words are etcd's, because etcd holds it beyond one machine; a KvStore holds it in one process.
 
 import { ServiceError } from '../../lib/errors.ts'
 
 export const KEY_BYTES_MAX = 1024
 export const VALUE_BYTES_MAX = 1024 * 1024
-/** Keys and values of one commit together: etcd takes requests of at most 1.5 MiB. */
+/** The limit of all keys and values of one commit. etcd accepts requests of at most 1.5 MiB. */
 export const COMMIT_BYTES_MAX = 1280 * 1024
-/** Of conditions, and of changes: etcd's default limit on a transaction. */
+/** The limit of conditions, and of changes. It is etcd's default limit for a transaction. */
 export const OPS_PER_COMMIT_MAX = 128
-/** Events a slow watcher may lag behind before its watch ends as compacted. */
+/** How many events a slow watcher may lag behind. Beyond that its watch ends as compacted. */
 export const WATCH_BUFFER_MAX = 1024
 
+/** The stored value of one key. */
 export interface CoordinationEntry {
   readonly key: string
   readonly value: Buffer
@@ -19,10 +20,11 @@ export interface CoordinationEntry {
   readonly modRevision: number
 }
 
+/** The entries under one prefix, all of the same state. */
 export interface CoordinationListing {
   /** In byte order of the keys. */
   readonly entries: readonly CoordinationEntry[]
-  /** The state listed is the one after this commit. */
+  /** The revision of the last commit that the listing shows. */
   readonly revision: number
 }
 
@@ -36,6 +38,7 @@ export type Change =
   | { readonly type: 'put'; readonly key: string; readonly value: Uint8Array }
   | { readonly type: 'delete'; readonly key: string }
 
+/** Changes that take effect together if all conditions hold. */
 export interface Commit {
   readonly when: readonly Condition[]
   readonly changes: readonly Change[]
@@ -43,37 +46,43 @@ export interface Commit {
 
 export type CommitOutcome =
   | { readonly kind: 'committed'; readonly revision: number }
-  /** What the conditions' keys hold instead; an absent key is left out. */
+  /** The current entries of the conditions' keys. A key that is absent has no entry. */
   | { readonly kind: 'conflict'; readonly entries: readonly CoordinationEntry[] }
 
 export type CoordinationEvent =
   | { readonly kind: 'put'; readonly entry: CoordinationEntry }
   | { readonly kind: 'delete'; readonly key: string; readonly revision: number }
-  /** Events are missing from here on. The watch is over: list again, and watch from there. */
+  /**
+   * Some events are missing from here on, and the watch has ended. List again and watch from there.
+   */
   | { readonly kind: 'compacted' }
 
 /**
  * Keys and values under one revision that only grows.
  *
  * Contract, checked for every implementation by test/conformance/coordination.ts:
- * - `commit` checks all conditions and applies all changes, or none; it is durable when it
- *   resolves with `committed`. A conflict is a value, not an error.
- * - A commit that changes something gets the next revision, shared by all its changes. Deleting an
- *   absent key changes nothing; a commit that changes nothing keeps the revision.
- * - `get` and `list` show every commit that resolved before the call; any commit whole or not at
- *   all.
+ * - `scope` is `process` if no other process can reach the keys while this one has them open, and
+ *   `cluster` if others can. In a cluster, a start may not treat all earlier coordinators as dead.
+ * - `commit` checks all conditions and applies all changes, or none. It is durable when it resolves
+ *   with `committed`. A conflict is a value, not an error.
+ * - A commit that changes something gets the next revision, and all its changes share it. Deleting
+ *   an absent key changes nothing. A commit that changes nothing keeps the revision.
+ * - `get` and `list` show every commit that resolved before the call. They show a commit whole or
+ *   not at all.
  * - Concurrent commits take effect one after the other, and each sees those before it.
- * - `watch` yields the changes under `prefix` with a revision of at least `fromRevision`, in order
- *   of revision, those of one commit in the order of its changes, each exactly once. So a listing
- *   is followed without a gap by watching from its revision + 1.
- * - A watch that cannot do that, because its consumer lags by more than WATCH_BUFFER_MAX or the
- *   past is gone, yields `compacted` and ends. An aborted signal ends it silently.
+ * - `watch` yields each change under `prefix` with a revision of at least `fromRevision` once, in
+ *   order of revision. The changes of one commit keep their order. So a listing continues without a
+ *   gap in a watch from its revision + 1.
+ * - A watch yields `compacted` and ends if its consumer lags by more than WATCH_BUFFER_MAX or the
+ *   requested past is gone. An aborted signal ends a watch without an event.
  * - An empty or too long key, a too large value or commit, and two changes of one key are
- *   INVALID_ARGUMENT, and nothing has changed.
- * - A failed `commit` may have taken effect. Put a unique id into the value, and read it to know.
+ *   INVALID_ARGUMENT. Nothing has changed then.
+ * - A failed `commit` may have taken effect. To find out, put a unique id into the value and read
+ *   it.
  * - After `close` every method fails with UNAVAILABLE, also a watch that is still open.
  */
 export interface Coordination extends AsyncDisposable {
+  readonly scope: 'process' | 'cluster'
   get(key: string): Promise<CoordinationEntry | undefined>
   list(prefix: string): Promise<CoordinationListing>
   commit(commit: Commit): Promise<CommitOutcome>
@@ -81,7 +90,10 @@ export interface Coordination extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Refuses a commit beyond the limits of the contract. For implementations. */
+/**
+ * Throws INVALID_ARGUMENT for a commit beyond the limits of the contract. Every implementation
+ * calls it.
+ */
 export function checkCommit({ when, changes }: Commit): void {
   checkCount('conditions', when.length)
   checkCount('changes', changes.length)

@@ -1,9 +1,9 @@
-// Coordination inside one process, on one KvStore that nothing else writes to.
+// Coordination inside one process, in one KvStore with no other writer.
 //
 // Invariants:
 //   E1  Commits run one at a time: a condition is checked against the state that is changed.
 //   E2  The revision is written in the same batch as the changes that it numbers.
-//   E3  Events follow durability: none is published for a commit that may still be lost.
+//   E3  Events follow durability: a commit that may still be lost publishes no event.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { KvOp, KvStore } from '../storage/kv-store.ts'
@@ -27,21 +27,23 @@ import type {
 } from './coordination.ts'
 import { checkCommit, checkKey } from './coordination.ts'
 import { EventHistory } from './event-history.ts'
-import type { Happening } from './event-history.ts'
+import type { KeyedEvent } from './event-history.ts'
 
-/** Commits are rare here; a backlog of this length means that the disk has stopped. */
+/** Commits are rare here. A backlog of this length means that the disk has stopped. */
 const COMMITS_WAITING_MAX = 1024
 
+/** The implementation of Coordination for one process. */
 export class EmbeddedCoordination implements Coordination {
+  readonly scope = 'process'
   readonly #store: KvStore
   readonly #history: EventHistory
   readonly #closing = new AbortController()
-  /** The revision whose events have been published. */
+  /** The last revision with published events. */
   #published: number
   #tail: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
-  /** Owns the store from here on: `close` closes it. */
+  /** Owns `store` from here on: `close` closes it. */
   constructor(store: KvStore) {
     this.#store = store
     this.#published = decodeRevision(store.get(REVISION_KEY))
@@ -70,7 +72,7 @@ export class EmbeddedCoordination implements Coordination {
     }
     this.#waiting += 1
     const done = this.#tail.then(() => this.#commitNow(commit))
-    this.#tail = done.catch(() => undefined) // its caller hears of it; the next commit goes on
+    this.#tail = done.catch(() => undefined) // the caller gets the error; the next commit runs
     try {
       return await done
     } finally {
@@ -114,11 +116,11 @@ export class EmbeddedCoordination implements Coordination {
     const numbered: KvOp = { type: 'put', key: REVISION_KEY, value: encodeRevision(revision) }
     await this.#store.write([...ops, numbered], { sync: true })
     this.#published = revision
-    this.#history.add(effective.map((change) => happeningOf(change, revision)))
+    this.#history.add(effective.map((change) => keyedEventOf(change, revision)))
     return { kind: 'committed', revision }
   }
 
-  /** A commit that failed may have been written after all; its events cannot be told any more. */
+  /** A failed commit may have been written, and its events are lost. So the watches must end. */
   #catchUp(): number {
     const stored = decodeRevision(this.#store.get(REVISION_KEY))
     if (stored !== this.#published) {
@@ -149,7 +151,7 @@ function encodeChange(change: Change, revision: number): KvOp {
   return encodeEntry(change.key, change.value, revision)
 }
 
-function happeningOf(change: Change, revision: number): Happening {
+function keyedEventOf(change: Change, revision: number): KeyedEvent {
   const { key } = change
   if (change.type === 'delete') return { revision, key, event: { kind: 'delete', key, revision } }
   const entry = { key, value: Buffer.from(change.value), modRevision: revision }

@@ -1,41 +1,43 @@
-// The recent past of an embedded coordination store, and those who follow it.
+// The recent events of an embedded coordination store, and the watchers that follow them.
 //
 // Invariants:
 //   H1  The history holds every event with a revision of at least `#firstRevision`, in order.
-//   H2  A watcher has been given, or has buffered, every event of its prefix since it began; if
-//       one had to be left out, it has been told `compacted` and gets nothing more.
+//   H2  A watcher has received or buffers every event of its prefix since it began. If an event was
+//       dropped, the watcher receives `compacted` and nothing after it.
 
 import type { CoordinationEvent } from './coordination.ts'
 import { WATCH_BUFFER_MAX } from './coordination.ts'
 
-/** Enough to bridge the time between a listing and the watch that follows it. */
+/** Enough to cover the time between a listing and the watch that continues it. */
 const HISTORY_EVENTS_MAX = 1024
 
-export interface Happening {
+/** One event with the key and the revision that watchers select it by. */
+export interface KeyedEvent {
   readonly revision: number
   readonly key: string
   readonly event: CoordinationEvent
 }
 
+/** Keeps HISTORY_EVENTS_MAX events, and feeds each open watch. */
 export class EventHistory {
   readonly #watchers = new Set<Watcher>()
-  #happenings: Happening[] = []
+  #events: KeyedEvent[] = []
   #firstRevision: number
 
-  /** `revision` is the last one whose events are not remembered. */
+  /** The history begins after `revision`. */
   constructor(revision: number) {
     this.#firstRevision = revision + 1
   }
 
-  add(happenings: readonly Happening[]): void {
-    this.#happenings.push(...happenings)
-    for (const watcher of this.#watchers) for (const each of happenings) watcher.offer(each)
+  add(events: readonly KeyedEvent[]): void {
+    this.#events.push(...events)
+    for (const watcher of this.#watchers) for (const each of events) watcher.offer(each)
     this.#forgetOldest()
   }
 
-  /** For when events were missed: forgets the past up to `revision` and ends all watches. */
+  /** Forgets the past up to `revision` and ends all watches. The caller has missed events. */
   reset(revision: number): void {
-    this.#happenings = []
+    this.#events = []
     this.#firstRevision = revision + 1
     for (const watcher of this.#watchers) watcher.compact()
     this.#watchers.clear()
@@ -48,7 +50,7 @@ export class EventHistory {
   ): AsyncGenerator<CoordinationEvent, void> {
     const watcher = new Watcher(prefix, fromRevision)
     if (fromRevision < this.#firstRevision) watcher.compact()
-    else for (const each of this.#happenings) watcher.offer(each)
+    else for (const each of this.#events) watcher.offer(each)
     this.#watchers.add(watcher)
     const onAbort = (): void => watcher.wake()
     signal.addEventListener('abort', onAbort, { once: true })
@@ -67,11 +69,11 @@ export class EventHistory {
 
   /** Drops whole revisions only, so that H1 holds. */
   #forgetOldest(): void {
-    if (this.#happenings.length <= HISTORY_EVENTS_MAX) return
-    const last = this.#happenings[this.#happenings.length - HISTORY_EVENTS_MAX - 1]
+    if (this.#events.length <= HISTORY_EVENTS_MAX) return
+    const last = this.#events[this.#events.length - HISTORY_EVENTS_MAX - 1]
     if (last === undefined) return
     this.#firstRevision = last.revision + 1
-    this.#happenings = this.#happenings.filter(({ revision }) => revision > last.revision)
+    this.#events = this.#events.filter(({ revision }) => revision > last.revision)
   }
 }
 
@@ -87,14 +89,14 @@ class Watcher {
     this.#fromRevision = fromRevision
   }
 
-  offer({ revision, key, event }: Happening): void {
+  offer({ revision, key, event }: KeyedEvent): void {
     if (this.#isCompacted || revision < this.#fromRevision || !key.startsWith(this.#prefix)) return
     if (this.#buffer.length >= WATCH_BUFFER_MAX) return this.compact()
     this.#buffer.push(event)
     this.wake()
   }
 
-  /** What is buffered is dropped: the consumer lists again anyway. */
+  /** Drops the buffer, because the consumer must list again. */
   compact(): void {
     this.#isCompacted = true
     this.#buffer = [{ kind: 'compacted' }]

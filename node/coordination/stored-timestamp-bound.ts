@@ -3,7 +3,7 @@ import { TIMESTAMP_ZERO, timestampOf } from '../clock/hybrid-clock.ts'
 import type { Timestamp, TimestampBound } from '../clock/hybrid-clock.ts'
 import type { Coordination } from './coordination.ts'
 
-/** Keeps a HybridClock's bound under one key of the coordination store, as decimal text. */
+/** Stores the bound of a HybridClock under one key of the coordination store, as decimal text. */
 export class StoredTimestampBound implements TimestampBound {
   readonly #coordination: Coordination
   readonly #key: string
@@ -18,7 +18,10 @@ export class StoredTimestampBound implements TimestampBound {
     if (entry === undefined) return TIMESTAMP_ZERO
     const text = entry.value.toString()
     if (!/^\d{1,20}$/.test(text)) {
-      throw new ServiceError('CORRUPTION', `${this.#key} holds no timestamp: "${text}"`)
+      throw new ServiceError(
+        'CORRUPTION',
+        `the clock bound at ${this.#key} is not a timestamp: "${text}"; restore a backup`,
+      )
     }
     return timestampOf(BigInt(text))
   }

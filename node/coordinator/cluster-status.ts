@@ -1,9 +1,12 @@
 import type { HybridClock } from '../clock/hybrid-clock.ts'
+import { must } from '../../lib/assert.ts'
 import type { Sliced } from '../../lib/sliced.ts'
-import { LocalShard } from '../shard/local-shard.ts'
+import type { LedShard } from '../shard/led-shard.ts'
 import type { ShardId } from '../shard/shard-id.ts'
-import type { Shard } from '../shard/shard.ts'
+import type { ShardCondition } from '../shard/shard.ts'
+import type { ShardConditions } from './shard-conditions.ts'
 import type { OpenTable } from './tables/open-table.ts'
+import type { LedShards } from './led-shards.ts'
 import type { ClusterStatus, ShardHealth } from './store-service.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { textIndexTroubles } from './tables/text-index-health.ts'
@@ -16,6 +19,9 @@ const SHOWN_PROBLEMS_MAX = 100
  */
 export function* clusterStatusOf(state: {
   readonly tables: readonly OpenTable[]
+  readonly led: LedShards
+  /** Of all shards of the tables. */
+  readonly conditions: ShardConditions
   readonly version: string
   readonly ready: boolean
   readonly hybridClock: HybridClock
@@ -27,13 +33,16 @@ export function* clusterStatusOf(state: {
   for (const table of state.tables) {
     const { record, shards: open } = table
     for (const shard of open) {
-      const health = healthOf(record.name, shard)
+      const health = healthOf(record.name, {
+        condition: must(state.conditions.get(shard.id), 'the condition of every shard'),
+        led: state.led.find(shard),
+      })
       shards.set(shard.id, health)
       counts[health.state]++
       if (health.state === 'serving') continue
       problems.push(`shard ${shard.id} of table "${record.name}": ${health.message}`)
     }
-    const troubles = textIndexTroubles(table)
+    const troubles = textIndexTroubles(table, state.led)
     problems.push(...troubles.map(({ message }) => message))
     refusesSearches ||= troubles.some((trouble) => trouble.refusesSearches)
     yield
@@ -79,12 +88,17 @@ function healthOfAll(
   return isWhole && readOnly === 0 ? 'healthy' : 'degraded'
 }
 
-function healthOf(table: string, shard: Shard): ShardHealth {
-  const state = shard.state()
+interface SeenShard {
+  readonly condition: ShardCondition
+  /** Undefined where another node leads it. */
+  readonly led: LedShard | undefined
+}
+
+function healthOf(table: string, { condition, led }: SeenShard): ShardHealth {
   return {
     table,
-    state: state.kind,
-    message: state.kind === 'serving' ? '' : state.reason,
-    pending_intents: shard instanceof LocalShard ? shard.heldKeys : 0,
+    state: condition.kind,
+    message: condition.kind === 'serving' ? '' : condition.reason,
+    pending_intents: led?.heldKeys ?? 0,
   }
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../lib/errors.ts'
 import type { KeyRange } from '../shard/key-range.ts'
-import type { Shard, ShardState, ShardStats } from '../shard/shard.ts'
+import type { Shard, ShardCondition, ShardStats } from '../shard/shard.ts'
 import type { ShardId } from '../shard/shard-id.ts'
 
 /**
@@ -10,6 +10,7 @@ import type { ShardId } from '../shard/shard-id.ts'
 export class FailedShard implements Shard {
   readonly id: ShardId
   readonly range: KeyRange
+  readonly durableOrder = undefined
   readonly #reason: string
 
   constructor(id: ShardId, range: KeyRange, reason: string) {
@@ -34,27 +35,15 @@ export class FailedShard implements Shard {
   textIndexStatus = (): Promise<never> => this.#refuse()
   waitForText = (): Promise<never> => this.#refuse()
 
-  heartbeat(): void {}
-
-  isInOrderWith(): boolean {
-    return false
-  }
+  heartbeat = (): Promise<never> => this.#refuse()
 
   hurry(): void {}
-
-  unfinishedTransactions(): readonly [] {
-    return []
-  }
-
-  oldHolders(): readonly [] {
-    return []
-  }
 
   async stats(): Promise<ShardStats> {
     return { diskBytes: 0, empty: false }
   }
 
-  state(): ShardState {
+  async state(): Promise<ShardCondition> {
     return { kind: 'failed', reason: this.#reason }
   }
 

@@ -3,11 +3,11 @@ import type { Log } from '../../lib/log.ts'
 import { millisOf, timestampAtMs, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
 import { collectHistory, HISTORY_RETENTION_MS } from '../shard/housekeeping/history-collection.ts'
 import { EXPIRY_PERIOD_MS, expireDue, retimeDocuments } from '../shard/housekeeping/expiry.ts'
-import type { LocalShard } from '../shard/local-shard.ts'
+import type { LedShard } from '../shard/led-shard.ts'
+import type { LedShards } from './led-shards.ts'
 import type { ReadPins } from './read-pins.ts'
 import type { TableAdmin } from './tables/table-admin.ts'
 import { FORGET_PERIOD_MS, type TransactionFinisher } from './transactions/transaction-finisher.ts'
-import type { TableRegistry } from './tables/table-registry.ts'
 import {
   RECOVERY_PERIOD_MS,
   type TransactionRecovery,
@@ -19,7 +19,7 @@ const REPAIR_PERIOD_MS = 1000
 export interface NodeHousekeeperOptions {
   readonly clock: Clock
   readonly hybridClock: HybridClock
-  readonly registry: TableRegistry
+  readonly led: LedShards
   readonly recovery: TransactionRecovery
   readonly finisher: TransactionFinisher
   readonly admin: TableAdmin
@@ -32,7 +32,7 @@ export class NodeHousekeeper {
   readonly #with: NodeHousekeeperOptions
   readonly #stop = new AbortController()
   readonly #stops: (() => Promise<void>)[] = []
-  readonly #retiming = new Map<LocalShard, Promise<void>>()
+  readonly #retiming = new Map<LedShard, Promise<void>>()
   #expiredDocuments = 0
 
   constructor(options: NodeHousekeeperOptions) {
@@ -53,7 +53,7 @@ export class NodeHousekeeper {
       clock.every(EXPIRY_PERIOD_MS, () => this.expire()),
       clock.every(COLLECTION_PERIOD_MS, () => this.collect()),
     )
-    for (const { shard } of this.#with.registry.localShards()) this.retime([shard])
+    for (const shard of this.#with.led.all()) this.retime([shard])
   }
 
   async repair(): Promise<void> {
@@ -83,7 +83,7 @@ export class NodeHousekeeper {
   }
 
   /** Gives the documents the expiry of a changed policy, in the background. */
-  retime(shards: readonly LocalShard[]): void {
+  retime(shards: readonly LedShard[]): void {
     let earlier = Promise.resolve()
     for (const shard of shards) {
       const begun = Promise.all([earlier, this.#retiming.get(shard)])
@@ -102,7 +102,7 @@ export class NodeHousekeeper {
     await Promise.all(this.#retiming.values())
   }
 
-  async #retimeOne(shard: LocalShard): Promise<void> {
+  async #retimeOne(shard: LedShard): Promise<void> {
     try {
       const changed = await retimeDocuments(shard, this.#stop.signal)
       if (changed > 0) this.#with.log.info('documents retimed', { ...placeOf(shard), changed })
@@ -119,8 +119,8 @@ export class NodeHousekeeper {
     return pinned !== undefined && pinned < aged ? pinned : aged
   }
 
-  async #forEachShard(what: string, work: (shard: LocalShard) => Promise<void>): Promise<void> {
-    for (const { shard } of this.#with.registry.localShards()) {
+  async #forEachShard(what: string, work: (shard: LedShard) => Promise<void>): Promise<void> {
+    for (const shard of this.#with.led.all()) {
       try {
         await work(shard)
       } catch (error) {
@@ -132,6 +132,6 @@ export class NodeHousekeeper {
 }
 
 /** For the log. */
-function placeOf({ tableName: table, id: shardId }: LocalShard) {
+function placeOf({ tableName: table, id: shardId }: LedShard) {
   return { table, shardId }
 }

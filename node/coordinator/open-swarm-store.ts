@@ -9,12 +9,14 @@ import { TextWorkerPool } from '../index/text/worker/text-worker-pool.ts'
 import { WorkerMetrics } from '../index/text/worker/worker-metrics.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
+import type { LedShard } from '../shard/led-shard.ts'
 import type { TextIndexParts } from '../shard/indexing/shard-text-indexes.ts'
 import { TextIndexEvents } from '../shard/indexing/text-index-events.ts'
 import { Catalog } from './tables/catalog.ts'
 import { FieldCatalog } from './tables/field-catalog.ts'
 import { Idempotency } from './transactions/idempotency.ts'
 import { NodeHousekeeper } from './node-housekeeper.ts'
+import { LedShards } from './led-shards.ts'
 import { ReadPins } from './read-pins.ts'
 import { ShardHost } from './shard-host.ts'
 import { storeMetrics } from './store-metrics.ts'
@@ -56,7 +58,7 @@ export interface OpenedSwarm {
   readonly housekeeper: NodeHousekeeper
   readonly admin: TableAdmin
   /** Of all tables, the internal ones included. */
-  readonly shards: () => ReturnType<TableRegistry['localShards']>
+  readonly shards: () => readonly LedShard[]
   /** Ends what the last life left unfinished, then declares the store ready. */
   readonly finishStart: () => Promise<void>
   /** What the store, its journal, its tables and its text workers tell Prometheus. */
@@ -71,33 +73,29 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   const catalog = new Catalog(parts.coordination, fields)
   const router = new TableRoutes({ registry, catalog })
   const finisher = new TransactionFinisher(router, log)
-  const shards = () => registry.localShards()
-  const recovery = new TransactionRecovery({ router, finisher, hybridClock, log, shards })
+  const led = new LedShards()
+  const shards = () => led.all()
+  const isOnlyProcess = parts.coordination.scope === 'process'
+  const ending = { router, finisher, hybridClock, log }
+  const recovery = new TransactionRecovery({ ...ending, shards, isOnlyProcess })
   const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
   const textIndexes = openTextIndexes(parts, fields, life)
   const text = textIndexes?.parts
   const { stores, journal, admit } = parts
-  const host = new ShardHost({ stores, journal, admit, hybridClock, clock, router, log, text })
-  const admin = new TableAdmin({ clock, catalog, registry, host, recovery, log, randomBits })
+  const host = new ShardHost({ stores, journal, admit, hybridClock, clock, router, log, text, led })
+  const admin = new TableAdmin({ clock, catalog, registry, host, led, recovery, log, randomBits })
   const pins = new ReadPins(clock)
-  const housekeeper = new NodeHousekeeper({
-    clock,
-    hybridClock,
-    registry,
-    recovery,
-    finisher,
-    admin,
-    pins,
-    log,
-  })
+  const kept = { clock, hybridClock, led, pins, log }
+  const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })
   const idempotency = new Idempotency({ clock, admin, registry })
-  const tableMetrics = new TableMetrics({ clock, tables: () => registry.tables() })
+  const tableMetrics = new TableMetrics({ clock, led, tables: () => registry.tables() })
   const store = new SwarmStore({
     clock: new DocumentClock(clock, hybridClock),
     registry,
     admin,
     runner,
     idempotency,
+    led,
     housekeeper,
     scan: { hybridClock, pins },
     merge: { clock, runner },
@@ -110,7 +108,7 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   life.onClose(() => finisher.idle())
 
   const finishStart = async (): Promise<void> => {
-    await recovery.recoverAll()
+    await recovery.runAtStart()
     await admin.repair()
     housekeeper.start()
     life.onClose(() => housekeeper.stop())
@@ -118,7 +116,9 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   }
   const metrics = [
     storeMetrics({
+      clock,
       registry,
+      led,
       hybridClock,
       runner,
       recovery,

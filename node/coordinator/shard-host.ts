@@ -10,6 +10,7 @@ import type { TableSettings } from '../shard/table-settings.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import { FailedShard } from './failed-shard.ts'
+import type { LedShards } from './led-shards.ts'
 import type { ShardRecord } from './tables/table-record.ts'
 
 export interface ShardHostOptions {
@@ -22,6 +23,8 @@ export interface ShardHostOptions {
   readonly router: ShardRouter
   readonly log: Log
   readonly text: TextIndexParts | undefined
+  /** Keeps what is opened here, until it is closed. */
+  readonly led: LedShards
 }
 
 /** Opens, closes and removes the shards that live in this process. */
@@ -33,7 +36,7 @@ export class ShardHost {
   }
 
   /** Fails when a store cannot be made; for tables that do not exist yet. */
-  create(record: ShardRecord, settings: TableSettings): Promise<LocalShard> {
+  create(record: ShardRecord, settings: TableSettings): Promise<Shard> {
     return this.#open(record, settings)
   }
 
@@ -53,12 +56,14 @@ export class ShardHost {
     }
   }
 
-  async #open({ id, range }: ShardRecord, settings: TableSettings): Promise<LocalShard> {
+  async #open({ id, range }: ShardRecord, settings: TableSettings): Promise<Shard> {
     const store = await this.#with.stores.open(id)
     const { journal, admit, hybridClock, clock, router, text } = this.#with
     const parts = { store, journal, admit, hybridClock, clock, router, settings, text }
     try {
-      return await LocalShard.open({ id, range, ...parts })
+      const shard = await LocalShard.open({ id, range, ...parts })
+      this.#with.led.add(shard.led)
+      return shard
     } catch (error) {
       await store.close()
       throw error
@@ -66,14 +71,22 @@ export class ShardHost {
   }
 
   async destroy(shard: Shard): Promise<void> {
-    const { text } = this.#with
-    if (shard instanceof LocalShard) await shard.close('drop')
-    else this.#with.journal.unregister(shard.id, 'drop')
+    const { text, led } = this.#with
+    const open = led.find(shard)
+    led.remove(shard.id)
+    if (open === undefined) this.#with.journal.unregister(shard.id, 'drop')
+    else await open.close('drop')
     if (text !== undefined) await ShardTextIndexes.remove(text, shard.id)
     await this.#with.stores.destroy(shard.id)
   }
 
   async close(shard: Shard): Promise<void> {
-    if (shard instanceof LocalShard) await shard.close()
+    const open = this.#with.led.find(shard)
+    this.#with.led.remove(shard.id)
+    await open?.close()
+  }
+
+  async closeAll(): Promise<void> {
+    for (const { shard } of this.#with.led.all()) await this.close(shard)
   }
 }

@@ -8,10 +8,13 @@ import {
   type MetricFamily,
   type MetricSource,
 } from '../../lib/metrics.ts'
+import type { Clock } from '../../lib/clock.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
-import type { LocalShard } from '../shard/local-shard.ts'
+import type { LedShard } from '../shard/led-shard.ts'
 import type { TextIndexEvents } from '../shard/indexing/text-index-events.ts'
+import type { LedShards } from './led-shards.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
+import { conditionsOf } from './shard-conditions.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import type { TableRegistry } from './tables/table-registry.ts'
 import { countTextIndexes } from './tables/text-index-health.ts'
@@ -20,7 +23,9 @@ import type { TransactionRecovery } from './transactions/transaction-recovery.ts
 import type { TransactionRunner } from './transactions/transaction-runner.ts'
 
 export interface StoreMetricsOptions {
+  readonly clock: Clock
   readonly registry: TableRegistry
+  readonly led: LedShards
   readonly hybridClock: HybridClock
   readonly runner: TransactionRunner
   readonly recovery: TransactionRecovery
@@ -32,47 +37,52 @@ export interface StoreMetricsOptions {
 }
 
 export function storeMetrics(options: StoreMetricsOptions): MetricSource {
-  return () =>
+  return async () =>
     [
-      ...nodeFamilies(options),
+      ...(await nodeFamilies(options)),
       ...transactionFamilies(options),
-      ...backlogFamilies([...options.registry.localShards()].map(({ shard }) => shard)),
+      ...backlogFamilies(options.led.all()),
       ...textFamilies(options),
     ].flatMap(familyLines)
 }
 
-function nodeFamilies({
+async function nodeFamilies({
   registry,
   hybridClock,
   housekeeper,
   isReady,
-}: StoreMetricsOptions): readonly MetricFamily[] {
+  clock,
+}: StoreMetricsOptions): Promise<readonly MetricFamily[]> {
   const tables = registry.tables()
   const states = { serving: 0, read_only: 0, failed: 0 }
-  for (const { shards } of tables) for (const shard of shards) states[shard.state().kind] += 1
+  for (const { kind } of (await conditionsOf(tables, clock)).values()) states[kind] += 1
   const users = tables.filter(({ record }) => !record.name.startsWith(INTERNAL_PREFIX))
   return [
-    gauge('quarry_ready', '1 once recovery is over and requests are welcome.', isReady() ? 1 : 0),
-    gauge('quarry_tables', "Tables of users; the product's own are not counted.", users.length),
+    gauge(
+      'quarry_ready',
+      '1 once recovery has ended and the node serves requests.',
+      isReady() ? 1 : 0,
+    ),
+    gauge('quarry_tables', "Tables of users, without the product's own.", users.length),
     {
       name: 'quarry_shards',
       type: 'gauge',
-      help: 'Shards of all tables, by what they do: one that is read-only has no room on its disk.',
+      help: 'Shards of all tables, by state; a read-only shard has no room on its disk.',
       samples: samplesBy('state', states),
     },
     counter(
       'quarry_expired_documents_total',
-      'Documents deleted because their time was over.',
+      'Documents deleted after they expired.',
       housekeeper.expiredDocuments,
     ),
     gauge(
       'quarry_clock_offset_seconds',
-      'How far the wall clock is ahead of the time of the store; negative if it is behind.',
+      "Seconds that the wall clock is ahead of the store's time; negative if it is behind.",
       hybridClock.wallOffsetMs() / 1000,
     ),
     gauge(
       'quarry_clock_leapt',
-      '1 while the time of the store follows a wall clock that leapt.',
+      "1 while the store's time follows a wall clock that leapt.",
       hybridClock.leapMs() === undefined ? 0 : 1,
     ),
   ]
@@ -100,7 +110,7 @@ function transactionFamilies({
     counter('quarry_transaction_retries_total', 'Attempts after the first one.', retries),
     counter(
       'quarry_transactions_recovered_total',
-      'Transactions ended for a coordinator that fell silent.',
+      'Transactions that recovery ended because their coordinator stopped answering.',
       recovery.recovered,
     ),
     gauge(
@@ -110,24 +120,24 @@ function transactionFamilies({
     ),
     counter(
       'quarry_idempotency_replays_total',
-      'Requests answered as their Idempotency-Key was answered before.',
+      'Requests answered from the stored answer of their Idempotency-Key.',
       idempotency.replays,
     ),
   ]
 }
 
-function backlogFamilies(shards: readonly LocalShard[]): readonly MetricFamily[] {
-  const total = (valueOf: (shard: LocalShard) => number): number =>
+function backlogFamilies(shards: readonly LedShard[]): readonly MetricFamily[] {
+  const total = (valueOf: (shard: LedShard) => number): number =>
     shards.reduce((sum, shard) => sum + valueOf(shard), 0)
   return [
     gauge(
       'quarry_transaction_records',
-      'Transactions over several shards whose record is kept.',
+      'Stored records of transactions over several shards.',
       total(({ load }) => load.transactionRecords),
     ),
     gauge(
       'quarry_held_keys',
-      'Keys that transactions under way hold.',
+      'Keys that running transactions hold.',
       total(({ heldKeys }) => heldKeys),
     ),
     gauge(
@@ -149,42 +159,42 @@ function backlogFamilies(shards: readonly LocalShard[]): readonly MetricFamily[]
 }
 
 /** Counted by shard: an index of a table of four shards counts four times. */
-function textFamilies({ registry, textEvents }: StoreMetricsOptions): readonly MetricFamily[] {
+function textFamilies({ registry, led, textEvents }: StoreMetricsOptions): readonly MetricFamily[] {
   if (textEvents === undefined) return []
-  const counts = countTextIndexes(registry.tables())
+  const counts = countTextIndexes(registry.tables(), led)
   const { firstBuilds, rebuilds, failures, documentsSetAside, slowedWrites } = textEvents
   return [
     gauge('quarry_text_indexes_building', 'Text indexes that are being built.', counts.building),
     gauge(
       'quarry_text_indexes_failed',
-      'Text indexes that failed and are tried again.',
+      'Text indexes that failed and will be retried.',
       counts.failed,
     ),
     gauge(
       'quarry_text_indexes_catching_up',
-      'Text indexes that take what they had not written when the node ended.',
+      'Text indexes that read the entries that they had not written when the node ended.',
       counts.catchingUp,
     ),
     gauge(
       'quarry_text_indexes_refusing',
-      'Text indexes that are built or failed, and refuse searches meanwhile.',
+      'Text indexes that refuse searches because they are being built or have failed.',
       counts.refusing,
     ),
     gauge(
       'quarry_text_index_entries_behind',
-      'Log entries that the text index that is furthest behind has not taken.',
+      'Log entries that the slowest text index has not read.',
       counts.entriesBehindMax,
     ),
     {
       name: 'quarry_text_index_builds_total',
       type: 'counter',
-      help: 'Builds begun: first ones, and anew of an index that was damaged, outdated or lost.',
+      help: 'Started builds: first builds, and rebuilds of a damaged, outdated or lost index.',
       samples: samplesBy('kind', { first: firstBuilds, anew: rebuilds }),
     },
     counter('quarry_text_index_failures_total', 'Failures of text indexes.', failures),
     counter(
       'quarry_text_documents_set_aside_total',
-      'Documents left out of an index because its worker hung or ended at them twice.',
+      'Documents left out of an index because its worker hung or ended on them twice.',
       documentsSetAside,
     ),
     counter(

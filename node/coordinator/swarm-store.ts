@@ -6,19 +6,20 @@ import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
-import { LocalShard } from '../shard/local-shard.ts'
 import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
 import { countTextIndexes, type TextIndexCounts } from './tables/text-index-health.ts'
 import { indexInfoOf } from './tables/index-status.ts'
 import { waitForIndexes, waitsForIndexes } from './tables/index-wait.ts'
+import type { LedShards } from './led-shards.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
 import { EventLoopTurns } from './query/event-loop-turns.ts'
 import { queryTable } from './query/query-service.ts'
+import { conditionsOf } from './shard-conditions.ts'
 import { scanLines } from './scan-lines.ts'
 import type {
   ClusterStatus,
@@ -55,6 +56,7 @@ export interface SwarmStoreOptions {
   readonly admin: TableAdmin
   readonly runner: TransactionRunner
   readonly idempotency: Idempotency
+  readonly led: LedShards
   readonly housekeeper: NodeHousekeeper
   readonly scan: TableScanOptions
   readonly merge: Omit<LinearMergeOptions, 'scan'>
@@ -116,7 +118,7 @@ export class SwarmStore implements StoreService {
     const before = this.#table(name)
     const after = await this.#with.admin.updateSchema(name, schema)
     if (before.record.ttlGeneration !== after.record.ttlGeneration) {
-      this.#with.housekeeper.retime(after.shards.filter((shard) => shard instanceof LocalShard))
+      this.#with.housekeeper.retime(this.#with.led.among(after.shards))
     }
     return tableInfoOf(after)
   }
@@ -212,15 +214,16 @@ export class SwarmStore implements StoreService {
   }
 
   async status(): Promise<ClusterStatus> {
-    const { clock, registry, version } = this.#with
+    const { clock, registry, led, version } = this.#with
     const { hybridClock } = this.#with.scan
     const tables = registry.tables()
-    const state = { tables, version, ready: this.#ready, hybridClock }
+    const conditions = await conditionsOf(tables, clock)
+    const state = { tables, led, conditions, version, ready: this.#ready, hybridClock }
     return runInTurn(clusterStatusOf(state), { clock })
   }
 
   textIndexCounts(): TextIndexCounts {
-    return countTextIndexes(this.#with.registry.tables())
+    return countTextIndexes(this.#with.registry.tables(), this.#with.led)
   }
 
   #writeAll<Answer>(

@@ -1,7 +1,8 @@
-// The request bodies that write documents, read in one walk over their bytes, in steps. No object is
-// built of a document: its bytes are validated, compacted where needed, and passed on.
+// The request bodies that write documents. One walk over the bytes reads a body in steps. It builds
+// no object of a document: it validates the bytes, compacts them where needed and passes them on.
 //
-// Each body has two readers: `readX` in steps, and `parseX` at once, for bodies known to be small.
+// Each body has two readers: `readX` works in steps; `parseX` works at once, for bodies known to be
+// small.
 
 import { unreachable } from '../../lib/assert.ts'
 import { SYNC_LEVELS } from './writes.ts'
@@ -23,23 +24,35 @@ const COMPARISONS_PER_STEP = 5000
 const VERSION_PROBLEM =
   'must be a string with the decimal digits of an unsigned 64-bit integer, as X-Service-Version gives it'
 
+/** The body of a batch on one table. It holds at least one write. */
 export interface SingleTableBody {
   readonly writes: TableWrites
   readonly syncLevel: SyncLevel
 }
 
+/**
+ * The body of a batch on several tables. `writes` has one entry for each table, and at least one.
+ */
 export interface CrossTableBody {
   readonly writes: readonly TableWrites[]
   readonly syncLevel: SyncLevel
 }
 
+/**
+ * The body of a transaction: what it read and what it writes. At least one of the two is not empty.
+ */
 export interface CommitBody extends CrossTableBody {
   readonly readSet: readonly ReadClaim[]
 }
 
+/**
+ * The body of a linear merge: a page of records, to be compared with the stored documents in key
+ * order.
+ */
 export interface MergeBody {
   /** Sorted by key bytes, without duplicates. */
   readonly records: readonly Insert[]
+  /** The key that ended the page before; undefined on the first page. */
   readonly lastMergedId: Buffer | undefined
   readonly dryRun: boolean
   readonly syncLevel: SyncLevel
@@ -52,12 +65,13 @@ interface Operations {
   syncLevel: SyncLevel | undefined
 }
 
+/** How much one request body may hold. */
 export interface BodyLimits {
   /** Documents, keys and operations of transforms in one body together. Default: no limit. */
   readonly operationsMax?: number
 }
 
-/** `{inserts, deletes, transforms, sync_level}`; `bytes` are valid UTF-8. */
+/** Parses `{inserts, deletes, transforms, sync_level}`. `bytes` are valid UTF-8. */
 export function parseTableWrites(
   table: string,
   bytes: Buffer,
@@ -66,17 +80,19 @@ export function parseTableWrites(
   return runAtOnce(readTableWrites(table, bytes, limits))
 }
 
-/** `{tables: {<table>: {inserts, ...}}, sync_level}`; `bytes` are valid UTF-8. */
+/** Parses `{tables: {<table>: {inserts, ...}}, sync_level}`. `bytes` are valid UTF-8. */
 export function parseCrossTable(bytes: Buffer, limits: BodyLimits = {}): CrossTableBody {
   return runAtOnce(readCrossTable(bytes, limits))
 }
 
-/** As `parseCrossTable`, with `read_set`; a read set alone is a validation. */
+/**
+ * Parses a body as `parseCrossTable` does, and its `read_set`. A read set alone is a validation.
+ */
 export function parseCommit(bytes: Buffer, limits: BodyLimits = {}): CommitBody {
   return runAtOnce(readCommit(bytes, limits))
 }
 
-/** `{records, last_merged_id, dry_run, sync_level}`; `bytes` are valid UTF-8. */
+/** Parses `{records, last_merged_id, dry_run, sync_level}`. `bytes` are valid UTF-8. */
 export function parseMerge(bytes: Buffer, limits: BodyLimits = {}): MergeBody {
   return runAtOnce(readMerge(bytes, limits))
 }
@@ -150,7 +166,10 @@ export function* readMerge(bytes: Buffer, { operationsMax }: BodyLimits = {}): S
   return { ...merge, records: yield* inKeyOrder(merge.records) }
 }
 
-/** A body without a read set in its fields reads nothing. */
+/**
+ * `known` names the fields that the body may have. Without `read_set` among them, the read set is
+ * empty.
+ */
 function* readTablesAnd(
   body: BodyReader,
   known: readonly (typeof COMMIT_FIELDS)[number][],

@@ -1,5 +1,5 @@
-// Reads a request body that carries documents, member by member, straight from its bytes, in steps.
-// Every refusal names the place in the body.
+// Reads a request body that carries documents, member by member and in steps, straight from its
+// bytes. Each refusal names the place in the body.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { compactJson, isCompact } from './compact-json.ts'
@@ -22,16 +22,20 @@ import type { ValueShape } from './json-scanner.ts'
 import type { TransformRequest } from './transform.ts'
 import type { Insert } from './writes.ts'
 
-/** What one document, key or operation costs beside its bytes, in bytes. */
+/** What one document, key or operation costs beside its bytes. The unit is bytes. */
 const ENTRY_COST_BYTES = 256
 const KEYS_PER_STEP = 2000
-/** Beyond this no member that is not a document or a list is legal. */
+/** A member that is neither a document nor a list may not be longer. */
 const SMALL_VALUE_BYTES_MAX = 64 * 1024
 
 const DOCUMENTS = 'an object of documents by their keys, like {"book/1": {"title": "Sea charts"}}'
-/** What stands in the place of a value and is none has no kind. */
+/** The bytes that may begin a number. `kindAt` answers "number" for a byte that begins no value. */
 const NUMBER_BEGINS: ReadonlySet<number> = new Set(Buffer.from('-0123456789'))
 
+/**
+ * Reads one body, once, from its beginning to its end. Every method throws INVALID_ARGUMENT for a
+ * body that is malformed or over a limit. `where` is the place of a value, for messages.
+ */
 export class BodyReader {
   readonly #scanner: JsonScanner
   readonly #bytes: Buffer
@@ -39,7 +43,7 @@ export class BodyReader {
   readonly #meter = new StepMeter(SCAN_STEP_BYTES)
   #operations = 0
 
-  /** `operationsMax`: how many documents, keys and operations of transforms a body may hold. */
+  /** `operationsMax` limits the documents, keys and operations of transforms in the body. */
   constructor(bytes: Buffer, operationsMax = Infinity) {
     this.#bytes = bytes
     this.#scanner = new JsonScanner(bytes)
@@ -51,25 +55,28 @@ export class BodyReader {
   }
 
   /**
-   * Enters an object of known fields, whose values the caller consumes one by one. `where` is empty at
-   * the top.
+   * Enters an object with known fields. The caller consumes their values one by one. `where` is
+   * empty for the body itself.
    */
   fields<Name extends string>(where: string, known: readonly Name[]): BodyFields<Name> {
     this.#enterObject(where)
     return new BodyFields(this, this.#scanner, { where, known })
   }
 
-  /** Enters an object whose names are the client's; the caller consumes the values. */
+  /** Enters an object whose member names the client chooses. The caller consumes the values. */
   enterEntries(where: string): void {
     this.#enterObject(where)
   }
 
-  /** Stops before the value of the next entry; undefined once the object has ended. */
+  /** Stops before the value of the next entry. Answers undefined at the end of the object. */
   nextEntry(): string | undefined {
     return this.#scanner.nextMember() ? nameAt(this.#scanner) : undefined
   }
 
-  /** An object from keys to documents. Of several documents for one key the last is taken. */
+  /**
+   * Reads an object from keys to documents. If a key occurs several times, its last document
+   * counts.
+   */
   *readDocuments(where: string): Sliced<readonly Insert[]> {
     const inserts: Insert[] = []
     const hashes = new HashSet()
@@ -86,7 +93,7 @@ export class BodyReader {
         while (!scanner.scanSome(SCAN_STEP_BYTES)) yield
         const { shape } = scanner
         assertObject(shape)
-        // Most documents are stored as they come: for them alone no walk in steps begins.
+        // Most documents are stored as the client sent them. They need no walk in steps.
         const json = isCompact(shape)
           ? this.#bytes.subarray(shape.start, shape.end)
           : yield* compactJson(this.#bytes, shape)
@@ -101,7 +108,7 @@ export class BodyReader {
     return hasDuplicates ? yield* lastOfEachKey(inserts) : inserts
   }
 
-  /** A value that is no document and no list: short, whatever it is. */
+  /** Reads a short value that is neither a document nor a list. */
   readSmall(where: string): JsonValue {
     const scanner = this.#scanner
     scanner.beginValue()
@@ -131,13 +138,13 @@ export class BodyReader {
     )
   }
 
-  /** The empty string stands for no key. */
+  /** Reads a key. The empty string means that the client gave no key. */
   readOptionalKey(where: string): Buffer | undefined {
     const key = this.readSmall(where)
     return key === '' ? undefined : this.keyOf(key, where)
   }
 
-  /** An array of objects that have no other fields than `allowed`. */
+  /** Reads an array of objects whose fields are all in `allowed`. */
   *readObjects<T>(
     where: string,
     allowed: readonly string[],
@@ -162,7 +169,7 @@ export class BodyReader {
   keyOf(value: JsonValue | undefined, where: string): Buffer {
     return typeof value === 'string'
       ? at(where, () => parseDocumentKey(value))
-      : this.refuse(where, 'must be a key, a string')
+      : this.refuse(where, 'must be a string, the key of a document')
   }
 
   refuse(where: string, problem: string): never {
@@ -215,7 +222,9 @@ export class BodyReader {
     return this.refuse(where, `must be ${wanted}, not ${describeKind(value)}`)
   }
 
-  /** The current name as a key: a slice of the body unless it has escapes. */
+  /**
+   * The current name as a key. A name without escapes is a slice of the body, so nothing is copied.
+   */
   #key(): Buffer {
     const { nameStart, nameEnd, nameHasEscapes } = this.#scanner
     if (nameHasEscapes) return parseDocumentKey(nameAt(this.#scanner))
@@ -225,7 +234,7 @@ export class BodyReader {
   }
 }
 
-/** The fields of one object in a body, each at most once. */
+/** The fields of one object in a body. Each field may occur once. */
 export class BodyFields<Name extends string> {
   readonly #body: BodyReader
   readonly #scanner: JsonScanner
@@ -244,7 +253,7 @@ export class BodyFields<Name extends string> {
     this.#known = known
   }
 
-  /** Stops before the value of the next field; undefined once the object has ended. */
+  /** Stops before the value of the next field. Answers undefined at the end of the object. */
   next(): Name | undefined {
     if (!this.#scanner.nextMember()) return undefined
     const given = nameAt(this.#scanner)
@@ -258,7 +267,7 @@ export class BodyFields<Name extends string> {
     return name
   }
 
-  /** Where the value of a field is, for messages. */
+  /** The place of a field's value, for messages. */
   placeOf(name: Name): string {
     return this.#where === '' ? name : `${this.#where}.${name}`
   }
@@ -273,7 +282,10 @@ function nameAt({ bytes, nameStart, nameEnd, nameHasEscapes }: JsonScanner): str
   return readString(bytes, nameStart, nameEnd, nameHasEscapes)
 }
 
-/** Equal hashes were seen, so the keys themselves decide. A key keeps the place of its first. */
+/**
+ * Two keys have the same hash, so the keys themselves must be compared. A repeated key keeps the
+ * place of its first document.
+ */
 function* lastOfEachKey(inserts: readonly Insert[]): Sliced<readonly Insert[]> {
   const suspects = yield* suspectKeys(inserts)
   const meter = new StepMeter(KEYS_PER_STEP)
@@ -297,7 +309,7 @@ function* lastOfEachKey(inserts: readonly Insert[]): Sliced<readonly Insert[]> {
   return kept
 }
 
-/** The hashes that several keys have. */
+/** The hashes that several keys share. */
 function* suspectKeys(inserts: readonly Insert[]): Sliced<HashSet> {
   const meter = new StepMeter(KEYS_PER_STEP)
   const seen = new HashSet()

@@ -1,11 +1,11 @@
-// What a JSON text says, as a short string: two texts have the same digest exactly if they say the
-// same (`sameValue`), however their members are ordered and their numbers and strings are written.
+// A digest of the meaning of a JSON text. Two texts have the same digest exactly if they are equal
+// by `sameValue`: the order of members and the spelling of numbers and strings do not matter.
 //
 //   number, literal, short string   their canonical text
 //   long string                     # and the SHA-256 of its UTF-16 code units
 //   array                           [ and the SHA-256 of the digests of its elements
 //   object                          { and the sum of the SHA-256 of its members, modulo 2^32 by
-//                                   word, so that the members need no order
+//                                   word, so that the order of members does not matter
 
 import { createHash, hash } from 'node:crypto'
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
@@ -16,13 +16,13 @@ import { StringPieces } from './long-string.ts'
 import type { JsonNumber } from './json-number.ts'
 import type { JsonValue } from './exact-json.ts'
 
-/** Texts up to here are parsed and digested in one step. */
+/** A text of this length or less is parsed and digested in one step. */
 const SMALL_BYTES_MAX = 4096
 const SHORT_STRING_LENGTH_MAX = 40
-/** What one hash costs, in bytes of scanning. */
+/** What one hash costs. The unit is bytes of scanning. */
 const HASH_COST_BYTES = 500
 
-/** `json` is compact JSON without duplicate member names. */
+/** The digest of `json`, which is compact JSON without duplicate member names. */
 export function* digestOf(json: Buffer): Sliced<string> {
   if (json.length <= SMALL_BYTES_MAX) return digestOfValue(parseExact(json))
   const kind = kindAt(json, 0)
@@ -31,7 +31,7 @@ export function* digestOf(json: Buffer): Sliced<string> {
   return kind === 'string' ? yield* digestOfString(json) : digestOfValue(parseExact(json))
 }
 
-/** As `digestOf` of a document, but for one of its members. */
+/** The digest of a document, as `digestOf` computes it, without one of its members. */
 export function* digestWithout(json: Buffer, member: string): Sliced<string> {
   if (json.length > SMALL_BYTES_MAX) return yield* digestOfObject(json, member)
   const document = parseExact(json)
@@ -97,7 +97,10 @@ function digestOfText(text: string): string {
   return `#${hash('sha256', Buffer.from(text, 'utf16le'), 'base64')}`
 }
 
-/** Integers of every spelling as their digits; other numbers as their shortest or only text. */
+/**
+ * An integer becomes its digits, whatever its spelling. Another number becomes its shortest text,
+ * or its only one.
+ */
 function canonicalNumber(value: JsonNumber): string {
   if (isRawNumber(value)) return value.rawJSON
   const text = String(value)

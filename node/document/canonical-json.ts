@@ -1,5 +1,4 @@
-// Equality of JSON by meaning: the order of members does not matter, neither does how a number is
-// written.
+// Compares JSON by its meaning. The order of members and the spelling of numbers do not matter.
 
 import type { Sliced } from '../../lib/sliced.ts'
 import { digestWithout } from './canonical-digest.ts'
@@ -10,15 +9,15 @@ import type { JsonNumber } from './json-number.ts'
 import type { JsonArray, JsonObject, JsonValue } from './exact-json.ts'
 
 const TIMESTAMP_FIELD = '_timestamp'
-/** Two documents are parsed and compared in one step up to here. */
+/** Two documents of this length or less are parsed and compared in one step. */
 const SMALL_BYTES_MAX = 32 * 1024
 
-/** Whether two stored documents say the same, their own `_timestamp` aside. */
+/** Whether two stored documents are equal when their own `_timestamp` is left out. */
 export function sameContent(left: Buffer, right: Buffer): boolean {
   return left.equals(right) || sameValue(contentOf(left), contentOf(right))
 }
 
-/** As `sameContent`, for documents of any size. */
+/** Compares as `sameContent` does, in steps, for documents of any size. */
 export function* isSameContent(left: Buffer, right: Buffer): Sliced<boolean> {
   if (left.equals(right)) return true
   if (left.length + right.length <= SMALL_BYTES_MAX) return sameContent(left, right)
@@ -44,7 +43,7 @@ function sameNumber(left: JsonNumber, right: JsonNumber): boolean {
   return isExact(left) && isExact(right) && compareNumbers(left, right) === 0
 }
 
-/** A raw fraction has more digits than a double, so only its own text equals it. */
+/** A raw fraction has more digits than a double, so it equals only its own text. */
 function isExact(value: JsonNumber): boolean {
   return !isRawNumber(value) || /^-?\d+$/.test(value.rawJSON)
 }

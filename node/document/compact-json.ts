@@ -1,4 +1,4 @@
-// The stored form of a document: the client's own bytes, without insignificant white space and
+// The stored form of a document: the client's own bytes without insignificant white space and
 // without duplicate members.
 
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
@@ -19,24 +19,27 @@ const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
-/** Texts up to here are rewritten in one step. */
+/** A text of this length or less is rewritten in one step. */
 const SMALL_BYTES_MAX = 32 * 1024
 const COPY_STEP_BYTES = 128 * 1024
-/** What a member costs beside its bytes, in bytes. */
+/** What a member costs beside its bytes. The unit is bytes. */
 const MEMBER_COST_BYTES = 200
-/** A power of two. */
+/** A power of two, because the low bits of a hash choose the map. */
 const MAPS = 256
 
-/** Whether `compactJson` would answer the bytes as they are. */
+/** Whether `compactJson` would return the bytes unchanged. */
 export function isCompact({ hasWhitespace, hasDuplicates }: ValueShape): boolean {
   return !hasWhitespace && !hasDuplicates
 }
 
-/** `shape` is what the scanner told about a value in `bytes`. Copies only if there is a reason. */
+/**
+ * The compact form of a value in `bytes`, whose `shape` the scanner has answered. Copies only if
+ * the value needs a change.
+ */
 export function* compactJson(bytes: Buffer, shape: ValueShape): Sliced<Buffer> {
   const value = bytes.subarray(shape.start, shape.end)
   const compact = shape.hasWhitespace ? yield* withoutWhitespace(value) : value
-  // Of several members of one name the last counts, as for every JSON parser.
+  // If a name occurs several times, its last member counts, as in every JSON parser.
   return shape.hasDuplicates ? yield* withoutDuplicates(compact) : compact
 }
 
@@ -107,7 +110,7 @@ function* writeArray(writer: TextWriter, value: Buffer): Sliced<void> {
   writer.appendByte(CLOSE_BRACKET)
 }
 
-/** Only names whose hash is there twice are kept in memory. */
+/** Keeps in memory only the names whose hash occurs twice. */
 function* writeObject(writer: TextWriter, value: Buffer): Sliced<void> {
   const suspects = yield* suspectHashes(value)
   const last = yield* lastValues(value, suspects)
@@ -156,7 +159,10 @@ function* lastValues(value: Buffer, suspects: HashSet): Sliced<LastValues> {
   return last
 }
 
-/** The last value of each name, in many maps, because a large one stands still when it grows. */
+/**
+ * The last value of each name. Many maps hold them, because a large map stops the thread while it
+ * grows.
+ */
 class LastValues {
   readonly #maps = Array.from({ length: MAPS }, () => new Map<string, Buffer>())
 
@@ -164,7 +170,7 @@ class LastValues {
     this.#mapOf(name).set(name, value)
   }
 
-  /** Undefined for a name that was taken before. */
+  /** Removes and returns the value. Answers undefined for a name that was taken before. */
   take(name: string): Buffer | undefined {
     const map = this.#mapOf(name)
     const value = map.get(name)

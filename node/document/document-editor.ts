@@ -1,5 +1,5 @@
-// A stored document while transforms change it: its text, of which only what the operations name is
-// opened. The text in between is copied as it stands.
+// A stored document while transforms change it. Only the parts that the operations name are opened;
+// the text between them is copied unchanged.
 
 import { unreachable } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
@@ -15,28 +15,38 @@ const COMMA = 0x2c
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
-/** Ends the change of a document: what is there does not allow it. */
+/**
+ * Ends the change of a document with an error, because the stored document does not allow the
+ * operation.
+ */
 export type Refuse = (problem: string) => never
 
+/**
+ * Changes one document; `text` returns the result. Every path starts at the
+ * document and names members of objects; an array on the way is refused.
+ */
 export class DocumentEditor {
   readonly #asked: AskedNames
   readonly #textBytes: number
   #root: EditedValue
 
-  /** `names` are all segments of all paths that will be given. */
+  /**
+   * `names` holds every segment of every path that the caller will use. The default document is
+   * `{}`.
+   */
   constructor(document: Buffer = EMPTY_OBJECT, names: Iterable<string>) {
     this.#root = document
     this.#textBytes = document.length
     this.#asked = new AskedNames(names)
   }
 
-  /** The value at a path of member names; undefined if there is none. */
+  /** The value at a path of member names; undefined if the document has no such member. */
   *valueAt(path: readonly string[], refuse: Refuse): Sliced<EditedValue | undefined> {
     const parent = yield* this.#parentOf(path, refuse)
     return parent?.get(path.at(-1) ?? '')
   }
 
-  /** Puts a value at the path, with the parents that are missing. */
+  /** Puts a value at the path. Creates the parents that are missing. */
   *put(path: readonly string[], value: EditedValue, refuse: Refuse): Sliced<void> {
     const names = path.slice(0, -1)
     let parent = yield* this.#openRoot()
@@ -96,7 +106,7 @@ export function kindOf(value: EditedValue): ValueKind {
   return value instanceof OpenArray ? 'array' : 'object'
 }
 
-/** The word for a kind in messages to people. */
+/** The name of a kind, for messages. */
 export function kindName(kind: ValueKind): string {
   return kind === 'true' || kind === 'false' ? 'boolean' : kind
 }

@@ -1,4 +1,4 @@
-// What a key and a document may be. Everything larger is refused before it reaches a shard.
+// The limits of keys and documents. Larger ones are refused before they reach a shard.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { JsonScanner } from './json-scanner.ts'
@@ -9,7 +9,7 @@ export const DOCUMENT_BYTES_MAX = 10 * 1024 * 1024
 
 const SHOWN_KEY_LENGTH_MAX = 64
 
-/** The key's bytes. The caller puts the place of the key in front of a refusal. */
+/** The bytes of a key. The caller adds the place of the key to a refusal (`at`). */
 export function parseDocumentKey(text: string): Buffer {
   if (!text.isWellFormed()) refuse('key is not valid Unicode')
   const key = Buffer.from(text, 'utf8')
@@ -24,7 +24,10 @@ export function assertKeySize(keyBytes: number): void {
   }
 }
 
-/** For documents computed here; those of a request body are checked while the body is walked. */
+/**
+ * Checks a document that a transform computed. The walk over a request body checks its own
+ * documents.
+ */
 export function* checkDocumentLimits(json: Buffer): Sliced<void> {
   assertDocumentSize(json.length)
   yield* new JsonScanner(json).scanValueSliced()
@@ -35,14 +38,14 @@ export function assertDocumentSize(jsonBytes: number): void {
   refuse(`document has ${jsonBytes} bytes; the maximum is ${DOCUMENT_BYTES_MAX}`)
 }
 
-/** A key for messages: quoted and cut. */
+/** A key as messages show it: in quotes, and cut if it is long. */
 export function shownKey(key: string): string {
   return JSON.stringify(
     key.length <= SHOWN_KEY_LENGTH_MAX ? key : `${key.slice(0, SHOWN_KEY_LENGTH_MAX)}...`,
   )
 }
 
-/** Runs `read`; a refusal from it gets its place in front. */
+/** Runs `read`. Puts `where` in front of the message of a refusal. */
 export function at<T>(where: string, read: () => T): T {
   try {
     return read()
@@ -51,7 +54,7 @@ export function at<T>(where: string, read: () => T): T {
   }
 }
 
-/** The same refusal, with its place in front. Anything else than a refusal stays as it is. */
+/** A refusal with `where` in front of its message. Any other error is returned unchanged. */
 export function located(where: string, error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error
   return new ServiceError(error.code, `${where}: ${error.message}`, { cause: error })

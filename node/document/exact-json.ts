@@ -1,19 +1,27 @@
-// JSON text to values and back without losing digits.
+// Converts JSON text to values and back without losing digits.
 //
-// A number that a double cannot carry from text to text (an integer beyond 2^53, a fraction of more
-// than 17 digits) becomes a RawNumber, which holds its digits and is written back as it came.
-// Members named `__proto__` or `constructor` are plain own data, as JSON.parse makes them.
+// A double cannot carry every number from text to text: not an integer beyond 2^53, and not a
+// fraction of more than 17 digits. Such a number becomes a RawNumber, which keeps its digits and is
+// written as it was read. Members named `__proto__` or `constructor` are plain own data, as
+// JSON.parse makes them.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 
-/** What `JSON.rawJSON` makes: a number known by its text. Tell it apart with `isRawNumber` only. */
+/**
+ * A number that is kept as its text, as `JSON.rawJSON` makes it. Only `isRawNumber` tells it from
+ * an object.
+ */
 export interface RawNumber {
   readonly rawJSON: string
 }
 
 export type JsonValue = null | boolean | number | string | RawNumber | JsonArray | JsonObject
 export type JsonArray = readonly JsonValue[]
+/**
+ * A JSON object. Read its members with `memberOf`, so that an inherited name is never taken for a
+ * member.
+ */
 export interface JsonObject {
   readonly [name: string]: JsonValue
 }
@@ -25,7 +33,7 @@ type ExactReviver = (
 ) => unknown
 
 declare global {
-  // "JSON.parse source text access" (ECMA-262 proposal, in Node 24), which the typings leave out.
+  // "JSON.parse source text access" (ECMA-262 proposal, in Node 24). The typings lack it.
   interface JSON {
     rawJSON(text: string): RawNumber
     isRawJSON(value: unknown): value is RawNumber
@@ -33,12 +41,12 @@ declare global {
   }
 }
 
-// Every number that a double cannot carry has at least 16 digits. Text that only looks like one,
-// such as a long identifier in a string, costs time and changes nothing.
+// A number that a double cannot carry has at least 16 digits. Other text may match too, such as a
+// long identifier in a string; that costs time and changes nothing.
 const SUSPICIOUS = /\d[\d.]{15}/
 
 const SUSPICIOUS_LENGTH = 16
-/** Characters that are searched in a step. */
+/** How many characters one step searches. */
 const SEARCHED_PER_STEP = 256 * 1024
 
 export function parseExact(text: string | Buffer): JsonValue {
@@ -46,7 +54,10 @@ export function parseExact(text: string | Buffer): JsonValue {
   return parseSource(source, SUSPICIOUS.test(source))
 }
 
-/** As `parseExact`, for a few values that may be long: to decode, to search and to parse are steps apart. */
+/**
+ * Parses as `parseExact` does. Decoding, searching and parsing are separate steps, for the few
+ * values that may be long.
+ */
 export function* parseExactInSteps(json: Buffer): Sliced<JsonValue> {
   if (json.length <= SEARCHED_PER_STEP) return parseExact(json)
   const source = json.toString('utf8')
@@ -77,13 +88,13 @@ export function isRawNumber(value: unknown): value is RawNumber {
   return JSON.isRawJSON(value)
 }
 
-/** The nearest double, or undefined if the value is not a number. */
+/** The nearest double; undefined if the value is not a number. */
 export function numberOf(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return value
   return isRawNumber(value) ? Number(value.rawJSON) : undefined
 }
 
-/** The word for a value's type in messages to people. */
+/** The name of a value's type, for messages. */
 export function describeKind(value: JsonValue): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
@@ -99,7 +110,7 @@ function plainParse(source: string): JsonValue {
 function keepDigits(_name: string, value: JsonValue, context: { readonly source?: string }) {
   const { source } = context
   if (typeof value !== 'number' || source === undefined || source.length < 16) return value
-  // Beyond the safe integers a double may print as its source and yet be another integer.
+  // Beyond the safe integers, a double may print like its source and still be another integer.
   const isExact = String(value) === source && (/[.eE]/.test(source) || Number.isSafeInteger(value))
   return isExact ? value : JSON.rawJSON(source)
 }

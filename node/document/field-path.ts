@@ -1,5 +1,5 @@
-// Dotted paths into documents: `a.b.c`. Arrays on the way are traversed, so `items.name` means the
-// name of every item.
+// Dotted paths into documents, such as `a.b.c`. A path looks into the arrays on its way, so
+// `items.name` means the name of every item.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonArray, isJsonObject, memberOf } from './json-object.ts'
@@ -7,13 +7,14 @@ import type { JsonObject, JsonValue } from './exact-json.ts'
 
 export const FIELD_PATH_LENGTH_MAX = 1024
 
+/** A parsed path. Its segments are not empty. */
 export interface FieldPath {
   /** As the client wrote it. A top-level member of exactly this name has precedence. */
   readonly text: string
   readonly segments: readonly string[]
 }
 
-/** `where` names the request field that holds the path, for the message. */
+/** `where` names the request field that holds the path, for messages. */
 export function parseFieldPath(text: string, where: string): FieldPath {
   if (text.length > FIELD_PATH_LENGTH_MAX) {
     throw new ServiceError(
@@ -28,7 +29,7 @@ export function parseFieldPath(text: string, where: string): FieldPath {
   return { text, segments }
 }
 
-/** Every value at the path; the elements of an array there stand for the array. */
+/** Every value at the path. For an array at its end, the elements are the values. */
 export function valuesAt(document: JsonObject, path: FieldPath): readonly JsonValue[] {
   const literal = memberOf(document, path.text)
   const found: JsonValue[] = []
@@ -37,7 +38,7 @@ export function valuesAt(document: JsonObject, path: FieldPath): readonly JsonVa
   return found
 }
 
-/** Every value at the path, where an array at its end is one value. */
+/** Every value at the path. An array at its end is one value. */
 export function wholeValuesAt(document: JsonObject, path: FieldPath): readonly JsonValue[] {
   const literal = memberOf(document, path.text)
   const found: JsonValue[] = []
@@ -45,7 +46,7 @@ export function wholeValuesAt(document: JsonObject, path: FieldPath): readonly J
   return literal === undefined ? found : [literal]
 }
 
-/** The one value at the path, not looking into arrays. */
+/** The one value at the path. Arrays on the way are not searched. */
 export function valueAt(document: JsonObject, path: FieldPath): JsonValue | undefined {
   const literal = memberOf(document, path.text)
   if (literal !== undefined) return literal

@@ -1,14 +1,15 @@
-// A set of 32-bit hashes in which no single step is long: once there are many, they lie in many
-// small tables, each of which grows by itself.
+// A set of 32-bit hashes in which every step is short. A large set consists of many small tables,
+// and each of them grows by itself.
 //
-// It may err, to one side alone: a hash that was never added may seem to be there. That happens when
-// somebody has chosen the hashes to crowd one place, and keeps the search for a place short.
+// The set may err in one direction: `has` may answer true for a hash that was never added. This
+// happens only if somebody chose the hashes so that they crowd one place; it keeps the search for a
+// slot short.
 
 const FEW_MAX = 1024
 const TABLES = 512
 const FIRST_SLOTS = 16
 const PROBES_MAX = 64
-/** Marks an empty slot; whether the hash of this value is there is kept aside. */
+/** Marks an empty slot. `#hasZero` tells whether the set holds the hash 0 itself. */
 const EMPTY = 0
 const NO_SLOT = -1
 
@@ -17,14 +18,17 @@ interface Table {
   count: number
 }
 
+/**
+ * A set of 32-bit hashes. It may report a hash that was never added, and never misses one that was.
+ */
 export class HashSet {
-  /** All hashes while they are few. */
+  /** All hashes of a small set. */
   readonly #few = new Set<number>()
   #tables: (Table | undefined)[] | undefined
   #hasZero = false
   #isCrowded = false
 
-  /** False only if it was never added. */
+  /** False means that the hash was never added. */
   has(hash: number): boolean {
     if (this.#tables === undefined) return this.#few.has(hash)
     if (hash === EMPTY) return this.#hasZero
@@ -34,7 +38,7 @@ export class HashSet {
     return slot === NO_SLOT || slots[slot] === hash
   }
 
-  /** True only if it had not been added before. */
+  /** True means that the hash had not been added before. */
   add(hash: number): boolean {
     if (this.has(hash)) return false
     if (this.#tables !== undefined) {
@@ -82,7 +86,10 @@ function tableOf(tables: (Table | undefined)[], hash: number): Table {
   return table
 }
 
-/** The slot that holds the hash, or the empty one where it belongs. */
+/**
+ * The slot that holds the hash, or the empty slot where it belongs. NO_SLOT if the place is
+ * crowded.
+ */
 function slotOf(slots: Int32Array, hash: number): number {
   const mask = slots.length - 1
   let slot = mixed(hash) & mask
@@ -94,7 +101,7 @@ function slotOf(slots: Int32Array, hash: number): number {
   return NO_SLOT
 }
 
-/** Spreads hashes that have much in common, such as those of numbered names. */
+/** Spreads hashes that differ in few bits, such as the hashes of numbered names. */
 function mixed(hash: number): number {
   const spread = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b)
   return spread ^ (spread >>> 15)

@@ -1,4 +1,5 @@
-// Arithmetic and comparison of JSON numbers: exact between integers of any size, double otherwise.
+// Arithmetic and comparison of JSON numbers. Integers of any size are exact; other numbers are
+// doubles.
 
 import { isRawNumber } from './exact-json.ts'
 import type { JsonValue, RawNumber } from './exact-json.ts'
@@ -9,7 +10,7 @@ export function isJsonNumber(value: JsonValue | undefined): value is JsonNumber 
   return typeof value === 'number' || isRawNumber(value)
 }
 
-/** The sum, or undefined if it is beyond the range of a double. */
+/** The sum; undefined if it is beyond the range of a double. */
 export function addNumbers(left: JsonNumber, right: JsonNumber): JsonNumber | undefined {
   const [leftInteger, rightInteger] = [integerOf(left), integerOf(right)]
   if (leftInteger === undefined || rightInteger === undefined) {
@@ -18,7 +19,7 @@ export function addNumbers(left: JsonNumber, right: JsonNumber): JsonNumber | un
   return ofInteger(leftInteger + rightInteger)
 }
 
-/** The product, or undefined if it is beyond the range of a double. */
+/** The product; undefined if it is beyond the range of a double. */
 export function multiplyNumbers(left: JsonNumber, right: JsonNumber): JsonNumber | undefined {
   const [leftInteger, rightInteger] = [integerOf(left), integerOf(right)]
   if (leftInteger === undefined || rightInteger === undefined) {
@@ -30,14 +31,14 @@ export function multiplyNumbers(left: JsonNumber, right: JsonNumber): JsonNumber
 /** Negative, zero or positive, as for Array.prototype.sort. */
 export function compareNumbers(left: JsonNumber, right: JsonNumber): number {
   if (typeof left === 'number' && typeof right === 'number') return left - right
-  // A double and an integer compare exactly in JavaScript, whatever their size.
+  // JavaScript compares a double and a bigint exactly, whatever their size.
   const [low, high] = [integerOf(left) ?? toDouble(left), integerOf(right) ?? toDouble(right)]
   if (low < high) return -1
   return low > high ? 1 : 0
 }
 
 function integerOf(value: JsonNumber): bigint | undefined {
-  // A double means the decimal it prints as: 1e20 and 100000000000000000000 are one integer.
+  // A double means the decimal that it prints as: 1e20 and 100000000000000000000 are one integer.
   const text = typeof value === 'number' ? String(value) : value.rawJSON
   return /^-?\d+$/.test(text) ? BigInt(text) : undefined
 }

@@ -1,7 +1,7 @@
-// Reading and copying JSON objects whose member names come from clients.
+// Reads and copies JSON objects whose member names come from clients.
 //
-// An inherited name (`constructor`) is never read as a member, and a member called `__proto__` is
-// always written as own data: the copies below define properties, they do not assign them.
+// An inherited name (`constructor`) is never read as a member. A member called `__proto__` is
+// always written as own data, because the copies below define properties and do not assign them.
 
 import { isRawNumber } from './exact-json.ts'
 import type { JsonArray, JsonObject, JsonValue } from './exact-json.ts'
@@ -28,7 +28,10 @@ export function withoutMember(object: JsonObject, name: string): JsonObject {
   return buildObject(Object.entries(object).filter(([other]) => other !== name))
 }
 
-/** Object.fromEntries creates data properties, also for `__proto__`; a repeated name: last wins. */
+/**
+ * Builds an object. `Object.fromEntries` creates data properties, also for `__proto__`. The last
+ * value of a repeated name counts.
+ */
 export function buildObject(members: Iterable<readonly [string, JsonValue]>): JsonObject {
   return Object.fromEntries(members)
 }

@@ -1,22 +1,21 @@
-// A validating scanner for JSON text (RFC 8259) that builds no values: the first thing that touches
-// every document written, and the loop that decides how fast documents come in.
+// A scanner that validates JSON text (RFC 8259) and builds no values. It is the first code that
+// reads each written document, and its loop decides the speed of ingestion.
 //
-// The caller has checked that the bytes are UTF-8. Three ways of use, which may be mixed:
-//   - `scanValue` walks over one whole value and tells its extent and shape;
-//   - `beginValue` and `scanSome` do the same in steps of bounded length, then `shape` tells;
-//   - `enterObject` and `nextMember`, `enterArray` and `nextElement` go through one container, whose
-//     values the caller consumes by scanning or entering them.
+// The caller has checked that the bytes are UTF-8. The scanner has three uses, which may be mixed:
+//   - `scanValue` scans one whole value and answers its extent and shape;
+//   - `beginValue` and `scanSome` do the same in steps of bounded length; then read `shape`;
+//   - `enterObject` with `nextMember`, and `enterArray` with `nextElement`, walk through one
+//     container. The caller consumes its values by scanning or entering them.
 //
-// Reading past the end gives 0, which is no legal byte anywhere in JSON; so the end of the text
-// needs no check of its own.
+// Reading past the end gives 0, which is not legal in JSON, so the end needs no check of its own.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { MemberNames } from './member-names.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 
-/** Objects and arrays inside each other, the document itself included. */
+/** How deep objects and arrays may nest, with the document itself counted. */
 export const DOCUMENT_DEPTH_MAX = 100
-/** So that one name is one short step of any walk. */
+/** Bounds a step of any walk, because a walk reads a whole name in one step. */
 export const MEMBER_NAME_BYTES_MAX = 64 * 1024
 const DIGITS_MAX = 64 * 1024
 const WHITESPACE_RUN_MAX = 1024 * 1024
@@ -25,6 +24,7 @@ export const SCAN_STEP_BYTES = 128 * 1024
 
 export type ValueKind = 'object' | 'array' | 'string' | 'number' | 'true' | 'false' | 'null'
 
+/** The extent and the shape of one scanned value. */
 export interface ValueShape {
   readonly kind: ValueKind
   /** Byte offsets: the value is `bytes.subarray(start, end)`. */
@@ -32,12 +32,13 @@ export interface ValueShape {
   readonly end: number
   /** Nesting of objects and arrays: 0 for a scalar, 1 for `{}`. */
   readonly depth: number
-  /** Whether there is insignificant white space inside. */
+  /** Whether the value contains insignificant white space. */
   readonly hasWhitespace: boolean
-  /** Whether an object inside may have two members of one name: may err to true, never to false. */
+  /** Whether an object in the value may repeat a member name. False is certain, true is not. */
   readonly hasDuplicates: boolean
 }
 
+/** `depthMax` limits the nesting. The default is DOCUMENT_DEPTH_MAX. */
 export interface ScannerOptions {
   readonly depthMax?: number
 }
@@ -63,7 +64,7 @@ const HASH_FACTOR = 0x01000193
 const NO_PLACE = 0
 const SHOWN_PATH_LENGTH_MAX = 200
 
-// Only an exponent or this many digits can carry a number beyond the largest double.
+// A shorter number without an exponent cannot exceed the largest double.
 const SAFE_NUMBER_LENGTH_MAX = 300
 
 const KIND_BY_FIRST_BYTE: ReadonlyMap<number, ValueKind> = new Map([
@@ -75,21 +76,24 @@ const KIND_BY_FIRST_BYTE: ReadonlyMap<number, ValueKind> = new Map([
   [0x6e, 'null'],
 ])
 
+/**
+ * Scans one text. Throws INVALID_ARGUMENT at the first illegal byte; names its offset and field.
+ */
 export class JsonScanner {
   readonly bytes: Buffer
-  /** Offset of the next byte to look at. */
+  /** The offset of the next byte. */
   position = 0
-  /** The name last read by `nextMember`: the bytes between its quotes. */
+  /** The extent of the name that `nextMember` has read last, without its quotes. */
   nameStart = 0
   nameEnd = 0
   nameHasEscapes = false
-  /** A hash of the name's characters; equal names have equal hashes, however they are escaped. */
+  /** A hash of the name's characters. Equal names have equal hashes, however they are escaped. */
   nameHash = 0
 
   readonly #depthMax: number
   readonly #names: MemberNames
   readonly #closers: number[] = []
-  /** By depth: where the name of the current member starts, or one less than minus the index. */
+  /** By depth: the offset of the current member's name. In an array: minus the index, minus one. */
   readonly #places: number[] = []
   #start = 0
   #isInString = false
@@ -115,7 +119,7 @@ export class JsonScanner {
     return this.shape
   }
 
-  /** As `scanValue`, in steps that another computation may come between. */
+  /** Scans as `scanValue` does, in steps. */
   *scanValueSliced(): Sliced<ValueShape> {
     this.beginValue()
     while (!this.scanSome(SCAN_STEP_BYTES)) yield
@@ -132,7 +136,7 @@ export class JsonScanner {
     this.#start = this.position
   }
 
-  /** Goes on with the value for about this many bytes; true once it has ended. */
+  /** Scans about this many bytes of the value. True means that the value has ended. */
   scanSome(bytes: number): boolean {
     const until = this.position + bytes
     do {
@@ -144,7 +148,7 @@ export class JsonScanner {
     return this.#depth === 0 && !this.#isInString
   }
 
-  /** Of the value that has just ended. */
+  /** The shape of the value that ended last. */
   get shape(): ValueShape {
     return {
       kind: kindAt(this.bytes, this.#start),
@@ -156,7 +160,7 @@ export class JsonScanner {
     }
   }
 
-  /** Enters the object that begins here. */
+  /** Enters the object that begins at `position`. */
   enterObject(): void {
     if (this.#nextByte() !== OPEN_BRACE) this.#fail("'{'")
     this.position++
@@ -164,7 +168,7 @@ export class JsonScanner {
     this.#depth = 0
   }
 
-  /** Enters the array that begins here. */
+  /** Enters the array that begins at `position`. */
   enterArray(): void {
     if (this.#nextByte() !== OPEN_BRACKET) this.#fail("'['")
     this.position++
@@ -172,12 +176,12 @@ export class JsonScanner {
     this.#depth = 0
   }
 
-  /** Stops before the next element; false once the array has ended. */
+  /** Stops before the next element. False means that the array has ended. */
   nextElement(): boolean {
     return this.#nextInside(CLOSE_BRACKET) !== undefined
   }
 
-  /** Reads the next name and stops before its value; false once the object has ended. */
+  /** Reads the next name and stops before its value. False means that the object has ended. */
   nextMember(): boolean {
     const isFirst = this.#nextInside(CLOSE_BRACE)
     if (isFirst === undefined) return false
@@ -185,7 +189,7 @@ export class JsonScanner {
     return true
   }
 
-  /** Whether what comes is the first in its container; undefined once that has ended. */
+  /** Whether the next entry is the first of its container; undefined if the container has ended. */
   #nextInside(closer: number): boolean | undefined {
     const isFirst = this.#isFirst
     this.#isFirst = false
@@ -221,7 +225,7 @@ export class JsonScanner {
     return byte
   }
 
-  /** One step into a value: false if it was opened or is a string longer than the step. */
+  /** One step into a value. False: it opened a container, or a string longer than the step. */
   #scanUntilValueEnds(until: number): boolean {
     const byte = this.#nextByte()
     if (byte === QUOTE) return this.#scanString(until)
@@ -237,7 +241,7 @@ export class JsonScanner {
     return this.#fail('a value')
   }
 
-  /** After a value: closes what ends here and stops before the next value, if there is one. */
+  /** Closes the containers that end here and stops before the next value, if one follows. */
   #scanUntilNextValue(): void {
     while (this.#depth > 0) {
       const closer = this.#closers[this.#depth] ?? 0
@@ -296,7 +300,7 @@ export class JsonScanner {
     this.#names.add(this.#depth, this.nameHash)
   }
 
-  /** A name and its colon. */
+  /** Scans a name and its colon. */
   #scanName(expected: string): void {
     if (this.#nextByte() !== QUOTE) this.#fail(expected)
     const { bytes } = this
@@ -337,7 +341,7 @@ export class JsonScanner {
     return this.#scanStringFrom(this.position + 1, until)
   }
 
-  /** Goes on inside a string, up to `until`; true if the string has ended. */
+  /** Scans a string as far as `until`. True means that the string has ended. */
   #scanStringFrom(from: number, until: number): boolean {
     const { bytes } = this
     let at = from
@@ -349,7 +353,7 @@ export class JsonScanner {
       if (byte === QUOTE) break
       this.position = at
       if (at >= until) return this.#pauseInString()
-      if (byte !== BACKSLASH) this.#fail('a string to end, or its control character escaped')
+      if (byte !== BACKSLASH) this.#fail('a closing quote (control characters must be escaped)')
       at = this.#scanEscape(at + 1)
       this.#hasEscapes = true
     }
@@ -363,7 +367,7 @@ export class JsonScanner {
     return false
   }
 
-  /** Returns the offset behind the escape sequence whose letter is at `at`. */
+  /** Answers the offset behind the escape sequence whose letter is at `at`. */
   #scanEscape(at: number): number {
     const letter = this.bytes[at] ?? 0
     if (letter === LOWER_U) {
@@ -398,7 +402,7 @@ export class JsonScanner {
     this.position = at
   }
 
-  /** Returns the offset behind one or more digits. */
+  /** Answers the offset behind one or more digits. */
   #scanDigits(from: number): number {
     const { bytes } = this
     let at = from
@@ -438,7 +442,7 @@ export class JsonScanner {
     )
   }
 
-  /** The path from the value being scanned to where the scanner is, for messages. */
+  /** The path from the scanned value to `position`, for messages. */
   #field(): string {
     let path = ''
     for (const [level, place] of this.#places.slice(1, this.#depth + 1).entries()) {
@@ -457,24 +461,24 @@ export class JsonScanner {
   }
 }
 
-/** By its first byte. */
+/** The kind of a value, by its first byte. A byte that begins no value counts as a number. */
 export function kindAt(json: Buffer, start: number): ValueKind {
   return KIND_BY_FIRST_BYTE.get(json[start] ?? 0) ?? 'number'
 }
 
-/** The characters of a scanned string, given the extent between its quotes. */
+/** The characters of a scanned string. `start` and `end` lie between its quotes. */
 export function readString(bytes: Buffer, start: number, end: number, hasEscapes: boolean): string {
   if (!hasEscapes) return bytes.toString('utf8', start, end)
   const text: unknown = JSON.parse(bytes.toString('utf8', start - 1, end + 1))
   return String(text)
 }
 
-/** The hash that a name without escapes gets while it is scanned. */
+/** The hash that the scanner computes for this name. The name has no escapes. */
 export function hashOfName(text: string): number {
   return hashOfBytes(Buffer.from(text, 'utf8'))
 }
 
-/** As of the name that is these bytes. */
+/** The hash of the name whose text is these bytes, without escapes. */
 export function hashOfBytes(bytes: Buffer): number {
   let hash = HASH_SEED
   for (const byte of bytes) hash = Math.imul(hash ^ byte, HASH_FACTOR)

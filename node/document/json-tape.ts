@@ -1,12 +1,12 @@
-// The places of all values of a JSON text, in the order of the text: what is needed to walk over it
-// again and again without scanning it again, and without building an object of it.
+// The places of all values of a JSON text, in the order of the text. A caller can walk over the
+// tape many times without another scan, and no object is built.
 //
 //   {"a":[1,2]}   entry 0 the object, 1 the name "a", 2 the array, 3 and 4 its elements
 //
 // Invariants:
-//   T1  The children of a container follow it; a child is followed by what is inside it.
+//   T1  The children of a container follow it; a child is followed by its own children.
 //   T2  In an object, children come in pairs: a name and its value.
-//   T3  `next(entry)` is the entry behind the value and all that is inside it.
+//   T3  `next(entry)` is the entry behind the value and everything inside it.
 
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import { kindAt, readString, type ValueKind } from './json-scanner.ts'
@@ -21,9 +21,9 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
 const STEP_BYTES = 64 * 1024
-/** What a value costs beside its bytes, in bytes. */
+/** What a value costs beside its bytes. The unit is bytes. */
 const ENTRY_COST_BYTES = 16
-/** Kept in a plain array, which is cheaper to make for the many small documents. */
+/** These entries lie in a plain array, which is cheaper to create for the many small documents. */
 const FIRST_ENTRIES = 256
 const PAGE_ENTRIES = 4096
 const FIELDS = 3
@@ -31,6 +31,10 @@ const START = 0
 const END = 1
 const NEXT = 2
 
+/**
+ * The tape of one document. An entry is a number from 0; the caller knows by T1 to T3 which entries
+ * exist.
+ */
 export class JsonTape {
   readonly bytes: Buffer
   readonly #first: number[] = []
@@ -41,7 +45,7 @@ export class JsonTape {
     this.bytes = bytes
   }
 
-  /** `json` is compact JSON of a document that has been checked. */
+  /** Builds the tape of `json`, which is compact JSON that the scanner has accepted. */
   static *of(json: Buffer): Sliced<JsonTape> {
     const tape = new JsonTape(json)
     const open: number[] = []
@@ -75,7 +79,7 @@ export class JsonTape {
     return kindAt(this.bytes, this.#get(entry, START))
   }
 
-  /** The entry behind the value. */
+  /** The entry behind the value and everything inside it. */
   next(entry: number): number {
     return this.#get(entry, NEXT)
   }
@@ -88,7 +92,7 @@ export class JsonTape {
     return this.#get(entry, END) - this.#get(entry, START)
   }
 
-  /** Of a name or a string. */
+  /** The characters of a name or a string. */
   string(entry: number): string {
     const [start, end] = [this.#get(entry, START) + 1, this.#get(entry, END) - 1]
     return readString(this.bytes, start, end, this.bytes.subarray(start, end).includes(BACKSLASH))

@@ -1,4 +1,4 @@
-// Strings of any length, decoded in steps.
+// Decodes strings of any length in steps.
 
 import type { Sliced } from '../../lib/sliced.ts'
 import { readString } from './json-scanner.ts'
@@ -8,7 +8,7 @@ const BACKSLASH = 0x5c
 const LOWER_U = 0x75
 const PIECE_BYTES = 64 * 1024
 
-/** The characters of a JSON string, in pieces, each of them decoded by itself. */
+/** Decodes a JSON string in pieces, each of them by itself. */
 export class StringPieces {
   readonly #json: Buffer
   #at = 1
@@ -18,7 +18,10 @@ export class StringPieces {
     this.#json = json
   }
 
-  /** Undefined once there are no more. A pair of escaped surrogates may be cut in two. */
+  /**
+   * The next piece; undefined after the last. A pair of escaped surrogates may be split between two
+   * pieces.
+   */
   next(): string | undefined {
     const end = this.#json.length - 1
     if (this.#at >= end) return undefined
@@ -39,7 +42,7 @@ export function* readLongString(json: Buffer): Sliced<string> {
   return parts.join('')
 }
 
-/** The first place at `until` or behind it where neither an escape nor a character is cut. */
+/** The first offset at `until` or behind it that splits neither an escape nor a character. */
 function cutAfter(json: Buffer, from: number, until: number): number {
   let at = from
   while (at < until) {

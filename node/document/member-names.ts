@@ -1,27 +1,32 @@
-// Whether the objects now open have member names twice, by 32-bit hashes of the names.
+// Finds repeated member names in the objects that are open, by 32-bit hashes of the names.
 //
-// Each depth has a one-word Bloom filter, a short list, and beyond that a HashSet; so the common
-// object costs one test for each member, and one of a million members has no long step.
-// Different names of equal hash count as duplicates: the answer may err to true, never to false.
+// Each depth has a Bloom filter of one word, a short list, and a HashSet for longer objects. So an
+// ordinary object costs one test for each member, and an object of a million members has no long
+// step. Different names of equal hash count as duplicates: `hasDuplicates` may be true without a
+// duplicate, and is never false with one.
 
 import { HashSet } from './hash-set.ts'
 
 const LIST_MAX = 32
 
+/**
+ * Collects the names of one value. `reset` begins the next value; `enter` begins an object at a
+ * depth.
+ */
 export class MemberNames {
   hasDuplicates = false
-  // Plain arrays, because every request body makes some of these and few documents nest deep.
+  // Plain arrays, because every request body creates them and few documents nest deeply.
   readonly #filters: number[] = []
   readonly #counts: number[] = []
   readonly #lists: number[][] = []
-  /** By depth; defined while an object there has more than LIST_MAX members. */
+  /** By depth: defined while the object there has more than LIST_MAX members. */
   readonly #sets: (HashSet | undefined)[] = []
 
   reset(): void {
     this.hasDuplicates = false
   }
 
-  /** A new object begins at this depth. */
+  /** Begins a new object at this depth. */
   enter(depth: number): void {
     this.#filters[depth] = 0
     this.#counts[depth] = 0

@@ -1,8 +1,8 @@
-// An array whose elements are added and removed without reading the others: the elements as they
-// stand in the text, some of them removed, and those appended.
+// An array whose elements are added and removed without reading the others. It holds the elements
+// of the text, marks for the removed ones, and the elements that were appended.
 //
-// Where the elements start is found out when the first of them is to go, and what they say when the
-// first of them is to be compared; each once.
+// The first removal finds the offsets of the elements. The first comparison computes their hashes.
+// Each happens once.
 
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import { must } from '../../lib/assert.ts'
@@ -11,11 +11,11 @@ import { hashOfName, JsonScanner, SCAN_STEP_BYTES } from './json-scanner.ts'
 import type { TextWriter } from './text-writer.ts'
 
 interface Elements {
-  /** Offset of each element; the element ends one byte before the next one starts. */
+  /** The offset of each element. An element ends one byte before the next one starts. */
   readonly starts: Uint32Array
   readonly count: number
   readonly removed: Uint8Array
-  /** Everything outside is removed. */
+  /** Every element outside `first` to `last` is removed. `last` is exclusive. */
   first: number
   last: number
 }
@@ -31,17 +31,20 @@ const CLOSE_BRACKET = 0x5d
 const EMPTY = Buffer.from('[]')
 const COMPARISONS_PER_STEP = 500_000
 const REMOVALS_PER_STEP = 500
-/** What an element costs beside its bytes, in bytes. */
+/** What an element costs beside its bytes. The unit is bytes. */
 const ELEMENT_COST_BYTES = 32
 
+/**
+ * One array while transforms change it. Two elements are equal if their digests are (`digestOf`).
+ */
 export class OpenArray {
   readonly #text: Buffer
   #elements: Elements | undefined
-  /** By element, a hash of what it says. */
+  /** By element: a hash of its digest. */
   #hashes: Int32Array | undefined
   #appended: Appended[] = []
 
-  /** `text` is an array of a stored document. */
+  /** `text` is an array from a stored document. The default is the empty array. */
   constructor(text: Buffer = EMPTY) {
     this.#text = text
   }
@@ -62,7 +65,7 @@ export class OpenArray {
     }
   }
 
-  /** Removes every element that says the same. */
+  /** Removes every element that equals this one. */
   *pull(element: Buffer): Sliced<void> {
     const digest = yield* digestOf(element)
     const elements = yield* this.#indexed()
@@ -141,7 +144,7 @@ export class OpenArray {
     return this.#elements
   }
 
-  /** The first element at `from` or behind it that has this digest. */
+  /** The first element at `from` or behind it with this digest. */
   *#find(digest: string, from: number): Sliced<number | undefined> {
     const elements = yield* this.#indexed()
     const hashes = yield* this.#hashed(elements)
@@ -175,7 +178,7 @@ export class OpenArray {
   }
 }
 
-/** What a digest costs beside the bytes it reads, in bytes of scanning. */
+/** What a digest costs beside the bytes it reads. The unit is bytes of scanning. */
 const DIGEST_COST_BYTES = 256
 
 function skipRemoved(elements: Elements): void {

@@ -1,25 +1,26 @@
-// An object whose members are changed without reading the others: a list of parts, each of which is
-// a run of members as they stand in the text, or one member that somebody may ask for.
+// An object whose members are changed without reading the others. It is a list of parts: a part is
+// a run of members as the text has them, or one member that an operation may name.
 //
 //   {"a":1,"b":2,"c":3,"d":4}  asked for c  ->  [ "a":1,"b":2 ]  [ c ]  [ "d":4 ]
 //
-// So opening costs one walk over the text, and each change after it costs one look-up.
+// So opening costs one walk over the text, and each change costs one look-up.
 
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import { hashOfName, JsonScanner, readString, SCAN_STEP_BYTES } from './json-scanner.ts'
 import type { OpenArray } from './open-array.ts'
 
-/** A value of a document under change: JSON text that nobody has opened, or an opened container. */
+/** A value of a document under change: unopened JSON text, or an opened container. */
 export type EditedValue = Buffer | OpenObject | OpenArray
 
+/** A member that an operation may change. */
 export interface EditedMember {
-  /** In quotes, as it stands in the text. */
+  /** The name with its quotes, as the text has it. */
   readonly nameText: Buffer
-  /** Undefined once it has been removed. */
+  /** Undefined after the member was removed. */
   value: EditedValue | undefined
 }
 
-/** The names that the changes of a document speak of, wherever in it. */
+/** The member names that the changes of a document use, at any depth. */
 export class AskedNames {
   readonly #names: ReadonlySet<string>
   readonly #hashes: ReadonlySet<number>
@@ -29,7 +30,7 @@ export class AskedNames {
     this.#hashes = new Set(Array.from(this.#names, hashOfName))
   }
 
-  /** The name that the scanner has just read, if it is one of these. */
+  /** The name that the scanner has just read, if it is one of these; otherwise undefined. */
   find(scanner: JsonScanner): string | undefined {
     if (!this.#hashes.has(scanner.nameHash)) return undefined
     const { bytes, nameStart, nameEnd, nameHasEscapes } = scanner
@@ -38,11 +39,15 @@ export class AskedNames {
   }
 }
 
+/** One object while transforms change it. Its members keep their order. */
 export class OpenObject {
   readonly parts: (Buffer | EditedMember)[] = []
   readonly #members = new Map<string, EditedMember>()
 
-  /** `text` is an object of a stored document. Only members named in `asked` can be changed. */
+  /**
+   * `text` is an object from a stored document. Only members whose names are in `asked` can be
+   * changed.
+   */
   static *open(text: Buffer, asked: AskedNames): Sliced<OpenObject> {
     const opened = new OpenObject()
     const scanner = new JsonScanner(text)
@@ -74,7 +79,7 @@ export class OpenObject {
     return this.#members.get(name)?.value
   }
 
-  /** A member that is there keeps its place. */
+  /** Sets a member. An existing member keeps its place; a new one comes last. */
   set(name: string, value: EditedValue): void {
     const member = this.#members.get(name)
     if (member !== undefined) member.value = value
@@ -99,5 +104,5 @@ export class OpenObject {
   }
 }
 
-/** What a member costs beside its bytes, in bytes. */
+/** What a member costs beside its bytes. The unit is bytes. */
 const MEMBER_COST_BYTES = 32

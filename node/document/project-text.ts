@@ -1,5 +1,5 @@
-// Projections of stored documents, in steps: what is asked for is copied as text, and only small
-// values are made into objects.
+// Projects stored documents in steps. Large values are copied as text; only small values become
+// objects.
 
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import {
@@ -28,9 +28,9 @@ import { AskedNames } from './open-object.ts'
 import { memberTexts } from './text-at-path.ts'
 import type { FieldPath } from './field-path.ts'
 
-/** Values up to here are parsed and projected in one step. */
+/** A value of this length or less is parsed and projected in one step. */
 const SMALL_BYTES_MAX = 32 * 1024
-/** What a member costs beside its bytes, in bytes. */
+/** What a member costs beside its bytes. The unit is bytes. */
 const MEMBER_COST_BYTES = 100
 const COPIED_PER_STEP = 1024 * 1024
 const EMPTY_OBJECT = Buffer.from('{}')
@@ -40,10 +40,10 @@ const OBJECT: Brackets = { open: Buffer.from('{'), close: Buffer.from('}') }
 const ARRAY: Brackets = { open: Buffer.from('['), close: Buffer.from(']') }
 
 type Nodes = readonly PathNode[]
-/** What is left of a small value; undefined: nothing. */
+/** Cuts a small value. Answers undefined if nothing is left of it. */
 type Cut = (value: JsonValue, nodes: Nodes) => JsonValue | undefined
 
-/** As `project`, for compact JSON text of any size. */
+/** Projects as `project` does, for compact JSON text of any size. */
 export function* projectText(
   json: Buffer,
   projection: Projection,
@@ -86,19 +86,21 @@ function* withVirtuals(json: Buffer, projection: Projection, virtuals: JsonObjec
   return Buffer.concat([json.subarray(0, -1), Buffer.from(`,${members}`)])
 }
 
-interface Way {
+interface CutRule {
   readonly cut: Cut
-  /** Whether what the paths do not name is kept, and containers of which nothing is left. */
+  /** Whether the cut keeps values that no path names, and containers that it has emptied. */
   readonly keepsAll: boolean
 }
 
-function* cutText(json: Buffer, set: PathSet, way: Way): Sliced<Buffer> {
-  const cutter = new TextCutter(json.length, way)
+function* cutText(json: Buffer, set: PathSet, rule: CutRule): Sliced<Buffer> {
+  const cutter = new TextCutter(json.length, rule)
   const hasAny = yield* cutter.write(json, [yield* rootFor(json, set)])
   return hasAny ? cutter.text() : EMPTY_OBJECT
 }
 
-/** A top-level member whose name has dots is meant before the nested path of the same spelling. */
+/**
+ * A path with dots first means the top-level member of exactly this name, then the nested value.
+ */
 function* rootFor(json: Buffer, { paths, root }: PathSet): Sliced<PathNode> {
   const dotted = paths.filter(({ segments }) => segments.length > 1)
   if (dotted.length === 0) return root
@@ -113,7 +115,7 @@ interface Brackets {
   readonly close: Buffer
 }
 
-/** Small members or elements of one container that follow each other. */
+/** Adjacent small members or elements of one container. They are cut together. */
 class Run {
   readonly nodes: Nodes
   readonly #container: Buffer
@@ -125,7 +127,7 @@ class Run {
     this.nodes = nodes
   }
 
-  /** False if it would become too long. */
+  /** Adds a member or element. False means that the run would become too long. */
   take(start: number, end: number): boolean {
     const from = this.#end === 0 ? start : this.#start
     if (end - from > SMALL_BYTES_MAX) return false
@@ -134,7 +136,7 @@ class Run {
     return true
   }
 
-  /** What it holds, commas included; it is empty then. */
+  /** The text of the run, commas included. Empties the run. */
   text(): Buffer | undefined {
     if (this.#end === 0) return undefined
     const text = this.#container.subarray(this.#start, this.#end)
@@ -144,24 +146,27 @@ class Run {
 }
 
 class TextCutter {
-  readonly #way: Way
+  readonly #rule: CutRule
   readonly #out: Buffer
   readonly #meter = new StepMeter(SCAN_STEP_BYTES)
   #length = 0
 
-  /** What is left is never longer than what there was. */
-  constructor(bytes: number, way: Way) {
+  /** `bytes` is the length of the whole text. A cut never makes a text longer. */
+  constructor(bytes: number, rule: CutRule) {
     this.#out = Buffer.allocUnsafe(bytes)
-    this.#way = way
+    this.#rule = rule
   }
 
   text(): Buffer {
     return this.#out.subarray(0, this.#length)
   }
 
-  /** False if nothing is left of the value; then nothing was written. */
+  /**
+   * Writes what the cut leaves of the value. False means that nothing is left and nothing was
+   * written.
+   */
   *write(value: Buffer, nodes: Nodes): Sliced<boolean> {
-    const { keepsAll, cut } = this.#way
+    const { keepsAll, cut } = this.#rule
     const isNamed = nodes.some((node) => node.isLeaf)
     if (isNamed) return keepsAll ? false : yield* this.#copyInSteps(value)
     if (nodes.length === 0) return keepsAll ? yield* this.#copyInSteps(value) : false
@@ -215,11 +220,11 @@ class TextCutter {
     return this.#close(run, ARRAY, start)
   }
 
-  /** Writes what is left of a run of small members or elements, which are cut together. */
+  /** Cuts the members or elements of a run together and writes what is left. */
   #flush(run: Run, { open, close }: Brackets, start: number): void {
     const text = run.text()
     if (text === undefined) return
-    const left = this.#way.cut(parseExact(Buffer.concat([open, text, close])), run.nodes)
+    const left = this.#rule.cut(parseExact(Buffer.concat([open, text, close])), run.nodes)
     const inner = left === undefined ? '' : stringifyExact(left).slice(1, -1)
     if (inner === '') return
     this.#copy(this.#length === start ? open : COMMA)
@@ -229,12 +234,12 @@ class TextCutter {
   #close(run: Run, brackets: Brackets, start: number): boolean {
     this.#flush(run, brackets, start)
     if (this.#length > start) return this.#copy(brackets.close)
-    if (!this.#way.keepsAll) return false
+    if (!this.#rule.keepsAll) return false
     this.#copy(brackets.open)
     return this.#copy(brackets.close)
   }
 
-  /** The text of the value that comes. */
+  /** The text of the next value. */
   *#next(scanner: JsonScanner): Sliced<Buffer> {
     scanner.beginValue()
     const start = scanner.position

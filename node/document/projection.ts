@@ -1,7 +1,8 @@
-// Projections: which parts of a document a client wants.
+// Projections: the parts of a document that a client asks for.
 //
-// `a`, `a.b.c`, `*` as one segment, `-path` to leave out. Arrays are traversed; what holds nothing
-// that was asked for is left out. With exclusions alone, everything else is returned.
+// A path is `a` or `a.b.c`; a segment may be `*`; `-path` excludes. Paths look into arrays. A
+// container is left out if it holds nothing that was asked for. If all paths exclude, everything
+// else is returned.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { parseFieldPath } from './field-path.ts'
@@ -12,23 +13,31 @@ import type { JsonObject, JsonValue } from './exact-json.ts'
 export const PROJECTION_FIELDS_MAX = 1000
 const WILDCARD = '*'
 
-/** Paths as a tree. `children` may hold the wildcard under its own name. */
+/** Paths as a tree. `children` holds a wildcard under the name `*`. */
 export interface PathNode {
   isLeaf: boolean
   readonly children: Map<string, PathNode>
 }
 
+/** Parsed paths, as a list and as a tree. Both describe the same paths. */
 export interface PathSet {
   readonly paths: readonly FieldPath[]
   readonly root: PathNode
 }
 
+/**
+ * The paths that a client includes and excludes. If nothing is included, everything is, except what
+ * is excluded.
+ */
 export interface Projection {
   readonly included: PathSet
   readonly excluded: PathSet
 }
 
-/** A string is a list separated by commas, as in a query parameter. */
+/**
+ * Parses a list of paths. A string holds paths that are separated by commas, as a query parameter
+ * does.
+ */
 export function parseProjection(fields: string | readonly string[]): Projection {
   const texts = typeof fields === 'string' ? fields.split(',').map((text) => text.trim()) : fields
   if (texts.length > PROJECTION_FIELDS_MAX) {
@@ -47,12 +56,15 @@ export function parseProjection(fields: string | readonly string[]): Projection 
   return { included: buildPathSet(included), excluded: buildPathSet(excluded) }
 }
 
-/** Whether the field is asked for by name; only then is a virtual field worth computing. */
+/** Whether the client asks for the field by name. Only then is a virtual field computed. */
 export function asksFor(projection: Projection, name: string): boolean {
   return projection.included.paths.some((path) => path.text === name)
 }
 
-/** `virtuals` are fields that the document may leave to us, given when asked for by name. */
+/**
+ * Projects a document. `virtuals` are computed fields; one is added if the client asks for it by
+ * name and the document does not have it.
+ */
 export function project(
   document: JsonObject,
   projection: Projection,
@@ -86,7 +98,9 @@ export function buildTree(paths: readonly (readonly string[])[]): PathNode {
   return root
 }
 
-/** A top-level member whose name has dots is meant before the nested path of the same spelling. */
+/**
+ * A path with dots first means the top-level member of exactly this name, then the nested value.
+ */
 function rootFor(document: JsonObject, { paths, root }: PathSet): PathNode {
   const isLiteral = (path: FieldPath) =>
     path.segments.length > 1 && Object.hasOwn(document, path.text)
@@ -130,7 +144,7 @@ export function omit(
   return buildObject(members)
 }
 
-/** An array is looked through; a wildcard may also stand for its elements. */
+/** A path looks into an array. A wildcard may also stand for the array's elements. */
 export function insideArray(nodes: readonly PathNode[]): readonly PathNode[] {
   return [...new Set([...nodes, ...childrenOf(nodes, WILDCARD)])]
 }

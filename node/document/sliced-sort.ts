@@ -3,7 +3,9 @@ import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 const RUN_LENGTH = 1024
 const MERGED_PER_STEP = 5000
 
-/** A stable sort in steps: short runs by the engine's own sort, then merged two by two. */
+/**
+ * A stable sort in steps. The engine's own sort orders short runs, and steps merge them two by two.
+ */
 export function* sortSliced<T>(
   items: readonly T[],
   compare: (left: T, right: T) => number,

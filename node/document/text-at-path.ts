@@ -5,12 +5,12 @@ import type { FieldPath } from './field-path.ts'
 import { JsonScanner, kindAt, SCAN_STEP_BYTES } from './json-scanner.ts'
 import { AskedNames } from './open-object.ts'
 
-/** Larger values are told by their kind alone. */
+/** `scalarOf` does not read longer values. */
 const SCALAR_BYTES_MAX = 64 * 1024
-/** What a member costs beside its bytes, in bytes. */
+/** What a member costs beside its bytes. The unit is bytes. */
 const MEMBER_COST_BYTES = 32
 
-/** As `valueAt`, in steps and without parsing the rest: the text of the value in a stored document. */
+/** The text of the value that `valueAt` finds, in steps and without parsing the document. */
 export function* textAtPath(document: Buffer, path: FieldPath): Sliced<Buffer | undefined> {
   const [first = path.text, ...rest] = path.segments
   const top = yield* memberTexts(document, new AskedNames([path.text, first]))
@@ -24,7 +24,7 @@ export function* textAtPath(document: Buffer, path: FieldPath): Sliced<Buffer | 
   return value
 }
 
-/** The texts of the members with these names. */
+/** The texts of the members that `asked` names, by their names. */
 export function* memberTexts(
   object: Buffer,
   asked: AskedNames,
@@ -44,7 +44,7 @@ export function* memberTexts(
   return texts
 }
 
-/** The value of a text, if it is a scalar of ordinary length; otherwise null. */
+/** The value of a text if it is a scalar of ordinary length; otherwise null. */
 export function scalarOf(text: Buffer): JsonValue {
   const kind = kindAt(text, 0)
   const isScalar = kind !== 'object' && kind !== 'array' && text.length <= SCALAR_BYTES_MAX

@@ -2,12 +2,15 @@ import { assertDocumentSize } from './document-limits.ts'
 
 const FIRST_BYTES = 256
 
-/** Puts the text of a document together. Refuses it once it is larger than a document may be. */
+/**
+ * Assembles the text of a document. Throws INVALID_ARGUMENT once the text is larger than a document
+ * may be.
+ */
 export class TextWriter {
   #buffer: Buffer
   #length = 0
 
-  /** `bytes` is about how long the text will be. */
+  /** `bytes` is the expected length of the text. A longer text costs a copy. */
   constructor(bytes: number) {
     this.#buffer = Buffer.allocUnsafe(Math.max(bytes, FIRST_BYTES))
   }
@@ -27,7 +30,7 @@ export class TextWriter {
     this.#buffer[this.#length++] = byte
   }
 
-  /** The text so far. Nothing may be appended after it. */
+  /** The text so far. The caller may not append after this. */
   finish(): Buffer {
     return this.#buffer.subarray(0, this.#length)
   }

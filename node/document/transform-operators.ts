@@ -1,5 +1,5 @@
-// The twelve operators of transforms. Each works on a path of object members of a document under
-// change, and touches nothing beside that path.
+// The twelve operators of transforms. Each works on one path of a document under change and touches
+// nothing outside that path.
 
 import type { Sliced } from '../../lib/sliced.ts'
 import { kindName, kindOf, type DocumentEditor, type Refuse } from './document-editor.ts'
@@ -10,20 +10,21 @@ import { OpenArray } from './open-array.ts'
 import type { JsonNumber } from './json-number.ts'
 import type { EditedValue } from './open-object.ts'
 
-export interface Application {
+/** The input of one operator: where it works, on which value, and at which time. */
+export interface OperatorInput {
   readonly editor: DocumentEditor
   readonly path: readonly string[]
   /** Compact JSON. */
   readonly value: Buffer
   readonly nowMs: number
-  /** Ends the transform: the stored document does not allow the operation. */
+  /** Ends the transform with an error, because the stored document does not allow the operation. */
   readonly refuse: Refuse
 }
 
 interface Operator {
-  /** What the operator needs, if `value` is not that. */
+  /** What the operator needs, as words for a message; undefined if `value` fits. */
   readonly problemOf: (value: Buffer | undefined) => string | undefined
-  readonly apply: (application: Application) => Sliced<void>
+  readonly apply: (input: OperatorInput) => Sliced<void>
 }
 
 export const TRANSFORM_OPERATORS = {
@@ -51,7 +52,7 @@ export type TransformOperator = keyof typeof TRANSFORM_OPERATORS
 
 const ZERO = Buffer.from('0')
 
-/** The segments of a path as the operations give it; a leading `$.` stands for the document. */
+/** The segments of an operation's path. A leading `$.` stands for the document. */
 export function segmentsOf(path: string): readonly string[] {
   return (path.startsWith('$.') ? path.slice(2) : path).split('.')
 }
@@ -88,7 +89,7 @@ function aPath(value: Buffer | undefined): string | undefined {
 }
 
 function* calculate(
-  to: Application,
+  to: OperatorInput,
   whenMissing: Buffer,
   compute: (current: JsonNumber, value: JsonNumber) => JsonNumber | undefined,
 ): Sliced<void> {
@@ -106,14 +107,14 @@ function resultText(result: JsonNumber | undefined): Buffer | undefined {
   return result === undefined ? undefined : Buffer.from(stringifyExact(result), 'utf8')
 }
 
-/** Values of another kind have been refused before. */
+/** Reads a value whose kind was checked before. */
 function numberIn(value: EditedValue): JsonNumber {
   const number = Buffer.isBuffer(value) ? parseExact(value) : undefined
   return isJsonNumber(number) ? number : NaN
 }
 
-/** The array at the path, opened; undefined if there is nothing. */
-function* openArrayAt({ editor, path, refuse }: Application): Sliced<OpenArray | undefined> {
+/** Opens the array at the path. Answers undefined if the path has no value. */
+function* openArrayAt({ editor, path, refuse }: OperatorInput): Sliced<OpenArray | undefined> {
   const current = yield* editor.valueAt(path, refuse)
   if (current === undefined || current instanceof OpenArray) return current
   const kind = kindOf(current)
@@ -125,7 +126,7 @@ function* openArrayAt({ editor, path, refuse }: Application): Sliced<OpenArray |
   return opened
 }
 
-function* ensureArrayAt(to: Application): Sliced<OpenArray> {
+function* ensureArrayAt(to: OperatorInput): Sliced<OpenArray> {
   const found = yield* openArrayAt(to)
   if (found !== undefined) return found
   const created = new OpenArray()
@@ -133,31 +134,31 @@ function* ensureArrayAt(to: Application): Sliced<OpenArray> {
   return created
 }
 
-function* changeArray(to: Application, change: (array: OpenArray) => Sliced<void>): Sliced<void> {
+function* changeArray(to: OperatorInput, change: (array: OpenArray) => Sliced<void>): Sliced<void> {
   const array = yield* openArrayAt(to)
   if (array !== undefined) yield* change(array)
 }
 
-function* push(to: Application): Sliced<void> {
+function* push(to: OperatorInput): Sliced<void> {
   const array = yield* ensureArrayAt(to)
   array.push(to.value)
 }
 
-function* addToSet(to: Application): Sliced<void> {
+function* addToSet(to: OperatorInput): Sliced<void> {
   const array = yield* ensureArrayAt(to)
   yield* array.add(to.value)
 }
 
-function* pop(to: Application): Sliced<void> {
+function* pop(to: OperatorInput): Sliced<void> {
   yield* changeArray(to, (array) => array.pop(parseExact(to.value) === 1 ? 'last' : 'first'))
 }
 
-function* putDate({ editor, path, nowMs, refuse }: Application): Sliced<void> {
+function* putDate({ editor, path, nowMs, refuse }: OperatorInput): Sliced<void> {
   const date = JSON.stringify(new Date(nowMs).toISOString())
   yield* editor.put(path, Buffer.from(date, 'utf8'), refuse)
 }
 
-function* rename({ editor, path, value, refuse }: Application): Sliced<void> {
+function* rename({ editor, path, value, refuse }: OperatorInput): Sliced<void> {
   const moved = yield* editor.valueAt(path, refuse)
   if (moved === undefined) return
   yield* editor.remove(path, refuse)

@@ -1,4 +1,4 @@
-// Transforms as a request body gives them, checked and taken apart.
+// Reads the transforms of a request body and checks them.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { Sliced } from '../../lib/sliced.ts'
@@ -16,12 +16,15 @@ export const TRANSFORM_OPERATIONS_MAX = 1000
 const PATH_SEGMENTS_MAX = 100
 const TRANSFORM_FIELDS = ['key', 'operations', 'upsert']
 const OPERATION_FIELDS = ['op', 'path', 'value']
-/** Beyond this no key, path or operator is legal, so nothing longer is read for one. */
+/** No legal key, path or operator is longer, so the reader parses nothing longer for one. */
 const SHORT_BYTES_MAX = 64 * 1024
 
 type Members = ReadonlyMap<string, Buffer>
 
-/** `count` is told each operation before it is kept, and may refuse it. */
+/**
+ * Reads an array of transforms. `count` is called before each operation is kept, and may throw to
+ * refuse it.
+ */
 export function* readTransforms(
   scanner: JsonScanner,
   where: string,
@@ -128,7 +131,7 @@ function parseTransformPath(value: JsonValue | undefined, where: string): readon
   return refuse(where, `may have at most ${PATH_SEGMENTS_MAX} segments`)
 }
 
-/** The members of an object as compact JSON. */
+/** The members of an object, each as compact JSON. */
 function* readMembers(
   scanner: JsonScanner,
   where: string,
@@ -148,7 +151,7 @@ function enterObject(scanner: JsonScanner, where: string): void {
   scanner.enterObject()
 }
 
-/** Stops before the field's value; undefined once the object has ended. */
+/** Stops before the field's value. Answers undefined at the end of the object. */
 function nextField(
   scanner: JsonScanner,
   where: string,
@@ -180,7 +183,7 @@ function expectKind(scanner: JsonScanner, where: string, wanted: 'array' | 'obje
   scanner.skipWhitespace()
   const kind = kindAt(scanner.bytes, scanner.position)
   if (kind === wanted) return
-  // Text that is no JSON at all is refused as that.
+  // The scan refuses text that is not JSON, with a better message.
   at(where, () => scanner.scanValue())
   refuse(where, `must be ${wanted === 'array' ? 'an array' : 'an object'}, not ${kindName(kind)}`)
 }

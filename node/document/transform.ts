@@ -1,4 +1,4 @@
-// Transforms: changes computed from the stored document, atomic for each key.
+// Transforms: changes that are computed from the stored document. They are atomic for each key.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
@@ -9,21 +9,26 @@ import { JsonScanner } from './json-scanner.ts'
 import { readTransforms } from './transform-reader.ts'
 import type { TransformOperator } from './transform-operators.ts'
 
+/** One operation of a transform, checked: its value fits its operator. */
 export interface TransformOperation {
   readonly operator: TransformOperator
   readonly path: readonly string[]
-  /** Compact JSON, checked against the operator. Operators without a value hold null. */
+  /** Compact JSON. The value of an operator without a value is null. */
   readonly value: Buffer
 }
 
+/** All operations of one transform on one key, in order. */
 export interface TransformRequest {
   readonly key: Buffer
   readonly operations: readonly TransformOperation[]
-  /** Whether an absent document is begun from `{}`; otherwise it stays absent. */
+  /**
+   * Whether the transform creates an absent document from `{}`. Otherwise an absent document stays
+   * absent.
+   */
   readonly upsert: boolean
 }
 
-/** `where` is the path of the list in the request body, for messages. */
+/** Parses a list of transforms. `where` is its path in the request body, for messages. */
 export function parseTransforms(json: Buffer, where: string): readonly TransformRequest[] {
   const scanner = new JsonScanner(json)
   const transforms = runAtOnce(readTransforms(scanner, where, () => undefined))
@@ -32,10 +37,11 @@ export function parseTransforms(json: Buffer, where: string): readonly Transform
 }
 
 /**
- * The document (compact JSON) after all transforms of one key in their order; undefined if there is
- * none and none of them upserts. An operation that does not fit the document refuses them all. What
- * the operations do not touch keeps its bytes. The caller checks the result
- * (`checkDocumentLimits`).
+ * Applies all transforms of one key in their order. `before` and the result are documents as
+ * compact JSON. The result is undefined if the document is absent and no transform upserts.
+ *
+ * One operation that does not fit the document refuses all of them. Bytes that the operations do
+ * not touch stay as they are. The caller checks the limits of the result (`checkDocumentLimits`).
  */
 export function* applyTransformsSliced(
   before: Buffer | undefined,

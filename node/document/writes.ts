@@ -1,8 +1,11 @@
-// What a client may ask a table to write, after its request body has been checked.
+// The writes that a client may ask of a table, after the check of its request body.
 
 import type { TransformRequest } from './transform.ts'
 
-/** From the weakest to the strongest: what an acknowledgement waits for beyond durability. */
+/**
+ * From the weakest to the strongest. A level says what the acknowledgement waits for beyond
+ * durability.
+ */
 export const SYNC_LEVELS = [
   'propose',
   'write',
@@ -11,11 +14,12 @@ export const SYNC_LEVELS = [
   'aknn',
   'full_index',
 ] as const
-/** Levels of absent indexes mean `write`. */
+/** A level that waits for an index means `write` if the table has no such index. */
 export type SyncLevel = (typeof SYNC_LEVELS)[number]
 
-/** One document to insert or replace: its key's UTF-8 bytes and its compact JSON text. */
+/** One document to insert or replace. */
 export interface Insert {
+  /** UTF-8, 1 to KEY_BYTES_MAX bytes. */
   readonly key: Buffer
   /** One JSON object without insignificant white space and without duplicate member names. */
   readonly json: Buffer
@@ -29,7 +33,7 @@ export interface TableWrites {
   readonly transforms: readonly TransformRequest[]
 }
 
-/** A claim about what the client has read. Version 0 asserts that the document is absent. */
+/** The client states which version it has read. Version 0 states that the document was absent. */
 export interface ReadClaim {
   readonly table: string
   readonly key: Buffer

@@ -1,14 +1,18 @@
-// Areas on the globe: a box that holds every candidate, and the exact test.
+// Areas on the globe: a bounding box that holds every candidate, and the exact test.
 //
-// Longitudes wrap at 180 degrees. A box whose west is greater than its east crosses that line, and so
-// does the bounding box of an area that does. Edges of polygons are straight in longitude and
-// latitude (as in GeoJSON, RFC 7946 section 3.1.1) and take the shorter way around the globe: an edge
-// from 170 to -170 crosses the line and is 20 degrees long. Points on an edge may count as inside
-// or outside. A polygon around a pole has to be given with the pole's latitude as corners.
+// Longitudes wrap at 180 degrees. A box whose west is greater than its east crosses that line, and
+// so does the bounding box of an area that crosses it. Edges of polygons are straight in longitude
+// and latitude (as in GeoJSON, RFC 7946 section 3.1.1) and take the shorter way around the globe:
+// an edge from 170 to -170 crosses the line and is 20 degrees long. Points on an edge may count as
+// inside or outside. A polygon around a pole needs corners at the pole's latitude.
 
 import type { GeoPoint } from './geo-point.ts'
 import { boxOf, isInside, unrolled, type Box, type Path } from './plane.ts'
 
+/**
+ * A region on the globe. Every point of it lies in `box`; `contains` decides exactly. Both take
+ * degrees.
+ */
 export interface Area {
   readonly box: Box
   contains(lon: number, lat: number): boolean
@@ -17,7 +21,7 @@ export interface Area {
 /** The mean radius of the earth (IUGG). */
 export const EARTH_RADIUS_METRES = 6_371_008.8
 const RADIANS = Math.PI / 180
-// Wider than the error of the haversine formula in doubles, narrower than any real distance.
+// Wider than the error of the haversine formula in doubles, and narrower than any real distance.
 const BOX_SLACK_DEGREES = 1e-9
 
 export function boxArea(topLeft: GeoPoint, bottomRight: GeoPoint): Area {
@@ -44,7 +48,7 @@ export function circleArea(centre: GeoPoint, metres: number): Area {
   }
 }
 
-/** By the haversine formula, on a sphere. */
+/** The distance on a sphere, by the haversine formula. */
 export function distanceMetres(from: GeoPoint, to: GeoPoint): number {
   const halfLat = Math.sin(((to.lat - from.lat) * RADIANS) / 2)
   const halfLon = Math.sin(((to.lon - from.lon) * RADIANS) / 2)
@@ -58,16 +62,16 @@ function boxAround(centre: GeoPoint, metres: number): Area['box'] {
   const latSpan = angle / RADIANS + BOX_SLACK_DEGREES
   const south = Math.max(-90, centre.lat - latSpan)
   const north = Math.min(90, centre.lat + latSpan)
-  // A circle that reaches a pole has every longitude in it.
+  // A circle that reaches a pole has points at every longitude.
   if (south === -90 || north === 90) return { west: -180, east: 180, south, north }
-  // The widest point of a circle lies nearer to the pole than its centre.
+  // The widest point of a circle lies closer to the pole than its centre.
   const sine = Math.min(1, Math.sin(angle) / Math.cos(centre.lat * RADIANS))
   const lonSpan = Math.asin(sine) / RADIANS + BOX_SLACK_DEGREES
   if (lonSpan >= 180) return { west: -180, east: 180, south, north }
   return { west: wrapped(centre.lon - lonSpan), east: wrapped(centre.lon + lonSpan), south, north }
 }
 
-/** The first ring is the outline, the others are holes. */
+/** The first ring is the outline; the other rings are holes. */
 export function polygonArea(rings: readonly Path[]): Area {
   const [outline = [], ...holes] = rings.map(unrolled)
   const { west, east, south, north } = boxOf(outline)
@@ -84,7 +88,7 @@ export function polygonArea(rings: readonly Path[]): Area {
   }
 }
 
-/** The ring may have been unrolled to either side of the point's own turn. */
+/** The ring may have been unrolled into the turn before or after the point's own. */
 function isInAnyTurn(ring: Path, lon: number, lat: number): boolean {
   return (
     isInside(ring, lon, lat) || isInside(ring, lon + 360, lat) || isInside(ring, lon - 360, lat)

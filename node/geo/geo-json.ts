@@ -1,4 +1,4 @@
-// The shapes that documents hold: GeoJSON geometries (RFC 7946), and points in all their forms.
+// Reads the shapes of documents: GeoJSON geometries (RFC 7946), and points in all their notations.
 
 import { numberOf } from '../document/exact-json.ts'
 import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
@@ -17,33 +17,36 @@ import type { JsonObject, JsonValue } from '../document/exact-json.ts'
 const LINE_POSITIONS_MIN = 2
 const RING_POSITIONS_MIN = 3
 
-interface Budget {
+interface PositionBudget {
   positionsLeft: number
 }
 
-/** What went wrong is of no interest: the value is no shape, and the document is indexed without. */
-class NoShape extends Error {}
+/** The reason is not reported. A value that is not a shape is left out of the index. */
+class NotAShape extends Error {}
 
-/** The shapes of a field's value: one, or several if it is an array of them. */
+/**
+ * The shapes of a field's value: one, or several if the value is an array of shapes. An element is
+ * undefined where `parseShape` answers undefined.
+ */
 export function parseShapes(value: JsonValue): readonly (Shape | undefined)[] {
   if (!isJsonArray(value)) return [parseShape(value)]
   const isOnePoint = value.length > 0 && value.every((part) => numberOf(part) !== undefined)
   return isOnePoint ? [parseShape(value)] : value.flatMap(parseShapes)
 }
 
-/** Undefined if the value is no shape, off the globe, or has too many positions. */
+/** Undefined if the value is not a shape, lies off the globe or has too many positions. */
 export function parseShape(value: JsonValue): Shape | undefined {
   try {
     return isJsonObject(value) && Object.hasOwn(value, 'type')
       ? shapeOf(value, { positionsLeft: SHAPE_POSITIONS_MAX })
       : [pointPart(parseGeoPoint(value) ?? fail())]
   } catch (error) {
-    if (error instanceof NoShape) return undefined
+    if (error instanceof NotAShape) return undefined
     throw error
   }
 }
 
-function shapeOf(geometry: JsonObject, budget: Budget): Shape {
+function shapeOf(geometry: JsonObject, budget: PositionBudget): Shape {
   const type = memberOf(geometry, 'type')
   if (type === 'GeometryCollection') {
     return listIn(memberOf(geometry, 'geometries')).flatMap((part) =>
@@ -55,7 +58,7 @@ function shapeOf(geometry: JsonObject, budget: Budget): Shape {
   return read === undefined ? fail() : read(coordinates, budget)
 }
 
-type Reader<Value> = (coordinates: JsonValue | undefined, budget: Budget) => Value
+type Reader<Value> = (coordinates: JsonValue | undefined, budget: PositionBudget) => Value
 
 const READERS: Readonly<Record<string, Reader<Shape>>> = {
   Point: one(pointIn),
@@ -74,22 +77,22 @@ function several(read: Reader<Part>): Reader<Shape> {
   return (coordinates, budget) => listIn(coordinates).map((part) => read(part, budget))
 }
 
-function pointIn(coordinates: JsonValue | undefined, budget: Budget): Part {
+function pointIn(coordinates: JsonValue | undefined, budget: PositionBudget): Part {
   return pointPart(positionIn(coordinates, budget))
 }
 
-function lineIn(coordinates: JsonValue | undefined, budget: Budget): Part {
+function lineIn(coordinates: JsonValue | undefined, budget: PositionBudget): Part {
   return linePart(pathIn(coordinates, LINE_POSITIONS_MIN, budget))
 }
 
-function polygonIn(coordinates: JsonValue | undefined, budget: Budget): Part {
+function polygonIn(coordinates: JsonValue | undefined, budget: PositionBudget): Part {
   return polygonPart(listIn(coordinates).map((ring) => pathIn(ring, RING_POSITIONS_MIN, budget)))
 }
 
 function pathIn(
   value: JsonValue | undefined,
   positionsMin: number,
-  budget: Budget,
+  budget: PositionBudget,
 ): readonly GeoPoint[] {
   const positions = listIn(value)
   return positions.length < positionsMin
@@ -97,7 +100,7 @@ function pathIn(
     : positions.map((position) => positionIn(position, budget))
 }
 
-function positionIn(value: JsonValue | undefined, budget: Budget): GeoPoint {
+function positionIn(value: JsonValue | undefined, budget: PositionBudget): GeoPoint {
   budget.positionsLeft -= 1
   const point = isJsonArray(value) ? parseGeoPoint(value) : undefined
   return budget.positionsLeft < 0 || point === undefined ? fail() : point
@@ -108,5 +111,5 @@ function listIn(value: JsonValue | undefined): readonly JsonValue[] {
 }
 
 function fail(): never {
-  throw new NoShape()
+  throw new NotAShape()
 }

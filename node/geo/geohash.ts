@@ -1,4 +1,4 @@
-// Geohashes: bits halve the longitudes and the latitudes in turn, and five of them are a character.
+// Geohashes. The bits halve the longitudes and the latitudes in turn; five bits make a character.
 
 import type { GeoPoint } from './geo-point.ts'
 
@@ -28,7 +28,7 @@ export function geohashOf(lon: number, lat: number, length: number): string {
   return text
 }
 
-/** The middle of the cell; undefined if the text is no geohash. */
+/** The centre of the cell; undefined if the text is not a geohash. */
 export function centreOfGeohash(text: string): GeoPoint | undefined {
   if (!GEOHASH.test(text)) return undefined
   const lon = { low: -180, high: 180 }

@@ -1,5 +1,5 @@
-// The ways to write a point in a document: {lat, lon}, {lat, lng}, [lon, lat], "lat,lon", a geohash,
-// and a GeoJSON Point.
+// Parses the notations of a point in a document: {lat, lon}, {lat, lng}, [lon, lat], "lat,lon", a
+// geohash, and a GeoJSON Point.
 
 import { numberOf } from '../document/exact-json.ts'
 import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
@@ -9,7 +9,7 @@ import { centreOfGeohash } from './geohash.ts'
 
 const DECIMAL = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
-/** Undefined if the value is no point, or one off the globe. */
+/** Undefined if the value is not a point, or lies off the globe. */
 export function parseGeoPoint(value: JsonValue): GeoPoint | undefined {
   if (typeof value === 'string') return parsePointText(value)
   if (isJsonArray(value)) {

@@ -1,13 +1,16 @@
 // The plane of longitudes and latitudes in degrees, in which edges are straight (RFC 7946 section
-// 3.1.1). Longitudes may lie beyond 180, where a path goes on across that line.
+// 3.1.1). Longitudes may exceed 180 where a path crosses that line.
 
 import type { GeoPoint } from './geo-point.ts'
 
-/** Places nearer than this count as one: about 0.1 mm, above the error of doubles. */
+/** Two places closer than this count as one. It is about 0.1 mm, above the error of doubles. */
 export const TOLERANCE_DEGREES = 1e-9
 
 export type Path = readonly GeoPoint[]
 
+/**
+ * A box in degrees. Where a box may cross the 180th meridian, its west is greater than its east.
+ */
 export interface Box {
   readonly west: number
   readonly east: number
@@ -15,12 +18,13 @@ export interface Box {
   readonly north: number
 }
 
+/** A straight edge in the plane. Both ends may be the same place. */
 export interface Edge {
   readonly from: GeoPoint
   readonly to: GeoPoint
 }
 
-/** A path of one place is an edge from it to itself. */
+/** The edges of a path. A path of one place has one edge, from the place to itself. */
 export function edgesOf(path: Path): readonly Edge[] {
   const [first, ...rest] = path
   if (first === undefined) return []
@@ -28,7 +32,7 @@ export function edgesOf(path: Path): readonly Edge[] {
   return rest.map((to, i) => ({ from: path[i] ?? first, to }))
 }
 
-/** The path with longitudes that never jump by more than half a turn. */
+/** The same path with longitudes that never jump by more than half a turn. */
 export function unrolled(path: Path): Path {
   let last: number | undefined
   return path.map(({ lon, lat }) => {
@@ -73,7 +77,10 @@ export function meetsBox({ from, to }: Edge, box: Box): boolean {
   )
 }
 
-/** By the even-odd rule: how many edges of a closed path a ray to the east crosses. */
+/**
+ * Whether the place is inside a closed path, by the even-odd rule: counts the edges that a ray to
+ * the east crosses.
+ */
 export function isInside(ring: Path, lon: number, lat: number): boolean {
   let isIn = false
   let from = ring.at(-1)
@@ -92,7 +99,7 @@ export function isOnEdge({ from, to }: Edge, place: GeoPoint): boolean {
   return Math.hypot(place.lon - at.lon, place.lat - at.lat) <= TOLERANCE_DEGREES
 }
 
-/** Where on the edge, from 0 to 1, it comes nearest to the place. */
+/** The position on the edge, from 0 to 1, that lies closest to the place. */
 export function positionOn({ from, to }: Edge, place: GeoPoint): number {
   const [lon, lat] = [to.lon - from.lon, to.lat - from.lat]
   const length = lon * lon + lat * lat
@@ -108,7 +115,10 @@ export function pointAt({ from, to }: Edge, position: number): GeoPoint {
   }
 }
 
-/** Where on `edge`, from 0 to 1, another edge meets it: none, one place, or the ends of a stretch. */
+/**
+ * The positions on `edge`, from 0 to 1, where another edge meets it: none, one, or the two ends of
+ * a common stretch.
+ */
 export function meetings(edge: Edge, other: Edge): readonly number[] {
   if (!meetsBox(edge, boxOf([other.from, other.to]))) return []
   const touching = [other.from, other.to]
@@ -121,7 +131,7 @@ export function meetings(edge: Edge, other: Edge): readonly number[] {
   return crossing === undefined ? [] : [crossing]
 }
 
-/** Of two edges that cross between their ends. */
+/** The crossing of two edges, if they cross between their ends. */
 function crossingOf(edge: Edge, other: Edge): number | undefined {
   const a = sideOf(other, edge.from)
   const b = sideOf(other, edge.to)
@@ -129,7 +139,7 @@ function crossingOf(edge: Edge, other: Edge): number | undefined {
   return isApart || a === b ? undefined : a / (a - b)
 }
 
-/** Above 0 on the left of the edge. */
+/** Positive if the place is to the left of the edge. */
 function sideOf({ from, to }: Edge, place: GeoPoint): number {
   return (to.lon - from.lon) * (place.lat - from.lat) - (to.lat - from.lat) * (place.lon - from.lon)
 }

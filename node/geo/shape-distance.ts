@@ -1,7 +1,8 @@
-// Whether a shape comes within a distance of a place, on the sphere.
+// Decides whether a shape comes within a distance of a place, on the sphere.
 //
-// An edge is straight in longitude and latitude, which is no shortest way on the sphere: it is halved
-// until its middle is near enough, the whole piece too far away, or the piece short.
+// An edge is straight in longitude and latitude, so it is not the shortest way on the sphere. The
+// test halves an edge until its middle is close enough, the whole piece is too far away, or the
+// piece is short.
 
 import { distanceMetres, EARTH_RADIUS_METRES } from './geo-area.ts'
 import type { GeoPoint } from './geo-point.ts'
@@ -9,7 +10,7 @@ import { edgesOf, isInside, pointAt, type Edge } from './plane.ts'
 import type { Part, Shape } from './shape.ts'
 
 const PIECE_DEGREES = 1
-/** Enough for a millimetre of a degree: each leaves two thirds. */
+/** Each step keeps two thirds of the piece, so 4e-9 of it is left at the end. */
 const STEPS = 48
 const METRES_PER_DEGREE = (EARTH_RADIUS_METRES * Math.PI) / 180
 const TURNS = [0, -360, 360]
@@ -43,13 +44,13 @@ function comesNear(edge: Edge, circle: Circle): boolean {
   const middle = pointAt(edge, 0.5)
   const away = distanceMetres(centre, middle)
   if (away <= metres) return true
-  // A degree of longitude is nowhere longer than one of latitude.
+  // No degree of longitude is longer than a degree of latitude.
   if (away - (length / 2) * METRES_PER_DEGREE > metres) return false
   if (length <= PIECE_DEGREES) return leastMetres(edge, centre) <= metres
   return comesNear({ from, to: middle }, circle) || comesNear({ from: middle, to }, circle)
 }
 
-/** By thirds: along a short piece the distance falls, and then it rises. */
+/** A ternary search: along a short piece the distance falls, and then it rises. */
 function leastMetres(edge: Edge, centre: GeoPoint): number {
   let low = 0
   let high = 1

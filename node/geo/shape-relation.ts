@@ -1,7 +1,7 @@
-// Whether shapes meet, and whether one covers the other. Borders belong to their shapes.
+// Decides whether shapes meet, and whether one covers the other. A border belongs to its shape.
 //
-// A part counts as covered when a single part of the other shape covers it: two polygons side by
-// side do not cover together what lies across their common border.
+// A part counts as covered if one part of the other shape covers it alone. Two polygons side by
+// side do not together cover a part that lies across their common border.
 
 import { unreachable } from '../../lib/assert.ts'
 import type { GeoPoint } from './geo-point.ts'
@@ -21,7 +21,7 @@ import type { Part, Shape } from './shape.ts'
 
 export type Relation = 'intersects' | 'contains' | 'within'
 
-/** Paths go on across the 180th meridian, so that the same place may lie whole turns apart. */
+/** Paths continue across the 180th meridian, so the same place may lie whole turns apart. */
 const TURNS = [0, -360, 360, -720, 720]
 const DIMENSIONS: Readonly<Record<Part['kind'], number>> = { point: 0, line: 1, polygon: 2 }
 
@@ -31,7 +31,7 @@ interface Figure extends Part {
 
 type Test = (document: Figure, query: Figure) => boolean
 
-/** How the shape of a document has to stand to that of the query. */
+/** Builds the test of a document's shape against the shape of a query. */
 export function relationTest(relation: Relation, query: Shape): (document: Shape) => boolean {
   const parts = query.map((part) => TURNS.map((degrees) => figureOf(part, degrees)))
   return (shape) => {
@@ -69,7 +69,7 @@ function meet(a: Figure, b: Figure): boolean {
   const isTouching = edgesNear(a, b).some((edge) =>
     others.some((other) => meetings(edge, other).length > 0),
   )
-  // Where no borders meet, all of one part lies on the same side of the other.
+  // If no borders meet, all of one part lies on the same side of the other.
   return isTouching || holdsFirst(a, b) || holdsFirst(b, a)
 }
 
@@ -89,7 +89,10 @@ function covers(outer: Figure, inner: Figure): boolean {
   return inner.kind !== 'polygon' || !outer.paths.slice(1).some((hole) => fills(inner, hole))
 }
 
-/** Between two neighbouring places where it meets a border, an edge is inside or outside. */
+/**
+ * Splits the edge where it meets borders. Each piece between two neighbours is inside or outside as
+ * a whole.
+ */
 function coversEdge(outer: Figure, borders: readonly Edge[], edge: Edge): boolean {
   const met = borders.flatMap((border) => meetings(edge, border))
   const stops = [0, ...met, 1].toSorted((a, b) => a - b)
@@ -101,7 +104,9 @@ function coversEdge(outer: Figure, borders: readonly Edge[], edge: Edge): boolea
   })
 }
 
-/** No edge of the polygon goes through the hole, so that it holds all of the hole or nothing. */
+/**
+ * No edge of the polygon crosses the hole, so the polygon holds all of the hole or nothing of it.
+ */
 function fills({ paths }: Figure, hole: Path): boolean {
   const place = placeInside(hole)
   return place !== undefined && isInPolygon(paths, place)
@@ -111,7 +116,10 @@ function isInPolygon([outline = [], ...holes]: readonly Path[], { lon, lat }: Ge
   return isInside(outline, lon, lat) && !holes.some((hole) => isInside(hole, lon, lat))
 }
 
-/** Half way between the first two crossings of a line between the ring's two lowest latitudes. */
+/**
+ * A place inside the ring: half way between the first two crossings of a line between the ring's
+ * two lowest latitudes.
+ */
 function placeInside(ring: Path): GeoPoint | undefined {
   const [low, high] = [...new Set(ring.map(({ lat }) => lat))].toSorted((a, b) => a - b)
   if (low === undefined || high === undefined) return undefined
@@ -125,7 +133,7 @@ function placeInside(ring: Path): GeoPoint | undefined {
   return west === undefined || east === undefined ? undefined : { lon: (west + east) / 2, lat }
 }
 
-/** The edges that may meet the other part at all. */
+/** The edges that can meet the other part. */
 function edgesNear({ edges }: Figure, { box }: Figure): readonly Edge[] {
   return edges.filter((edge) => meetsBox(edge, box))
 }

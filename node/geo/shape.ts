@@ -1,19 +1,22 @@
-// Geometries as parts: places, lines and polygons.
+// Geometries as lists of parts: points, lines and polygons.
 
 import type { GeoPoint } from './geo-point.ts'
 import { boxOf, unrolled, type Box, type Path } from './plane.ts'
 
-/** In all parts of one shape, whether a document or a query has it. */
+/** The limit of positions in all parts of one shape, in documents and in queries. */
 export const SHAPE_POSITIONS_MAX = 10_000
 
+/** One point, line or polygon, with its bounding box. Paths are unrolled (`unrolled`). */
 export interface Part {
   readonly kind: 'point' | 'line' | 'polygon'
-  /** One, and for each hole of a polygon another. Those of polygons end where they begin. */
+  /**
+   * One path, and another for each hole of a polygon. The paths of polygons end where they begin.
+   */
   readonly paths: readonly Path[]
   readonly box: Box
 }
 
-/** At least one part. */
+/** Has at least one part. */
 export type Shape = readonly Part[]
 
 export function positionsOf(shape: Shape): number {

@@ -1,24 +1,26 @@
-// The sources that have entries for the next batches, and when the next one is due.
+// The sources that have entries for the next batches, and the time when the next batch is due.
 
 import type { Clock } from '../../lib/clock.ts'
 import { alignedLength, BATCH_HEADER_BYTES, ROW_BYTES } from './journal-format.ts'
 import type { JournalSource } from './journal-source.ts'
 
-/** A longer batch would make the first of its entries wait for the bytes of all the others. */
+/** A longer batch would delay its first entries by the bytes of all the others. */
 const BATCH_BYTES_MAX = 1024 * 1024
-/** How long entries that nobody waits for wait for others to share a batch with. */
+/** How long an entry without a waiting caller waits for other entries to share its batch. */
 const COMPANY_MS = 5
 
+/** The clock that paces the queue, and the call for a due batch. */
 export interface BatchQueueOptions {
   readonly clock: Clock
-  /** Called when a batch has become due; also when it was before. */
+  /** Called when a batch becomes due. It may be called again while one is due. */
   readonly onDue: () => void
 }
 
+/** Collects sources and chooses the next batch. It writes nothing itself. */
 export class BatchQueue {
   readonly #with: BatchQueueOptions
   #sources: JournalSource[] = []
-  /** Whether somebody waits for what is in the queue. */
+  /** Whether a caller waits for a queued entry. */
   #isAwaited = false
   #isWaitingForCompany = false
 
@@ -34,7 +36,7 @@ export class BatchQueue {
     return this.length === 0
   }
 
-  /** Whether there is something that somebody waits for. */
+  /** Whether the queue holds entries that a caller waits for. */
   get isDue(): boolean {
     return this.#isAwaited && !this.isEmpty
   }
@@ -45,14 +47,14 @@ export class BatchQueue {
     else this.waitForCompany()
   }
 
-  /** Somebody waits for what is in the queue now. */
+  /** Marks the queue as awaited: a caller waits for its entries from now on. */
   hurry(): void {
     if (this.isEmpty) return
     this.#isAwaited = true
     this.#with.onDue()
   }
 
-  /** What is in the queue is due in a while, whether somebody waits for it or not. */
+  /** Makes the queue due after COMPANY_MS, even if no caller waits. */
   waitForCompany(): void {
     if (this.#isWaitingForCompany || this.isEmpty) return
     this.#isWaitingForCompany = true
@@ -62,7 +64,10 @@ export class BatchQueue {
     })
   }
 
-  /** As many as fit into a batch with those they rely on, and always one. They stay in the queue. */
+  /**
+   * The sources of the next batch, with their companions: as many as fit, and at least one. They
+   * stay in the queue.
+   */
   next(): readonly JournalSource[] {
     let bytes = 0
     const fitting = this.#sources.findIndex((source, at) => {
@@ -75,14 +80,14 @@ export class BatchQueue {
   #withCompanions(first: readonly JournalSource[]): readonly JournalSource[] {
     const waiting = new Set(this.#sources)
     const chosen = new Set(first)
-    // A set walks over what is added to it meanwhile.
+    // A set also walks over members that the loop adds.
     for (const source of chosen) {
       for (const companion of source.companions) if (waiting.has(companion)) chosen.add(companion)
     }
     return [...chosen]
   }
 
-  /** `sources` are what `next` answered. */
+  /** Removes the sources that `next` answered. */
   remove(sources: readonly JournalSource[]): void {
     if (sources === this.#sources) {
       this.#sources = []
@@ -100,7 +105,7 @@ export class BatchQueue {
   }
 }
 
-/** Of a batch of all that the sources have ready. */
+/** The bytes of a batch with all ready entries of the sources. */
 export function batchBytes(sources: readonly JournalSource[]): number {
   let bytes = BATCH_HEADER_BYTES
   for (const { readyBytes, readyEntries } of sources) bytes += readyBytes + readyEntries * ROW_BYTES

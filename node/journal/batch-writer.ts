@@ -11,7 +11,7 @@ import {
 import { openSegment, type OpenSegment, type Segment } from './segment.ts'
 import type { ChainPosition } from './segment-scan.ts'
 
-/** An entry as its log hands it over: the row is complete, its crc included. */
+/** An entry as its log passes it to the journal. The row is complete, with its crc. */
 export interface AppendedEntry {
   readonly logId: LogId
   readonly sequence: number
@@ -20,20 +20,21 @@ export interface AppendedEntry {
   readonly body: readonly Uint8Array[]
 }
 
+/** Where batches go, and the end of the chain that they continue. */
 export interface BatchWriterOptions {
   readonly directory: JournalDirectory
   readonly position: ChainPosition
   readonly randomBits: () => number
 }
 
-/** Writes one batch behind the other, and keeps the chain. */
+/** Writes batches one after the other and keeps the chain of their crcs. */
 export class BatchWriter {
   readonly headerBytes = SEGMENT_HEADER_BYTES
   readonly #with: BatchWriterOptions
   #nextBatch: number
   #previousCrc: number
   #open: OpenSegment | undefined
-  /** Of a segment without a batch: it goes to disk with the first one. */
+  /** The header of a segment without batches. The first batch writes it to disk. */
   #segmentHeader: Buffer | undefined
 
   constructor(options: BatchWriterOptions) {
@@ -42,7 +43,7 @@ export class BatchWriter {
     this.#previousCrc = options.position.previousCrc
   }
 
-  /** Bytes that the open segment has room for. */
+  /** The free bytes of the open segment. */
   get left(): number {
     return this.#open === undefined ? 0 : this.#open.segment.bytes - this.#open.end
   }
@@ -61,8 +62,8 @@ export class BatchWriter {
   }
 
   /**
-   * Durable when it resolves, to the bytes of the batch; without entries it is a seal. There must be
-   * room in the segment.
+   * Writes one batch and resolves to its bytes once it is durable. A batch without entries is a
+   * seal. The segment must have room.
    */
   async write(entries: readonly AppendedEntry[]): Promise<number> {
     const open = this.#open

@@ -1,5 +1,5 @@
-// Segments on a real disk. Files are opened so that a write returns only when it is durable
-// (O_DSYNC): one trip to the thread pool where write and fdatasync are two.
+// Segments on a real disk. Files are opened with O_DSYNC, so a write returns once it is durable.
+// That is one call on the thread pool; write and fdatasync would be two.
 
 import { constants, write } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises'
@@ -8,13 +8,14 @@ import { ServiceError } from '../../lib/errors.ts'
 import { syncDirectory } from '../storage/durable-file.ts'
 import type { JournalDirectory, SegmentFile } from './journal-directory.ts'
 
-/** Zeros are written in pieces of this size. */
+/** The size of the pieces in which zeros are written. */
 const PIECE_BYTES = 1024 * 1024
-/** Copying so few bytes is cheaper than naming their parts to the system. */
+/** Below this size, copying the parts is cheaper than passing each of them to the system. */
 const JOINED_BYTES_MAX = 256 * 1024
-/** What one system call takes at most (IOV_MAX). */
+/** The maximum of parts in one system call (IOV_MAX). */
 const PARTS_MAX = 1024
 
+/** The JournalDirectory of one directory on the disk. */
 export class DiskJournalDirectory implements JournalDirectory {
   readonly #path: string
 
@@ -22,7 +23,7 @@ export class DiskJournalDirectory implements JournalDirectory {
     this.#path = directory
   }
 
-  /** Creates the directory when it is missing, durably. */
+  /** Opens the directory. Creates a missing one durably. */
   static async open(directory: string): Promise<DiskJournalDirectory> {
     const created = await mkdir(directory, { recursive: true, mode: 0o700 })
     if (created !== undefined) await syncDirectory(path.dirname(directory))
@@ -69,7 +70,7 @@ export class DiskJournalDirectory implements JournalDirectory {
   }
 }
 
-/** The plain call: it costs the event loop half of what the handle's own does, at each batch. */
+/** The plain call costs the event loop half as much as the handle's own method, for each batch. */
 function writeOnce(fd: number, bytes: Buffer, position: number): Promise<number> {
   return new Promise((resolve, reject) => {
     write(fd, bytes, 0, bytes.length, position, (error, written) => {
@@ -124,7 +125,7 @@ class DiskSegmentFile implements SegmentFile {
   }
 }
 
-/** A system call may take less than it was given. */
+/** A system call may write fewer bytes than it was given. */
 async function writeAll(
   handle: FileHandle,
   parts: readonly Uint8Array[],

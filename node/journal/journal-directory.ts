@@ -1,17 +1,17 @@
-// What the journal needs of a disk, and no more: so that a test can put a disk in its place that
-// loses power, tears writes and lies about directories exactly as a real one may.
+// The journal's interface to the disk. Tests implement it with a disk that loses power, tears
+// writes and forgets unsynced directories, as a real one may.
 
 /**
  * One open segment file.
  *
  * Contract, checked for every implementation by test/conformance/journal-directory.ts:
- * - `write` puts the parts one behind the other at `position`, and resolves when they, and whatever
- *   the file's size and allocation need to find them again, survive a power failure. A rejected
- *   write has left an unknown part of its bytes on disk, now or later.
- * - `read` resolves to the bytes from `position`, fewer at the end of the file.
- * - `sync` resolves when whatever the file shows survives a power failure, whoever wrote it: a write of
- *   a process that was killed may have been seen by nobody but the system's memory.
- * - Writes are not called while another one of the same file is under way.
+ * - `write` writes the parts one after the other at `position`. It resolves once the parts, and the
+ *   file's size and allocation, survive a power failure. A rejected write leaves an unknown part of
+ *   its bytes on disk, at once or later.
+ * - `read` resolves to the bytes from `position`, and to fewer at the end of the file.
+ * - `sync` resolves once all visible content survives a power failure, whichever process wrote it.
+ *   Only the system's memory may hold the last write of a killed process.
+ * - The caller does not write to a file during another write to it.
  */
 export interface SegmentFile {
   write(parts: readonly Uint8Array[], position: number): Promise<void>
@@ -25,12 +25,12 @@ export interface SegmentFile {
  * The directory of the segments.
  *
  * Contract, checked by the same suite:
- * - `list` names the files that are there, in any order.
- * - `allocate` makes a file of `bytes` zeros and syncs its content, but not the directory; when the
- *   disk has no room it removes what it made and fails with DISK_FULL.
- * - `rename` and `remove` change the directory; neither this nor a new file survives a power failure
+ * - `list` names the existing files, in any order.
+ * - `allocate` makes a file of `bytes` zeros and syncs its content, but not the directory. If the
+ *   disk has no room, it removes the file and fails with DISK_FULL.
+ * - `rename` and `remove` change the directory. Neither they nor a new file survive a power failure
  *   before `sync` has resolved.
- * - `open` fails when the file is not there.
+ * - `open` fails if the file does not exist.
  */
 export interface JournalDirectory {
   list(): Promise<readonly string[]>

@@ -1,4 +1,4 @@
-// The bytes of segments and batches. Described in docs/formats/journal.md.
+// The bytes of segments and batches. Format: docs/formats/journal.md.
 
 import { crc32 } from 'node:zlib'
 import type { Sliced } from '../../lib/sliced.ts'
@@ -6,7 +6,7 @@ import type { Sliced } from '../../lib/sliced.ts'
 /** The identity of a replica's log: 16 hexadecimal digits. */
 export type LogId = string
 
-/** Two copies: a flipped bit must not make a segment look like a spare. */
+/** The header is stored twice, so that a flipped bit does not make a segment look like a spare. */
 export const SEGMENT_HEADER_BYTES = 128
 export const BATCH_HEADER_BYTES = 32
 export const ROW_BYTES = 32
@@ -19,13 +19,14 @@ const ROW_CHECKED_BYTES = 24
 const PREVIOUS_AT = 24
 const CRC_AT = 28
 const HEADER_CRC_AT = 24
-/** Checked in about a millisecond. */
+/** Checking this many bytes takes about a millisecond. */
 export const CRC_BYTES_PER_STEP = 1024 * 1024
 
+/** The header of one segment. */
 export interface SegmentHeader {
   readonly number: number
   readonly firstBatch: number
-  /** The crc of the batch before the first one. */
+  /** The crc of the batch before the segment's first one. */
   readonly previousCrc: number
   readonly salt: number
 }
@@ -36,11 +37,12 @@ export interface EntryRow {
   readonly sequence: number
   readonly epoch: number
   readonly length: number
-  /** The crc of the entry before it in the same log. */
+  /** The crc of the log's entry before this one. */
   readonly previousCrc: number
   readonly crc: number
 }
 
+/** The header of one batch. It chains the batch to the one before it. */
 export interface BatchHeader {
   readonly crc: number
   readonly length: number
@@ -49,7 +51,7 @@ export interface BatchHeader {
   readonly count: number
 }
 
-/** What the crc of an entry is computed from. */
+/** The fields that the crc of an entry covers. */
 export type UncheckedRow = Omit<EntryRow, 'crc'>
 
 export function encodeSegmentHeader(header: SegmentHeader): Buffer {
@@ -63,7 +65,7 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   return Buffer.concat([out, out])
 }
 
-/** Undefined for anything that is not the header of this segment: then the file is a spare. */
+/** Undefined for any bytes that are not the header of this segment. The file is then a spare. */
 export function decodeSegmentHeader(bytes: Buffer, number: number): SegmentHeader | undefined {
   if (bytes.length < SEGMENT_HEADER_BYTES) return undefined
   return decodeCopy(bytes, number) ?? decodeCopy(bytes.subarray(HEADER_COPY_BYTES), number)
@@ -86,7 +88,7 @@ export function encodeLogId(logId: LogId): Buffer {
   return Buffer.from(logId, 'hex')
 }
 
-/** All of the row but its crc, which is still to be set; `log` is the encoded id. */
+/** Encodes a row without its crc, which the caller sets later. `log` is the encoded id. */
 export function encodeUncheckedRow(log: Buffer, row: Omit<UncheckedRow, 'logId'>): Buffer {
   const out = Buffer.allocUnsafe(ROW_BYTES)
   out.set(log, 0)
@@ -97,7 +99,10 @@ export function encodeUncheckedRow(log: Buffer, row: Omit<UncheckedRow, 'logId'>
   return out
 }
 
-/** The crc of an entry, whose row is complete but for it; `body` is hashed in the order of its parts. */
+/**
+ * The crc of an entry. `row` is complete except for the crc; the parts of `body` are hashed in
+ * order.
+ */
 export function crcOfEntry(row: Buffer, body: readonly Uint8Array[]): number {
   const chained = body.reduce<number>(
     (sum, part) => crc32(part, sum),
@@ -106,7 +111,7 @@ export function crcOfEntry(row: Buffer, body: readonly Uint8Array[]): number {
   return crc32(row.subarray(0, ROW_CHECKED_BYTES), chained)
 }
 
-/** The same, for long bodies. */
+/** Computes as `crcOfEntry` does, in steps, for long bodies. */
 export function* crcOfEntryInSteps(row: Buffer, body: readonly Uint8Array[]): Sliced<number> {
   let chained = row.readUInt32BE(PREVIOUS_AT)
   let left = CRC_BYTES_PER_STEP
@@ -139,6 +144,7 @@ export function decodeRow(bytes: Buffer): EntryRow {
   }
 }
 
+/** The content of a batch before its head is encoded. */
 export interface BatchFields {
   readonly length: number
   readonly number: number
@@ -147,7 +153,7 @@ export interface BatchFields {
   readonly salt: number
 }
 
-/** Header and table of a batch; the bodies follow them on disk. */
+/** The header and the table of a batch. The bodies follow them on disk. */
 export function encodeBatchHead(fields: BatchFields): Buffer {
   const out = Buffer.alloc(BATCH_HEADER_BYTES + fields.rows.length * ROW_BYTES)
   out.writeUInt32BE(fields.length, 4)
@@ -160,7 +166,10 @@ export function encodeBatchHead(fields: BatchFields): Buffer {
   return out
 }
 
-/** Whether these bytes begin a batch: a header is written once everything before it is synced. */
+/**
+ * Whether the bytes at `at` are a batch header. A header is written once everything before it is
+ * synced.
+ */
 export function isHeaderValid(bytes: Buffer, at: number, salt: number): boolean {
   return (
     crc32(bytes.subarray(at + 4, at + HEADER_CRC_AT), salt) ===
@@ -168,7 +177,7 @@ export function isHeaderValid(bytes: Buffer, at: number, salt: number): boolean 
   )
 }
 
-/** Reads a header without checking it. */
+/** Decodes a header without checking it. */
 export function decodeBatchHeader(bytes: Buffer, at: number): BatchHeader {
   return {
     crc: bytes.readUInt32BE(at),
@@ -179,7 +188,7 @@ export function decodeBatchHeader(bytes: Buffer, at: number): BatchHeader {
   }
 }
 
-/** `head` is header and table. */
+/** `head` is the header and the table. */
 export function isHeadValid(head: Buffer, salt: number): boolean {
   return crc32(head.subarray(4), salt) === head.readUInt32BE(0)
 }
@@ -198,13 +207,13 @@ export function segmentNumberOf(fileName: string): number | undefined {
   return digits === undefined ? undefined : Number.parseInt(digits, 16)
 }
 
-// Sequences and batch numbers stay below 2^53, so they go as two words without a BigInt.
+// Sequences and batch numbers stay below 2^53, so two words encode them without a BigInt.
 function writeU64(out: Buffer, value: number, at: number): void {
   out.writeUInt32BE(Math.floor(value / 0x1_0000_0000), at)
   out.writeUInt32BE(value % 0x1_0000_0000, at + 4)
 }
 
-/** A value of 2^53 or more loses precision, and is then no valid number of anything. */
+/** A value of 2^53 or more loses precision. Such a number is never valid. */
 function readU64(bytes: Buffer, at: number): number {
   return bytes.readUInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4)
 }

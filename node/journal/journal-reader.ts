@@ -19,15 +19,16 @@ export interface JournalEntry {
   readonly body: Buffer
 }
 
+/** The entries of `logId` whose sequence is greater than `above`. */
 export interface EntrySelection {
   readonly logId: LogId
   readonly above: number
 }
 
-/** A segment is read in windows of this size, or of one batch if that is larger. */
+/** A segment is read in windows of this size. A larger batch gets a larger window. */
 const WINDOW_BYTES = 4 * 1024 * 1024
 
-/** The selected entries of the segments, in order; each page comes from one window. */
+/** Reads the selected entries of the segments in order. Each page comes from one window. */
 export async function* readEntries(
   directory: JournalDirectory,
   segments: readonly Segment[],
@@ -47,7 +48,7 @@ async function* readSegment(
   const file = await directory.open(segment.name)
   try {
     const header = decodeSegmentHeader(await file.read(0, SEGMENT_HEADER_BYTES), segment.number)
-    if (header === undefined) throw damagedError(segment.name, 0, 'its header is gone')
+    if (header === undefined) throw damagedError(segment.name, 0, 'its header is not readable')
     const window = new Window(file, { name: segment.name, salt: header.salt })
     for (const offset of segment.offsetsOf(logId)) {
       if (!window.holds(offset)) yield* window.moveTo(offset)
@@ -59,7 +60,9 @@ async function* readSegment(
   }
 }
 
-/** The part of a segment that is in memory; pages hold on to its bytes, so it never changes them. */
+/**
+ * The part of a segment that is in memory. It never changes its bytes, because pages refer to them.
+ */
 class Window {
   readonly #file: SegmentFile
   readonly #segment: { readonly name: string; readonly salt: number }
@@ -72,7 +75,7 @@ class Window {
     this.#segment = segment
   }
 
-  /** Whether a whole batch is there. */
+  /** Whether the window holds a whole batch at the offset. */
   holds(offset: number): boolean {
     const at = offset - this.#from
     return (
@@ -80,7 +83,7 @@ class Window {
     )
   }
 
-  /** Yields what was taken from the bytes that go. */
+  /** Moves the window. Yields the entries that were taken from the old bytes. */
   async *moveTo(offset: number): AsyncGenerator<readonly JournalEntry[]> {
     yield* this.page()
     this.#from = offset
@@ -99,7 +102,7 @@ class Window {
     }
   }
 
-  /** The entries that were taken and not yielded yet, if there are any. */
+  /** Yields the entries that were taken and not yet yielded, if any. */
   *page(): Generator<readonly JournalEntry[]> {
     const page = this.#page
     this.#page = []

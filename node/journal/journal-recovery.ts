@@ -1,4 +1,5 @@
-// What a start finds in the journal's directory: the segments in order, checked from end to end.
+// Reads the journal's directory at a start: finds the segments in order and checks them from end to
+// end.
 
 import type { JournalDirectory } from './journal-directory.ts'
 import {
@@ -11,12 +12,13 @@ import {
 import { Segment } from './segment.ts'
 import { damagedError, findLaterBatch, scanSegment, type ChainPosition } from './segment-scan.ts'
 
+/** The state of the journal after recovery. */
 export interface RecoveredJournal {
-  /** Those that hold batches, oldest first. */
+  /** The segments with batches, oldest first. */
   readonly segments: readonly Segment[]
-  /** Names of allocated files that hold nothing. */
+  /** The names of allocated files without batches. */
   readonly spares: readonly string[]
-  /** Above every number that a file has. */
+  /** Greater than the number of every file. */
   readonly nextNumber: number
   readonly position: ChainPosition
 }
@@ -30,9 +32,11 @@ interface FoundFile {
 const BEGINNING: ChainPosition = { nextBatch: 1, previousCrc: 0 }
 
 /**
- * Reads all segments, and makes what it has read durable: a process that was killed may have left its
- * last batch in the system's memory alone, and a later one must not outlive it. Throws CORRUPTION, naming file and offset, when entries that were acknowledged
- * are damaged or missing; an interrupted last write is left out.
+ * Reads all segments and makes their content durable. Only the system's memory may hold the last
+ * batch of a killed process, and a later batch must not outlive it.
+ *
+ * Throws CORRUPTION with file and offset if acknowledged entries are damaged or missing. Leaves out
+ * an interrupted last write.
  */
 export async function recoverJournal(directory: JournalDirectory): Promise<RecoveredJournal> {
   const numbers = (await directory.list())
@@ -64,10 +68,10 @@ async function readFile(directory: JournalDirectory, number: number): Promise<Fo
   }
 }
 
-/** Follows the chain from file to file; holds no more than one file's bytes at a time. */
+/** Follows the chain from file to file. Holds the bytes of one file at a time. */
 class ChainReader {
   #position: ChainPosition | undefined
-  /** Where the chain broke off: whatever comes later must not hold a later batch. */
+  /** The place where the chain broke off. No later file may hold a later batch. */
   #brokenAt: { readonly name: string; readonly offset: number } | undefined
 
   get position(): ChainPosition {
@@ -115,7 +119,7 @@ class ChainReader {
   }
 }
 
-/** Of a header that is damaged in both copies; a wrong one finds nothing. */
+/** The salt of a header that is damaged in both copies. With a wrong salt, no batch is found. */
 function saltOf(bytes: Buffer): number {
   return bytes.length < SEGMENT_HEADER_BYTES ? 0 : bytes.readUInt32BE(28)
 }

@@ -1,5 +1,6 @@
-// Which segments may go. A log's owner keeps its state elsewhere too, and says how far that is
-// durable; when too much is kept, the owners that hold the oldest segment are asked to flush.
+// Decides which segments may be removed. The owner of a log stores its state elsewhere too, and
+// reports how far that state is durable. If too many segments are kept, the owners that need the
+// oldest one are asked to flush.
 
 import type { Log } from '../../lib/log.ts'
 import { messageOf } from '../../lib/errors.ts'
@@ -7,25 +8,27 @@ import type { LogId } from './journal-format.ts'
 import type { LogOwner } from './journal.ts'
 import type { Segment } from './segment.ts'
 
-/** How many times `keptBytes` may be kept before writing waits for the owners to flush. */
+/** At this multiple of `keptBytes`, writes wait until the owners have flushed. */
 const OVERFULL = 8
-/** Flushes at once: each occupies a thread of the pool. */
+/** How many flushes run at once. Each occupies a thread of the pool. */
 const FLUSHES_MAX = 2
 
+/** The segments to keep, and the callback that removes one. */
 export interface JournalRetentionOptions {
   readonly log: Log
-  /** Oldest first; the last one is being written. This object removes from its front. */
+  /** Oldest first; the last one is being written. This object removes segments from the front. */
   readonly segments: Segment[]
   readonly keptBytes: number
   readonly release: (segment: Segment) => Promise<void>
 }
 
 interface KnownLog {
-  /** Undefined: its shard is not open, but its entries are needed at the next start. */
+  /** Undefined for a shard that is not open. The next start needs its entries. */
   readonly owner: LogOwner | undefined
   readonly flushed: number
 }
 
+/** Tracks which logs need which segments (J3). */
 export class JournalRetention {
   readonly #with: JournalRetentionOptions
   readonly #logs = new Map<LogId, KnownLog>()
@@ -61,7 +64,7 @@ export class JournalRetention {
     }
   }
 
-  /** Drops segments in the background while more than `keptBytes` are kept. */
+  /** Removes segments in the background while more than `keptBytes` are kept. */
   shrink(): void {
     if (!this.#isOver(1)) return
     this.#shrinking ??= this.#shrink()
@@ -73,7 +76,9 @@ export class JournalRetention {
       })
   }
 
-  /** Resolves when the journal may grow: at once, unless its owners are far behind with flushing. */
+  /**
+   * Resolves when the journal may grow. It waits only if the owners are far behind with flushing.
+   */
   async room(): Promise<void> {
     if (!this.#isOver(OVERFULL)) return
     this.shrink()
@@ -99,13 +104,13 @@ export class JournalRetention {
         this.#giveUp(holders)
       }
       await this.#flush(holders)
-      if (this.#holdersOf(oldest).length > 0) return // an owner did not get so far; later again
+      if (this.#holdersOf(oldest).length > 0) return // an owner is not that far; the next call tries again
       this.#with.segments.shift()
       await this.#with.release(oldest)
     }
   }
 
-  /** The logs that still need a segment (J3). */
+  /** The logs that need a segment (J3). */
   #holdersOf(segment: Segment): readonly (readonly [LogId, KnownLog])[] {
     const holders: [LogId, KnownLog][] = []
     for (const [logId, lastSequence] of segment.logs()) {
@@ -126,12 +131,15 @@ export class JournalRetention {
     await Promise.all(Array.from({ length: FLUSHES_MAX }, work))
   }
 
-  /** A shard that does not open must not fill the disk of those that do. */
+  /**
+   * Drops the entries of shards that do not open, so that they do not fill the disk of the other
+   * shards.
+   */
   #giveUp(holders: readonly (readonly [LogId, KnownLog])[]): void {
     for (const [logId, { owner }] of holders) {
       if (owner !== undefined) continue
       this.#logs.delete(logId)
-      this.#with.log.error('journal entries of a shard that does not open are dropped', { logId })
+      this.#with.log.error('dropped journal entries of a shard that does not open', { logId })
     }
   }
 }

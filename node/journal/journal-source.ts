@@ -3,20 +3,23 @@ import type { AppendedEntry } from './batch-writer.ts'
 import type { LogId } from './journal-format.ts'
 
 /**
- * Who has entries to write: a shard's log. The journal calls it; it never calls back into the journal
- * but by `ready`.
+ * A shard's log, as the journal sees it: a source of entries to write. The journal calls it. A
+ * source calls the journal only by `ready` and `hurry`.
  */
 export interface JournalSource {
   readonly logId: LogId
-  /** At most what `take` will give, in bytes with all bodies. */
+  /** An upper bound of the bytes that `take` will give, with all bodies. */
   readonly readyBytes: number
   readonly readyEntries: number
-  /** Whose ready entries the own ones rely on: they are written in the same batch, or before (J2). */
+  /**
+   * Sources whose ready entries this source depends on. They are written in the same batch or an
+   * earlier one (J2).
+   */
   readonly companions: Iterable<JournalSource>
-  /** Hands over all entries that are ready, in order. */
+  /** Passes all ready entries to the journal, in order. */
   take(): readonly AppendedEntry[]
   /** The entries of the last `take` are durable. */
   written(): void
-  /** The entries that are ready, taken or not, were refused or have an unknown fate. */
+  /** The ready entries, taken or not, were refused or have an unknown fate. */
   failed(error: ServiceError): void
 }

@@ -1,15 +1,17 @@
-// The write-ahead log of all shard replicas of a data directory. Described in docs/formats/journal.md.
+// The write-ahead log of all shard replicas of a data directory. Format: docs/formats/journal.md.
 //
 //   sources (one for each shard) ─ready─► queue ─take─► one batch ─► one durable write ─► written
 //
 // Invariants:
-//   J1  At most one batch is being written; a batch is begun only when the one before it is durable.
-//   J2  The entries of a log are taken, written and reported in the order of their sequence numbers;
-//       those of a source never in an earlier batch than the ready entries of its companions.
-//   J3  A segment goes only when every log with entries in it has flushed past them, or is forgotten.
-//   J4  After a failed write nothing more is written: what is on disk is unknown, and the process ends.
-//   J5  A segment counts only when something in it is durable: those before it may go then, and a journal
-//       is never without one.
+//   J1  At most one batch is being written. The next one begins once it is durable.
+//   J2  The entries of a log are taken, written and reported in the order of their sequence numbers.
+//       A source's entries are never in an earlier batch than the ready entries of its companions.
+//   J3  A segment is removed only when every log with entries in it has flushed past them, or is
+//       forgotten.
+//   J4  After a failed write nothing more is written: the state of the disk is unknown, and the
+//       process ends.
+//   J5  A segment counts only once something in it is durable. Then earlier segments may be removed,
+//       and the journal always keeps one.
 
 import { setImmediate as turnEnd } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
@@ -29,31 +31,39 @@ import { SegmentSupply } from './segment-supply.ts'
 
 const MIB = 1024 * 1024
 const SEGMENT_BYTES = 16 * MIB
-/** Beyond this, shards are asked to flush what holds the oldest segment. */
+/** With more bytes than this, shards that need the oldest segment are asked to flush. */
 const KEPT_BYTES = 96 * MIB
-/** An idle journal seals its end after this: until then a flipped bit there looks like a torn write. */
+/**
+ * An idle journal writes a seal after this time. Until then, a flipped bit in its end looks like a
+ * torn write.
+ */
 const SEAL_AFTER_MS = 50
 
+/** What the journal needs from its node. */
 export interface JournalOptions {
   readonly directory: JournalDirectory
   readonly clock: Clock
   readonly log: Log
-  /** 32 random bits. */
+  /** Returns 32 random bits. */
   readonly randomBits: () => number
-  /** Whether the file system has this much room, reserves untouched. */
+  /** Whether the file system has this much room beside its reserve. */
   readonly hasRoomFor: (bytes: number) => boolean
-  /** J4: called once; the process must end. */
+  /** Called once for J4. The process must end. */
   readonly onFailure: (error: Error) => void
   readonly segmentBytes?: number
   readonly keptBytes?: number
 }
 
-/** What the journal asks of a log's owner so that it can drop old segments. */
+/** The owner of a log. The journal calls it to remove old segments. */
 export interface LogOwner {
-  /** Makes everything durable elsewhere that is in the journal; resolves to the last such sequence. */
+  /** Makes all entries of the journal durable elsewhere. Resolves to the last such sequence. */
   flush(): Promise<number>
 }
 
+/**
+ * The journal of one data directory. Register a log before its entries may be removed; `close`
+ * writes the queued entries first.
+ */
 export class Journal {
   readonly #with: JournalOptions
   readonly #supply: SegmentSupply
@@ -61,7 +71,7 @@ export class Journal {
   readonly #retention: JournalRetention
   readonly #segments: Segment[]
   readonly #metrics = new JournalMetrics()
-  /** The open segment, while nothing of it is durable. */
+  /** The open segment while nothing in it is durable; otherwise undefined. */
   #begun: Segment | undefined
   readonly #queue: BatchQueue
   #running: Promise<void> | undefined
@@ -89,64 +99,66 @@ export class Journal {
     })
   }
 
-  /** Reads and checks the whole journal; CORRUPTION names the file and the offset of damage. */
+  /**
+   * Reads and checks the whole journal. Throws CORRUPTION with the file and the offset of damage.
+   */
   static async open(options: JournalOptions): Promise<Journal> {
     const journal = new Journal(options, await recoverJournal(options.directory))
     journal.#supply.prepare()
     return journal
   }
 
-  /** Whether nothing was ever written to it: a journal that is in use keeps at least its last segment. */
+  /** Whether the journal was never written to. A used journal keeps at least its last segment. */
   get isNew(): boolean {
     return this.#segments.length === 0
   }
 
-  /** Bytes of the segments that are kept. */
+  /** The bytes of all kept segments. */
   get keptBytes(): number {
     return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
-  /** What it wrote and what it is at, as Prometheus text. */
+  /** The journal's metrics as Prometheus text. */
   metricLines(): readonly string[] {
     const { length: segments } = this.#segments
     const { length: queuedGroups } = this.#queue
     return this.#metrics.lines({ segments, keptBytes: this.keptBytes, queuedGroups })
   }
 
-  /** The entries of a log above a sequence number, in order, in pages. */
+  /** Reads the entries of a log above a sequence number, in order, in pages. */
   entries(logId: LogId, above: number): AsyncGenerator<readonly JournalEntry[]> {
     return readEntries(this.#with.directory, [...this.#segments], { logId, above })
   }
 
   /**
-   * From now on the log's segments are kept until its owner has flushed past them. Everything up to
-   * `flushed` is durable elsewhere already.
+   * From now on, keeps the log's segments until its owner has flushed past them. Everything up to
+   * `flushed` is already durable elsewhere.
    */
   register(logId: LogId, owner: LogOwner, flushed: number): void {
     this.#retention.register(logId, owner, flushed)
   }
 
   /**
-   * All logs that still exist, once every shard has been opened: what others left behind may go. Until
-   * then the entries of all logs are kept.
+   * Names all logs that still exist, once every shard has been opened. Entries of other logs may
+   * then be removed. Until then the entries of all logs are kept.
    */
   retainOnly(logIds: ReadonlySet<LogId>): void {
     this.#retention.retainOnly(logIds)
   }
 
-  /** The owner is gone: `keep` its entries for the next start, or `drop` them with the shard. */
+  /** The owner closes: `keep` its entries for the next start, or `drop` them with the shard. */
   unregister(logId: LogId, entries: 'keep' | 'drop'): void {
     this.#retention.unregister(logId, entries)
   }
 
-  /** Everything of the log up to `sequence` is durable elsewhere. */
+  /** Reports that everything of the log up to `sequence` is durable elsewhere. */
   flushed(logId: LogId, sequence: number): void {
     this.#retention.flushed(logId, sequence)
   }
 
   /**
-   * Puts a source into the queue, once for each group. It is taken as soon as the disk is free; one that
-   * is not awaited may wait some milliseconds for others.
+   * Queues a source, once for each group. The journal takes it as soon as the disk is free. A
+   * source that no caller waits for may wait some milliseconds for others.
    */
   ready(source: JournalSource, asked: { readonly isAwaited: boolean }): void {
     if (this.#failure !== undefined) return source.failed(this.#failure)
@@ -156,18 +168,18 @@ export class Journal {
     this.#queue.push(source, asked)
   }
 
-  /** Somebody waits for what is ready now. */
+  /** A caller now waits for the queued entries. */
   hurry(): void {
     this.#queue.hurry()
   }
 
-  /** Resolves when nothing waits to be written. */
+  /** Resolves when no entry waits to be written. */
   async idle(): Promise<void> {
     this.hurry()
     while (this.#running !== undefined) await this.#running
   }
 
-  /** Writes what waits, seals the end and closes the files. */
+  /** Writes the queued entries, seals the end and closes the files. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     await this.idle()
@@ -185,8 +197,8 @@ export class Journal {
 
   async #run(): Promise<void> {
     while (this.#queue.isDue && this.#failure === undefined) {
-      // Whoever else has something in this turn of the event loop joins: requests come in crowds, and
-      // each batch costs the wake-up of a thread and of this one.
+      // Other sources of this turn of the event loop join the batch. Requests arrive in groups, and
+      // each batch costs the wake-up of two threads.
       await turnEnd()
       const sources = this.#queue.next()
       const bytes = batchBytes(sources)
@@ -230,7 +242,7 @@ export class Journal {
     for (const source of sources) source.written()
   }
 
-  /** J5: its header and first batch are durable. */
+  /** The segment's header and first batch are durable (J5). */
   #keep(segment: Segment): void {
     this.#begun = undefined
     this.#segments.push(segment)
@@ -238,11 +250,11 @@ export class Journal {
     this.#retention.shrink()
   }
 
-  /** J4. */
+  /** Ends the journal after a failed write (J4). */
   #fail(error: unknown, sources: readonly JournalSource[]): void {
     const failure = new ServiceError(
       'UNAVAILABLE',
-      `the journal could not be written (${messageOf(error)}): the node ends`,
+      `the journal could not be written (${messageOf(error)}); the node ends, start it again`,
       { cause: error },
     )
     this.#failure = failure
@@ -256,7 +268,7 @@ export class Journal {
     if (this.#isSealing) return
     this.#isSealing = true
     void this.#sealLater()
-      .catch(() => undefined) // closed meanwhile, which seals as well
+      .catch(() => undefined) // `close` came first, and it writes a seal too
       .finally(() => {
         this.#isSealing = false
       })
@@ -269,7 +281,7 @@ export class Journal {
       if (leftMs <= 0) break
       await clock.sleep(leftMs, this.#closing.signal)
     }
-    if (this.#running !== undefined || this.#isSealed) return // it is not idle, or was sealed
+    if (this.#running !== undefined || this.#isSealed) return // the journal is busy, or already sealed
     this.#running = this.#seal().finally(() => {
       this.#running = undefined
       this.hurry()
@@ -277,7 +289,7 @@ export class Journal {
   }
 
   async #seal(): Promise<void> {
-    if (this.#writer.left < BATCH_HEADER_BYTES) return // the next segment's header seals it as well
+    if (this.#writer.left < BATCH_HEADER_BYTES) return // the next segment's header is a seal too
     try {
       await this.#writer.write([])
       this.#isSealed = true

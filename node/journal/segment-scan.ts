@@ -1,4 +1,4 @@
-// Walks the batches of a segment's bytes, and tells an interrupted write from damage. Pure.
+// Walks the batches of a segment's bytes. Distinguishes an interrupted write from damage. Pure.
 
 import { ServiceError } from '../../lib/errors.ts'
 import {
@@ -16,22 +16,23 @@ import {
   type EntryRow,
 } from './journal-format.ts'
 
-/** Where the chain of batches stands: what the next batch must say. */
+/** The position in the chain of batches: what the next batch must contain. */
 export interface ChainPosition {
   readonly nextBatch: number
   readonly previousCrc: number
 }
 
+/** One whole and checked batch. */
 export interface ScannedBatch {
   readonly offset: number
   readonly header: BatchHeader
-  /** Header and table. */
+  /** The header and the table. */
   readonly head: Buffer
 }
 
 /**
- * Reads the batch at `offset`, whole and checked; undefined for anything else. Its place in the chain
- * is for the caller to check.
+ * Reads and checks the batch at `offset`. Answers undefined if no whole batch is there. The caller
+ * checks its position in the chain.
  */
 export function batchAt(bytes: Buffer, offset: number, salt: number): ScannedBatch | undefined {
   if (offset + BATCH_HEADER_BYTES > bytes.length) return undefined
@@ -55,6 +56,7 @@ function areBodiesValid(bytes: Buffer, { offset, header, head }: ScannedBatch): 
   return at === offset + header.length
 }
 
+/** One entry of a batch: its row and its body. */
 export interface ScannedEntry {
   readonly row: EntryRow
   readonly body: Buffer
@@ -72,7 +74,7 @@ export function* entriesOf(
   }
 }
 
-/** The rows of the table, without a look at the bodies. */
+/** The rows of the table. Does not read the bodies. */
 export function* rowsOf({ head }: ScannedBatch): IterableIterator<EntryRow> {
   for (const [, row] of rawRows(head)) yield row
 }
@@ -84,13 +86,17 @@ function* rawRows(head: Buffer): IterableIterator<readonly [Buffer, EntryRow]> {
   }
 }
 
+/** A segment's bytes, and the position in the chain where they must continue. */
 export interface SegmentChain {
   readonly bytes: Buffer
   readonly salt: number
   readonly from: ChainPosition
 }
 
-/** Calls `visit` for each batch of the chain, in order; answers where the chain ends. */
+/**
+ * Calls `visit` for each batch of the chain, in order. Answers the position at the end of the
+ * chain.
+ */
 export function scanSegment(
   { bytes, salt, from }: SegmentChain,
   visit: (batch: ScannedBatch) => void,
@@ -111,8 +117,8 @@ export function scanSegment(
 }
 
 /**
- * The offset of the header of a batch with a number above `number`, if there is one in the bytes from
- * `from` on: then whatever is missing before it was once synced.
+ * The offset of a batch header above `number` in the bytes from `from` on; undefined if there is
+ * none. Such a header proves that everything before it was once synced.
  */
 export function findLaterBatch(
   { bytes, salt }: Pick<SegmentChain, 'bytes' | 'salt'>,

@@ -1,29 +1,31 @@
-// Keeps allocated segments ahead of need, so that no write waits for zeros, and makes new ones of
-// those that nobody needs any more.
+// Allocates segments in advance, so that no write waits for zeros. Reuses segments that no log
+// needs.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { JournalDirectory } from './journal-directory.ts'
 
 import { Segment } from './segment.ts'
 
-/** How many segments lie ready. More only cost room on the disk. */
+/** How many spare segments lie ready. More would only use disk space. */
 const SPARES_MAX = 2
 
+/** How to make segments, and the spares that recovery found. */
 export interface SegmentSupplyOptions {
   readonly directory: JournalDirectory
   readonly segmentBytes: number
-  /** Whether the file system has this much room, reserves untouched. */
+  /** Whether the file system has this much room beside its reserve. */
   readonly hasRoomFor: (bytes: number) => boolean
   readonly spares: readonly string[]
   readonly nextNumber: number
 }
 
+/** Supplies the journal with allocated segments. */
 export class SegmentSupply {
   readonly #with: SegmentSupplyOptions
   readonly #ready: Segment[] = []
   #nextNumber: number
   #leftovers: readonly string[]
-  /** Changes of the directory, one after the other. */
+  /** Changes of the directory run one after the other. */
   #working: Promise<void> = Promise.resolve()
   #preparing: Promise<void> | undefined
 
@@ -34,8 +36,8 @@ export class SegmentSupply {
   }
 
   /**
-   * A segment of at least `bytes`, allocated and in its directory for good. Fails with DISK_FULL when
-   * there is no room for one.
+   * Takes a segment of at least `bytes`. It is allocated, and its directory entry is durable. Fails
+   * with DISK_FULL if the disk has no room for one.
    */
   async take(bytes: number): Promise<Segment> {
     const next = this.#ready[0]
@@ -46,7 +48,10 @@ export class SegmentSupply {
     return this.#inTurn(() => this.#takeInTurn(bytes))
   }
 
-  /** Segments are used in the order of their numbers, so one that is too small is passed for good. */
+  /**
+   * Segments are used in the order of their numbers, so a segment that is too small is skipped and
+   * not used later.
+   */
   async #takeInTurn(bytes: number): Promise<Segment> {
     for (let next = this.#ready.shift(); next !== undefined; next = this.#ready.shift()) {
       if (next.bytes >= bytes) return next
@@ -55,17 +60,17 @@ export class SegmentSupply {
     return this.#allocate(Math.max(bytes, this.#with.segmentBytes))
   }
 
-  /** Allocates in the background until enough segments lie ready, or the disk has no room. */
+  /** Allocates in the background until enough segments lie ready or the disk is full. */
   prepare(): void {
     if (this.#preparing !== undefined || this.#ready.length >= SPARES_MAX) return
     this.#preparing = this.#inTurn(() => this.#fill())
-      .catch(() => undefined) // `take` meets the same trouble, and says so
+      .catch(() => undefined) // `take` gets the same error and reports it
       .finally(() => {
         this.#preparing = undefined
       })
   }
 
-  /** A segment that no log needs any more: to be written anew, or removed. */
+  /** Takes back a segment that no log needs. Reuses it or removes it. */
   async giveBack(segment: Segment): Promise<void> {
     await this.#inTurn(async () => {
       const isUseful = this.#ready.length < SPARES_MAX && segment.bytes === this.#with.segmentBytes
@@ -73,13 +78,13 @@ export class SegmentSupply {
       const { directory } = this.#with
       const renewed = new Segment(this.#nextNumber++, segment.bytes)
       await directory.rename(segment.name, renewed.name)
-      // Before the next renaming: so at most one old segment comes back after a power failure.
+      // Syncs before the next rename, so that a power failure brings back one old segment at most.
       await directory.sync()
       this.#ready.push(renewed)
     })
   }
 
-  /** Resolves when nothing is being allocated or removed. */
+  /** Resolves when no allocation or removal runs. */
   async idle(): Promise<void> {
     await this.#preparing
     await this.#working
@@ -106,7 +111,10 @@ export class SegmentSupply {
     return segment
   }
 
-  /** Spares of the last life may have any size, and numbers below those in use by now. */
+  /**
+   * Removes the spares of the last run. They may have another size, and numbers that are too low by
+   * now.
+   */
   async #removeLeftovers(): Promise<void> {
     const leftovers = this.#leftovers
     this.#leftovers = []

@@ -2,14 +2,17 @@ import type { JournalDirectory, SegmentFile } from './journal-directory.ts'
 import { SEGMENT_HEADER_BYTES, segmentFileName, type LogId } from './journal-format.ts'
 import { rowsOf, type ScannedBatch } from './segment-scan.ts'
 
-/** Which entries of one log lie in a segment. */
+/** The entries of one log in a segment. */
 interface LogSpan {
   lastSequence: number
-  /** Of the batches with entries of the log, ascending. */
+  /** The offsets of the batches with entries of the log, ascending. */
   readonly offsets: number[]
 }
 
-/** What is known of one segment without reading it: whose entries it holds, and where. */
+/**
+ * What the journal remembers of one segment: the logs that have entries in it, and the places of
+ * their batches.
+ */
 export class Segment {
   readonly number: number
   readonly bytes: number
@@ -24,7 +27,7 @@ export class Segment {
     return segmentFileName(this.number)
   }
 
-  /** The logs that have entries here, with the sequence number of their last one. */
+  /** The logs with entries in this segment, each with the sequence number of its last one. */
   *logs(): IterableIterator<readonly [LogId, number]> {
     for (const [logId, { lastSequence }] of this.#spans) yield [logId, lastSequence]
   }
@@ -52,12 +55,12 @@ export class Segment {
   }
 }
 
-/** The segment that is written at the moment. */
+/** The segment that is being written. */
 export interface OpenSegment {
   readonly segment: Segment
   readonly file: SegmentFile
   readonly salt: number
-  /** Where the next batch goes. */
+  /** The offset of the next batch. */
   end: number
 }
 

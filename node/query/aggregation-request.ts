@@ -1,4 +1,5 @@
-// The `aggregations` of a query: summaries over everything that it finds, nested in each other.
+// The `aggregations` of a query: summaries over all documents that the query matches. They may
+// nest.
 
 import { describeKind } from '../document/exact-json.ts'
 import { parseFieldPath } from '../document/field-path.ts'
@@ -25,7 +26,7 @@ import type { Query } from './query-tree.ts'
 
 export const AGGREGATION_DEPTH_MAX = 5
 export const AGGREGATIONS_MAX = 100
-/** Of one result, over all levels; the executor counts them. */
+/** The limit of buckets in one result, over all levels. The executor counts them. */
 export const AGGREGATION_BUCKETS_MAX = 65_536
 
 const RANGES_MAX = 1024
@@ -43,14 +44,14 @@ export type CalendarUnit = (typeof CALENDAR_UNITS)[number]
 const SIGNIFICANCE = ['jlh', 'mutual_information', 'chi_squared', 'percentage'] as const
 export type Significance = (typeof SIGNIFICANCE)[number]
 
-/** `from` is in the range, `to` is not; undefined is an open end. */
+/** A range that includes `from` and excludes `to`. An undefined bound is open. */
 export interface NamedRange<Value> {
   readonly name: string
   readonly from: Value | undefined
   readonly to: Value | undefined
 }
 
-/** A moment, or one relative to the time of the query. */
+/** A moment in ms since 1970, or an offset from the time of the query. */
 export type DateBound =
   | { readonly kind: 'absolute'; readonly timeMs: number }
   | { readonly kind: 'from-now'; readonly offsetMs: number }
@@ -61,11 +62,11 @@ export type AggregationRequest =
   | { readonly kind: 'metric'; readonly metric: Metric; readonly field: string }
   | (BucketAggregation & { readonly sub: Aggregations })
 
-/** Buckets with fewer documents than `minDocCount` are left out. */
+/** Leaves out buckets with fewer documents than `minDocCount`. */
 export type BucketAggregation =
   | {
       readonly kind: 'terms'
-      /** The terms of all of them are counted together. */
+      /** The terms of all these fields are counted together. */
       readonly fields: readonly string[]
       readonly size: number
       readonly minDocCount: number
@@ -95,7 +96,7 @@ export type BucketAggregation =
   | {
       readonly kind: 'geohash-grid'
       readonly field: string
-      /** Characters of the geohash. */
+      /** The length of the geohash in characters. */
       readonly precision: number
       readonly size: number
       readonly minDocCount: number
@@ -104,7 +105,7 @@ export type BucketAggregation =
       readonly kind: 'geo-distance'
       readonly field: string
       readonly origin: GeoPoint
-      /** Metres. */
+      /** The bounds are in metres. */
       readonly ranges: readonly NamedRange<number>[]
     }
   | {
@@ -113,7 +114,7 @@ export type BucketAggregation =
       readonly size: number
       readonly minDocCount: number
       readonly algorithm: Significance
-      /** What the found documents are compared with; undefined is the whole table. */
+      /** The documents to compare with; undefined means the whole table. */
       readonly background: Query | undefined
     }
 
@@ -153,7 +154,7 @@ export function parseAggregations(value: JsonValue, where: string): Aggregations
   return parseLevel(value, { where, depth: 1, budget: aggregationBudget() })
 }
 
-/** Texts of background filters are counted together, their clauses filter by filter. */
+/** All background filters share one budget of text. Each of them has its own budget of clauses. */
 function aggregationBudget(): ClauseBudget {
   return { ...buildClauseBudget(), clausesLeft: AGGREGATIONS_MAX }
 }
@@ -178,7 +179,9 @@ function parseLevel(value: JsonValue, at: Omit<Clause, 'members'>): Aggregations
       refuse(where, `a name must have 1 to ${NAME_LENGTH_MAX} characters`)
     }
     budget.clausesLeft--
-    if (budget.clausesLeft < 0) refuse(place, `more than ${AGGREGATIONS_MAX} aggregations in all`)
+    if (budget.clausesLeft < 0) {
+      refuse(place, `a query may have at most ${AGGREGATIONS_MAX} aggregations`)
+    }
     if (!isJsonObject(request)) refuse(place, `must be an object, not ${describeKind(request)}`)
     parsed.set(name, parseAggregation({ ...at, members: request, where: place }))
   }
@@ -299,13 +302,13 @@ function rangesOf<Value>(
       from: from === undefined ? undefined : parseBound(from, `${where}.from`),
       to: to === undefined ? undefined : parseBound(to, `${where}.to`),
     }
-    if (names.has(range.name)) refuse(`${where}.name`, `${shown(range.name)} is there twice`)
+    if (names.has(range.name)) refuse(`${where}.name`, `${shown(range.name)} is used twice`)
     names.add(range.name)
     return range
   })
 }
 
-/** A date, `now`, or `now` with a duration, such as `now-7d`. */
+/** Reads a date, `now`, or `now` with a duration, such as `now-7d`. */
 function parseDateBound(value: JsonValue, where: string): DateBound {
   const text = parseText(value, where)
   if (text === 'now') return { kind: 'from-now', offsetMs: 0 }
@@ -322,7 +325,7 @@ function fieldOf({ members, where }: Clause): string {
   return parseField(memberOf(members, 'field'), `${where}.field`)
 }
 
-/** `field` or `fields`. */
+/** The fields of `field` or of `fields`. */
 function fieldsOf(clause: Clause): readonly string[] {
   const { members, where } = clause
   const fields = memberOf(members, 'fields')
@@ -335,7 +338,7 @@ function fieldsOf(clause: Clause): readonly string[] {
 }
 
 function parseField(value: JsonValue | undefined, where: string): string {
-  if (typeof value !== 'string') return refuse(where, 'must be the name of a field, a string')
+  if (typeof value !== 'string') return refuse(where, 'must be a string, the name of a field')
   return parseFieldPath(value, where).text
 }
 

@@ -1,6 +1,7 @@
-// Filters evaluated on one document in memory: the part of the query language that needs no index.
+// Filters that are evaluated on one document in memory: the part of the query language that needs
+// no index.
 //
-// A missing field never matches; an array matches if one of its elements does.
+// A missing field never matches. An array matches if one of its elements does.
 
 import { isIP } from 'node:net'
 import type { BlockList } from 'node:net'
@@ -19,6 +20,7 @@ import type { GeoTest } from './geo-test.ts'
 const NUMERIC = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const WORD = /[\p{L}\p{M}\p{N}]+/gu
 
+/** The bounds of a range. An undefined bound is open. */
 export interface Bounds<T> {
   readonly min: T | undefined
   readonly max: T | undefined
@@ -26,9 +28,13 @@ export interface Bounds<T> {
   readonly inclusiveMax: boolean
 }
 
+/** The place of a field's values in a document. */
 export interface FilterField {
   readonly path: FieldPath
-  /** Where the values are when the path names a sub-field that indexes have and documents lack. */
+  /**
+   * Set if the path names a sub-field that only indexes have: the path of its values in the
+   * document.
+   */
   readonly whole: FieldPath | undefined
 }
 
@@ -37,26 +43,26 @@ export type DocumentFilter =
   | { readonly kind: 'none' }
   | { readonly kind: 'ids'; readonly keys: ReadonlySet<string> }
   | { readonly kind: 'match'; readonly field: FilterField; readonly words: WordTest }
-  /** Looks at the value as a whole: an array may be a point. */
+  /** Tests the value as a whole, because an array may be a point. */
   | { readonly kind: 'place'; readonly field: FieldPath; readonly test: GeoTest }
   | { readonly kind: 'field'; readonly field: FilterField; readonly test: ValueTest }
   | { readonly kind: 'and'; readonly filters: readonly DocumentFilter[] }
   | { readonly kind: 'or'; readonly filters: readonly DocumentFilter[]; readonly min: number }
   | { readonly kind: 'not'; readonly filter: DocumentFilter }
 
-/** Looks at all words of a field together, whichever element of an array holds them. */
+/** Tests all words of a field together, whichever elements of an array hold them. */
 export interface WordTest {
   readonly words: readonly string[]
-  /** One more word, of which only the beginning is known. */
+  /** The beginning of one more word; undefined if there is none. */
   readonly prefix: string | undefined
   readonly operator: 'or' | 'and'
 }
 
-/** Looks at one value. */
+/** Tests one value. */
 export type ValueTest =
   | { readonly kind: 'exists' }
   | { readonly kind: 'term'; readonly term: ExactTerm }
-  /** Prefixes, wildcards and phrases. */
+  /** Tests prefixes, wildcards and phrases. */
   | { readonly kind: 'text'; readonly holds: (text: string) => boolean }
   | { readonly kind: 'range'; readonly range: RangeTest }
   | { readonly kind: 'bool'; readonly value: boolean }
@@ -64,20 +70,20 @@ export type ValueTest =
 export type RangeTest =
   | { readonly kind: 'numbers'; readonly bounds: Bounds<JsonNumber> }
   | { readonly kind: 'text'; readonly bounds: Bounds<Buffer> }
-  /** Milliseconds since 1970. */
+  /** The bounds are in milliseconds since 1970. */
   | { readonly kind: 'dates'; readonly bounds: Bounds<number> }
   | { readonly kind: 'untyped'; readonly bounds: UntypedBounds }
   | { readonly kind: 'addresses'; readonly version: 'ipv4' | 'ipv6'; readonly block: BlockList }
 
-/** Bounds as each type of value reads them; undefined where a bound is nothing of the type. */
+/** The same bounds, read as each type of value. Undefined for a type that a bound cannot be. */
 export interface UntypedBounds {
   readonly numbers: Bounds<JsonNumber> | undefined
-  /** Milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly dates: Bounds<number> | undefined
   readonly text: Bounds<Buffer>
 }
 
-/** A term compares with strings as text, with numbers as a number and with booleans by name. */
+/** A term to compare with one value: strings as text, numbers as a number, booleans by name. */
 export interface ExactTerm {
   readonly text: string
   readonly number: JsonNumber | undefined
@@ -117,8 +123,8 @@ function valuesOf(document: JsonObject, { path, whole }: FilterField): readonly 
 }
 
 /**
- * Words as the in-memory evaluator sees them: runs of letters, marks and digits, in lower case. A
- * number between spaces is one word, sign and point included.
+ * Splits text into words as this evaluator compares them: runs of letters, marks and digits, in
+ * lower case. A number between spaces is one word, with its sign and point.
  */
 export function wordsOf(text: string): readonly string[] {
   return text
@@ -133,7 +139,7 @@ export function termOf(value: string | boolean | JsonNumber): ExactTerm {
   return { text, number: typeof value === 'string' ? jsonNumberFrom(text) : undefined }
 }
 
-/** The number that the text is as JSON. */
+/** The number that the text spells in JSON; undefined if it is not a number. */
 export function jsonNumberFrom(text: string): JsonNumber | undefined {
   const double = NUMERIC.test(text) ? Number(text) : NaN
   if (!Number.isFinite(double)) return undefined
@@ -194,7 +200,7 @@ function holdsPlace(test: GeoTest, value: JsonValue): boolean {
   return parseShapes(value).some((shape) => shape !== undefined && isPlace(test, shape))
 }
 
-/** A single point is tested as an index of points does, to the last digit. */
+/** Tests a single point as an index of points does, so both agree to the last digit. */
 function isPlace(test: GeoTest, shape: Shape): boolean {
   const [part] = shape
   const place = part?.paths[0]?.[0]
@@ -207,7 +213,7 @@ function textOf(value: JsonValue): string {
   return value === null || typeof value === 'object' ? '' : String(value)
 }
 
-/** `compare` orders the value against a bound. */
+/** `compare` compares the value with a bound. */
 function isWithin<T>(bounds: Bounds<T>, compare: (bound: T) => number): boolean {
   const { min, max, inclusiveMin, inclusiveMax } = bounds
   const low = min === undefined ? 1 : compare(min)
@@ -219,7 +225,7 @@ function isNumberWithin(bounds: Bounds<JsonNumber>, value: JsonNumber): boolean 
   return isWithin(bounds, (bound) => compareNumbers(value, bound))
 }
 
-/** Text compares by its UTF-8 bytes, as the terms of an index do. */
+/** Compares text by its UTF-8 bytes, as the terms of an index are ordered. */
 function isTextWithin(bounds: Bounds<Buffer>, value: string): boolean {
   const bytes = Buffer.from(value, 'utf8')
   return isWithin(bounds, (bound) => Buffer.compare(bytes, bound))
@@ -230,7 +236,7 @@ function isDateWithin(bounds: Bounds<number>, value: JsonValue): boolean {
   return dateMs !== undefined && isWithin(bounds, (bound) => dateMs - bound)
 }
 
-/** A text that is a date compares as one with bounds that are dates. */
+/** If the bounds are dates, a text that is a date compares as a date. */
 function isUntypedWithin({ numbers, dates, text }: UntypedBounds, value: JsonValue): boolean {
   if (isJsonNumber(value)) {
     return numbers !== undefined && isNumberWithin(numbers, value)

@@ -1,31 +1,38 @@
-// Terms within a few edits of a word: insertions, deletions, substitutions, and exchanges of two
-// neighbours (optimal string alignment, which is what Lucene counts by default).
+// Finds terms within a few edits of a word: insertions, deletions, substitutions, and
+// transpositions of two neighbours (optimal string alignment, which Lucene counts by default).
 //
-// The table of distances has a row for each beginning of the term. Terms that are tested one after the
-// other in their order begin alike, and share the rows of what they have in common. Of a row only the
-// diagonal band that the distance allows is computed and kept, about 5 cells at distance 2: a whole table
-// for a word of ten thousand characters would take 100 MB.
+// The table of distances has a row for each prefix of the term. Terms are tested in their order, so
+// neighbours share prefixes and the rows of these prefixes. Of each row, only the diagonal band
+// within the distance is computed and kept, about 5 cells at distance 2. A whole table for a word
+// of ten thousand characters would take 100 MB.
 
 import type { Fuzziness } from './query-tree.ts'
 
+/** How far a term may be from the word. */
 export interface EditDistance {
   readonly distance: number
-  /** How many characters at the beginning must agree. */
+  /** How many characters at the beginning must be equal. */
   readonly prefixLength: number
 }
 
+/** Tests terms against one word. Terms in ascending order are tested fastest. */
 export interface EditDistanceTest {
-  /** Every term that is near enough begins with this. */
+  /** The common beginning of all terms that can match. */
   readonly prefix: string
-  /** How many edits the term is away; Infinity if that is too far. */
+  /** The number of edits from the word to the term; Infinity if it is above the limit. */
   readonly distanceTo: (term: string) => number
-  /** What the term that was tested last begins with, and no near term; undefined if nothing shows it. */
+  /**
+   * A prefix of the last term that no matching term begins with; undefined if the test found none.
+   */
   readonly deadEnd: () => string | undefined
-  /** How many cells the tests have computed so far; a term of another length is one. */
+  /**
+   * The number of cells that the tests have computed so far. A term that its length excludes counts
+   * as one.
+   */
   readonly cells: () => number
 }
 
-/** How many edits are allowed. */
+/** The number of allowed edits for a word. */
 export function distanceOf(word: string, fuzziness: Fuzziness): number {
   if (fuzziness !== 'auto') return fuzziness
   const length = Array.from(word).length
@@ -55,16 +62,22 @@ export function editDistanceTest(word: string, options: EditDistance): EditDista
 
 class DistanceRows {
   cells = 0
-  /** How many units of the last term no near term begins with; 0 if nothing shows it. */
+  /**
+   * The length in code units of the prefix that `EditDistanceTest.deadEnd` answers; 0 if there is
+   * none.
+   */
   deadEnd = 0
   readonly #word: readonly number[]
   readonly #distance: number
   readonly #width: number
-  /** Cells of a row that are kept: those within the distance of the diagonal, and one on either side. */
+  /**
+   * The cells of a row that are kept: those within the distance of the diagonal, and one on each
+   * side.
+   */
   readonly #band: number
-  /** Row by row, for the beginnings of `term`; those up to `known` are computed. */
+  /** The cells, row by row, for the prefixes of `#term`. Rows up to `#known` are computed. */
   readonly #cells: Uint8Array
-  /** The least of each row. */
+  /** The smallest cell of each row. */
   readonly #least: Uint8Array
   readonly #term: Uint32Array
   #known = 0
@@ -83,23 +96,26 @@ class DistanceRows {
     }
   }
 
-  /** Where the cell is kept; for cells of the band alone. */
+  /** The index of a cell of the band. */
   #at(row: number, column: number): number {
     return row * this.#band + column - row + this.#distance + 1
   }
 
-  /** For a term that is none of ours. */
+  /** Records a term that cannot match. */
   pass(): number {
     this.deadEnd = 0
     return Infinity
   }
 
-  /** From the unit `begin` on. What is above the distance is only known to be. */
+  /**
+   * The distance of the term from the unit `begin` on. A result above the limit is only a lower
+   * bound.
+   */
   distanceTo(term: string, begin: number): number {
     this.deadEnd = 0
     this.cells += 1
     const far = this.#distance + 1
-    // A character has one or two units.
+    // A character has one or two code units.
     if (term.length - begin < this.#word.length - this.#distance) return far
     let row = 0
     for (let at = begin; at < term.length;) {
@@ -108,7 +124,7 @@ class DistanceRows {
       at += code > 0xffff ? 2 : 1
       if (row >= this.#known || this.#term[row] !== code) this.#begin(row, code)
       row += 1
-      // An exchange reaches back two rows, so that one row out of reach alone decides nothing.
+      // A transposition reaches back two rows, so one row above the limit does not end the search.
       if (this.#leastOf(row) < far || this.#leastOf(row - 1) < far - 1) continue
       this.deadEnd = at
       return far
@@ -117,14 +133,14 @@ class DistanceRows {
     return isNear ? (this.#cells[this.#at(row, this.#width - 1)] ?? far) : far
   }
 
-  /** The term goes on with another character, and what was behind it is forgotten. */
+  /** Sets the next character of the term and forgets the rows behind it. */
   #begin(row: number, code: number): void {
     this.#term[row] = code
     this.#known = row + 1
     this.#computeRow(row + 1)
   }
 
-  /** The costs of turning each beginning of the word into `row` characters of the term. */
+  /** Computes the costs of turning each prefix of the word into `row` characters of the term. */
   #computeRow(row: number): void {
     const far = this.#distance + 1
     const begin = Math.max(1, row - this.#distance)
@@ -136,13 +152,13 @@ class DistanceRows {
       this.#cells[this.#at(row, column)] = cost
       if (cost < least) least = cost
     }
-    // The next row looks one column further.
+    // The next row reads one column further.
     if (end + 1 < this.#width) this.#cells[this.#at(row, end + 1)] = far
     this.#least[row] = least
     this.cells += end - begin + 1
   }
 
-  /** By an insertion, a deletion, a substitution or nothing. */
+  /** The cost by an insertion, a deletion, a substitution or an equal character. */
   #costOfStep(row: number, column: number): number {
     const cells = this.#cells
     const isSame = this.#word[column - 1] === this.#term[row - 1]

@@ -1,8 +1,8 @@
-// A checked query as a filter on one document in memory, where no index helps.
+// Turns a checked query into a filter on one document in memory, for requests that use no index.
 //
-// Text is split into words, lower-cased and compared whole: no stop words, no stems. Every clause
-// has to name its field, and what needs an index's analysis, or automata that would hold up everybody
-// else on a long document, is refused.
+// The filter splits text into words and compares whole words in lower case, without stop words or
+// stems. Every clause must name its field. Two kinds of queries are refused: those that need an
+// index's analysis, and those whose automata could block other requests on a long document.
 
 import { BlockList, isIP } from 'node:net'
 import { unreachable } from '../../lib/assert.ts'
@@ -25,13 +25,12 @@ import type {
   ValueTest,
   WordTest,
 } from './document-filter.ts'
-import type { Query, QueryBounds } from './query-tree.ts'
+import type { Query, QueryBounds, QueryOf } from './query-tree.ts'
 
 const POSITIONS_MAX = 1000
-/** The sub-field of whole values. */
+/** The suffix of a sub-field of whole values. */
 const KEYWORD = /(?:\.|__)keyword$/
 
-type QueryOf<Kind extends Query['kind']> = Extract<Query, { readonly kind: Kind }>
 type RangeKind = 'numbers' | 'terms' | 'dates' | 'untyped-range' | 'ip'
 type WordKind = 'phrase' | 'phrase-terms' | 'prefix' | 'wildcard'
 type FieldKind = RangeKind | WordKind | 'exists' | 'term' | 'bool'
@@ -62,7 +61,7 @@ const FIELD_KINDS: Readonly<Record<FieldKind, true>> = {
   bool: true,
 }
 
-/** `where` is the place of the query in the request, for refusals. */
+/** `where` is the place of the query in the request, for messages. */
 export function buildDocumentFilter(query: Query, where: string): DocumentFilter {
   if (isGeoQuery(query)) return filterOfPlace(query, where)
   if (isFieldQuery(query)) {
@@ -91,7 +90,10 @@ export function buildDocumentFilter(query: Query, where: string): DocumentFilter
   }
 }
 
-/** Two shapes of the most positions take seconds to compare, which nobody else can be served in. */
+/**
+ * Comparing two shapes of the most positions takes seconds, and blocks every other request
+ * meanwhile.
+ */
 function filterOfPlace(query: GeoQuery, where: string): DocumentFilter {
   if (query.kind === 'geo-shape' && positionsOf(query.shape) > POSITIONS_MAX) {
     refuseForm(where, `a shape of more than ${POSITIONS_MAX} positions`)
@@ -165,7 +167,7 @@ function rangeTestOf(query: QueryOf<RangeKind>): RangeTest {
   }
 }
 
-/** Beside other parts a `should` of which none has to hold is only about scores. */
+/** If `minShould` is 0, `should` only changes scores, so the filter ignores it. */
 function filterOfBoolean(query: QueryOf<'boolean'>, where: string): DocumentFilter {
   const build = (inner: Query) => buildDocumentFilter(inner, where)
   const filters = [...query.must, ...query.filter].map(build)
@@ -183,7 +185,7 @@ function filterOfMatch(query: QueryOf<'match'>, where: string): DocumentFilter {
   return { kind: 'match', field: fieldOf(query, where), words: test }
 }
 
-/** One word is enough, and the last one may be cut. */
+/** One word is enough. The last word may be a prefix. */
 function filterOfMultiMatch(query: QueryOf<'multi-match'>, where: string): DocumentFilter {
   if (query.fuzziness !== 0) refuseForm(where, 'fuzziness')
   const typed = wordsOf(query.text)
@@ -195,7 +197,7 @@ function filterOfMultiMatch(query: QueryOf<'multi-match'>, where: string): Docum
   return { kind: 'or', filters, min: 1 }
 }
 
-/** Words in a row, with alternatives for each. */
+/** Words in a row. Each position may have alternatives. */
 function runOf(
   query: QueryOf<'phrase' | 'phrase-terms'>,
   where: string,
@@ -224,7 +226,7 @@ function untypedBoundsOf(bounds: QueryBounds<string>): UntypedBounds {
   }
 }
 
-/** Undefined if a bound is nothing of the type. */
+/** Undefined if a bound cannot be read as the type. */
 function boundsOfType<Value>(
   bounds: QueryBounds<string>,
   parse: (text: string) => Value | undefined,

@@ -1,4 +1,4 @@
-// What a geographic query asks of one place or shape, be it in an index or in a document.
+// The test of a geographic query on one point or shape. Indexes and documents share it.
 
 import { unreachable } from '../../lib/assert.ts'
 import { boxArea, circleArea, distanceMetres, polygonArea } from '../geo/geo-area.ts'
@@ -14,8 +14,12 @@ export type GeoQuery = Extract<
   { readonly kind: 'geo-box' | 'geo-distance' | 'geo-polygon' | 'geo-shape' }
 >
 
+/** Decides whether a place passes a geographic query. */
 export interface GeoTest {
-  /** Holds every place that passes; across the 180th meridian if west is greater than east. */
+  /**
+   * Contains every place that passes. It crosses the 180th meridian if its west is greater than its
+   * east.
+   */
   readonly box: Box
   point(place: GeoPoint): boolean
   shape(shape: Shape): boolean
@@ -60,7 +64,7 @@ export function geoTestOf(query: GeoQuery): GeoTest {
   }
 }
 
-/** Every longitude, where a part goes on across the 180th meridian. */
+/** Covers every longitude if a part crosses the 180th meridian. */
 function boxAround(shape: Shape): Box {
   const sides = (side: keyof Box): readonly number[] => shape.map(({ box }) => box[side])
   const [west, east] = [Math.min(...sides('west')), Math.max(...sides('east'))]

@@ -1,4 +1,4 @@
-// The `pruner` of a query: which hits score so much worse than others that nobody wants them.
+// The `pruner` of a query: it drops hits whose scores are much lower than the others.
 
 import { numberOf } from '../document/exact-json.ts'
 import { isJsonObject, memberOf } from '../document/json-object.ts'
@@ -7,25 +7,25 @@ import { refuse } from './query-limits.ts'
 import type { JsonObject } from '../document/exact-json.ts'
 import type { Clause } from './language/query-clause.ts'
 
-/** Undefined: hits are not judged by it. */
+/** The limits of the pruner. An undefined limit drops nothing. */
 export interface Pruner {
   readonly minScore: number | undefined
-  /** Of the best score, from 0 to 1. */
+  /** As a share of the best score, from 0 to 1. */
   readonly minRatio: number | undefined
   /** How many standard deviations a score may lie below the mean. */
   readonly deviationsMax: number | undefined
-  /** Between two hits that follow each other, as a share of the range of scores, from 0 to 1. */
+  /** The gap between two neighbouring hits, as a share of the range of scores, from 0 to 1. */
   readonly gapMax: number | undefined
 }
 
-/** Members that ask for another order than that of scores, or for a page within it. */
+/** Members that request another order than by score, or a page of hits. */
 const EXCLUDED = ['order_by', 'search_after', 'search_before', 'count']
 
 export function parsePruner(body: Clause): Pruner | undefined {
   const members = memberOf(body.members, 'pruner')
   if (members === undefined) return undefined
   if (!isJsonObject(members)) return refuse('pruner', 'must be an object')
-  checkPrunable(body.members)
+  checkHitsByScore(body.members)
   const clause: Clause = { ...body, members, where: 'pruner' }
   checkMembers(clause, [
     'min_absolute_score',
@@ -46,10 +46,10 @@ export function parsePruner(body: Clause): Pruner | undefined {
   }
 }
 
-function checkPrunable(members: JsonObject): void {
+function checkHitsByScore(members: JsonObject): void {
   const found = EXCLUDED.find((name) => Object.hasOwn(members, name))
   if (found === undefined) return
-  refuse('pruner', `cuts a list of hits in the order of their scores; leave ${found} out`)
+  refuse('pruner', `works on hits in the order of their scores; leave ${found} out`)
 }
 
 function boundOf(members: JsonObject, name: string, max: number): number | undefined {

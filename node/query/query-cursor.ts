@@ -1,14 +1,15 @@
-// Where a hit stands in the order of a result, as the strings of its `_sort`: clients hand them back
-// in `search_after` or `search_before`.
+// Cursors: the position of a hit in the order of a result. A hit carries it as the strings of its
+// `_sort`; a client sends them in `search_after` or `search_before`.
 //
-// One string for each sort key, then one for the tie between equal hits:
+// A cursor has one string for each sort key, and one for the tie between equal hits:
 //
 //   n12.5      a number
 //   stext      a text
 //   x          no value
 //   k1a2b3c4d.Ym9vay8x      digest of the order, then the document's key in base64url
 //
-// The digest refuses a cursor of another order, whose values would be compared with the wrong fields.
+// The digest detects a cursor of another order, because its values would be compared with the wrong
+// fields.
 
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../../lib/errors.ts'
@@ -17,15 +18,17 @@ import { isJsonArray } from '../document/json-object.ts'
 import { refuse } from './query-limits.ts'
 import type { JsonValue } from '../document/exact-json.ts'
 
+/** One key of an order. */
 export interface SortKey {
   /** A field, or `_score` or `_id`. */
   readonly field: string
   readonly isDescending: boolean
 }
 
-/** Undefined: the document has no value in the field. */
+/** The value of a document for one sort key; undefined if the field has no value. */
 export type SortValue = number | string | undefined
 
+/** The position of one hit in an order. */
 export interface SortPosition {
   /** One for each sort key. */
   readonly values: readonly SortValue[]
@@ -41,7 +44,7 @@ export function encodeCursor(order: readonly SortKey[], position: SortPosition):
   return [...position.values.map(encodeValue), key]
 }
 
-/** `where` is the place of the cursor in the request, such as `search_after`. */
+/** Parses a cursor for `order`. `where` is its place in the request, such as `search_after`. */
 export function parseCursor(
   value: JsonValue,
   order: readonly SortKey[],

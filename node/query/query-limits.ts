@@ -1,27 +1,30 @@
-// What a query may be at most. Larger ones are refused before anything is searched.
+// The limits of a query. A larger query is refused before the search begins.
 
 import { ServiceError } from '../../lib/errors.ts'
 
-/** Levels of nesting, in JSON and again in a query string. */
+/** The limit of nesting levels, in JSON and again in a query string. */
 export const QUERY_DEPTH_MAX = 20
-/** Clauses in all, those in query strings included. */
+/** The limit of clauses, with those of query strings included. */
 export const QUERY_CLAUSES_MAX = 1024
 export const QUERY_STRING_LENGTH_MAX = 10_000
 export const QUERY_TEXT_LENGTH_MAX = 10_000
-/** Of all texts, terms, patterns and query strings of a query together; ids are not counted. */
+/**
+ * The limit of all texts, terms, patterns and query strings together, in characters. Ids do not
+ * count.
+ */
 export const QUERY_TEXT_TOTAL_MAX = 200_000
-/** Of all those texts once they are split, each occurrence counted. */
+/** The limit of terms after analysis. Each occurrence counts. */
 export const QUERY_TERMS_MAX = 8192
-/** Of the programs of all regular expressions together. */
+/** The limit of the programs of all regular expressions together, in instructions. */
 export const QUERY_PROGRAM_LENGTH_MAX = 50_000
-/** Of a wildcard or a regular expression. */
+/** The limit of one wildcard or regular expression, in characters. */
 export const QUERY_PATTERN_LENGTH_MAX = 1000
 export const QUERY_IDS_MAX = 10_000
 export const QUERY_SLOP_MAX = 1000
-/** Boosts nested to all depths still multiply to a finite number. */
+/** Boosts of this size, nested to all depths, still multiply to a finite number. */
 export const QUERY_BOOST_MAX = 10_000
 
-/** What one query may still have. */
+/** The rest of the limits while one query is parsed. */
 export interface ClauseBudget {
   clausesLeft: number
   charactersLeft: number
@@ -36,13 +39,13 @@ export function buildClauseBudget(): ClauseBudget {
   }
 }
 
-/** Whether there was one left. */
+/** Takes one clause. False means that none was left. */
 export function takeClause(budget: ClauseBudget): boolean {
   budget.clausesLeft--
   return budget.clausesLeft >= 0
 }
 
-/** Refuses what has more text than all clauses of a query may have together. */
+/** Takes `length` characters. Throws INVALID_ARGUMENT if the query has more text than allowed. */
 export function takeText(budget: ClauseBudget, length: number, where: string): void {
   budget.charactersLeft -= length
   if (budget.charactersLeft >= 0) return
@@ -52,7 +55,7 @@ export function takeText(budget: ClauseBudget, length: number, where: string): v
   )
 }
 
-/** Whether all regular expressions of the query together are still short enough to run. */
+/** Takes `length` instructions. False means that the regular expressions are too long together. */
 export function takeProgram(budget: ClauseBudget, length: number): boolean {
   budget.programLengthLeft -= length
   return budget.programLengthLeft >= 0
@@ -62,7 +65,7 @@ export const PROGRAMS_TOO_LONG =
   'all regular expressions of a query together repeat too much or are too long; use fewer, smaller ' +
   'counts or prefixes'
 
-/** `where` names the place in the request. */
+/** Throws INVALID_ARGUMENT. `where` names the place in the request. */
 export function refuse(where: string, problem: string): never {
   throw new ServiceError('INVALID_ARGUMENT', `${where}: ${problem}`)
 }

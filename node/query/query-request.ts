@@ -1,4 +1,5 @@
-// The body of a query, checked. Members that need an index of a kind that does not exist are refused.
+// Parses and checks the body of a query. A member that needs an unavailable kind of index is
+// refused.
 
 import { KEY_BYTES_MAX } from '../document/document-limits.ts'
 import { describeKind } from '../document/exact-json.ts'
@@ -31,7 +32,7 @@ import type { SortKey, SortPosition } from './query-cursor.ts'
 import type { Query } from './query-tree.ts'
 
 export const QUERY_LIMIT_DEFAULT = 10
-/** Also of `offset` and `limit` together: every shard has to rank as many. */
+/** Also limits `offset` and `limit` together, because every shard must rank that many hits. */
 export const QUERY_LIMIT_MAX = 10_000
 export const QUERY_TIMEOUT_MS_DEFAULT = 30_000
 export const QUERY_TIMEOUT_MS_MAX = 600_000
@@ -41,24 +42,24 @@ const FIELDS_MAX = 1000
 const INDEXES_MAX = 100
 const MARK_LENGTH_MAX = 100
 
-/** Without any of `fullText`, `filter` and `exclusion`, every document is a hit. */
+/** A checked query. Without `fullText`, `filter` and `exclusion`, every document is a hit. */
 export interface QueryRequest {
   readonly table: string | undefined
   /** The name of the full-text index to search; undefined is the table's default. */
   readonly textIndex: string | undefined
-  /** Scores. */
+  /** Selects and scores. */
   readonly fullText: Query | undefined
-  /** Must hold, without scoring. */
+  /** Selects without scoring. */
   readonly filter: Query | undefined
-  /** Must not hold. */
+  /** Excludes the documents that match. */
   readonly exclusion: Query | undefined
-  /** Only keys that begin with these bytes. */
+  /** Selects the keys that begin with these bytes. */
   readonly keyPrefix: Buffer | undefined
-  /** By descending score unless the client said otherwise; ties go by key. */
+  /** By descending score unless the client gave another order. Ties are ordered by key. */
   readonly order: readonly SortKey[]
   readonly page: QueryPage
   readonly pruner: Pruner | undefined
-  /** Only the total is wanted. */
+  /** The client wants the total without hits. */
   readonly countOnly: boolean
   readonly projection: Projection | undefined
   readonly highlight: HighlightRequest | undefined
@@ -72,8 +73,9 @@ export type QueryPage =
   | { readonly kind: 'after'; readonly position: SortPosition; readonly limit: number }
   | { readonly kind: 'before'; readonly position: SortPosition; readonly limit: number }
 
+/** Which fields to highlight, and the marks around each match. */
 export interface HighlightRequest {
-  /** Undefined: the fields that the query looks into. */
+  /** Undefined means the fields that the query searches. */
   readonly fields: readonly string[] | undefined
   readonly pre: string
   readonly post: string
@@ -103,7 +105,7 @@ const MEMBERS = [
 
 const VECTOR = 'an embeddings index'
 const GRAPH = 'a graph index'
-/** What a member needs that no table can have. */
+/** What a member needs and no table offers yet. */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
   semantic_search: VECTOR,
   embedding_template: VECTOR,
@@ -155,7 +157,7 @@ function checkAvailable(members: JsonObject): void {
   }
 }
 
-/** One of the table's full-text indexes. Several need kinds of indexes that score apart. */
+/** The name of the full-text index to search. Only one index may be named. */
 function parseTextIndex(body: Clause): string | undefined {
   if (!Object.hasOwn(body.members, 'indexes')) return undefined
   const names = listOf(body, 'indexes', { what: 'index name', max: INDEXES_MAX })
@@ -168,7 +170,7 @@ function parseFullText(members: JsonObject): Query | undefined {
   const canonical = memberOf(members, 'query')
   if (canonical === undefined) return queryOf(members, 'full_text_search')
   if (Object.hasOwn(members, 'full_text_search')) {
-    refuse('query', 'excludes full_text_search; leave one of them out')
+    refuse('query', 'cannot stand beside full_text_search; leave one of them out')
   }
   return parseCanonicalQuery(canonical, 'query')
 }
@@ -178,7 +180,7 @@ function queryOf(members: JsonObject, name: string): Query | undefined {
   return value === undefined ? undefined : parseQuery(value, name)
 }
 
-/** Base64, since a key prefix may end within a character. Empty is no prefix. */
+/** Base64, because a key prefix may end within a character. The empty string means no prefix. */
 function parseKeyPrefix(value: JsonValue | undefined): Buffer | undefined {
   if (value === undefined || value === '') return undefined
   const text = parseText(value, 'filter_prefix', 2 * KEY_BYTES_MAX)
@@ -188,13 +190,13 @@ function parseKeyPrefix(value: JsonValue | undefined): Buffer | undefined {
     refuse('filter_prefix', 'must be the first bytes of the keys in base64: "Yjo=" for b:')
   }
   if (!beginsText(bytes)) {
-    refuse('filter_prefix', 'no key begins so: it is not UTF-8; write "Yjo=", the base64 of b:')
+    refuse('filter_prefix', 'must be UTF-8 in base64, as keys are; for b: write "Yjo="')
   }
   if (bytes.length <= KEY_BYTES_MAX) return bytes
   return refuse('filter_prefix', `may have at most ${KEY_BYTES_MAX} bytes, as keys do`)
 }
 
-/** Whether a text in UTF-8 may begin with the bytes, of which the last character may be cut. */
+/** Whether a UTF-8 text can begin with the bytes. The last character may be cut. */
 function beginsText(bytes: Buffer): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
@@ -204,7 +206,7 @@ function beginsText(bytes: Buffer): boolean {
   }
 }
 
-/** `[{field, desc}]`, or `{field: desc}` as older clients write it. */
+/** Parses `[{field, desc}]`, or `{field: desc}` as older clients write it. */
 function parseOrder(members: JsonObject): readonly SortKey[] {
   const value = memberOf(members, 'order_by')
   if (value === undefined) return BY_SCORE
@@ -212,7 +214,7 @@ function parseOrder(members: JsonObject): readonly SortKey[] {
   if (keys.length > ORDER_KEYS_MAX) refuse('order_by', `may hold at most ${ORDER_KEYS_MAX} fields`)
   const fields = keys.map(({ field }) => field)
   const repeated = fields.find((field, index) => fields.indexOf(field) !== index)
-  if (repeated !== undefined) refuse('order_by', `${shown(repeated)} is there twice`)
+  if (repeated !== undefined) refuse('order_by', `${shown(repeated)} is used twice`)
   return keys.length === 0 ? BY_SCORE : keys
 }
 
@@ -243,7 +245,7 @@ function parsePage(body: Clause, order: readonly SortKey[]): QueryPage {
   const after = memberOf(members, 'search_after')
   const before = memberOf(members, 'search_before')
   if (after !== undefined && before !== undefined) {
-    refuse('search_before', 'excludes search_after; leave one of them out')
+    refuse('search_before', 'cannot stand beside search_after; leave one of them out')
   }
   const cursor = after ?? before
   if (cursor === undefined) {
@@ -251,7 +253,7 @@ function parsePage(body: Clause, order: readonly SortKey[]): QueryPage {
     return { kind: 'offset', offset: offset ?? 0, limit }
   }
   const name = after === undefined ? 'search_before' : 'search_after'
-  if (offset !== undefined) refuse('offset', `excludes ${name}; leave one of them out`)
+  if (offset !== undefined) refuse('offset', `cannot stand beside ${name}; leave one of them out`)
   const position = parseCursor(cursor, order, name)
   return { kind: after === undefined ? 'before' : 'after', position, limit }
 }
@@ -260,7 +262,7 @@ function checkWindow(offset: number, limit: number): void {
   if (offset + limit <= QUERY_LIMIT_MAX) return
   refuse(
     'offset',
-    `offset and limit together may be at most ${QUERY_LIMIT_MAX}; go on with search_after`,
+    `offset and limit together may be at most ${QUERY_LIMIT_MAX}; use search_after for later pages`,
   )
 }
 
@@ -300,7 +302,7 @@ function parseHighlightFields(clause: Clause): readonly string[] | undefined {
   })
 }
 
-/** A duration such as `500ms` or `5s`. */
+/** Parses a duration such as `500ms` or `5s`. */
 function parseTimeoutMs(value: JsonValue | undefined): number {
   if (value === undefined) return QUERY_TIMEOUT_MS_DEFAULT
   const timeoutMs = parseDurationMs(parseText(value, 'timeout'), 'timeout')

@@ -1,5 +1,5 @@
-// A checked query: what the JSON language and the query string both become. Nothing in it has been
-// analysed yet; names of fields are as the client wrote them, and `undefined` means the default field.
+// The tree of a checked query. The JSON language and the query string both become this tree. Texts
+// are not analysed yet, and field names are as the client wrote them.
 
 import type { GeoPoint } from '../geo/geo-point.ts'
 import type { Relation } from '../geo/shape-relation.ts'
@@ -7,22 +7,25 @@ import type { Shape } from '../geo/shape.ts'
 import type { JsonNumber } from '../document/json-number.ts'
 import type { AnalyzerName } from '../schema/analyzer-names.ts'
 
+/** The name of a field; undefined means the default field. */
 export type FieldName = string | undefined
 
 interface Scored {
-  /** Multiplies the score; 1 unless the client said otherwise. */
+  /** Multiplies the score. The default is 1. */
   readonly boost: number
 }
 
+/** A field of a search over several fields. */
 export interface WeightedField {
   readonly name: string
-  /** Multiplies what is found in the field. */
+  /** Multiplies the score of matches in this field. */
   readonly boost: number
 }
 
-/** `auto`: none below 3 characters, 1 up to 5, 2 beyond. */
+/** The number of allowed edits. `auto` allows none below 3 characters, 1 up to 5, and 2 beyond. */
 export type Fuzziness = 0 | 1 | 2 | 'auto'
 
+/** The bounds of a range. An undefined bound is open. */
 export interface QueryBounds<Value> {
   readonly min: Value | undefined
   readonly max: Value | undefined
@@ -30,11 +33,12 @@ export interface QueryBounds<Value> {
   readonly inclusiveMax: boolean
 }
 
+/** A checked query of one of the kinds below. */
 export type Query = Scored &
   (
     | { readonly kind: 'all' }
     | { readonly kind: 'none' }
-    /** One exact token, not analysed. */
+    /** One exact token, without analysis. */
     | { readonly kind: 'term'; readonly field: FieldName; readonly term: string }
     | {
         readonly kind: 'match'
@@ -49,12 +53,12 @@ export type Query = Scored &
         readonly kind: 'phrase'
         readonly field: FieldName
         readonly text: string
-        /** How many positions the terms may be moved in all. */
+        /** How many positions the terms may move, all together. */
         readonly slop: number
         readonly fuzziness: Fuzziness
         readonly analyzer: AnalyzerName | undefined
       }
-    /** Tokens as they are: alternatives for each position. */
+    /** Exact tokens: alternatives for each position. */
     | {
         readonly kind: 'phrase-terms'
         readonly field: FieldName
@@ -69,39 +73,42 @@ export type Query = Scored &
         readonly prefixLength: number
       }
     | { readonly kind: 'prefix'; readonly field: FieldName; readonly prefix: string }
-    /** `*` any text, `?` one character, `\` escapes. */
+    /** `*` matches any text, `?` one character; `\` escapes. */
     | { readonly kind: 'wildcard'; readonly field: FieldName; readonly pattern: string }
     | { readonly kind: 'regexp'; readonly field: FieldName; readonly pattern: string }
     | {
         readonly kind: 'numbers'
         readonly field: FieldName
         readonly bounds: QueryBounds<number>
-        /** The bounds with all their digits, where one of them has more than a double carries. */
+        /** The bounds with all their digits. Set if a double cannot carry one of them. */
         readonly exact?: QueryBounds<JsonNumber>
       }
     | { readonly kind: 'terms'; readonly field: FieldName; readonly bounds: QueryBounds<string> }
-    /** Milliseconds since 1970. */
+    /** In milliseconds since 1970. */
     | { readonly kind: 'dates'; readonly field: FieldName; readonly bounds: QueryBounds<number> }
-    /** `field:>x`, of which only the field's type tells whether x is a number, a date or a term. */
+    /**
+     * A comparison such as `field:>x`. Only the field's type tells whether x is a number, a date or
+     * a term.
+     */
     | {
         readonly kind: 'untyped-range'
         readonly field: FieldName
         readonly bounds: QueryBounds<string>
       }
     | { readonly kind: 'bool'; readonly field: FieldName; readonly value: boolean }
-    /** CIDR notation, checked. */
+    /** CIDR notation that the parser has checked. */
     | { readonly kind: 'ip'; readonly field: FieldName; readonly cidr: string }
-    /** The field has a value. */
+    /** Matches if the field has a value. */
     | { readonly kind: 'exists'; readonly field: FieldName }
     | { readonly kind: 'ids'; readonly ids: readonly string[] }
     | {
         readonly kind: 'boolean'
         readonly must: readonly Query[]
         readonly should: readonly Query[]
-        /** How many of `should` must hold. */
+        /** How many queries of `should` must match. */
         readonly minShould: number
         readonly mustNot: readonly Query[]
-        /** Holds without scoring. */
+        /** Must match, without scoring. */
         readonly filter: readonly Query[]
       }
     | {
@@ -125,16 +132,16 @@ export type Query = Scored &
         readonly kind: 'geo-shape'
         readonly field: FieldName
         readonly shape: Shape
-        /** How the document's shape stands to it. */
+        /** The relation of the document's shape to the shape of the query. */
         readonly relation: Relation
       }
-    /** What a person typed, taken as it is (simple-text.ts). Undefined fields: all text. */
+    /** Text that a person typed (simple-text.ts). Undefined fields mean all text fields. */
     | {
         readonly kind: 'simple'
         readonly text: string
         readonly fields: readonly WeightedField[] | undefined
       }
-    /** The last term is a prefix, the others are terms; over several fields, the best one scores. */
+    /** Terms, of which the last is a prefix. Over several fields, the best field scores. */
     | {
         readonly kind: 'multi-match'
         readonly fields: readonly string[]
@@ -142,3 +149,6 @@ export type Query = Scored &
         readonly fuzziness: Fuzziness
       }
   )
+
+/** The queries of one kind. */
+export type QueryOf<Kind extends Query['kind']> = Extract<Query, { readonly kind: Kind }>

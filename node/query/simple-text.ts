@@ -1,17 +1,18 @@
-// What a person types into a search box. Nothing of it can be wrong:
+// Parses text that a person types into a search box. No text is refused:
 //
-//   sea charts        words, of which most have to be there
-//   "north sea"       words in a row; a quotation mark without a partner is none
-//   -draft            not this word or phrase, if there is anything else
+//   sea charts        words; most of them must match
+//   "north sea"       words in a row; a quotation mark without a partner is ignored
+//   -draft            excludes this word or phrase, if anything else is wanted
 //
-// A minus counts between a space and a letter or a quotation mark, so that "-5", "e-mail" and "sea - chart"
-// are what they look like.
+// A minus excludes only between a space and a letter or a quotation mark. So "-5", "e-mail" and
+// "sea - chart" keep their plain meaning.
 
+/** The parts of a typed text. */
 export interface SimpleText {
   readonly words: readonly string[]
   readonly phrases: readonly string[]
   readonly unwanted: readonly string[]
-  /** Whether the last word may go on: nothing was typed behind it. */
+  /** Whether the last word may be a prefix, because no space follows it. */
   readonly isOpen: boolean
 }
 

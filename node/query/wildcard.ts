@@ -1,6 +1,6 @@
-// Wildcard patterns: `*` stands for any run of characters, `?` for exactly one, and `\` takes the
-// meaning from the character behind it. Going back only to the last `*`, a match takes at most
-// pattern × text steps.
+// Wildcard patterns: `*` stands for any run of characters, `?` for exactly one, and `\` escapes the
+// next character. A match backtracks only to the last `*`, so it takes at most pattern × text
+// steps.
 
 import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 
@@ -23,7 +23,7 @@ export function parseWildcard(pattern: string): Wildcard {
     parts.push(partOf(character, isEscaped))
     isEscaped = false
   }
-  // A backslash at the end has nothing to escape and stands for itself.
+  // A backslash at the end escapes nothing and stands for itself.
   return isEscaped ? [...parts, partOf('\\', true)] : parts
 }
 
@@ -33,7 +33,7 @@ function partOf(character: string, isEscaped: boolean): Part {
   return { kind: 'literal', code: character.codePointAt(0) ?? 0 }
 }
 
-/** What every match begins with. */
+/** The common beginning of all matches. */
 export function prefixOfWildcard(parts: Wildcard): string {
   const end = parts.findIndex(({ kind }) => kind !== 'literal')
   const literals = parts.slice(0, end < 0 ? parts.length : end)
@@ -42,19 +42,19 @@ export function prefixOfWildcard(parts: Wildcard): string {
     .join('')
 }
 
-/** Comparisons that take about a millisecond. */
+/** The comparisons of one step, which take about a millisecond. */
 const STEP_COMPARISONS = 50_000
 
 export function matchesWildcard(parts: Wildcard, text: string): boolean {
   return runAtOnce(matchesWildcardSliced(parts, text))
 }
 
-/** For texts of any length. */
+/** Matches texts of any length in steps. */
 export function* matchesWildcardSliced(parts: Wildcard, text: string): Sliced<boolean> {
   let left = STEP_COMPARISONS
   let at = 0
   let next = 0
-  /** Behind the last `any`, and where the text went on when it had swallowed nothing more. */
+  /** The part behind the last `*`, and the text position to resume at. */
   let resumePart = -1
   let resumeAt = 0
   while (at < text.length) {

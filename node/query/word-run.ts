@@ -1,7 +1,7 @@
 /**
- * Whether a run of words is somewhere in others, without gaps; of each word there may be alternatives.
- * Bit i of the state says that the run up to word i ends here (Baeza-Yates and Gonnet: shift-and), so
- * that the work is the same for every text. An empty run is nowhere.
+ * Builds a test whether words contain a run of words without gaps. Each position of the run may
+ * have alternatives. Bit i of the state means that the run up to word i ends here (Baeza-Yates and
+ * Gonnet: shift-and), so the cost per word is the same for every text. An empty run never matches.
  */
 export function buildRunTest(
   run: readonly (readonly string[])[],

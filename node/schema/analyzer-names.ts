@@ -1,4 +1,4 @@
-/** How the text of a field may be cut into terms, by name. */
+/** The names of the analyzers. An analyzer splits the text of a field into terms. */
 export const ANALYZER_NAMES = [
   'standard',
   'html',

@@ -4,11 +4,14 @@ import { hashOfName } from '../document/json-scanner.ts'
 /** A power of two. */
 const MAPS = 256
 
-/** Digests and where each was first seen, in many maps: a large one stands still when it grows. */
+/**
+ * Digests, each with the place of its first occurrence. Many maps hold them, because a large map
+ * stops the thread while it grows.
+ */
 export class DigestSet {
   readonly #maps = Array.from({ length: MAPS }, () => new Map<string, number>())
 
-  /** The place where the digest was first seen; undefined if it is new. */
+  /** Adds a digest. Answers the place of its first occurrence; undefined if the digest is new. */
   add(digest: string, place: number): number | undefined {
     const map = must(this.#maps[hashOfName(digest) & (MAPS - 1)], 'a map for every hash')
     const earlier = map.get(digest)

@@ -1,4 +1,4 @@
-// What a table's schema demands of each document that is written: its type, its shape, its expiry.
+// The demands of a table's schema on each written document: its type, its shape and its expiry.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { located, shownKey } from '../document/document-limits.ts'
@@ -17,8 +17,12 @@ import type { DocumentValidator } from './document-schema.ts'
 import type { SchemaViolation } from './schema-violation.ts'
 import type { TableSchema } from './table-schema.ts'
 
+/** When the documents of a table expire: `durationMs` after the time in `field`. */
 export interface TtlPolicy {
-  /** The schema version; an expiry computed under another generation has to be computed again. */
+  /**
+   * The schema version. An expiry that was computed under another generation must be computed
+   * again.
+   */
   readonly generation: number
   readonly field: FieldPath
   readonly durationMs: number
@@ -27,25 +31,26 @@ export interface TtlPolicy {
 export type Expiry =
   | { readonly kind: 'none' }
   | { readonly kind: 'at'; readonly ms: number }
-  /** The document leaves its time to us, and that is known only once it is committed. */
+  /** The document has no time of its own, so its time is that of its commit. */
   | { readonly kind: 'after-write'; readonly durationMs: number }
 
+/** A document that the schema accepts, with the default type written into it. */
 export interface CheckedDocument {
   readonly json: Buffer
   readonly expiry: Expiry
 }
 
 const NEVER: Expiry = { kind: 'none' }
-/** Stands for every instant before it: stored expiries are not negative, and 0 means never. */
+/** Stands for every earlier moment, because stored expiries are not negative and 0 means never. */
 const EXPIRED_MS = 1
 const TYPE_FIELD = '_type'
 const TYPE_NAMES = new AskedNames([TYPE_FIELD])
 
-/** Made once for each version of a schema. */
+/** The rules of one version of a schema. Create them once for each version. */
 export class DocumentRules {
   readonly ttl: TtlPolicy | undefined
   readonly #schema: TableSchema | undefined
-  /** By type, compiled when the first document of the type comes. */
+  /** By type. A type is compiled for its first document. */
   readonly #validators = new Map<string, DocumentValidator | ServiceError>()
 
   constructor(schema: TableSchema | undefined) {
@@ -53,17 +58,20 @@ export class DocumentRules {
     this.ttl = schema === undefined ? undefined : ttlPolicyOf(schema)
   }
 
-  /** The document as it is, if there is no schema that it could offend. */
+  /** The unchanged document if no rule applies to it; otherwise undefined. */
   free(json: Buffer): CheckedDocument | undefined {
     return this.#schema === undefined ? { json, expiry: NEVER } : undefined
   }
 
-  /** For documents known to be small. */
+  /** Checks a document that is known to be small. */
   check(key: Buffer, json: Buffer): CheckedDocument {
     return runAtOnce(this.checkSliced(key, json))
   }
 
-  /** `json` is a compact JSON object; it comes back with its default type written into it. */
+  /**
+   * Checks `json`, a compact JSON object. Throws INVALID_ARGUMENT for a document that the schema
+   * refuses.
+   */
   *checkSliced(key: Buffer, json: Buffer): Sliced<CheckedDocument> {
     const schema = this.#schema
     if (schema === undefined) return { json, expiry: NEVER }
@@ -79,7 +87,7 @@ export class DocumentRules {
     }
   }
 
-  /** The type that the document names, and what is in its TTL field. */
+  /** The type that the document names, and the value of its TTL field. */
   *#readFields(json: Buffer): Sliced<{
     readonly named: JsonValue | undefined
     readonly timed: JsonValue | undefined
@@ -120,8 +128,8 @@ export class DocumentRules {
 }
 
 /**
- * For documents written before the policy: what has no usable time never expires (undefined).
- * `writtenMs` is when the document was written.
+ * The expiry of a document that was written before the policy, at `writtenMs`. Undefined means
+ * never: the document has no usable time.
  */
 export function expiryMsOf(
   document: JsonObject,
@@ -132,7 +140,7 @@ export function expiryMsOf(
   return typeof expiry === 'string' ? undefined : expiryMsAfter(expiry, writtenMs)
 }
 
-/** As `expiryMsOf`, in steps, of a stored document's text. */
+/** Computes as `expiryMsOf` does, in steps, from the text of a stored document. */
 export function* expiryMsOfText(
   json: Buffer,
   policy: TtlPolicy,
@@ -143,13 +151,16 @@ export function* expiryMsOfText(
   return typeof expiry === 'string' ? undefined : expiryMsAfter(expiry, writtenMs)
 }
 
-/** The instant meant by `expiry` for a document written at `writtenMs`; undefined means never. */
+/**
+ * The moment that `expiry` means for a document written at `writtenMs`, in ms since 1970; undefined
+ * means never.
+ */
 export function expiryMsAfter(expiry: Expiry, writtenMs: number): number | undefined {
   if (expiry.kind === 'none') return undefined
   return expiry.kind === 'at' ? expiry.ms : writtenMs + expiry.durationMs
 }
 
-/** `value` is what the TTL field holds. A string tells what is wrong with it. */
+/** `value` is the value of the TTL field. A string result says what is wrong with it. */
 function findExpiry(
   value: JsonValue | undefined,
   { field, durationMs }: TtlPolicy,
@@ -163,7 +174,7 @@ function findExpiry(
   return { kind: 'at', ms: Math.max(baseMs + durationMs, EXPIRED_MS) }
 }
 
-/** The type of documents that name none, where nothing is written into them. */
+/** The type of documents without a type, if the schema does not write one into them. */
 function unnamed({ document_schemas = {} }: TableSchema): string | undefined {
   return Object.hasOwn(document_schemas, UNNAMED_TYPE) ? UNNAMED_TYPE : undefined
 }
@@ -177,7 +188,10 @@ function ttlPolicyOf(schema: TableSchema): TtlPolicy | undefined {
   }
 }
 
-/** A type whose schema this version cannot check has the reason instead; it takes no document. */
+/**
+ * Compiles the schema of a type. A schema that this program cannot check becomes a refusal of its
+ * documents.
+ */
 function* compiledOrRefusal(
   type: string,
   shape: JsonRecord,
@@ -205,7 +219,7 @@ function* violationOf(
   }
 }
 
-/** The document's own bytes, with the type as their first member. */
+/** The document's own bytes with the type as first member. */
 function withType(json: Buffer, type: string): Buffer {
   const isEmpty = json.length === '{}'.length
   const member = `{${JSON.stringify(TYPE_FIELD)}:${JSON.stringify(type)}${isEmpty ? '' : ','}`

@@ -1,4 +1,4 @@
-// JSON Schema for documents, with this product's own extension keywords checked as well.
+// Checks and compiles JSON Schemas for documents, with the product's own extension keywords.
 
 import { isJsonRecord, type JsonRecord } from '../../lib/json-record.ts'
 import type { Sliced } from '../../lib/sliced.ts'
@@ -12,7 +12,7 @@ import { escaped } from './schema-references.ts'
 import { findViolation } from './schema-validator.ts'
 import type { SchemaViolation } from './schema-violation.ts'
 
-// Any other `$` keyword at the top would be an instruction to a validator, not a rule for documents.
+// Any other `$` keyword at the top is an instruction to a validator and not a rule for documents.
 const CORE_KEYWORDS: ReadonlySet<string> = new Set([
   '$schema',
   '$id',
@@ -31,10 +31,13 @@ const DYNAMIC_SETTINGS: ReadonlySet<unknown> = new Set([true, false, 'strict'])
 
 const BOOST_MAX = 1000
 
-/** Patterns remember what they have met; of so many, each keeps it for one document only. */
+/**
+ * A pattern caches what it has matched. With more patterns than this, the caches last for one
+ * document only.
+ */
 const LASTING_PATTERNS_MAX = 16
 
-/** Checks the documents of one type. */
+/** Checks the documents of one type against their schema. */
 export class DocumentValidator {
   readonly #schema: CompiledSchema
 
@@ -42,7 +45,7 @@ export class DocumentValidator {
     this.#schema = schema
   }
 
-  /** What is wrong with a document (compact JSON), or undefined if it is valid. */
+  /** The first violation in a document (compact JSON); undefined if the document is valid. */
   *find(document: Buffer): Sliced<SchemaViolation | undefined> {
     const { root, patterns } = this.#schema
     const found = yield* findViolation(root, document)
@@ -51,7 +54,10 @@ export class DocumentValidator {
   }
 }
 
-/** Refuses a schema that no document could be checked against; `where` is its place in the request. */
+/**
+ * Throws INVALID_ARGUMENT for a schema that cannot check documents. `where` is its place in the
+ * request.
+ */
 export function* checkDocumentSchema(schema: JsonRecord, where: string): Sliced<void> {
   const foreign = Object.keys(schema).find(
     (name) => name.startsWith('$') && !CORE_KEYWORDS.has(name),
@@ -64,7 +70,7 @@ export function* checkDocumentSchema(schema: JsonRecord, where: string): Sliced<
   yield* compileDocumentSchema(schema, where)
 }
 
-/** `schema` has been checked, at least when it was given. */
+/** Compiles a schema that was checked when it was given. An older program may have checked it. */
 export function* compileDocumentSchema(
   schema: JsonRecord,
   where: string,
@@ -98,7 +104,10 @@ function checkExtensions(value: unknown, place: string, where: string): void {
   }
 }
 
-/** What is wrong with the value of an extension keyword; the number sign stands for the place. */
+/**
+ * Checks the value of each extension keyword. The number sign in a message stands for the keyword's
+ * place.
+ */
 const EXTENSIONS: Readonly<Record<string, (value: unknown) => string | undefined>> = {
   'x-service-types': (value) =>
     Array.isArray(value) ? choiceProblem(value, FIELD_TYPES) : '#: must be an array',

@@ -1,4 +1,4 @@
-// Durations as people write them: `30s`, `1h30m`, `7d`, `1.5h`.
+// Durations as people write them, such as `30s`, `1h30m`, `7d` or `1.5h`.
 
 import { ServiceError } from '../../lib/errors.ts'
 
@@ -14,7 +14,7 @@ const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g
 const TEXT_LENGTH_MAX = 64
 const DAYS_MAX = 36_525
 
-/** `field` names the place of the text in the request, for the message. */
+/** `field` names the place of the text in the request, for messages. */
 export function parseDurationMs(text: string, field: string): number {
   if (text.length > TEXT_LENGTH_MAX || !WHOLE.test(text)) {
     throw new ServiceError(

@@ -1,4 +1,5 @@
-// Dynamic templates: how fields that no document schema describes are indexed. The first match wins.
+// Dynamic templates decide how fields that no document schema describes are indexed. The first
+// matching template applies.
 
 import { ANALYZER_NAMES } from './analyzer-names.ts'
 import { FIELD_TYPES } from './field-types.ts'
@@ -12,18 +13,22 @@ const GLOBS = ['match', 'unmatch', 'path_match', 'path_unmatch'] as const
 const MAPPING_FLAGS = ['index', 'store', 'include_in_all', 'doc_values'] as const
 const MATCH_MAPPING_TYPES = ['string', 'number', 'boolean', 'date', 'object'] as const
 
+/**
+ * One template. It matches a field if all its conditions hold; an absent condition always holds.
+ */
 export interface DynamicTemplate {
   readonly name?: string
   /** Globs on the last element of the path. */
   readonly match?: string
   readonly unmatch?: string
-  /** Globs on the dotted path; `**` crosses levels. */
+  /** Globs on the dotted path. `**` crosses levels. */
   readonly path_match?: string
   readonly path_unmatch?: string
   readonly match_mapping_type?: (typeof MATCH_MAPPING_TYPES)[number]
   readonly mapping?: DynamicMapping
 }
 
+/** How a template indexes the fields that it matches. An absent member keeps the default. */
 export interface DynamicMapping {
   readonly type?: FieldType
   readonly analyzer?: AnalyzerName

@@ -1,6 +1,6 @@
 const PAGE_ENTRIES = 4096
 
-/** A set of entries of a tape that grows without long steps. */
+/** A set of tape entries that grows in short steps. */
 export class EntryMarks {
   readonly #pages = new Map<number, Uint8Array>()
 

@@ -1,4 +1,4 @@
-/** How a field may be indexed. */
+/** The types of indexed fields. */
 export const FIELD_TYPES = [
   'text',
   'html',

@@ -1,4 +1,4 @@
-// Whether the keywords of a schema have the shape that its draft gives them, by ajv.
+// Checks with ajv that the keywords of a schema have the form that its draft demands.
 
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -10,19 +10,19 @@ import type { Options, ValidateFunction } from 'ajv'
 
 export type Dialect = 'draft-07' | '2020-12'
 
-// Not strict: other extension keywords are the client's business.
+// Not strict, because clients may use extension keywords of others.
 const OPTIONS: Options = { strict: false, allowUnionTypes: true, logger: false }
 
-/** Compiled before any request comes, because that takes long. */
+/** Compiled at the start, because compiling takes too long for a request. */
 const META_SCHEMAS: Readonly<Record<Dialect, ValidateFunction>> = {
   'draft-07': compiled(new Ajv(OPTIONS), 'http://json-schema.org/draft-07/schema'),
   '2020-12': compiled(new Ajv2020(OPTIONS), 'https://json-schema.org/draft/2020-12/schema'),
 }
 
-/** Keywords whose members are schemas, of which there may be many: they are checked one by one. */
+/** Keywords whose members are schemas. They may have many members, so each is checked by itself. */
 const SCHEMA_MAPS = ['properties', 'patternProperties', '$defs', 'definitions']
 
-/** What is wrong with the schema, or undefined. */
+/** The first problem of the schema; undefined if it is valid. */
 export function* metaProblem(
   schema: JsonRecord,
   dialect: Dialect,

@@ -5,7 +5,7 @@ const PATTERN =
 const DAY_ONLY = /^\d{4}-\d{2}-\d{2}$/
 const MINUTE_MS = 60_000
 
-/** Milliseconds since 1970, cut, not rounded; undefined if the text is not a valid timestamp. */
+/** Milliseconds since 1970, truncated; undefined if the text is not a valid timestamp. */
 export function parseRfc3339Ms(text: string): number | undefined {
   const match = PATTERN.exec(text)
   if (match === null) return undefined
@@ -17,7 +17,7 @@ export function parseRfc3339Ms(text: string): number | undefined {
   return dayMs + clockMs + Number(fraction.slice(0, 3).padEnd(3, '0')) - zoneMs
 }
 
-/** As `parseRfc3339Ms`; a day alone is its midnight in UTC. */
+/** Parses as `parseRfc3339Ms` does. A date alone means its midnight in UTC. */
 export function parseDateMs(text: string): number | undefined {
   return parseRfc3339Ms(DAY_ONLY.test(text) ? `${text}T00:00:00Z` : text)
 }
@@ -32,7 +32,7 @@ function dayMsOf(text: string): number | undefined {
 
 function clockMsOf(text: string): number | undefined {
   const [hour = 0, minute = 0, second = 0] = text.split(':').map(Number)
-  // A leap second has number 60; Unix time counts it as the first second of the next minute.
+  // A leap second has the number 60. Unix time counts it as the first second of the next minute.
   if (hour > 23 || minute > 59 || second > 60) return undefined
   return (hour * 60 + minute) * MINUTE_MS + second * 1000
 }

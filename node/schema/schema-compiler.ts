@@ -1,6 +1,6 @@
-// Turns the JSON of a schema into nodes that the validator walks over.
+// Compiles the JSON of a schema into nodes that the validator walks over.
 //
-// Whether the keywords have the right shape has been checked against the meta-schema before.
+// The meta-schema has already checked the form of the keywords.
 
 import { compileLinearPattern } from '../../lib/linear-pattern/linear-pattern.ts'
 import { isJsonRecord, type JsonRecord } from '../../lib/json-record.ts'
@@ -37,15 +37,17 @@ const INSTANCE_TYPES: readonly InstanceType[] = [
 const NODES_PER_STEP = 50
 const PATTERN_LENGTH_MAX = 1000
 const PATTERNS_MAX = 1000
-/** Instructions of all patterns of a schema together. */
+/** The limit of all patterns of a schema together, in instructions. */
 const PATTERN_SIZES_MAX = 200_000
 
+/** How to read a schema. */
 export interface CompileOptions {
   readonly dialect: Dialect
-  /** Names the schema in the request, for messages. */
+  /** The place of the schema in the request, for messages. */
   readonly where: string
 }
 
+/** A schema that the validator can apply. `root` is among `nodes`. */
 export interface CompiledSchema {
   readonly root: SchemaNode
   readonly nodes: readonly SchemaNode[]
@@ -123,7 +125,10 @@ class SchemaCompiler {
     this.#patterns.set(source, rule)
     this.#patternSizes += rule.pattern.size
     if (this.#patterns.size > PATTERNS_MAX || this.#patternSizes > PATTERN_SIZES_MAX) {
-      this.#refuse(place, 'the patterns of the schema are too many or too large together')
+      this.#refuse(
+        place,
+        'the schema has too many or too large patterns; use fewer or shorter ones',
+      )
     }
     return rule
   }
@@ -171,7 +176,10 @@ class SchemaCompiler {
 
   #referred(reference: string, place: string): SchemaNode {
     if (this.#references.isAmbiguous(reference)) {
-      this.#refuse(place, `"${reference}" has several places to lead to, which is not supported`)
+      this.#refuse(
+        place,
+        `"${reference}" is ambiguous, which is not supported; use a "$ref" with one target`,
+      )
     }
     const pointer = this.#references.resolve(reference, place)
     if (pointer === undefined) {
@@ -248,13 +256,13 @@ class SchemaCompiler {
     return isObjectRuleUsed(rules) ? rules : undefined
   }
 
-  /** Members that a strict document may have though no schema mentions them. */
+  /** Members that a strict document may have although its schema does not mention them. */
   #reservedMembers(schema: JsonRecord, place: string): readonly (readonly [string, SchemaNode])[] {
     if (place !== '' || !isStrictAt(schema, place, this.#references)) return []
     return RESERVED_MEMBERS.map((name) => [name, this.#nodeAt(`/${DYNAMIC_KEYWORD}/${name}`, true)])
   }
 
-  /** A strict object has no members but those that are described. */
+  /** A strict object may only have members that its schema describes. */
   #unevaluatedProperties(schema: JsonRecord, place: string): SchemaNode | undefined {
     const own = this.#optional(schema, place, 'unevaluatedProperties')
     if (this.#options.dialect === '2020-12' && own !== undefined) return own
@@ -289,7 +297,7 @@ class SchemaCompiler {
   }
 }
 
-/** One name may have a schema by each of two keywords. */
+/** Groups by name, because two keywords may give schemas for one name. */
 function grouped(
   entries: readonly (readonly [string, SchemaNode])[],
 ): ReadonlyMap<string, readonly SchemaNode[]> {

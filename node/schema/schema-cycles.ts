@@ -1,19 +1,20 @@
-// Schemas that apply others to the same value: every such chain must end, and soon.
+// Finds chains of schemas that apply each other to the same value. Each chain must end after few
+// schemas.
 
 import { refuse } from './schema-members.ts'
 import type { SchemaNode } from './schema-node.ts'
 
-/** How many schemas may be applied to one value inside each other. */
+/** How many schemas may apply each other to one value. */
 const CHAIN_MAX = 64
 
-/** Refuses a schema that would be applied to one value without an end. */
+/** Throws INVALID_ARGUMENT for a schema whose chain has no end or is too long. */
 export function checkChains(nodes: readonly SchemaNode[], where: string): void {
   const lengths = new Map<SchemaNode, number>()
   for (const node of nodes) measure(node, { lengths, open: new Set(), where })
 }
 
 interface Measuring {
-  /** The longest chain that begins at a node. */
+  /** The length of the longest chain that begins at a node. */
   readonly lengths: Map<SchemaNode, number>
   readonly open: Set<SchemaNode>
   readonly where: string
@@ -24,7 +25,7 @@ function measure(node: SchemaNode, measuring: Measuring): number {
   const known = lengths.get(node)
   if (known !== undefined) return known
   if (open.has(node)) {
-    refuse(where, `#${node.place} leads back to itself without going into the document`)
+    refuse(where, `#${node.place} refers to itself without going deeper into the document`)
   }
   open.add(node)
   if (open.size > CHAIN_MAX) {

@@ -1,19 +1,22 @@
-// How large a schema may be, checked before anything walks over it by recursion.
+// The limits of a schema, checked before any recursive walk over it.
 
 import { isJsonRecord, type JsonRecord } from '../../lib/json-record.ts'
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import { refuse } from './schema-members.ts'
 
 export const SCHEMA_BYTES_MAX = 1024 * 1024
-/** Objects and arrays inside each other: enough to describe the deepest document. */
+/** How deep objects and arrays may nest. It is enough to describe the deepest document. */
 export const SCHEMA_DEPTH_MAX = 256
-/** Objects, arrays, strings and other values of all document schemas together. */
+/** The limit of values in all document schemas together: objects, arrays, strings and others. */
 const DOCUMENT_SCHEMA_VALUES_MAX = 10_000
-/** The same of a whole request: dynamic templates are many and small, and have a bound of their own. */
+/**
+ * The limit of values in a whole request. Dynamic templates are many and small and have a limit of
+ * their own.
+ */
 const REQUEST_VALUES_MAX = 50_000
 const VALUES_PER_STEP = 2000
 
-/** Bounds the time of everything that is done with a schema. */
+/** Throws INVALID_ARGUMENT for a larger schema. So all later work on a schema is bounded. */
 export function* checkSchemaSize(request: JsonRecord): Sliced<void> {
   yield* checkSize(request, 'schema', REQUEST_VALUES_MAX)
   const documentSchemas = request['document_schemas']
@@ -40,7 +43,7 @@ function* checkSize(value: unknown, where: string, valuesMax: number): Sliced<vo
   }
 }
 
-/** What a value adds to the JSON text, its members and elements aside. */
+/** The length of a value in the JSON text, without its members and elements. */
 function ownBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value) + 2
   if (!isJsonRecord(value)) return 4

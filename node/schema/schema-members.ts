@@ -1,10 +1,10 @@
-// Reading the members of a schema request, which the HTTP layer hands over as plain JSON.
+// Reads the members of a schema request, which the HTTP layer passes as plain JSON.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
 
-/** Without `allowed`, every member name is allowed. */
+/** Reads an object. Without `allowed`, it may have members of any name. */
 export function parseRecord(
   value: unknown,
   where: string,

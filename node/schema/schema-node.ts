@@ -1,15 +1,18 @@
-// A JSON Schema as the validator reads it: keywords parsed, references resolved to nodes.
+// A JSON Schema as the validator reads it: its keywords are parsed, its references are resolved to
+// nodes.
 
 import type { LinearPattern } from '../../lib/linear-pattern/linear-pattern.ts'
 import type { StringFormat } from './string-formats.ts'
 
 export type InstanceType = 'array' | 'boolean' | 'integer' | 'null' | 'number' | 'object' | 'string'
 
+/** Inclusive limits. An undefined limit is open. */
 export interface Limits {
   readonly min?: number | undefined
   readonly max?: number | undefined
 }
 
+/** The rules for numbers. `above` and `below` are exclusive. */
 export interface NumberRules extends Limits {
   readonly above?: number | undefined
   readonly below?: number | undefined
@@ -17,20 +20,22 @@ export interface NumberRules extends Limits {
   readonly format?: 'int32' | 'int64' | undefined
 }
 
+/** A pattern, with its source for messages. */
 export interface PatternRule {
   readonly source: string
   readonly pattern: LinearPattern
 }
 
+/** The rules for strings. Lengths are in code points. */
 export interface StringRules {
   readonly length: Limits
   readonly pattern: PatternRule | undefined
   readonly format: { readonly name: string; readonly test: StringFormat } | undefined
 }
 
-/** Keywords that look at the value itself, not into it. */
+/** Keywords that look at a value and not into it. */
 export interface Combination {
-  /** Those of references and `allOf`: each of them has to hold. */
+  /** The schemas of references and `allOf`. All of them must hold. */
   readonly all: readonly SchemaNode[]
   readonly anyOf: readonly SchemaNode[] | undefined
   readonly oneOf: readonly SchemaNode[] | undefined
@@ -44,11 +49,12 @@ export interface Combination {
     | undefined
 }
 
+/** The rules for arrays. An undefined rule always holds. */
 export interface ArrayRules {
   readonly size: Limits
   readonly unique: boolean
   readonly prefix: readonly SchemaNode[]
-  /** For the elements behind the prefix. */
+  /** The schema of the elements behind the prefix. */
   readonly rest: SchemaNode | undefined
   readonly contains:
     | { readonly node: SchemaNode; readonly min: number; readonly max: number | undefined }
@@ -56,10 +62,11 @@ export interface ArrayRules {
   readonly unevaluated: SchemaNode | undefined
 }
 
+/** The rules for objects. An undefined rule always holds. */
 export interface ObjectRules {
   readonly size: Limits
   readonly required: readonly string[]
-  /** The names whose presence decides something. */
+  /** The names whose presence some rule depends on. */
   readonly asked: ReadonlySet<string>
   readonly members: ReadonlyMap<string, SchemaNode>
   readonly patterns: readonly (PatternRule & { readonly node: SchemaNode })[]
@@ -70,9 +77,10 @@ export interface ObjectRules {
   readonly unevaluated: SchemaNode | undefined
 }
 
+/** All rules of one schema. An undefined group has no rules. */
 export interface SchemaRules {
   readonly types: ReadonlySet<InstanceType> | undefined
-  /** Digests of the values that are allowed (canonical-digest.ts). */
+  /** Digests of the allowed values (canonical-digest.ts). */
   readonly choices: { readonly digests: ReadonlySet<string>; readonly isConst: boolean }[]
   readonly number: NumberRules | undefined
   readonly string: StringRules | undefined
@@ -81,11 +89,11 @@ export interface SchemaRules {
   readonly object: ObjectRules | undefined
 }
 
-/** `rules` are filled in after the nodes exist, because references may be circular. */
+/** One schema. `rules` is set after all nodes exist, because references may be circular. */
 export interface SchemaNode {
   /** A JSON pointer into the schema, for messages. */
   readonly place: string
-  /** `false` allows nothing. */
+  /** True for the schema `false`, which accepts no value. */
   readonly isFalse: boolean
   rules: SchemaRules | undefined
 }

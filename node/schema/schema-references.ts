@@ -1,17 +1,18 @@
-// Where the references of a schema lead: to a JSON pointer inside it. Other documents are not read.
+// Resolves the references of a schema to JSON pointers inside it. Other documents are not read.
 
 import { isJsonRecord, type JsonRecord } from '../../lib/json-record.ts'
 
-/** The base of a schema that names none. */
+/** The base of a schema without an `$id`. */
 const NO_BASE = 'schema:///'
 
+/** The references inside one schema. Its anchors and `$id`s are collected once. */
 export class SchemaReferences {
   readonly #root: JsonRecord
-  /** By absolute URI without a fragment: the pointer of the schema that has it as its `$id`. */
+  /** By absolute URI without a fragment: the pointer of the schema with this `$id`. */
   readonly #resources = new Map<string, string>()
-  /** By absolute URI with a fragment. */
+  /** By absolute URI with a fragment: the pointer of the schema with this anchor. */
   readonly #anchors = new Map<string, string>()
-  /** By pointer, of the schemas with an `$id`. */
+  /** By pointer: the base of each schema with an `$id`. */
   readonly #bases = new Map<string, string>()
   readonly #dynamicNames = new Set<string>()
   readonly #ambiguousNames = new Set<string>()
@@ -30,7 +31,7 @@ export class SchemaReferences {
     return value
   }
 
-  /** The pointer that a reference at `from` means; undefined if there is no such place. */
+  /** The pointer that a reference at `from` means; undefined if nothing is there. */
   resolve(reference: string, from: string): string | undefined {
     const target = absolute(reference, this.#baseOf(from))
     if (target === undefined) return undefined
@@ -43,7 +44,7 @@ export class SchemaReferences {
     return this.valueAt(pointer) === undefined ? undefined : pointer
   }
 
-  /** Whether a `$dynamicRef` to this name has more than one place to lead to. */
+  /** Whether a `$dynamicRef` to this name has more than one target. */
   isAmbiguous(reference: string): boolean {
     return this.#ambiguousNames.has(reference.slice(reference.indexOf('#') + 1))
   }
@@ -93,7 +94,7 @@ export class SchemaReferences {
   }
 }
 
-/** What a step of a JSON pointer leads to; undefined where there is nothing. */
+/** The value one step of a JSON pointer below `value`; undefined if nothing is there. */
 export function stepInto(value: unknown, step: string): unknown {
   const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
   if (Array.isArray(value)) return value[Number(name)]

@@ -1,8 +1,8 @@
-// Checks documents against a schema in steps. The document is its text and a tape of its places, so
-// that no keyword has to build or list an object, however large.
+// Checks documents against a schema in steps. A document is its text and a tape of its values, so
+// no keyword builds or lists an object, however large.
 //
-// The work is counted, and a document that would take too much is refused: alternatives inside
-// alternatives can multiply it beyond any bound that the size of schema and document would give.
+// The validator counts its work and refuses a document that costs too much. Nested alternatives can
+// multiply the work beyond any limit on the size of schema and document.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { LinearPattern } from '../../lib/linear-pattern/linear-pattern.ts'
@@ -35,11 +35,11 @@ import type {
 
 interface Member {
   readonly name: string
-  /** Of its value. */
+  /** The tape entry of the value. */
   readonly at: number
 }
 
-/** Units of about 25 nanoseconds. */
+/** A unit takes about 25 ns. */
 const STEP_UNITS = 40_000
 const VISIT_UNITS = 20
 const MEMBER_UNITS = 8
@@ -49,7 +49,7 @@ const WORK_UNITS_LEAST = 2_000_000
 const WORK_UNITS_PER_BYTE = 1000
 const SHORT_STRING_BYTES_MAX = 512
 
-/** `document` is compact JSON of a document that has been checked. */
+/** The first violation in `document`, which is compact JSON that the scanner has accepted. */
 export function* findViolation(root: SchemaNode, document: Buffer): Sliced<Found> {
   const tape = yield* JsonTape.of(document)
   return yield* new SchemaValidator(tape).validate(root, 0, undefined)
@@ -68,7 +68,9 @@ class SchemaValidator {
     this.#unitsMax = Math.min(bySize, WORK_UNITS_MAX)
   }
 
-  /** `seen` takes the members and elements that were evaluated, for the `unevaluated` keywords. */
+  /**
+   * `seen` collects the members and elements that were evaluated, for the `unevaluated` keywords.
+   */
   *validate(node: SchemaNode, at: number, seen: EntryMarks | undefined): Sliced<Found> {
     const quick = this.#quick(node, at)
     if (quick !== 'open') return quick
@@ -85,7 +87,10 @@ class SchemaValidator {
     )
   }
 
-  /** What can be said at once: all there is for most scalars. `open` leaves it to `validate`. */
+  /**
+   * Decides at once, as far as possible; this covers most scalars. `open` leaves the value to
+   * `validate`.
+   */
   #quick(node: SchemaNode, at: number): Found | 'open' {
     if (node.isFalse) return violation('boolean schema is false')
     const { rules } = node
@@ -130,7 +135,7 @@ class SchemaValidator {
     return isMatch
   }
 
-  /** Short strings come here too, when something else than their own rules has to be checked. */
+  /** Checks a string in steps. Short strings come here too if other rules apply to them. */
   *#longString({ string }: SchemaRules, at: number): Sliced<Found> {
     const tape = this.#tape
     if (string === undefined || tape.kind(at) !== 'string') return undefined
@@ -146,7 +151,7 @@ class SchemaValidator {
     return formatProblem(string, text)
   }
 
-  /** Code points. */
+  /** Counts code points. */
   *#characters(text: string): Sliced<number> {
     let count = 0
     for (let at = 0; at < text.length; at++) {
@@ -223,7 +228,7 @@ class SchemaValidator {
       first ??= found
       if (found !== undefined) continue
       holds = true
-      // Without marks the others cannot matter any more.
+      // Without marks, one match decides and the other schemas do not matter.
       if (seen === undefined || own === undefined) break
       seen.addAll(own)
     }
@@ -379,7 +384,7 @@ class SchemaValidator {
     return found === undefined ? undefined : inside(name, found)
   }
 
-  /** How many members there are, and which. */
+  /** Checks the number of members and their names. */
   *#names(rules: ObjectRules, at: number): Sliced<Found> {
     const { asked } = rules
     const present = new Set<string>()
@@ -441,7 +446,7 @@ class SchemaValidator {
     return undefined
   }
 
-  /** Counts work; whether it is time to pause. */
+  /** Counts work. True means that the caller must pause. */
   #spend(units: number): boolean {
     this.#count(units)
     const isDue = this.#isDue
@@ -455,8 +460,8 @@ class SchemaValidator {
     if (this.#units <= this.#unitsMax) return
     throw new ServiceError(
       'INVALID_ARGUMENT',
-      'the schema makes it too much work to check this document; ' +
-        'use fewer alternatives inside alternatives, or a smaller document',
+      'checking this document against the schema takes too much work;  ' +
+        'use fewer nested alternatives in the schema, or a smaller document',
     )
   }
 }

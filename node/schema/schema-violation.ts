@@ -1,9 +1,10 @@
-// What is said of a document that its schema does not allow.
+// How a document violates its schema.
 
 import type { ArrayRules, ObjectRules, StringRules } from './schema-node.ts'
 
+/** One violation. The message reads after the pointer, such as "/age must be integer". */
 export interface SchemaViolation {
-  /** A JSON pointer to the offending value; empty for the document itself. */
+  /** A JSON pointer to the wrong value; empty for the document itself. */
   readonly pointer: string
   readonly message: string
 }

@@ -1,12 +1,12 @@
-// `x-service-dynamic: "strict"`: an object, and the objects in it, may have no members but those that the
-// schema mentions. What a `$ref` or a combination leads to has to say so itself.
+// `x-service-dynamic: "strict"`: an object and the objects in it may only have members that the
+// schema mentions. Schemas behind a `$ref` or inside a combination must be strict by themselves.
 
 import { isJsonRecord, type JsonRecord } from '../../lib/json-record.ts'
 import type { SchemaNode } from './schema-node.ts'
 import { stepInto, type SchemaReferences } from './schema-references.ts'
 
 export const DYNAMIC_KEYWORD = 'x-service-dynamic'
-/** Written by the product or read by it, whatever the schema says. */
+/** The product writes or reads these members, so every schema accepts them. */
 export const RESERVED_MEMBERS = [
   '_type',
   '_timestamp',
@@ -16,7 +16,7 @@ export const RESERVED_MEMBERS = [
   '_edges',
 ] as const
 
-/** How many steps of a pointer lead from a schema to one of what is in its values. */
+/** How many steps of a pointer lead from a schema to a schema of its values. */
 const STEPS_INSIDE: Readonly<Record<string, number>> = {
   properties: 2,
   patternProperties: 2,
@@ -24,7 +24,7 @@ const STEPS_INSIDE: Readonly<Record<string, number>> = {
   items: 1,
 }
 
-/** `place` is the schema's JSON pointer. */
+/** Whether the schema at `place`, a JSON pointer, is strict. */
 export function isStrictAt(
   schema: JsonRecord,
   place: string,
@@ -32,7 +32,7 @@ export function isStrictAt(
 ): boolean {
   const own = schema[DYNAMIC_KEYWORD]
   if (own !== undefined) return own === 'strict'
-  // What says nothing about its members, not even that it is an object, may be anything.
+  // A schema without members that does not demand an object accepts any value.
   if (!isJsonRecord(schema['properties']) && !typesOf(schema).includes('object')) return false
   const steps = place.split('/').slice(1)
   let around: unknown = references.valueAt('')

@@ -1,9 +1,10 @@
-// The formats of strings, each with a length up to which its test is quick whatever the string. A
-// longer string does not have the format.
+// The formats of strings. Each has a maximum length, up to which its test is fast for every string.
+// A longer string does not have the format.
 
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Format } from 'ajv'
 
+/** One format, with the length up to which its test is fast. */
 export interface StringFormat {
   /** In UTF-16 code units. */
   readonly lengthMax: number
@@ -13,17 +14,17 @@ export interface StringFormat {
 const LENGTH_MAX = 4096
 
 const LENGTH_MAX_BY_NAME: ReadonlyMap<string, number> = new Map([
-  // The tests of these go back over what they have read: their time grows with the square.
+  // The tests of these formats backtrack, so their time grows with the square of the length.
   ['email', 320],
   ['url', 1024],
   ['regex', 1024],
-  // Base64, which may be an image.
+  // Base64, possibly of an image.
   ['byte', 1024 * 1024],
 ])
 
 const FORMATS: ReadonlyMap<string, Format> = new Map<string, Format>(Object.entries(fullFormats))
 
-/** Undefined for a format that is not known, and for one that says nothing of strings. */
+/** Undefined for an unknown format, and for a format of other types than strings. */
 export function formatOf(name: string): StringFormat | undefined {
   const test = testOf(FORMATS.get(name))
   if (test === undefined) return undefined

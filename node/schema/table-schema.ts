@@ -1,4 +1,4 @@
-// The schema of a table: what its documents may be and how long they live.
+// The schema of a table: the form of its documents and their lifetime.
 
 import { isDeepStrictEqual } from 'node:util'
 import { checkDocumentSchema } from './document-schema.ts'
@@ -13,7 +13,7 @@ import type { DynamicTemplate } from './dynamic-templates.ts'
 
 export const DOCUMENT_SCHEMAS_MAX = 1000
 export const TIMESTAMP_FIELD = '_timestamp'
-/** Its schema describes documents that name no type, without a type being written into them. */
+/** The schema of documents without a type. No type is written into them. */
 export const UNNAMED_TYPE = '_default'
 const TYPE_NAME_LENGTH_MAX = 255
 const FIELDS = [
@@ -26,7 +26,7 @@ const FIELDS = [
   'dynamic_templates',
 ]
 
-/** What a schema of a whole document may say at its top. */
+/** The keywords that a schema of whole documents may have at its top. */
 const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set(
   (
     '$schema $id $ref $defs $comment $anchor definitions title description default examples ' +
@@ -37,16 +37,21 @@ const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
+/** The schema of the documents of one type. */
 export interface DocumentSchema {
   readonly description?: string
   /** A JSON Schema, draft 2020-12, or draft-07 if its `$schema` says so. */
   readonly schema: Readonly<Record<string, unknown>>
 }
 
+/** A checked schema of a table, as it is stored and as the API shows it. */
 export interface TableSchema {
-  /** Given by the server: it goes up with every change but that of the dynamic templates. */
+  /**
+   * The server counts it. It rises with every change except a change of the dynamic templates
+   * alone.
+   */
   readonly version: number
-  /** The `_type` written into a document that names none. */
+  /** The `_type` that is written into a document without one. */
   readonly default_type?: string
   readonly enforce_types?: boolean
   readonly document_schemas?: Readonly<Record<string, DocumentSchema>>
@@ -58,15 +63,15 @@ export interface TableSchema {
 
 type Versioned = Omit<TableSchema, 'version' | 'dynamic_templates'>
 
-/** A schema that has been checked; it gets its version beside the one before it. */
+/** A checked schema before it has a version. */
 export type SchemaRequest = Omit<TableSchema, 'version'>
 
-/** `previous` is the table's schema until now. For schemas known to be small. */
+/** Parses a schema that is known to be small. `previous` is the current schema of the table. */
 export function parseTableSchema(value: unknown, previous: TableSchema | undefined): TableSchema {
   return withVersion(runAtOnce(readTableSchema(value)), previous)
 }
 
-/** A `version` from the client is ignored. */
+/** Reads a schema in steps. Ignores a `version` from the client. */
 export function* readTableSchema(value: unknown): Sliced<SchemaRequest> {
   const members = parseRecord(withDocumentSchemas(value), 'schema', FIELDS)
   yield* checkSchemaSize(members)
@@ -76,7 +81,7 @@ export function* readTableSchema(value: unknown): Sliced<SchemaRequest> {
   return { ...versioned, ...(templates === undefined ? {} : { dynamic_templates: templates }) }
 }
 
-/** A JSON Schema in the place of a table's is that of documents without a type. */
+/** Reads a plain JSON Schema as the schema of documents without a type. */
 function withDocumentSchemas(value: unknown): unknown {
   if (!isJsonRecord(value) || !isPlainSchema(value)) return value
   const entries = Object.entries(value)
@@ -126,7 +131,7 @@ function* readVersioned(members: Readonly<Record<string, unknown>>): Sliced<Vers
   return versioned
 }
 
-/** What makes sense in each field, but not beside the others. */
+/** Checks members that depend on each other. */
 function checkTogether(schema: Versioned): void {
   const { default_type, enforce_types, document_schemas, ttl_duration, ttl_field } = schema
   if (ttl_duration !== undefined) parseDurationMs(ttl_duration, 'schema.ttl_duration')
@@ -134,7 +139,7 @@ function checkTogether(schema: Versioned): void {
   if (enforce_types !== true && isAnyStrict(document_schemas)) {
     refuse(
       'schema.document_schemas',
-      'x-service-dynamic: "strict" needs enforce_types: true, otherwise nobody would check documents',
+      'x-service-dynamic: "strict" needs enforce_types: true, because otherwise documents are not checked',
     )
   }
   if (document_schemas === undefined) {

@@ -1,4 +1,4 @@
-// What a schema says of single values; each function tells what is wrong, or undefined.
+// Rules for single values. Each function answers what is wrong; undefined means nothing.
 
 import type { JsonTape } from '../document/json-tape.ts'
 import type { InstanceType, Limits, NumberRules } from './schema-node.ts'

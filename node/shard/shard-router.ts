@@ -1,5 +1,5 @@
 import { ServiceError } from '../../lib/errors.ts'
-import type { ShardAddress } from './apply/command.ts'
+import type { KeyInterval, ShardAddress } from './apply/command.ts'
 import type { Shard } from './shard.ts'
 
 /** Why there is no shard to ask. */
@@ -14,8 +14,11 @@ export type NoRoute =
 
 export type Route = { readonly kind: 'shard'; readonly shard: Shard } | NoRoute
 
+/** Every shard that owns keys of an interval, by ascending keys: at least one. */
+export type Routes = { readonly kind: 'shards'; readonly shards: readonly Shard[] } | NoRoute
+
 /**
- * Finds the shard that owns a key, whatever shard that is at the moment.
+ * Finds the shards that own keys, whatever shards those are at the moment.
  *
  * Contract:
  * - `gone` is confirmed. A map that may be stale never answers it: it answers `unknown`.
@@ -24,10 +27,15 @@ export type Route = { readonly kind: 'shard'; readonly shard: Shard } | NoRoute
  */
 export interface ShardRouter {
   shardAt(address: ShardAddress): Promise<Route>
+  /** Of all shards that meet the interval, or of none: a part of them is `unknown`. */
+  shardsMeeting(interval: KeyInterval): Promise<Routes>
 }
 
 /** For whoever must know what lies behind a route that is `unknown`. */
-export function unknownRoute({ tableId }: ShardAddress, reason: string): ServiceError {
+export function unknownRoute(
+  { tableId }: Pick<ShardAddress, 'tableId'>,
+  reason: string,
+): ServiceError {
   const message = `a shard of the table with id ${tableId} cannot be found now (${reason}); try again`
   return new ServiceError('UNAVAILABLE', message)
 }

@@ -12,11 +12,9 @@ import type { SearchLimits } from '../index/text/worker/remote-text-index.ts'
 import type {
   DecideCommand,
   Decision,
-  KeyHolder,
   PrepareCommand,
   PrepareOutcome,
   ResolveCommand,
-  ShardAddress,
   TransactionStatus,
   WriteCommand,
   WriteOutcome,
@@ -38,20 +36,20 @@ export interface ScanOptions {
   readonly signal: AbortSignal
 }
 
+/** How long a caller waits. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface DecideOptions extends CallOptions {
+  /** Refused with UNAVAILABLE when one of these prepares was lost. */
+  readonly after?: readonly ProposalFate[]
+}
+
 /** The outcome stands once what was applied is durable; `fate` is undefined when it is already. */
 export interface PreparedInOrder {
   readonly outcome: PrepareOutcome
   readonly fate: ProposalFate | undefined
-}
-
-/** A transaction whose record lies here and that nobody has finished. */
-export interface UnfinishedTransaction {
-  readonly transactionId: TransactionId
-  readonly anchor: Buffer
-  readonly participants: readonly ShardAddress[]
-  readonly status: TransactionStatus
-  /** Since the record, its heartbeat or this shard's start, whichever is latest; monotonic time. */
-  readonly idleMs: number
 }
 
 export interface ShardStats {
@@ -91,7 +89,8 @@ export interface TextIndexStatus {
   readonly dropped: DropReport
 }
 
-export type ShardState =
+/** What a shard is able to do. */
+export type ShardCondition =
   | { readonly kind: 'serving' }
   | { readonly kind: 'read_only'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -121,14 +120,18 @@ export interface Push {
  * Contract:
  * - Whatever a method answers is durable before it answers. A rejection of a write means that its
  *   outcome is unknown unless the code is INVALID_ARGUMENT, DISK_FULL or OVERLOADED (then: nothing).
+ * - A method that is given a signal rejects with its reason as soon as it aborts. A signal that had
+ *   aborted before the call keeps it from proposing anything. What was proposed by then may still
+ *   happen, so the outcome of a write is unknown, and nothing is kept for the caller who left.
  * - `read` answers the newest committed document, or undefined for one that is absent, deleted or
  *   expired; it sees every write acknowledged before the call and never half a transaction. It
- *   answers without a promise when it need not ask about a transaction.
+ *   answers without a promise when it need not ask anybody, whatever its signal says.
+ * - `heartbeat` shows that the coordinator of a transaction lives; of an unknown one it means nothing.
  * - `write` and `prepare` check, then apply, in one step: nothing comes between. Refusals are values.
  * - `prepare`, `decide`, `resolve` and `forget` may be repeated and come late: a decided
  *   transaction stays as it was decided (INV-T1), and nothing appears after its end (INV-T7).
  * - `prepareInOrder` answers earlier than `prepare`: what it promises is durable before any decision
- *   that is proposed with its fate, on a shard for which \`isInOrderWith\` is true.
+ *   that is proposed with its fate, on a shard of the same `durableOrder`.
  * - `resolve` frees the keys before it answers; \`hurry\` ends every wait for company.
  * - `push` raises the commit timestamp of a pending transaction above `above` and tells its state;
  *   with `expired` it aborts one that was never begun, so that it can never begin (INV-T5, A.7.4).
@@ -142,21 +145,23 @@ export interface Push {
 export interface Shard {
   readonly id: ShardId
   readonly range: KeyRange
+  /** Shards of one order: what one of them makes durable first, is durable first. */
+  readonly durableOrder: object | undefined
 
-  read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined>
+  read(
+    key: Buffer,
+    options?: CallOptions,
+  ): DocumentRecord | undefined | Promise<DocumentRecord | undefined>
   scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
 
-  write(command: WriteCommand): Promise<WriteOutcome>
-  prepare(command: PrepareCommand): Promise<PrepareOutcome>
-  /** Whether the two share an order of durability, as shards over one journal do. */
-  isInOrderWith(other: Shard): boolean
-  prepareInOrder(command: PrepareCommand): Promise<PreparedInOrder>
-  /** Refused with UNAVAILABLE when one of the prepares in `after` was lost. */
-  decide(command: DecideCommand, after?: readonly ProposalFate[]): Promise<Decision>
+  write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome>
+  prepare(command: PrepareCommand, options?: CallOptions): Promise<PrepareOutcome>
+  prepareInOrder(command: PrepareCommand, options?: CallOptions): Promise<PreparedInOrder>
+  decide(command: DecideCommand, options?: DecideOptions): Promise<Decision>
   resolve(command: ResolveCommand, options?: ResolveOptions): Promise<void>
   forget(transactionId: TransactionId, anchor: Buffer): Promise<void>
-  push(push: Push): Promise<TransactionStatus>
-  heartbeat(transactionId: TransactionId): void
+  push(push: Push, options?: CallOptions): Promise<TransactionStatus>
+  heartbeat(transactionId: TransactionId, options?: CallOptions): Promise<void>
   hurry(): void
   waitForRelease(
     transactionId: TransactionId,
@@ -181,9 +186,6 @@ export interface Shard {
   textIndexStatus(index: string): Promise<TextIndexStatus>
   waitForText(options: { readonly signal: AbortSignal }): Promise<void>
 
-  unfinishedTransactions(): readonly UnfinishedTransaction[]
-  /** Transactions that have held keys here for longer than `ageMs`. */
-  oldHolders(ageMs: number): readonly KeyHolder[]
-  stats(): Promise<ShardStats>
-  state(): ShardState
+  stats(options?: CallOptions): Promise<ShardStats>
+  state(options?: CallOptions): Promise<ShardCondition>
 }

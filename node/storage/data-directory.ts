@@ -1,4 +1,4 @@
-// The directory that holds everything a node keeps. Format: docs/formats/data-directory.md.
+// The directory with all files of a node. Format: docs/formats/data-directory.md.
 
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, readdir, stat } from 'node:fs/promises'
@@ -10,35 +10,39 @@ import { isLockedError, levelError } from './level-error.ts'
 import { LevelKvStore } from './level-kv-store.ts'
 
 const FORMAT = 'quarry-data'
-/** 2: the journal. */
+/** Version 2 added the journal. */
 const FORMAT_VERSION = 2
 const FORMAT_FILE = 'format.json'
 const LOCK = 'lock'
-/** What a directory without a format file may hold: a fresh volume's, or a first start's leavings. */
+/**
+ * The names that may stand in a directory without a format file: those of a fresh volume, or of an
+ * interrupted first start.
+ */
 const HARMLESS: ReadonlySet<string> = new Set([LOCK, `${FORMAT_FILE}.new`, 'lost+found'])
 
+/** How to open a data directory. */
 export interface DataDirectoryOptions {
   readonly clock: Clock
-  /** Names a new data directory, for life. Default: a random UUID. */
+  /** Makes the id of a new data directory. The default is a random UUID. */
   readonly newId?: () => string
 }
 
-/** Held exclusively until closed. */
+/** An open data directory. This process holds it exclusively until `close`. */
 export interface DataDirectory extends AsyncDisposable {
   readonly path: string
-  /** Tells a copied or replaced disk from the one that a cluster knows. */
+  /** Identifies the directory for its whole life, so a copied or replaced disk is noticed. */
   readonly id: string
-  /** What `format.json` said at the opening: the directory's content is of this format. */
+  /** The format of the directory's content, from `format.json` at the opening. */
   readonly formatVersion: number
-  /** Says that the content is of the newest format now. */
+  /** Records that the content now has the newest format. */
   markConverted(): Promise<void>
   close(): Promise<void>
 }
 
 /**
  * Opens or creates the data directory at `directory` and locks it for this process.
- * - A directory in use, by whatever process, is UNAVAILABLE.
- * - One with other files and no format file, or with a newer format, is INVALID_ARGUMENT.
+ * - A directory that any process holds is UNAVAILABLE.
+ * - A directory with other files and no format file, or with a newer format, is INVALID_ARGUMENT.
  * - The lock is the operating system's (LevelDB's own), so it never outlives the process.
  */
 export async function openDataDirectory(
@@ -76,8 +80,8 @@ async function createDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Step by step, because Node's recursive mkdir never ends where a file system has a directory in which
- * nothing can be made, as /proc has.
+ * Creates one level at a time. Node's recursive mkdir never returns below a directory that refuses
+ * every new entry, such as /proc.
  */
 async function createBelow(directory: string, root: string): Promise<void> {
   if (directory === root || (await isDirectory(directory))) return
@@ -157,7 +161,7 @@ function parseFormat(text: string, file: string): Format {
   if (found.version > FORMAT_VERSION) {
     throw new ServiceError(
       'INVALID_ARGUMENT',
-      `${file} says format version ${found.version}, and this program knows up to ` +
+      `${file} has format version ${found.version}, but this program supports up to ` +
         `${FORMAT_VERSION}; start a newer version of the program`,
     )
   }

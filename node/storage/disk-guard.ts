@@ -1,30 +1,37 @@
-// Refuses writes before the operating system does. A write that meets the real end of the disk
-// leaves a torn log and a database that must be reopened; a refusal up front leaves nothing.
+// Refuses writes before the operating system does. A write that meets the end of the disk leaves a
+// torn log and a database that must be reopened. An early refusal leaves nothing behind.
 
 import { statfsSync } from 'node:fs'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 
-/** Room for what is already promised: flushing memory, merging tables, and closing in order. */
+/** Room for work that is already promised: flushing memory, merging tables, and a clean close. */
 const RESERVE_BYTES = 64 * 1024 * 1024
 const CHECK_PERIOD_MS = 250
-/** Under load the disk can fill between two periods, so the bytes written count as well. */
+/** Under load the disk can fill within one period, so the written bytes count as well. */
 const CHECK_WRITTEN_BYTES = 8 * 1024 * 1024
 
+/**
+ * The part of Node's `StatFs` that the guard reads: free blocks, and the size of a block in bytes.
+ */
 export interface FileSystemRoom {
   readonly bavail: number
   readonly bsize: number
 }
 
+/** What the guard watches. `reserveBytes` stay free; the default is RESERVE_BYTES. */
 export interface DiskGuardOptions {
   readonly directory: string
   readonly clock: Clock
   readonly reserveBytes?: number
-  /** Default: the system call. Microseconds, so it may be synchronous. */
+  /** The default is the system call. It takes microseconds, so it may be synchronous. */
   readonly statfs?: (directory: string) => FileSystemRoom
 }
 
-/** One guard may serve all stores on one file system: each tells it what it is about to write. */
+/**
+ * Guards one file system. All stores on it may share one guard, and each reports the bytes of a
+ * write in advance.
+ */
 export class DiskGuard {
   readonly #directory: string
   readonly #clock: Clock
@@ -41,24 +48,27 @@ export class DiskGuard {
     this.#statfs = options.statfs ?? ((directory) => statfsSync(directory))
   }
 
-  /** DISK_FULL unless `bytes` more leave the reserve untouched. A refusal counts as not written. */
+  /**
+   * Throws DISK_FULL unless `bytes` fit beside the reserve. A refused write does not count as
+   * written.
+   */
   assertRoomFor(bytes: number): void {
     if (this.#isStale(bytes)) this.#measure()
     if (!this.#fits(bytes)) {
-      // The last answer may be old; only a fresh one may refuse.
+      // The last measurement may be old. Only a fresh one may refuse.
       this.#measure()
       if (!this.#fits(bytes)) throw this.#refusal()
     }
     this.#writtenBytes += bytes
   }
 
-  /** Like `assertRoomFor`, always with a fresh look, as a question. */
+  /** Measures again and answers whether `bytes` fit beside the reserve. */
   hasRoomFor(bytes: number): boolean {
     this.#measure()
     return this.#fits(bytes)
   }
 
-  /** What the file system has left for us, the reserve included; looked up at the call. */
+  /** The free bytes of the file system, with the reserve. Measured at the call. */
   freeBytes(): number {
     const { bavail, bsize } = this.#statfs(this.#directory)
     return bavail * bsize

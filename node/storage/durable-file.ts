@@ -2,8 +2,9 @@ import { open, rename } from 'node:fs/promises'
 import path from 'node:path'
 
 /**
- * Replaces a file so that after a crash it holds the old content or the new one, whole. Durable
- * when the promise resolves. A crash may leave `<file>.new`, which the next call overwrites.
+ * Replaces a file. After a crash the file has its old content or its new content, each whole. The
+ * new content is durable when the promise resolves. A crash may leave `<file>.new`, which the next
+ * call overwrites.
  */
 export async function replaceFile(file: string, content: string): Promise<void> {
   const next = `${file}.new`

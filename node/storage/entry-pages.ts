@@ -3,7 +3,7 @@ import type { KvEntry } from './kv-store.ts'
 const PAGE_BYTES = 256 * 1024
 const PAGE_ENTRIES_MAX = 1000
 
-/** Groups entries into pages, copied because the reader owns what it is given. */
+/** Groups entries into pages. Copies them, because the reader owns what it receives. */
 export async function* pagesOf(
   entries: Iterable<KvEntry>,
   assertReadable: () => void,

@@ -1,21 +1,24 @@
-// What LevelDB's errors mean to us. LevelDB reports most trouble as text, so text is what we match:
-// the operating system's "No space left on device" arrives inside an "IO error: <file>: ..." line.
+// Turns LevelDB's errors into ServiceErrors. LevelDB reports most errors as text, so this file
+// matches text: the operating system's "No space left on device" arrives inside an "IO error:
+// <file>: ..." line.
 
 import { ServiceError, isServiceError } from '../../lib/errors.ts'
 
-/** Failures nest: abstract-level wraps what the binding said. Deeper than this is not looked at. */
+/**
+ * Errors nest, because abstract-level wraps those of the binding. Deeper causes are not examined.
+ */
 const CAUSES_MAX = 4
 const NO_SPACE = /no space left|disk quota exceeded|ENOSPC|EDQUOT/i
 
-interface Trouble {
+interface CauseChain {
   readonly codes: readonly string[]
   readonly text: string
 }
 
-/** The ServiceError for a failure of LevelDB over `directory`; one that is ours passes unchanged. */
+/** The ServiceError for a LevelDB error over `directory`. A ServiceError is returned unchanged. */
 export function levelError(error: unknown, directory: string): ServiceError {
   if (isServiceError(error)) return error
-  const { codes, text } = troubleOf(error)
+  const { codes, text } = causeChainOf(error)
   const options = { cause: error }
   if (NO_SPACE.test(text)) {
     return new ServiceError(
@@ -27,7 +30,7 @@ export function levelError(error: unknown, directory: string): ServiceError {
   if (codes.includes('LEVEL_LOCKED')) {
     return new ServiceError(
       'UNAVAILABLE',
-      `another process or another part of this one holds ${directory}; stop it first`,
+      `${directory} is held by another process, or by another part of this one; stop that first`,
       options,
     )
   }
@@ -42,16 +45,16 @@ export function levelError(error: unknown, directory: string): ServiceError {
   return new ServiceError('UNAVAILABLE', `${directory} failed: ${text}`, options)
 }
 
-/** Whether opening failed because someone else holds the directory. */
+/** Whether opening failed because the directory is held. */
 export function isLockedError(error: unknown): boolean {
-  return troubleOf(error).codes.includes('LEVEL_LOCKED')
+  return causeChainOf(error).codes.includes('LEVEL_LOCKED')
 }
 
 export function closedError(directory: string, options?: ErrorOptions): ServiceError {
   return new ServiceError('UNAVAILABLE', `${directory} is closed`, options)
 }
 
-function troubleOf(error: unknown): Trouble {
+function causeChainOf(error: unknown): CauseChain {
   const codes: string[] = []
   const texts: string[] = []
   let current = error

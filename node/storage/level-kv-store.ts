@@ -1,13 +1,13 @@
-// A KvStore on LevelDB, and how it survives a full disk.
+// A KvStore on LevelDB that survives a full disk.
 //
 //   open ──failed write──▶ refusing ──room, reopened──▶ open (generation + 1)
 //
 // Invariants:
-//   L1  After a failed write nothing more is written until the database has been reopened. LevelDB
-//       itself would go on behind a torn log record, and lose what follows it at the next start.
-//   L2  Whether a failed write is there shows only after the reopening; therefore `generation`
-//       changes before the next write is admitted.
-//   L3  Reads go on while writes are refused, except during the reopening itself.
+//   L1  After a failed write, nothing is written until the database has been reopened. LevelDB
+//       itself would append behind a torn log record, and lose those writes at the next start.
+//   L2  The fate of a failed write shows only after the reopening. So `generation` changes before
+//       the next write is admitted.
+//   L3  Reads continue while writes are refused, except during the reopening itself.
 
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -22,40 +22,50 @@ import { LevelPages, asBuffer } from './level-pages.ts'
 
 const MIB = 1024 * 1024
 const RECOVERY_PERIOD_MS = 250
-/** Twice LevelDB's default: half as many files to keep open for the same data. */
+/** Twice LevelDB's default, so the same data needs half as many open files. */
 const TABLE_FILE_BYTES = 4 * MIB
-/** Beyond the log's contents, reopening writes a manifest, a log and the tables' indexes. */
+/** Beside the log's content, reopening writes a manifest, a log and the tables' indexes. */
 const REOPEN_EXTRA_BYTES = MIB
-/** Above every key: no keyspace begins with 0xff. */
+/** Greater than every key, because no keyspace begins with 0xff. */
 const KEY_END = Buffer.alloc(64, 0xff)
 const KEY_START = Buffer.alloc(0)
 
-/** Why these defaults: docs/decisions/0002-storage-engine.md. All are per store. */
+/**
+ * Options of one store. docs/decisions/0002-storage-engine.md gives the reasons for the defaults.
+ */
 export interface LevelOptions {
   readonly clock: Clock
-  /** Uncompressed blocks kept in memory. Default 8 MiB: tens of stores share one process. */
+  /**
+   * Memory for uncompressed blocks. The default is 8 MiB, because tens of stores share one process.
+   */
   readonly cacheBytes?: number
-  /** Memory table, held at most twice; also what a start replays. Default 4 MiB. */
+  /**
+   * The size of the memory table. LevelDB holds at most two, and a start replays one. The default
+   * is 4 MiB.
+   */
   readonly writeBufferBytes?: number
-  /** Each open table file is mapped, and counts as resident where it was touched. Default 256. */
+  /**
+   * Each open table file is mapped, and its touched pages count as resident. The default is 256.
+   */
   readonly maxOpenFiles?: number
-  /** Asked before each write, and before reopening after a full disk. */
+  /** Called before each write, and before reopening after a full disk. */
   readonly guard?: DiskGuard
 }
 
 type Database = ClassicLevel<Uint8Array, Uint8Array>
 type LevelSnapshot = ReturnType<Database['snapshot']>
 
+/** The KvStore of one directory. `generation` counts the reopenings (L2). */
 export class LevelKvStore implements KvStore {
   readonly #db: Database
   readonly #directory: string
   readonly #clock: Clock
   readonly #guard: DiskGuard | undefined
-  /** The last write: batches run on a thread pool, where two may overtake each other. */
+  /** The last write. Batches run on a thread pool, where two may overtake each other. */
   #tail: Promise<void> = Promise.resolve()
   readonly #closing = new AbortController()
   readonly #closeListeners: (() => void)[] = []
-  /** Why writes are refused until the next reopening. */
+  /** Why writes are refused until the next reopening; undefined if they are not. */
   #refusal: ServiceError | undefined
   #generation = 0
   #recovering: Promise<void> | undefined
@@ -85,7 +95,7 @@ export class LevelKvStore implements KvStore {
     return new LevelKvStore(db, options)
   }
 
-  /** Counts the reopenings: what was remembered about an older generation may be wrong (L2). */
+  /** Counts the reopenings. A cache from an older generation may be wrong (L2). */
   get generation(): number {
     return this.#generation
   }
@@ -105,13 +115,14 @@ export class LevelKvStore implements KvStore {
     const bytes = bytesOf(ops)
     this.#guard?.assertRoomFor(bytes)
     const written = this.#tail.then(() => this.#apply(ops, options.sync))
-    this.#tail = written.catch(() => undefined) // its caller hears of it; the next write goes on
+    this.#tail = written.catch(() => undefined) // the caller gets the error; the next write runs
     await written
   }
 
   /**
-   * A sync covers only the newest of LevelDB's logs, and not the one before. So the memory is written
-   * as a table: compacting a range without keys does that, and syncs table and manifest.
+   * A sync covers only LevelDB's newest log and not the one before it. So the flush writes the
+   * memory table as a table file: compacting a range without keys does that, and syncs table and
+   * manifest.
    */
   async flush(): Promise<void> {
     this.#assertNotClosed()
@@ -160,7 +171,7 @@ export class LevelKvStore implements KvStore {
     await this.close()
   }
 
-  /** Calls `listener` when the store has been closed. */
+  /** Calls `listener` once the store has been closed. */
   onClosed(listener: () => void): void {
     this.#closeListeners.push(listener)
   }
@@ -230,7 +241,7 @@ export class LevelKvStore implements KvStore {
 
   #refuse(failure: ServiceError): void {
     this.#refusal = failure
-    // A device that fails in another way does not get better by trying: the node is restarted.
+    // A device that fails for another reason does not recover. The node must be restarted.
     if (failure.code === 'DISK_FULL') this.#recovering ??= this.#recover()
   }
 
@@ -241,14 +252,16 @@ export class LevelKvStore implements KvStore {
       try {
         await this.#clock.sleep(RECOVERY_PERIOD_MS, signal)
       } catch {
-        break // closed while asleep: the normal way out
+        break // the store was closed during the sleep
       }
       if (guard.hasRoomFor(this.#reopenBytes())) await this.#reopen()
     }
     this.#recovering = undefined
   }
 
-  /** A start writes the content of the log as tables, beside it, before the log can go. */
+  /**
+   * The room that a start needs: it writes the log's content as tables before it deletes the log.
+   */
   #reopenBytes(): number {
     const logs = readdirSync(this.#directory).filter((name) => name.endsWith('.log'))
     const sizes = logs.map((name) => statSync(path.join(this.#directory, name)).size)
@@ -260,7 +273,7 @@ export class LevelKvStore implements KvStore {
       await this.#db.close()
       await openLevel(this.#db)
     } catch {
-      return // still no room, or worse: reads say so, and the loop tries again
+      return // still no room, or another error: reads report it, and the loop tries again
     }
     this.#generation += 1
     this.#refusal = undefined

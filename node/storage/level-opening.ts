@@ -1,7 +1,8 @@
-// How a LevelDB is opened so that a power failure at any moment leaves one that opens again.
+// Opens a LevelDB so that it opens again after a power failure at any moment.
 //
-// LevelDB begins a new manifest at each opening. It syncs the manifest, renames CURRENT to name it, and
-// does not sync the directory after that. The very first manifest is not synced at all, although the
+// LevelDB begins a new manifest at each opening. It syncs the manifest, renames CURRENT to name it,
+// and does not sync the directory afterwards. It does not sync the very first manifest at all. But
+// the sync of the second manifest makes the CURRENT durable that names the first.
 // sync of the second one makes the CURRENT durable that names the first.
 
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
@@ -15,7 +16,7 @@ const FIRST_MANIFEST = 'MANIFEST-000001\n'
 const LOG = '.log'
 const TABLE = /\.(?:ldb|sst)$/
 
-/** When it resolves, a power failure cannot bring back the manifest before this opening. */
+/** Opens `db`. After it resolves, a power failure cannot bring back an older manifest. */
 export async function openLevel(db: ClassicLevel<Uint8Array, Uint8Array>): Promise<void> {
   const directory = db.location
   try {
@@ -23,13 +24,13 @@ export async function openLevel(db: ClassicLevel<Uint8Array, Uint8Array>): Promi
   } catch (error) {
     const isDamaged = levelError(error, directory).code === 'CORRUPTION'
     if (!isDamaged || !(await wasNeverOpened(directory))) throw error
-    await rm(path.join(directory, CURRENT)) // without it, LevelDB begins anew
+    await rm(path.join(directory, CURRENT)) // without CURRENT, LevelDB creates a new database
     await db.open()
   }
   await syncDirectory(directory)
 }
 
-/** A power failure came during the first opening, so nobody has written to it yet. */
+/** A power failure interrupted the first opening, so the store has no writes yet. */
 async function wasNeverOpened(directory: string): Promise<boolean> {
   const names = await readdir(directory)
   if (!names.includes(CURRENT) || names.some((name) => TABLE.test(name))) return false

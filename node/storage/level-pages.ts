@@ -3,11 +3,15 @@ import type { ServiceError } from '../../lib/errors.ts'
 import type { KvEntry, KvRange } from './kv-store.ts'
 
 const PAGE_BYTES = 256 * 1024
-/** Turning a page into JavaScript values holds up the event loop, so small entries count too. */
+/**
+ * Converting a page to JavaScript values blocks the event loop, so the number of entries is limited
+ * too.
+ */
 const PAGE_ENTRIES_MAX = 1000
 
 type Database = ClassicLevel<Uint8Array, Uint8Array>
 
+/** The walk to make. `errorOf` turns LevelDB's errors into the store's. */
 export interface LevelPagesOptions {
   readonly db: Database
   readonly range: KvRange
@@ -15,7 +19,10 @@ export interface LevelPagesOptions {
   readonly errorOf: (error: unknown) => ServiceError
 }
 
-/** One walk over a range. LevelDB's iterator is made at once, because it fixes the state seen. */
+/**
+ * One walk over a range. The constructor creates LevelDB's iterator, because that fixes the visible
+ * state.
+ */
 export class LevelPages implements AsyncIterableIterator<readonly KvEntry[]> {
   readonly #errorOf: (error: unknown) => ServiceError
   readonly #iterator: Iterator<Database, Buffer, Buffer>
@@ -67,7 +74,7 @@ function boundsOf({ gte, gt, lt, lte, reverse, limit }: KvRange) {
   }
 }
 
-/** The same bytes, not a copy. */
+/** A Buffer over the same bytes, without a copy. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   if (Buffer.isBuffer(bytes)) return bytes
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -1,5 +1,5 @@
-// Stores as children of one directory: <root>/<name>/ is a LevelDB, <root>/<name>.removed/ is what
-// is left of one whose removal was interrupted. Format: docs/formats/data-directory.md.
+// Stores as children of one directory. <root>/<name>/ is a LevelDB; <root>/<name>.removed/ is a
+// store whose removal was interrupted. Format: docs/formats/data-directory.md.
 
 import { access, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
@@ -10,36 +10,42 @@ import type { KvStoreFactory } from './kv-store.ts'
 import { LevelKvStore } from './level-kv-store.ts'
 import type { LevelOptions } from './level-kv-store.ts'
 
-/** Our own names, never a user's: so a wrong one is a bug and not a refusal. */
+/** Only this program makes store names, so a wrong name is a bug and not a refusal. */
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/
 const REMOVED = '.removed'
 const MIB = 1024 * 1024
 
-/** Few stores get much each, many stores share it. */
-interface Budget {
+/**
+ * How stores share memory: each gets an equal share of the total, within the limits of one store.
+ */
+interface MemoryShare {
   readonly totalBytes: number
   readonly minBytes: number
   readonly maxBytes: number
 }
 
-/** Large ones spare compaction. */
-const WRITE_BUFFERS: Budget = { totalBytes: 64 * MIB, minBytes: 4 * MIB, maxBytes: 24 * MIB }
-/** Large ones spare unpacking a block for every lookup. */
-const BLOCK_CACHES: Budget = { totalBytes: 128 * MIB, minBytes: 8 * MIB, maxBytes: 64 * MIB }
+/** A larger write buffer needs fewer compactions. */
+const WRITE_BUFFERS: MemoryShare = { totalBytes: 64 * MIB, minBytes: 4 * MIB, maxBytes: 24 * MIB }
+/** A larger cache unpacks fewer blocks for lookups. */
+const BLOCK_CACHES: MemoryShare = { totalBytes: 128 * MIB, minBytes: 8 * MIB, maxBytes: 64 * MIB }
 
-/** LevelDB's own log: the memory of a store that has no table file yet. */
+/** LevelDB's own log: the data of a store that has no table file yet. */
 const LEVEL_LOG = /^\d+\.log$/
 
+/** How the factory opens its stores. */
 export interface LevelStoreOptions extends LevelOptions {
   /**
-   * What opening a store does with LevelDB's own log. Across a power failure that log may lose writes in
-   * its middle; without it, a store is what it was at its last flush, and whoever keeps a log of his
-   * own writes what is missing again.
+   * How `open` treats LevelDB's own log. After a power failure that log may lack writes in its
+   * middle. With `discard`, a store opens as of its last flush, and the caller replays later writes
+   * from its own log.
    */
   readonly ownLog: 'replay' | 'discard'
 }
 
-/** A store must be closed before it is destroyed or opened again. */
+/**
+ * A KvStoreFactory over one directory. A store must be closed before it is destroyed or opened
+ * again.
+ */
 export class LevelStoreFactory implements KvStoreFactory {
   readonly #root: string
   readonly #options: LevelStoreOptions
@@ -50,7 +56,7 @@ export class LevelStoreFactory implements KvStoreFactory {
     this.#options = options
   }
 
-  /** Creates `root` when it is missing, and finishes removals that a crash interrupted. */
+  /** Creates a missing `root`, and completes removals that a crash interrupted. */
   static async open(root: string, options: LevelStoreOptions): Promise<LevelStoreFactory> {
     const created = await mkdir(root, { recursive: true, mode: 0o700 })
     if (created !== undefined) await syncDirectory(path.dirname(root))
@@ -79,7 +85,7 @@ export class LevelStoreFactory implements KvStoreFactory {
   async destroy(name: string): Promise<void> {
     const directory = this.#directoryOf(name)
     if (!(await exists(directory))) return
-    // The renaming is the removal: from here on no crash brings half a store back.
+    // The rename is the removal: after it, a crash cannot bring back half a store.
     const removed = `${directory}${REMOVED}`
     await rm(removed, { recursive: true, force: true })
     await rename(directory, removed)
@@ -108,7 +114,7 @@ export class LevelStoreFactory implements KvStoreFactory {
   }
 }
 
-function shareOf({ totalBytes, minBytes, maxBytes }: Budget, storeCount: number): number {
+function shareOf({ totalBytes, minBytes, maxBytes }: MemoryShare, storeCount: number): number {
   return Math.min(maxBytes, Math.max(minBytes, Math.floor(totalBytes / storeCount)))
 }
 
@@ -119,7 +125,7 @@ async function discardLog(directory: string): Promise<void> {
 }
 
 function heldError(directory: string): ServiceError {
-  return new ServiceError('UNAVAILABLE', `${directory} is open already; close it first`)
+  return new ServiceError('UNAVAILABLE', `${directory} is already open; close it first`)
 }
 
 async function exists(directory: string): Promise<boolean> {

@@ -3,9 +3,9 @@ import type { KvEntry, KvOp, KvRange, KvSnapshot, KvStore } from './kv-store.ts'
 import { closedError } from './level-error.ts'
 import { SortedEntries } from './sorted-entries.ts'
 
-/** A KvStore without a disk. Writes apply at the call; nothing outlives the object. */
+/** A KvStore in memory. Writes apply at the call and end with the object. */
 export class MemoryKvStore implements KvStore {
-  /** No write fails halfway, so what is remembered of this store stays true. */
+  /** A write never fails halfway, so a cache of this store stays valid. */
   readonly generation = 0
   #entries = SortedEntries.empty
   #closed = false
@@ -53,7 +53,7 @@ export class MemoryKvStore implements KvStore {
   }
 }
 
-/** A view of one version of the entries, readable until disposed of or its store fails. */
+/** A view of one version of the entries. It is readable until it is disposed or its store fails. */
 export class EntriesSnapshot implements KvSnapshot {
   readonly #entries: SortedEntries
   readonly #assertStoreReadable: () => void

@@ -1,5 +1,5 @@
-// A persistent sorted map: a change makes a new map that shares all but a few chunks with the old
-// one. So a snapshot is a reference, and a version of the past costs almost nothing to keep.
+// A persistent sorted map. A change makes a new map that shares all but a few chunks with the old
+// one. So a snapshot is a reference, and an old version costs almost no memory.
 //
 // Invariants:
 //   S1  No chunk is empty; keys strictly increase within a chunk and from chunk to chunk.
@@ -7,7 +7,7 @@
 
 import type { KvEntry, KvOp, KvRange } from './kv-store.ts'
 
-/** Copying so few pointers per change is cheaper than a tree would be. */
+/** At this size, copying the pointers of a chunk is cheaper than a tree. */
 const CHUNK_ENTRIES_MAX = 512
 
 type Chunk = readonly KvEntry[]
@@ -17,6 +17,7 @@ interface Position {
   readonly index: number
 }
 
+/** One version of the map. */
 export class SortedEntries {
   static readonly empty = new SortedEntries([])
   readonly #chunks: readonly Chunk[]
@@ -31,14 +32,14 @@ export class SortedEntries {
     return entry !== undefined && entry[0].equals(key) ? entry[1] : undefined
   }
 
-  /** The map after `ops`, whose bytes are copied. */
+  /** The map after `ops`. Copies their bytes. */
   with(ops: readonly KvOp[]): SortedEntries {
     const chunks = [...this.#chunks]
     for (const op of ops) applyTo(chunks, op)
     return new SortedEntries(chunks)
   }
 
-  /** The entries of the range in its order: shared, not copied. */
+  /** The entries of the range in its order, without copies. */
   *walk(range: KvRange): Generator<KvEntry, void> {
     let left = range.limit ?? Infinity
     let at = range.reverse === true ? this.#lastOf(range) : this.#firstOf(range)
@@ -67,7 +68,7 @@ export class SortedEntries {
     return this.#before(lt === undefined ? end : seek(this.#chunks, lt))
   }
 
-  /** `seek` may point behind a chunk's end; the same place is the next chunk's beginning. */
+  /** Moves a position behind a chunk's end to the beginning of the next chunk. */
   #normal(at: Position): Position {
     const past = at.index >= (this.#chunks[at.chunk]?.length ?? 0)
     return past ? { chunk: at.chunk + 1, index: 0 } : at
@@ -100,7 +101,10 @@ function applyTo(chunks: Chunk[], op: KvOp): void {
   }
 }
 
-/** Where `key` is, or where it belongs: in the last chunk that does not begin behind it. */
+/**
+ * The position of `key`, or the position where it belongs: in the last chunk that does not begin
+ * behind it.
+ */
 function seek(chunks: readonly Chunk[], key: Uint8Array): Position {
   const isBehind = (entry: KvEntry | undefined): boolean =>
     entry !== undefined && entry[0].compare(key) > 0
@@ -111,7 +115,10 @@ function seek(chunks: readonly Chunk[], key: Uint8Array): Position {
   return { chunk, index }
 }
 
-/** The first index below `count` for which `holds`, which once true stays true; else `count`. */
+/**
+ * The first index below `count` for which `holds`; `count` if there is none. `holds` must stay true
+ * once it is.
+ */
 function firstIndex(count: number, holds: (index: number) => boolean): number {
   let low = 0
   let high = count

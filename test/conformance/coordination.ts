@@ -190,7 +190,7 @@ function describeCommits(open: () => Promise<Coordination>): void {
 }
 
 function describeLists(open: () => Promise<Coordination>): void {
-  it('lists a prefix in byte order, and nothing beside it', async () => {
+  it('lists a prefix in byte order, and no other keys', async () => {
     await using store = await open()
     const keys = ['/t/b', '/t/a', '/t', '/tt', '/u', '/t/ä', '/t/\u{10ffff}', '/s']
     await store.commit(always(...keys.map((key) => putting(key))))
@@ -255,7 +255,7 @@ function describeWatches(open: () => Promise<Coordination>): void {
     expect(await taken).to.deep.equal(expected)
   })
 
-  it('waits for a revision still to come', async () => {
+  it('waits for a revision in the future', async () => {
     await using store = await open()
     const { revision } = await store.list('')
     const taken = take(store.watch('', revision + 2, forever()), 1)
@@ -288,7 +288,7 @@ function describeWatches(open: () => Promise<Coordination>): void {
     expect(await take(store.watch('', revision + 1, stop.signal), 9)).to.deep.equal([])
   })
 
-  it('tells a consumer that lags too far to list again, and ends', async () => {
+  it('sends compacted to a consumer that lags too far, and ends', async () => {
     await using store = await open()
     const { revision } = await store.list('')
     const watch = store.watch('', revision + 1, forever())[Symbol.asyncIterator]()
@@ -351,7 +351,7 @@ function describeLimits(open: () => Promise<Coordination>): void {
 
 function describeClosing(open: () => Promise<Coordination>): void {
   const methods: Record<
-    Exclude<keyof Coordination, 'close' | symbol>,
+    Exclude<keyof Coordination, 'scope' | 'close' | symbol>,
     (store: Coordination) => unknown
   > = {
     get: (store) => store.get('/a'),

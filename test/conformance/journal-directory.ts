@@ -22,7 +22,7 @@ export function describeJournalDirectory(name: string, open: () => Promise<Opene
       expect((await directory.list()).toSorted()).to.deep.equal(['a', 'd'])
     })
 
-    it('allocates zeros of the size that was asked for', async () => {
+    it('allocates zeros of the requested size', async () => {
       await using opened = await open()
       const { directory } = opened
       await directory.allocate('a', 3_000_001)
@@ -72,7 +72,7 @@ export function describeJournalDirectory(name: string, open: () => Promise<Opene
       await file.close()
     })
 
-    it('shows in one opening what another one wrote', async () => {
+    it('shows in one open file what another one wrote', async () => {
       await using opened = await open()
       const { directory } = opened
       await directory.allocate('a', 4)

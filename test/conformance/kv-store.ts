@@ -84,7 +84,7 @@ function describeReadingAndWriting(open: () => Promise<KvStore>): void {
     expect(store.get(bytes('b'))).to.equal(undefined)
   })
 
-  it('tells an empty value from an absent one', async () => {
+  it('distinguishes an empty value from an absent one', async () => {
     await using store = await open()
     await store.write([put('a', '')], NO_SYNC)
 
@@ -101,7 +101,7 @@ function describeReadingAndWriting(open: () => Promise<KvStore>): void {
     expect(found.map((each) => Buffer.isBuffer(each))).to.deep.equal([true, true, true])
   })
 
-  it('takes plain Uint8Arrays, also views into larger memory', async () => {
+  it('accepts plain Uint8Arrays, also views into larger memory', async () => {
     await using store = await open()
     const memory = new TextEncoder().encode('xkeyvaluex')
     const key = memory.subarray(1, 4)
@@ -144,7 +144,7 @@ function describeReadingAndWriting(open: () => Promise<KvStore>): void {
     expect(await textsOf(store)).to.deep.equal([])
   })
 
-  it('keeps no hold on the memory of a finished write', async () => {
+  it('does not use the memory of a finished write', async () => {
     await using store = await open()
     const key = bytes('a')
     const value = bytes('1')
@@ -156,7 +156,7 @@ function describeReadingAndWriting(open: () => Promise<KvStore>): void {
     expect(await textsOf(store)).to.deep.equal(['a=1'])
   })
 
-  it('gives away buffers that are the caller’s to change', async () => {
+  it('returns buffers that the caller may change', async () => {
     await using store = await open()
     await store.write([put('a', '1')], NO_SYNC)
 
@@ -267,7 +267,7 @@ function describeRanges(open: () => Promise<KvStore>): void {
     })
   }
 
-  it('orders keys as unsigned bytes, a prefix before what it begins', async () => {
+  it('orders keys as unsigned bytes, a prefix before longer keys', async () => {
     await using store = await open()
     const keys = ['ff', '00', '7f', '80', '8000', 'fe', 'ffff', '01', '0100', 'c3a4']
     const ops = keys.map((hex) => {
@@ -300,7 +300,7 @@ function describePages(open: () => Promise<KvStore>): void {
     return store
   }
 
-  it('gives pages of at least one entry and about 256 KiB', async () => {
+  it('yields pages of at least one entry and about 256 KiB', async () => {
     await using store = await filled(3000, 1000)
 
     const pages = await Array.fromAsync(store.pages({}))
@@ -312,7 +312,7 @@ function describePages(open: () => Promise<KvStore>): void {
     expect(pages.length).to.be.lessThan(3000 / 100)
   })
 
-  it('gives an entry larger than a page', async () => {
+  it('yields an entry larger than a page', async () => {
     await using store = await filled(3, 1024 * 1024)
 
     const pages = await Array.fromAsync(store.pages({}))
@@ -355,7 +355,7 @@ function describePages(open: () => Promise<KvStore>): void {
     expect(seen).to.equal(3000)
   })
 
-  it('may be left early, and closes with nothing held', async () => {
+  it('may be left early, and frees its iterator', async () => {
     const store = await filled(3000, 500)
     for await (const page of store.pages({})) {
       expect(page.length).to.be.lessThan(3000)
@@ -365,7 +365,7 @@ function describePages(open: () => Promise<KvStore>): void {
     await store.close()
   })
 
-  it('closes although pages were asked for and never read', async () => {
+  it('closes although pages were requested and never read', async () => {
     const store = await filled(10, 10)
     store.pages({})
 

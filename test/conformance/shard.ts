@@ -2,14 +2,18 @@ import { expect } from 'chai'
 import { HybridClock, TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { jsonOf, versionOf } from '../../node/shard/format/document-record.ts'
+import type { LedShard } from '../../node/shard/led-shard.ts'
 import type { Shard } from '../../node/shard/shard.ts'
 import type { ShardRouter } from '../../node/shard/shard-router.ts'
 import { buildTransactionId, type TransactionId } from '../../node/shard/transaction-id.ts'
-import { routesTo } from '../support/worlds/routes.ts'
+import { failureOf } from '../support/failure-of.ts'
+import { intervalOfKey, routesTo } from '../support/worlds/routes.ts'
 import { memoryBound, putOp, deleteOp } from '../support/worlds/shard-world.ts'
 
 export interface ShardUnderTest extends AsyncDisposable {
   readonly shard: Shard
+  /** As its leader has it: tells what is left behind. */
+  readonly led: LedShard
 }
 
 export interface ShardParts {
@@ -22,8 +26,7 @@ const key = Buffer.from('k')
 const TABLE = 't'
 const anchor = { tableId: TABLE, key }
 
-interface Bench extends AsyncDisposable {
-  readonly shard: Shard
+interface Bench extends ShardUnderTest {
   readonly hybridClock: HybridClock
   readonly clock: ManualClock
 }
@@ -41,6 +44,7 @@ export function describeShard(
     known.shard = under.shard
     return {
       shard: under.shard,
+      led: under.led,
       hybridClock,
       clock,
       [Symbol.asyncDispose]: () => under[Symbol.asyncDispose](),
@@ -50,6 +54,7 @@ export function describeShard(
     describeWriting(start)
     describeTransactions(start)
     describeScanning(start)
+    describeCancellation(start)
   })
 }
 
@@ -107,7 +112,7 @@ function newId({ hybridClock }: Bench): TransactionId {
 
 function prepare({ shard }: Bench, transactionId: TransactionId) {
   const ops = [putOp('k', 'prepared')]
-  const begin = { participants: [anchor] }
+  const begin = { participants: [intervalOfKey(anchor)] }
   return shard.prepare({ transactionId, anchor, begin, checks: [], ops, ttl: undefined })
 }
 
@@ -156,8 +161,8 @@ function describeTransactions(start: Start): void {
       }
 
       expect(await valueOf(shard)).to.equal(decision === 'commit' ? 'prepared' : undefined)
-      expect(shard.unfinishedTransactions()).to.deep.equal([])
-      expect(shard.oldHolders(-1)).to.deep.equal([])
+      expect(bench.led.unfinishedTransactions()).to.deep.equal([])
+      expect(bench.led.holders()).to.deep.equal([])
     })
   }
 
@@ -226,5 +231,137 @@ function describeScanning(start: Start): void {
     const pages = await Array.fromAsync(await shard.scan(options))
 
     expect(pages.flat().map((row) => row.key.toString())).to.deep.equal(['k'])
+  })
+}
+
+/** Every call that may wait, on a shard on which `k` is held by a transaction that nobody decided. */
+const WAITING_CALLS: Readonly<
+  Record<
+    'write' | 'prepare' | 'prepareInOrder' | 'decide' | 'push' | 'waitForRelease' | 'stats',
+    (bench: Bench, held: TransactionId, signal: AbortSignal) => Promise<unknown>
+  >
+> = {
+  write: ({ shard }, _held, signal) =>
+    shard.write({ checks: [], ops: [putOp('other', 1)], ttl: undefined }, { signal }),
+  prepare: (bench, _held, signal) => bench.shard.prepare(prepareOther(bench), { signal }),
+  prepareInOrder: (bench, _held, signal) =>
+    bench.shard.prepareInOrder(prepareOther(bench), { signal }),
+  decide: ({ shard }, transactionId, signal) => {
+    const command = { transactionId, anchor: key, decision: 'abort' } as const
+    return shard.decide({ ...command, commitAtLeast: TIMESTAMP_ZERO }, { signal })
+  },
+  push: ({ shard, hybridClock }, transactionId, signal) => {
+    const above = hybridClock.readPoint()
+    return shard.push({ transactionId, anchor: key, above, expired: false }, { signal })
+  },
+  waitForRelease: ({ shard }, transactionId, signal) =>
+    shard.waitForRelease(transactionId, { timeoutMs: 1_000_000, signal }),
+  stats: ({ shard }, _held, signal) => shard.stats({ signal }),
+}
+
+function prepareOther(bench: Bench) {
+  const other = { tableId: TABLE, key: Buffer.from('other') }
+  const begin = { participants: [intervalOfKey(other)] }
+  const transactionId = newId(bench)
+  const ops = [putOp('other', 1)]
+  return { transactionId, anchor: other, begin, checks: [], ops, ttl: undefined }
+}
+
+/** A signal that counts who listens to it. */
+class CountedSignal {
+  readonly #controller = new AbortController()
+  listeners = 0
+
+  /** As a caller has it. */
+  get signal(): AbortSignal {
+    const change = (by: number) => () => {
+      this.listeners += by
+    }
+    return new Proxy(this.#controller.signal, {
+      get(target, name) {
+        if (name === 'addEventListener') return change(1)
+        if (name === 'removeEventListener') return change(-1)
+        return Reflect.get(target, name, target)
+      },
+    })
+  }
+}
+
+function describeCancellation(start: Start): void {
+  for (const [method, call] of Object.entries(WAITING_CALLS)) {
+    it(`tells the caller of ${method} the reason of its signal, and serves on`, async () => {
+      await using bench = await start()
+      const held = newId(bench)
+      await prepare(bench, held)
+      const caller = new AbortController()
+      const reason = new RangeError('the caller went away')
+
+      const calling = failureOf(call(bench, held, caller.signal))
+      caller.abort(reason)
+
+      expect(await calling).to.equal(reason)
+      const written = await bench.shard.write({ checks: [], ops: [putOp('z', 1)], ttl: undefined })
+      expect(written.kind).to.equal('written')
+    })
+  }
+
+  it('begins nothing for a signal that has aborted before', async () => {
+    await using bench = await start()
+    const { shard } = bench
+    const signal = AbortSignal.abort(new RangeError('gone before'))
+    const transactionId = newId(bench)
+    const begin = { participants: [intervalOfKey(anchor)] }
+    const rest = { checks: [], ops: [putOp('k', 1)], ttl: undefined }
+
+    const refusals = await Promise.all([
+      failureOf(shard.write(rest, { signal })),
+      failureOf(shard.prepare({ transactionId, anchor, begin, ...rest }, { signal })),
+      failureOf(shard.prepareInOrder({ transactionId, anchor, begin, ...rest }, { signal })),
+    ])
+
+    expect(refusals).to.deep.equal([signal.reason, signal.reason, signal.reason])
+    expect(await valueOf(shard)).to.equal(undefined)
+    expect(bench.led.unfinishedTransactions()).to.deep.equal([])
+  })
+
+  it('may still carry out a write that its caller left, whole', async () => {
+    await using bench = await start()
+    const { shard } = bench
+    const caller = new AbortController()
+    const writing = failureOf(
+      shard.write({ checks: [], ops: [putOp('k', 1)], ttl: undefined }, { signal: caller.signal }),
+    )
+    caller.abort()
+    await writing
+    await put(shard, 2) // behind it in the log
+
+    expect(await valueOf(shard)).to.equal(2)
+  })
+
+  it('keeps no listener of a signal that never aborts', async () => {
+    await using bench = await start()
+    const held = newId(bench)
+    await prepare(bench, held)
+    const caller = new CountedSignal()
+    const { signal } = caller
+
+    await bench.shard.write({ checks: [], ops: [putOp('z', 1)], ttl: undefined }, { signal })
+    await bench.shard.prepare(prepareOther(bench), { signal })
+    await bench.shard.read(key, { signal })
+    await bench.shard.stats({ signal })
+
+    expect(caller.listeners).to.equal(0)
+  })
+
+  it('answers a read without a promise while nobody holds the key, and hears a signal else', async () => {
+    await using bench = await start()
+    await put(bench.shard, 1)
+    const signal = AbortSignal.abort(new RangeError('gone'))
+    expect(bench.shard.read(key, { signal })).to.not.be.instanceOf(Promise)
+    await prepare(bench, newId(bench))
+
+    const reading = bench.shard.read(key, { signal })
+
+    expect(await failureOf(Promise.resolve(reading))).to.equal(signal.reason)
   })
 }

@@ -25,14 +25,17 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   'an expression that does not end in a query string': [search('title:/ab'), /column 7|column 10/],
   'an explosive expression in a query string': [search('title:/((a{500}){500}){500}/'), /column 7/],
   'too many edits': [search('title:sea~9'), /column 11: expected 0, 1 or 2 edits/],
-  'a range upside down in a query string': [search('price:[9 TO 1]'), /"price".*upside down/],
-  'a comparison with a text': [search('price:>many'), /"price" holds numbers, and "many" is none/],
+  'a reversed range in a query string': [search('price:[9 TO 1]'), /"price".*reversed range/],
+  'a comparison with a text': [
+    search('price:>many'),
+    /"price" contains numbers, but "many" is not a number/,
+  ],
   'a query string that is too long': [search('a'.repeat(10_001)), /at most 10000 characters/],
-  'a range upside down': [
+  'a reversed range': [
     '{"filter_query":{"min":9,"max":1,"field":"price"}}',
     /filter_query: the lower bound of the range is above its upper bound/,
   ],
-  'dates upside down': [
+  'reversed dates': [
     '{"filter_query":{"start":"2024-02-01","end":"2024-01-01","field":"at"}}',
     /lower bound of the range is above/,
   ],
@@ -55,7 +58,7 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   ],
   'a network that is none': [
     '{"filter_query":{"cidr":"10.0.0.0/99","field":"title"}}',
-    /not an address range: "10.0.0.0\/99"; write for instance 10.0.0.0\/8/,
+    /not an address range: "10.0.0.0\/99"; write a range such as 10.0.0.0\/8/,
   ],
   'an expression that does not end': [
     '{"filter_query":{"regexp":"(a","field":"title"}}',
@@ -112,7 +115,7 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
     '{"filter_query":{"location":[1,2],"distance":"far","field":"p"}}',
     /not a distance: "far"; write a number with one of the units m, km/,
   ],
-  'a box upside down': [
+  'a reversed box': [
     '{"filter_query":{"top_left":[0,0],"bottom_right":[1,1],"field":"p"}}',
     /top_left lies south of bottom_right/,
   ],
@@ -133,17 +136,17 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   ],
   'too many positions': [
     shapeOf([Array.from({ length: 10_001 }, () => [0, 0])]),
-    /more than 10000 positions in all/,
+    /a shape may have at most 10000 positions/,
   ],
   'a limit beyond the most': ['{"limit":10001}', /limit: must be an integer .* at most 10000/],
   'a prefix that is not base64 but plain text': [
     '{"filter_prefix":"book"}',
-    /filter_prefix: no key begins so: it is not UTF-8; write "Yjo="/,
+    /filter_prefix: must be UTF-8 in base64, as keys are; for b: write "Yjo="/,
   ],
   'a limit below 0': ['{"limit":-1}', /limit: must be an integer of at least 0/],
   'a window beyond the most': [
     '{"limit":10,"offset":9999}',
-    /offset: offset and limit together may be at most 10000; go on with search_after/,
+    /offset: offset and limit together may be at most 10000; use search_after/,
   ],
   'a cursor that is none': [
     '{"order_by":[{"field":"price"}],"search_after":["n1","k0"]}',
@@ -155,7 +158,7 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   ],
   'two cursors': [
     '{"search_after":["n1","k00000000.YQ"],"search_before":["n1","k00000000.YQ"]}',
-    /search_before: excludes search_after/,
+    /search_before: cannot stand beside search_after/,
   ],
   'an order by a text': [
     '{"order_by":[{"field":"title"}]}',
@@ -194,7 +197,7 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   'no index': ['{"indexes":[]}', /indexes: must be an array of at least one index name/],
   'two forms of a query': [
     '{"query":{"exists":{"field":"a"}},"full_text_search":{"match_all":{}}}',
-    /query: excludes full_text_search; leave one of them out/,
+    /query: cannot stand beside full_text_search; leave one of them out/,
   ],
   'a pruner of another order': [
     '{"pruner":{"min_score_ratio":0.5},"order_by":[{"field":"price"}]}',

@@ -126,7 +126,7 @@ describe('quarry client commands', () => {
 
     expect(run.exitCode).to.equal(1)
     expect(run.stdout).to.equal('{"key":"a"}\n')
-    expect(run.stderr).to.contain('the scan broke off: disk gone')
+    expect(run.stderr).to.contain('the scan was interrupted: disk gone')
   })
 
   it('scan does not take a document with a field "error" for an error', async () => {
@@ -230,13 +230,13 @@ describe('quarry client commands', () => {
   it('delete does not say that what was missing was there', async () => {
     const run = await runCommand(['delete', 'books', 'none'], service)
 
-    expect(run.stdout).to.equal('deleted 1 key from books, if it was there\n')
+    expect(run.stdout).to.equal('deleted 1 key from books, if it existed\n')
   })
 
   it('delete removes several documents in one request', async () => {
     const run = await runCommand(['delete', 'books', 'book/1', 'book/2'], service)
 
-    expect(run.stdout).to.equal('deleted 2 keys from books, those that were there\n')
+    expect(run.stdout).to.equal('deleted 2 keys from books, as far as they existed\n')
     expect(service.table('books').size).to.equal(0)
   })
 

@@ -31,7 +31,7 @@ describe('a service that the command line cannot reach', () => {
 
   const openHttp = (listener?: RequestListener): Promise<number> => portOf(createServer(listener))
 
-  it('is exit code 3, with the remedy where nobody listens', async () => {
+  it('is exit code 3, with the remedy where no server listens', async () => {
     const port = await openHttp()
     await new Promise((resolve) => servers.pop()?.close(resolve))
 
@@ -39,8 +39,8 @@ describe('a service that the command line cannot reach', () => {
       exitCode: 3,
       stdout: '',
       stderr:
-        `error: cannot reach http://127.0.0.1:${port}: nobody listens there; ` +
-        'is quarry swarm running? (quarry swarm --data-dir ./data) (ECONNREFUSED)\n',
+        `error: cannot reach http://127.0.0.1:${port}: no server listens there; ` +
+        'start one with: quarry swarm --data-dir ./data (ECONNREFUSED)\n',
     })
   })
 
@@ -64,7 +64,7 @@ describe('a service that the command line cannot reach', () => {
     const plain = await openHttp()
     const secret = await portOf(createTlsServer(TLS))
 
-    expect((await ask(`https://127.0.0.1:${plain}`)).stderr).to.contain('is it an http:// address?')
+    expect((await ask(`https://127.0.0.1:${plain}`)).stderr).to.contain('try an http:// address')
     expect((await ask(`http://127.0.0.1:${secret}`)).stderr).to.match(
       /\((?:HPE_\w+|ECONNRESET)\)\n$/,
     )
@@ -76,7 +76,7 @@ describe('a service that the command line cannot reach', () => {
     const run = await ask(`http://127.0.0.1:${port}`)
 
     expect(run.exitCode).to.equal(3)
-    expect(run.stderr).to.contain('the connection broke off').and.contain('(ECONNRESET)')
+    expect(run.stderr).to.contain('the connection was closed').and.contain('(ECONNRESET)')
   })
 
   it('is explained where another place is named: that is not asked by itself', async () => {
@@ -91,7 +91,7 @@ describe('a service that the command line cannot reach', () => {
       stdout: '',
       stderr:
         'error: the service answered 308 Permanent Redirect: ' +
-        'name https://example.org/ with --url instead\n',
+        'use --url https://example.org/ instead\n',
     })
   })
 })

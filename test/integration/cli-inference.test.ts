@@ -103,7 +103,7 @@ describe('quarry inference', () => {
     expect((await once(child, 'close'))[0]).to.equal(0)
   })
 
-  it('has its usual health port inside the swarm as well, and says so where it is taken', async () => {
+  it('has its usual health port inside the swarm as well, and says so where it is in use', async () => {
     const taken = createServer()
     taken.on('error', () => undefined) // somebody else has it: just as well
     taken.listen(USUAL_HEALTH_PORT, '127.0.0.1')
@@ -114,7 +114,7 @@ describe('quarry inference', () => {
     taken.close()
 
     expect(child.exitCode).to.equal(78)
-    expect(err).to.include(`port ${USUAL_HEALTH_PORT} is taken`)
+    expect(err).to.include(`port ${USUAL_HEALTH_PORT} is in use`)
     expect(err).to.include('--inference-port and QUARRY_INFERENCE_HEALTH_PORT')
   })
 

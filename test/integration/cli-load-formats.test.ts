@@ -78,8 +78,8 @@ describe('the formats of quarry load', () => {
     const typed = await loadFile('books.csv', csv, '--types', 'price:number,year:number')
 
     expect(hinted.stderr).to.equal(
-      'price, year held numbers alone and are text now; ' +
-        'for numbers load again with --types price:number,year:number\n',
+      'price, year held only numbers and were loaded as text; ' +
+        'to load numbers, run it again with --types price:number,year:number\n',
     )
     expect(typed.stderr).to.equal('')
     expect(loaded()).to.deep.equal({ a: '{"id":"a","price":1.5,"year":1999}' })
@@ -97,7 +97,7 @@ describe('the formats of quarry load', () => {
     )
     expect(report.split('\n')[0]).to.contain('"text":"{\\"id\\":\\n}"')
     expect(report.split('\n')[1]).to.contain('"document":[1, 2]}')
-    expect(rows.stderr).to.contain('line 2: column n: "x" is no number')
+    expect(rows.stderr).to.contain('line 2: column n: "x" is not of type number')
     expect(rowReport).to.contain('"text":"b,x"').and.contain('"text":"c"')
   })
 
@@ -116,7 +116,7 @@ describe('the formats of quarry load', () => {
       exitCode: 2,
       stdout: '',
       stderr:
-        'error: no column "id" for the key: the columns are isbn, title; name one with --key\n',
+        'error: no column "id" for the key: the columns are isbn, title; choose one with --key\n',
     })
   })
 

@@ -45,7 +45,9 @@ describe('the reports of quarry load', () => {
     expect(await readFile(report, 'utf8')).to.contain('"bad 3"')
     expect(await readFile(numbered(1), 'utf8')).to.contain('"bad 1"')
     expect(await readFile(numbered(2), 'utf8')).to.contain('"bad 2"')
-    expect(run.stderr).to.contain(`an earlier load rejected are in ${numbered(2)} now`)
+    expect(run.stderr).to.contain(
+      `the rejected documents of an earlier load are now in ${numbered(2)}`,
+    )
   })
 
   it('do not stand for a later load that rejected nothing', async () => {
@@ -118,7 +120,9 @@ describe('the reports of quarry load', () => {
     await mkdir(folder)
 
     expect(run.exitCode).to.equal(1)
-    expect(run.stderr).to.match(/^error: cannot write .*ENOENT.*; name another file .* --errors$/m)
+    expect(run.stderr).to.match(
+      /^error: cannot write .*ENOENT.*; choose another file .* --errors$/m,
+    )
   })
 
   it('are not begun for a directory: a file is asked for', async () => {

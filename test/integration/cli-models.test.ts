@@ -196,7 +196,7 @@ describe('quarry models', () => {
     await once(child, 'close')
 
     expect(child.exitCode).to.equal(1)
-    expect(stderr).to.include('stopped; go on with: quarry models pull acme/mini')
+    expect(stderr).to.include('stopped; to continue, run: quarry models pull acme/mini')
   })
 
   it('takes hub, token and folder from the environment', async () => {

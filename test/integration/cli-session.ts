@@ -4,9 +4,9 @@ import { PassThrough, Readable, Writable } from 'node:stream'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { seededRandom } from '../../lib/random.ts'
-import type { CliContext } from '../../cli/context.ts'
+import type { CliContext } from '../../cli/process/context.ts'
 import { runCli } from '../../cli/run-cli.ts'
-import type { Output } from '../../cli/terminal.ts'
+import type { Output } from '../../cli/process/terminal.ts'
 
 export interface CliRun {
   readonly exitCode: number

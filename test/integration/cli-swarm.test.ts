@@ -166,7 +166,7 @@ describe('quarry swarm', () => {
     expect(err).to.contain('none.yaml')
   })
 
-  it('explains a port that is taken', async () => {
+  it('explains a port that is in use', async () => {
     const first = folder.quarry(swarm())
     const port = new URL((await readyLine(first)).api).port
 
@@ -175,7 +175,7 @@ describe('quarry swarm', () => {
     const [, err] = await output(second)
 
     expect(second.exitCode).to.equal(78)
-    expect(err).to.contain(`port ${port} is taken`)
+    expect(err).to.contain(`port ${port} is in use`)
   })
 
   it('explains in one line a host that nobody knows', async () => {
@@ -183,7 +183,7 @@ describe('quarry swarm', () => {
     const [, err] = await output(child)
 
     expect(child.exitCode).to.equal(78)
-    expect(err).to.match(/^error: host no\.such\.host\.invalid is not known: name .* --host\n$/m)
+    expect(err).to.match(/^error: host no\.such\.host\.invalid is not known: give .* --host\n$/m)
     expect(err).to.not.match(/^\s+at /m)
   })
 
@@ -197,7 +197,7 @@ describe('quarry swarm', () => {
     expect(err).to.match(/^error: .* ENOTDIR: .*\n$/)
   })
 
-  it('explains a data directory that another process uses, like a port that is taken', async () => {
+  it('explains a data directory that another process uses, like a port that is in use', async () => {
     await readyLine(folder.quarry(swarm()))
 
     const second = folder.quarry(swarm())

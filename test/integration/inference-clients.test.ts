@@ -106,7 +106,7 @@ describe('the official clients', () => {
     expect(tokens).to.deep.equal([text])
     expect(several).to.have.length(2)
     expect(several[0]).to.deep.equal(text)
-    expect(await failureOf(embed([4, 1_000_000]))).to.include('no token of such an id')
+    expect(await failureOf(embed([4, 1_000_000]))).to.include('no token with such an id')
     const builtIn = openai.embeddings.create({ model: 'builtin-hash', input: [1] })
     expect(await failureOf(builtIn)).to.include('builtin-hash has no tokens')
   })

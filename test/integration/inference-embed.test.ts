@@ -212,7 +212,7 @@ describe('POST /api/embed', () => {
     expect(json.load_duration).to.be.at.least(0)
   })
 
-  it('embeds with the built-in model, which is always there', async () => {
+  it('embeds with the built-in model, which is always available', async () => {
     const [one, two] = await vectors('builtin-hash', ['high water', 'low water'])
 
     expect(one).to.have.length(384)
@@ -241,7 +241,7 @@ describe('POST /api/embed', () => {
     'an empty text': [{ model: TINY, input: '' }, 400, 'input is empty'],
     'an empty text in a list': [{ model: TINY, input: ['a', ''] }, 400, 'input[1] is empty'],
     'texts and parts': [{ model: TINY, input: ['a', pngPart] }, 400, 'input must be a string'],
-    'an image to a text model': [{ model: TINY, input: [pngPart] }, 400, 'embeds text alone'],
+    'an image to a text model': [{ model: TINY, input: [pngPart] }, 400, 'embeds only text'],
     'an unknown kind of part': [{ model: TINY, input: [{ type: 'sound' }] }, 400, 'input'],
     'a bad keep_alive': [{ model: TINY, input: 'a', keep_alive: 'soon' }, 400, 'keep_alive'],
     'no JSON': ['{x', 400, 'not JSON'],

@@ -13,8 +13,8 @@ import {
   ONNX_TYPE,
   valueInfo,
   writeOnnxModel,
-} from '../../bench/inference/onnx-graph-writer.ts'
-import type { GraphNode, ValueInfo } from '../../bench/inference/onnx-graph-writer.ts'
+} from '../support/onnx/onnx-graph-writer.ts'
+import type { GraphNode, ValueInfo } from '../support/onnx/onnx-graph-writer.ts'
 import { InferenceServer } from '../support/servers/inference-server.ts'
 import {
   tinyTokenizer,
@@ -136,7 +136,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       ),
     },
     code: 'INFERENCE_FAILED',
-    reason: /another size/,
+    reason: /size differs/,
   },
   'no graph in the file': {
     kind: 'embedders',
@@ -156,7 +156,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       ),
     },
     code: 'INFERENCE_FAILED',
-    reason: /no finite number/,
+    reason: /not a finite number/,
   },
   'a classifier that answers no number': {
     kind: 'recognizers',
@@ -164,7 +164,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       'model.onnx': graph([node('Add', ['u', 'nan'], ['logits'])], logits(['b', 's', 1])),
     },
     code: 'INFERENCE_FAILED',
-    reason: /no finite numbers/,
+    reason: /not finite numbers/,
   },
   'a classifier that answers infinity': {
     kind: 'recognizers',
@@ -172,7 +172,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       'model.onnx': graph([node('Add', ['u', 'infinity'], ['logits'])], logits(['b', 's', 1])),
     },
     code: 'INFERENCE_FAILED',
-    reason: /no finite numbers/,
+    reason: /not finite numbers/,
   },
   'a classifier that answers for the first token alone': {
     kind: 'recognizers',
@@ -189,7 +189,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       ),
     },
     code: 'INFERENCE_FAILED',
-    reason: /no finite numbers/,
+    reason: /not finite numbers/,
   },
   'a span model that answers twice the rows': {
     kind: 'gliners',
@@ -274,7 +274,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       execFileSync('mkfifo', [path.join(directory, 'tokenizer_config.json')])
     },
     code: 'UNAVAILABLE',
-    reason: /tokenizer_config\.json is no regular file/,
+    reason: /tokenizer_config\.json is not a regular file/,
   },
   'a folder for a configuration': {
     kind: 'embedders',
@@ -283,7 +283,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       await mkdir(path.join(directory, 'tokenizer_config.json'))
     },
     code: 'UNAVAILABLE',
-    reason: /tokenizer_config\.json is no regular file/,
+    reason: /tokenizer_config\.json is not a regular file/,
   },
   'a configuration of 3 GB': {
     kind: 'embedders',

@@ -203,7 +203,7 @@ describe('POST /api/embed with images', () => {
   it('refuses images for a model of texts', async () => {
     const image = imagePart(dataUri(await plain(ORANGE)))
 
-    expect(await refusal('texts', textPart('foo'), image)).to.match(/^input\[1\].*text alone/)
+    expect(await refusal('texts', textPart('foo'), image)).to.match(/^input\[1\].*only text/)
   })
 
   const unfit: Readonly<Record<string, RegExp>> = {

@@ -18,6 +18,7 @@ import { buildTransactionId } from '../../node/shard/transaction-id.ts'
 import { LevelStoreFactory } from '../../node/storage/level-store-factory.ts'
 import { memoryBound, putOp } from '../support/worlds/shard-world.ts'
 import { routesTo } from '../support/worlds/routes.ts'
+import { intervalOfKey } from '../support/worlds/routes.ts'
 
 const ID = parseShardId('00000000000000aa')
 const MIB = 1024 * 1024
@@ -105,7 +106,7 @@ describe('a power failure under a shard on LevelDB', () => {
         const anchor = { tableId: 't', key }
         const bits = at.toString(16).padStart(16, '0')
         const transactionId = buildTransactionId(timestampAtMs(systemClock.nowMs()), bits)
-        const begin = { participants: [anchor] }
+        const begin = { participants: [intervalOfKey(anchor)] }
         const ops = [putOp(`k${at}`, noise(100_000))]
         await shard.prepare({ transactionId, anchor, begin, checks: [], ops, ttl: undefined })
         prepared.push(`k${at}`)
@@ -119,7 +120,7 @@ describe('a power failure under a shard on LevelDB', () => {
 
     await using again = await openShard(image)
 
-    expect(again.shard.heldKeys).to.equal(1)
+    expect(again.shard.led.heldKeys).to.equal(1)
     for (const key of prepared.slice(0, -1)) {
       expect(await again.shard.read(Buffer.from(key)), key).to.not.equal(undefined)
     }

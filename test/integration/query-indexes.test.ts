@@ -178,7 +178,9 @@ describe('indexes that queries choose', () => {
     const order_by = [{ field: 'area' }]
     const sorted = await errorOf(() => store.queryTable('places', { order_by }))
     expect(sorted).to.be.instanceOf(InvalidArgumentError)
-    expect(String(sorted)).to.include('holds shapes and cannot be sorted by: add a field of type')
+    expect(String(sorted)).to.include(
+      'contains shapes and cannot be sorted by; add a field of type',
+    )
   })
 
   it('answer as a scan of the documents does', async () => {

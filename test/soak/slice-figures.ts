@@ -1,6 +1,6 @@
 // What the soak of slices saw, as Markdown.
 
-import { percentile, Samples } from '../../bench/statistics.ts'
+import { percentile, Samples } from '../../bench/report/statistics.ts'
 import { boundMs, type Bucket, type SliceFigures, type Watched } from './slice-bounds.ts'
 
 /** Refusals that the contract allows under load: a conflict, no room in a budget. */

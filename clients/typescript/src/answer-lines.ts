@@ -1,21 +1,22 @@
-// The lines of an answer as they arrive: NDJSON of scans, server-sent events of generation.
+// Reads the lines of an answer while they arrive: NDJSON of scans, server-sent events of generation.
 
 import { ConnectionError } from './errors.ts'
 
+/** The body of an answer that is still arriving. */
 export interface AnswerStream {
   readonly bytes: ReadableStream<Uint8Array>
-  /** The caller's; its reason passes as it is. */
+  /** The caller's signal. Its reason is thrown unchanged. */
   readonly signal: AbortSignal | undefined
 }
 
 /**
- * Lines without their ends; the last one may lack its end. Who leaves the loop early gives the rest of
- * the answer up. Throws ConnectionError when the answer breaks off.
+ * The lines without their ends; the last line may have no end. Leaving the loop early cancels the rest of
+ * the answer. Throws ConnectionError when the connection breaks within the answer.
  */
 export async function* linesOf({ bytes, signal }: AnswerStream): AsyncGenerator<string> {
   const reader = bytes.getReader()
   const decoder = new TextDecoder()
-  // The beginning of a line whose end has not arrived, joined once: a long line takes linear time.
+  // The pieces of a line without its end. They are joined once, so that a long line takes linear time.
   let begun: string[] = []
   try {
     for (;;) {
@@ -33,9 +34,9 @@ export async function* linesOf({ bytes, signal }: AnswerStream): AsyncGenerator<
     if (rest !== '') yield rest
   } catch (cause) {
     if (signal?.aborted === true) throw signal.reason
-    throw new ConnectionError('the answer broke off', { cause })
+    throw new ConnectionError('the connection broke within the answer', { cause })
   } finally {
-    // Of an answer that has ended or broken off there is nothing left to give up.
+    // Cancels the rest of an unfinished answer. A failed stream rejects here again.
     await reader.cancel().catch(() => undefined)
   }
 }

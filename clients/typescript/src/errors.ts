@@ -1,38 +1,46 @@
-// What a call may throw, besides the reason of an AbortSignal that its caller gave.
+// The errors that a call may throw, besides the reason of the caller's AbortSignal.
 //
 //   QuarryError
-//   ├─ ConnectionError     no whole answer arrived: whether the request was carried out is unknown
-//   └─ ServiceError        the server refused; one class below it for each code of the contract
+//   ├─ ConnectionError     no whole answer arrived; the request may or may not have been carried out
+//   └─ ServiceError        the server refused the request; each code of the contract has a subclass
 
 import type { components } from './contract/store.v1.ts'
 
+/** The error codes of the contract. */
 export type ErrorCode = components['schemas']['ErrorCode']
 
-/** Everything that a server says with a refusal. */
+/** The parts of a server's refusal. */
 export interface Refusal {
-  /** For people: names what is at fault and says what to do about it. */
+  /** A sentence for people. It names the fault and says what to do. */
   readonly message: string
   readonly code: string
-  /** Of the answer; 200 if a stream failed after its beginning. */
+  /** The status of the answer; 200 if a stream failed after its beginning. */
   readonly status: number
-  /** Of the answer; empty if a stream failed after its beginning. */
+  /** The headers of the answer; empty if a stream failed after its beginning. */
   readonly headers: Headers
   /** The server's `Retry-After`; undefined if it sent none. */
   readonly retryAfterMs: number | undefined
-  /** Parsed JSON, or the text if it is none. */
+  /** The parsed JSON of the body, or its text if it is not JSON. */
   readonly body: unknown
 }
 
+/** The base class of all errors of this client. */
 export class QuarryError extends Error {
   override readonly name: string = 'QuarryError'
 }
 
-/** The server could not be reached, or its answer broke off or came too late. See `cause`. */
+/**
+ * The server could not be reached, or its answer was interrupted or came too late. `cause` holds
+ * the reason.
+ */
 export class ConnectionError extends QuarryError {
   override readonly name = 'ConnectionError'
 }
 
-/** Thrown as it is for codes that this version of the client does not know. */
+/**
+ * The server refused the request. This class itself is used for codes that this version does not
+ * know.
+ */
 export class ServiceError extends QuarryError {
   override readonly name: string = 'ServiceError'
   readonly code: string
@@ -51,30 +59,35 @@ export class ServiceError extends QuarryError {
   }
 }
 
+/** The request is malformed, or a value is out of its range. A retry cannot succeed. */
 export class InvalidArgumentError extends ServiceError {
   override readonly name = 'InvalidArgumentError'
 }
 
+/** The server forbids the operation. */
 export class ForbiddenError extends ServiceError {
   override readonly name = 'ForbiddenError'
 }
 
+/** The table, index, model or document does not exist. */
 export class NotFoundError extends ServiceError {
   override readonly name = 'NotFoundError'
 }
 
+/** The path exists, but not with this HTTP method. */
 export class MethodNotAllowedError extends ServiceError {
   override readonly name = 'MethodNotAllowedError'
 }
 
+/** A table or an index with this name exists. */
 export class AlreadyExistsError extends ServiceError {
   override readonly name = 'AlreadyExistsError'
 }
 
-/** Another transaction holds or changed a key: read again, then write again. */
+/** Another transaction holds or changed a key. Read again, then write again. */
 export class ConflictError extends ServiceError {
   override readonly name = 'ConflictError'
-  /** Of a commit that was aborted: the key whose version changed. */
+  /** The key whose version changed; undefined unless a version of a commit's `read_set` changed. */
   readonly conflict: Conflict | undefined
 
   constructor(refusal: Refusal) {
@@ -83,57 +96,67 @@ export class ConflictError extends ServiceError {
   }
 }
 
+/** The key of a failed commit whose version changed. */
 export type Conflict = components['schemas']['CommitAborted']['conflict']
 
+/** The idempotency key was used before for another request. */
 export class IdempotencyMismatchError extends ServiceError {
   override readonly name = 'IdempotencyMismatchError'
 }
 
+/** The body is larger than the server accepts. */
 export class PayloadTooLargeError extends ServiceError {
   override readonly name = 'PayloadTooLargeError'
 }
 
+/** The server does not accept the content type of the body. */
 export class UnsupportedMediaTypeError extends ServiceError {
   override readonly name = 'UnsupportedMediaTypeError'
 }
 
-/** Nothing was changed. */
+/** The server has too much work now. It changed nothing, so the client retries. */
 export class OverloadedError extends ServiceError {
   override readonly name = 'OverloadedError'
 }
 
+/** The server cancelled the operation before its end. */
 export class CancelledError extends ServiceError {
   override readonly name = 'CancelledError'
 }
 
+/** The server found damaged data on its disk. */
 export class CorruptionError extends ServiceError {
   override readonly name = 'CorruptionError'
 }
 
+/** The model failed on this input. */
 export class InferenceFailedError extends ServiceError {
   override readonly name = 'InferenceFailedError'
 }
 
+/** The server failed because of a bug. */
 export class InternalError extends ServiceError {
   override readonly name = 'InternalError'
 }
 
-/** Of a write, the outcome is unknown. */
+/** The server cannot serve the request now. A write may or may not have happened. */
 export class UnavailableError extends ServiceError {
   override readonly name = 'UnavailableError'
 }
 
+/** The operation took longer than its deadline. A write may or may not have happened. */
 export class DeadlineExceededError extends ServiceError {
   override readonly name = 'DeadlineExceededError'
 }
 
+/** The server's disk is full. The write did not happen. */
 export class DiskFullError extends ServiceError {
   override readonly name = 'DiskFullError'
 }
 
 type ServiceErrorClass = new (refusal: Refusal) => ServiceError
 
-/** A new code of the contract does not compile until it has its class. */
+/** Complete for the contract: a new code does not compile until it has a class. */
 const CLASS_BY_CODE: Readonly<Record<ErrorCode, ServiceErrorClass>> = {
   INVALID_ARGUMENT: InvalidArgumentError,
   FORBIDDEN: ForbiddenError,
@@ -156,12 +179,13 @@ const CLASS_BY_CODE: Readonly<Record<ErrorCode, ServiceErrorClass>> = {
 
 const CLASSES: ReadonlyMap<string, ServiceErrorClass> = new Map(Object.entries(CLASS_BY_CODE))
 
+/** An error of the class of the refusal's code. */
 export function buildServiceError(refusal: Refusal): ServiceError {
   const Class = CLASSES.get(refusal.code) ?? ServiceError
   return new Class(refusal)
 }
 
-/** The members `error` and `code` of the body of a refusal; undefined of any other value. */
+/** The members `error` and `code` of an error body; undefined for any other value. */
 export function errorBodyOf(
   body: unknown,
 ): { readonly error: string; readonly code: string } | undefined {

@@ -1,4 +1,4 @@
-// Sends calls over fetch: attempts, time-outs, and refusals as errors.
+// Sends calls over fetch. It retries, limits the time of each attempt, and turns refusals into errors.
 
 import { eventsOf, linesOf } from './answer-lines.ts'
 import type { AnswerStream } from './answer-lines.ts'
@@ -7,60 +7,73 @@ import type { ServiceError } from './errors.ts'
 import { parseRetryAfterMs, RETRY_DEFAULTS, retryDelayMs } from './retry-policy.ts'
 import type { Repeatable, RetryOptions } from './retry-policy.ts'
 
+/** The options of a client. They hold for all its calls. */
 export interface ClientOptions {
-  /** Where the server is, such as `http://127.0.0.1:8080`. */
+  /** The address of the server, such as `http://127.0.0.1:8080`. */
   readonly baseUrl: string
-  /** Sent with every request. */
+  /** Headers for every request. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Absent options take the defaults of RETRY_DEFAULTS. */
   readonly retries?: Partial<RetryOptions>
-  /** For each attempt, until its answer is there or begins to stream. Default: no limit. */
+  /** The limit of each attempt, until its answer has arrived or begins to stream. Absent: no limit. */
   readonly timeoutMs?: number
-  /** Default JSON.parse and JSON.stringify, which round integers beyond 2^53. */
+  /** Absent: JSON.parse and JSON.stringify, which round integers beyond 2^53. */
   readonly json?: JsonCodec
-  /** Default the global fetch. */
+  /** Absent: the global fetch. */
   readonly fetch?: typeof fetch
 }
 
+/**
+ * Parses answers and writes bodies. A codec can keep digits that a JavaScript number cannot hold.
+ */
 export interface JsonCodec {
   readonly parse: (text: string) => Json
   readonly stringify: (value: unknown) => string
 }
 
+/** The options of one call. */
 export interface CallOptions {
+  /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal
-  /** Instead of the client's. */
+  /** Replaces the client's limit for this call. */
   readonly timeoutMs?: number
 }
 
+/** One call as the transport sends it. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Encoded, from the root of the server. */
+  /** The encoded path, from the root of the server. */
   readonly path: string
-  /** Default JSON. */
+  /** The media type of the answer. Absent: JSON. */
   readonly accept?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The body: a value, or JSON already. */
+  /** The body: as a value, or in `body` as JSON text. */
   readonly json?: unknown
   readonly body?: string
-  /** Default: reads always. */
+  /** Absent: `always` for GET, `if_refused` for the other methods. */
   readonly repeatable?: Repeatable
   readonly options?: CallOptions | undefined
 }
 
+/** A successful answer with its whole body. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** A value of which the server is believed that it has the type that its contract says. */
+/** A value from the server. The client trusts that it has the type of the contract. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any
 
-/** Whether a line in the shape of an error is one, and no document that looks like it. */
+/** Tells an error body from a document that has the same members. */
 type IsError = (line: object) => boolean
 type Read<Result> = (response: Response) => Promise<Result>
 
+/**
+ * Sends the calls of one client. A call rejects with a QuarryError, or with the reason of its
+ * signal.
+ */
 export class HttpTransport {
   readonly codec: JsonCodec
   readonly #options: ClientOptions
@@ -74,37 +87,37 @@ export class HttpTransport {
     this.#retries = { ...RETRY_DEFAULTS, ...options.retries }
   }
 
-  /** Rejects with the error of the last attempt. */
+  /** Sends a call and reads the whole answer. Rejects with the error of the last attempt. */
   exchange(call: Call): Promise<Answer> {
     return this.#perform(call, textOf)
   }
 
-  /** The parsed answer, undefined if it is empty. Rejects as `exchange` does. */
+  /** The parsed answer; undefined if it is empty. Rejects as `exchange` does. */
   async json(call: Call): Promise<Json> {
     const { text } = await this.exchange(call)
     return text === '' ? undefined : this.codec.parse(text)
   }
 
-  /** Rejects as `exchange` does. */
+  /** The bytes of the answer. Rejects as `exchange` does. */
   bytes(call: Call): Promise<ArrayBuffer> {
     return this.#perform(call, (response) => response.arrayBuffer())
   }
 
-  /** Rejects as `exchange` does; a stream that has begun is never begun again. */
+  /** The answer as a stream. Rejects as `exchange` does. A stream that has begun is not retried. */
   async stream(call: Call): Promise<AnswerStream> {
     const signal = call.options?.signal
     const { body } = await this.#perform(call, async (response) => response)
     return { bytes: body ?? new Blob([]).stream(), signal }
   }
 
-  /** Each line of a stream, parsed. A line that is an error body is thrown as the error it tells. */
+  /** The parsed lines of a stream. An error body is thrown as its error. */
   async *lines(call: Call, isError: IsError): AsyncGenerator<Json> {
     for await (const text of linesOf(await this.stream(call))) {
       if (text !== '') yield this.#piece(text, isError)
     }
   }
 
-  /** The data of each event, parsed. An error body is thrown as the error it tells. */
+  /** The parsed data of each event. An error body is thrown as its error. */
   async *events(call: Call): AsyncGenerator<Json> {
     for await (const text of eventsOf(await this.stream(call))) yield this.#piece(text, () => true)
   }
@@ -185,10 +198,10 @@ export class HttpTransport {
     const { status, headers } = response
     const text = await response.text()
     const body = this.#parsed(text)
-    const told = errorBodyOf(body)
+    const named = errorBodyOf(body)
     return buildServiceError({
-      message: told?.error ?? `the server answered ${status}: ${text.slice(0, 200)}`,
-      code: told?.code ?? `HTTP_${status}`,
+      message: named?.error ?? `the server answered ${status}: ${text.slice(0, 200)}`,
+      code: named?.code ?? `HTTP_${status}`,
       status,
       headers,
       retryAfterMs: parseRetryAfterMs(headers.get('retry-after'), Date.now()),
@@ -196,7 +209,7 @@ export class HttpTransport {
     })
   }
 
-  /** Something in between may have answered with a page. */
+  /** A proxy may answer with a page that is not JSON. */
   #parsed(text: string): unknown {
     try {
       return this.codec.parse(text)
@@ -211,13 +224,13 @@ async function textOf(response: Response): Promise<Answer> {
   return { status, headers, text: await response.text() }
 }
 
-/** fetch itself says no more than that it failed; its cause says why. */
+/** The error of fetch only says that it failed, so the message comes from its cause. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? messageOf(error.cause) : error.message
 }
 
-/** Rejects with the reason of the signal. */
+/** Rejects with the signal's reason when the signal aborts. */
 function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const wake = (): void => {

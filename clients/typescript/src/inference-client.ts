@@ -1,8 +1,8 @@
-// The inference server's API below /api, by the operationIds of openapi/inference.v1.yaml. What it
-// serves in the shapes of OpenAI and Ollama is for their own clients.
+// A client of the inference server's own API: one method for each operationId of
+// openapi/inference.v1.yaml. The clients of OpenAI and Ollama serve the other operations.
 //
 // Every method rejects with a QuarryError (see errors.ts), or with the reason of the caller's signal.
-// Nothing here changes anything on the server, so every call may be sent again.
+// No operation changes the server, so every call may be retried.
 
 import type {
   ChunkAnswer,
@@ -25,18 +25,19 @@ import { HttpTransport } from './http-transport.ts'
 import type { Call, CallOptions, ClientOptions, Json } from './http-transport.ts'
 import { vectorsOf } from './vector-answer.ts'
 
-/** What the server adds to a completion. */
+/** The next piece of a completion. */
 export interface CompletionPiece {
   readonly id: string
   readonly object: 'chat.completion.chunk'
   readonly created: number
   readonly model: string
-  /** One, or none beside the usage at the end. */
+  /** One choice; empty in the piece with the usage. */
   readonly choices: readonly CompletionPieceChoice[]
-  /** At the end, if `stream_options` asked for it. */
+  /** In the last piece, if `stream_options` requested it. */
   readonly usage?: Completion['usage'] | null
 }
 
+/** The new part of a completion's only choice. */
 export interface CompletionPieceChoice {
   readonly index: number
   readonly delta: CompletionDelta
@@ -45,13 +46,14 @@ export interface CompletionPieceChoice {
   readonly logprobs: Completion['choices'][number]['logprobs']
 }
 
+/** The members that this piece adds to the message. */
 export interface CompletionDelta {
   readonly role?: 'assistant'
   readonly content?: string
   readonly tool_calls?: readonly ToolCallDelta[]
 }
 
-/** The first of a call has its id and name, the others more of its arguments. */
+/** A part of a tool call. The first part has the id and the name, later parts add arguments. */
 export interface ToolCallDelta {
   readonly index: number
   readonly id?: string
@@ -59,6 +61,7 @@ export interface ToolCallDelta {
   readonly function: { readonly name?: string; readonly arguments: string }
 }
 
+/** A client of one inference server. It holds no connection open that must be closed. */
 export class InferenceClient {
   readonly #transport: HttpTransport
 
@@ -66,11 +69,12 @@ export class InferenceClient {
     this.#transport = new HttpTransport(options)
   }
 
+  /** Resolves while the server's process runs. */
   getHealth(options?: CallOptions): Promise<{ readonly status: 'ok' }> {
     return this.#get('/healthz', options)
   }
 
-  /** Also of a server that is not ready, whose answer says why. */
+  /** The readiness. It also resolves for a server that is not ready, whose answer has the reasons. */
   async getReadiness(options?: CallOptions): Promise<Readiness> {
     try {
       return await this.#get('/readyz', options)
@@ -89,29 +93,33 @@ export class InferenceClient {
     return (await this.#transport.exchange(call)).text
   }
 
+  /** The version of the server. */
   getVersion(options?: CallOptions): Promise<Version> {
     return this.#get('/api/version', options)
   }
 
+  /** The names of all models by their kind. */
   listModels(options?: CallOptions): Promise<ModelList> {
     return this.#get('/api/models', options)
   }
 
-  /** A vector for each input, in their order. They travel in binary. */
+  /** One vector for each input, in order. The server sends them in binary. */
   async embed(request: EmbedRequest, options?: CallOptions): Promise<readonly Float32Array[]> {
     const call = { ...post('/api/embed', request, options), accept: 'application/octet-stream' }
     return vectorsOf(await this.#transport.bytes(call))
   }
 
+  /** Cuts a text into chunks. */
   chunk(request: ChunkRequest, options?: CallOptions): Promise<ChunkAnswer> {
     return this.#transport.json(post('/api/chunk', request, options))
   }
 
+  /** Scores documents against a query, in the order of the documents. */
   rerank(request: RerankRequest, options?: CallOptions): Promise<RerankAnswer> {
     return this.#transport.json(post('/api/rerank', request, options))
   }
 
-  /** The whole answer; see `generatePieces` for one that is read while it is made. */
+  /** The whole completion. `generatePieces` yields it while the model generates. */
   generate(
     request: Omit<GenerateRequest, 'stream' | 'stream_options'>,
     options?: CallOptions,
@@ -119,7 +127,7 @@ export class InferenceClient {
     return this.#transport.json(post('/api/generate', request, options))
   }
 
-  /** Leave the loop to stop the model. It throws in its middle if the model fails or the answer breaks. */
+  /** The pieces of a completion. Leaving the loop stops the model. The loop throws if the model fails. */
   async *generatePieces(
     request: Omit<GenerateRequest, 'stream'>,
     options?: CallOptions,
@@ -128,10 +136,12 @@ export class InferenceClient {
     yield* this.#transport.events({ ...call, accept: 'text/event-stream' })
   }
 
+  /** The entities and relations of each text, in order. */
   recognize(request: RecognizeRequest, options?: CallOptions): Promise<RecognizeAnswer> {
     return this.#transport.json(post('/api/recognize', request, options))
   }
 
+  /** The rewritten texts of each input, in order. */
   rewrite(request: RewriteRequest, options?: CallOptions): Promise<RewriteAnswer> {
     return this.#transport.json(post('/api/rewrite', request, options))
   }

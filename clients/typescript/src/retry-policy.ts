@@ -1,24 +1,26 @@
-// Which calls are sent again, and when. Pure.
+// Decides whether a failed call is sent again, and when. Pure.
 //
 // Invariants:
-//   R1  A call that might have been carried out is sent again only if that changes nothing.
+//   R1  A call that may have been carried out is sent again only if a second execution is harmless.
 //   R2  No call is sent again before the time that the server asked for.
 
 import { ConflictError, ConnectionError, OverloadedError, UnavailableError } from './errors.ts'
 
 /**
- * - `always`: carrying it out twice is the same as once: reads, replacements, and writes that carry an
- *   idempotency key.
- * - `if_refused`: only when the server said that it did nothing.
+ * When a call may be sent again:
+ * - `always`: two executions have the effect of one. This holds for reads, replacements, and writes with
+ *   an idempotency key.
+ * - `if_refused`: only after the server said that it changed nothing.
  */
 export type Repeatable = 'always' | 'if_refused'
 
+/** The limits of retries. */
 export interface RetryOptions {
-  /** The first one included; 1 turns retries off. */
+  /** The most attempts, including the first; 1 turns retries off. */
   readonly attemptsMax: number
-  /** The most that is waited before the second attempt; doubles with each one. */
+  /** The longest delay before the second attempt. It doubles with each attempt. */
   readonly firstDelayMs: number
-  /** A server that asks for more than this is not asked again. */
+  /** The longest delay. If the server asks for a longer one, the call fails. */
   readonly delayMsMax: number
 }
 
@@ -28,16 +30,17 @@ export const RETRY_DEFAULTS: RetryOptions = {
   delayMsMax: 10_000,
 }
 
+/** A failed attempt. */
 export interface Failure {
   readonly error: unknown
   readonly repeatable: Repeatable
-  /** How often the call was sent. */
+  /** The number of attempts so far. */
   readonly attempts: number
 }
 
 /**
- * How long to wait before the next attempt, in milliseconds; undefined if the call has failed.
- * `chance` is from 0 up to 1: clients that failed together come back apart.
+ * The delay before the next attempt in ms; undefined: the call has failed. `chance` is a random number
+ * from 0 to 1, so that clients that failed together retry at different times.
  */
 export function retryDelayMs(
   { error, repeatable, attempts }: Failure,
@@ -54,14 +57,14 @@ export function retryDelayMs(
 
 function mayRepeat(error: unknown, repeatable: Repeatable): boolean {
   if (error instanceof OverloadedError) return true
-  // Without `conflict` another transaction held a key for a moment. With it a version has changed, and
-  // the caller has to look again.
+  // Without `conflict`, another transaction held a key for a moment. With `conflict`, a version has
+  // changed, and the caller must read again.
   if (error instanceof ConflictError) return error.conflict === undefined
   const isUnknown = error instanceof ConnectionError || error instanceof UnavailableError
   return isUnknown && repeatable === 'always'
 }
 
-/** From the header `Retry-After`: seconds, or a date (RFC 9110, 10.2.3). */
+/** Parses the header `Retry-After`: seconds or a date (RFC 9110, 10.2.3). */
 export function parseRetryAfterMs(text: string | null, nowMs: number): number | undefined {
   if (text === null) return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000

@@ -1,4 +1,4 @@
-// The store's API: a method for each operation of openapi/store.v1.yaml, by its operationId.
+// A client of the store: one method for each operationId of openapi/store.v1.yaml.
 //
 // Every method rejects with a QuarryError (see errors.ts), or with the reason of the caller's signal.
 
@@ -30,47 +30,53 @@ import { NotFoundError, QuarryError } from './errors.ts'
 import { HttpTransport } from './http-transport.ts'
 import type { Call, CallOptions, ClientOptions, Json } from './http-transport.ts'
 
+/** The options of a write. */
 export interface WriteOptions extends CallOptions {
   /**
-   * By default the client makes one up for each call, so that it may send the call again when a
-   * connection breaks: the write applies once. A key of your own makes calls of yours one write.
-   * `false` sends none: that saves the store a round of syncs, and a broken connection is an error.
+   * Absent: the client generates a key for each call, so that it can retry after a broken connection and
+   * the write applies once. Your own key makes several calls one write. `false` sends no key: that saves
+   * the store a round of syncs, and a broken connection is an error.
    */
   readonly idempotencyKey?: string | false
 }
 
+/** The options of `listTables`. */
 export interface ListOptions extends CallOptions {
-  /** Only tables whose names begin with this. */
+  /** Only tables with this prefix. */
   readonly prefix?: string
   /** Only tables whose names match this regular expression. */
   readonly pattern?: string
 }
 
+/** The options of `searchTable`. Absent options take the server's defaults. */
 export interface SearchOptions extends CallOptions {
-  /** What a person typed. */
+  /** The text of a search box. Any text is a valid query. */
   readonly q?: string
   readonly limit?: number
   readonly offset?: number
-  /** Fields to search, each perhaps with a weight: `title^3`. Default: all text. */
+  /** Fields to search, optionally with weights such as `title^3`. Absent: all text. */
   readonly searchFields?: readonly string[]
   /** Parts of the documents to return, as in a lookup. */
   readonly fields?: readonly string[]
-  /** How long the query may take, such as `500ms`. */
+  /** The time limit of the query, such as `500ms`. */
   readonly timeout?: string
 }
 
+/** The options of `lookupDocument`. */
 export interface LookupOptions extends CallOptions {
   /** Parts to return: `author.name`, `chapters.*`; `-body` leaves one out. */
   readonly fields?: readonly string[]
 }
 
+/** The result of a lookup. */
 export interface LookedUp {
-  /** Undefined if the table has no document of the key. */
+  /** Undefined if the table has no document with the key. */
   readonly document: Document | undefined
-  /** For the `read_set` of a commit; `0` if there is no document. */
+  /** The version for the `read_set` of a commit; `0` if the document does not exist. */
   readonly version: string
 }
 
+/** The options of `createIndex`. */
 export interface CreateIndexOptions extends CallOptions {
   readonly config: IndexConfig
 }
@@ -78,6 +84,7 @@ export interface CreateIndexOptions extends CallOptions {
 const API = '/api/v1'
 const VERSION = 'x-service-version'
 
+/** A client of one store. It holds no connection open that must be closed. */
 export class StoreClient {
   readonly #transport: HttpTransport
 
@@ -85,6 +92,7 @@ export class StoreClient {
     this.#transport = new HttpTransport(options)
   }
 
+  /** Resolves while the server's process runs. */
   async getHealth(options?: CallOptions): Promise<string> {
     const call: Call = { method: 'GET', path: '/healthz', accept: 'text/plain', options }
     return (await this.#transport.exchange(call)).text
@@ -97,15 +105,18 @@ export class StoreClient {
     return (await this.#transport.exchange(call)).text
   }
 
+  /** The status of the service and of each shard. */
   getStatus(options?: CallOptions): Promise<ClusterStatus> {
     return this.#transport.json({ method: 'GET', path: `${API}/status`, options })
   }
 
+  /** The tables with their shards and their size on disk. */
   listTables({ prefix, pattern, ...options }: ListOptions = {}): Promise<readonly TableStatus[]> {
     const path = `${API}/tables${queryString({ prefix, pattern })}`
     return this.#transport.json({ method: 'GET', path, options })
   }
 
+  /** Creates a table. Rejects with AlreadyExistsError if the name is in use. */
   createTable(
     table: string,
     request: CreateTableRequest = {},
@@ -114,14 +125,17 @@ export class StoreClient {
     return this.#transport.json({ method: 'POST', path: tablePath(table), json: request, options })
   }
 
+  /** A table with its shards, its schema and its size on disk. */
   getTable(table: string, options?: CallOptions): Promise<TableStatus> {
     return this.#transport.json({ method: 'GET', path: tablePath(table), options })
   }
 
+  /** Removes a table with all its documents. */
   dropTable(table: string, options?: CallOptions): Promise<void> {
     return this.#transport.json({ method: 'DELETE', path: tablePath(table), options })
   }
 
+  /** Replaces the schema of a table. Indexes are rebuilt in the background. */
   updateTableSchema(table: string, schema: TableSchema, options?: CallOptions): Promise<Table> {
     const path = `${tablePath(table)}/schema`
     return this.#transport.json({
@@ -133,29 +147,34 @@ export class StoreClient {
     })
   }
 
+  /** All indexes of a table with their state. */
   listIndexes(table: string, options?: CallOptions): Promise<readonly Index[]> {
     return this.#transport.json({ method: 'GET', path: `${tablePath(table)}/indexes`, options })
   }
 
+  /** An index with its state. */
   getIndex(table: string, index: string, options?: CallOptions): Promise<Index> {
     return this.#transport.json({ method: 'GET', path: indexPath(table, index), options })
   }
 
-  /** Resolves when the index is being built; `getIndex` shows how far it is. */
+  /** Resolves when the build of the index has begun. `getIndex` shows its progress. */
   createIndex(table: string, index: string, options: CreateIndexOptions): Promise<void> {
     const { config, ...rest } = options
     const path = indexPath(table, index)
     return this.#transport.json({ method: 'POST', path, json: config, options: rest })
   }
 
+  /** Removes an index. */
   dropIndex(table: string, index: string, options?: CallOptions): Promise<void> {
     return this.#transport.json({ method: 'DELETE', path: indexPath(table, index), options })
   }
 
+  /** Writes to one table. Either all operations apply or none. */
   batchWrite(table: string, request: BatchRequest, options?: WriteOptions): Promise<WriteCounts> {
     return this.#write(`${tablePath(table)}/batch`, request, options)
   }
 
+  /** Writes to several tables. Either all operations apply or none. */
   crossTableBatch(
     request: CrossTableBatchRequest,
     options?: WriteOptions,
@@ -163,11 +182,12 @@ export class StoreClient {
     return this.#write(`${API}/batch`, request, options)
   }
 
-  /** Rejects with a ConflictError whose `conflict` names the key, if a version has changed. */
+  /** Commits reads and writes. If a version has changed, it rejects with a ConflictError with its key. */
   commitTransaction(request: CommitRequest, options?: WriteOptions): Promise<CommitCommitted> {
     return this.#write(`${API}/transactions/commit`, request, options)
   }
 
+  /** Merges one page of a sorted source into a table; the contract says how to send the next page. */
   mergeTable(table: string, request: MergeRequest, options?: CallOptions): Promise<MergeResult> {
     const path = `${tablePath(table)}/merge`
     return this.#transport.json({
@@ -179,7 +199,7 @@ export class StoreClient {
     })
   }
 
-  /** As a search box does: any text is a query. Without `q`, every document is a hit. */
+  /** Searches as a search box does. Without `q`, every document is a hit. */
   async searchTable(
     table: string,
     { q, limit, offset, searchFields, fields, timeout, ...options }: SearchOptions = {},
@@ -197,6 +217,7 @@ export class StoreClient {
     return resultOf(responses)
   }
 
+  /** Runs one query of the query language. */
   async queryTable(
     table: string,
     query: QueryRequest,
@@ -207,8 +228,8 @@ export class StoreClient {
   }
 
   /**
-   * Up to 100 queries, each of the table that it names. The results come in the order of the queries,
-   * and those that failed have `error` and `code`. A lone query that fails is an error.
+   * Runs up to 100 queries, each on the table that it names. The results are in the order of the queries.
+   * A failed query has `error` and `code`, but a single query that fails rejects.
    */
   queryGlobal(
     queries: readonly QueryRequest[],
@@ -219,9 +240,8 @@ export class StoreClient {
   }
 
   /**
-   * The lines of a key range in the order of the keys, as they arrive, all as the table was at one
-   * moment. Leave the loop when you have enough. It throws in its middle if the answer breaks off: a
-   * scan that ends without an error was complete.
+   * The lines of a key range in key order, from one consistent snapshot. Leaving the loop ends the scan.
+   * The loop throws if the answer is interrupted, so a scan that ends without an error is complete.
    */
   async *scanTable(
     table: string,
@@ -239,7 +259,7 @@ export class StoreClient {
     yield* this.#transport.lines(call, (line) => !('key' in line))
   }
 
-  /** A table that does not exist is a NotFoundError; a document that does not exist is an answer. */
+  /** Rejects with NotFoundError for a missing table, but resolves for a missing document. */
   async lookupDocument(
     table: string,
     key: string,
@@ -283,7 +303,7 @@ export class StoreClient {
   }
 }
 
-/** Of a lone query, whose failure is an error of the request. */
+/** The result of a single query. The server answers a failed single query with an error. */
 function resultOf([result]: QueryAnswer['responses']): QueryResult {
   if (result !== undefined && 'hits' in result) return result
   throw new QuarryError('the server answered without the result of the query')
@@ -297,7 +317,7 @@ function indexPath(table: string, index: string): string {
   return `${tablePath(table)}/indexes/${encodeURIComponent(index)}`
 }
 
-/** With its question mark; empty if nothing is asked. */
+/** The query string with its question mark; empty without parameters. */
 function queryString(parameters: Readonly<Record<string, string | undefined>>): string {
   const given = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {

@@ -1,19 +1,21 @@
 import { estimateTokens } from '../token-estimate.ts'
-import type { ChunkSettings } from './chunk-settings.ts'
-import type { TextRange } from './fixed-chunker.ts'
+import type { ChunkSettings } from '../builtin/chunk-settings.ts'
+import type { TextRange } from '../builtin/fixed-chunker.ts'
 
+/** One text to cut. */
 export interface ChunkItem {
   readonly text: string
   readonly settings: ChunkSettings
 }
 
+/** The chunks of a text in order. */
 export interface ChunkResult {
-  /** `fixed`: the built-in chunker, which also cuts what a model fails on. */
+  /** `fixed`: by the built-in chunker, which is also used when a model fails. */
   readonly chunkedBy: 'model' | 'fixed'
   readonly chunks: readonly TextRange[]
 }
 
-/** About how many tokens the text has. */
+/** The estimated number of tokens of the text. */
 export function costOfChunkItem({ text }: ChunkItem): number {
   return estimateTokens(text.length) + 2
 }

@@ -7,17 +7,20 @@ import { argMax, softmax } from '../probabilities.ts'
 import { classifyTokens } from '../token-logits.ts'
 import type { TokenClassifier, TokenLogits } from '../token-logits.ts'
 import type { ChunkItem, ChunkResult } from './chunk-item.ts'
-import { packPieces } from './fixed-chunker.ts'
-import type { TextRange } from './fixed-chunker.ts'
+import { packPieces } from '../builtin/fixed-chunker.ts'
+import type { TextRange } from '../builtin/fixed-chunker.ts'
 
-/** Segments shorter than this join the next one. */
+/** A shorter segment is joined with the next one. */
 const SEGMENT_CHARS_MIN = 50
 const BORDER_LABEL = /sep|boundary|^[BI]-/i
 
-/** A token classifier marks where a text may be cut; its segments are packed to the target. */
-/** Logits looked at in a step: less than a millisecond. */
+/** Reading this many logits takes less than a millisecond. */
 const VALUES_PER_STEP = 4096
 
+/**
+ * Opens a chunker. Its token classifier marks the borders of a text's segments, and segments are
+ * packed to the target.
+ */
 export async function openChunkRunner(
   parts: RunnerParts<ChunkerSpec>,
 ): Promise<ModelRunner<ChunkItem, ChunkResult>> {
@@ -75,7 +78,7 @@ class ChunkRunner implements ModelRunner<ChunkItem, ChunkResult> {
     return { chunkedBy: 'model', chunks: await runSliced(packing, slices) }
   }
 
-  /** Of adjacent separators the last one is the border. */
+  /** The tokens that end a segment. Of adjacent separators, only the last one does. */
   *#borderTokens({ labelCount, values }: TokenLogits, threshold: number): Sliced<number[]> {
     const isBorder: boolean[] = []
     const meter = new StepMeter(VALUES_PER_STEP)

@@ -6,20 +6,21 @@ import { runSliced } from '../../../lib/sliced.ts'
 import { resultKey } from '../../batching/shared-results.ts'
 import type { SharedResults, StartedRun } from '../../batching/shared-results.ts'
 import type { ChunkerSpec } from '../../models/model-spec.ts'
-import type { BuiltinThread } from '../builtin-thread.ts'
-import { CHARS_AT_ONCE_MAX } from '../builtin-thread.ts'
+import type { BuiltinThread } from '../builtin/builtin-thread.ts'
+import { CHARS_AT_ONCE_MAX } from '../builtin/builtin-thread.ts'
 import { buildSharedResults, fleetRequest, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import { WINDOWED_CHARS_MAX } from '../window-limits.ts'
 import { costOfChunkItem } from './chunk-item.ts'
 import type { ChunkItem, ChunkResult } from './chunk-item.ts'
-import { buildChunkSettings } from './chunk-settings.ts'
-import type { ChunkSettings } from './chunk-settings.ts'
-import { chunkFixed } from './fixed-chunker.ts'
-import type { TextRange } from './fixed-chunker.ts'
+import { buildChunkSettings } from '../builtin/chunk-settings.ts'
+import type { ChunkSettings } from '../builtin/chunk-settings.ts'
+import { chunkFixed } from '../builtin/fixed-chunker.ts'
+import type { TextRange } from '../builtin/fixed-chunker.ts'
 
+/** The name of the built-in chunker. */
 export const FIXED_CHUNKER = 'fixed'
-/** What other servers call their built-in chunkers; both stand for ours. */
+/** All names of the built-in chunker; the others are those of other servers' built-in chunkers. */
 export const FIXED_ALIASES: ReadonlySet<string> = new Set([
   FIXED_CHUNKER,
   'fixed-bert-tokenizer',
@@ -27,19 +28,25 @@ export const FIXED_ALIASES: ReadonlySet<string> = new Set([
 ])
 const RANGE_BYTES = 48
 
+/** One text to cut by a chunker. Absent settings take their defaults. */
 export interface ChunkRequest extends RequestOptions {
   readonly model: string
   readonly text: string
   readonly settings: Partial<ChunkSettings>
 }
 
+/** The chunks of the text, as ranges in UTF-16 code units. */
 export interface ChunkAnswer {
-  /** The chunker that was used in the end. */
+  /** The chunker that made the chunks; `fixed` if the requested model failed. */
   readonly model: string
   readonly ranges: readonly TextRange[]
   readonly isFromCache: boolean
 }
 
+/**
+ * Cuts texts by a model or by the built-in chunker, which also steps in when a model fails. Unknown
+ * models reject with NOT_FOUND, bad settings and empty texts with INVALID_ARGUMENT.
+ */
 export class ChunkService {
   readonly #parts: ServiceParts
   readonly #thread: BuiltinThread
@@ -53,6 +60,7 @@ export class ChunkService {
     this.#results = buildSharedResults(parts, 'chunk', bytesOfResult)
   }
 
+  /** The names of all chunkers, the built-in one first. */
   modelNames(): string[] {
     return [FIXED_CHUNKER, ...this.#parts.catalog.ofKind('chunker').map(({ name }) => name)]
   }
@@ -61,7 +69,7 @@ export class ChunkService {
     const settings = buildChunkSettings(request.settings)
     const { text, signal } = request
     if (!(await hasVisible(text))) {
-      throw new ServiceError('INVALID_ARGUMENT', 'text is required: it holds nothing but space')
+      throw new ServiceError('INVALID_ARGUMENT', 'text is required: it holds only white space')
     }
     const spec = this.#specOf(request.model)
     const key = await resultKey([spec?.name ?? FIXED_CHUNKER, JSON.stringify(settings), text])
@@ -82,7 +90,7 @@ export class ChunkService {
     if (FIXED_ALIASES.has(name)) return undefined
     const spec = this.#parts.catalog.find('chunker', name)
     if (spec !== undefined) return spec
-    const message = `config.model: no such chunker; ${FIXED_CHUNKER} is always there`
+    const message = `config.model: no such chunker; ${FIXED_CHUNKER} is always available`
     throw new ServiceError('NOT_FOUND', message)
   }
 
@@ -106,7 +114,7 @@ export class ChunkService {
     options: RequestOptions,
   ): StartedRun<ChunkResult> {
     if (item.text.length > WINDOWED_CHARS_MAX) {
-      this.#log.warn('text too long for a chunker, the fixed one is used', { model: spec.name })
+      this.#log.warn('text too long for a chunker, using the fixed one', { model: spec.name })
       return this.#startFixed(item.text, item.settings)
     }
     const sent = { item, cost: costOfChunkItem(item), group: 'text' }
@@ -114,9 +122,9 @@ export class ChunkService {
     const left = new AbortController()
     const run = startItem<ChunkResult>(this.#parts, spec, sent, asked)
     const promise = run.promise.catch((error: unknown) => {
-      // Our own bugs are no failure of the model; and nobody may wait for the text any more.
+      // A bug must not look like a failure of the model, and after a cancel nobody waits.
       if (!isServiceError(error) || left.signal.aborted) throw error
-      this.#log.warn('chunker failed, the fixed one is used', {
+      this.#log.warn('chunker failed, using the fixed one', {
         model: spec.name,
         error: String(error),
       })
@@ -130,12 +138,12 @@ export class ChunkService {
   }
 }
 
-const LOOKED_AT_CHARS = 256 * 1024
+const SEARCHED_CHARS = 256 * 1024
 
-/** Whether it holds anything but white space; looked for in pieces. */
+/** Whether a text holds more than white space. The event loop gets a turn between pieces. */
 async function hasVisible(text: string): Promise<boolean> {
-  for (let from = 0; from < text.length; from += LOOKED_AT_CHARS) {
-    if (/\S/.test(text.slice(from, from + LOOKED_AT_CHARS))) return true
+  for (let from = 0; from < text.length; from += SEARCHED_CHARS) {
+    if (/\S/.test(text.slice(from, from + SEARCHED_CHARS))) return true
     await nextTurn()
   }
   return false

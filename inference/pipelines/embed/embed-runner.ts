@@ -1,5 +1,5 @@
-// The worker's side of embedding: text through tokenizer, graph and pooling, images through
-// preprocessing and graph, both into one space.
+// The worker's side of embedding. Texts pass through tokenizer, graph and pooling, images through
+// preprocessing and graph. Both end in one vector space.
 
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
@@ -21,16 +21,20 @@ type TextItem = Exclude<EmbedItem, ImageItem>
 type ImageItem = Extract<EmbedItem, { readonly kind: 'image' }>
 type Outcome = ItemOutcome<EmbedResult>
 
-/** What the contract lets a request ask for. */
+/** The largest dimension that the API contract allows. */
 const DIMENSION_MAX = 65_536
 
+/** A loaded embedder. All its vectors have `dimension` numbers. */
 export interface EmbedRunner extends ModelRunner<EmbedItem, EmbedResult> {
   readonly dimension: number
-  /** What is to be known about its vectors. */
+  /** Sentences for operators about the quality of its vectors. */
   readonly warnings: readonly string[]
 }
 
-/** Embeds once, so that a graph that cannot be run is found out at its load, and its size is known. */
+/**
+ * Opens an embedder and embeds once. So a graph that cannot run fails at its load, and the
+ * dimension is known.
+ */
 export async function openEmbedRunner(parts: RunnerParts<EmbedderSpec>): Promise<EmbedRunner> {
   const opened: GraphSession[] = []
   const open = async (file: string): Promise<GraphSession> => {
@@ -88,7 +92,7 @@ class SessionEmbedRunner implements EmbedRunner {
     return items.map((item) => this.#checked(must(outcomes.get(item), 'an outcome for each item')))
   }
 
-  /** Clients are promised vectors of one size, and binary answers have one size for all. */
+  /** The API promises vectors of one size, and a binary answer has one size for all vectors. */
   #checked(outcome: Outcome): Outcome {
     const isOdd = outcome.kind === 'done' && outcome.result.vector.length !== this.dimension
     return isOdd ? ODD_SIZE : outcome
@@ -105,7 +109,9 @@ class EmbeddingTowers {
   readonly #image: ImageTower | undefined
   readonly #textOutput: string
   readonly #tokensMax: number
-  /** Whether the graph answers one state for each text, as the last run showed. */
+  /**
+   * Whether the last run showed that the graph itself pools: it answered one state for each text.
+   */
   #hasPooled = false
 
   constructor(
@@ -121,12 +127,12 @@ class EmbeddingTowers {
     this.#tokensMax = tokensMaxOf(text.graph.inputs, parts.spec.maxTokens)
   }
 
-  /** Whether we pool, and no file of the model says how. */
+  /** Whether the runner pools by a guess, because no file of the model names the pooling. */
   get isPoolingGuessed(): boolean {
     return this.#parts.spec.text.isPoolingGuessed && !this.#hasPooled
   }
 
-  /** The size of a vector, which texts and images must have in common. */
+  /** The dimension, which the vectors of texts and images must share. */
   async probe(): Promise<number> {
     const { tokenizer } = this.#parts
     const encodings = [tokenizer.encode(WARM_UP_TEXT, { maxTokens: this.#tokensMax })]
@@ -139,7 +145,7 @@ class EmbeddingTowers {
     throw new ServiceError('UNAVAILABLE', `${problem}; a projection is missing or does not fit`)
   }
 
-  /** Undefined for ids that the model has no token for. */
+  /** Undefined for ids without a token in the model. */
   #encode(item: TextItem): Encoding | undefined {
     const { tokenizer } = this.#parts
     const limit = { maxTokens: this.#tokensMax }
@@ -148,11 +154,11 @@ class EmbeddingTowers {
     return tokenizer.wrap(item.ids, limit)
   }
 
-  /** A step behind pooling is done only by a graph that pools as well. */
+  /** Modules after pooling are applied only by graphs that pool themselves. */
   #checkModules(): void {
     const { laterModule } = this.#parts.spec.text
     if (laterModule === undefined || this.#hasPooled) return
-    const message = `modules.json: ${laterModule} is not applied; export the graph with all modules, or take another model`
+    const message = `modules.json: ${laterModule} is not applied; export the graph with all modules, or use another model`
     throw new ServiceError('UNAVAILABLE', message)
   }
 
@@ -219,10 +225,10 @@ class EmbeddingTowers {
 const NEVER = new AbortController().signal
 
 const POOLING_GUESSED =
-  'no 1_Pooling/config.json says how states of tokens become a vector: their mean is taken, and some ' +
-  'models were trained for the first token'
+  'the model has no 1_Pooling/config.json: vectors are the mean of all token states, ' +
+  'but some models were trained to use the first token'
 
-/** Some exporters put both towers into one graph, which would run both for every text. */
+/** Some exporters put both towers into one graph, which would then run both for every text. */
 function checkTextInputs({ inputs }: GraphSession): void {
   const unfed = unfedInputs(inputs)
   if (unfed.length === 0) return
@@ -233,7 +239,7 @@ function checkTextInputs({ inputs }: GraphSession): void {
   )
 }
 
-/** A graph that pools answers one state for each row, others one for each token. */
+/** A graph that pools answers one state for each row; others answer one for each token. */
 function vectorOf(
   { dims, values, leadingPadding }: RowOutput,
   count: number,
@@ -265,26 +271,26 @@ function tooLong(maxTokens: number): Outcome {
 const TEXT_ONLY: Outcome = {
   kind: 'refused',
   code: 'INVALID_ARGUMENT',
-  message: 'input: this model embeds text alone; send text, or use a model of text and images',
+  message: 'input: this model embeds only text; send text, or use a model of text and images',
 }
 
 const NO_TOKENS: Outcome = {
   kind: 'refused',
   code: 'INVALID_ARGUMENT',
-  message: 'input: the model sees no token in a text; send more than white space',
+  message: 'input: a text has no tokens for this model; send more than white space',
 }
 
 const UNKNOWN_TOKEN: Outcome = {
   kind: 'refused',
   code: 'INVALID_ARGUMENT',
   message:
-    "input: the model has no token of such an id; send ids of the model's own tokenizer, or texts",
+    "input: the model has no token with such an id; send ids of the model's own tokenizer, or texts",
 }
 
 const ODD_SIZE: Outcome = {
   kind: 'refused',
   code: 'INFERENCE_FAILED',
-  message: 'the model answered a vector of another size than its others',
+  message: 'the model answered a vector whose size differs from its other vectors',
 }
 
 const NOT_FINITE: Outcome = {

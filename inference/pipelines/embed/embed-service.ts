@@ -1,4 +1,5 @@
-// Embedding on the server's side: which model, what is known already, what has to be run.
+// The server's side of embedding: it finds the model, reads the inputs, answers known results from
+// the cache, and runs the rest.
 
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
@@ -12,8 +13,8 @@ import type { SharedResults, StartedRun } from '../../batching/shared-results.ts
 import type { FleetRequest } from '../../fleet/model-fleet.ts'
 import type { EmbedderSpec } from '../../models/model-spec.ts'
 import type { MediaReader } from '../../media/media-reader.ts'
-import { CHARS_AT_ONCE_MAX } from '../builtin-thread.ts'
-import type { BuiltinThread } from '../builtin-thread.ts'
+import { CHARS_AT_ONCE_MAX } from '../builtin/builtin-thread.ts'
+import type { BuiltinThread } from '../builtin/builtin-thread.ts'
 import {
   buildSharedResults,
   fleetRequest,
@@ -23,47 +24,54 @@ import {
 } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import { estimateTokens } from '../token-estimate.ts'
-import { lookedAt } from '../../text/leading-text.ts'
+import { relevantPrefix } from '../../text/leading-text.ts'
 import {
   BUILTIN_HASH_CHARS_MAX,
   BUILTIN_HASH_DIMENSIONS,
   BUILTIN_HASH_NAME,
   hashEmbeddingInSteps,
-} from './builtin-hash.ts'
+} from '../builtin/builtin-hash.ts'
 import { costOfEmbedItem } from './embed-item.ts'
 import type { EmbedItem, EmbedResult } from './embed-item.ts'
 import { imageBytes, readItemGroups } from './item-groups.ts'
 import { normalized } from './pooling.ts'
 
+/** One input of a request. */
 export type EmbedPart =
   | { readonly kind: 'text'; readonly text: string }
-  /** Ids of the model's own tokenizer; no prompt is put before them. */
+  /** Token ids of the model's own tokenizer. They get no prompt. */
   | { readonly kind: 'tokens'; readonly ids: readonly number[] }
   | { readonly kind: 'image'; readonly url: string }
 
+/** The inputs of one request, which are embedded by one model. */
 export interface EmbedRequest extends RequestOptions {
   readonly model: string
-  /** At least one. */
+  /** The inputs; at least one. */
   readonly parts: readonly EmbedPart[]
   readonly truncate: boolean
-  /** Keep this many leading numbers of each vector, and bring it back to length 1. */
+  /** Keeps this many leading numbers of each vector and normalizes it again; undefined: all. */
   readonly dimensions: number | undefined
-  /** Undefined: the model's default. */
+  /** The prompt to put before texts; undefined: the model's default prompt. */
   readonly promptName: string | undefined
-  /** Charged with images and vectors. */
+  /** The request's memory account, charged with images and vectors. */
   readonly memory: HeldMemory
 }
 
+/** The vectors of all inputs. */
 export interface EmbedAnswer {
   readonly model: string
-  /** One for each part, all of `dimension` numbers. */
+  /** One for each input, in order, each of `dimension` numbers. */
   readonly vectors: readonly Float32Array[]
   readonly dimension: number
   readonly tokens: number
-  /** What loading the model took of this request's time. */
+  /** The part of this request's time in ms that loading the model took. */
   readonly loadMs: number
 }
 
+/**
+ * Embeds texts and images by a model or by the built-in embedder. Unknown models reject with
+ * NOT_FOUND, inputs that the model cannot embed with INVALID_ARGUMENT.
+ */
 export class EmbedService {
   readonly #parts: ServiceParts
   readonly #media: MediaReader
@@ -77,11 +85,12 @@ export class EmbedService {
     this.#results = buildSharedResults(parts, 'embed', ({ vector }) => vector.byteLength)
   }
 
-  /** Names that can be asked for, the built-in one first. */
+  /** The names of all embedders, the built-in one first. */
   modelNames(): string[] {
     return [BUILTIN_HASH_NAME, ...this.#parts.catalog.ofKind('embedder').map(({ name }) => name)]
   }
 
+  /** Embeds all inputs of a request, or rejects with the first failure. */
   async embed(request: EmbedRequest): Promise<EmbedAnswer> {
     if (request.model === BUILTIN_HASH_NAME) return this.#embedBuiltIn(request)
     const startMs = this.#parts.clock.monotonicMs()
@@ -112,11 +121,13 @@ export class EmbedService {
     }
   }
 
-  /** The built-in embedder counts as configured: an unknown name is never for want of models. */
+  /**
+   * The built-in embedder is always available, so the error never says that there are no models.
+   */
   #specOf(model: string): EmbedderSpec {
     const { catalog } = this.#parts
     if (catalog.ofKind('embedder').length > 0) return requireModel(catalog, 'embedder', model)
-    throw modelNotFound(model, `${BUILTIN_HASH_NAME} is always there`)
+    throw modelNotFound(model, `${BUILTIN_HASH_NAME} is always available`)
   }
 
   #itemsOf(
@@ -127,7 +138,7 @@ export class EmbedService {
     if (spec.image === undefined) checkTextOnly(parts, spec.name)
     return readItemGroups(parts, async (part) => {
       if (part.kind === 'text') {
-        return { kind: 'text', text: lookedAt(prefix + part.text, spec.maxTokens), truncate }
+        return { kind: 'text', text: relevantPrefix(prefix + part.text, spec.maxTokens), truncate }
       }
       if (part.kind === 'tokens') return { kind: 'tokens', ids: part.ids, truncate }
       const { bytes } = await this.#media.readImage(part.url, { signal, memory })
@@ -148,7 +159,7 @@ export class EmbedService {
     if (dimension > BUILTIN_HASH_DIMENSIONS) throw tooManyDimensions(BUILTIN_HASH_DIMENSIONS)
     const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
     if (!request.truncate && texts.some(({ length }) => length > BUILTIN_HASH_CHARS_MAX)) {
-      const message = `input: ${BUILTIN_HASH_NAME} sees ${BUILTIN_HASH_CHARS_MAX} characters of a text; send less, or truncate: true`
+      const message = `input: ${BUILTIN_HASH_NAME} reads ${BUILTIN_HASH_CHARS_MAX} characters of a text; send less, or truncate: true`
       throw new ServiceError('INVALID_ARGUMENT', message)
     }
     const seen = texts.map((text) => text.slice(0, BUILTIN_HASH_CHARS_MAX))
@@ -195,7 +206,7 @@ function checkTextOnly(parts: readonly EmbedPart[], model: string): void {
   const index = parts.findIndex(({ kind }) => kind === 'image')
   if (index < 0) return
   const message =
-    `input[${index}]: model ${model} embeds text alone; ` +
+    `input[${index}]: model ${model} embeds only text; ` +
     'send text, or use a model of text and images'
   throw new ServiceError('INVALID_ARGUMENT', message)
 }
@@ -208,7 +219,10 @@ function prefixOf(name: string | undefined, { prompts }: EmbedderSpec): string {
   throw new ServiceError('INVALID_ARGUMENT', `prompt_name: the model's prompts are: ${known}`)
 }
 
-/** Of a text, its own characters and whether it may be cut; of an image, its bytes. */
+/**
+ * The key of a text holds its characters and whether it may be truncated; that of an image, its
+ * bytes.
+ */
 async function keysOf(spec: EmbedderSpec, items: readonly EmbedItem[]): Promise<string[]> {
   const lists: string[][] = []
   for (const item of items) {
@@ -225,7 +239,9 @@ function textContent(item: Exclude<EmbedItem, { readonly kind: 'image' }>): read
 
 const HASHED_AT_ONCE_BYTES = 1024 * 1024
 
-/** Piece by piece, because an image may have a hundred megabytes and this thread has other clients. */
+/**
+ * Hashes in pieces: an image may have a hundred megabytes, and the thread must serve other clients.
+ */
 async function digestOf(bytes: Uint8Array): Promise<string> {
   const hash = createHash('sha256')
   for (let from = 0; from < bytes.length; from += HASHED_AT_ONCE_BYTES) {

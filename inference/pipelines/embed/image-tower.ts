@@ -11,10 +11,10 @@ import { chooseOutput, project } from './tower-vectors.ts'
 import type { TowerSessions } from './tower-vectors.ts'
 
 const CHANNELS = 3
-/** Images, channels, rows, columns. */
+/** Images, channels, rows and columns. */
 const PIXEL_DIMENSIONS = 4
 
-/** From the bytes of an image to its vector, whose length is not 1 yet. */
+/** Turns the bytes of an image into its vector, which is not normalized yet. */
 export class ImageTower {
   readonly #recipe: ImageRecipe
   readonly #sessions: TowerSessions
@@ -29,7 +29,7 @@ export class ImageTower {
     this.#output = chooseOutput(sessions.graph, true)
   }
 
-  /** The size of a vector; undefined if only an image can tell how large its tensor is. */
+  /** The size of a vector; undefined when the tensor's size depends on the image. */
   async probe(signal: AbortSignal): Promise<number | undefined> {
     const size = outputSize(this.#recipe)
     if (size === undefined) return undefined
@@ -37,7 +37,7 @@ export class ImageTower {
     return (await this.#vectorOf({ ...size, data }, signal)).length
   }
 
-  /** INVALID_ARGUMENT for bytes that are no image within the limits. */
+  /** Rejects with INVALID_ARGUMENT for bytes that are not an image within the limits. */
   async embed(bytes: Uint8Array, signal: AbortSignal): Promise<Float32Array> {
     return this.#vectorOf(await this.#preprocessor.preprocess(bytes, this.#recipe), signal)
   }
@@ -57,13 +57,13 @@ export class ImageTower {
     const answers = await graph.run({ [this.#pixels.name]: pixels }, [this.#output])
     const tensor = must(answers[this.#output], this.#output)
     const values = floatsOf(tensor)
-    // A tower that does not pool puts its class token first.
+    // A tower without pooling puts its class token first.
     const vector = tensor.dims.length === 3 ? values.slice(0, tensor.dims[2]) : values
     return project(vector, projection, signal)
   }
 }
 
-/** By its usual name, or as the only input that may be pixels; there must be no other. */
+/** The input for pixels, by its usual name or by its shape. The graph must have no other input. */
 function pixelInput({ inputs }: GraphSession): GraphSlot {
   const named = inputs.find(({ name }) => name === 'pixel_values')
   const pixels = named ?? inputs.find(({ dims }) => dims.length === PIXEL_DIMENSIONS)

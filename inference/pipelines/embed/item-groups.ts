@@ -1,11 +1,16 @@
 import type { EmbedItem } from './embed-item.ts'
 
-/** Parts of one request that are read at once: an image may have to be fetched. */
+/**
+ * The inputs of one request that are read concurrently, because an image may have to be downloaded.
+ */
 const READ_AT_ONCE_MAX = 4
-/** When a request holds more than this of images, they are run before others are read. */
+/** A request that holds more bytes of images runs them before it reads others. */
 export const IMAGE_BYTES_HELD_MAX = 64 * 1024 * 1024
 
-/** The items of a request in order: all together, unless their images are too large for that. */
+/**
+ * The items of a request in order: as one group, or as several if their images are too large for
+ * one.
+ */
 export async function* readItemGroups<Part>(
   parts: readonly Part[],
   read: (part: Part) => Promise<EmbedItem>,
@@ -24,7 +29,7 @@ export async function* readItemGroups<Part>(
   if (group.length > 0) yield group
 }
 
-/** What images of these hold. */
+/** The bytes of all images among the items. */
 export function imageBytes(items: readonly EmbedItem[]): number {
   return items.reduce((sum, item) => sum + (item.kind === 'image' ? item.bytes.length : 0), 0)
 }

@@ -1,7 +1,10 @@
 import { unreachable } from '../../../lib/assert.ts'
 import type { Pooling } from '../../models/model-spec.ts'
 
-/** The hidden states of one row: `states` of [width, size], of which `count` from `first` on are its own. */
+/**
+ * The hidden states of one row: `states` has the shape [width, size], and the row's own `count`
+ * tokens begin at `first`.
+ */
 export interface RowStates {
   readonly states: Float32Array
   readonly size: number
@@ -9,7 +12,7 @@ export interface RowStates {
   readonly count: number
 }
 
-/** One vector from the states of a row's own tokens; padding never counts. */
+/** Makes one vector from the states of a row's own tokens; padding never counts. */
 export function pool(row: RowStates, pooling: Pooling): Float32Array {
   switch (pooling) {
     case 'cls':
@@ -25,7 +28,10 @@ export function pool(row: RowStates, pooling: Pooling): Float32Array {
   }
 }
 
-/** Of length 1; zeros stay zeros. Undefined if a number in it is none. */
+/**
+ * The vector scaled to length 1; zeros stay zeros. Undefined if it holds a number that is not
+ * finite.
+ */
 export function normalized(vector: Float32Array): Float32Array | undefined {
   let sum = 0
   for (const value of vector) sum += value * value

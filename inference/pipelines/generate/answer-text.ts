@@ -4,6 +4,10 @@ import type { ToolCallSyntax } from './tool-call-format.ts'
 import { ToolCallParser } from './tool-call-parser.ts'
 import type { ParsedPart } from './tool-call-parser.ts'
 
+/**
+ * The parts of one answer: `answerBeginning` is text that the prompt put into the model's mouth and
+ * that belongs to the answer; `emit` receives the events in order.
+ */
 export interface AnswerTextOptions {
   readonly decoder: { push(id: number): string; flush(): string }
   readonly stop: readonly string[]
@@ -12,7 +16,10 @@ export interface AnswerTextOptions {
   readonly emit: (event: GenerateEvent) => void
 }
 
-/** From token ids to events: decoded, cut at stop strings, searched for calls of tools. */
+/**
+ * Turns token ids into events: it decodes them, cuts the text at stop strings, and finds tool
+ * calls.
+ */
 export class AnswerText {
   readonly #options: AnswerTextOptions
   readonly #stops: StopFilter
@@ -27,7 +34,7 @@ export class AnswerText {
     this.#parse(options.answerBeginning)
   }
 
-  /** A stop string has come; what follows is not looked at. */
+  /** Whether a stop string has come. Later text is ignored. */
   get isStopped(): boolean {
     return this.#stops.isStopped
   }
@@ -36,6 +43,7 @@ export class AnswerText {
     this.#parse(this.#stops.push(this.#options.decoder.push(id)))
   }
 
+  /** Emits the text that was held back. Called once, after the last token. */
   end(): { hasCalls: boolean } {
     this.#parse(this.#stops.push(this.#options.decoder.flush()))
     this.#parse(this.#stops.end())

@@ -1,5 +1,5 @@
-// Renders the Jinja template by which a model wants a conversation written. The template comes with
-// the model, from strangers: it gets a second, a bounded `range`, and its output a bounded size.
+// Renders a conversation by the Jinja template of a model. The template comes with the model's files
+// and is not trusted, so its time, its `range` and its output are limited.
 
 import { Environment, Interpreter, Template } from '@huggingface/jinja'
 import { ServiceError, isServiceError, messageOf } from '../../../lib/errors.ts'
@@ -11,7 +11,7 @@ const PROMPT_CHARS_MAX = 16 * 1024 * 1024
 const RENDER_MS_MAX = 1000
 const RANGE_LENGTH_MAX = 100_000
 
-/** The parts of @huggingface/jinja that are used: its own declarations do not resolve here. */
+/** The used parts of @huggingface/jinja. The package's own declarations do not resolve here. */
 interface JinjaEnvironment {
   set(name: string, value: unknown): unknown
 }
@@ -22,11 +22,12 @@ const JinjaTemplate: new (source: string) => { readonly parsed: unknown } = Temp
 const NewEnvironment: new () => JinjaEnvironment = Environment
 const NewInterpreter: new (environment: JinjaEnvironment) => JinjaInterpreter = Interpreter
 
+/** One model's template, parsed once. */
 export class ChatTemplate {
   readonly #program: unknown
   readonly #limit = new TimeLimit(RENDER_MS_MAX)
 
-  /** Refuses a template that cannot be read with code INVALID_ARGUMENT. */
+  /** Throws INVALID_ARGUMENT for a template that cannot be parsed. */
   constructor(source: string) {
     if (source.length > TEMPLATE_CHARS_MAX) {
       throw new ServiceError(
@@ -39,7 +40,10 @@ export class ChatTemplate {
     )
   }
 
-  /** A template may refuse a conversation (roles out of order): code INVALID_ARGUMENT. */
+  /**
+   * The prompt. Throws INVALID_ARGUMENT when the template refuses the conversation, for example
+   * because of the order of its roles.
+   */
   render(variables: Readonly<Record<string, unknown>>, nowMs: number): string {
     return refuseOnError('messages: the chat template refuses them', () =>
       this.#limit.run('rendering the chat template', () => {

@@ -1,8 +1,8 @@
-// The call of a tool as FunctionGemma writes it:
+// A tool call in the syntax of FunctionGemma:
 //
 //   call:get_weather{city:<escape>Paris<escape>,days:3,places:[<escape>a<escape>]}
 //
-// A value between escape marks is JSON if it can be read as that, else text.
+// A value between escape marks is read as JSON if possible, else as text.
 
 import type { ToolCall } from './generate-request.ts'
 
@@ -10,6 +10,7 @@ const ESCAPE = '<escape>'
 const DEPTH_MAX = 32
 const HEAD = /^\s*call:\s*([\w.-]+)\s*\{/
 
+/** The call between the marks; undefined if the text is not a call. */
 export function parseGemmaCall(body: string): readonly ToolCall[] | undefined {
   const head = HEAD.exec(body)
   if (head === null) return undefined

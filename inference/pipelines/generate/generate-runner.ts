@@ -1,5 +1,5 @@
-// Generates text token by token. Every generation has a cache of its own and takes single steps, and
-// between two steps the event loop turns, so that generations of one model interleave.
+// Generates text token by token. Every generation has its own cache and takes single steps. The event
+// loop turns between two steps, so that generations of one model interleave.
 
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../lib/errors.ts'
@@ -19,9 +19,10 @@ import { describeDrawn } from './token-logprobs.ts'
 import { sampleToken } from './sampler.ts'
 import type { SamplingSettings } from './sampler.ts'
 
-/** Generations that have a cache at the same time. The fleet sends no more at a time. */
+/** The most generations that hold a cache at the same time. The fleet sends no more. */
 const GATE_LIMITS = { runningMax: STREAMS_PER_REPLICA_MAX, waitingMax: 64 }
 
+/** Opens a generator. */
 export async function openGenerateRunner(
   parts: RunnerParts<GeneratorSpec>,
 ): Promise<StreamRunner<GenerateRequest, GenerateEvent, GenerateEnd>> {
@@ -96,8 +97,8 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
     throw new ServiceError(
       'INVALID_ARGUMENT',
       promptTokens === 0
-        ? 'messages: nothing is left of them for the model to read; send one with content'
-        : `messages: they are ${promptTokens} tokens, and with an answer the model takes ${this.#spec.maxTokens}; send fewer or shorter ones`,
+        ? 'messages: they have no tokens for the model to read; send one with content'
+        : `messages: they have ${promptTokens} tokens, but the model takes ${this.#spec.maxTokens} with its answer; send fewer or shorter ones`,
     )
   }
 
@@ -112,7 +113,7 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
       const id = sampleToken(logits, settings, { history, random })
       if (this.#eosIds.has(id)) break
       completionTokens += 1
-      this.#tellDrawn(generation, logits, id)
+      this.#emitDrawn(generation, logits, id)
       history.set(id, (history.get(id) ?? 0) + 1)
       answer.push(id)
       if (answer.isStopped || completionTokens === maxTokens) break
@@ -125,7 +126,7 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
     return { finishReason, promptTokens: promptIds.length, completionTokens }
   }
 
-  /** The prompt by pieces, so that no run holds up the other generations for long. */
+  /** Feeds the prompt in pieces, so that no run delays the other generations for long. */
   async #prefill(ids: readonly number[], signal: AbortSignal): Promise<DecoderStep> {
     const { tokensPerRun } = this.#decoder
     let sequence = this.#decoder.begin()
@@ -139,7 +140,7 @@ class GenerateRunner implements StreamRunner<GenerateRequest, GenerateEvent, Gen
     return this.#decoder.step(sequence, ids.slice(from))
   }
 
-  #tellDrawn({ request, decoder, emit }: Generation, logits: Float32Array, id: number): void {
+  #emitDrawn({ request, decoder, emit }: Generation, logits: Float32Array, id: number): void {
     const { topLogprobs: topCount } = request
     if (topCount === undefined) return
     const token = describeDrawn(logits, { id, topCount }, (each) => {

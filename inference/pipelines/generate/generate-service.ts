@@ -5,21 +5,27 @@ import { fleetRequest, requireModel } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import type { GenerateEnd, GenerateEvent, GenerateRequest } from './generate-request.ts'
 
-/** Events that wait for a slow client; the next one ends its stream. */
+/** The most events that wait for a slow client. One more ends its stream. */
 const EVENTS_WAITING_MAX = 65_536
 
+/** A generation that runs when its events are read. */
 export interface Generation {
   readonly model: string
-  /** Whether there are `token` events. */
+  /** Whether the events include `token` events. */
   readonly hasLogprobs: boolean
-  /** Events, and last what ended them. */
+  /** The events, and as the last one the end. Iterating starts the run; leaving it ends the run. */
   readonly events: AsyncIterable<GenerateEvent | GenerationEnd>
 }
 
+/** The end of a generation as its last event. */
 export interface GenerationEnd extends GenerateEnd {
   readonly kind: 'end'
 }
 
+/**
+ * Generates text by a model. Unknown models throw NOT_FOUND, messages that are too long
+ * INVALID_ARGUMENT.
+ */
 export class GenerateService {
   readonly #parts: ServiceParts
 
@@ -27,11 +33,15 @@ export class GenerateService {
     this.#parts = parts
   }
 
+  /** The names of all generators. */
   modelNames(): string[] {
     return this.#parts.catalog.ofKind('generator').map(({ name }) => name)
   }
 
-  /** Nothing runs before the first event is asked for; leaving the iteration ends the run. */
+  /**
+   * Checks a request. The run starts when the first event is requested, and ends when the iteration
+   * does.
+   */
   generate(model: string, request: GenerateRequest, options: RequestOptions): Generation {
     const spec = requireModel(this.#parts.catalog, 'generator', model)
     checkLength(spec, request)
@@ -72,12 +82,12 @@ export class GenerateService {
   }
 }
 
-/** What is far too long is refused before a worker tokenizes it. */
+/** Refuses far too long messages before a worker tokenizes them. */
 function checkLength({ maxTokens }: GeneratorSpec, { messages }: GenerateRequest): void {
   const chars = messages.reduce((sum, { content }) => sum + content.length, 0)
   const charsMax = maxTokens * CHARS_PER_TOKEN_MAX
   if (chars <= charsMax) return
-  const message = `messages: they have ${chars} characters, and the model takes ${maxTokens} tokens, which have ${charsMax} at most; send fewer or shorter ones`
+  const message = `messages: they have ${chars} characters, but the model takes ${maxTokens} tokens, at most ${charsMax} characters; send fewer or shorter ones`
   throw new ServiceError('INVALID_ARGUMENT', message)
 }
 
@@ -103,7 +113,7 @@ class Mailbox<Event> {
     this.#wake?.()
   }
 
-  /** The next event; what failed is thrown after the events before it. */
+  /** The next event. A failure is thrown after all earlier events. */
   async take(): Promise<Event> {
     for (;;) {
       const event = this.#events.shift()

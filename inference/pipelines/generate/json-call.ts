@@ -2,7 +2,10 @@ import { isJsonRecord } from '../../../lib/json-record.ts'
 import { isText } from '../../text/json-values.ts'
 import type { ToolCall } from './generate-request.ts'
 
-/** One call or a list of them, each with `name` and `arguments` or `parameters`. */
+/**
+ * Parses one call or a list of calls, each with `name` and `arguments` or `parameters`. Undefined
+ * if the text is not that.
+ */
 export function parseJsonCalls(body: string): readonly ToolCall[] | undefined {
   const value = parseJson(body)
   const calls = (Array.isArray(value) ? value : [value]).map(parseJsonCall)
@@ -18,7 +21,7 @@ function parseJsonCall(value: unknown): ToolCall | undefined {
     : undefined
 }
 
-/** Arguments are an object, or its JSON as a text, which some models write. */
+/** The arguments may be an object or, as some models write them, the JSON text of one. */
 export function buildJsonCall(name: string, given: unknown): ToolCall | undefined {
   const parsed = isText(given) ? parseJson(given) : given
   const isCall = name !== '' && isJsonRecord(parsed)

@@ -1,12 +1,15 @@
-/** Finds where a call ends while its text is still coming. */
+/** Finds the end of a tool call while its text is still arriving. */
 export interface CallExtent {
-  /** `text` is what was given before, and more. Answers the index after the end, once it is there. */
+  /**
+   * The index after the end of the call; undefined while the end is missing. Each call passes the
+   * whole text so far.
+   */
   endIn(text: string): number | undefined
 }
 
 /**
- * Finds where a JSON object or array ends while its text is still coming: after the bracket that
- * closes the first one. Only brackets outside strings count; whether they match is for the parser.
+ * A JSON object or array ends after the bracket that closes the first one. Only brackets outside
+ * strings count. The parser checks whether they match.
  */
 export class JsonExtent implements CallExtent {
   #depth = 0

@@ -1,5 +1,5 @@
-// Runs a decoder step by step with its key-value cache: each step feeds what the last one answered
-// as `present.*` under the name `past_key_values.*`.
+// Runs a decoder step by step with its key-value cache: the answers `present.*` of each step are the
+// inputs `past_key_values.*` of the next.
 
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
@@ -9,27 +9,29 @@ import { emptyCache, flagTensor, isCacheInput, presentName } from '../key-value-
 import type { CacheShape } from '../key-value-cache.ts'
 import { outputName } from '../row-outputs.ts'
 
-/** Tokens that one run takes in: the longest a step may hold up the others. */
+/** The most tokens of one run, which bounds the time that a step delays the other generations. */
 const TOKENS_PER_RUN_MAX = 512
-/** A graph may answer a row of logits for every token it takes in; they stay below 128 MiB. */
+/** A graph may answer a row of logits for every input token. This keeps them below 128 MiB. */
 const LOGITS_PER_RUN_MAX = 32 * 1024 * 1024
 const USUAL_VOCABULARY_SIZE = 256 * 1024
 
 type Tensors = Readonly<Record<string, GraphTensor>>
 
-/** The text of one generation, as its decoder remembers it. */
+/** The state of one generation: its tokens and their cache. Steps return a new one. */
 export interface DecodedSequence {
   readonly cache: Tensors
-  /** Everything fed so far. */
+  /** All tokens that were fed. */
   readonly ids: readonly number[]
 }
 
+/** The result of one step. */
 export interface DecoderStep {
   readonly sequence: DecodedSequence
-  /** Of the token that follows the last one. */
+  /** The logits of the next token. */
   readonly logits: Float32Array
 }
 
+/** Runs one decoder for many sequences. The sequences share only the graph. */
 export class KvDecoder {
   readonly #session: GraphSession
   readonly #shape: CacheShape
@@ -47,7 +49,7 @@ export class KvDecoder {
     return { cache: emptyCache(this.#cacheInputs, this.#shape), ids: [] }
   }
 
-  /** How many tokens may be taken in at once. */
+  /** The most tokens that one `feed` or `step` may take. */
   get tokensPerRun(): number {
     const logits = this.#session.outputs.find(({ name }) => name === this.#logitsName)
     const vocabularySize = logits?.dims.at(-1) ?? USUAL_VOCABULARY_SIZE
@@ -55,16 +57,16 @@ export class KvDecoder {
     return Math.min(TOKENS_PER_RUN_MAX, byLogits)
   }
 
-  /** Takes tokens in. */
+  /** Feeds tokens without asking for logits. */
   async feed(sequence: DecodedSequence, ids: readonly number[]): Promise<DecodedSequence> {
     const grown = this.#cacheInputs.map(({ name }) => presentName(name))
-    // A graph without a cache sees the whole text at the next step.
+    // A graph without a cache reads the whole sequence at the next step.
     if (grown.length === 0) return { cache: {}, ids: [...sequence.ids, ...ids] }
     const answers = await this.#run(sequence, ids, grown)
     return this.#sequenceAfter(sequence, ids, answers)
   }
 
-  /** Takes tokens in and answers the logits of what follows the last one. */
+  /** Feeds tokens and answers the logits of the next one. */
   async step(sequence: DecodedSequence, ids: readonly number[]): Promise<DecoderStep> {
     const answers = await this.#run(sequence, ids)
     const logits = lastRow(tensorOf(answers, this.#logitsName))

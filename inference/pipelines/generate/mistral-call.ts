@@ -1,10 +1,10 @@
-// Calls of tools as models of Mistral write them, the older ones as JSON, the newer ones with marks:
+// Tool calls in the syntax of Mistral models. Older models write JSON, newer ones use marks:
 //
 //   [TOOL_CALLS][{"name": "weather", "arguments": {"city": "Paris"}}]
 //   [TOOL_CALLS]weather[ARGS]{"city": "Paris"}
 //   [TOOL_CALLS]weather[CALL_ID]a1b2c3d4e[ARGS]{"city": "Paris"}
 //
-// Of the newer form each call has the mark [TOOL_CALLS] of its own.
+// In the newer form, each call has its own mark [TOOL_CALLS].
 
 import { unreachable } from '../../../lib/assert.ts'
 import type { ToolCall } from './generate-request.ts'
@@ -18,7 +18,7 @@ const ARGS = '[ARGS]'
 const CALL_ID = '[CALL_ID]'
 const HEAD = /^\s*([\w.-]+)(?:\[CALL_ID\]\w+)?\[ARGS\]/
 
-/** What stands behind [TOOL_CALLS]; undefined: no call. */
+/** Parses the text after [TOOL_CALLS]; undefined if it is not a call. */
 export function parseMistralCalls(body: string): readonly ToolCall[] | undefined {
   const head = HEAD.exec(body)
   if (head === null) return parseJsonCalls(body)
@@ -29,11 +29,14 @@ export function parseMistralCalls(body: string): readonly ToolCall[] | undefined
 
 type HeadPart = 'start' | 'name' | 'mark' | 'call-id' | 'arguments'
 
-/** Ends with the JSON value of either form, or at the first character that neither form has there. */
+/**
+ * The call ends with the JSON value of either form, or at the first character that fits neither
+ * form.
+ */
 export class MistralExtent implements CallExtent {
   readonly #json = new JsonExtent()
   #part: HeadPart = 'start'
-  /** Where this part began. */
+  /** The index at which the current part began. */
   #from = 0
   #at = 0
   #isInJson = false
@@ -61,9 +64,13 @@ export class MistralExtent implements CallExtent {
       case 'start':
         return isSpace(character) || this.#enter('name', /[\w.-]/.test(character))
       case 'name':
-        return this.#goesOn(/[\w.-]/.test(character), NAME_CHARS_MAX) || this.#enterMark(character)
+        return (
+          this.#continues(/[\w.-]/.test(character), NAME_CHARS_MAX) || this.#enterMark(character)
+        )
       case 'call-id':
-        return this.#goesOn(/\w/.test(character), CALL_ID_CHARS_MAX) || this.#enterMark(character)
+        return (
+          this.#continues(/\w/.test(character), CALL_ID_CHARS_MAX) || this.#enterMark(character)
+        )
       case 'mark':
         return this.#takesMark(text.slice(this.#from, this.#at + 1))
       case 'arguments':
@@ -73,7 +80,7 @@ export class MistralExtent implements CallExtent {
     }
   }
 
-  #goesOn(isOfPart: boolean, charsMax: number): boolean {
+  #continues(isOfPart: boolean, charsMax: number): boolean {
     return isOfPart && this.#at - this.#from < charsMax
   }
 

@@ -8,14 +8,15 @@ import type { ChatMessage, ChatTool, GenerateRequest } from './generate-request.
 import { TOOL_CALL_SYNTAX, detectToolCallFormat } from './tool-call-format.ts'
 import type { ToolCallSyntax } from './tool-call-format.ts'
 
+/** A rendered conversation. */
 export interface Prompt extends GuardedText {
-  /** How the answer begins: put behind the prompt, and part of the answer. */
+  /** Text that is appended to the prompt and that begins the answer. */
   readonly answerBeginning: string
-  /** Undefined: the answer is not searched for calls. */
+  /** The syntax of tool calls; undefined: the answer is not searched for calls. */
   readonly toolCallSyntax: ToolCallSyntax | undefined
 }
 
-/** Writes conversations as a model knows them from its training. */
+/** Writes conversations in the form that the model was trained on. */
 export class PromptBuilder {
   readonly #guard: TextGuard
   readonly #template: ChatTemplate | undefined
@@ -31,10 +32,12 @@ export class PromptBuilder {
     this.#syntax = format === undefined ? undefined : TOOL_CALL_SYNTAX[format]
   }
 
+  /** The special tokens of tool calls, which decoding must keep. */
   get toolCallMarks(): readonly string[] {
     return this.#syntax?.marks ?? []
   }
 
+  /** Throws INVALID_ARGUMENT for tools that the model does not support or the choice does not find. */
   build(request: GenerateRequest): Prompt {
     const tools = chosenTools(request)
     const syntax = tools.length === 0 ? undefined : this.#syntax
@@ -48,7 +51,9 @@ export class PromptBuilder {
     }
   }
 
-  /** Without a template, clients write special tokens themselves; with one, only the template does. */
+  /**
+   * With a template, only the template writes special tokens. Without one, the clients write them.
+   */
   #render({ messages, nowMs }: GenerateRequest, tools: readonly ChatTool[]): GuardedText {
     if (this.#template === undefined) {
       const contents = messages.map(({ content }) => content)
@@ -101,7 +106,7 @@ function messageVariables({ role, content, toolCalls, toolCallId }: ChatMessage)
   }
 }
 
-/** Templates want the arguments as an object, and write them in their own way. */
+/** Templates expect the arguments as an object and format it themselves. */
 function argumentsVariable(given: string): unknown {
   try {
     const parsed: unknown = JSON.parse(given)

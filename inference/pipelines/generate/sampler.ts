@@ -2,40 +2,42 @@
 //
 //   logits → penalties → temperature → top-k → softmax → top-p → draw
 //
-// A temperature of 0, or a top-k of 1, is the largest logit; of equals, the lowest id.
+// A temperature of 0, or a top-k of 1, chooses the largest logit; of equals, the lowest id.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Random } from '../../../lib/random.ts'
 import { largestIndexes } from '../largest-indexes.ts'
 
+/** How a token is drawn. The meanings and defaults follow the common APIs. */
 export interface SamplingSettings {
   readonly temperature: number
-  /** 0: all tokens. */
+  /** The number of tokens that may be drawn; 0: all. */
   readonly topK: number
   readonly topP: number
-  /** 1: none. Above, tokens that stand in the text already become less likely. */
+  /** 1: no penalty. Above 1, tokens of the prompt and the answer become less likely. */
   readonly repetitionPenalty: number
-  /** Taken from a token's logit for each time that the answer has it. */
+  /** Subtracted from a token's logit for each of its occurrences in the answer. */
   readonly frequencyPenalty: number
-  /** Taken once from the logit of every token that the answer has. */
+  /** Subtracted once from the logit of every token in the answer. */
   readonly presencePenalty: number
 }
 
-/** How often the answer has each token so far; 0 for those that stand in the prompt alone. */
+/** The count of each token in the answer; 0 for a token that occurs only in the prompt. */
 export type TokenHistory = ReadonlyMap<number, number>
 
-/** Tokens that may be drawn, the likeliest first. Their probabilities sum to 1. */
+/** The tokens that may be drawn, the likeliest first. Their probabilities sum to 1. */
 export interface Candidates {
   readonly ids: readonly number[]
   readonly probabilities: readonly number[]
 }
 
 /**
- * Tokens that are considered at most. What lies beyond the 4096 likeliest tokens has next to no
- * probability, and to order a whole vocabulary would take longer than many a model's step.
+ * The most tokens that are considered. The tokens beyond have almost no probability, and sorting a
+ * whole vocabulary would take longer than a step of many models.
  */
 const CANDIDATES_MAX = 4096
 
+/** Draws one token id. Throws INFERENCE_FAILED when no logit is a number. */
 export function sampleToken(
   logits: Float32Array,
   settings: SamplingSettings,
@@ -50,6 +52,7 @@ export function sampleToken(
   return ids.at(-1) ?? 0
 }
 
+/** The tokens that may be drawn after penalties, temperature, top-k and top-p. */
 export function buildCandidates(
   logits: Float32Array,
   settings: SamplingSettings,
@@ -84,7 +87,7 @@ function penalize(
   return penalized
 }
 
-/** Keeps the likeliest tokens that together have the share `topP`, at least one. */
+/** Keeps the likeliest tokens whose probabilities reach `topP` together, at least one. */
 function cutAtMass(ids: readonly number[], weights: readonly number[], topP: number): Candidates {
   const wanted = topP * weights.reduce((sum, weight) => sum + weight, 0)
   let mass = 0

@@ -1,10 +1,10 @@
 /**
- * Watches a growing text for strings that end it.
+ * Cuts a growing text at the first stop string.
  *
  * Contract:
- * - What `push` and `end` answer, joined, is the text before the stop string that is complete first;
- *   of two that end at one place, the longer one. It does not depend on how the text is cut.
- * - Nothing is held back but what may be the beginning of a stop string.
+ * - The answers of `push` and `end`, joined, are the text before the stop string that ends first; of
+ *   two that end at one place, before the longer one. The pieces of the text do not matter.
+ * - It holds back only text that may be the beginning of a stop string.
  */
 export class StopFilter {
   readonly #stops: readonly string[]
@@ -40,7 +40,7 @@ export class StopFilter {
     return rest
   }
 
-  /** Where the stop string begins that ends first. */
+  /** The start of the stop string that ends first. */
   #firstIn(text: string): number | undefined {
     const [first] = this.#stops
       .map((stop) => ({ start: text.indexOf(stop), length: stop.length }))
@@ -51,7 +51,7 @@ export class StopFilter {
   }
 }
 
-/** How many characters at the end of a text may be the beginning of a mark. */
+/** The number of characters at the end of a text that may be the beginning of a mark. */
 export function sharedEnd(text: string, mark: string): number {
   for (let length = Math.min(mark.length - 1, text.length); length > 0; length -= 1) {
     if (text.endsWith(mark.slice(0, length))) return length

@@ -1,4 +1,7 @@
-/** The directives of strftime that chat templates use, in UTC and English. */
+/**
+ * Formats a time by the directives of strftime that chat templates use, in UTC and English. Other
+ * directives stay as they are.
+ */
 export function formatDate(nowMs: number, format: string): string {
   const date = new Date(nowMs)
   return format.replaceAll(/%([a-zA-Z%])/g, (whole, directive: string) => {

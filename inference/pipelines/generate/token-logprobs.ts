@@ -1,26 +1,29 @@
-// How likely the model found each token that was drawn, and which it found likelier or nearly so.
+// The log-probabilities of a drawn token and of the likeliest tokens at its place.
 //
-// The numbers are the model's own: natural logarithms of the softmax over all logits, before
-// penalties, temperature and cuts, so that they do not depend on how the token was drawn.
+// They are natural logarithms of the softmax over all logits, before penalties, temperature and cuts.
+// So they depend only on the model, not on the sampling.
 
 import { largestIndexes } from '../largest-indexes.ts'
 
+/** A token with its log-probability. */
 export interface TokenLogprob {
-  /** What the token adds to the text; '' for a part of a character. */
+  /** The text that the token adds; '' for a part of a character. */
   readonly text: string
-  /** Of the token alone: a part of a character has bytes, and no text. */
+  /** The bytes of the token alone. A part of a character has bytes but no text. */
   readonly bytes: readonly number[]
   readonly logprob: number
 }
 
+/** The token that was drawn. */
 export interface DrawnToken extends TokenLogprob {
   /** The likeliest tokens at this place, the likeliest first. */
   readonly top: readonly TokenLogprob[]
 }
 
-/** Stands for a token that the model rules out: JSON has no infinity. */
+/** The value for a token that the model rules out, because JSON has no infinity. */
 const LOGPROB_MIN = -9999
 
+/** Describes a drawn token with the `topCount` likeliest ones. `spell` gives a token's text and bytes. */
 export function describeDrawn(
   logits: Float32Array,
   { id, topCount }: { readonly id: number; readonly topCount: number },
@@ -35,7 +38,10 @@ export function describeDrawn(
   return { ...describe(id), top: top.map(describe) }
 }
 
-/** ln(Σ eˣ), from the largest on, so that nothing overflows; what is no number does not count. */
+/**
+ * ln(Σ eˣ), relative to the largest, so that it cannot overflow. Values that are not numbers are
+ * skipped.
+ */
 function logSumExp(logits: Float32Array): number {
   let largest = -Infinity
   for (const logit of logits) if (logit > largest) largest = logit

@@ -1,5 +1,5 @@
-// How models write the calls of tools into their text. Which way a model took up in its training is
-// told by its configuration, or shows in its chat template.
+// The syntaxes in which models write tool calls into their text. A model's configuration names its
+// syntax; otherwise its chat template shows it.
 
 import type { ToolCallFormat } from '../../models/model-spec.ts'
 import { parseGemmaCall } from './gemma-call.ts'
@@ -9,20 +9,21 @@ import { JsonExtent } from './json-extent.ts'
 import type { CallExtent } from './json-extent.ts'
 import { MistralExtent, parseMistralCalls } from './mistral-call.ts'
 
+/** How to find, parse and begin the tool calls of a model. */
 export interface ToolCallSyntax {
-  /** A call begins here; undefined: with a JSON object at the very beginning of the text. */
+  /** The mark before a call; undefined: a JSON object at the beginning of the text is a call. */
   readonly open: string | undefined
-  /** And ends at this mark, or by itself. */
+  /** The mark after a call, or a finder of the end for calls without such a mark. */
   readonly close: string | (() => CallExtent)
-  /** Special tokens that must not be lost when the text is decoded. */
+  /** Special tokens that decoding must keep. */
   readonly marks: readonly string[]
-  /** The calls of what stands between; undefined: it is none, so it is text. */
+  /** Parses the text between the marks; undefined: it is not a call and stays text. */
   readonly parse: (body: string) => readonly ToolCall[] | undefined
-  /** How a text begins that calls a tool, or this tool. */
+  /** The beginning of an answer that calls the given tool; undefined: that calls any tool. */
   readonly beginning: (tool: string | undefined) => string
 }
 
-/** Both forms are understood, whichever a model is made to begin with. */
+/** The parser reads both forms, because a model may continue in the other one. */
 const MISTRAL: Omit<ToolCallSyntax, 'beginning'> = {
   open: '[TOOL_CALLS]',
   close: () => new MistralExtent(),
@@ -30,6 +31,7 @@ const MISTRAL: Omit<ToolCallSyntax, 'beginning'> = {
   parse: parseMistralCalls,
 }
 
+/** The syntax of each format. */
 export const TOOL_CALL_SYNTAX: Readonly<Record<ToolCallFormat, ToolCallSyntax>> = {
   functiongemma: {
     open: '<start_function_call>',
@@ -75,6 +77,7 @@ const SIGNS: readonly (readonly [sign: string, format: ToolCallFormat])[] = [
   ['"parameters": dictionary of argument', 'llama3-json'],
 ]
 
+/** The format that a chat template shows; undefined: the model does not call tools. */
 export function detectToolCallFormat(template: string): ToolCallFormat | undefined {
   return SIGNS.find(([sign]) => template.includes(sign))?.[1]
 }

@@ -3,11 +3,12 @@ import type { CallExtent } from './json-extent.ts'
 import { sharedEnd } from './stop-filter.ts'
 import type { ToolCallSyntax } from './tool-call-format.ts'
 
+/** A part of an answer: text, or a complete tool call. */
 export type ParsedPart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'call'; readonly call: ToolCall }
 
-/** What is being read. A call without an extent ends at a mark. */
+/** The part that is being read. A call without an extent ends at a mark. */
 type State =
   | { readonly kind: 'text' }
   | { readonly kind: 'call'; readonly opened: string; readonly extent: CallExtent | undefined }
@@ -15,19 +16,19 @@ type State =
 const PYTHON_TAG = '<|python_tag|>'
 
 /**
- * Finds the calls of tools in a text that comes in pieces.
+ * Finds the tool calls in a text that arrives in pieces.
  *
  * Contract:
- * - The parts do not depend on how the text is cut: joined texts and calls are the same for every
- *   cut, and for the whole text at once.
- * - What begins as a call and is none becomes text, with its marks.
- * - Text is held back only where it may be the beginning of a call.
+ * - The pieces do not matter: the joined texts and the calls are the same for every way to cut the
+ *   text.
+ * - Text that begins as a call but does not parse as one becomes text, with its marks.
+ * - It holds back only text that may be the beginning of a call.
  */
 export class ToolCallParser {
   readonly #syntax: ToolCallSyntax
   #state: State = { kind: 'text' }
   #pending = ''
-  /** Of a syntax without an opening mark: a call may stand here. */
+  /** For a syntax without an opening mark: whether a call may begin here. */
   #isAtBeginning = true
 
   constructor(syntax: ToolCallSyntax) {
@@ -51,7 +52,7 @@ export class ToolCallParser {
     return joinTexts(parts)
   }
 
-  /** Answers whether there may be more to do. */
+  /** Reads one part. False: it needs more text. */
   #step(parts: ParsedPart[]): boolean {
     if (this.#state.kind === 'call') return this.#stepInCall(this.#state, parts)
     return this.#syntax.open === undefined
@@ -70,7 +71,7 @@ export class ToolCallParser {
     return false
   }
 
-  /** A bare object is a call only as the first thing in the text, or after another call. */
+  /** A bare object is a call only at the beginning of the text or after another call. */
   #stepAtBeginning(parts: ParsedPart[]): boolean {
     const trimmed = this.#pending.replace(/^[\s;]+/, '')
     const mayBeTag = PYTHON_TAG.startsWith(trimmed) || trimmed.startsWith(PYTHON_TAG)
@@ -140,7 +141,7 @@ export class ToolCallParser {
   }
 }
 
-/** Neighbouring texts are one, and empty ones none. */
+/** Joins neighbouring texts and drops empty ones. */
 function joinTexts(parts: readonly ParsedPart[]): ParsedPart[] {
   const joined: ParsedPart[] = []
   for (const part of parts) {

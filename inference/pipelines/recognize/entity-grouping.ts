@@ -1,10 +1,11 @@
-// From the label of each word to entities, by the prefixes of BIO and BIOES labels.
+// Groups labelled words into entities by the prefixes of BIO and BIOES labels.
 //
-//   B- begins an entity, I- goes on with it, E- (or L-) ends it, S- (or U-) is one by itself.
-//   A label without a prefix goes on with an entity of its kind.
+//   B- begins an entity, I- continues it, E- (or L-) ends it, S- (or U-) is an entity of one word.
+//   A label without a prefix continues an entity of its kind.
 
 import type { Entity } from './recognize-item.ts'
 
+/** A word with its likeliest label. The ends are UTF-16 code units. */
 export interface LabelledWord {
   readonly start: number
   readonly end: number
@@ -28,6 +29,7 @@ const STANDARD_NAMES: Readonly<Record<string, string>> = {
   MISCELLANEOUS: 'MISC',
 }
 
+/** The entities of a text in order. Their scores are the means of their words' scores. */
 export function groupEntities(text: string, words: readonly LabelledWord[]): Entity[] {
   const entities: Entity[] = []
   let open: OpenEntity | undefined
@@ -48,7 +50,7 @@ export function groupEntities(text: string, words: readonly LabelledWord[]): Ent
   return entities
 }
 
-/** A label without a prefix reads as I-. `O` is no entity. */
+/** A label without a prefix counts as I-. The label `O` means that the word is outside entities. */
 function parseLabel(label: string): { prefix: string; kind: string | undefined } {
   const [, prefix = 'I', kind = label] = PREFIXED.exec(label) ?? []
   return { prefix, kind: label.toUpperCase() === 'O' ? undefined : kind }

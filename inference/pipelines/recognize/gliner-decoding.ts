@@ -1,15 +1,16 @@
-// From a GLiNER graph's logits to candidate spans: one row of a batch, of `wordCount` words.
+// Turns the logits of a GLiNER graph into candidate spans, for one row of `wordCount` words.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { NOT_NUMBERS, sigmoid } from '../probabilities.ts'
 import type { SpanCandidate } from './span-selection.ts'
 
+/** The logits of one row, row-major in the shape `dims`. */
 export interface RowLogits {
   readonly dims: readonly number[]
   readonly values: Float32Array
 }
 
-/** Logits [words, width, labels]: of the span that begins at a word and has width + 1 words. */
+/** Logits [words, width, labels]: one for each span, which begins at a word and has width + 1 words. */
 export function decodeSpans(
   { dims, values }: RowLogits,
   wordCount: number,
@@ -30,8 +31,8 @@ export function decodeSpans(
 }
 
 /**
- * Logits [words, labels, 3]: a word begins, ends, or lies inside a span of a label. A span is as
- * likely as the least likely of its parts.
+ * Logits [words, labels, 3]: whether a word begins, ends or lies inside a span of a label. The score
+ * of a span is the lowest score of its parts.
  */
 export function decodeTokenSpans(
   { dims, values }: RowLogits,
@@ -70,7 +71,7 @@ const BEGIN = 0
 const END = 1
 const INSIDE = 2
 
-/** A graph that finds everything likely must not make the selection slow. */
+/** Bounds the time of the selection, even if a graph finds every span likely. */
 const CANDIDATES_MAX = 4096
 
 function bestCandidates(candidates: readonly SpanCandidate[]): SpanCandidate[] {

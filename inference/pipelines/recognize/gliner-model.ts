@@ -3,7 +3,7 @@
 //   [CLS] <<ENT>> person <<ENT>> city <<SEP>> Alice works in Paris [SEP]
 //   words_mask                                  1     2    3   4          (first tokens of words)
 //
-// and says of each run of words how likely it is each of the labels.
+// It answers, for each run of words and each label, how likely the words have that label.
 
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
@@ -30,17 +30,19 @@ import type { RowLogits } from './gliner-decoding.ts'
 import type { SpanCandidate } from './span-selection.ts'
 import { buildWordWindows } from './word-windows.ts'
 
+/** The settings of a GLiNER model. */
 export type GlinerSettings = Extract<RecognizerModel, { readonly type: 'gliner' }>
 
+/** Texts that are searched for the same labels. */
 export interface GlinerQuery {
   readonly texts: readonly string[]
   readonly labels: readonly string[]
-  /** Put before each text, and not searched. */
+  /** Text that is put before each text and is not searched. */
   readonly prefix: string
   readonly threshold: number
 }
 
-/** A text's words and what may be entities among them. */
+/** The words of a text, and the spans that may be entities. */
 export interface GlinerFinding {
   readonly words: readonly Word[]
   readonly candidates: readonly SpanCandidate[]
@@ -49,15 +51,19 @@ export interface GlinerFinding {
 interface Row {
   readonly text: number
   readonly window: TextWindow
-  /** Of the prefix and the window. */
+  /** The words of the prefix and of the window. */
   readonly wordCount: number
   readonly encoding: WordsEncoding
   readonly wordsMask: readonly number[]
 }
 
-/** So much of what the model sees must remain for the text. */
+/** At least this share of the model's input must remain for the text. */
 const TEXT_SHARE_MIN = 0.25
 
+/**
+ * Finds candidate spans in texts of any length, which it reads in windows. It does not own its
+ * session.
+ */
 export class GlinerModel {
   readonly #session: GraphSession
   readonly #tokenizer: TokenizerHandle
@@ -79,15 +85,17 @@ export class GlinerModel {
     return this.#settings
   }
 
-  /** Tokens that labels may take together with their marks. */
+  /** The most tokens that all labels of a query may take with their marks. */
   get labelTokensMax(): number {
     return Math.floor(this.#maxTokens * (1 - TEXT_SHARE_MIN)) - 1
   }
 
+  /** The tokens of a label with its mark. */
   labelTokens(label: string): number {
     return this.#tokenizer.count(label) + 1
   }
 
+  /** One finding for each text. Rejects with INVALID_ARGUMENT when the labels leave too little room. */
   async find(query: GlinerQuery, signal: AbortSignal): Promise<GlinerFinding[]> {
     const wordsByText = query.texts.map((text) => splitWords(text))
     const rows = wordsByText.flatMap((words, text) => this.#rowsOf(query, words, text))
@@ -180,7 +188,7 @@ export class GlinerModel {
     return this.#tokenizer.paddingSide === 'left' ? [...filler, ...mask] : [...mask, ...filler]
   }
 
-  /** Words of the prefix are no part of the text; every span belongs to one window. */
+  /** Drops spans of the prefix, and spans that another window owns. */
   #decode(logits: RowLogits | undefined, row: Row, { threshold }: GlinerQuery): SpanCandidate[] {
     if (logits === undefined) return []
     const decode = this.#settings.spanMode === 'token' ? decodeTokenSpans : decodeSpans
@@ -196,7 +204,7 @@ export class GlinerModel {
   }
 }
 
-/** Numbers the words behind the prompt from 1, at the first token of each. */
+/** Marks the first token of each word after the prompt with the word's number, from 1. */
 function maskWords(wordIndexes: readonly number[], promptLength: number): number[] {
   return wordIndexes.map((index, token) => {
     const isFirst = index !== wordIndexes[token - 1]
@@ -206,12 +214,12 @@ function maskWords(wordIndexes: readonly number[], promptLength: number): number
 
 interface Spans {
   readonly perRow: number
-  /** First and last word of each span, row by row. */
+  /** The first and last word of each span, row by row. */
   readonly indexes: Int32Array
   readonly mask: Uint8Array
 }
 
-/** Every row has the spans of the longest; those that end behind the row's last word are masked. */
+/** Every row has as many spans as the longest. Spans that end after the row's last word are masked. */
 function buildSpans(wordCounts: readonly number[], maxWidth: number): Spans {
   const perRow = Math.max(...wordCounts) * maxWidth
   const indexes = new Int32Array(wordCounts.length * perRow * 2)

@@ -4,17 +4,17 @@ import type { Entity, RecognizeItem, RecognizeResult, Relation } from './recogni
 import { selectSpans } from './span-selection.ts'
 import type { SpanCandidate } from './span-selection.ts'
 
-/** As models for several tasks are trained: relations are asked for by this, and by such labels. */
+/** Multi-task models were trained to find relations by this prefix, and by labels with this mark. */
 const RELATION_PREFIX = 'Extract relationships between entities from the text:'
 const RELATION_MARK = ' <> '
 const UNKNOWN_LABEL = 'ENTITY'
 /**
- * Of one text. Each question is a label, and labels that do not fit beside the text are runs of their
- * own; a text of many entities would keep its worker for minutes.
+ * The most questions about one text. Each question is a label, and questions that do not fit beside
+ * the text need another run, so a text of many entities would occupy its worker for minutes.
  */
 export const RELATION_QUESTIONS_MAX = 512
 
-/** Recognizes entities and relations of texts that are asked for the same labels. */
+/** Recognizes entities and relations of texts, which all have the labels of the first one. */
 export async function recognizeByLabels(
   model: GlinerModel,
   items: readonly RecognizeItem[],
@@ -40,7 +40,10 @@ function labelsOf(model: GlinerModel, item: RecognizeItem | undefined): string[]
   const given = item?.labels ?? []
   const labels = [...new Set(given.length > 0 ? given : model.settings.defaultLabels)]
   if (labels.length > 0) return labels
-  throw new ServiceError('INVALID_ARGUMENT', 'labels are required: the model has none of its own')
+  throw new ServiceError(
+    'INVALID_ARGUMENT',
+    'labels are required: this model has no default labels',
+  )
 }
 
 interface SpanOfText {
@@ -58,7 +61,7 @@ function entityOf(text: string, { finding, span, label }: SpanOfText): Entity {
 interface RelationQuestion {
   readonly head: Entity
   readonly relation: string
-  /** What the model is asked for: it answers with the tails. */
+  /** The label that the model searches for. The spans that it finds are the tails. */
   readonly label: string
 }
 
@@ -87,7 +90,7 @@ async function findRelations(
   return relations
 }
 
-/** What is found is the tail: an entity that is known, or one by itself. */
+/** Each span that was found is a tail: a known entity that overlaps it, or a new one. */
 function relationsOf(
   { head, relation }: RelationQuestion,
   finding: GlinerFinding,
@@ -104,7 +107,7 @@ function relationsOf(
     .filter(({ tail }) => tail.text !== head.text)
 }
 
-/** About the entities that the model is surest of. One that is named several times is asked for once. */
+/** The questions about the entities with the highest scores. Equal entity texts are asked about once. */
 export function buildQuestions(
   { relationLabels }: Pick<RecognizeItem, 'relationLabels'>,
   entities: readonly Entity[],
@@ -124,7 +127,7 @@ export function buildQuestions(
   )
 }
 
-/** As many questions at once as leave room for the text. */
+/** Groups questions so that each group leaves room for the text. */
 function groupQuestions(
   model: GlinerModel,
   questions: readonly RelationQuestion[],

@@ -1,9 +1,10 @@
-// REBEL writes relations as a text:
+// Parses the text in which REBEL models write relations:
 //
 //   <triplet> head <subj> tail <obj> relation <subj> tail <obj> relation <triplet> head …
 
 export const REBEL_MARKS = ['<triplet>', '<subj>', '<obj>'] as const
 
+/** A relation as the model wrote it. */
 export interface Triplet {
   readonly head: string
   readonly tail: string
@@ -13,7 +14,7 @@ export interface Triplet {
 const MARK = /(<triplet>|<subj>|<obj>)/
 const SPECIAL = /<\/?s>|<pad>/g
 
-/** What is incomplete is left out; each triplet comes once. */
+/** The complete triplets of a generated text, each once. */
 export function parseTriplets(generated: string): Triplet[] {
   const triplets = new Map<string, Triplet>()
   const parts = { '<triplet>': '', '<subj>': '', '<obj>': '' }

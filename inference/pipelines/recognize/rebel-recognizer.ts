@@ -9,6 +9,7 @@ import { checkWindowCount } from '../window-limits.ts'
 import { REBEL_MARKS, parseTriplets } from './rebel-parser.ts'
 import type { Entity, RecognizeItem, RecognizeResult, Relation } from './recognize-item.ts'
 
+/** A loaded REBEL model. The caller releases its sessions. */
 export interface RebelModel {
   readonly sessions: Seq2SeqSessions
   readonly tokenizer: TokenizerHandle
@@ -17,12 +18,12 @@ export interface RebelModel {
 }
 
 const ENTITY_LABEL = 'ENTITY'
-/** As the model's authors run it. */
+/** The value that the model's authors use. */
 const BEAM_COUNT = 3
 
 /**
- * Lets the model write the relations of a text, window by window, and finds what they speak of in
- * the text: at the first place that reads alike, whatever the case, else at -1.
+ * Lets the model write the relations of a text, window by window, and finds their entities in the
+ * text. The position of an entity is its first match, in any letter case, or -1.
  */
 export async function recognizeByWriting(
   model: RebelModel,

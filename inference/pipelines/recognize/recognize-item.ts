@@ -1,13 +1,17 @@
 import { estimateTokens } from '../token-estimate.ts'
 
+/** One text to search. */
 export interface RecognizeItem {
   readonly text: string
-  /** Of a model of fixed labels: those that are wanted, or none for all. */
+  /** The labels to find; empty: all labels of the model. */
   readonly labels: readonly string[]
   readonly relationLabels: readonly string[]
 }
 
-/** `start` and `end` are UTF-16 code units; -1 for an entity that does not stand in the text. */
+/**
+ * A named entity. `start` and `end` are UTF-16 code units; -1 for an entity that is not in the
+ * text.
+ */
 export interface Entity {
   readonly text: string
   readonly label: string
@@ -17,6 +21,7 @@ export interface Entity {
   readonly score: number
 }
 
+/** A relation from one entity to another. */
 export interface Relation {
   readonly head: Entity
   readonly tail: Entity
@@ -24,14 +29,15 @@ export interface Relation {
   readonly score: number
 }
 
+/** The entities and relations of one text. */
 export interface RecognizeResult {
   readonly entities: readonly Entity[]
   readonly relations: readonly Relation[]
 }
 
-/** About how many tokens the text and its labels have. */
+/** The estimated number of tokens of the text and its labels. */
 export function costOfRecognizeItem({ text, labels }: RecognizeItem): number {
   const labelChars = labels.reduce((sum, label) => sum + label.length, 0)
-  // A label has a mark in front.
+  // Each label has one mark before it.
   return estimateTokens(text.length + labelChars) + labels.length + 2
 }

@@ -9,12 +9,13 @@ import { recognizeByWriting } from './rebel-recognizer.ts'
 import type { RecognizeItem, RecognizeResult } from './recognize-item.ts'
 import { recognizeByTokens } from './token-classifier.ts'
 
-/** A way to recognize: of items whose labels are the same. */
+/** Recognizes items that all have the same labels. */
 interface Recognizer {
   recognize(items: readonly RecognizeItem[], signal: AbortSignal): Promise<RecognizeResult[]>
   release(): Promise<void>
 }
 
+/** Opens a recognizer of any model type. */
 export async function openRecognizeRunner(
   parts: RunnerParts<RecognizerSpec>,
 ): Promise<ModelRunner<RecognizeItem, RecognizeResult>> {
@@ -126,7 +127,7 @@ class RecognizeRunner implements ModelRunner<RecognizeItem, RecognizeResult> {
     signal: AbortSignal,
   ): Promise<ItemOutcome<RecognizeResult>[]> {
     if (!this.#hasRelations && items.some(({ relationLabels }) => relationLabels.length > 0)) {
-      return items.map(() => refused('relation_labels: the model recognizes no relations'))
+      return items.map(() => refused('relation_labels: the model does not recognize relations'))
     }
     try {
       const results = await this.#recognizer.recognize(items, signal)
@@ -137,7 +138,7 @@ class RecognizeRunner implements ModelRunner<RecognizeItem, RecognizeResult> {
     }
   }
 
-  /** A refusal is about the labels, which the items have in common, or about what one text says. */
+  /** A refusal may concern one text only, so each item is tried by itself. */
   async #recognizeApart(
     items: readonly RecognizeItem[],
     signal: AbortSignal,

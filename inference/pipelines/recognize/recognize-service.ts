@@ -9,24 +9,30 @@ import { checkWindowedText } from '../window-limits.ts'
 import { costOfRecognizeItem } from './recognize-item.ts'
 import type { RecognizeResult } from './recognize-item.ts'
 
+/** Texts that are searched by one model for the same labels. */
 export interface RecognizeRequest extends RequestOptions {
   readonly model: string
   readonly texts: readonly string[]
-  /** What to look for; empty: all labels that the model has of its own. */
+  /** The labels to find; empty: all labels of the model. */
   readonly labels: readonly string[]
   readonly relationLabels: readonly string[]
 }
 
+/** The findings of all texts. */
 export interface RecognizeAnswer {
   readonly model: string
-  /** One for each text, in order. */
+  /** One result for each text, in order. */
   readonly results: readonly RecognizeResult[]
   readonly hasRelations: boolean
 }
 
-/** What an entity takes beside its text, and a relation beside its entities. */
+/** The bytes of an entity without its text, and of a relation without its entities. */
 const ENTITY_BYTES = 120
 
+/**
+ * Recognizes entities and relations. Unknown models reject with NOT_FOUND; too long texts, and
+ * labels that the model cannot use, with INVALID_ARGUMENT.
+ */
 export class RecognizeService {
   readonly #parts: ServiceParts
   readonly #results: SharedResults<RecognizeResult>
@@ -44,7 +50,7 @@ export class RecognizeService {
     const labels = [...new Set(request.labels)]
     const relationLabels = [...new Set(request.relationLabels)]
     const asked = fleetRequest(this.#parts, request)
-    // Items share a batch only if they look for the same: the labels are part of the input.
+    // Items share a batch only if their labels are equal, because labels are part of the input.
     const group = await resultKey([spec.name, JSON.stringify([labels, relationLabels])])
     const found = await this.#results.getMany(
       await resultKeys(texts.map((text) => [group, text])),

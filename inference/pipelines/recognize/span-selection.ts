@@ -2,21 +2,22 @@
 export interface SpanCandidate {
   readonly firstWord: number
   readonly lastWord: number
-  /** The index of its label. */
+  /** The index of the label. */
   readonly label: number
   readonly score: number
 }
 
+/** Which spans of a text may be kept together. */
 export interface SelectionRules {
-  /** No two spans overlap; otherwise one may lie within another. */
+  /** True: spans do not overlap. False: one span may lie within another. */
   readonly flat: boolean
-  /** The same words may have several labels. */
+  /** True: the same words may have several labels. */
   readonly multiLabel: boolean
 }
 
 /**
- * Keeps the best spans that do not stand in each other's way, and sorts them by their place. Of
- * equal scores the one that starts first is kept, then the shorter, then the one of the first label.
+ * Keeps the best spans that do not conflict, in the order of the text. Of equal scores it prefers the
+ * span that starts first, then the shorter one, then the one with the first label.
  */
 export function selectSpans(
   candidates: readonly SpanCandidate[],
@@ -50,7 +51,7 @@ function comparePlaces(left: SpanCandidate, right: SpanCandidate): number {
   )
 }
 
-/** Of two that share a word. */
+/** Whether two spans that share a word exclude each other. */
 function areInConflict(
   left: SpanCandidate,
   right: SpanCandidate,

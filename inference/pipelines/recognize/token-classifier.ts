@@ -6,7 +6,7 @@ import { groupEntities } from './entity-grouping.ts'
 import type { LabelledWord } from './entity-grouping.ts'
 import type { Entity } from './recognize-item.ts'
 
-/** Recognizes entities of a model's own labels in texts of any length. */
+/** Recognizes entities of a model's fixed labels in texts of any length. */
 export async function recognizeByTokens(
   classifier: TokenClassifier,
   { texts, labels }: { readonly texts: readonly string[]; readonly labels: readonly string[] },
@@ -23,8 +23,8 @@ export async function recognizeByTokens(
 }
 
 /**
- * A word has the label of its first token, as such models are trained: what they say of the tokens
- * that go on with a word means nothing.
+ * A word has the label of its first token. Such models are trained on first tokens only, so their
+ * output for the other tokens of a word has no meaning.
  */
 function labelWords(
   text: string,
@@ -41,7 +41,7 @@ function labelWords(
   const words: LabelledWord[] = []
   for (const [token, span] of spans.entries()) {
     const last = words.at(-1)
-    if (last !== undefined && goesOn(text, last, span)) {
+    if (last !== undefined && continuesWord(text, last, span)) {
       words[words.length - 1] = { ...last, end: Math.max(last.end, span.end) }
     } else if (logits !== undefined) {
       words.push({ ...span, ...labelOf(logits, token, labels) })
@@ -61,11 +61,11 @@ function labelOf(
   return { label: labels[best] ?? 'O', score: probabilities[best] ?? 0 }
 }
 
-/** Scripts without spaces between words have a word in every character. */
+/** In scripts without spaces between words, every character counts as a word. */
 const LETTER = /^[\p{L}\p{M}\p{N}]$/u
 const WORD_BY_ITSELF = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u
 
-function goesOn(text: string, word: Span, token: Span): boolean {
+function continuesWord(text: string, word: Span, token: Span): boolean {
   if (token.start < word.end) return true
   if (token.start > word.end) return false
   const before = Array.from(text.slice(Math.max(word.start, word.end - 2), word.end)).at(-1) ?? ''

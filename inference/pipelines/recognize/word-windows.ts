@@ -1,12 +1,13 @@
 import { buildWindows } from '../../text/token-windows.ts'
 import type { TextWindow } from '../../text/token-windows.ts'
 
+/** The most words and tokens of one window. */
 export interface WindowLimits {
   readonly wordsMax: number
   readonly tokensMax: number
 }
 
-/** Windows over words of these token counts. */
+/** Windows over words, each with its number of tokens. */
 export function buildWordWindows(
   tokenCounts: readonly number[],
   limits: WindowLimits,
@@ -14,7 +15,7 @@ export function buildWordWindows(
   return buildWindows(tokenCounts.length, (start) => endOfWindow(tokenCounts, start, limits))
 }
 
-/** At least one word, though it be too long. */
+/** A window has at least one word, even if that is longer than the limit. */
 function endOfWindow(
   tokenCounts: readonly number[],
   start: number,

@@ -1,19 +1,20 @@
 import { estimateTokens } from '../token-estimate.ts'
 
-/** How well does a document answer a query? */
+/** A document to score against a query. */
 export interface RerankItem {
   readonly query: string
   readonly document: string
 }
 
+/** The relevance of a document to its query. */
 export interface RerankResult {
   /** From 0 to 1. */
   readonly score: number
-  /** The logit whose sigmoid the score is. */
+  /** The logit; `score` is its sigmoid. */
   readonly rawScore: number
 }
 
-/** About how many tokens the pair has. */
+/** The estimated number of tokens of the pair. */
 export function costOfRerankItem({ query, document }: RerankItem): number {
   return estimateTokens(query.length + document.length) + 3
 }

@@ -8,7 +8,7 @@ import { runRows } from '../row-outputs.ts'
 import { WARM_UP_TEXT } from '../token-estimate.ts'
 import type { RerankItem, RerankResult } from './rerank-item.ts'
 
-/** A cross-encoder reads both texts at once; its logit says how well they go together. */
+/** Opens a cross-encoder, which reads query and document together, and scores once as a check. */
 export async function openRerankRunner(
   parts: RunnerParts<RerankerSpec>,
 ): Promise<ModelRunner<RerankItem, RerankResult>> {
@@ -54,13 +54,13 @@ class RerankRunner implements ModelRunner<RerankItem, RerankResult> {
 
 function outcomeOf(result: RerankResult): ItemOutcome<RerankResult> {
   if (Number.isFinite(result.rawScore)) return { kind: 'done', result }
-  const message = 'the model answered a score that is no finite number'
+  const message = 'the model answered a score that is not a finite number'
   return { kind: 'refused', code: 'INFERENCE_FAILED', message }
 }
 
 /**
- * Of two labels the second one means "goes together", and the sigmoid of their difference is its
- * softmax. Of any other number of labels the first one counts.
+ * With two labels, the second means "relevant", and the sigmoid of the difference is its softmax.
+ * With any other number of labels, the first one counts.
  */
 export function scoreOfLogits(logits: Float32Array): RerankResult {
   const [first = Number.NaN, second = 0] = logits

@@ -5,25 +5,28 @@ import type { FleetRequest } from '../../fleet/model-fleet.ts'
 import type { RerankerSpec } from '../../models/model-spec.ts'
 import { buildSharedResults, fleetRequest, requireModel, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
-import { lookedAt } from '../../text/leading-text.ts'
+import { relevantPrefix } from '../../text/leading-text.ts'
 import { costOfRerankItem } from './rerank-item.ts'
 import type { RerankItem, RerankResult } from './rerank-item.ts'
 
+/** Documents (`prompts` in the API) to score against one query. */
 export interface RerankRequest extends RequestOptions {
   readonly model: string
   readonly query: string
   readonly prompts: readonly string[]
 }
 
+/** The scores of all prompts. */
 export interface RerankAnswer {
   readonly model: string
-  /** One for each prompt, in order. */
+  /** One result for each prompt, in order. */
   readonly results: readonly RerankResult[]
 }
 
-/** What a result takes beside its key. */
+/** The bytes of a result without its key. */
 const RESULT_BYTES = 16
 
+/** Scores documents against a query by a cross-encoder. Unknown models reject with NOT_FOUND. */
 export class RerankService {
   readonly #parts: ServiceParts
   readonly #results: SharedResults<RerankResult>
@@ -36,9 +39,9 @@ export class RerankService {
   async rerank(request: RerankRequest): Promise<RerankAnswer> {
     const { signal } = request
     const spec = requireModel(this.#parts.catalog, 'reranker', request.model)
-    // The query goes to a worker with every prompt: what nobody looks at would be sent as often.
-    const query = lookedAt(request.query, spec.maxTokens)
-    const prompts = request.prompts.map((prompt) => lookedAt(prompt, spec.maxTokens))
+    // Every prompt carries the query to a worker, so the unread end of a long query is cut first.
+    const query = relevantPrefix(request.query, spec.maxTokens)
+    const prompts = request.prompts.map((prompt) => relevantPrefix(prompt, spec.maxTokens))
     const queryKey = await resultKey([spec.name, query])
     const asked = fleetRequest(this.#parts, request)
     const found = await this.#results.getMany(

@@ -1,23 +1,23 @@
-// Finds the likeliest continuations by keeping the best few (beams) at every step.
+// Finds the likeliest continuations. At every step it keeps the best few, the beams.
 //
 //   score of a finished text = sum of its log-probabilities / number of its tokens
 //
-// Both as the common implementation has it with a length penalty of 1. One beam is greedy search: it
-// takes the likeliest token at every step and ends at the first end token.
+// This equals the Transformers library with a length penalty of 1. A search with one beam is greedy:
+// it takes the likeliest token at every step and ends at the first end token.
 //
 // Invariants:
-//   BS1  At most `beamCount` beams run, the best first; of equal scores the earlier beam, then the
-//        lower token id.
-//   BS2  At most `beamCount` finished texts are kept, the best.
-//   BS3  It ends when no running beam can beat the worst kept text, or at `tokensMax`.
+//   BS1  At most `beamCount` beams run, the best first. Of equal scores, the earlier beam comes first,
+//        then the lower token id.
+//   BS2  The best `beamCount` finished texts are kept.
+//   BS3  The search ends when no running beam can beat the worst kept text, or at `tokensMax`.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { largestIndexes } from '../largest-indexes.ts'
 import { NOT_NUMBERS } from '../probabilities.ts'
 
-/** A model that continues several texts at once. */
+/** A model that continues several texts at once. A state belongs to the search and is not changed. */
 export interface BeamModel<State> {
-  /** Logits of the first token, one row. */
+  /** The logits of the first token, in one row. */
   start(): Promise<BeamStep<State>>
   /** Row i continues row `parents[i]` of the state by `tokens[i]`. */
   step(
@@ -27,22 +27,25 @@ export interface BeamModel<State> {
   ): Promise<BeamStep<State>>
 }
 
+/** The state after a step, and one row of next-token logits for each text. */
 export interface BeamStep<State> {
   readonly state: State
   readonly logits: readonly Float32Array[]
 }
 
+/** The limits of one search. */
 export interface BeamSettings {
   readonly beamCount: number
-  /** Tokens of a text at most, without the end token. */
+  /** The most tokens of a text, without the end token. */
   readonly tokensMax: number
   readonly eosIds: readonly number[]
 }
 
+/** A finished text. */
 export interface BeamText {
-  /** Without the end token. */
+  /** Its tokens without the end token. */
   readonly ids: readonly number[]
-  /** Mean log-probability of its tokens, the end token included. */
+  /** The mean log-probability of its tokens, the end token included. */
   readonly score: number
 }
 
@@ -57,7 +60,7 @@ interface Candidate {
   readonly sum: number
 }
 
-/** The best texts, the best first. Rejects before the model's next step once `signal` is aborted. */
+/** The best texts, the best first. After `signal` aborts, it rejects before the model's next step. */
 export async function searchBeams<State>(
   model: BeamModel<State>,
   settings: BeamSettings,
@@ -70,7 +73,7 @@ export async function searchBeams<State>(
   for (;;) {
     const candidates = bestCandidates(beams, current.logits, settings.beamCount)
     if (candidates.length === 0) throw new ServiceError('INFERENCE_FAILED', NOT_NUMBERS)
-    const { running, ended } = sortOut(candidates, beams, settings)
+    const { running, ended } = splitByEnd(candidates, beams, settings)
     keepBest(finished, ended, settings.beamCount)
     beams = running.map((candidate) => extend(beams, candidate))
     const length = beams[0]?.ids.length ?? 0
@@ -88,7 +91,7 @@ export async function searchBeams<State>(
   return finished
 }
 
-/** Twice as many as beams, so that beams remain when half of them end. */
+/** Twice as many candidates as beams, so that enough remain when half of them end. */
 function bestCandidates(
   beams: readonly Beam[],
   logits: readonly Float32Array[],
@@ -118,7 +121,7 @@ function logSumExp(values: Float32Array): number {
 }
 
 /** An end token counts only among the best `beamCount` candidates. */
-function sortOut(
+function splitByEnd(
   candidates: readonly Candidate[],
   beams: readonly Beam[],
   { beamCount, eosIds }: BeamSettings,

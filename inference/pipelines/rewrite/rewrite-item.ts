@@ -1,15 +1,17 @@
 import { estimateTokens } from '../token-estimate.ts'
 
+/** One text to rewrite. */
 export interface RewriteItem {
   readonly text: string
 }
 
+/** The rewritten texts of one item. */
 export interface RewriteResult {
-  /** The best first. */
+  /** The texts, the best first. */
   readonly texts: readonly string[]
 }
 
-/** About how many tokens the source has. */
+/** The estimated number of tokens of the source. */
 export function costOfRewriteItem({ text }: RewriteItem): number {
   return estimateTokens(text.length) + 1
 }

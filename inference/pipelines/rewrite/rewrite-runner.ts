@@ -6,6 +6,7 @@ import type { RewriteItem, RewriteResult } from './rewrite-item.ts'
 import { Seq2SeqWriter, openSeq2SeqSessions, releaseSessions } from './seq2seq-model.ts'
 import type { Seq2SeqSessions } from './seq2seq-model.ts'
 
+/** Opens a rewriter. */
 export async function openRewriteRunner(
   parts: RunnerParts<RewriterSpec>,
 ): Promise<ModelRunner<RewriteItem, RewriteResult>> {

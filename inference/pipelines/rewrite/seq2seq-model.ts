@@ -1,5 +1,6 @@
-// An encoder reads the source once; a decoder writes, a token at a time. The first step makes two
-// caches for each layer: the decoder's grows with every step, the encoder's never changes.
+// Runs an encoder-decoder model. The encoder reads the source once, and the decoder writes one token
+// at a time. The first step makes two caches for each layer: the decoder's cache grows with every
+// step, the encoder's never changes.
 
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
@@ -15,20 +16,22 @@ import type { BeamModel, BeamStep } from './beam-search.ts'
 
 type Tensors = Readonly<Record<string, GraphTensor>>
 
+/** The graphs of one model. */
 export interface Seq2SeqSessions {
   readonly encoder: GraphSession
+  /** The decoder's graph for the first step. */
   readonly first: GraphSession
-  /** The same as `first`, where one graph does both. */
+  /** The decoder's graph for later steps; the same session as `first` if one graph does both. */
   readonly later: GraphSession
 }
 
-/** What the decoder knows of each beam, a row for each. */
+/** The decoder's cache, with one row for each beam. */
 export interface Seq2SeqState {
   readonly cache: Tensors
   readonly rowCount: number
 }
 
-/** Opens all of them or, where one fails, none. */
+/** Opens all graphs. If one fails, it releases the others and rejects. */
 export async function openSeq2SeqSessions(
   { encoderFile, decoder }: Seq2SeqFiles,
   openSession: (file: string) => Promise<GraphSession>,
@@ -50,17 +53,18 @@ export async function openSeq2SeqSessions(
   }
 }
 
+/** Releases all sessions. */
 export async function releaseSessions({ encoder, first, later }: Seq2SeqSessions): Promise<void> {
   for (const session of [encoder, first, later]) await session.release()
 }
 
-/** What the encoder made of a text, and which of it is not padding. */
+/** The encoder's states of a source; the mask has 1 for a token and 0 for padding. */
 interface Source {
   readonly hidden: GraphTensor
   readonly mask: readonly number[]
 }
 
-/** The writing of one source. */
+/** Continues texts for one source. `read` runs the encoder. */
 export class Seq2SeqWriter implements BeamModel<Seq2SeqState> {
   readonly #sessions: Seq2SeqSessions
   readonly #files: Seq2SeqFiles
@@ -112,7 +116,7 @@ export class Seq2SeqWriter implements BeamModel<Seq2SeqState> {
     const { later } = this.#sessions
     const cache = arrangeRows(state, parents)
     const answers = await later.run({ ...this.#feeds(later, tokens, true), ...cache })
-    // The graphs that answer an encoder's cache again answer an empty one.
+    // Graphs that answer the encoder's cache again answer an empty one, so the first one is kept.
     const grown = Object.entries(cache).map(([name, past]): [string, GraphTensor] => {
       const present = name.includes('.encoder.') ? undefined : answers[presentName(name)]
       return [name, present ?? past]
@@ -149,7 +153,7 @@ export class Seq2SeqWriter implements BeamModel<Seq2SeqState> {
   }
 }
 
-/** Every beam takes the cache of the beam that it continues. */
+/** Each beam gets the cache of the beam that it continues. */
 function arrangeRows({ cache, rowCount }: Seq2SeqState, parents: readonly number[]): Tensors {
   const isSame = parents.length === rowCount && parents.every((parent, index) => parent === index)
   if (isSame) return cache
@@ -158,7 +162,7 @@ function arrangeRows({ cache, rowCount }: Seq2SeqState, parents: readonly number
   )
 }
 
-/** Of logits [rows, tokens, vocabulary], those of the last token of each row. */
+/** The logits of the last token of each row, from logits [rows, tokens, vocabulary]. */
 function lastRows(answers: Tensors, session: GraphSession, rowCount: number): Float32Array[] {
   const tensor = must(answers[outputName(session)], 'logits')
   const [rows = 0, tokens = 0, size = 0] = tensor.dims

@@ -1,4 +1,5 @@
-// The alphabet of byte-level vocabularies: printable bytes are themselves, the others follow 255.
+// The alphabet of byte-level vocabularies: a printable byte is its own character, and the other
+// bytes are the characters from 256 on.
 
 const CHARACTERS: readonly string[] = buildAlphabet()
 const BYTE_BY_CHARACTER: ReadonlyMap<string, number> = new Map(
@@ -6,14 +7,16 @@ const BYTE_BY_CHARACTER: ReadonlyMap<string, number> = new Map(
 )
 const encoder = new TextEncoder()
 
-/** The bytes of a text in UTF-8, one character for each. */
+/** The UTF-8 bytes of a text, one character of the alphabet for each. */
 export function spellBytes(text: string): string {
   let spelled = ''
   for (const byte of encoder.encode(text)) spelled += CHARACTERS[byte] ?? ''
   return spelled
 }
 
-/** The bytes that a token spells; those of its own UTF-8 if it has a character of no byte. */
+/**
+ * The bytes that a token spells. A token with a character outside the alphabet has its UTF-8 bytes.
+ */
 export function bytesOfToken(token: string): readonly number[] {
   const bytes = Array.from(token, (character) => BYTE_BY_CHARACTER.get(character))
   return bytes.every((byte) => byte !== undefined) ? bytes : [...encoder.encode(token)]

@@ -1,5 +1,5 @@
-// The character map of SentencePiece models: a double array trie of UTF-8 sequences, each with a
-// place among replacement texts that end with a zero byte.
+// The character map of SentencePiece models: a double array trie of UTF-8 sequences. Each sequence
+// leads to an offset among the replacement texts, which end with a zero byte.
 //
 //   [size of the trie in bytes: u32] [units: u32 …] [texts: UTF-8, each with a 0]
 //
@@ -10,24 +10,27 @@ import { applyEdits } from '../aligned-text.ts'
 import type { Edit, TextStage } from '../aligned-text.ts'
 import { isText } from '../json-values.ts'
 
-/** The reference looks up longer clusters character by character. */
+/** The reference looks up longer grapheme clusters character by character. */
 const CLUSTER_BYTES_MAX = 5
-/** Without these, every character is a cluster of its own. */
+/** A text without these characters has one cluster for each character. */
 const CLUSTERING =
   /[\p{M}\p{Cf}\p{Regional_Indicator}\p{Emoji_Modifier}\r\u0e33\u0eb3\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]/u
-/** The longest replacement in wide use has 33 bytes, for one character. */
+/** The longest replacement in wide use has 33 bytes for one character. */
 const REPLACEMENT_BYTES_MAX = 256
 const encoder = new TextEncoder()
 const clusters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** An empty map, or none, changes nothing, as SentencePiece has it. */
+/**
+ * The stage of a map in base64. As in SentencePiece, an empty or absent map changes nothing. Throws
+ * INVALID_ARGUMENT for malformed maps.
+ */
 export function openCharsmap(charsmap: unknown): TextStage {
   if ((charsmap ?? '') === '') return (input) => input
   if (!isText(charsmap)) throw refusal('must be a text')
   const bytes = Buffer.from(charsmap, 'base64')
   const trieBytes = bytes.length < 4 ? 0 : bytes.readUInt32LE(0)
   if (trieBytes === 0 || trieBytes % 4 !== 0 || trieBytes + 4 > bytes.length) {
-    throw refusal('is no character map of SentencePiece')
+    throw refusal('is not a character map of SentencePiece')
   }
   const units = Uint32Array.from({ length: trieBytes / 4 }, (_, at) =>
     bytes.readUInt32LE(4 + at * 4),
@@ -84,7 +87,10 @@ function* clustersOf(text: string): Generator<{ cluster: string; start: number }
   }
 }
 
-/** Where the replacement of the shortest known beginning stands; the reference takes no longer one. */
+/**
+ * The offset of the replacement for the shortest known prefix. The reference never takes a longer
+ * one.
+ */
 function shortestMatch(units: Uint32Array, chunk: Uint8Array): number | undefined {
   let node = offsetOf(units[0] ?? 0)
   for (const byte of chunk) {
@@ -112,7 +118,7 @@ function offsetOf(unit: number): number {
   return ((unit >>> 10) << ((unit & 0x200) >>> 6)) >>> 0
 }
 
-/** A value's unit has its highest bit set, so its label is that of no byte. */
+/** The unit of a value has its highest bit set, so its label matches no byte. */
 function labelOf(unit: number): number {
   return (unit & 0x80_00_00_ff) >>> 0
 }

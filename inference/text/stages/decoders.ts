@@ -1,6 +1,7 @@
-// The decoders of tokenizer.json: each makes texts of texts, and a sequence hands them on. They are
-// those of the reference implementation, but for bytes that are no UTF-8: every broken character is
-// one U+FFFD here, so that what follows a text never changes it, and streams can let it go.
+// The decoders of tokenizer.json. Each turns a list of texts into another, and a sequence runs them
+// in order. They follow the reference implementation except for bytes that are not UTF-8: here every
+// broken character becomes one U+FFFD. Later bytes then never change an earlier text, and streams can
+// send it at once.
 
 import { isJsonRecord } from '../../../lib/json-record.ts'
 import type { JsonRecord } from '../../../lib/json-record.ts'
@@ -8,6 +9,7 @@ import { isText, isWhole } from '../json-values.ts'
 import { compilePattern } from '../tokenizer-library.ts'
 import { bytesOfToken } from './byte-alphabet.ts'
 
+/** Turns tokens into texts, which the caller joins. */
 export type Decoder = (tokens: readonly string[]) => readonly string[]
 type Build = (config: JsonRecord) => Decoder
 
@@ -38,7 +40,10 @@ const builders: Readonly<Record<string, Build>> = {
   WordPiece: buildWordPiece,
 }
 
-/** A decoder whose type was checked before; without one, tokens are words. */
+/**
+ * Builds a decoder whose type was checked before. Without a decoder, tokens are words between
+ * spaces.
+ */
 export function buildDecoder(config: unknown): Decoder {
   const build =
     isJsonRecord(config) && isText(config['type']) ? builders[config['type']] : undefined
@@ -70,7 +75,7 @@ function joinByteTokens(tokens: readonly string[]): string[] {
   return texts
 }
 
-/** The mark that was put before the text goes; so do all others of the first token. */
+/** Removes every mark of the first token, where the tokenizer put one before the text. */
 function buildMetaspace(config: JsonRecord): Decoder {
   const mark = textOr(config['replacement'], '\u2581')
   const isPrefixed = config['add_prefix_space'] !== false && config['prepend_scheme'] !== 'never'
@@ -101,7 +106,7 @@ function buildWordPiece({ prefix, cleanup }: JsonRecord): Decoder {
     })
 }
 
-/** Repeated tokens are one, and the pad token is silence. */
+/** A repeated token counts once, and the pad token has no text. */
 function buildCtc(config: JsonRecord): Decoder {
   const pad = textOr(config['pad_token'], '<pad>')
   const delimiter = textOr(config['word_delimiter_token'], '|')

@@ -1,5 +1,5 @@
-// The normalizers of tokenizer.json, after the reference implementation. Classes of characters are
-// those of its White_Space and of general categories: \s and \d of JavaScript are others.
+// The normalizers of tokenizer.json, after the reference implementation. Character classes use
+// White_Space and general categories, as there; \s and \d of JavaScript differ from them.
 
 import { isJsonRecord } from '../../../lib/json-record.ts'
 import type { JsonRecord } from '../../../lib/json-record.ts'
@@ -9,14 +9,17 @@ import { isText } from '../json-values.ts'
 import { compilePattern } from '../tokenizer-library.ts'
 import { openCharsmap } from './charsmap.ts'
 
-/** A base character with its marks, or a syllable's letters: what normal forms compose. */
+/**
+ * A base character with its marks, or the letters of one Hangul syllable: normal forms compose
+ * these.
+ */
 const UNIT = /[\u1100-\u115f][\u1160-\u11ff]*|[^\p{M}]?[\p{M}\uff9e\uff9f]+|./gsu
 const CHARACTER = /./gsu
 const WHITE_SPACE = /\p{White_Space}/gu
 const LEADING_SPACE = /^\p{White_Space}+/gu
 const TRAILING_SPACE = /(?<!\p{White_Space})\p{White_Space}+$/gu
 const BERT_REMOVED = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\ufffd]/gu
-/** As the reference has it: U+2B820 to U+2B91F are left out there. */
+/** The reference leaves out U+2B820 to U+2B91F. */
 const CHINESE =
   /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2a6df}\u{2a700}-\u{2b81f}\u{2b920}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu
 /** U+0001 to U+0008, U+000B, U+000E to U+001F, U+007F, U+008F and U+009F. */
@@ -51,13 +54,13 @@ const builders: Readonly<Record<string, Build>> = {
   StripAccents: () => [stageOfUnits(UNIT, (text) => text.replaceAll(/\p{M}/gu, ''))],
 }
 
-/** The stages of a normalizer, in order; its type was checked before. */
+/** The stages of a normalizer in order. Its type was checked before. */
 export function buildNormalizer(config: unknown): readonly TextStage[] {
   if (!isJsonRecord(config) || !isText(config['type'])) return []
   return builders[config['type']]?.(config) ?? []
 }
 
-/** Accents go before capitals do; unless the file says otherwise, both go or none. */
+/** Accents are removed before letters are lowered. By default, `lowercase` decides about both. */
 function buildBert(config: JsonRecord): TextStage[] {
   const strips = config['strip_accents'] ?? config['lowercase']
   return [
@@ -80,12 +83,12 @@ function remove(pattern: RegExp): TextStage {
   return stageOfMatches(pattern, () => '')
 }
 
-/** An empty text stays empty. */
+/** Leaves an empty text empty. */
 function prependStage(content: string): TextStage {
   return (input) => (input.text === '' ? input : applyEdits(input, [{ start: 0, end: 0, content }]))
 }
 
-/** Each character by itself: a sigma at the end of a word is a sigma like others. */
+/** Lowers each character by itself: JavaScript would turn a final sigma into another letter. */
 function lowerEach(text: string): string {
   return text.replaceAll('Σ', 'σ').toLowerCase()
 }

@@ -1,5 +1,5 @@
-// The pre-tokenizers of tokenizer.json, after the reference implementation: each makes pieces of a
-// piece, and a sequence hands the pieces on.
+// The pre-tokenizers of tokenizer.json, after the reference implementation. Each splits a piece into
+// pieces, and a sequence runs them in order.
 
 import { isJsonRecord } from '../../../lib/json-record.ts'
 import type { JsonRecord } from '../../../lib/json-record.ts'
@@ -11,11 +11,12 @@ import { spellBytes } from './byte-alphabet.ts'
 import { parseSplitBehavior, splitAligned } from './split-behavior.ts'
 import type { SplitBehavior } from './split-behavior.ts'
 
+/** Splits a piece of text. The pieces are in order; the model encodes each by itself. */
 export type PreTokenizer = (piece: AlignedText) => readonly AlignedText[]
 type Build = (config: JsonRecord) => PreTokenizer
 
 const WHITE_SPACE = /\p{White_Space}/gu
-/** Every printable ASCII character that is no letter and no digit is punctuation. */
+/** Includes every printable ASCII character that is neither a letter nor a digit. */
 const PUNCTUATION = /[\p{P}!-/:-@[-`{-~]/gu
 const NUMBER = /\p{N}/gu
 const WORDS =
@@ -52,7 +53,7 @@ const builders: Readonly<Record<string, Build>> = {
   WhitespaceSplit: () => splitter(WHITE_SPACE, 'Removed'),
 }
 
-/** A pre-tokenizer whose type was checked before; without one, a text is one piece. */
+/** Builds a pre-tokenizer whose type was checked before. Without one, a text stays one piece. */
 export function buildPreTokenizer(config: unknown): PreTokenizer {
   if (!isJsonRecord(config) || !isText(config['type'])) return (piece) => [piece]
   return builders[config['type']]?.(config) ?? ((piece) => [piece])
@@ -79,7 +80,7 @@ function buildByteLevel({
   }
 }
 
-/** One character for each byte, which stands where the character of the byte does. */
+/** One character for each byte. All bytes of a character have the character's place. */
 function toBytes({ text, places, isFirst }: AlignedText): AlignedText {
   const spelled = spellBytes(text)
   if (places === undefined) return { text: spelled, places, isFirst }
@@ -111,13 +112,13 @@ function buildMetaspace(config: JsonRecord): PreTokenizer {
   }
 }
 
-/** Older files have a switch in place of the scheme. */
+/** Older files have `add_prefix_space` in place of the scheme. */
 function schemeOf({ add_prefix_space: prefixed, prepend_scheme: scheme }: JsonRecord): unknown {
   if (prefixed === false) return 'never'
   return scheme ?? 'always'
 }
 
-/** Puts one character before a piece. It stands nowhere, or where the first character does. */
+/** Puts one character before a piece. Its place is empty, or that of the first character. */
 function prefix(piece: AlignedText, mark: string, place: 'none' | 'first'): AlignedText {
   const { text, places, isFirst } = piece
   if (places === undefined) return { text: mark + text, places, isFirst }

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { matchesOf, sliceAligned } from '../aligned-text.ts'
 import type { AlignedText } from '../aligned-text.ts'
 
-/** What becomes of the matches of a pattern that splits a text, as the reference names it. */
+/** What a split does with the matches of its pattern, by the reference's names. */
 export const SPLIT_BEHAVIORS = [
   'Removed',
   'Isolated',
@@ -14,7 +14,7 @@ export type SplitBehavior = (typeof SPLIT_BEHAVIORS)[number]
 
 interface SplitRule {
   readonly behavior: SplitBehavior
-  /** What lies between two matches counts as a match. */
+  /** True: the texts between matches count as the matches. */
   readonly isInverted: boolean
 }
 
@@ -24,6 +24,7 @@ interface Part {
   readonly isMatch: boolean
 }
 
+/** Throws INVALID_ARGUMENT for an unknown behavior. */
 export function parseSplitBehavior(behavior: unknown): SplitBehavior {
   const found = SPLIT_BEHAVIORS.find((known) => known === behavior)
   if (found !== undefined) return found
@@ -31,7 +32,7 @@ export function parseSplitBehavior(behavior: unknown): SplitBehavior {
   throw new ServiceError('INVALID_ARGUMENT', `tokenizer.json: "behavior" must be one of ${known}`)
 }
 
-/** Never gives an empty piece. The pattern must be global. */
+/** Splits a piece at the matches of a global pattern. It returns no empty pieces. */
 export function splitAligned(
   piece: AlignedText,
   pattern: RegExp,
@@ -43,7 +44,7 @@ export function splitAligned(
     .map(({ start, end }) => sliceAligned(piece, start, end))
 }
 
-/** A match may be empty: it keeps apart what lies around it. */
+/** Keeps empty matches, because they separate the texts around them. */
 function partsOf(text: string, pattern: RegExp, isInverted: boolean): Part[] {
   const parts: Part[] = []
   let from = 0
@@ -67,7 +68,7 @@ const mergers: Record<SplitBehavior, (parts: readonly Part[]) => readonly Part[]
   MergedWithNext: mergeWithNext,
 }
 
-/** Joins a part to the one before it where `joins` of the two as they were split says so. */
+/** Appends a part to the one before it where `joins` says so. `joins` sees both as they were split. */
 function merge(
   parts: readonly Part[],
   joins: (before: Part, part: Part) => boolean,

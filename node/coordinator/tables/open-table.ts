@@ -1,4 +1,5 @@
-import { must } from '../../../lib/assert.ts'
+import { assert, must } from '../../../lib/assert.ts'
+import type { KeyInterval } from '../../shard/apply/command.ts'
 import { DocumentRules, type TtlPolicy } from '../../schema/document-rules.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { rangeContains } from '../../shard/key-range.ts'
@@ -35,8 +36,18 @@ export class OpenTable implements TableSettings {
     return this.record.schema
   }
 
-  /** The shard that owns the key: a binary search over the starts of the ranges. */
+  /** The shard that owns the key. */
   shardOf(key: Buffer): Shard {
+    return must(this.shards[this.#indexOf(key)], 'a shard for every key')
+  }
+
+  /** Those that own keys of the interval, both ends included. */
+  shardsMeeting({ first, last }: Pick<KeyInterval, 'first' | 'last'>): readonly Shard[] {
+    return this.shards.slice(this.#indexOf(first), this.#indexOf(last) + 1)
+  }
+
+  /** A binary search over the starts of the ranges. */
+  #indexOf(key: Buffer): number {
     let low = 0
     let high = this.shards.length - 1
     while (low < high) {
@@ -46,7 +57,8 @@ export class OpenTable implements TableSettings {
       else high = middle - 1
     }
     const found = must(this.shards[low], 'a table has at least one shard')
-    return must(rangeContains(found.range, key) ? found : undefined, 'a shard for every key')
+    assert(rangeContains(found.range, key), 'a shard for every key')
+    return low
   }
 }
 

@@ -24,11 +24,11 @@ import {
   type TableSchema,
 } from '../../schema/table-schema.ts'
 import { rangeContains } from '../../shard/key-range.ts'
-import { LocalShard } from '../../shard/local-shard.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { parseShardId } from '../../shard/shard-id.ts'
 import type { Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
+import type { LedShards } from '../led-shards.ts'
 import type { ShardHost } from '../shard-host.ts'
 import { buildLayout } from './shard-layout.ts'
 import type { CreateTableRequest } from '../store-service.ts'
@@ -52,6 +52,7 @@ export interface TableAdminOptions {
   readonly catalog: Catalog
   readonly registry: TableRegistry
   readonly host: ShardHost
+  readonly led: LedShards
   readonly recovery: TransactionRecovery
   readonly log: Log
   /** 64 random bits as 16 hexadecimal digits. */
@@ -167,8 +168,8 @@ export class TableAdmin {
     })
     const table = new OpenTable(record, registry.get(name).shards)
     registry.set(table)
-    const local = table.shards.filter((shard) => shard instanceof LocalShard)
-    await Promise.all(local.map((shard) => shard.setSettings(table)))
+    const led = this.#with.led.among(table.shards)
+    await Promise.all(led.map((shard) => shard.setSettings(table)))
     return table
   }
 
@@ -192,13 +193,14 @@ export class TableAdmin {
 
   /** A5. What a failed shard holds nobody else can add to, so looking once is enough. */
   #assertNobodyWaits({ record, shards }: OpenTable): void {
-    const failed = shards.filter((shard) => !(shard instanceof LocalShard))
+    const { led } = this.#with
+    const failed = shards.filter((shard) => led.find(shard) === undefined)
     if (failed.length === 0) return
-    for (const { tableId, shard } of this.#with.registry.localShards()) {
-      const waits = shard.oldHolders(-1).some(({ anchor }) => {
+    for (const shard of led.all()) {
+      const waits = shard.holders().some(({ anchor }) => {
         return anchor.tableId === record.tableId && failed.some((one) => owns(one, anchor.key))
       })
-      if (!waits || tableId === record.tableId) continue
+      if (!waits || shard.tableId === record.tableId) continue
       throw new ServiceError(
         'UNAVAILABLE',
         `a failed shard of table "${record.name}" keeps the outcome of transactions that another ` +
@@ -217,8 +219,7 @@ export class TableAdmin {
   }
 
   async closeAll(): Promise<void> {
-    const { registry, host } = this.#with
-    for (const { shard } of registry.localShards()) await host.close(shard)
+    await this.#with.host.closeAll()
   }
 
   async #complete(record: TableRecord): Promise<OpenTable> {
@@ -252,11 +253,10 @@ export class TableAdmin {
   }
 
   async #finishDrop(table: OpenTable): Promise<void> {
-    const { recovery, catalog, registry, host } = this.#with
-    const { tableId } = table.record
-    const shards = table.shards.filter((shard) => shard instanceof LocalShard)
+    const { recovery, catalog, registry, host, led } = this.#with
+    const shards = led.among(table.shards)
     await Promise.all(shards.map((shard) => shard.seal()))
-    for (const shard of shards) await recovery.drain(tableId, shard)
+    for (const shard of shards) await recovery.drain(shard)
     this.#assertNobodyWaits(table)
     registry.remove(table.record)
     for (const shard of table.shards) await host.destroy(shard)

@@ -4,8 +4,8 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { familyLines, type Sample } from '../../../lib/metrics.ts'
 import { SliceClock } from '../../../lib/sliced.ts'
-import { LocalShard } from '../../shard/local-shard.ts'
 import type { Shard } from '../../shard/shard.ts'
+import type { LedShards } from '../led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 import { textIndexHealthOf } from './text-index-health.ts'
 
@@ -31,6 +31,7 @@ interface TableFigures {
 export interface TableMetricsOptions {
   readonly clock: Clock
   readonly tables: () => readonly OpenTable[]
+  readonly led: LedShards
 }
 
 export class TableMetrics {
@@ -61,11 +62,11 @@ export class TableMetrics {
 
   /** One table after the other: each of a thousand may have dozens of shards to ask. */
   async #measure(): Promise<void> {
-    const { clock, tables } = this.#with
+    const { clock, tables, led } = this.#with
     const slice = new SliceClock(clock)
     const figures: TableFigures[] = []
     for (const table of tables()) {
-      figures.push(await figuresOf(table))
+      figures.push(await figuresOf(table, led))
       if (slice.isOver) await slice.turn()
     }
     this.#figures = figures
@@ -73,14 +74,14 @@ export class TableMetrics {
   }
 }
 
-async function figuresOf(table: OpenTable): Promise<TableFigures> {
-  const health = textIndexHealthOf(table)
+async function figuresOf(table: OpenTable, led: LedShards): Promise<TableFigures> {
+  const health = textIndexHealthOf(table, led)
   const indexes = await Promise.all(table.textIndexes.map(({ name }) => sizeOf(table, name)))
-  const shards = table.shards.filter((shard) => shard instanceof LocalShard)
+  const stores = led.among(table.shards).map(({ store }) => store)
   return {
     name: table.tableName,
     documents: indexes[0]?.documents,
-    storeBytes: sum(await Promise.all(shards.map(({ store }) => store.approximateBytes({})))),
+    storeBytes: sum(await Promise.all(stores.map((store) => store.approximateBytes({})))),
     indexBytes: sum(indexes.map(({ bytes }) => bytes)),
     entriesBehind: Math.max(0, ...health.map(({ entriesBehind }) => entriesBehind)),
   }
@@ -141,22 +142,22 @@ function linesOf(figures: readonly TableFigures[]): readonly string[] {
   return [
     ...family(
       'quarry_table_documents',
-      'Documents of the table, as its first text index counts them.',
+      'Documents of the table, counted by its first text index.',
       ({ documents }) => documents,
     ),
     ...family(
       'quarry_table_store_bytes',
-      'Bytes of the table in its stores, roughly: history and log included.',
+      'Bytes of the table in its stores, roughly, with history and log.',
       ({ storeBytes }) => storeBytes,
     ),
     ...family(
       'quarry_table_index_bytes',
-      'Bytes of the files of its text indexes.',
+      "Bytes of the files of the table's text indexes.",
       ({ indexBytes }) => indexBytes,
     ),
     ...family(
       'quarry_table_index_entries_behind',
-      'Log entries that the text index of the table that is furthest behind has not taken.',
+      'Log entries that the slowest text index of the table has not read.',
       ({ entriesBehind }) => entriesBehind,
     ),
   ]

@@ -1,5 +1,4 @@
 import { ServiceError } from '../../../lib/errors.ts'
-import { LocalShard } from '../../shard/local-shard.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
 import type { OpenTable } from './open-table.ts'
 
@@ -48,14 +47,6 @@ export class TableRegistry {
   *shardIds(): Generator<ShardId> {
     for (const { shards } of this.#byId.values()) {
       for (const { id } of shards) yield id
-    }
-  }
-
-  *localShards(): Generator<{ readonly tableId: string; readonly shard: LocalShard }> {
-    for (const [tableId, table] of this.#byId) {
-      for (const shard of table.shards) {
-        if (shard instanceof LocalShard) yield { tableId, shard }
-      }
     }
   }
 

@@ -1,6 +1,6 @@
 import { messageOf } from '../../../lib/errors.ts'
-import type { ShardAddress } from '../../shard/apply/command.ts'
-import type { Route, ShardRouter } from '../../shard/shard-router.ts'
+import type { KeyInterval, ShardAddress } from '../../shard/apply/command.ts'
+import type { NoRoute, Route, Routes, ShardRouter } from '../../shard/shard-router.ts'
 import type { Catalog } from './catalog.ts'
 import type { TableRegistry } from './table-registry.ts'
 
@@ -22,6 +22,16 @@ export class TableRoutes implements ShardRouter {
   async shardAt({ tableId, key }: ShardAddress): Promise<Route> {
     const table = this.#with.registry.openTable(tableId)
     if (table !== undefined) return { kind: 'shard', shard: table.shardOf(key) }
+    return this.#whyNone(tableId)
+  }
+
+  async shardsMeeting(interval: KeyInterval): Promise<Routes> {
+    const table = this.#with.registry.openTable(interval.tableId)
+    if (table !== undefined) return { kind: 'shards', shards: table.shardsMeeting(interval) }
+    return this.#whyNone(interval.tableId)
+  }
+
+  async #whyNone(tableId: string): Promise<NoRoute> {
     try {
       if (!(await this.#with.catalog.exists(tableId))) return { kind: 'gone' }
     } catch (error) {

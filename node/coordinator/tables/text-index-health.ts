@@ -1,7 +1,7 @@
 // What the text indexes of all tables are at, for the status and the metrics of the node.
 
-import { LocalShard } from '../../shard/local-shard.ts'
 import type { TextIndexActivity, TextIndexHealth } from '../../shard/shard.ts'
+import type { LedShards } from '../led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 
 /** Counted by shard: an index of a table of four shards counts four times. */
@@ -22,12 +22,12 @@ export interface TextIndexTrouble {
   readonly refusesSearches: boolean
 }
 
-export function countTextIndexes(tables: readonly OpenTable[]): TextIndexCounts {
+export function countTextIndexes(tables: readonly OpenTable[], led: LedShards): TextIndexCounts {
   const counts = { none: 0, building: 0, failed: 0, catching_up: 0 }
   let refusing = 0
   let entriesBehindMax = 0
   for (const table of tables) {
-    for (const { activity, answers, entriesBehind } of textIndexHealthOf(table)) {
+    for (const { activity, answers, entriesBehind } of textIndexHealthOf(table, led)) {
       counts[activity.kind] += 1
       // An index of a table without documents is opened in a moment, and searches wait for it.
       if (!answers && activity.kind !== 'none') refusing += 1
@@ -39,8 +39,8 @@ export function countTextIndexes(tables: readonly OpenTable[]): TextIndexCounts 
 }
 
 /** One for each index of the table and each thing that its shards are at. */
-export function textIndexTroubles(table: OpenTable): readonly TextIndexTrouble[] {
-  const all = textIndexHealthOf(table).filter(({ activity }) => activity.kind !== 'none')
+export function textIndexTroubles(table: OpenTable, led: LedShards): readonly TextIndexTrouble[] {
+  const all = textIndexHealthOf(table, led).filter(({ activity }) => activity.kind !== 'none')
   const alike = Object.groupBy(all, ({ name, activity }) => `${activity.kind} ${name}`)
   return Object.values(alike).flatMap((shards = []) => troubleOf(table, shards))
 }
@@ -65,8 +65,7 @@ function troubleOf(table: OpenTable, shards: readonly TextIndexHealth[]): TextIn
   return [{ message: `${what} ${where}${why}${meanwhile}`, refusesSearches }]
 }
 
-export function textIndexHealthOf(table: OpenTable): readonly TextIndexHealth[] {
-  return table.shards.flatMap((shard) =>
-    shard instanceof LocalShard ? shard.textIndexHealth() : [],
-  )
+/** Of the shards that are led here. */
+export function textIndexHealthOf(table: OpenTable, led: LedShards): readonly TextIndexHealth[] {
+  return led.among(table.shards).flatMap((shard) => shard.textIndexHealth())
 }

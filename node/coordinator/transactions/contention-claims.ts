@@ -1,4 +1,3 @@
-import type { ShardAddress } from '../../shard/apply/command.ts'
 import type { Access, Claim } from './contention-queue.ts'
 import type { TransactionPart } from './transaction-part.ts'
 
@@ -36,6 +35,6 @@ export function findClaimed(
   return undefined
 }
 
-function nameOf({ address }: { readonly address: ShardAddress }, key: Buffer): string {
-  return `${address.tableId}/${key.toString('latin1')}`
+function nameOf({ tableId }: Pick<TransactionPart, 'tableId'>, key: Buffer): string {
+  return `${tableId}/${key.toString('latin1')}`
 }

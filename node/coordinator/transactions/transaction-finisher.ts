@@ -5,7 +5,7 @@
 //   INV-T6  A record goes only after every participant has answered its resolution, which is durable then.
 
 import type { Log } from '../../../lib/log.ts'
-import type { Decision, ShardAddress } from '../../shard/apply/command.ts'
+import type { Decision, KeyInterval, ShardAddress } from '../../shard/apply/command.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { unknownRoute, type ShardRouter } from '../../shard/shard-router.ts'
 import type { TransactionId } from '../../shard/transaction-id.ts'
@@ -19,7 +19,7 @@ export const FORGET_PERIOD_MS = 500
 export interface FinishableTransaction {
   readonly transactionId: TransactionId
   readonly anchor: ShardAddress
-  readonly participants: readonly ShardAddress[]
+  readonly participants: readonly KeyInterval[]
 }
 
 /** How a transaction's end is told. Neither promise rejects: what fails is left to recovery. */
@@ -131,17 +131,18 @@ export class TransactionFinisher {
   }
 
   /**
-   * A participant whose table is gone has nothing left to resolve. One that cannot be found has: then
+   * Every shard that may hold a part, as the map is now: a participant may have been split since it
+   * prepared. A participant whose table is gone has nothing left to resolve. One that cannot be found has: then
    * the transaction is left to recovery, and its record stays (INV-T6).
    */
   async #participantsOf({ participants }: FinishableTransaction): Promise<readonly Shard[]> {
-    const shards: Shard[] = []
-    for (const participant of participants) {
-      const route = await this.#router.shardAt(participant)
-      if (route.kind === 'unknown') throw unknownRoute(participant, route.reason)
-      if (route.kind === 'shard') shards.push(route.shard)
+    const shards = new Set<Shard>()
+    for (const interval of participants) {
+      const found = await this.#router.shardsMeeting(interval)
+      if (found.kind === 'unknown') throw unknownRoute(interval, found.reason)
+      if (found.kind === 'shards') for (const shard of found.shards) shards.add(shard)
     }
-    return shards
+    return [...shards]
   }
 
   #leaveToRecovery(transactionId: TransactionId, error: unknown): void {

@@ -1,8 +1,9 @@
+import { must } from '../../../lib/assert.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ReadClaim, TableWrites } from '../../document/writes.ts'
 import { timestampOf } from '../../clock/hybrid-clock.ts'
-import type { ShardAddress, VersionCheck, WriteOp } from '../../shard/apply/command.ts'
+import type { KeyInterval, ShardAddress, VersionCheck, WriteOp } from '../../shard/apply/command.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { OpenTable } from '../tables/open-table.ts'
 
@@ -10,16 +11,37 @@ import type { OpenTable } from '../tables/open-table.ts'
 const OPS_PER_STEP = 500
 /** Checking so many bytes of a document takes as long as sorting one operation. */
 const BYTES_PER_OP = 256
+/** About a millisecond of comparing keys. */
+const COMPARED_PER_STEP = 5000
 
 /** What one transaction wants of one shard. */
 export interface TransactionPart {
   readonly table: OpenTable
   readonly shard: Shard
-  /** Any key of the part: it finds the shard again, wherever that has moved. */
-  readonly address: ShardAddress
+  readonly tableId: string
   readonly ttl: TtlPolicy | undefined
   readonly checks: VersionCheck[]
   readonly ops: WriteOp[]
+}
+
+/** A written key of the part, or a read one when nothing is written. */
+export function addressOf({ tableId, ops, checks }: TransactionPart): ShardAddress {
+  return { tableId, key: must(ops[0] ?? checks[0], 'a part has a key').key }
+}
+
+/** The smallest interval that holds all keys of the part. */
+export function* intervalOf({ tableId, ops, checks }: TransactionPart): Sliced<KeyInterval> {
+  const meter = new StepMeter(COMPARED_PER_STEP)
+  let first: Buffer | undefined
+  let last: Buffer | undefined
+  for (const items of [ops, checks]) {
+    for (const { key } of items) {
+      if (first === undefined || key.compare(first) < 0) first = key
+      if (last === undefined || key.compare(last) > 0) last = key
+      if (meter.spend(1)) yield
+    }
+  }
+  return { tableId, first: must(first, 'a part has a key'), last: must(last, 'a part has a key') }
 }
 
 /** Sorts the reads and writes of a request by the shard that owns them. */
@@ -74,7 +96,7 @@ export class PartCollector {
     const part: TransactionPart = {
       table,
       shard,
-      address: { tableId: table.record.tableId, key },
+      tableId: table.record.tableId,
       ttl: table.ttl,
       checks: [],
       ops: [],

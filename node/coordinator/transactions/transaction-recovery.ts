@@ -8,9 +8,9 @@ import { ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { TIMESTAMP_ZERO, type HybridClock } from '../../clock/hybrid-clock.ts'
 import type { Decision } from '../../shard/apply/command.ts'
-import type { LocalShard } from '../../shard/local-shard.ts'
+import type { LedShard, UnfinishedTransaction } from '../../shard/led-shard.ts'
 import { TRANSACTION_SILENCE_MAX_MS } from '../../shard/push-answers.ts'
-import type { UnfinishedTransaction } from '../../shard/shard.ts'
+import type { Shard } from '../../shard/shard.ts'
 import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
 
@@ -21,8 +21,13 @@ export interface TransactionRecoveryOptions {
   readonly finisher: TransactionFinisher
   readonly hybridClock: HybridClock
   readonly log: Log
-  /** The shards that this node leads, with the table each belongs to. */
-  readonly shards: () => Iterable<{ readonly tableId: string; readonly shard: LocalShard }>
+  /** The shards that this node leads. */
+  readonly shards: () => readonly LedShard[]
+  /**
+   * Whether no other process coordinates transactions of these shards. Only then did every coordinator
+   * die when this process began.
+   */
+  readonly isOnlyProcess: boolean
 }
 
 export class TransactionRecovery {
@@ -44,21 +49,22 @@ export class TransactionRecovery {
   }
 
   /**
-   * At the start of the only process there is: every coordinator died with the last life, so
-   * nothing needs to be waited for. What a damaged shard keeps from ending is left to `run`.
+   * At the start, before anything else begins. Where this is the only process there is, every coordinator
+   * died with its last life, so no silence needs to be waited for. Among other processes it is a round
+   * like any other: their transactions are alive. What a damaged shard keeps from ending is left to `run`.
    */
-  async recoverAll(): Promise<void> {
-    await this.#round(-1)
+  async runAtStart(): Promise<void> {
+    await this.#round(this.#with.isOnlyProcess ? undefined : TRANSACTION_SILENCE_MAX_MS)
   }
 
   /**
    * Ends every transaction whose record lies on the shard, which is sealed. Throws UNAVAILABLE when
    * one cannot end, because another shard must hear of it first and does not answer.
    */
-  async drain(tableId: string, shard: LocalShard): Promise<void> {
-    await this.#finishRecords(tableId, shard, -1)
+  async drain(shard: LedShard): Promise<void> {
+    await this.#finishRecords(shard, undefined)
     await this.#with.finisher.idle()
-    await this.#finishRecords(tableId, shard, -1) // those that another's failure left to recovery
+    await this.#finishRecords(shard, undefined) // those that another's failure left to recovery
     const left = shard.unfinishedTransactions().length
     if (left === 0) return
     throw new ServiceError(
@@ -67,17 +73,18 @@ export class TransactionRecovery {
     )
   }
 
-  async #round(silenceMs: number): Promise<void> {
-    const shards = [...this.#with.shards()]
-    for (const { tableId, shard } of shards) {
-      await this.#try(shard, () => this.#finishRecords(tableId, shard, silenceMs))
+  /** `silenceMs` undefined: of all transactions, however lately they were heard of. */
+  async #round(silenceMs: number | undefined): Promise<void> {
+    const shards = this.#with.shards()
+    for (const shard of shards) {
+      await this.#try(shard, () => this.#finishRecords(shard, silenceMs))
     }
-    for (const { shard } of shards) {
+    for (const shard of shards) {
       await this.#try(shard, () => this.#pushHolders(shard, silenceMs))
     }
   }
 
-  async #try({ id, tableName }: LocalShard, work: () => Promise<void>): Promise<void> {
+  async #try({ id, tableName }: LedShard, work: () => Promise<void>): Promise<void> {
     try {
       await work()
     } catch (error) {
@@ -86,23 +93,24 @@ export class TransactionRecovery {
     }
   }
 
-  async #finishRecords(tableId: string, shard: LocalShard, silenceMs: number): Promise<void> {
+  async #finishRecords(shard: LedShard, silenceMs: number | undefined): Promise<void> {
     for (const transaction of shard.unfinishedTransactions()) {
       const { transactionId, participants, anchor } = transaction
       if (this.#with.finisher.isFinishing(transactionId)) continue
-      if (transaction.status.state === 'pending' && transaction.idleMs <= silenceMs) continue
-      const decision = await decisionOf(shard, transaction)
+      const isSilent = silenceMs === undefined || transaction.idleMs > silenceMs
+      if (transaction.status.state === 'pending' && !isSilent) continue
+      const decision = await decisionOf(shard.shard, transaction)
       this.#recovered += 1
       const table = shard.tableName
       this.#with.log.info('transaction recovered', { transactionId, table, state: decision.state })
-      const address = { tableId, key: anchor }
+      const address = { tableId: shard.tableId, key: anchor }
       const ended = { transactionId, participants, anchor: address }
       await this.#with.finisher.finish(ended, decision, { isAwaited: true }).done
     }
   }
 
-  async #pushHolders(shard: LocalShard, silenceMs: number): Promise<void> {
-    for (const { transactionId, anchor } of shard.oldHolders(silenceMs)) {
+  async #pushHolders(led: LedShard, silenceMs: number | undefined): Promise<void> {
+    for (const { transactionId, anchor } of led.holders(silenceMs)) {
       const route = await this.#with.router.shardAt(anchor)
       if (route.kind === 'unknown') continue // the next round asks again
       const above = this.#with.hybridClock.readPoint()
@@ -110,13 +118,13 @@ export class TransactionRecovery {
         route.kind === 'gone'
           ? ({ state: 'aborted' } as const)
           : await route.shard.push({ transactionId, anchor: anchor.key, above, expired: true })
-      if (status.state !== 'pending') await shard.resolve({ transactionId, decision: status })
+      if (status.state !== 'pending') await led.shard.resolve({ transactionId, decision: status })
     }
   }
 }
 
 async function decisionOf(
-  shard: LocalShard,
+  shard: Shard,
   { transactionId, anchor, status }: UnfinishedTransaction,
 ): Promise<Decision> {
   if (status.state !== 'pending') return status

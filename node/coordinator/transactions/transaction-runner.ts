@@ -16,16 +16,17 @@
 import { must } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
+import { runSliced } from '../../../lib/sliced.ts'
 import { TIMESTAMP_ZERO, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type {
   KeyHolder,
-  PrepareCommand,
+  KeyInterval,
   PrepareOutcome,
   Refusal,
   ShardAddress,
   WriteOutcome,
 } from '../../shard/apply/command.ts'
-import type { PreparedInOrder, Shard } from '../../shard/shard.ts'
+import type { CallOptions, PreparedInOrder, Shard } from '../../shard/shard.ts'
 import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { ProposalFate } from '../../shard/proposal.ts'
 import { begunAtOf, buildTransactionId, type TransactionId } from '../../shard/transaction-id.ts'
@@ -34,7 +35,7 @@ import { claimsOf, findClaimed } from './contention-claims.ts'
 import { ContentionQueue, type Claim } from './contention-queue.ts'
 import { TransactionCounts, type AbortReason } from './transaction-counts.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
-import type { TransactionPart } from './transaction-part.ts'
+import { addressOf, intervalOf, type TransactionPart } from './transaction-part.ts'
 
 /** How long a contended write tries before it gives up with CONFLICT. */
 export const CONTENTION_DEADLINE_MS = 10_000
@@ -119,7 +120,7 @@ export class TransactionRunner {
     if (first === undefined) return { kind: 'committed', version: TIMESTAMP_ZERO }
     if (options.onContention === 'refuse') return (await this.#retry(run)).outcome
     if (others.length > 0) return this.#takeTurn(run, claimsOf(parts, 'alone'))
-    const outcome = await this.#writeOnce(first)
+    const outcome = await this.#writeOnce(first, options)
     if (outcome.kind !== 'key-held') return outcome
     return this.#takeTurn(run, claimsOf(parts, 'instant'))
   }
@@ -156,11 +157,11 @@ export class TransactionRunner {
     }
   }
 
-  async #writeOnce(part: TransactionPart): Promise<RunOutcome | KeyHeld> {
+  async #writeOnce(part: TransactionPart, options: CallOptions): Promise<RunOutcome | KeyHeld> {
     const { checks, ops, ttl, shard } = part
     let outcome: WriteOutcome
     try {
-      outcome = await shard.write({ checks, ops, ttl })
+      outcome = await shard.write({ checks, ops, ttl }, options)
     } catch (error) {
       this.counts.aborted.refused += 1
       throw error
@@ -172,7 +173,7 @@ export class TransactionRunner {
   }
 
   async #writeOne(part: TransactionPart, budget: Budget): Promise<Tried> {
-    const outcome = await this.#writeOnce(part)
+    const outcome = await this.#writeOnce(part, budget.options)
     return outcome.kind === 'key-held' ? this.#makeWay(part, outcome, budget) : finished(outcome)
   }
 
@@ -180,7 +181,8 @@ export class TransactionRunner {
     const { parts, begunAt, options } = budget
     const transactionId = buildTransactionId(begunAt, this.#with.randomBits())
     const anchor = anchorOf(parts)
-    const attempt = new Attempt(transactionId, anchor, parts)
+    const participants = await this.#intervalsOf(parts)
+    const attempt = new Attempt({ transactionId, anchor, parts, participants })
     const results = await Promise.allSettled(
       parts.map((part) => this.#prepare(attempt, part, part === anchor, budget)),
     )
@@ -206,6 +208,13 @@ export class TransactionRunner {
     return { kind: 'anew' }
   }
 
+  async #intervalsOf(parts: readonly TransactionPart[]): Promise<readonly KeyInterval[]> {
+    const { clock } = this.#with
+    const intervals: KeyInterval[] = []
+    for (const part of parts) intervals.push(await runSliced(intervalOf(part), { clock }))
+    return intervals
+  }
+
   async #prepare(
     { transactionId, anchor, participants, isInOrder }: Attempt,
     part: TransactionPart,
@@ -216,7 +225,9 @@ export class TransactionRunner {
     const begin = isAnchor ? { participants } : undefined
     for (;;) {
       const command = { transactionId, anchor, begin, checks, ops, ttl }
-      const { outcome, fate } = await prepareOn(shard, command, isInOrder)
+      const { outcome, fate } = isInOrder
+        ? await shard.prepareInOrder(command, budget.options)
+        : { outcome: await shard.prepare(command, budget.options), fate: undefined }
       if (outcome.kind === 'prepared') return { ...outcome, fate }
       if (outcome.kind === 'version-changed') return conflictOf(part, outcome)
       if (outcome.kind !== 'key-held') return outcome
@@ -225,7 +236,7 @@ export class TransactionRunner {
         // Younger transactions let go first (W1); the anchor must not wait without a record.
         const younger = begunAtOf(outcome.holder.transactionId) > budget.begunAt
         const route = await this.#with.router.shardAt(anchor)
-        if (route.kind === 'shard') route.shard.heartbeat(transactionId)
+        if (route.kind === 'shard') showAlive(route.shard, transactionId)
         if (younger && !isAnchor && (await this.#waitFor(part, outcome.holder, budget))) continue
       } else if (await this.#clearDecided(shard, outcome.holder)) {
         continue
@@ -281,7 +292,7 @@ export class TransactionRunner {
     const commit = { transactionId, anchor: attempt.anchor.key, decision: 'commit' } as const
     const decision = await attempt.anchorShard.decide(
       { ...commit, commitAtLeast: greatest(prepared) },
-      fatesOf(prepared),
+      { after: fatesOf(prepared) },
     )
     const isAwaited = awaitResolution || decision.state === 'aborted'
     const { released, done } = this.#with.finisher.finish(attempt, decision, { isAwaited })
@@ -329,20 +340,23 @@ type Prepared =
 
 type KeyHeld = Extract<Refusal, { kind: 'key-held' }>
 
-async function prepareOn(
-  shard: Shard,
-  command: PrepareCommand,
-  isInOrder: boolean,
-): Promise<PreparedInOrder> {
-  if (isInOrder) return shard.prepareInOrder(command)
-  return { outcome: await shard.prepare(command), fate: undefined }
+/** In the background. A sign of life that is lost is one of many. */
+function showAlive(shard: Shard, transactionId: TransactionId): void {
+  shard.heartbeat(transactionId).catch(() => undefined)
+}
+
+interface AttemptOptions {
+  readonly transactionId: TransactionId
+  readonly anchor: TransactionPart
+  readonly parts: readonly TransactionPart[]
+  readonly participants: readonly KeyInterval[]
 }
 
 /** One try under one id: what recovery would need to finish it. */
 class Attempt {
   readonly transactionId: TransactionId
   readonly anchor: ShardAddress
-  readonly participants: readonly ShardAddress[]
+  readonly participants: readonly KeyInterval[]
   readonly anchorShard: Shard
   /**
    * Whether the decision may be proposed before the prepares are durable: it cannot become durable
@@ -350,12 +364,13 @@ class Attempt {
    */
   readonly isInOrder: boolean
 
-  constructor(id: TransactionId, anchor: TransactionPart, parts: readonly TransactionPart[]) {
-    this.transactionId = id
-    this.anchor = anchor.address
+  constructor({ transactionId, anchor, parts, participants }: AttemptOptions) {
+    this.transactionId = transactionId
+    this.anchor = addressOf(anchor)
     this.anchorShard = anchor.shard
-    this.participants = parts.map(({ address }) => address)
-    this.isInOrder = parts.every(({ shard }) => shard.isInOrderWith(anchor.shard))
+    this.participants = participants
+    const order = anchor.shard.durableOrder
+    this.isInOrder = order !== undefined && parts.every(({ shard }) => shard.durableOrder === order)
   }
 }
 

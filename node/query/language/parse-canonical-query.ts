@@ -1,5 +1,5 @@
-// The member `query` of a request: the same queries in a second form, with the field inside each
-// leaf. It becomes the tree that `full_text_search` becomes.
+// Parses the member `query` of a request. It is a second form of the same queries, with the field
+// inside each leaf, and becomes the same tree as `full_text_search`.
 
 import { parseFieldPath } from '../../document/field-path.ts'
 import { describeKind } from '../../document/exact-json.ts'
@@ -42,7 +42,7 @@ function parseForm(value: JsonValue, at: Omit<Clause, 'members'>): Query {
   const { where, depth, budget } = at
   if (!isJsonObject(value)) return refuse(where, `must be an object, not ${describeKind(value)}`)
   if (depth > QUERY_DEPTH_MAX) refuse(where, `nested deeper than ${QUERY_DEPTH_MAX} levels`)
-  if (!takeClause(budget)) refuse(where, `more than ${QUERY_CLAUSES_MAX} clauses in all`)
+  if (!takeClause(budget)) refuse(where, `a query may have at most ${QUERY_CLAUSES_MAX} clauses`)
   const [name = '', ...more] = Object.keys(value)
   const form = Object.hasOwn(FORMS, name) ? FORMS[name] : undefined
   if (form === undefined || more.length > 0) {
@@ -70,7 +70,7 @@ function parseBool(clause: Clause): Query {
   })
 }
 
-/** One query, or a list of them. */
+/** One query, or a list of queries. */
 function partsOf({ members, where, depth, budget }: Clause, name: string): readonly Query[] {
   const value = memberOf(members, name)
   if (value === undefined) return []
@@ -107,7 +107,9 @@ function parseTerms(clause: Clause): Query {
   const values = listOf(clause, 'values', { what: 'value', max: QUERY_CLAUSES_MAX })
   const should = values.map((value, index): Query => {
     const where = `${clause.where}.values[${index}]`
-    if (!takeClause(clause.budget)) refuse(where, `more than ${QUERY_CLAUSES_MAX} clauses in all`)
+    if (!takeClause(clause.budget)) {
+      refuse(where, `a query may have at most ${QUERY_CLAUSES_MAX} clauses`)
+    }
     const term = parseExactTerm(value, where)
     takeText(clause.budget, term.length, where)
     return { kind: 'term', field, term, boost: 1 }
@@ -120,7 +122,7 @@ function parseExists(clause: Clause): Query {
   return { kind: 'exists', field: fieldOf(clause), boost: 1 }
 }
 
-/** A dotted path, or a JSON pointer (RFC 6901). */
+/** A dotted path or a JSON pointer (RFC 6901). */
 function fieldOf({ members, where }: Clause): string {
   const place = `${where}.field`
   const text = parseText(memberOf(members, 'field'), place)

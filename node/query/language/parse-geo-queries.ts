@@ -1,4 +1,4 @@
-// The leaves of the JSON language that compare places. Positions are [longitude, latitude].
+// Parses the leaves of the JSON language that compare places. Positions are [longitude, latitude].
 
 import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
 import {
@@ -11,7 +11,7 @@ import {
   shown,
   textOf,
 } from './query-clause.ts'
-import { parseGeometry } from '../geo-json.ts'
+import { parseGeometry } from '../parse-geometry.ts'
 import { refuse } from '../query-limits.ts'
 import type { JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from './query-clause.ts'
@@ -22,7 +22,7 @@ const POINTS_MAX = 1000
 const POINT_FORMS = 'write [lon, lat], {"lat": .., "lon": ..} or "lat,lon"'
 const RELATIONS = ['intersects', 'contains', 'within'] as const
 
-/** By unit; the nautical mile is 1852 m and the foot 0.3048 m by definition. */
+/** Metres by unit. The nautical mile is 1852 m and the foot 0.3048 m by definition. */
 export const METRES_BY_UNIT: Readonly<Record<string, number>> = {
   m: 1,
   km: 1000,
@@ -36,7 +36,7 @@ export function parseGeoBox(clause: Clause): Query {
   const topLeft = pointOf(clause, 'top_left')
   const bottomRight = pointOf(clause, 'bottom_right')
   if (topLeft.lat < bottomRight.lat) {
-    refuse(clause.where, 'top_left lies south of bottom_right; exchange their latitudes')
+    refuse(clause.where, 'top_left lies south of bottom_right; swap their latitudes')
   }
   const [field, boost] = [fieldOf(clause), boostOf(clause)]
   return { kind: 'geo-box', field, topLeft, bottomRight, boost }
@@ -79,7 +79,7 @@ export function parseDistance(text: string, where: string): number {
   )
 }
 
-/** `[lon, lat]`, `{lat, lon}`, `{lat, lng}` or `"lat,lon"`. */
+/** Parses `[lon, lat]`, `{lat, lon}`, `{lat, lng}` or `"lat,lon"`. */
 export function parsePoint(value: JsonValue | undefined, where: string): GeoPoint {
   const { lon, lat } = coordinatesOf(value, where)
   if (Math.abs(lon) > 180) refuse(where, `the longitude must be from -180 to 180, not ${lon}`)

@@ -1,4 +1,4 @@
-// From the JSON query language to a checked Query. The members present choose the shape.
+// Parses the JSON query language into a checked Query. The members of an object choose its shape.
 
 import { describeKind } from '../../document/exact-json.ts'
 import { isJsonObject, memberOf } from '../../document/json-object.ts'
@@ -36,16 +36,16 @@ import type { Clause } from './query-clause.ts'
 import type { Query } from '../query-tree.ts'
 
 interface Shape {
-  /** Members that choose this shape. */
+  /** Members that select this shape. */
   readonly signs: readonly string[]
-  /** Members it may have besides; `boost` always. */
+  /** Other members that the shape may have. `boost` is always allowed. */
   readonly others: readonly string[]
   readonly parse: (clause: Clause) => Query
 }
 
 type QueryList = readonly Query[]
 
-// The first shape with a sign present is taken: `min` belongs to a range and to a disjunction.
+// The first shape with a matching sign wins, because `min` belongs to a range and to a disjunction.
 const SHAPES: readonly Shape[] = [
   { signs: ['disjuncts'], others: ['min'], parse: parseDisjunction },
   { signs: ['match_all'], others: [], parse: (clause) => parseEmpty(clause, 'all') },
@@ -98,9 +98,9 @@ export function parseQuery(value: JsonValue, where: string, budget = buildClause
 
 function parseClause(value: JsonValue, at: Omit<Clause, 'members'>): Query {
   const { where, depth, budget } = at
-  if (!isJsonObject(value)) return refuseNoObject(value, where)
+  if (!isJsonObject(value)) return refuseNonObject(value, where)
   if (depth > QUERY_DEPTH_MAX) refuse(where, `nested deeper than ${QUERY_DEPTH_MAX} levels`)
-  if (!takeClause(budget)) refuse(where, `more than ${QUERY_CLAUSES_MAX} clauses in all`)
+  if (!takeClause(budget)) refuse(where, `a query may have at most ${QUERY_CLAUSES_MAX} clauses`)
   const clause = { ...at, members: value }
   const shape = chooseShape(clause)
   checkMembers(clause, [...shape.signs, ...shape.others, 'boost'])
@@ -109,7 +109,7 @@ function parseClause(value: JsonValue, at: Omit<Clause, 'members'>): Query {
   return query
 }
 
-function refuseNoObject(value: JsonValue, where: string): never {
+function refuseNonObject(value: JsonValue, where: string): never {
   const hint = typeof value === 'string' ? '; a query string stands in {"query": "..."}' : ''
   return refuse(where, `must be an object, not ${describeKind(value)}${hint}`)
 }
@@ -141,8 +141,8 @@ function parseDisjunction(clause: Clause): Query {
 }
 
 /**
- * Beside `must` or `filter`, a `should` without a `min` is only about scores. Alone it needs one hit.
- * A lone `must_not` matches everything else.
+ * Beside `must` or `filter`, a `should` without `min` only changes scores. A `should` alone needs
+ * one match. A `must_not` alone matches every other document.
  */
 function parseBoolean(clause: Clause): Query {
   const must = spreadMust(parseMember(clause, 'must'))
@@ -160,7 +160,7 @@ function parseBoolean(clause: Clause): Query {
   })
 }
 
-/** `should` may hold a disjunction, whose `min` may then be 0, or any other query. */
+/** `should` may hold any query. If it is a disjunction, its `min` may be 0. */
 function parseShould(clause: Clause): { readonly queries: QueryList; readonly min: number } {
   const query = parseMember(clause, 'should')
   const value = memberOf(clause.members, 'should')
@@ -190,14 +190,14 @@ function parseList(clause: Clause, name: string): QueryList {
   )
 }
 
-/** All of a pure conjunction, so that `must: {conjuncts}` is one level, not two. */
+/** The parts of a pure conjunction, so that `must: {conjuncts}` is one level, not two. */
 function spreadMust(query: Query | undefined): QueryList {
   if (query?.kind !== 'boolean') return queriesOf(query)
   const isPure = query.should.length + query.mustNot.length + query.filter.length === 0
   return isPure && query.must.length > 0 ? scaled(query.must, query.boost) : [query]
 }
 
-/** All of a pure disjunction of which one is enough. */
+/** The parts of a pure disjunction that needs one match. */
 function spreadShould(query: Query | undefined): QueryList {
   if (query?.kind !== 'boolean') return queriesOf(query)
   const isPure = query.must.length + query.mustNot.length + query.filter.length === 0

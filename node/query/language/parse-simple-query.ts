@@ -1,4 +1,4 @@
-// `{"simple": {"query": "what a person typed", "fields": ["title^3", "about"]}}`
+// Parses `{"simple": {"query": "what a person typed", "fields": ["title^3", "about"]}}`.
 
 import { parseFieldPath } from '../../document/field-path.ts'
 import { isJsonObject, memberOf } from '../../document/json-object.ts'
@@ -25,11 +25,13 @@ export function parseSimple(clause: Clause): Query {
   return { kind: 'simple', text: textOf(inner, 'query'), fields, boost }
 }
 
-/** `title`, or `title^3` for a field that counts three times. */
+/** Parses `title`, or `title^3` for a field whose matches count three times. */
 function parseWeightedField(text: string, where: string): WeightedField {
   const written = WEIGHT.exec(text)?.groups?.['weight']
   const name = written === undefined ? text : text.slice(0, -written.length - 1)
   const boost = written === undefined ? 1 : Number(written)
-  if (boost > QUERY_BOOST_MAX) refuse(where, `a field may count at most ${QUERY_BOOST_MAX} times`)
+  if (boost > QUERY_BOOST_MAX) {
+    refuse(where, `a field may have at most the weight ${QUERY_BOOST_MAX}`)
+  }
   return { name: parseFieldPath(name, where).text, boost }
 }

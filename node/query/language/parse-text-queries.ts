@@ -1,4 +1,4 @@
-// The leaves of the JSON language that look for words and terms.
+// Parses the leaves of the JSON language that search for words and terms.
 
 import { sizeOfLinearPattern } from '../../../lib/linear-pattern/linear-pattern.ts'
 import { isRawNumber } from '../../document/exact-json.ts'
@@ -49,7 +49,7 @@ export function parseStringQuery(clause: Clause): Query {
   return { ...query, boost: query.boost * boostOf(clause) }
 }
 
-/** `{term: "x", field: "f"}`, or `{term: {f: "x"}}` as some clients write it. */
+/** Reads `{term: "x", field: "f"}`, or `{term: {f: "x"}}` as some clients write it. */
 export function parseTerm(clause: Clause): Query {
   const { term, field } = readTerm(clause)
   const boost = boostOf(clause)
@@ -81,7 +81,7 @@ function readTerm(clause: Clause): { readonly term: string; readonly field: Fiel
   return { term: parseExactTerm(value, place), field: parseFieldPath(name, place).text }
 }
 
-/** Numbers and booleans are terms by their JSON text. */
+/** A number or a boolean is the term of its JSON text. */
 export function parseExactTerm(value: JsonValue | undefined, where: string): string {
   if (typeof value === 'string') return parseText(value, where)
   if (typeof value === 'boolean') return String(value)
@@ -114,7 +114,9 @@ export function parseMatchPhrase(clause: Clause): Query {
   }
 }
 
-/** `[a, b]` is one term for each position, `[[a, b], [c]]` are alternatives for each. */
+/**
+ * Parses the terms of each position: `[a, b]` has one for each, `[[a, b], [c]]` has alternatives.
+ */
 export function parsePhraseTerms(clause: Clause): Query {
   const where = `${clause.where}.terms`
   const list = listOf(clause, 'terms', { what: 'term', max: QUERY_CLAUSES_MAX })

@@ -1,4 +1,4 @@
-// The leaves of the JSON language that compare values: ranges, booleans, addresses.
+// Parses the leaves of the JSON language that compare values: ranges, booleans, addresses.
 
 import { isIP } from 'node:net'
 import { isRawNumber } from '../../document/exact-json.ts'
@@ -24,7 +24,7 @@ import type { Query, QueryBounds } from '../query-tree.ts'
 
 const DATE_PARSERS = ['dateTimeOptional'] as const
 
-/** `{min, max}` with two numbers or two strings. */
+/** Parses `{min, max}` with two numbers or two strings. */
 export function parseRange(clause: Clause): Query {
   const { members, where } = clause
   const [field, boost] = [fieldOf(clause), boostOf(clause)]
@@ -38,7 +38,7 @@ export function parseRange(clause: Clause): Query {
       min: doubleOf(min, `${where}.min`),
       max: doubleOf(max, `${where}.max`),
     }
-    refuseUpsideDown(exact, compareNumbers, where)
+    refuseReversed(exact, compareNumbers, where)
     const isRounded = isRawNumber(min) || isRawNumber(max)
     return { kind: 'numbers', field, bounds, ...(isRounded ? { exact } : {}), boost }
   }
@@ -54,7 +54,7 @@ export function parseRange(clause: Clause): Query {
     inclusiveMin,
     inclusiveMax,
   }
-  refuseUpsideDown(bounds, compareText, where)
+  refuseReversed(bounds, compareText, where)
   return { kind: 'terms', field, bounds, boost }
 }
 
@@ -66,7 +66,7 @@ export function parseDateRange(clause: Clause): Query {
     inclusiveMin: flagOf(clause, 'inclusive_start', true),
     inclusiveMax: flagOf(clause, 'inclusive_end', false),
   }
-  refuseUpsideDown(bounds, (left, right) => left - right, clause.where)
+  refuseReversed(bounds, (left, right) => left - right, clause.where)
   return { kind: 'dates', field: fieldOf(clause), bounds, boost: boostOf(clause) }
 }
 
@@ -80,13 +80,13 @@ export function parseIpRange(clause: Clause): Query {
   if (!isCidr(cidr)) {
     refuse(
       `${clause.where}.cidr`,
-      `not an address range: ${shown(cidr)}; write for instance 10.0.0.0/8 or 2001:db8::/32`,
+      `not an address range: ${shown(cidr)}; write a range such as 10.0.0.0/8 or 2001:db8::/32`,
     )
   }
   return { kind: 'ip', field: fieldOf(clause), cidr, boost: boostOf(clause) }
 }
 
-/** An address alone is a range of one. */
+/** An address without a length is a range of one address. */
 function isCidr(text: string): boolean {
   const [address = '', length, ...more] = text.split('/')
   const version = address.includes('%') ? 0 : isIP(address)
@@ -109,7 +109,7 @@ function dateOf({ members, where }: Clause, name: string): number | undefined {
   )
 }
 
-function refuseUpsideDown<Value>(
+function refuseReversed<Value>(
   { min, max }: QueryBounds<Value>,
   compare: (left: Value, right: Value) => number,
   where: string,
@@ -118,7 +118,7 @@ function refuseUpsideDown<Value>(
   refuse(where, 'the lower bound of the range is above its upper bound')
 }
 
-/** As the terms of an index are ordered: by UTF-8 bytes. */
+/** Compares by UTF-8 bytes, as the terms of an index are ordered. */
 function compareText(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left, 'utf8'), Buffer.from(right, 'utf8'))
 }

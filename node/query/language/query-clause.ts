@@ -1,4 +1,5 @@
-// One JSON object of a query under examination, and the readers of its members.
+// One JSON object of a query while it is parsed, and the readers of its members. The readers throw
+// INVALID_ARGUMENT with the member's place.
 
 import { describeKind, numberOf } from '../../document/exact-json.ts'
 import { parseFieldPath } from '../../document/field-path.ts'
@@ -8,9 +9,13 @@ import type { JsonObject, JsonValue } from '../../document/exact-json.ts'
 import type { ClauseBudget } from '../query-limits.ts'
 import type { FieldName, Fuzziness } from '../query-tree.ts'
 
+/** One object of a query, its place and the limits that remain. */
 export interface Clause {
   readonly members: JsonObject
-  /** Its place in the request, such as `full_text_search.must`; empty for the request itself. */
+  /**
+   * The object's place in the request, such as `full_text_search.must`; empty for the request
+   * itself.
+   */
   readonly where: string
   readonly depth: number
   readonly budget: ClauseBudget
@@ -32,7 +37,7 @@ export function fieldOf({ members, where }: Clause): FieldName {
   const field = memberOf(members, 'field')
   if (field === undefined) return undefined
   const place = placeOf(where, 'field')
-  if (typeof field !== 'string') refuse(place, 'must be the name of a field, a string')
+  if (typeof field !== 'string') refuse(place, 'must be a string, the name of a field')
   return parseFieldPath(field, place).text
 }
 
@@ -98,7 +103,7 @@ export function integerOf(
   return refuse(placeOf(where, name), `must be an integer of at least ${min}${upTo}`)
 }
 
-/** A list of at least one element. */
+/** Reads a list of at least one element. */
 export function listOf(
   { members, where }: Clause,
   name: string,
@@ -134,17 +139,17 @@ export function checkMembers({ members, where }: Clause, allowed: readonly strin
   refuse(where, `unknown field ${shown(unknown)}; allowed here are ${allowed.join(', ')}`)
 }
 
-/** The place of a member; members of the request itself go by their names. */
+/** The place of a member. Members of the request itself have no prefix. */
 function placeOf(where: string, name: string): string {
   return where === '' ? name : `${where}.${name}`
 }
 
-/** A name or value from the client for messages: quoted and cut. */
+/** A name or value of the client as messages show it: in quotes, and cut if it is long. */
 export function shown(text: string): string {
   return JSON.stringify(text.length <= 64 ? text : `${text.slice(0, 64)}...`)
 }
 
-/** A number beyond the doubles is a number to its writer. */
+/** Names the kind of a value that is not a double. The client sees a RawNumber as a number. */
 function kindOf(value: JsonValue): string {
   const kind = describeKind(value)
   return kind === 'number' ? 'one beyond the range of a double' : kind

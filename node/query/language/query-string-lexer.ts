@@ -1,4 +1,4 @@
-// The characters of a query string. Every method moves forward, so reading takes linear time.
+// Reads the characters of a query string. Every method moves forward, so reading takes linear time.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { located } from '../../document/document-limits.ts'
@@ -6,13 +6,13 @@ import { QUERY_PATTERN_LENGTH_MAX } from '../query-limits.ts'
 
 export type Operator = 'and' | 'or' | 'not'
 
-/** A run of characters without a meaning of their own, escapes resolved. */
+/** A run of ordinary characters with their escapes resolved. */
 export interface Word {
   readonly start: number
   readonly text: string
-  /** The same as a wildcard pattern: what was escaped still is. */
+  /** The word as a wildcard pattern: escaped characters stay escaped. */
   readonly pattern: string
-  /** How many `*` and `?` have their meaning. */
+  /** The number of unescaped `*` and `?`. */
   readonly wildcards: number
   /** The only wildcard is a `*`, and it is the last character. */
   readonly isPrefix: boolean
@@ -30,11 +30,15 @@ const SPACE = /\s*/y
 const DECIMAL = /(?:\d+(?:\.\d+)?|\.\d+)(?=[\s()^]|$)/y
 
 const WORD_END = /[\s()[\]{}":^~]/
-/** A time of day has colons, and behind a comparison or in a range there can be no field. */
+/**
+ * A time of day has colons. A comparison or a range cannot contain a field, so a colon does not end
+ * its value.
+ */
 const COMPARED_END = /[\s()[\]{}"^~]/
 const HAS_MEANING_IN_PATTERN = /[*?\\]/
 const BOUND_END = /[\s[\]{}"]/
 
+/** A lexer over one query string. Refusals are INVALID_ARGUMENT and name the column. */
 export class QueryStringLexer {
   readonly #text: string
   #position = 0
@@ -51,7 +55,7 @@ export class QueryStringLexer {
     return this.#position >= this.#text.length
   }
 
-  /** The next character; empty at the end. */
+  /** The next character; the empty string at the end. */
   peek(): string {
     return this.#text.charAt(this.#position)
   }
@@ -78,13 +82,13 @@ export class QueryStringLexer {
     return true
   }
 
-  /** An unsigned decimal, if one stands here. */
+  /** Reads an unsigned decimal; undefined if none begins here. */
   readDecimal(): number | undefined {
     const found = this.#match(DECIMAL)
     return found === undefined ? undefined : Number(found)
   }
 
-  /** Undefined where no word begins. */
+  /** Reads a word; undefined if none begins here. */
   readWord(): Word | undefined {
     return this.#readUntil(WORD_END)
   }
@@ -97,7 +101,7 @@ export class QueryStringLexer {
     return this.#readUntil(BOUND_END)
   }
 
-  /** The text between the quotes, of which the first is next. */
+  /** Reads the text between two quotes. The opening quote is next. */
   readQuoted(): string {
     const start = this.#position
     let text = ''
@@ -110,7 +114,7 @@ export class QueryStringLexer {
     return text
   }
 
-  /** The pattern between the slashes, of which the first is next. Only `\/` is resolved. */
+  /** Reads the pattern between two slashes. The opening slash is next. Only `\/` is resolved. */
   readRegexp(): string {
     const start = this.#position
     let pattern = ''
@@ -145,7 +149,7 @@ export class QueryStringLexer {
     throw new ServiceError('INVALID_ARGUMENT', `${this.#placeOf(position)}: ${problem}`)
   }
 
-  /** Runs `read`; a refusal from it gets the place in front. */
+  /** Runs `read`. Puts the place in front of the message of a refusal. */
   at<T>(position: number, read: () => T): T {
     try {
       return read()
@@ -154,7 +158,7 @@ export class QueryStringLexer {
     }
   }
 
-  /** Code points from 1. Counts them all, so this is for refusals alone. */
+  /** The column in code points, from 1. It counts all of them, so only messages use it. */
   columnOf(position: number): number {
     return Array.from(this.#text.slice(0, position)).length + 1
   }

@@ -4,13 +4,13 @@
 //   conjunction := signed ( AND signed )*            AND binds tighter than OR
 //   signed    := ( + | - | ! | NOT )? clause
 //   clause    := [ field: ] ( group | phrase | regexp | range | comparison | word ) [ ^boost ]
-//   group     := ( query )                           `field:( … )` is the field of what has none
+//   group     := ( query )                           `field:( … )` is the default field inside
 //   phrase    := "…" [ ~slop ]        word := … [ ~edits ], with wildcards * and ?
 //   range     := ( [ | { ) bound TO bound ( ] | } )  square brackets include, * is an open end
 //
-// Clauses side by side are OR-ed, or AND-ed if that is the default operator. Among clauses side by
-// side `+` is required and `-` is forbidden; a negation next to a written OR is one of the
-// alternatives. `&&` and `||` are other names of AND and OR.
+// Adjacent clauses are OR-ed, or AND-ed if that is the default operator. Among adjacent clauses,
+// `+` is required and `-` is forbidden. A negation beside a written OR is one of the alternatives.
+// `&&` and `||` mean AND and OR.
 
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
 import { sizeOfLinearPattern } from '../../../lib/linear-pattern/linear-pattern.ts'
@@ -31,16 +31,17 @@ import type { ClauseBudget } from '../query-limits.ts'
 import type { Word } from './query-string-lexer.ts'
 import type { FieldName, Fuzziness, Query, QueryBounds } from '../query-tree.ts'
 
+/** How to read a query string. */
 export interface QueryStringOptions {
-  /** Between clauses side by side; `or` if absent. */
+  /** The operator between adjacent clauses. The default is `or`. */
   readonly defaultOperator?: 'or' | 'and'
-  /** The field of clauses that name none. */
+  /** The field of clauses without a field. */
   readonly field?: FieldName
-  /** To share with the query around; its own if absent. */
+  /** The budget to share with the surrounding query. The default is a budget of its own. */
   readonly budget?: ClauseBudget
 }
 
-/** Where the parser stands. */
+/** The state of the parser at one clause. */
 interface Scope {
   readonly lexer: QueryStringLexer
   readonly budget: ClauseBudget
@@ -57,7 +58,7 @@ interface Signed {
 }
 
 interface Alternative extends Signed {
-  /** OR is written on one side of it. */
+  /** Whether OR is written on one side of it. */
   readonly besideOr: boolean
 }
 
@@ -66,7 +67,7 @@ const VALUE = 'a value: a term, a phrase, a range or "("'
 const EDITS_WITHOUT_NUMBER = 1
 const EDITS: readonly Fuzziness[] = [0, 1, 2]
 
-/** Refusals begin with `query string, column N:`. */
+/** Parses a query string. The message of a refusal begins with `query string, column N:`. */
 export function parseQueryString(text: string, options: QueryStringOptions = {}): Query {
   if (text.length > QUERY_STRING_LENGTH_MAX) {
     throw new ServiceError(
@@ -83,7 +84,7 @@ export function parseQueryString(text: string, options: QueryStringOptions = {})
   return query
 }
 
-/** Ends at the end or in front of a `)`. */
+/** Stops at the end, or in front of a `)`. */
 function parseAlternatives(scope: Scope): Query {
   const { lexer } = scope
   const alternatives: Alternative[] = []
@@ -123,7 +124,7 @@ function parseConjunction(scope: Scope): Signed {
   if (operands.length === 1) return first
   const must = operands.filter(({ sign }) => sign !== 'forbidden')
   const mustNot = operands.filter(({ sign }) => sign === 'forbidden')
-  // `+a AND b c`: as `a` is required, so is the conjunction.
+  // In `+a AND b c`, `a` is required, and so is the conjunction.
   const sign = operands.some((operand) => operand.sign === 'required') ? 'required' : 'none'
   return { query: buildBoolean({ must: queriesOf(must), mustNot: queriesOf(mustNot) }), sign }
 }
@@ -144,7 +145,7 @@ function parseSigned(scope: Scope): Signed {
   const { lexer } = scope
   lexer.skipSpace()
   const sign = readSign(lexer)
-  // A sign stands right before its clause: in `sea - chart` it is most likely a dash.
+  // A sign stands directly before its clause. In `sea - chart` the minus is most likely a dash.
   if (sign !== 'none' && /[\s+!-]/.test(lexer.peek())) lexer.failExpecting(CLAUSE)
   return { query: parseClause(scope), sign }
 }
@@ -185,7 +186,7 @@ function parseFieldTerm(scope: Scope): Query {
   return withBoost(lexer, parseTerm(scope, word))
 }
 
-/** Everything that shows by its first character; undefined if a word is next. */
+/** Parses every value that its first character identifies. Answers undefined if a word is next. */
 function parseValue(scope: Scope): Query | undefined {
   const { lexer, field } = scope
   switch (lexer.peek()) {
@@ -270,7 +271,7 @@ function parseEdits(lexer: QueryStringLexer): Fuzziness {
   return known ?? lexer.fail('expected 0, 1 or 2 edits behind "~"', start)
 }
 
-/** `*` alone is every document; `field:*` is every document that has the field. */
+/** `*` alone matches every document. `field:*` matches every document with a value in the field. */
 function parsePattern({ lexer, field }: Scope, word: Word): Query {
   if (word.pattern === '*' && field === undefined) return { kind: 'all', boost: 1 }
   if (word.pattern === '*') return { kind: 'exists', field, boost: 1 }
@@ -332,7 +333,9 @@ function withBoost(lexer: QueryStringLexer, query: Query): Query {
 }
 
 function countClause({ lexer, budget }: Scope, position = lexer.position): void {
-  if (!takeClause(budget)) lexer.fail(`more than ${QUERY_CLAUSES_MAX} clauses in all`, position)
+  if (!takeClause(budget)) {
+    lexer.fail(`a query may have at most ${QUERY_CLAUSES_MAX} clauses`, position)
+  }
 }
 
 function queriesOf(signed: readonly Signed[]): readonly Query[] {

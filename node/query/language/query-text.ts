@@ -1,7 +1,10 @@
 import { takeText, type ClauseBudget } from '../query-limits.ts'
 import type { Query } from '../query-tree.ts'
 
-/** Counts the text of a clause; the parts of a boolean one have been counted before. */
+/**
+ * Takes the text of a clause from the budget. The parts of a boolean query have been counted
+ * before.
+ */
 export function takeTextOf(query: Query, budget: ClauseBudget, where: string): void {
   takeText(budget, lengthOfText(query), where)
 }

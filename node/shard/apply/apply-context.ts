@@ -1,7 +1,6 @@
 import type { DocumentRules, TtlPolicy } from '../../schema/document-rules.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
-import type { TransactionStatus } from './command.ts'
-import type { ShardAddress } from './command.ts'
+import type { KeyInterval, TransactionStatus } from './command.ts'
 import type { LockTable } from '../lock-table.ts'
 import type { CommandView } from '../command-view.ts'
 import type { TransactionId } from '../transaction-id.ts'
@@ -9,7 +8,7 @@ import type { TransactionId } from '../transaction-id.ts'
 /** A transaction whose record lies on this shard, from `begin` to `forget`. */
 export interface LiveTransaction {
   readonly anchor: Buffer
-  readonly participants: readonly ShardAddress[]
+  readonly participants: readonly KeyInterval[]
   status: TransactionStatus
   /** The log entry that decided it; until that is durable nobody may be told. */
   decidedAt: number | undefined

@@ -35,9 +35,20 @@ export interface ShardAddress {
   readonly key: Buffer
 }
 
+/**
+ * What a transaction reads and writes of one shard: no key of it lies outside. It names keys and not a
+ * shard, so that everybody who holds a part of it is found, however the shard was split since.
+ */
+export interface KeyInterval {
+  readonly tableId: string
+  readonly first: Buffer
+  /** Inclusive. */
+  readonly last: Buffer
+}
+
 /** What the anchor shard must remember to finish a transaction without its coordinator. */
 export interface TransactionPlan {
-  readonly participants: readonly ShardAddress[]
+  readonly participants: readonly KeyInterval[]
 }
 
 export interface PrepareCommand {

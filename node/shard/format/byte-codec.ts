@@ -84,11 +84,15 @@ export class ByteReader {
 
   /** Checks the leading format byte. */
   format(expected: number): this {
-    const found = this.u8()
-    if (found !== expected) {
-      throw new ServiceError('CORRUPTION', `${this.#what}: unknown format ${found}`)
-    }
+    this.oneOfFormats([expected])
     return this
+  }
+
+  /** As `format`, for what earlier versions wrote differently: answers which one it is. */
+  oneOfFormats(expected: readonly number[]): number {
+    const found = this.u8()
+    if (expected.includes(found)) return found
+    throw new ServiceError('CORRUPTION', `${this.#what}: unknown format ${found}`)
   }
 
   u8(): number {

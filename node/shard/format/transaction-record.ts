@@ -12,43 +12,49 @@ import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
-import type { Decision, ShardAddress, TransactionStatus } from '../apply/command.ts'
+import type { Decision, KeyInterval, TransactionStatus } from '../apply/command.ts'
 
-const FORMAT = 1
+/** 2: participants are key intervals; in format 1 each is a single key. */
+const RECORD_FORMAT = 2
+const RECORD_FORMAT_OF_KEYS = 1
+const MARK_FORMAT = 1
 const PENDING = 0
 const COMMITTED = 1
 const ABORTED = 2
 
 export interface TransactionRecord {
   readonly status: TransactionStatus
-  readonly participants: readonly ShardAddress[]
+  readonly participants: readonly KeyInterval[]
 }
 
 export function encodeTransactionRecord({ status, participants }: TransactionRecord): Buffer {
-  const writer = writeStatus(new ByteWriter().u8(FORMAT), status).u16(participants.length)
-  for (const { tableId, key } of participants) {
-    writer.shortBytes(Buffer.from(tableId)).shortBytes(key)
+  const writer = writeStatus(new ByteWriter().u8(RECORD_FORMAT), status).u16(participants.length)
+  for (const { tableId, first, last } of participants) {
+    writer.shortBytes(Buffer.from(tableId)).shortBytes(first).shortBytes(last)
   }
   return writer.done()
 }
 
 export function decodeTransactionRecord(bytes: Buffer): TransactionRecord {
-  const reader = new ByteReader(bytes, 'transaction record').format(FORMAT)
+  const reader = new ByteReader(bytes, 'transaction record')
+  const format = reader.oneOfFormats([RECORD_FORMAT, RECORD_FORMAT_OF_KEYS])
   const status = readStatus(reader)
-  const participants = Array.from({ length: reader.u16() }, () => ({
-    tableId: reader.shortBytes().toString(),
-    key: reader.shortBytes(),
-  }))
+  const participants = Array.from({ length: reader.u16() }, () => {
+    const tableId = reader.shortBytes().toString()
+    const first = reader.shortBytes()
+    // Shards were never split while records of single keys were written, so the key finds the shard.
+    return { tableId, first, last: format === RECORD_FORMAT ? reader.shortBytes() : first }
+  })
   return { status, participants }
 }
 
 /** What stays on every participant for an hour, so that late messages find the end (INV-T7). */
 export function encodeFinishedMark(decision: Decision): Buffer {
-  return writeStatus(new ByteWriter().u8(FORMAT), decision).done()
+  return writeStatus(new ByteWriter().u8(MARK_FORMAT), decision).done()
 }
 
 export function decodeFinishedMark(bytes: Buffer): Decision {
-  const status = readStatus(new ByteReader(bytes, 'finished mark').format(FORMAT))
+  const status = readStatus(new ByteReader(bytes, 'finished mark').format(MARK_FORMAT))
   if (status.state === 'pending') {
     throw new ServiceError('CORRUPTION', 'finished mark: a pending transaction')
   }

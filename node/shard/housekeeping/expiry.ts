@@ -16,7 +16,7 @@ import {
 } from '../format/keyspace.ts'
 import { encodeGeneration } from '../apply/apply-housekeeping.ts'
 import { inTurns, PacedReader, Pieces } from './pieces.ts'
-import type { LocalShard } from '../local-shard.ts'
+import type { LedShard } from '../led-shard.ts'
 import { effectiveExpirySliced } from '../visibility.ts'
 
 /** Expired documents are deleted this much later than they vanish, for clocks that differ. */
@@ -27,7 +27,7 @@ export const EXPIRY_PERIOD_MS = 30_000
  * signal ends it early.
  */
 export async function expireDue(
-  shard: LocalShard,
+  shard: LedShard,
   nowMs: number,
   signal?: AbortSignal,
 ): Promise<number> {
@@ -57,7 +57,7 @@ export async function expireDue(
 const NO_KEY = Buffer.alloc(0)
 
 /** Gives every document the expiry of the shard's present policy. Safe to stop and start again. */
-export async function retimeDocuments(shard: LocalShard, signal: AbortSignal): Promise<number> {
+export async function retimeDocuments(shard: LedShard, signal: AbortSignal): Promise<number> {
   const { ttl } = shard
   const generation = ttl?.generation ?? 0
   if (isRetimed(shard.store, generation)) return 0

@@ -24,7 +24,7 @@ import {
 import { openLogEntry, type Touch } from '../format/log-entry.ts'
 import { PacedReader, Pieces } from './pieces.ts'
 import { endOfLog } from '../log-reader.ts'
-import type { LocalShard } from '../local-shard.ts'
+import type { LedShard } from '../led-shard.ts'
 import { buildTransactionId, type TransactionId } from '../transaction-id.ts'
 
 /** How long overwritten versions stay readable for scans, cursors and backups. */
@@ -46,7 +46,7 @@ type Item =
 
 /** An aborted signal ends it early; the next collection goes on where it was. */
 export async function collectHistory(
-  shard: LocalShard,
+  shard: LedShard,
   horizon: Timestamp,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -86,7 +86,7 @@ async function* oldestEntries(store: KvStore): AsyncGenerator<readonly [number, 
   }
 }
 
-function logKeptFrom({ indexedUpTo, appliedSequence }: LocalShard): number {
+function logKeptFrom({ indexedUpTo, appliedSequence }: LedShard): number {
   return Math.max(indexedUpTo, appliedSequence - LOG_KEPT_FOR_INDEXES_MAX) + 1
 }
 

@@ -128,7 +128,7 @@ export class FaultyDisk implements KvStoreFactory {
     const image = this.#images.get(name) ?? newImage()
     this.#images.set(name, image)
     if (image.holder !== undefined) {
-      throw new ServiceError('UNAVAILABLE', `${name} is open already; close it first`)
+      throw new ServiceError('UNAVAILABLE', `${name} is already open; close it first`)
     }
     const power = this.#power
     image.holder = new FaultyKvStore(name, image, {

@@ -7,7 +7,7 @@ import {
   ONNX_TYPE,
   valueInfo,
   writeOnnxModel,
-} from '../../../bench/inference/onnx-graph-writer.ts'
+} from '../onnx/onnx-graph-writer.ts'
 
 const IDS = valueInfo('input_ids', 'int64', ['b', 's'])
 

@@ -7,7 +7,7 @@ import {
   SPECIAL_TOKENS,
   wordPieceConfig,
   wordPieceTokenizer,
-} from '../../../bench/inference/word-piece-tokenizer.ts'
+} from '../onnx/word-piece-tokenizer.ts'
 import {
   crossEncoderGraph,
   decoderGraph,

@@ -8,12 +8,8 @@ import {
   ONNX_TYPE,
   valueInfo,
   writeOnnxModel,
-} from '../../../bench/inference/onnx-graph-writer.ts'
-import type {
-  GraphNode,
-  Initializer,
-  ValueInfo,
-} from '../../../bench/inference/onnx-graph-writer.ts'
+} from '../onnx/onnx-graph-writer.ts'
+import type { GraphNode, Initializer, ValueInfo } from '../onnx/onnx-graph-writer.ts'
 
 export const VOCABULARY_SIZE = 18
 export const HIDDEN_SIZE = 4

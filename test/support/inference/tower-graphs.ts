@@ -7,7 +7,7 @@ import {
   ONNX_TYPE,
   valueInfo,
   writeOnnxModel,
-} from '../../../bench/inference/onnx-graph-writer.ts'
+} from '../onnx/onnx-graph-writer.ts'
 import { HIDDEN_SIZE, IDS_AND_MASK, stateTable } from './model-graphs.ts'
 
 const PIXELS = valueInfo('pixel_values', 'float32', ['n', 3, 'h', 'w'])

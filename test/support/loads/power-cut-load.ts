@@ -97,7 +97,7 @@ export class PowerCutLoad {
 
 /** Throws unless the shards hold what they must, and nothing half. */
 export async function checkAfterPowerCut(world: ShardWorld, expected: Expected): Promise<void> {
-  await world.recovery.recoverAll()
+  await world.recovery.runAtStart()
   const found = new Map<Place, Value>()
   for (const shard of SHARD_NAMES) {
     for (let key = 0; key < KEYS; key++) {
@@ -122,7 +122,7 @@ export async function checkAfterPowerCut(world: ShardWorld, expected: Expected):
 
 async function checkNothingHeld(world: ShardWorld): Promise<void> {
   for (const shard of world.local.values()) {
-    expect(shard.heldKeys).to.equal(0)
+    expect(shard.led.heldKeys).to.equal(0)
     await world.finisher.idle()
     for (const keyspace of ['intents', 'transactions'] as const) {
       for await (const page of (await settledStore(shard)).pages(keyspaceRange(keyspace))) {

@@ -167,7 +167,7 @@ export class SwarmHarness implements AsyncDisposable {
   /** What lies in a keyspace of all shards that are open. */
   async entries(keyspace: Keyspace): Promise<readonly KvEntry[]> {
     const { shards, opened } = this.#alive()
-    for (const { shard } of shards()) await shard.settled()
+    for (const shard of shards()) await shard.settled()
     const found: KvEntry[] = []
     for (const store of opened.stores.values()) {
       for await (const page of store.pages(keyspaceRange(keyspace))) found.push(...page)

@@ -36,6 +36,8 @@ export interface ShardWorldOptions {
   /** Puts something between the coordinator and the shard of a table. */
   readonly wrap?: (shard: LocalShard, tableId: string) => Shard
   readonly ttl?: TtlPolicy
+  /** Default true. */
+  readonly isOnlyProcess?: boolean
   /** Puts something between everybody and the map of shards. */
   readonly route?: (known: ShardRouter) => ShardRouter
   /** Default: a journal on the disk of the stores, if they have one. */
@@ -90,7 +92,8 @@ export class ShardWorld implements AsyncDisposable {
       finisher,
       hybridClock,
       log: silentLog,
-      shards: () => [...this.local].map(([tableId, shard]) => ({ tableId, shard })),
+      shards: () => [...this.local.values()].map(({ led }) => led),
+      isOnlyProcess: options.isOnlyProcess ?? true,
     })
   }
 
@@ -120,7 +123,7 @@ export class ShardWorld implements AsyncDisposable {
       hybridClock,
       clock,
       router,
-      settings: { ...NO_SETTINGS, ttl: this.#options.ttl },
+      settings: { ...NO_SETTINGS, tableId: name, tableName: name, ttl: this.#options.ttl },
     })
     this.local.set(name, shard)
     this.#wrapped.set(name, this.#options.wrap?.(shard, name) ?? shard)

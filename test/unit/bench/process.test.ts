@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { parseOptions, selectRows } from '../../../bench/options.ts'
 import { parseCpuSeconds, parseProcessMemory } from '../../../bench/process-memory.ts'
-import { summariseProfile } from '../../../bench/profile-summary.ts'
+import { summariseProfile } from '../../../bench/report/profile-summary.ts'
 
 const parse = (...args: string[]) => parseOptions(args, ['documents'])
 

@@ -21,7 +21,7 @@ async function watchOf(...spans: readonly (readonly [startTime: number, duration
 }
 
 describe('CollectionWatch', () => {
-  it('tells how much of a span of time was collecting', async () => {
+  it('measures how much of a span of time was collecting', async () => {
     const { watch, heard } = await watchOf([10, 5], [20, 10], [40, 5])
 
     expect(watch.msWithin(12, 25)).to.equal(3 + 5)
@@ -49,7 +49,7 @@ describe('CollectionWatch', () => {
     expect(order).to.deep.equal(['first', 'second'])
   })
 
-  it('forgets what is long past, and nothing of the last turns', async () => {
+  it('forgets old collections, and none of the last turns', async () => {
     const many = Array.from({ length: 1000 }, (_, i) => [i * 10, 5] as const)
     const { watch } = await watchOf(...many)
 

@@ -14,7 +14,7 @@ describe('Lifecycle', () => {
     expect(closed).to.deep.equal([])
   })
 
-  it('closes what a failed build has opened, the last first, and tells its failure', async () => {
+  it('closes what a failed build has opened in reverse order, and throws its error', async () => {
     const closed: string[] = []
     const failure = new Error('the port is taken')
 

@@ -66,7 +66,7 @@ describe('LoopWatch', () => {
     ])
   })
 
-  it('counts what a busy machine takes apart from what we take', async () => {
+  it('counts the time of a busy machine apart from its own', async () => {
     await hold(500, 2)
 
     expect(await linesOf('quarry_event_loop_holds_total')).to.deep.equal([])
@@ -98,7 +98,7 @@ describe('LoopWatch', () => {
     ])
   })
 
-  it('logs the longest with their operation', async () => {
+  it('logs the longest holds with their operation', async () => {
     watch.enter(1)
     await hold(99, 99)
     await hold(120, 110)
@@ -131,7 +131,7 @@ async function endOf(hangMs: number, way: 'hang' | 'end') {
 }
 
 describe('the guard of the event loop', () => {
-  it('ends a process whose loop hangs, and says what it was doing', async () => {
+  it('ends a process whose loop hangs, and names its operation', async () => {
     const { signal, text } = await endOf(400, 'hang')
 
     expect(signal).to.equal('SIGKILL')
@@ -142,7 +142,7 @@ describe('the guard of the event loop', () => {
     })
   })
 
-  it('leaves a process alone that ends in order', async () => {
+  it('leaves a process alone that ends normally', async () => {
     expect(await endOf(60_000, 'end')).to.deep.equal({ exitCode: 0, signal: null, text: '' })
   })
 

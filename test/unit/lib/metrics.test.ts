@@ -18,7 +18,7 @@ describe('familyLines', () => {
     expect(lines).to.deep.equal(['a{state="up"} 2', 'a{state="down"} 0'])
   })
 
-  it('escapes what would end a label early', () => {
+  it('escapes characters that would end a label early', () => {
     const samples = [{ labels: { name: 'a"b\\c\nd' }, value: 1 }]
 
     const lines = familyLines({ name: 'a', type: 'gauge', help: 'A.', samples })

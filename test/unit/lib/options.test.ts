@@ -52,7 +52,7 @@ describe('options of a program', () => {
     })
   })
 
-  it('are all explained at once, each by the name that it was given by', () => {
+  it('are reported all at once, each by its own source', () => {
     const sources = {
       flags: { apiPort: 'abc', dataDir: '' },
       env: { T_OPEN: 'yes', T_BYTES: '9' },
@@ -76,7 +76,9 @@ describe('options of a program', () => {
   it('may be given as JSON, and not as anything else', () => {
     expect(read({ file: '{"api_port": 7}' }).apiPort).to.equal(7)
     expect(read({ file: '# nothing yet\n' }).apiPort).to.equal(80)
-    expect(() => read({ file: '- a' })).to.throw('- q.yaml: it must hold a mapping of settings')
-    expect(() => read({ file: 'a: b: c' })).to.throw(/- q\.yaml: it is not YAML: .* at line 1/)
+    expect(() => read({ file: '- a' })).to.throw('- q.yaml: the file must be a mapping of settings')
+    expect(() => read({ file: 'a: b: c' })).to.throw(
+      /- q\.yaml: the file is not YAML: .* at line 1/,
+    )
   })
 })

@@ -34,7 +34,7 @@ describe('a sliced computation', () => {
     expect(await runSliced(countTo(100), { clock: tickingClock() })).to.equal(5050)
   })
 
-  it('lets others have their turn between two slices', async () => {
+  it('gives other work a turn between two slices', async () => {
     let turns = 0
     let done = false
     const count = (): void => {
@@ -59,7 +59,7 @@ describe('a sliced computation', () => {
 })
 
 describe('a computation that runs in its turn', () => {
-  it('needs no promise when it is over in one step', () => {
+  it('answers without a promise if it ends in one step', () => {
     expect(runInTurn(countTo(0), { clock: tickingClock() })).to.equal(0)
   })
 
@@ -72,7 +72,7 @@ describe('a computation that runs in its turn', () => {
 })
 
 describe('SliceClock', () => {
-  it('says when a slice is over, and begins the next one with a turn', async () => {
+  it('reports when a slice is over, and begins the next one with a turn', async () => {
     const clock = new ManualClock()
     const slice = new SliceClock(clock, 4)
     const before = slice.isOver

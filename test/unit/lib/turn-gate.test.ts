@@ -5,7 +5,7 @@ import { TurnGate } from '../../../lib/turn-gate.ts'
 import { errorOf } from '../../support/error-of.ts'
 
 describe('TurnGate', () => {
-  it('begins what arrives at once, while the turn has room (TG1)', () => {
+  it('begins an arrival at once while the turn has room (TG1)', () => {
     const world = new World()
 
     for (const name of ['a', 'b', 'c']) void world.run(name, 20)
@@ -25,7 +25,7 @@ describe('TurnGate', () => {
     expect(world.turnsMs.length).to.be.at.most((5 * 40) / 8 + 5 + 3)
   })
 
-  it('gives nobody a second slice before all have had one (TG2)', async () => {
+  it('gives no second slice before all have had one (TG2)', async () => {
     const world = new World()
     const names = ['a', 'b', 'c', 'd']
 
@@ -39,7 +39,7 @@ describe('TurnGate', () => {
     expect(turns).to.deep.equal(['a1', 'b2 c2 d2 a1', '', 'c4 d4'])
   })
 
-  it('takes one further in each turn, whatever arrivals took (TG3)', () => {
+  it('advances one in each turn, whatever arrivals took (TG3)', () => {
     const world = new World()
     void world.run('old', 100)
     world.turn()
@@ -54,7 +54,7 @@ describe('TurnGate', () => {
     expect(turns).to.deep.equal(['old1', 'old1', 'old1'])
   })
 
-  it('does not let a short one wait for the end of long ones (TG2)', async () => {
+  it('does not delay a short one until long ones end (TG2)', async () => {
     const world = new World()
     for (let n = 0; n < 20; n += 1) void world.run(`long ${n}`, 1000)
     world.turn()
@@ -76,7 +76,7 @@ describe('TurnGate', () => {
     expect(world.deferred).to.equal(0)
   })
 
-  it('defers nothing for what is over when it arrives, but to count the time', async () => {
+  it('defers only the accounting for a computation that ends on arrival', async () => {
     const world = new World()
 
     const result = await world.run('a', 1)
@@ -86,7 +86,7 @@ describe('TurnGate', () => {
     expect(world.deferred).to.equal(0)
   })
 
-  it('gives those a share who go on by themselves, in the order of the queue', async () => {
+  it('gives computations that run themselves a share, in the order of the queue', async () => {
     const world = new World()
     const shares: number[] = []
     for (const name of ['a', 'b']) void world.run(name, 30)
@@ -101,7 +101,7 @@ describe('TurnGate', () => {
     expect(shares).to.deep.equal([1.6, 1.6, 1])
   })
 
-  it('has no slices in the turn in which others go on with what they got (TG5)', async () => {
+  it('has no slices in the turn in which awaiting code continues (TG5)', async () => {
     const world = new World()
     const order: string[] = []
     const first = world.run('a', 6).then(() => order.push('a is over'))
@@ -116,7 +116,7 @@ describe('TurnGate', () => {
     expect(order).to.deep.equal(['a1', 'b4 a1', '', 'a is over', 'b4'])
   })
 
-  it('settles at once what is over when it arrives, and what waits while nobody works', async () => {
+  it('settles at once what ends on arrival, and what waits while the gate is idle', async () => {
     const world = new World()
     const order: string[] = []
     const over = world.run('a', 3).then(() => order.push('a is over'))

@@ -1,4 +1,4 @@
-// What gathering an aggregation needs all the way down.
+// The state that all levels of one aggregation share.
 
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -9,16 +9,20 @@ import type { FieldColumns, IndexColumn } from '../mapping/field-columns.ts'
 import type { AggregationPartials } from './aggregation-partial.ts'
 import type { DocSet, SegmentDocs } from './doc-set.ts'
 
+/** One shard's index as an aggregation reads it. */
 export interface AggregationSource {
   readonly columns: FieldColumns
   readonly poll: Poll
   readonly nowMs: number
-  /** Whether no other shard has documents of the table: then only what is returned is kept. */
+  /**
+   * Whether no other shard has documents of the table. If so, only the returned buckets are kept.
+   */
   readonly isWhole: boolean
-  /** All documents that a query finds; undefined finds every document. */
+  /** Finds all documents that a query matches. Undefined finds every document. */
   readonly find: (query: Query | undefined) => Sliced<DocSet>
 }
 
+/** The context of one request. It counts the buckets of the result and refuses too many. */
 export class AggregationContext {
   readonly source: AggregationSource
   #bucketsLeft = AGGREGATION_BUCKETS_MAX
@@ -31,7 +35,7 @@ export class AggregationContext {
     return this.source.poll
   }
 
-  /** Undefined, with a warning, if no document has the field. */
+  /** The column of a field. Answers undefined, with a warning, if no document has the field. */
   column(name: string, needs: string, kinds?: readonly IndexColumn['kind'][]) {
     return this.source.columns.of(name, { purpose: 'aggregated', needs, kinds })
   }
@@ -45,15 +49,15 @@ export class AggregationContext {
 export function tooManyBuckets(): ServiceError {
   return new ServiceError(
     'INVALID_ARGUMENT',
-    `aggregations: more than ${AGGREGATION_BUCKETS_MAX} buckets in all; take wider intervals, ` +
+    `aggregations: a result may have at most ${AGGREGATION_BUCKETS_MAX} buckets; use wider intervals, ` +
       'a smaller size or a narrower query',
   )
 }
 
-/** Gathers the aggregations below a bucket from the bucket's documents. */
+/** Gathers the sub-aggregations of a bucket from the bucket's documents. */
 export type GatherSub = (docs: DocSet) => Sliced<AggregationPartials>
 
-/** Tells the keys of the buckets each document belongs to, every key once a document. */
+/** Visits each document with the keys of its buckets. A document visits a key at most once. */
 export type BucketWalk<Key> = (
   part: SegmentDocs,
   visit: (key: Key, doc: number) => void,

@@ -1,54 +1,61 @@
-// What one shard knows about an aggregation. Partials of several shards merge into one
-// (merge-partials.ts), which becomes the result (aggregation-result.ts). Plain data, as they travel.
+// One shard's part of an aggregation. Partials of several shards are merged (merge-partials.ts) and
+// become the result (aggregation-result.ts). They are plain data, because they travel between
+// threads.
 
 export type AggregationPartials = ReadonlyMap<string, AggregationPartial>
 
 export type AggregationPartial = NumbersPartial | DistinctPartial | SketchPartial | BucketsPartial
 
+/** The numbers of one shard, merged without loss of precision. */
 export interface NumbersPartial {
   readonly kind: 'numbers'
   readonly count: number
-  /** Infinity and -Infinity for no values. */
+  /** Infinity and -Infinity if there are no values. */
   readonly min: number
   readonly max: number
   readonly sum: number
   readonly sumOfSquares: number
   readonly mean: number
-  /** The sum of squared distances from the mean: what variances merge by without cancellation. */
+  /** The sum of squared distances from the mean. Variances merge by it without cancellation. */
   readonly squaredDeviation: number
 }
 
-/** The values themselves, while they are few. */
+/** The distinct values themselves, while there are few. */
 export interface DistinctPartial {
   readonly kind: 'distinct'
   readonly values: readonly BucketKey[]
 }
 
-/** HyperLogLog registers (distinct-sketch.ts). */
+/** The distinct values as HyperLogLog registers (distinct-counter.ts). */
 export interface SketchPartial {
   readonly kind: 'sketch'
   readonly registers: Uint8Array
 }
 
+/** The buckets of one shard. */
 export interface BucketsPartial {
   readonly kind: 'buckets'
   readonly buckets: readonly BucketPartial[]
-  /** Whether there were more buckets than could be kept, so that merged counts may be too low. */
+  /** True if the shard had more buckets than it may keep. Merged counts may then be too low. */
   readonly isCut: boolean
-  /** Of significant terms: how many documents were found, and how many they are compared with. */
+  /**
+   * Only for significant terms: the number of matching documents, and of documents to compare them
+   * with.
+   */
   readonly foundCount: number
   readonly backgroundCount: number
 }
 
+/** The documents of one shard in one bucket. */
 export interface BucketPartial {
   readonly key: BucketKey
   readonly docCount: number
-  /** Of significant terms: in how many documents of the background. */
+  /** Only for significant terms: the number of background documents with the term. */
   readonly backgroundCount: number
   readonly sub: AggregationPartials
 }
 
-/** A term, a geohash, the name of a range, or the number that a bucket begins with. */
+/** A term, a geohash, the name of a range, or the number at which a bucket begins. */
 export type BucketKey = string | number
 
 export function compareBucketKeys(a: BucketKey, b: BucketKey): number {
@@ -57,7 +64,7 @@ export function compareBucketKeys(a: BucketKey, b: BucketKey): number {
   return a < b ? -1 : 1
 }
 
-/** The most frequent first; ties by key. */
+/** Orders the most frequent first, and equal counts by key. */
 export function byCount(
   a: { readonly key: BucketKey; readonly docCount: number },
   b: { readonly key: BucketKey; readonly docCount: number },

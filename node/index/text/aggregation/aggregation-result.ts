@@ -1,4 +1,4 @@
-// From merged partials to what the client is told.
+// Turns merged partials into the result that the client receives.
 
 import { must, unreachable } from '../../../../lib/assert.ts'
 import { runAtOnce, StepMeter, type Sliced } from '../../../../lib/sliced.ts'
@@ -27,16 +27,17 @@ export type AggregationResults = Readonly<Record<string, AggregationResult>>
 
 export type AggregationResult = MetricResult | { readonly buckets: readonly BucketResult[] }
 
+/** One bucket of a result, in the words of the contract. */
 export interface BucketResult {
   readonly key: string
-  /** Of dates: RFC 3339. */
+  /** Only for dates, in RFC 3339. */
   readonly key_as_string?: string
   readonly doc_count: number
   readonly from?: number
   readonly to?: number
   readonly from_as_string?: string
   readonly to_as_string?: string
-  /** Of significant terms. */
+  /** Only for significant terms. */
   readonly score?: number
   readonly bg_count?: number
   readonly sub_aggregations?: AggregationResults
@@ -56,12 +57,12 @@ const NO_BUCKETS: BucketsPartial = {
   foundCount: 0,
   backgroundCount: 0,
 }
-/** About a millisecond of building. */
+/** Building these takes about a millisecond. */
 const BUCKETS_PER_STEP = 2000
-/** The moments that a Date can hold. */
+/** The range of moments that a Date can hold. */
 const TIME_MS_MAX = 8.64e15
 
-/** INVALID_ARGUMENT if there are more buckets than a result may have. */
+/** Builds the results. Throws INVALID_ARGUMENT for more buckets than a result may have. */
 export function aggregationResults(
   requests: Aggregations,
   partials: AggregationPartials,
@@ -70,7 +71,10 @@ export function aggregationResults(
   return runAtOnce(aggregationResultsSliced(requests, partials, nowMs))
 }
 
-/** As `aggregationResults`: partials may have many more buckets than a result. */
+/**
+ * Builds results as `aggregationResults` does, in steps. Partials may have many more buckets than a
+ * result.
+ */
 export function* aggregationResultsSliced(
   requests: Aggregations,
   partials: AggregationPartials,
@@ -143,7 +147,7 @@ class ResultBuilder {
     }
   }
 
-  /** A bucket without documents would be one of any term there is, so that there is none. */
+  /** Leaves out buckets without documents. Otherwise every term of the index would have one. */
   *#frequent(
     request: RequestOf<'terms' | 'geohash-grid'>,
     { buckets }: BucketsPartial,
@@ -197,7 +201,7 @@ class ResultBuilder {
     }))
   }
 
-  /** In order, with the empty buckets between them if `minDocCount` is 0. */
+  /** The buckets in order, with the empty ones between them if `minDocCount` is 0. */
   *#filled(
     buckets: readonly BucketPartial[],
     minDocCount: number,
@@ -220,7 +224,7 @@ class ResultBuilder {
     return filled
   }
 
-  /** As many as were asked for, in that order, also the empty ones. */
+  /** All requested ranges in their order, also the empty ones. */
   *#ranges(request: RangeRequest, { buckets }: BucketsPartial): Sliced<readonly BucketResult[]> {
     const byName = new Map(buckets.map((bucket) => [bucket.key, bucket]))
     const isDate = request.kind === 'date-range'
@@ -244,7 +248,7 @@ class ResultBuilder {
     }))
   }
 
-  /** One bucket for each item, with what the kind of aggregation adds to it. */
+  /** One bucket for each item, with the members that the kind of aggregation adds. */
   *#each<Item>(
     { sub }: { readonly sub: Aggregations },
     items: readonly Item[],

@@ -1,14 +1,19 @@
 import type { AggregationContext, BucketWalk } from './aggregation-context.ts'
 import { walkValues } from './doc-set.ts'
 
-/** The values of one document, ascending but for points: `values[from]` up to `values[to]`. */
+/**
+ * The values of one document: `values[from]` up to `values[to]`, exclusive. They ascend, except for
+ * points.
+ */
 export interface DocumentValues {
   readonly values: Float64Array
   readonly from: number
   readonly to: number
 }
 
-/** The buckets by what a field's column holds; none where no document has the field. */
+/**
+ * Assigns documents to buckets by a field's column. Without the field, no document has a bucket.
+ */
 export function walkColumn<Key>(
   { poll }: AggregationContext,
   indexField: string | undefined,

@@ -1,10 +1,10 @@
-// Intervals of time, in UTC; weeks begin on Mondays (ISO 8601).
+// Intervals of time in UTC. Weeks begin on Mondays (ISO 8601).
 
 import { unreachable } from '../../../../lib/assert.ts'
 import type { CalendarUnit, DateBound, DateInterval } from '../../../query/aggregation-request.ts'
 
 const DAY_MS = 86_400_000
-/** 1970 began on a Thursday. */
+/** The first day of 1970 was a Thursday. */
 const FIRST_MONDAY_MS = 4 * DAY_MS
 
 const FIXED_MS: Partial<Record<CalendarUnit, number>> = {
@@ -17,13 +17,13 @@ export function dateBoundMs(bound: DateBound, nowMs: number): number {
   return bound.kind === 'absolute' ? bound.timeMs : nowMs + bound.offsetMs
 }
 
-/** Where the interval that holds the moment begins. */
+/** The beginning of the interval that contains the moment. */
 export function intervalStart(interval: DateInterval, timeMs: number): number {
   if (interval.kind === 'fixed') return floorTo(interval.ms, timeMs)
   return calendarStart(interval.unit, timeMs, 0)
 }
 
-/** Where the interval behind the one that begins at `startMs` begins. */
+/** The beginning of the interval after the one that begins at `startMs`. */
 export function nextIntervalStart(interval: DateInterval, startMs: number): number {
   if (interval.kind === 'fixed') return startMs + interval.ms
   return calendarStart(interval.unit, startMs, 1)

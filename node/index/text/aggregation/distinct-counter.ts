@@ -1,5 +1,6 @@
-// How many different values there are: exactly up to DISTINCT_EXACT_MAX, beyond by HyperLogLog
-// (Flajolet et al., 2007) with 2^14 registers: a standard error of 1.04 / sqrt(2^14) = 0.8 %.
+// Counts distinct values. The count is exact up to DISTINCT_EXACT_MAX. Beyond that it is an
+// estimate by HyperLogLog (Flajolet et al., 2007) with 2^14 registers, with a standard error of
+// 1.04 / sqrt(2^14) = 0.8 %.
 
 import type { BucketKey, DistinctPartial, SketchPartial } from './aggregation-partial.ts'
 
@@ -9,6 +10,7 @@ const INDEX_BITS = 14
 const REGISTERS = 2 ** INDEX_BITS
 const BIAS = 0.7213 / (1 + 1.079 / REGISTERS)
 
+/** Counts distinct values and merges the counts of several shards. */
 export class DistinctCounter {
   #values = new Set<BucketKey>()
   #registers: Uint8Array | undefined
@@ -61,12 +63,12 @@ function estimate(registers: Uint8Array): number {
     if (rank === 0) zeros += 1
   }
   const raw = (BIAS * REGISTERS * REGISTERS) / sum
-  // Linear counting, where HyperLogLog itself is biased.
+  // Linear counting, because HyperLogLog is biased for small counts.
   const isFew = raw <= 2.5 * REGISTERS && zeros > 0
   return Math.round(isFew ? REGISTERS * Math.log(REGISTERS / zeros) : raw)
 }
 
-/** MurmurHash3 (x86, 32 bits) over UTF-16 code units. */
+/** MurmurHash3 (x86, 32 bits) of UTF-16 code units. */
 function hash32(text: string, seed: number): number {
   let hash = seed
   for (let i = 0; i < text.length; i += 1) {

@@ -1,4 +1,4 @@
-// The documents an aggregation is about, and the walk over their values.
+// A set of documents to aggregate, and the walk over their values.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Poll } from '../poll.ts'
@@ -17,16 +17,22 @@ export function countDocs(set: DocSet): number {
   return set.reduce((sum, { docs }) => sum + docs.length, 0)
 }
 
-/** The values of one document are `values[from]` up to `values[to]`, not included; at least one. */
+/**
+ * The values of one document are `values[from]` up to `values[to]`, exclusive. There is at least
+ * one.
+ */
 export type ValueVisitor = (doc: number, values: Float64Array, from: number, to: number) => void
 
 const WINDOW_DOCS = 1024
-/** A value of one document is looked up and given to a visitor. */
+/** The cost of looking up a document's value and visiting it. */
 const VISIT_COST = 8
-/** Up to so many documents read for each that is wanted, reading all of them is the faster way. */
+/**
+ * If at most this many documents lie in the range of each wanted one, reading all of them is
+ * faster.
+ */
 const READ_WASTE_MAX = 8
 
-/** Visits every document that has values, in ascending order. */
+/** Visits every document with values, in ascending order. */
 export function* walkValues(
   docs: Uint32Array,
   column: ColumnReader,

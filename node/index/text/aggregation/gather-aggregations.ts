@@ -1,4 +1,4 @@
-// One shard's part of the aggregations of a query, over all documents that it finds.
+// Gathers one shard's part of a query's aggregations, over all documents that the query matches.
 
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'

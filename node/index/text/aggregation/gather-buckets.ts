@@ -5,12 +5,12 @@ import type { DocSet } from './doc-set.ts'
 
 interface OpenBucket {
   docCount: number
-  /** Of the segment under way; empty unless something is gathered below. */
+  /** The bucket's documents in the current segment. Empty if there are no sub-aggregations. */
   docs: number[]
   readonly parts: DocSet[number][]
 }
 
-/** Sorts documents into buckets; `sub` undefined only counts them. */
+/** Sorts documents into buckets. Without `sub` it only counts them. */
 export function* gatherBuckets<Key extends BucketKey>(
   context: AggregationContext,
   set: DocSet,

@@ -1,4 +1,4 @@
-// Buckets of points: cells of a geohash grid, and rings around an origin.
+// Buckets of points: the cells of a geohash grid, and the rings around an origin.
 
 import type { BucketAggregation } from '../../../query/aggregation-request.ts'
 import { distanceMetres } from '../../../geo/geo-area.ts'

@@ -9,22 +9,25 @@ import type {
 } from './aggregation-partial.ts'
 import { mergeDistinct, mergeNumbers } from './metric-aggregation.ts'
 
-/** About a millisecond of merging. */
+/** Merging these takes about a millisecond. */
 const BUCKETS_PER_STEP = 4000
 
-/** Of any number of shards; none is an empty map. */
+/** Merges the partials of any number of shards. Without shards the result is an empty map. */
 export function mergePartials(all: readonly AggregationPartials[]): AggregationPartials {
   return runAtOnce(mergePartialsSliced(all))
 }
 
-/** As `mergePartials`: each of dozens of shards may have tens of thousands of buckets. */
+/**
+ * Merges as `mergePartials` does, in steps. Dozens of shards may each have tens of thousands of
+ * buckets.
+ */
 export function* mergePartialsSliced(
   all: readonly AggregationPartials[],
 ): Sliced<AggregationPartials> {
   return yield* new PartialMerger().level(all)
 }
 
-/** What is known of a bucket so far. */
+/** The sum of one bucket over the shards so far. */
 interface Sum {
   readonly key: BucketKey
   docCount: number
@@ -55,7 +58,7 @@ class PartialMerger {
     return merged
   }
 
-  /** All come from one request, so that they are of one family. */
+  /** All parts come from one request, so they have one kind. */
   *#all(parts: readonly AggregationPartial[]): Sliced<AggregationPartial> {
     const buckets = parts.filter((part) => part.kind === 'buckets')
     if (buckets.length > 0) return yield* this.#buckets(buckets)

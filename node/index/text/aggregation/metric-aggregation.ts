@@ -7,7 +7,7 @@ import { DistinctCounter } from './distinct-counter.ts'
 
 export type MetricRequest = Extract<AggregationRequest, { readonly kind: 'metric' }>
 
-/** Reading a term's text. */
+/** The cost of reading a term's text. */
 const TERM_COST = 64
 
 const NO_NUMBERS: NumbersPartial = {
@@ -108,7 +108,7 @@ function* gatherDistinct(
   return counter.partial()
 }
 
-/** Chan's formula for the deviation of two sets together. */
+/** Merges by Chan's formula for the deviation of two sets together. */
 export function mergeNumbers(a: NumbersPartial, b: NumbersPartial): NumbersPartial {
   if (a.count === 0) return b
   if (b.count === 0) return a
@@ -136,6 +136,7 @@ export function mergeDistinct(a: AggregationPartial, b: AggregationPartial): Agg
   return counter.partial()
 }
 
+/** The result of `stats`, in the words of the contract. A member is null if there are no values. */
 export interface StatsResult {
   readonly count: number
   readonly min: number | null
@@ -143,12 +144,12 @@ export interface StatsResult {
   readonly sum: number
   readonly sum_of_squares: number
   readonly avg: number | null
-  /** Of the whole population: divided by the count. */
+  /** The variance of the whole population: divided by the count. */
   readonly variance: number | null
   readonly std_deviation: number | null
 }
 
-/** null stands for what no values have. */
+/** A member that needs values is null if there are none. */
 export function statsOf(numbers: NumbersPartial): StatsResult {
   const { count, min, max, sum, sumOfSquares, squaredDeviation } = numbers
   const isEmpty = count === 0

@@ -60,7 +60,7 @@ function numberField(context: AggregationContext, name: string, needs: string) {
   return context.column(name, needs, ['number'])?.indexField
 }
 
-/** A document's values ascend, so that keys which grow with the values are equal only in a row. */
+/** A document's values ascend and keys grow with the values, so equal keys are adjacent. */
 function walkMonotone(
   context: AggregationContext,
   indexField: string | undefined,

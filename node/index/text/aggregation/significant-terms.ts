@@ -1,4 +1,4 @@
-// Terms that the found documents have more often than a background has.
+// Terms that are more frequent in the matching documents than in a background.
 
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -15,7 +15,7 @@ import { countTerms, keptMax, SHARD_TERMS_MAX, termColumns, withSub } from './te
 
 export type SignificantRequest = Extract<BucketAggregation, { readonly kind: 'significant-terms' }>
 
-/** Documents with and without a term. */
+/** The counts of documents with and without one term. */
 export interface TermShares {
   readonly docCount: number
   readonly foundCount: number
@@ -24,8 +24,9 @@ export interface TermShares {
 }
 
 /**
- * Terms of the background alone are told too: another shard may have found them. A shard with more
- * terms than it may tell keeps the most significant ones, then the most frequent.
+ * Also reports terms that only the background has, because another shard may have matches with
+ * them. A shard with more terms than it may report keeps the most significant ones, and then the
+ * most frequent.
  */
 export function* gatherSignificant(
   context: AggregationContext,
@@ -75,13 +76,15 @@ function* subOf(
   return new Map(buckets.map(({ key, sub: partials }) => [key, partials]))
 }
 
-/** 0 for a term that is not more frequent among the found documents. */
+/**
+ * The significance of a term; 0 for a term that is not more frequent among the matching documents.
+ */
 export function significanceOf(algorithm: Significance, shares: TermShares): number {
   const { docCount, foundCount, termBackgroundCount, backgroundCount } = shares
   const foundShare = foundCount === 0 ? 0 : docCount / foundCount
   const backgroundShare = backgroundCount === 0 ? 0 : termBackgroundCount / backgroundCount
   if (foundShare <= backgroundShare) return 0
-  // A background filter may leave out documents that were found.
+  // A background filter may exclude documents that the query matches.
   const floor = Math.max(backgroundShare, 1 / Math.max(1, backgroundCount))
   switch (algorithm) {
     case 'jlh':
@@ -97,7 +100,7 @@ export function significanceOf(algorithm: Significance, shares: TermShares): num
   }
 }
 
-/** The table of two rows and columns: found or not, with the term or not. */
+/** A contingency table: documents that match or do not, with the term or without it. */
 interface Cells {
   readonly both: number
   readonly termOnly: number

@@ -1,8 +1,8 @@
 // The most frequent terms of fields.
 //
-// Counts are exact as long as each shard has at most SHARD_TERMS_MAX terms (SHARD_TERMS_WITH_SUB_MAX
-// with aggregations below them): then every shard tells the counts of all its terms. Beyond, a shard
-// tells its most frequent ones, and the partial says that it is cut.
+// Counts are exact if each shard has at most SHARD_TERMS_MAX terms (SHARD_TERMS_WITH_SUB_MAX with
+// sub-aggregations), because each shard then reports the counts of all its terms. Otherwise a shard
+// reports its most frequent terms, and its partial is marked as cut.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { BucketAggregation } from '../../../query/aggregation-request.ts'
@@ -15,7 +15,7 @@ import { gatherBuckets } from './gather-buckets.ts'
 export const SHARD_TERMS_MAX = 65_536
 export const SHARD_TERMS_WITH_SUB_MAX = 1000
 
-/** Reading a term's text. */
+/** The cost of reading a term's text. */
 const TERM_COST = 64
 
 type TermsRequest = Extract<BucketAggregation, { readonly kind: 'terms' }>
@@ -40,13 +40,16 @@ export function* gatherTerms(
   return { kind: 'buckets', buckets, isCut, foundCount: 0, backgroundCount: 0 }
 }
 
-/** What a shard alone keeps is the result; with others, a term may be more frequent there. */
+/**
+ * How many terms a shard keeps. A single shard keeps the result; with other shards, a term may be
+ * more frequent there.
+ */
 export function keptMax(context: AggregationContext, size: number, hasSub: boolean): number {
   if (context.source.isWhole) return size
   return Math.max(size, hasSub ? SHARD_TERMS_WITH_SUB_MAX : SHARD_TERMS_MAX)
 }
 
-/** The index fields that the terms come from. */
+/** The index fields that hold the terms. */
 export function termColumns(
   context: AggregationContext,
   { kind, fields }: { readonly kind: string; readonly fields: readonly string[] },
@@ -76,7 +79,7 @@ export function withSub(
   return gatherBuckets(context, set, { walk, sub })
 }
 
-/** In how many of the documents each term is. */
+/** Counts the documents of the set that have each term. */
 export function* countTerms(
   context: AggregationContext,
   fields: readonly string[],
@@ -120,7 +123,7 @@ function* countOrdinals(
   }
 }
 
-/** Every term of every document once, also if several fields have it. */
+/** Visits every term of every document once, also if several fields have it. */
 function* walkTerms(
   context: AggregationContext,
   part: SegmentDocs,

@@ -6,25 +6,27 @@ import type { Folding } from './fold-term.ts'
 import type { IndexableToken } from '../indexable-document.ts'
 import type { Segmenter } from './segmentation.ts'
 
-/** Longer tokens are not words but data; they are left out, and a gap marks their position. */
+/** A longer token is data and not a word. It is left out, and a gap marks its position. */
 export const TOKEN_LENGTH_MAX = 255
-/** Folding makes a token shorter, but not so much: what is longer is not even looked at. */
+/** Folding shortens a token at most by this factor. A longer piece is not examined. */
 const SHRINKING_MAX = 4
-/** What is analyzed between two yields, in UTF-16 units: about a millisecond of work. */
+/** How much text is analyzed between two yields, in UTF-16 units: about a millisecond of work. */
 export const TEXT_STEP_LENGTH = 8192
 
+/** A token with its place in the text. */
 export interface OffsetToken extends IndexableToken {
-  /** Where the word lies in the text, in UTF-16 units. */
+  /** The place of the word in the text, in UTF-16 units. */
   readonly start: number
   readonly end: number
 }
 
 /**
- * Contract, checked for every analyzer by test/unit/node/index/text/analysis/analyzers.test.ts:
- * - Terms are never empty and positions never descend; a term that is left out leaves a gap.
+ * Splits text into terms. Contract, checked for every analyzer by
+ * test/unit/node/index/text/analysis/analyzers.test.ts:
+ * - Terms are never empty and positions never decrease. A term that is left out leaves a gap.
  * - All methods return the same terms at the same positions.
- * - `normalize` makes what a client wrote as a prefix or pattern comparable with terms.
- * - The steps of `analyzeInSteps` take about a millisecond each, whatever the text.
+ * - `normalize` makes a prefix or pattern of a client comparable with terms.
+ * - The steps of `analyzeInSteps` take about a millisecond each, for any text.
  */
 export interface Analyzer {
   readonly name: string
@@ -38,19 +40,20 @@ export interface Analyzer {
 
 export type Emit = (term: string, position: number, start: number, end: number) => void
 
-/** What becomes of one segment; undefined or '' drops it and leaves a gap. */
+/** Filters one segment. Undefined or '' drops it and leaves a gap. */
 export type TermFilter = (term: string) => string | undefined
 
+/** The parts of an analyzer, in the order in which they apply. */
 export interface Pipeline {
   readonly name: string
   readonly segment: Segmenter
   readonly fold: Folding
   readonly filter: TermFilter | undefined
-  /** Makes spellings beyond ASCII equal, behind the filter: "thé" is no stop word. */
+  /** Unifies spellings beyond ASCII. It runs after the filter, so "thé" is not a stop word. */
   readonly respell: ((term: string) => string) | undefined
-  /** Of a term in a prefix or pattern. Default: folding. */
+  /** Normalizes a term of a prefix or pattern. The default is folding. */
   readonly normalize?: (term: string) => string
-  /** The terms that stand at the position of one; itself if there is nothing to cut. */
+  /** The terms at the position of one term, such as its grams. The default is the term alone. */
   readonly expand: ((term: string) => readonly string[]) | undefined
   readonly tokenLengthMax: number
 }
@@ -63,15 +66,16 @@ export function buildAnalyzer(pipeline: Pipeline): Analyzer {
   return buildFromSteps({ name: pipeline.name, inSteps, atOnce, normalize })
 }
 
+/** An analyzer's walk over a text, in steps and at once, and its normalization. */
 export interface AnalyzerParts {
   readonly name: string
   readonly inSteps: Analyzer['analyzeInSteps']
-  /** The same for texts of one step, without the price of a computation in steps. */
+  /** Walks over a text of one step, without the cost of a computation in steps. */
   readonly atOnce: Analyzer['emitTokens']
   readonly normalize: (term: string) => string
 }
 
-/** An analyzer of which all is said by how it goes through a text and how it folds. */
+/** Builds an analyzer from its walk over a text and its normalization. */
 export function buildFromSteps({ name, inSteps, atOnce, normalize }: AnalyzerParts): Analyzer {
   const emitTokens = (text: string, emit: Emit): void => {
     if (text.length <= TEXT_STEP_LENGTH) atOnce(text, emit)
@@ -118,7 +122,7 @@ function* run(pipeline: Pipeline, text: string, emit: Emit): Sliced<void> {
 interface Found {
   readonly text: string
   readonly spans: readonly number[]
-  /** Of the first. */
+  /** The position of the first span. */
   readonly position: number
 }
 
@@ -136,14 +140,14 @@ function emitTerms(pipeline: Pipeline, { text, spans, position: first }: Found, 
   }
 }
 
-/** From where a segment lies to its term. */
+/** Maps the place of a segment to its term. */
 function cutter({ fold, filter, respell }: Pipeline, text: string, spans: readonly number[]) {
   const keep = filter ?? ((term: string) => term)
   const from = spans[0] ?? 0
   const to = spans.at(-1) ?? 0
   const piece = to - from > 2 * TEXT_STEP_LENGTH ? undefined : text.slice(from, to)
   if (piece !== undefined && isAscii(piece)) {
-    // In ASCII, folding keeps every offset, so that the whole piece is folded in one go.
+    // ASCII folding keeps every offset, so the whole piece is folded at once.
     const source = fold.ascii(piece)
     return (start: number, end: number) => keep(source.slice(start - from, end - from))
   }

@@ -1,4 +1,4 @@
-// The analyzers by name. Each call builds one, which may remember stems: keep it and use it again.
+// The analyzers by name. Each call builds one with its own cache of stems, so keep it and reuse it.
 
 import { buildAnalyzer, TOKEN_LENGTH_MAX } from './analyzer.ts'
 import { CANONICAL, COMPATIBLE, LOWER_CASE, withoutAccents } from './fold-term.ts'
@@ -49,7 +49,7 @@ const KEYWORD: Pipeline = {
 }
 const AS_YOU_TYPE: Pipeline = { ...STANDARD, name: 'search_as_you_type' }
 
-/** One for each of ANALYZER_NAMES. */
+/** One builder for each of ANALYZER_NAMES. */
 const BUILDERS: ReadonlyMap<string, () => Analyzer> = new Map<AnalyzerName, () => Analyzer>([
   ['standard', () => buildAnalyzer(STANDARD)],
   ['html', () => buildHtmlAnalyzer('html', buildAnalyzer(STANDARD))],
@@ -60,10 +60,13 @@ const BUILDERS: ReadonlyMap<string, () => Analyzer> = new Map<AnalyzerName, () =
   ...LANGUAGES.map((one) => [one.name, () => buildAnalyzer(languagePipeline(one))] as const),
 ])
 
-/** `html_german` and its like read the text of a page with the analyzer behind the prefix. */
+/**
+ * `html_german` and similar analyzers read the text of an HTML page with the analyzer behind the
+ * prefix.
+ */
 export const HTML_PREFIX = 'html_'
 
-/** For what documents hold; undefined if there is no analyzer of this name. */
+/** The analyzer for the text of documents; undefined for an unknown name. */
 export function analyzerOf(name: string): Analyzer | undefined {
   if (!name.startsWith(HTML_PREFIX)) return BUILDERS.get(name)?.()
   const inner = BUILDERS.get(name.slice(HTML_PREFIX.length))?.()
@@ -71,9 +74,9 @@ export function analyzerOf(name: string): Analyzer | undefined {
 }
 
 /**
- * For the text of queries. It differs where indexing does more than finding words: nobody writes tags
- * into a query, and a query of grams would match whatever shares one, so that each of its terms is
- * cut to the longest gram and is a prefix.
+ * The analyzer for the text of queries. It differs from `analyzerOf` where indexing does more than
+ * split words. Queries contain no HTML tags. A query of grams would match every word that shares a
+ * gram, so each query term is cut to the longest gram and used as a prefix.
  */
 export function queryAnalyzerOf(name: string): Analyzer | undefined {
   if (name === 'html') return buildAnalyzer({ ...STANDARD, name })
@@ -93,7 +96,7 @@ function edgeGrams(term: string): readonly string[] {
   }
 }
 
-/** The first `count` characters, counting a surrogate pair as one. */
+/** The first `count` characters. A surrogate pair counts as one. */
 function cutTo(term: string, count: number): string {
   if (term.length <= count) return term
   let end = 0

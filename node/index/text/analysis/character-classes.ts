@@ -1,26 +1,26 @@
-// What each character means to the word segmenter: the Word_Break property of UAX #29, as far as
-// the engine's regular expressions know it, with CLDR's change that a colon joins nothing.
+// The class of each character for the word segmenter: the Word_Break property of UAX #29, as far as
+// the engine's regular expressions know it. As in CLDR, a colon joins nothing.
 
 export const CharacterClass = {
   other: 0,
   letter: 1,
   digit: 2,
   katakana: 3,
-  /** Han and Hiragana: a word of its own, since nothing but a dictionary could tell more. */
+  /** Han and Hiragana. Each is a word of its own, because only a dictionary finds longer words. */
   ideograph: 4,
-  /** Joins whatever stands beside it: the underscore and its like. */
+  /** Joins its neighbours: the underscore and similar characters. */
   connector: 5,
-  /** Joins letters, as the middle dot of Catalan does. */
+  /** Joins letters, such as the middle dot of Catalan. */
   midLetter: 6,
   /** Joins digits: the comma. */
   midDigit: 7,
-  /** Joins letters and also digits: the full stop and the apostrophe. */
+  /** Joins letters and digits: the full stop and the apostrophe. */
   midBoth: 8,
-  /** Marks and invisible formatting: part of the character before. */
+  /** Marks and invisible format characters. They belong to the character before. */
   extend: 9,
   /** The first half of a character beyond the basic plane. */
   highSurrogate: 10,
-  /** Of scripts that are written without spaces between words, which a dictionary has to find. */
+  /** Scripts without spaces between words. A dictionary finds their words. */
   complex: 11,
 } as const
 
@@ -33,10 +33,10 @@ const IDEOGRAPH = /[\p{Ideographic}\p{Script=Hiragana}]/u
 const COMPLEX = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const LETTER = /[\p{Alphabetic}\p{L}]/u
 
-// The first pattern that matches decides.
+// The first matching pattern decides.
 const PATTERNS: readonly (readonly [RegExp, number])[] = [
   [/[\ud800-\udbff]/, CharacterClass.highSurrogate],
-  // The zero-width space is a space; every other format character is invisible inside a word.
+  // The zero-width space is a space. Every other format character is invisible inside a word.
   [/\u200b/, CharacterClass.other],
   [/[\p{M}\p{Cf}\uff9e\uff9f]/u, CharacterClass.extend],
   [/\p{Nd}/u, CharacterClass.digit],
@@ -66,7 +66,7 @@ export function classOfPair(text: string, at: number): number {
 
 const PAGE_BITS = 8
 const PAGE_SIZE = 1 << PAGE_BITS
-/** Classes of 256 characters each, found when the first of them is met: few texts need any. */
+/** Classes of 256 characters each, computed at their first use, because few texts need them. */
 const PAGES: (Uint8Array | undefined)[] = []
 
 function newPage(index: number): Uint8Array {

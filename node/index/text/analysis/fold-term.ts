@@ -1,15 +1,15 @@
-// Folding makes spellings of one word equal: compatible characters (NFKC: full and half width,
+// Folding unifies the spellings of a word: compatible characters (NFKC: full and half width,
 // ligatures), lower case by Unicode's default mapping (no locale), the straight apostrophe for the
 // curly one, no soft hyphens. As in Lucene, a capital I with a dot becomes a plain i.
 
 const NOT_ASCII = /[^\0-\x7f]/
-/** Letters without a mark, which become nothing else but lower case: most words of most texts. */
+/** Letters without marks, which only change to lower case: most words of most texts. */
 const IS_SIMPLE =
   /^[\0-\x7f\u00c0-\u012f\u0131\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0400-\u045f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/
-/** Latin letters beyond ASCII, those with marks of their own included. */
+/** Latin letters beyond ASCII, also those with marks. */
 const HAS_ACCENTS = /[\u00df-\u024f\u1e00-\u1eff]/
 const MARKS_OF_LATIN = /(?<=\p{Script=Latin}\p{Mn}*)\p{Mn}/gu
-/** Letters that Unicode does not take apart, as in Lucene's ASCIIFoldingFilter. */
+/** Letters that Unicode does not decompose, as in Lucene's ASCIIFoldingFilter. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -28,10 +28,10 @@ const APOSTROPHES = /[\u2018\u2019\u02bc]/g
 const SOFT_HYPHENS = /\u00ad/g
 const DOTTED = /i\u0307/g
 
-/** How the terms of an analyzer are made comparable. */
+/** How an analyzer makes terms comparable. */
 export interface Folding {
   readonly term: (term: string) => string
-  /** The same for text in ASCII, however long. It keeps every offset. */
+  /** Folds text in ASCII of any length. It keeps every offset. */
   readonly ascii: (text: string) => string
 }
 
@@ -43,7 +43,10 @@ export const TURKISH_LOWER_CASE: Folding = {
   ascii: (text) => text.toLocaleLowerCase('tr'),
 }
 
-/** Stemmer and stop words know s and t with a cedilla, which stood for those with a comma below. */
+/**
+ * The stemmer and the stop words use s and t with a cedilla, the old spelling of those with a comma
+ * below.
+ */
 export const ROMANIAN_LOWER_CASE: Folding = {
   term: (term) => foldTerm(term).replaceAll('ș', 'ş').replaceAll('ț', 'ţ'),
   ascii: LOWER_CASE.ascii,
@@ -55,7 +58,7 @@ export const COMPATIBLE: Folding = {
   ascii: (text) => text,
 }
 
-/** For whole values: those that Unicode calls the same text, and no others. */
+/** For whole values. Unifies only canonically equivalent texts. */
 export const CANONICAL: Folding = {
   term: (term) => (isAscii(term) ? term : term.normalize('NFC')),
   ascii: (text) => text,
@@ -76,7 +79,7 @@ function folded(term: string, lower: (text: string) => string): string {
   return plain.normalize('NFKC').replace(APOSTROPHES, "'")
 }
 
-/** Accents of Latin letters make no difference: those who search often leave them out. */
+/** Removes the accents of Latin letters, because people often leave them out of a search. */
 export function withoutAccents(term: string): string {
   if (!HAS_ACCENTS.test(term)) return term
   const bare = term.normalize('NFD').replace(MARKS_OF_LATIN, '').normalize('NFC')

@@ -1,11 +1,14 @@
-// Spellings of German that are one word: ä, ae and a; ß and ss. As Lucene's GermanNormalizationFilter
-// does it, which is Snowball's "German2" variant: `ue` is u unless it follows a vowel or q, so that
-// "neue" and "quelle" stay what they are.
+// Unifies spellings of German words: ä, ae and a; ß and ss. It follows Lucene's
+// GermanNormalizationFilter, which is Snowball's "German2" variant: `ue` becomes u unless it
+// follows a vowel or q, so "neue" and "quelle" keep their spelling.
 
 const MAY_CHANGE = /[äöüß]|[aou]e/
 const PLAIN: Readonly<Record<string, string>> = { ä: 'a', ö: 'o', ü: 'u', ß: 'ss' }
 
-/** What the letter before allows: after `vowel` a u begins no umlaut; after `umlaut` an e goes. */
+/**
+ * What the letter before allows: after `vowel`, a u does not begin an umlaut; after `umlaut`, an e
+ * is dropped.
+ */
 type State = 'other' | 'vowel' | 'umlaut'
 
 export function normalizeGerman(term: string): string {

@@ -1,4 +1,5 @@
-// An analyzer for HTML: another analyzer over the text of the page, with offsets into the source.
+// An analyzer for HTML. It runs another analyzer over the text of the page and answers offsets in
+// the source.
 
 import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
 import { buildFromSteps } from './analyzer.ts'
@@ -24,10 +25,10 @@ function* run(inner: Analyzer, html: string, emit: Emit): Sliced<void> {
   )
 }
 
-/** From offsets in the text of a page, which ascend, to offsets in its source. */
+/** Maps ascending offsets in the text of a page to offsets in its source. */
 class SourceReader {
   readonly #pieces: readonly number[]
-  /** Of the piece of the last start: a token may begin where the one before did. */
+  /** The piece of the last start. The next token may begin in the same piece. */
   #at = 0
 
   constructor({ pieces }: PlainText) {
@@ -40,7 +41,7 @@ class SourceReader {
     return entityLength > 0 ? sourceAt : sourceAt + (offset - plainAt)
   }
 
-  /** Behind the last character of the token, not in front of what follows it. */
+  /** The end of the token's last character in the source, before any markup that follows it. */
   endOf(offset: number): number {
     const [plainAt, sourceAt, entityLength] = this.#piece(this.#pieceOf(offset - 1))
     return sourceAt + (entityLength > 0 ? entityLength : offset - plainAt)

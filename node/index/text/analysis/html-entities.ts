@@ -2,7 +2,7 @@
 
 import { decodeHTML } from 'entities/lib/decode.js'
 
-/** What stands between `&` and `;`. Undefined for a name or number that is none. */
+/** Decodes the text between `&` and `;`. Answers undefined for an unknown name or number. */
 export function decodeEntity(body: string): string | undefined {
   if (!body.startsWith('#')) return decodeName(body)
   const isHexadecimal = body[1] === 'x' || body[1] === 'X'
@@ -11,10 +11,11 @@ export function decodeEntity(body: string): string | undefined {
   return isCharacter ? String.fromCodePoint(code) : undefined
 }
 
-/** People forget the semicolon: a name is one without it, too. */
+/** Accepts a name without its semicolon, because people forget it. */
 function decodeName(name: string): string | undefined {
   const source = `&${name};`
   const decoded = decodeHTML(source)
-  // The beginning of a word may be a name that needs no semicolon: "&notes;" is none.
+  // The beginning of a word may be a name that needs no semicolon. But "&notes;" is not a
+  // reference.
   return decoded === source || decoded.endsWith(';') ? undefined : decoded
 }

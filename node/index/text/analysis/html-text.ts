@@ -1,29 +1,30 @@
-// The text of an HTML page, in one pass over it.
+// Extracts the text of an HTML page in one pass.
 //
-// Tags, comments and the contents of scripts and styles go; entities are decoded. A tag that only
-// marks up text (`<b>`, `<a>`) leaves nothing behind, so it does not break a word; every other tag
-// leaves a line break. A `<` that begins no tag is text, and a tag without its end goes up to the
-// end of the page. No input makes it look at a character more than a constant number of times.
+// Tags, comments and the contents of scripts and styles are dropped; entities are decoded. A tag
+// that only marks up text (`<b>`, `<a>`) leaves nothing, so it does not break a word. Every other
+// tag leaves a line break. A `<` that begins no tag is text. A tag without an end extends to the
+// end of the page. For any input, each character is read a constant number of times at most.
 
 import { runAtOnce, StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import { decodeEntity } from './html-entities.ts'
 
-/** About a millisecond of reading a page, in UTF-16 units. */
+/** Reading this much of a page takes about a millisecond, in UTF-16 units. */
 const STEP_LENGTH = 16_384
 /** What a tag or an entity costs, in units of plain text. */
 const MARKUP_COST = 16
 
+/** The text of a page, and the map from its offsets to the source. */
 export interface PlainText {
   readonly text: string
   /**
-   * Where pieces of the text came from, ascending: three numbers for each piece, namely its place in
-   * the text, its place in the source, and the length of its source if that is one entity, else 0.
-   * In a piece that is no entity offsets run in parallel.
+   * The sources of the text's pieces, ascending. Each piece has three numbers: its offset in the
+   * text, its offset in the source, and the length of its source if it is one entity, else 0. In a
+   * piece without an entity, both offsets advance together.
    */
   readonly pieces: readonly number[]
 }
 
-/** How many numbers a piece has. */
+/** The number of numbers in a piece. */
 export const PIECE_WIDTH = 3
 
 const INLINE: ReadonlySet<string> = new Set(
@@ -61,7 +62,7 @@ class PageText {
   #block = ''
   #length = 0
 
-  /** `entityLength`: what was written for the text, if it is the value of an entity. */
+  /** `entityLength` is the length of the source if the text is the value of an entity. */
   append(text: string, sourceAt: number, entityLength = 0): void {
     this.#pieces.push(this.#length, sourceAt, entityLength)
     this.#length += text.length
@@ -74,14 +75,17 @@ class PageText {
     return { text: this.#blocks.join(''), pieces: this.#pieces }
   }
 
-  /** Reading a character makes V8 put the block's parts together now, and not all of them at the end. */
+  /**
+   * Reading a character makes V8 join the block's parts now. Otherwise it would join all of them at
+   * the end.
+   */
   #endBlock(): void {
     if (this.#block.charCodeAt(0) >= 0) this.#blocks.push(this.#block)
     this.#block = ''
   }
 }
 
-/** Or the end of the step. */
+/** The offset of the next markup, or the end of the step. */
 function nextMarkup(html: string, from: number): number {
   const end = Math.min(html.length, from + STEP_LENGTH)
   for (let at = from; at < end; at += 1) {
@@ -91,7 +95,7 @@ function nextMarkup(html: string, from: number): number {
   return end
 }
 
-/** Returns where the source goes on. */
+/** Answers the offset where the source continues. */
 function addEntity(html: string, at: number, out: PageText): number {
   ENTITY.lastIndex = at
   const [source = '', body = ''] = ENTITY.exec(html) ?? []
@@ -101,7 +105,7 @@ function addEntity(html: string, at: number, out: PageText): number {
   return at + (decoded === undefined ? 1 : source.length)
 }
 
-/** Returns where the source goes on. */
+/** Answers the offset where the source continues. */
 function* addTag(html: string, at: number, out: PageText): Sliced<number> {
   if (html.startsWith('<!--', at)) return behind(html, '-->', at + 4)
   if (html.startsWith('<![CDATA[', at)) return addCharacterData(html, at + 9, out)
@@ -124,7 +128,7 @@ function addCharacterData(html: string, from: number, out: PageText): number {
   return end < 0 ? html.length : end + 3
 }
 
-/** A `>` inside a quoted attribute does not end the tag. */
+/** Answers the offset behind a tag. A `>` in a quoted attribute does not end the tag. */
 function* behindTag(html: string, from: number): Sliced<number> {
   let quote = ''
   for (let at = from; at < html.length; at += 1) {
@@ -141,7 +145,7 @@ function* behindTag(html: string, from: number): Sliced<number> {
   return html.length
 }
 
-/** The contents of a script are skipped; its closing tag is read as a tag. */
+/** Skips the contents of a script. Its closing tag is read as a tag. */
 function* endOfOpaque(html: string, name: string, from: number): Sliced<number> {
   const meter = new StepMeter(STEP_LENGTH)
   for (let at = html.indexOf('</', from); at >= 0; at = html.indexOf('</', at + 2)) {

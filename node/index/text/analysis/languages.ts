@@ -37,15 +37,16 @@ import { ROMANIAN_LOWER_CASE, TURKISH_LOWER_CASE } from './fold-term.ts'
 import { normalizeGerman } from './german-normalization.ts'
 import type { Folding } from './fold-term.ts'
 
+/** The rules of one language, in the order: fold, clitic, stop words, spelling, stem. */
 export interface Language {
   readonly name: AnalyzerName
   readonly stem: (word: string) => string
   readonly stopWords: readonly string[]
-  /** What is cut off the word before anything else: articles with an apostrophe, the genitive. */
+  /** Removed from the word first: articles with an apostrophe, the genitive. */
   readonly clitic: RegExp | undefined
-  /** Default: LOWER_CASE. */
+  /** The default is LOWER_CASE. */
   readonly fold?: Folding
-  /** Makes spellings of one word equal, behind the stop words and before the stemmer. */
+  /** Unifies spellings of a word, after the stop words and before the stemmer. */
   readonly spell?: (word: string) => string
 }
 

@@ -1,8 +1,8 @@
-// The segmenters that need no rules: runs of letters, runs without white space, and the whole.
+// The segmenters without rules: runs of letters, runs without white space, and the whole text.
 
 import type { Segmentation } from './segmentation.ts'
 
-// A match is a piece of a run, so that none of them takes long; pieces that touch are one token.
+// A match is a piece of a run, so every match is short. Adjacent pieces are one token.
 const LETTERS = /([\p{L}\p{M}]{1,1024})|[^\p{L}\p{M}]{1,1024}/guy
 const NOT_SPACES = /(\S{1,1024})|\s{1,1024}/gy
 const NO_RUN = -1
@@ -28,10 +28,10 @@ class RunSegmentation implements Segmentation {
   readonly #text: string
   readonly #pattern: RegExp
   #at = 0
-  /** Of the run that goes on at `#at`. */
+  /** The start of the run that continues at `#at`. */
   #start = NO_RUN
 
-  /** The pattern matches a piece of a run with a group and a piece between runs without. */
+  /** The pattern matches a piece of a run with a group, and a piece between runs without one. */
   constructor(text: string, pattern: RegExp) {
     this.#text = text
     this.#pattern = pattern

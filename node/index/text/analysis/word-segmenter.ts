@@ -1,19 +1,22 @@
-// Cutting text into words by the rules of UAX #29 that concern words (WB4 to WB13b, but for WB7a to
-// WB7c, quotation marks in Hebrew words, and the colon, which a few languages have inside words).
+// Splits text into words by the rules of UAX #29 for words (WB4 to WB13b). It leaves out WB7a to
+// WB7c, quotation marks in Hebrew words, and the colon, which a few languages have inside words.
 //
-// A word is a run of letters, digits and connectors that holds at least one letter or digit. An
+// A word is a run of letters, digits and connectors with at least one letter or digit. An
 // apostrophe or full stop stays inside between two letters or two digits, a comma between two
-// digits. Han and Hiragana characters are words of one character each; Katakana and Hangul come in
-// runs. White space, punctuation and symbols (emoji among them) are not words. Thai, Lao, Khmer and
-// Burmese are written without spaces: the words of a run are those of the dictionaries of ICU.
+// digits. Han and Hiragana characters are words of one character each; Katakana and Hangul form
+// runs. White space, punctuation and symbols (also emoji) are not words. Thai, Lao, Khmer and
+// Burmese are written without spaces; ICU's dictionaries find the words of a run.
 
 import { CLASS_BY_CODE_UNIT, CharacterClass, classOfPair } from './character-classes.ts'
 import type { Segmentation } from './segmentation.ts'
 
-/** Looking for what stands behind a joiner ends after so many marks: no word of any script has them. */
+/** The search behind a joiner stops after this many marks. No word of any script has as many. */
 const MARKS_MAX = 64
 const NO_WORD = -1
-/** Of a run that the dictionary is asked about at a time: it looks at all of it for its first word. */
+/**
+ * The length of a run that the dictionary gets at a time, because it reads all of it to find the
+ * first word.
+ */
 const RUN_LENGTH_MAX = 512
 const DICTIONARY = new Intl.Segmenter('und', { granularity: 'word' })
 
@@ -24,7 +27,7 @@ export function segmentWords(text: string): Segmentation {
 class WordSegmentation implements Segmentation {
   readonly #text: string
   #at = 0
-  /** Of the word that goes on at `#at`: where it began, and what it is made of so far. */
+  /** The word that continues at `#at`: its start, and the class of its last character. */
   #start = NO_WORD
   #last: number = CharacterClass.other
   #hasCore = false
@@ -59,7 +62,7 @@ class WordSegmentation implements Segmentation {
     this.#hasCore = kind !== CharacterClass.connector
   }
 
-  /** To the end of the word, but no further than `end`. */
+  /** Continues to the end of the word, but not beyond `end`. */
   #goOn(end: number, spans: number[]): void {
     const text = this.#text
     let last = this.#last
@@ -86,7 +89,7 @@ class WordSegmentation implements Segmentation {
   }
 }
 
-/** Returns where the text goes on: of a run that is cut, the last word may be cut, too. */
+/** Answers the offset where the text continues. If a run is cut, its last word may be cut too. */
 function addComplexWords(text: string, from: number, spans: number[]): number {
   const end = behindRun(text, from)
   const words = [...DICTIONARY.segment(text.slice(from, end))]
@@ -108,7 +111,7 @@ function behindRun(text: string, from: number): number {
   return at
 }
 
-/** Whether the character at `at`, of class `next`, goes on with a word that `last` was the end of. */
+/** Whether the character at `at`, of class `next`, continues a word that ends in `last`. */
 function joins(text: string, at: number, last: number, next: number): boolean {
   switch (next) {
     case CharacterClass.letter:

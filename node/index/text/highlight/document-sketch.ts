@@ -2,13 +2,13 @@ import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { JsonObject, JsonValue } from '../../../document/exact-json.ts'
 import { isJsonArray, isJsonObject } from '../../../document/json-object.ts'
 
-/** Longer than any date, which is the longest text whose kind its characters tell. */
+/** Longer than any date, the longest text whose characters decide its kind. */
 const TEXT_LENGTH_MAX = 64
 const ELEMENTS_MAX = 64
-/** Values that take about a millisecond. */
+/** Reading this many values takes about a millisecond. */
 const VALUES_PER_STEP = 4096
 
-/** Enough of a document to tell what its fields are, however long they are. */
+/** A small copy of a document with enough of it to decide the kinds of its fields. */
 export function sketchOf(document: JsonObject): Sliced<JsonObject> {
   return sketchOfObject(document, new StepMeter(VALUES_PER_STEP))
 }

@@ -1,31 +1,33 @@
-// The parts of texts that show best what was found.
+// Cuts the parts of texts that show the matches best.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Poll } from '../poll.ts'
 
 export const FRAGMENTS_MAX = 3
-/** UTF-16 units that a fragment aims at; marks come on top. */
+/** The length that a fragment aims at in UTF-16 units, without its marks. */
 export const FRAGMENT_LENGTH = 150
-/** How far an edge moves to stand between two words. */
+/** How far an edge may move to lie between two words. */
 const EDGE_SLACK = 20
 
-/** Where a word lies in the text, and the term it was found by. */
+/** The place of a word in the text, and the term that it matched. */
 export interface Span {
   readonly start: number
   readonly end: number
   readonly term: string
 }
 
+/** A text and its matching words. */
 export interface MarkedText {
   readonly text: string
-  /** In the order in which they begin. */
+  /** Ordered by their starts. */
   readonly spans: readonly Span[]
 }
 
+/** How fragments are rendered. */
 export interface FragmentOptions {
   readonly pre: string
   readonly post: string
-  /** Tags and entities of the text stay whole. */
+  /** Keeps tags and entities of the text whole. */
   readonly isHtml: boolean
   readonly poll: Poll
 }
@@ -33,15 +35,18 @@ export interface FragmentOptions {
 interface Fragment {
   readonly text: string
   readonly spans: readonly Span[]
-  /** Different terms. */
+  /** The number of distinct terms. */
   readonly termCount: number
   readonly order: number
 }
 
-/** Of a word in a fragment, and of a fragment. */
+/** The cost of a word in a fragment, and of a fragment. */
 const SPAN_COST = 32
 
-/** The best are those with the most different terms, then with the most words. */
+/**
+ * Cuts the best fragments. Those with the most distinct terms are best, then those with the most
+ * words.
+ */
 export function* cutFragments(
   texts: readonly MarkedText[],
   options: FragmentOptions,
@@ -70,7 +75,7 @@ function compareFragments(a: Fragment, b: Fragment): number {
   return b.termCount - a.termCount || b.spans.length - a.spans.length || a.order - b.order
 }
 
-/** Words that are close together share a fragment. */
+/** Groups words that are close enough for one fragment. */
 function groupsOf(spans: readonly Span[]): readonly (readonly Span[])[] {
   const groups: Span[][] = []
   for (const span of spans) {
@@ -90,7 +95,10 @@ interface Place {
   readonly to: number
 }
 
-/** Around the group, between the end of the fragment before and the beginning of the next group. */
+/**
+ * A place around the group, between the end of the previous fragment and the start of the next
+ * group.
+ */
 function placeOf(around: {
   readonly text: string
   readonly group: readonly Span[]
@@ -123,7 +131,7 @@ function fragmentOf(text: string, group: readonly Span[], { from, to }: Place) {
   return { text: text.slice(from, to), spans, termCount }
 }
 
-/** The first place from `at` on where a word begins, not behind `limit`. */
+/** The first offset from `at` on where a word begins, at most `limit`. */
 function wordEdge(text: string, at: number, limit: number): number {
   if (at === 0) return 0
   const end = Math.min(limit, at + EDGE_SLACK)
@@ -131,7 +139,7 @@ function wordEdge(text: string, at: number, limit: number): number {
   return isInsidePair(text, at) ? at + 1 : at
 }
 
-/** The last place up to `at` where a word ends, not before `limit`. */
+/** The last offset up to `at` where a word ends, at least `limit`. */
 function wordEdgeBefore(text: string, at: number, limit: number): number {
   if (at >= text.length) return text.length
   const end = Math.max(limit, at - EDGE_SLACK)
@@ -139,18 +147,18 @@ function wordEdgeBefore(text: string, at: number, limit: number): number {
   return isInsidePair(text, at) ? at - 1 : at
 }
 
-/** Half a character is no text. */
+/** Whether the offset splits a surrogate pair. */
 function isInsidePair(text: string, at: number): boolean {
   const unit = text.charCodeAt(at)
   return unit >= 0xdc00 && unit <= 0xdfff
 }
 
-/** Tags and entities that are longer are cut. */
+/** Longer tags and entities are cut. */
 const MARKUP_LENGTH_MAX = 1000
 const ENTITY_BEGIN = /&#?[0-9a-z]{0,15}$/i
 const ENTITY_END = /^#?[0-9a-z]{0,15};/i
 
-/** Where the tag or entity begins that the place is in; the place itself if there is none. */
+/** The start of the tag or entity around the offset; the offset itself if there is none. */
 function beforeMarkup(text: string, at: number): number {
   const before = text.slice(Math.max(0, at - MARKUP_LENGTH_MAX), at)
   const tag = before.lastIndexOf('<')
@@ -162,7 +170,7 @@ function beforeMarkup(text: string, at: number): number {
   return at - before.length + entity.index
 }
 
-/** Behind the tag or entity that the place is in. */
+/** The end of the tag or entity around the offset; the offset itself if there is none. */
 function behindMarkup(text: string, at: number): number {
   const begin = beforeMarkup(text, at)
   if (begin === at) return at
@@ -170,7 +178,7 @@ function behindMarkup(text: string, at: number): number {
   return end < 0 || end - at > MARKUP_LENGTH_MAX ? at : end + 1
 }
 
-/** Overlapping words are marked as one. */
+/** Overlapping words get one mark. */
 function render({ text, spans }: Fragment, { pre, post }: FragmentOptions): string {
   let out = ''
   let at = 0

@@ -1,7 +1,7 @@
-// Marks the words of a document that a query looked for.
+// Highlights the words of a document that match a query.
 //
-// The query is resolved again, with a mapping that knows what the index knows. Of every text the best fragments are shown, in the order in which
-// they stand.
+// The query is resolved again, with a mapping that knows the fields of the index. Of each text, the
+// best fragments are shown, in their order in the text.
 
 import { must } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -22,19 +22,19 @@ import { sketchOf } from './document-sketch.ts'
 import { cutFragments, type MarkedText, type Span } from './highlight-fragments.ts'
 import { wantedTerms, type WantedInField, type WantedTerms } from './wanted-terms.ts'
 
-/** Characters of one document in which words are looked for. */
+/** How many characters of one document are searched for matches. */
 const HIGHLIGHT_LENGTH_MAX = 100_000
-/** Values of one document that are looked at. */
+/** How many values of one document are searched. */
 const HIGHLIGHT_TEXTS_MAX = 10_000
 const TOKEN_COST = 4
 
-/** What the index knows of its fields. */
+/** The fields that the index knows. */
 export interface IndexedFields {
   readonly schema: TableSchema | undefined
   readonly fields: readonly TableField[]
 }
 
-/** One for each document, undefined where no word is marked. */
+/** Highlights each document. A document without a match is undefined. */
 export function* highlightTexts(
   { query, highlight, documents }: TextHighlightRequest,
   { schema, fields }: IndexedFields,
@@ -61,7 +61,7 @@ class Highlighter {
   readonly #mapping: FieldMapping
   readonly #poll = new Poll()
   readonly #analyzers = new Map<string, Analyzer | undefined>()
-  /** As of so many fields that are known. */
+  /** The terms for the current number of known fields. */
   #wanted: { readonly fieldCount: number; readonly terms: WantedTerms } | undefined
 
   constructor(
@@ -73,7 +73,7 @@ class Highlighter {
     this.#mapping = mapping
   }
 
-  /** By field; fields without a marked word are left out. Undefined if there is none at all. */
+  /** The fragments by field. Fields without a match are left out. Undefined if no field matches. */
   *mark(document: JsonObject): Sliced<Highlights | undefined> {
     const sketch = yield* sketchOf(document)
     const indexed = yield* this.#indexed(sketch)
@@ -98,7 +98,7 @@ class Highlighter {
     return marked.length === 0 ? undefined : Object.fromEntries(marked)
   }
 
-  /** Fields that the index does not know yet are decided by the document. */
+  /** The document itself decides the fields that the index does not know yet. */
   *#indexed(document: JsonObject): Sliced<IndexableDocument> {
     for (;;) {
       const indexed = yield* this.#mapping.mapDocumentInSteps(Buffer.alloc(0), document, 0)
@@ -119,7 +119,7 @@ class Highlighter {
     return field !== ALL_FIELD && this.#indexFieldsOf(field).some((name) => wanted.has(name))
   }
 
-  /** The index fields into which the field's texts go. */
+  /** The index fields that hold the field's texts. */
   #indexFieldsOf(field: string): readonly string[] {
     const own = [field, `${field}${KEYWORD_SUFFIX}`, `${field}${PREFIX_SUFFIX}`]
     return this.#mapping.isInAll(field) ? [...own, ALL_FIELD] : own
@@ -156,7 +156,7 @@ class Highlighter {
     return own?.kind === 'text' && (own.analyzer ?? '').startsWith('html')
   }
 
-  /** Text in the default field went through the analyzer of the field that it comes from. */
+  /** The analyzer of a text. Text in the default field was analyzed by its own field's analyzer. */
   #analyzerOf(indexField: string, field: string): Analyzer | undefined {
     const own = this.#mapping.resolveField(indexField === ALL_FIELD ? field : indexField)
     if (own === undefined || own.kind === 'unindexed') return undefined
@@ -174,7 +174,7 @@ function documentField(indexField: string): string {
   return suffix === undefined ? indexField : indexField.slice(0, -suffix.length)
 }
 
-/** The field's texts, as far as the budget goes. */
+/** The field's texts, as far as the budget allows. */
 function beginningsOf(
   document: JsonObject,
   field: string,
@@ -191,7 +191,7 @@ function beginningsOf(
   return texts
 }
 
-/** A word that is cut off could be taken for another one. */
+/** Drops a word that is cut, because the rest could match another term. */
 function wholeWords(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text
   return text.slice(0, lengthMax).replace(/\S{1,200}$/, '')

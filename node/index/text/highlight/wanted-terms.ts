@@ -1,4 +1,4 @@
-// The terms that make a document a hit, by index field; exclusions are none.
+// The terms by which a document matches, by index field. Terms of exclusions are not among them.
 
 import { isServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -8,14 +8,14 @@ import type { Poll } from '../poll.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { resolveQuery } from '../mapping/resolve-query.ts'
 
-/** Terms remembered of a field; beyond that all are forgotten and tested anew. */
+/** The limit of cached terms in a field. Beyond it the cache is emptied. */
 const REMEMBERED_MAX = 50_000
-/** Of a test that is a glance, in postings read. */
+/** The cost of a cheap test, in postings read. */
 const TEST_COST = 16
 
 export type WantedTerms = ReadonlyMap<string, WantedInField>
 
-/** Every term is tested once, however often texts have it. */
+/** The terms to highlight in one field. Each distinct term is tested once. */
 export class WantedInField {
   readonly #exact = new Set<string>()
   readonly #matchers: TermMatcher[] = []
@@ -29,7 +29,7 @@ export class WantedInField {
     this.#matchers.push(matcher)
   }
 
-  /** Undefined if `test` has to tell. */
+  /** Whether the term matches; undefined if only `test` can decide. */
   knows(term: string): boolean | undefined {
     if (this.#exact.has(term)) return true
     return this.#matchers.length === 0 ? false : this.#known.get(term)
@@ -77,7 +77,10 @@ function leavesOf(query: Query): readonly Query[] {
   return [...query.must, ...query.should, ...query.filter].flatMap(leavesOf)
 }
 
-/** A field may be something else in this document than in the index, which has found it elsewhere. */
+/**
+ * Resolves a query, or nothing if it does not fit. A field may have another type in this document
+ * than in the index.
+ */
 function* resolvedOrNothing(query: Query, mapping: FieldMapping): Sliced<EngineQuery> {
   try {
     const resolved = yield* resolveQuery(query, mapping)
@@ -97,7 +100,7 @@ function addTerms(query: EngineQuery, inField: (field: string) => WantedInField)
       if (more !== undefined) inField(query.field).addMatcher(more.matcher)
     }
   }
-  // A match of several words, and fields of which one is enough.
+  // A match of several words, or fields of which one is enough.
   const parts = query.kind === 'boolean' ? [...query.must, ...query.should] : []
   for (const part of query.kind === 'best' ? query.parts : parts) addTerms(part, inField)
 }

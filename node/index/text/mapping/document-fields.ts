@@ -1,11 +1,11 @@
-// The index fields of one document while its values are being collected.
+// The index fields of one document while its values are collected.
 
 import type { IndexableField, IndexableToken, TokenSequence } from '../indexable-document.ts'
 import type { GeoPoint } from '../../../geo/geo-point.ts'
 
 export const FIELDS_PER_DOCUMENT_MAX = 10_000
 export const VALUES_PER_DOCUMENT_MAX = 100_000
-/** Between two values of one field, so that no phrase reaches from one into the other. */
+/** The gap between two values of one field, so that no phrase matches across them. */
 export const VALUE_POSITION_GAP = 100
 const CHUNK_LENGTH = 16_384
 
@@ -21,15 +21,15 @@ type OpenField =
   | { readonly kind: 'number'; readonly name: string; readonly values: number[] }
   | { readonly kind: 'point'; readonly name: string; readonly values: GeoPoint[] }
 
-/** Takes the tokens of one value, in their order. */
+/** Takes the tokens of one value in their order. */
 export type TokenSink = (token: IndexableToken) => void
 
-/** Every `add` answers whether there was room. */
+/** Collects the fields of one document. Every `add` answers false if a limit is reached. */
 export class DocumentFields {
   readonly #fields = new Map<string, OpenField>()
   #values = 0
 
-  /** For the tokens of one value; undefined if there is no room. */
+  /** Opens a field for the tokens of one value. Answers undefined if a limit is reached. */
   openText(name: string): TokenSink | undefined {
     const field = this.#open(name, () => ({
       kind: 'text',
@@ -84,8 +84,8 @@ export class DocumentFields {
 }
 
 /**
- * Tokens that are added one by one. A document may have millions, and an array of so many is copied as a
- * whole each time that it grows, which takes longer than a step may.
+ * A list of tokens in chunks. A document may have millions of tokens. A plain array of so many is
+ * copied as a whole when it grows, which takes longer than a step may.
  */
 export class TokenList implements TokenSequence {
   readonly #full: IndexableToken[][] = []
@@ -99,7 +99,7 @@ export class TokenList implements TokenSequence {
     return this.#open.at(-1) ?? this.#full.at(-1)?.at(-1)
   }
 
-  /** Answers how many there are. */
+  /** Adds a token. Answers the new length. */
   push(token: IndexableToken): number {
     if (this.#open.length === CHUNK_LENGTH) {
       this.#full.push(this.#open)

@@ -1,28 +1,29 @@
-// Which values an index left out, and why. The documents themselves were indexed.
+// Counts the values that an index left out, by reason. The documents themselves were indexed.
 
 import { FIELD_PATH_LENGTH_MAX } from './table-field.ts'
 
 export type DropReason =
-  /** Not of the type of their field. */
+  /** The value does not have the type of its field. */
   | 'badValues'
-  /** Beyond a limit: of fields known, fields or values in a document, depth, length. */
+  /** The value exceeds a limit: known fields, fields or values in a document, depth, or length. */
   | 'overLimit'
 
-/** Fields that are told apart; what others lose is in the sums. */
+/** The limit of fields with counts of their own. Values of other fields count only in the sums. */
 const FIELDS_MAX = 1000
-/** Fields that a report names: those that lost most. */
+/** The limit of fields in a report: those that lost most values. */
 const REPORTED_FIELDS_MAX = 20
 
 export type DropCounts = Readonly<Record<DropReason, number>>
 
-/** Counted as documents were indexed: a value counts again when its document is. */
+/** The counts of one index. A value counts again if its document is indexed again. */
 export interface DropReport extends DropCounts {
-  /** By the field's name. */
+  /** By the name of the field. */
   readonly fields: Readonly<Record<string, DropCounts>>
 }
 
 export const NOTHING_DROPPED: DropReport = { badValues: 0, overLimit: 0, fields: {} }
 
+/** Collects the counts of one index or of one document. */
 export class DroppedValues {
   #all: DropCounts = { badValues: 0, overLimit: 0 }
   #byField: Map<string, DropCounts> | undefined
@@ -59,7 +60,7 @@ export class DroppedValues {
   }
 }
 
-/** Of several shards. */
+/** Adds up the reports of several shards. */
 export function sumOfReports(reports: readonly DropReport[]): DropReport {
   const fields = new Map<string, DropCounts>()
   let all: DropCounts = { badValues: 0, overLimit: 0 }

@@ -1,23 +1,26 @@
-// Fields as those who sort and aggregate need them: by their columns.
+// The columns of fields, for sorting and aggregations.
 
 import { KEYWORD_SUFFIX } from './field-names.ts'
 import { refusal, type QueryContext } from './query-context.ts'
 import type { ColumnKind } from '../segment/column.ts'
 
+/** The column of an index field. */
 export interface IndexColumn {
   readonly indexField: string
   readonly kind: ColumnKind
   readonly isDate: boolean
 }
 
+/** How a column is to be used. */
 export interface ColumnWish {
-  /** Completes "x cannot be ...". */
+  /** Completes the message "x cannot be ...". */
   readonly purpose: 'aggregated' | 'sorted by'
-  /** Completes the refusal of a column of another kind. */
+  /** Completes the message for a column of another kind. */
   readonly needs: string
   readonly kinds?: readonly ColumnKind[] | undefined
 }
 
+/** Finds the columns of fields by the names that clients use. */
 export class FieldColumns {
   readonly #context: QueryContext
 
@@ -25,7 +28,10 @@ export class FieldColumns {
     this.#context = context
   }
 
-  /** Undefined, with a warning, if no document has the field; INVALID_ARGUMENT if it cannot serve. */
+  /**
+   * Answers undefined, with a warning, if no document has the field. Throws INVALID_ARGUMENT if the
+   * field cannot be used so.
+   */
   of(name: string, { purpose, needs, kinds }: ColumnWish): IndexColumn | undefined {
     const field = this.#context.field(name)
     if (field === undefined) return undefined
@@ -33,7 +39,7 @@ export class FieldColumns {
       throw refusal(name, `is text and cannot be ${purpose}: ${this.#remedy(name)}`)
     }
     if (field.kind === 'shape') {
-      throw refusal(name, `holds shapes and cannot be ${purpose}: add a field of type geopoint`)
+      throw refusal(name, `contains shapes and cannot be ${purpose}; add a field of type geopoint`)
     }
     const kind = columnKindOf(field.kind)
     if (kinds?.includes(kind) === false) throw refusal(name, `is of type ${field.kind}; ${needs}`)

@@ -1,4 +1,4 @@
-// What a field is: by its schema, by a dynamic template, or by the value that was its first.
+// Decides the types of a field: by its schema, by a dynamic template, or by its first value.
 
 import { isJsonObject } from '../../../document/json-object.ts'
 import { FIELD_TYPES } from '../../../schema/field-types.ts'
@@ -11,9 +11,9 @@ import type { FieldType } from '../../../schema/field-types.ts'
 import type { FieldDecision } from './field-registry.ts'
 import type { JsonSchema } from './schema-walk.ts'
 
-/** Longer strings of dynamic fields are prose: searched by their words, but no facet. */
+/** A longer string of a dynamic field is prose. It is searched by its words and is not a facet. */
 const DYNAMIC_KEYWORD_LENGTH_MAX = 256
-/** What is searched by its words. */
+/** The types that are searched by their words. */
 const WORDS: ReadonlySet<FieldType> = new Set(['text', 'html', 'search_as_you_type'])
 const POINT_TYPES: ReadonlySet<FieldType> = new Set(['geopoint', 'geoshape'])
 const SINGLE_TYPES: Readonly<Record<string, FieldType>> = {
@@ -23,39 +23,42 @@ const SINGLE_TYPES: Readonly<Record<string, FieldType>> = {
   boolean: 'boolean',
 }
 
-export interface Surroundings {
-  /** The analyzer that the document schema names for all its fields. */
+export interface InheritedRules {
+  /** The analyzer that the document schema sets for all its fields. */
   readonly analyzer: string | undefined
-  /** Whether it is on the schema's list of what queries without a name search; undefined: no list. */
+  /**
+   * Whether the schema lists the field for queries without a field name. Undefined if the schema
+   * has no such list.
+   */
   readonly isListed: boolean | undefined
 }
 
-/** Undefined: only the fields inside it are indexed, or its value has to tell. */
+/** Undefined if only the fields inside it are indexed, or if its value must decide. */
 export function decideBySchema(
   schemas: readonly JsonSchema[],
-  surroundings: Surroundings,
+  inherited: InheritedRules,
 ): FieldDecision | undefined {
   const named = schemas.map((schema) => schema['x-service-analyzer']).find(isText)
-  const analyzer = named ?? surroundings.analyzer
+  const analyzer = named ?? inherited.analyzer
   const isIndexed = schemas.every((schema) => schema['x-service-index'] !== false)
   const types = schemas.map(serviceTypes).find((list) => list.length > 0)
   if (types !== undefined || !isIndexed) {
-    const isInAll = surroundings.isListed ?? types?.some((type) => WORDS.has(type)) ?? false
+    const isInAll = inherited.isListed ?? types?.some((type) => WORDS.has(type)) ?? false
     const own = isIndexed ? (types ?? []) : []
     return { analyzer, isInAll, types: own, keywordLengthMax: KEYWORD_LENGTH_MAX }
   }
   const plain = schemas.map(inferredType).find((type) => type !== undefined)
-  return plain === undefined ? undefined : unnamed(plain, { ...surroundings, analyzer })
+  return plain === undefined ? undefined : unnamed(plain, { ...inherited, analyzer })
 }
 
-/** For described fields whose schema leaves the type open. */
-export function decideByValue(value: JsonValue, surroundings: Surroundings) {
+/** Decides a described field whose schema leaves the type open. */
+export function decideByValue(value: JsonValue, inherited: InheritedRules) {
   const [type] = typesOfValue(value)
-  return type === undefined ? undefined : unnamed(type, surroundings)
+  return type === undefined ? undefined : unnamed(type, inherited)
 }
 
-/** A string of which nothing more is said is also a facet, as it is where no schema mentions it. */
-function unnamed(type: FieldType, { analyzer, isListed }: Surroundings): FieldDecision {
+/** A string without any other type is also a facet, as it is without a schema. */
+function unnamed(type: FieldType, { analyzer, isListed }: InheritedRules): FieldDecision {
   const isString = type === 'text'
   return {
     analyzer,
@@ -65,13 +68,13 @@ function unnamed(type: FieldType, { analyzer, isListed }: Surroundings): FieldDe
   }
 }
 
-export interface DynamicPlace extends Surroundings {
+export interface DynamicPlace extends InheritedRules {
   readonly path: readonly string[]
-  /** Whether only a template can bring the field into the index. */
+  /** Whether only a template can make the field an indexed one. */
   readonly needsTemplate: boolean
 }
 
-/** Undefined: an object that no template is about, so that its members decide for themselves. */
+/** Undefined for an object that no template matches. Its members decide for themselves. */
 export function decideDynamically(
   templates: readonly DynamicTemplate[],
   value: JsonValue,
@@ -95,10 +98,12 @@ export function decideDynamically(
   return { ...settled, types, keywordLengthMax: KEYWORD_LENGTH_MAX }
 }
 
-/** Without a template a timestamp is a string like any other; only who asks for dates gets them. */
+/**
+ * Without a template, a timestamp is a string like any other. Dates need a template or a schema.
+ */
 function inferred(
   value: JsonValue,
-  { analyzer, isListed }: Surroundings,
+  { analyzer, isListed }: InheritedRules,
   template?: DynamicTemplate,
 ): FieldDecision | undefined {
   const isInAll = isListed !== false
@@ -131,7 +136,9 @@ function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-/** The schema's list of fields that queries without a field name search; undefined: it has none. */
+/**
+ * The fields that the schema lists for queries without a field name; undefined if it has no list.
+ */
 export function namesInAll(schemas: readonly JsonSchema[]): ReadonlySet<string> | undefined {
   const lists = schemas
     .map((schema): unknown => schema['x-service-include-in-all'])
@@ -146,7 +153,7 @@ export function analyzerIn(schemas: readonly JsonSchema[]): string | undefined {
     .find(isText)
 }
 
-/** What a find in the field counts; undefined: the schemas say nothing of it. */
+/** The weight of a match in the field; undefined if the schemas set none. */
 export function boostIn(schemas: readonly JsonSchema[]): number | undefined {
   return schemas
     .map((schema): unknown => schema['x-service-boost'])

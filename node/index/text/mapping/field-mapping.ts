@@ -1,8 +1,8 @@
-// From documents to index fields, for one table.
+// Maps the documents of one table to index fields.
 //
-// A document's type selects its schema; without one everything is inferred. Fields that no schema
-// spells out are decided by the table's list of them (field-plans.ts). A document that brings one which
-// the list does not know yet is not mapped: the field has to be added to the list, and learnt, first.
+// A document's type selects its schema. Without a schema, all fields are inferred. The table's list
+// (field-plans.ts) decides the fields that no schema describes. A document with a field that the
+// list lacks is not mapped: the field must first be added to the list and learnt.
 
 import { must } from '../../../../lib/assert.ts'
 import { runAtOnce, StepMeter, type Sliced } from '../../../../lib/sliced.ts'
@@ -30,29 +30,33 @@ import type { FieldPlan, Target } from './field-plan.ts'
 import type { FieldInfo, FieldPlace } from './field-plans.ts'
 import type { TableField } from './table-field.ts'
 
-/** Of a step, in UTF-16 units of text. */
+/** The work of a step, in UTF-16 units of text. */
 const STEP_COST = TEXT_STEP_LENGTH
-/** Longer texts are analyzed in steps, which has its own price. */
+/** Longer texts are analyzed in steps, which costs more. */
 const SHORT_LENGTH_MAX = 1024
-/** What a value costs besides its text, and a field of the table's list. */
+/** The cost of a value beside its text, and of a field in the table's list. */
 const VALUE_COST = 16
 const FIELD_COST = 64
 
 const UNKNOWN = unindexed('is not decided yet')
 
+/**
+ * The mapping of one table, as one thread knows it. It must learn the fields of the table's list in
+ * their order.
+ */
 export class FieldMapping {
   readonly #plans: FieldPlans
   readonly #dropped = new DroppedValues()
   readonly #analyzers = new Map<string, Analyzer>()
   readonly #undecided = new Map<string, TableField>()
 
-  /** `fields`: what is known of the table's list. */
+  /** `fields` is the known beginning of the table's list. */
   constructor(schema: TableSchema | undefined, fields: readonly TableField[] = []) {
     this.#plans = new FieldPlans(schema)
     runAtOnce(this.learnInSteps(fields))
   }
 
-  /** How many of the table's list of fields are known. */
+  /** The number of known fields of the table's list. */
   get fieldCount(): number {
     return this.#plans.size
   }
@@ -61,12 +65,12 @@ export class FieldMapping {
     return this.#plans.list
   }
 
-  /** What was left out so far; the documents themselves were indexed. */
+  /** The values that were left out so far. The documents themselves were indexed. */
   get dropped(): DroppedValues {
     return this.#dropped
   }
 
-  /** What the table's list has next. Fields that are known already are passed over. */
+  /** Learns the next fields of the table's list. Skips fields that are already known. */
   *learnInSteps(fields: readonly TableField[]): Sliced<void> {
     const meter = new StepMeter(STEP_COST)
     for (const field of fields) {
@@ -76,19 +80,21 @@ export class FieldMapping {
     }
   }
 
-  /** The fields that documents brought since the last call and that have to be learnt. */
+  /** Answers the unknown fields of documents since the last call. They must be learnt. */
   takeUndecided(): readonly TableField[] {
     const fields = [...this.#undecided.values()]
     this.#undecided.clear()
     return fields
   }
 
-  /** `name` as a query has it; undefined is the field that queries without a name search. */
+  /**
+   * Resolves a field name of a query. Undefined is the field that queries without a name search.
+   */
   resolveField(name: string | undefined): FieldInfo | undefined {
     return this.#plans.resolveField(name)
   }
 
-  /** Whether queries without a field name search the field, too. */
+  /** Whether queries without a field name search this field too. */
   isInAll(path: string): boolean {
     return this.#plans.isInAll(path)
   }
@@ -98,17 +104,19 @@ export class FieldMapping {
     return this.#plans.namesInAll()
   }
 
-  /** What the schema says that a find in the field counts (`x-service-boost`); 1 by default. */
+  /** The weight of a match in the field (`x-service-boost`). The default is 1. */
   boostOf(path: string): number {
     return this.#plans.boostOf(path)
   }
 
-  /** Whether the schema keeps a field of this name out of the index, so that documents may have it. */
+  /**
+   * Whether the schema excludes a field of this name from the index. Documents may still have it.
+   */
   isLeftOut(name: string): boolean {
     return this.#plans.isLeftOut(name)
   }
 
-  /** For an index that is alone with its table: it keeps the table's list by itself. */
+  /** For an index without other indexes of its table: it keeps the table's list by itself. */
   mapDocument(key: Uint8Array, document: JsonObject, expiresAtMs: number): IndexableDocument {
     for (;;) {
       const mapped = runAtOnce(this.mapDocumentInSteps(key, document, expiresAtMs))
@@ -117,7 +125,10 @@ export class FieldMapping {
     }
   }
 
-  /** Undefined if it has undecided fields. Another document may be mapped between two steps. */
+  /**
+   * Answers undefined if the document has undecided fields. Another document may be mapped between
+   * two steps.
+   */
   *mapDocumentInSteps(
     key: Uint8Array,
     document: JsonObject,
@@ -131,7 +142,7 @@ export class FieldMapping {
     return { key, expiresAtMs, fields: run.fields.finish() }
   }
 
-  /** Looks for undecided fields and for nothing else. */
+  /** Only looks for undecided fields. */
   *surveyInSteps(document: JsonObject): Sliced<void> {
     const run = new DocumentRun()
     run.isUndecided = true
@@ -173,7 +184,7 @@ export class FieldMapping {
     run.isUndecided = true
     const isNew = this.#undecided.size < TABLE_FIELDS_MAX && !this.#undecided.has(node.path)
     if (isNew) this.#undecided.set(node.path, plan.field)
-    // What is inside an object matters only if the field is going to be no value.
+    // The content of an object matters only if the field can have no value of its own.
     return plan.field.kind === 'object' || node.rule.kind === 'described' ? UNKNOWN : undefined
   }
 
@@ -184,7 +195,8 @@ export class FieldMapping {
         if (element !== null) yield* this.#addElement(place, plan, element)
       }
     } else if (isJsonObject(value) && !isOfPlaces(plan)) {
-      // A field that the schema calls a value holds no object; a dynamic one may hold both.
+      // If the schema describes a field as a value, an object there is wrong. A dynamic field may
+      // have both.
       const isBad = plan !== undefined && place.node.rule.kind === 'described'
       if (isBad) place.run.drop(place, 'badValues')
       else yield* this.#addMembers(place, value)
@@ -194,13 +206,13 @@ export class FieldMapping {
     }
   }
 
-  /** A value that has no values in it. Its long texts are put aside. */
+  /** Adds a value without members or elements. Its long texts are analyzed later, in steps. */
   #addLeaf(place: Place, plan: FieldPlan | undefined, value: JsonValue): void {
     const { run } = place
     if (plan === undefined || plan.kind === 'unindexed' || run.isUndecided) return
     let isInAll = plan.allAnalyzer === undefined
     for (const target of plan.targets) {
-      // What a field's own analyzer finds serves `_all`, too, if it is the same one.
+      // The tokens of the field's own analyzer also serve `_all`, if both analyzers are the same.
       const serves = !isInAll && target.kind === 'text' && target.analyzer === plan.allAnalyzer
       if (target.kind === 'text') this.#addText(place, target, { value, isForAll: serves })
       else addTo(place, target, value)
@@ -247,30 +259,32 @@ export class FieldMapping {
   }
 }
 
-/** A text on its way into index fields; undefined for those that are full. */
+/**
+ * A text and the index fields that receive its tokens. A sink is undefined if its field is full.
+ */
 interface Analysis {
   readonly analyzer: string
   readonly text: string
   readonly sinks: readonly (TokenSink | undefined)[]
 }
 
-/** What is gathered of one document. */
+/** The state of mapping one document. */
 class DocumentRun {
   readonly fields = new DocumentFields()
   readonly #meter = new StepMeter(STEP_COST)
-  /** Of the texts that were analyzed since a step was last looked at, in their units. */
+  /** The length of the texts that were analyzed since the last check of the step. */
   #textCost = 0
   readonly dropped = new DroppedValues()
-  /** Texts that are to be analyzed in steps, before any other value is added. */
+  /** Texts to analyze in steps, before any other value is added. */
   readonly long: Analysis[] = []
-  /** Whether it has an undecided field, so that its values are of no interest. */
+  /** Whether the document has an undecided field. Its values are then not needed. */
   isUndecided = false
 
   countText(length: number): void {
     this.#textCost += length
   }
 
-  /** To be asked once for each value. */
+  /** Call this once for each value. */
   isStepFull(): boolean {
     const cost = this.#textCost + VALUE_COST
     this.#textCost = 0
@@ -293,13 +307,13 @@ function emitInto(sinks: readonly (TokenSink | undefined)[]): Emit {
   }
 }
 
-/** Points and shapes are arrays or objects themselves. */
+/** Points and shapes may be arrays or objects. */
 function isOfPlaces(plan: FieldPlan | undefined): boolean {
   const kind = plan?.kind === 'indexed' ? plan.targets[0]?.kind : undefined
   return kind === 'point' || kind === 'shape'
 }
 
-/** `[lon, lat]`, and not an array of places. */
+/** True for `[lon, lat]`, and false for an array of points. */
 function isOnePlace(plan: FieldPlan | undefined, value: JsonArray): boolean {
   return isOfPlaces(plan) && value.length > 0 && value.every((one) => numberOf(one) !== undefined)
 }
@@ -344,7 +358,7 @@ function textFor(place: Place, { kind, lengthMax }: Target, value: JsonValue): s
   const text = kind === 'boolean' ? booleanTermOf(value) : textOf(value)
   if (text !== undefined && text.length <= lengthMax) return text
   if (text === undefined) place.run.drop(place, 'badValues')
-  // Longer strings are left out of a sub-field that nobody asked for, and that is as it should be.
+  // A longer string is left out of an inferred sub-field, and this does not count as dropped.
   else if (lengthMax >= KEYWORD_LENGTH_MAX) place.run.drop(place, 'overLimit')
   return undefined
 }

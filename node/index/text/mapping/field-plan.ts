@@ -1,7 +1,8 @@
-// What a field's types make of it: the index fields that hold its values.
+// Plans a field by its types: the index fields that hold its values.
 //
-// Text and HTML exclude each other and go together with keyword and search_as_you_type; everything
-// else stands alone. An impossible combination is not indexed, and a query on it says why.
+// Text and HTML exclude each other. Both combine with keyword and search_as_you_type; every other
+// type stands alone. An impossible combination is not indexed, and a query on the field gets the
+// reason.
 
 import { HTML_PREFIX } from '../analysis/analyzers.ts'
 import { KEYWORD_SUFFIX, PREFIX_SUFFIX } from './field-names.ts'
@@ -9,11 +10,11 @@ import type { FieldType } from '../../../schema/field-types.ts'
 
 export type IndexedKind = 'text' | 'keyword' | 'number' | 'date' | 'point' | 'shape' | 'boolean'
 
-/** How the values of one document field become those of one index field. */
+/** How the values of one document field become the values of one index field. */
 export interface Target {
   readonly indexField: string
   readonly kind: IndexedKind
-  /** Of text only. */
+  /** Set for text only. */
   readonly analyzer: string | undefined
   readonly hasColumn: boolean
   /** Longer values are left out. */
@@ -24,16 +25,17 @@ export type FieldPlan =
   | {
       readonly kind: 'indexed'
       readonly targets: readonly Target[]
-      /** The analyzer of its share in `_all`; undefined if it has none. */
+      /** The analyzer of its tokens in `_all`; undefined if `_all` has none of them. */
       readonly allAnalyzer: string | undefined
     }
   | { readonly kind: 'unindexed'; readonly reason: string }
 
+/** The decided properties of a field. */
 export interface FieldTraits {
   readonly types: readonly FieldType[]
   readonly analyzer: string | undefined
   readonly isInAll: boolean
-  /** For sub-fields that nobody asked for: longer values are prose, not facets. */
+  /** Limits the sub-fields that are inferred, because longer values are prose and not facets. */
   readonly keywordLengthMax: number
 }
 
@@ -85,7 +87,7 @@ function planText(path: string, types: readonly FieldType[], traits: FieldTraits
   return { kind: 'indexed', targets, allAnalyzer: traits.isInAll ? allAnalyzer : undefined }
 }
 
-/** A language's analyzer for HTML reads the page's text. */
+/** The analyzer of a language reads the text of the HTML page. */
 function primaryAnalyzer(isHtml: boolean, named: string | undefined): string {
   if (!isHtml) return named ?? 'standard'
   return named === undefined || named === 'html' ? 'html' : `${HTML_PREFIX}${named}`

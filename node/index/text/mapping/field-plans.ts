@@ -1,10 +1,10 @@
-// What becomes of each field of a table: by its schema, and by the table's list of the fields that no
-// schema spells out (table-field.ts).
+// Plans the fields of a table: by its schema, and by the table's list of the fields that no schema
+// describes (table-field.ts).
 //
 // Invariants:
-//   P1  All plans follow from the schema and the list, and not from the documents that were met: two
-//       indexes that know as much of the list plan alike, however they came by it.
-//   P2  A plan that was made does not change when the list grows.
+//   P1  All plans follow from the schema and the list, and not from the documents of an index. Two
+//       indexes with the same part of the list have the same plans.
+//   P2  A plan does not change when the list grows.
 
 import { isJsonArray, memberOf } from '../../../document/json-object.ts'
 import {
@@ -30,37 +30,42 @@ import type { JsonSchema } from './schema-walk.ts'
 import type { TableField, ValueKind } from './table-field.ts'
 
 export const INDEXED_DEPTH_MAX = 32
-/** Places that are remembered; what is beyond is looked up again for each document. */
+/** The limit of cached places. Places beyond it are looked up for each document. */
 const NODES_MAX = 10_000
 
+/** A field that is not in the index. */
 export interface UnindexedField {
   readonly kind: 'unindexed'
-  /** Completes "field x ...". */
+  /** Completes the message "field x ...". */
   readonly reason: string
 }
 export type FieldInfo = IndexedField | UnindexedField
 
-/** There is a plan for it as soon as the table's list has the field, and it is learnt. */
+/** A field without a plan. It gets one once the table's list has it and it is learnt. */
 export interface UndecidedField {
   readonly kind: 'undecided'
   readonly field: TableField
 }
 
-/** A member of a document, and the rules it lives under. */
+/** A member of a document, with the rules that apply to it. */
 export interface FieldPlace {
   readonly root: DocumentRoot
   readonly node: PathNode
 }
 
+/** The plans of one table, as one thread knows them. */
 export class FieldPlans {
   readonly #schema: TableSchema | undefined
   readonly #list = new FieldList()
   readonly #registry = new FieldRegistry()
   readonly #unindexed = new Map<string, string>()
   readonly #inAll = new Set<string>()
-  /** What a document schema spells out holds where another one leaves the field open. */
-  /** By path, where a document schema names one. The first holds. */
+  /** By path, the weight that a document schema sets. The first one counts. */
   readonly #boosts = new Map<string, number>()
+  /**
+   * The types that document schemas declare. They also apply where another schema leaves the field
+   * open.
+   */
   readonly #declared = new Map<string, FieldDecision>()
   readonly #roots = new Map<string, DocumentRoot>()
   readonly #dynamicRoot: DocumentRoot = {
@@ -84,7 +89,7 @@ export class FieldPlans {
     }
   }
 
-  /** How many fields of the table's list are known. */
+  /** The number of known fields of the table's list. */
   get size(): number {
     return this.#list.size
   }
@@ -97,14 +102,14 @@ export class FieldPlans {
     return this.#list.hasRoom
   }
 
-  /** The next of the table's list; one that is known already changes nothing. */
+  /** Learns the next field of the table's list. A known field changes nothing. */
   learn(field: TableField): void {
     if (!this.#list.add(field)) return
     const name = nameOf(field)
     for (const root of this.#rootsFor(field)) {
       const node = this.#nodeAt(root, field.path)
       if (node === undefined || node.plan !== undefined) continue
-      // Where the schema leaves it open, the first decision holds.
+      // Where the schema leaves the field open, the first decision counts.
       if (node.rule.kind !== 'described' && this.#registry.decisionOf(name) !== undefined) continue
       const decision = this.#decide({ root, node }, field.kind)
       if (decision === undefined) continue
@@ -113,7 +118,9 @@ export class FieldPlans {
     }
   }
 
-  /** `name` as a query has it; undefined is the field that queries without a name search. */
+  /**
+   * Resolves a field name of a query. Undefined is the field that queries without a name search.
+   */
   resolveField(name: string | undefined): FieldInfo | undefined {
     const names = name === undefined ? [ALL_FIELD] : candidateNames(name)
     for (const one of names) {
@@ -124,7 +131,7 @@ export class FieldPlans {
     return reason === undefined ? undefined : { kind: 'unindexed', reason }
   }
 
-  /** Whether queries without a field name search the field, too. */
+  /** Whether queries without a field name search this field too. */
   isInAll(path: string): boolean {
     return this.#inAll.has(path)
   }
@@ -143,7 +150,7 @@ export class FieldPlans {
     return this.#boosts.get(path) ?? 1
   }
 
-  /** Whether a document schema keeps a field of this name out of the index. */
+  /** Whether a document schema excludes a field of this name from the index. */
   isLeftOut(name: string): boolean {
     const path = name.split('.').slice(0, INDEXED_DEPTH_MAX)
     return [...this.#roots.values()].some((root) => {
@@ -168,8 +175,8 @@ export class FieldPlans {
   }
 
   /**
-   * What becomes of the values of a field of which this is one. Undefined: nothing, but objects in it
-   * have members.
+   * The plan of the field that has this value. Undefined if the field has no values of its own, but
+   * objects in it have members.
    */
   planFor(place: FieldPlace, value: JsonValue): FieldPlan | UndecidedField | undefined {
     const { root, node } = place
@@ -187,7 +194,10 @@ export class FieldPlans {
     return { kind: 'undecided', field }
   }
 
-  /** Learns the fields that the schema spells out, so that queries know them before any document. */
+  /**
+   * Learns the fields that the schema describes, so that queries know them before the first
+   * document.
+   */
   #declare(root: DocumentRoot, parent: PathNode, depth: number): void {
     if (depth >= INDEXED_DEPTH_MAX) return
     const reserved = depth === 0 ? [TYPE_FIELD] : []
@@ -196,7 +206,7 @@ export class FieldPlans {
       if (node === undefined || node.rule.kind !== 'described') continue
       const boost = boostIn(node.rule.schemas)
       if (boost !== undefined && !this.#boosts.has(node.path)) this.#boosts.set(node.path, boost)
-      const decision = decideBySchema(node.rule.schemas, surroundingsOf({ root, node }))
+      const decision = decideBySchema(node.rule.schemas, inheritedRulesOf({ root, node }))
       if (decision === undefined) {
         this.#declare(root, node, depth + 1)
         continue
@@ -206,7 +216,10 @@ export class FieldPlans {
     }
   }
 
-  /** All document schemas may say something about a field, and the one that brought it goes first. */
+  /**
+   * Any document schema may describe the field. The schema of the document that brought it comes
+   * first.
+   */
   *#rootsFor({ documentType }: TableField): Generator<DocumentRoot> {
     const first = documentType === undefined ? undefined : this.#roots.get(documentType)
     yield first ?? this.#dynamicRoot
@@ -224,20 +237,23 @@ export class FieldPlans {
     return this.#schema?.dynamic_templates ?? []
   }
 
-  /** Undefined: an object whose members decide for themselves, or nothing that the index is told of. */
+  /**
+   * Undefined for an object whose members decide for themselves, and for a field that the index
+   * ignores.
+   */
   #decide(place: FieldPlace, kind: ValueKind): FieldDecision | undefined {
     const { rule, path, segments } = place.node
-    const surroundings = surroundingsOf(place)
+    const inherited = inheritedRulesOf(place)
     const sample = SAMPLES[kind]
     if (rule.kind === 'described') {
-      return decideBySchema(rule.schemas, surroundings) ?? decideByValue(sample, surroundings)
+      return decideBySchema(rule.schemas, inherited) ?? decideByValue(sample, inherited)
     }
     const own = decideDynamically(this.#templates(), sample, {
       path: segments,
-      ...surroundings,
+      ...inherited,
       needsTemplate: rule.kind === 'unmentioned',
     })
-    // What document schemas leave open is the same field in all of them.
+    // A field that document schemas leave open is the same field in all of them.
     return own && (this.#registry.decisionOf(path) ?? this.#declared.get(path) ?? own)
   }
 
@@ -272,7 +288,7 @@ export class FieldPlans {
   }
 }
 
-function surroundingsOf({ root, node }: FieldPlace) {
+function inheritedRulesOf({ root, node }: FieldPlace) {
   const isListed = root.inAll?.has(node.path) ?? (isReserved(node) ? false : undefined)
   return { analyzer: root.analyzer, isListed }
 }
@@ -288,7 +304,7 @@ function rootOf(type: string, schema: JsonSchema): DocumentRoot {
   }
 }
 
-/** What a value is judged by: the first that is neither null nor an array. */
+/** The value that decides a field: the first that is neither null nor an array. */
 function firstElement(value: JsonValue): JsonValue | undefined {
   if (!isJsonArray(value)) return value ?? undefined
   for (const element of value) {

@@ -1,23 +1,23 @@
-// The index fields of a table: what each is, and what was decided about fields that no schema
+// The index fields of a table and their kinds, and the decisions about fields that no schema
 // describes.
 //
 // Invariants:
-//   R1  An index field has one kind and one analyzer for ever: whoever comes second and differs is
-//       refused.
+//   R1  An index field keeps its kind and its analyzer. A later claim that differs is refused.
 
 import type { FieldType } from '../../../schema/field-types.ts'
 import type { IndexedKind, Target } from './field-plan.ts'
 
+/** One index field. */
 export interface IndexedField {
   readonly kind: IndexedKind
   readonly indexField: string
-  /** Of text only: the analyzer that its tokens came from. */
+  /** Set for text only: the analyzer of its tokens. */
   readonly analyzer: string | undefined
-  /** Whether it can be sorted by and aggregated. */
+  /** Whether results can be sorted by the field, and aggregated. */
   readonly hasColumn: boolean
 }
 
-/** What a field is. `types` empty: not indexed. */
+/** The decided properties of a field. It is not indexed if `types` is empty. */
 export interface FieldDecision {
   readonly types: readonly FieldType[]
   readonly analyzer: string | undefined
@@ -25,6 +25,7 @@ export interface FieldDecision {
   readonly keywordLengthMax: number
 }
 
+/** Holds the index fields of one table. */
 export class FieldRegistry {
   readonly #fields = new Map<string, IndexedField>()
   readonly #decisions = new Map<string, FieldDecision>()
@@ -33,7 +34,7 @@ export class FieldRegistry {
     return this.#fields.get(name)
   }
 
-  /** False if the index field is something else already (R1). */
+  /** Answers false if the index field has another kind or analyzer (R1). */
   claim({ indexField, kind, analyzer, hasColumn }: Target): boolean {
     const known = this.#fields.get(indexField)
     if (known !== undefined) return known.kind === kind && known.analyzer === analyzer
@@ -41,12 +42,12 @@ export class FieldRegistry {
     return true
   }
 
-  /** About a field that no schema spells out. */
+  /** The decision about a field that no schema describes. */
   decisionOf(path: string): FieldDecision | undefined {
     return this.#decisions.get(path)
   }
 
-  /** The first one holds. */
+  /** Records a decision. The first one counts. */
   decide(path: string, decision: FieldDecision): void {
     if (!this.#decisions.has(path)) this.#decisions.set(path, decision)
   }

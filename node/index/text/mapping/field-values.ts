@@ -1,10 +1,10 @@
-// One JSON value as a value of an index field; undefined if it is none of that kind.
+// Converts one JSON value to a value of an index field. Answers undefined if it has another kind.
 
 import { isRawNumber, numberOf } from '../../../document/exact-json.ts'
 import { parseDateMs } from '../../../schema/rfc3339.ts'
 import type { JsonValue } from '../../../document/exact-json.ts'
 
-/** Numbers and booleans are known by their JSON text; objects are not text. */
+/** A number or boolean becomes its JSON text. An object is not text. */
 export function textOf(value: JsonValue): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
@@ -16,7 +16,7 @@ export function finiteNumberOf(value: JsonValue): number | undefined {
   return number !== undefined && Number.isFinite(number) ? number : undefined
 }
 
-/** An RFC 3339 timestamp, a day of UTC, or a number of milliseconds since 1970. */
+/** Accepts an RFC 3339 timestamp, a day in UTC, or a number of milliseconds since 1970. */
 export function dateMsOf(value: JsonValue): number | undefined {
   return typeof value === 'string' ? parseDateMs(value) : finiteNumberOf(value)
 }

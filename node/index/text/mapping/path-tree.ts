@@ -1,5 +1,6 @@
-// The places of a document type, as a tree that grows with the documents: what the schema says about
-// each, and what was decided. It saves asking schema and templates again for every document.
+// The places of a document type as a tree that grows with the documents. It caches the schema's
+// rule and the plan of each place, so that schema and templates are not read again for every
+// document.
 
 import {
   branchesOf,
@@ -12,7 +13,10 @@ import {
 } from './schema-walk.ts'
 import type { FieldPlan } from './field-plan.ts'
 
-/** Reserved members of documents, as if every schema had them. The others of them are not indexed. */
+/**
+ * Rules for the reserved members of documents, as if every schema had them. Other reserved members
+ * are not indexed.
+ */
 const RESERVED: Readonly<Record<string, MemberRule>> = {
   _all: { kind: 'forbidden' },
   _embeddings: { kind: 'forbidden' },
@@ -26,25 +30,27 @@ const RESERVED: Readonly<Record<string, MemberRule>> = {
   }),
 }
 
+/** The root of one document type. */
 export interface DocumentRoot {
-  /** Both undefined for documents that no schema describes. */
+  /** Both are undefined for documents without a schema. */
   readonly type: string | undefined
   readonly schema: JsonSchema | undefined
   readonly analyzer: string | undefined
-  /** The fields that queries without a name search; undefined for all that are text. */
+  /** The fields that queries without a field name search; undefined means all text fields. */
   readonly inAll: ReadonlySet<string> | undefined
   readonly node: PathNode
 }
 
+/** One place in the documents of a type. */
 export interface PathNode {
   readonly segments: readonly string[]
-  /** The segments joined by dots. */
+  /** The segments, joined by dots. */
   readonly path: string
   readonly rule: MemberRule
   /** Whether members that the schema does not mention are indexed. */
   readonly isDynamic: boolean
   readonly children: Map<string, PathNode>
-  /** Undefined until a value has come that tells, and for objects. */
+  /** Undefined until a value has decided the field, and for objects. */
   plan: FieldPlan | undefined
 }
 
@@ -57,7 +63,7 @@ export function rootNode(schema: JsonSchema | undefined): PathNode {
   return { segments: [], path: '', rule, isDynamic, children: new Map(), plan: undefined }
 }
 
-/** A new node for a member; undefined if the member can never be indexed. */
+/** Creates the node of a member. Answers undefined if the member can never be indexed. */
 export function memberNode(
   parent: PathNode,
   name: string,
@@ -79,7 +85,7 @@ export function declaredMembers({ rule }: PathNode): readonly string[] {
   return rule.kind === 'described' ? declaredNames(rule.schemas) : []
 }
 
-/** Whether the product itself gives the field its meaning. */
+/** Whether the product defines the meaning of the field. */
 export function isReserved({ segments: [name = ''] }: PathNode): boolean {
   return Object.hasOwn(RESERVED, name)
 }
@@ -93,7 +99,7 @@ function ruleFor(parent: PathNode, name: string, root: JsonSchema | undefined): 
   return RESERVED[name] ?? own
 }
 
-/** Arrays of a field hold values of that field: what is said about elements is said about it. */
+/** The elements of an array are values of the field, so the rules for elements apply to it. */
 function withElements(rule: MemberRule, root: JsonSchema | undefined): MemberRule {
   if (rule.kind !== 'described') return rule
   return {

@@ -1,4 +1,5 @@
-// What resolving a query needs all the way down: the mapping, and where the warnings go.
+// The state that all parts of one query share while they are resolved: the mapping and the
+// warnings.
 
 import { must } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
@@ -8,7 +9,7 @@ import { queryAnalyzerOf } from '../analysis/analyzers.ts'
 import { ALL_FIELD } from './field-names.ts'
 import type { Analyzer } from '../analysis/analyzer.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import type { FieldName, Query } from '../../../query/query-tree.ts'
+import type { FieldName } from '../../../query/query-tree.ts'
 import type { FieldMapping } from './field-mapping.ts'
 import type { IndexedField } from './field-registry.ts'
 
@@ -16,8 +17,7 @@ export const NOTHING: EngineQuery = { kind: 'none' }
 const WARNINGS_MAX = 20
 const TERMS_PER_STEP = 512
 
-export type QueryOf<Kind extends Query['kind']> = Extract<Query, { readonly kind: Kind }>
-
+/** Resolves the fields and analyzers of one query and collects its warnings. */
 export class QueryContext {
   readonly mapping: FieldMapping
   readonly #warnings = new Set<string>()
@@ -33,22 +33,22 @@ export class QueryContext {
     return [...this.#warnings]
   }
 
-  /** Whether enough was done since the last time for a pause; looking at a part is a term's work. */
+  /** Whether a pause is due. Resolving one part counts as much as one term. */
   takePause(): boolean {
     const isDue = this.#meter.spend(1) || this.#isPauseDue
     this.#isPauseDue = false
     return isDue
   }
 
-  /** Refuses more terms than all texts of a query may have together. */
+  /** Counts terms. Throws INVALID_ARGUMENT for more than all texts of a query may have together. */
   takeTerms({ indexField }: IndexedField, count: number): void {
     if (this.#meter.spend(count)) this.#isPauseDue = true
     this.#termsLeft -= count
     if (this.#termsLeft >= 0) return
     throw new ServiceError(
       'INVALID_ARGUMENT',
-      `the texts of the query have more than ${QUERY_TERMS_MAX} words in all; the one that is too ` +
-        `many is for field "${indexField}"`,
+      `the texts of the query have more than ${QUERY_TERMS_MAX} words together; the limit was reached ` +
+        `in field "${indexField}"; use shorter texts`,
     )
   }
 
@@ -56,7 +56,10 @@ export class QueryContext {
     if (this.#warnings.size < WARNINGS_MAX) this.#warnings.add(message)
   }
 
-  /** Undefined, with a warning, if no document has the field. Refuses one that is not indexed. */
+  /**
+   * Answers undefined, with a warning, if no document has the field. Throws INVALID_ARGUMENT if it
+   * is not indexed.
+   */
   field(name: FieldName): IndexedField | undefined {
     const found = this.mapping.resolveField(name)
     if (found === undefined) {

@@ -1,4 +1,4 @@
-// Geographic queries, over a field of points or of shapes.
+// Resolves geographic queries on a field of points or of shapes.
 
 import { geoTestOf, type GeoQuery } from '../../../query/geo-test.ts'
 import { NOTHING, refusal } from './query-context.ts'

@@ -1,8 +1,8 @@
-// From a checked query to one that the engine can run: fields become index fields, text becomes
-// tokens, and what means many terms becomes a matcher.
+// Resolves a checked query into one that the engine can run. Fields become index fields, text
+// becomes tokens, and a pattern becomes a matcher of terms.
 //
-// A field that no document has is not an error, since another shard may have it: its part of the
-// query matches nothing, and a warning says so. A field that exists but cannot answer is refused.
+// A field that no document has is not an error, because another shard may have it. Its part of the
+// query matches nothing, with a warning. A field that exists but cannot answer is refused.
 
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -27,18 +27,18 @@ import {
   resolvePhraseTerms,
 } from './resolve-text.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import type { Query } from '../../../query/query-tree.ts'
+import type { Query, QueryOf } from '../../../query/query-tree.ts'
 import type { FieldMapping } from './field-mapping.ts'
 import type { GeoQuery } from '../../../query/geo-test.ts'
-import type { QueryOf } from './query-context.ts'
 
+/** A query that the engine can run. */
 export interface ResolvedQuery {
   readonly query: EngineQuery
-  /** For the client: parts of the query that can match nothing, and why. */
+  /** For the client: the parts of the query that can match nothing, with the reason. */
   readonly warnings: readonly string[]
 }
 
-/** Throws INVALID_ARGUMENT for what its field cannot answer. */
+/** Throws INVALID_ARGUMENT for a query that its field cannot answer. */
 export function* resolveQuery(query: Query, mapping: FieldMapping): Sliced<ResolvedQuery> {
   const context = new QueryContext(mapping)
   const resolved =
@@ -134,7 +134,7 @@ function resolveRange(query: RangeQuery, context: QueryContext): EngineQuery {
     : textRange({ ...about, bounds: query.bounds })
 }
 
-/** Where only conditions to exclude are given, everything else matches. */
+/** If a boolean query only excludes, every other document matches. */
 function* resolveBoolean(query: BooleanQuery, context: QueryContext): Sliced<EngineQuery> {
   const isOnlyNegative =
     query.must.length === 0 && query.should.length === 0 && query.filter.length === 0

@@ -1,4 +1,4 @@
-// Ranges by the type of their field: numbers, dates in milliseconds, or terms.
+// Resolves ranges by the type of their field: numbers, dates in milliseconds, or terms.
 
 import { unreachable } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
@@ -10,9 +10,10 @@ import type { IndexedField } from './field-registry.ts'
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
 
+/** A range on one field. */
 export interface RangeRequest<Value> {
   readonly field: IndexedField
-  /** As the client wrote it. */
+  /** The field's name as the client wrote it. */
   readonly name: string
   readonly bounds: QueryBounds<Value>
   readonly boost: number
@@ -34,10 +35,10 @@ function checkOrder(name: string, { min, max }: QueryBounds<number>): void {
     refuse(name, 'has a range with a bound that is not a number')
   }
   if (min === undefined || max === undefined || min <= max) return
-  refuse(name, `has a range upside down: ${min} is above ${max}`)
+  refuse(name, `has a reversed range: ${min} is above ${max}`)
 }
 
-/** Bounds as text: the field's type tells what they are. */
+/** Resolves bounds that are text. The field's type decides what they mean. */
 export function textRange(request: RangeRequest<string>): EngineQuery {
   const { field, name, bounds } = request
   switch (field.kind) {
@@ -60,7 +61,7 @@ export function textRange(request: RangeRequest<string>): EngineQuery {
 function termRange({ field, name, bounds, boost }: RangeRequest<string>): EngineQuery {
   const { min, max } = bounds
   if (min !== undefined && max !== undefined && compareTerms(min, max) > 0) {
-    refuse(name, `has a range upside down: "${min}" is behind "${max}"`)
+    refuse(name, `has a reversed range: "${min}" comes after "${max}"`)
   }
   return {
     kind: 'expand',
@@ -72,16 +73,16 @@ function termRange({ field, name, bounds, boost }: RangeRequest<string>): Engine
 
 export function toNumber(text: string, name: string): number {
   const trimmed = text.trim()
-  if (!DECIMAL.test(trimmed)) refuse(name, `holds numbers, and "${text}" is none`)
+  if (!DECIMAL.test(trimmed)) refuse(name, `contains numbers, but "${text}" is not a number`)
   return Number(trimmed)
 }
 
 export function toDateMs(text: string, name: string): number {
   const ms = parseDateMs(text.trim())
-  return ms ?? refuse(name, `holds dates, and "${text}" is no RFC 3339 timestamp or day`)
+  return ms ?? refuse(name, `contains dates, but "${text}" is not an RFC 3339 timestamp or day`)
 }
 
-/** The next double above (1) or below (-1): the bits of a double ascend with its magnitude. */
+/** The next double above (1) or below (-1). The bits of doubles ascend with their magnitude. */
 function nextDouble(value: number, direction: 1 | -1): number {
   if (!Number.isFinite(value)) return value
   if (value === 0) return direction * Number.MIN_VALUE

@@ -1,5 +1,5 @@
-// What a person typed, for the engine: which documents match is decided by all text, with typos and
-// the last word as a prefix; what stands exactly so in a field adds to the score, by the field's weight.
+// Resolves text that a person typed. All text decides which documents match, with typos and with
+// the last word as a prefix. Exact matches in a field add to the score, by the field's weight.
 
 import { KEYWORD_SUFFIX } from './field-names.ts'
 import { NOTHING, refusal } from './query-context.ts'
@@ -9,15 +9,22 @@ import { readSimpleText } from '../../../query/simple-text.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { IndexableToken } from '../indexable-document.ts'
 import type { IndexedField } from './field-registry.ts'
-import type { QueryContext, QueryOf } from './query-context.ts'
+import type { QueryOf } from '../../../query/query-tree.ts'
+import type { QueryContext } from './query-context.ts'
 
-/** Words, counted in each field, that may have typos: a pasted text is looked for as it is. */
+/**
+ * The limit of words with typos, counted in each field. A longer text was pasted and is searched as
+ * it is.
+ */
 const TYPOS_MAX = 64
-/** Fields in which an exact find adds to the score. */
+/** The limit of fields in which an exact match adds to the score. */
 const EXACT_FIELDS_MAX = 20
-/** A prefix of one letter says too little. */
+/** A prefix of one letter matches too much. */
 const PREFIX_LENGTH_MIN = 2
-/** What an exact find adds, in boosts of its field: of words, of all of them in a row, of a whole value. */
+/**
+ * The bonus of exact matches, in boosts of the field: of words, of all words in a row, of a whole
+ * value.
+ */
 const BONUS = { words: 1, phrase: 2, whole: 4 } as const
 
 interface SearchedField {
@@ -40,7 +47,7 @@ export function resolveSimple(query: QueryOf<'simple'>, context: QueryContext): 
   const should = bonusesOf(exact, { text: query.text.trim(), words, context })
   const needed = must.filter(isSomething)
   if (needed.length === 0) {
-    context.warn(`nothing is left of "${query.text.slice(0, 100)}" but stop words and signs`)
+    context.warn(`"${query.text.slice(0, 100)}" contains only stop words and signs`)
   }
   return {
     kind: 'boolean',
@@ -70,7 +77,7 @@ function namedFields(
   })
 }
 
-/** The weightiest of the fields that are searched without a name. */
+/** The fields with the highest weights among those that are searched without a name. */
 function exactFields({ mapping }: QueryContext): readonly SearchedField[] {
   return mapping
     .namesInAll()
@@ -82,7 +89,7 @@ function exactFields({ mapping }: QueryContext): readonly SearchedField[] {
     .slice(0, EXACT_FIELDS_MAX)
 }
 
-/** Both words of two; of more, three in four. */
+/** Of two words, both must match; of more, three in four. */
 function mostOf(words: readonly EngineQuery[]): EngineQuery {
   const [only] = words
   if (only === undefined || words.length === 1) return only ?? NOTHING
@@ -108,7 +115,7 @@ class SimpleSearch {
     this.#context = context
   }
 
-  /** What was typed between two spaces, which may be several words to an analyzer. */
+  /** Resolves the text between two spaces. An analyzer may find several words in it. */
   word(text: string, mayGoOn: boolean): EngineQuery {
     return bestOf(
       this.#fields.map(({ field, boost }) => {
@@ -182,7 +189,9 @@ function phraseIn({ field, boost }: SearchedField, tokens: readonly IndexableTok
   return phraseOf({ field: field.indexField, positions, slop: 0, boost })
 }
 
-/** None in a keyword, which has no words: its whole value is another matter. */
+/**
+ * The tokens of the text in a field. A keyword field has no words, so the whole value is one token.
+ */
 function tokensIn(
   field: IndexedField,
   text: string,

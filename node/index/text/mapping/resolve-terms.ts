@@ -1,5 +1,5 @@
-// Queries about single terms as they stand in the index: term, fuzzy, prefix, wildcard, regexp,
-// boolean values, networks of addresses.
+// Resolves queries on exact terms of the index: term, fuzzy, prefix, wildcard, regexp, boolean
+// values, and networks of addresses.
 
 import { ServiceError } from '../../../../lib/errors.ts'
 import { ALL_FIELD, KEYWORD_SUFFIX } from './field-names.ts'
@@ -14,9 +14,9 @@ import {
   wildcardRanking,
 } from './term-matchers.ts'
 import type { EngineQuery, TermMatcher } from '../engine-query.ts'
-import type { FieldName } from '../../../query/query-tree.ts'
+import type { FieldName, QueryOf } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
-import type { QueryContext, QueryOf } from './query-context.ts'
+import type { QueryContext } from './query-context.ts'
 
 export function resolveExists(query: QueryOf<'exists'>, context: QueryContext): EngineQuery {
   const field = context.field(query.field)
@@ -31,8 +31,8 @@ export function resolveTerm(query: QueryOf<'term'>, context: QueryContext): Engi
   if (!hasTerms(field)) return exactValue(field, term, boost, context)
   if (field.kind === 'text' && context.analyzer(field, undefined).normalize(term) !== term) {
     context.warn(
-      `field "${query.field ?? ALL_FIELD}" is text, of which no term is "${term.slice(0, 100)}": ` +
-        'look for words with match, and for whole values in a keyword sub-field',
+      `field "${query.field ?? ALL_FIELD}" is text and its analyzer never makes the term "${term.slice(0, 100)}"; ` +
+        'use match for words, and a keyword sub-field for whole values',
     )
   }
   return { kind: 'term', field: field.indexField, term, boost }
@@ -61,7 +61,10 @@ export function resolveWildcard(query: QueryOf<'wildcard'>, context: QueryContex
   return { ...expand(field, wildcardMatcher(pattern), query.boost), ranking }
 }
 
-/** Not normalised, since the letters of an expression are also its operators: `\W` is not `\w`. */
+/**
+ * Does not normalize the pattern, because letters are also operators of expressions: `\W` differs
+ * from `\w`.
+ */
 export function resolveRegexp(query: QueryOf<'regexp'>, context: QueryContext): EngineQuery {
   const field = termField(query.field, context)
   if (field === undefined) return NOTHING
@@ -77,7 +80,7 @@ export function resolveBool(query: QueryOf<'bool'>, context: QueryContext): Engi
   throw refusal(query.field, `is of type ${field.kind}, and a boolean query needs type boolean`)
 }
 
-/** Words of a text are no addresses, so a text's keyword sub-field answers if it has one. */
+/** Words of a text are not addresses, so the keyword sub-field of a text answers if it exists. */
 export function resolveNetwork(query: QueryOf<'ip'>, context: QueryContext): EngineQuery {
   const field = termField(query.field, context)
   if (field === undefined) return NOTHING

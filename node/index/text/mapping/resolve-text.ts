@@ -1,4 +1,4 @@
-// Queries that are text for the field's analyzer: match, phrase, multi-match.
+// Resolves queries whose text goes through the field's analyzer: match, phrase, multi-match.
 
 import { distanceOf } from '../../../query/edit-distance.ts'
 import { NOTHING } from './query-context.ts'
@@ -7,11 +7,11 @@ import { fuzzyMatcher, fuzzyRanking, prefixMatcher, prefixRanking } from './term
 import { PREFIX_SUFFIX } from './field-names.ts'
 import type { EngineQuery, Expansion } from '../engine-query.ts'
 import type { IndexableToken } from '../indexable-document.ts'
-import type { Fuzziness } from '../../../query/query-tree.ts'
+import type { Fuzziness, QueryOf } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
-import type { QueryContext, QueryOf } from './query-context.ts'
+import type { QueryContext } from './query-context.ts'
 
-/** Alternatives for one word of a fuzzy phrase, each of which is walked by itself. */
+/** The limit of alternatives for one word of a fuzzy phrase, because each is walked by itself. */
 const PHRASE_TERMS_MAX = 1024
 
 export function resolveMatch(query: QueryOf<'match'>, context: QueryContext): EngineQuery {
@@ -21,7 +21,7 @@ export function resolveMatch(query: QueryOf<'match'>, context: QueryContext): En
   if (!hasTerms(field)) return exactValue(field, query.text, boost, context)
   const tokens = tokensOf(field, query.text, query.analyzer, context)
   const terms = [...new Set(tokens.map(({ term }) => term))]
-  // Each part is boosted, so that one term alone needs no query around it.
+  // Each part gets the boost, so a single term needs no query around it.
   const parts = terms.map((term) =>
     fuzzyTerm({ field: field.indexField, term, ...fuzzinessOf(query) }, boost),
   )
@@ -58,7 +58,7 @@ export function resolvePhraseTerms(query: QueryOf<'phrase-terms'>, context: Quer
   return phraseOf({ field: field.indexField, positions, slop, boost })
 }
 
-/** One best field scores, so that a word in two fields does not count twice. */
+/** Only the best field scores, so that a word in two fields does not count twice. */
 export function resolveMultiMatch(query: QueryOf<'multi-match'>, context: QueryContext) {
   const parts = query.fields.map((name) => {
     const field = context.field(name)
@@ -78,7 +78,7 @@ function prefixMatch(
   const terms = tokensOf(field, text, undefined, context).map(({ term }) => term)
   const last = terms.at(-1)
   if (last === undefined) return NOTHING
-  // In a field of grams every prefix that is long enough is a term already.
+  // In a field of grams, every prefix that is long enough is a term.
   const isGram = field.indexField.endsWith(PREFIX_SUFFIX) && last.length > 1
   const prefix: EngineQuery = {
     kind: 'expand',
@@ -94,7 +94,7 @@ function prefixMatch(
   return combine(isGram ? whole : [...whole, prefix], 'or')
 }
 
-/** A number, date, boolean or point has no words: the text is the value itself. */
+/** The text is the value itself in a field without words: a number, date, boolean or point. */
 export function exactValue(
   field: IndexedField,
   text: string,
@@ -103,7 +103,7 @@ export function exactValue(
 ): EngineQuery {
   const { kind, indexField } = field
   if (kind === 'point' || kind === 'shape') {
-    context.warn(`field "${indexField}" holds ${kind}s, which only geo queries find`)
+    context.warn(`field "${indexField}" contains ${kind}s, which only geo queries find`)
     return NOTHING
   }
   const value = kind === 'date' ? toDateMs(text, indexField) : toNumber(text, indexField)
@@ -130,7 +130,7 @@ export function fuzzyTerm(fuzzy: FuzzyTerm, boost: number): EngineQuery {
   return { kind: 'expand', field, matcher: expansion.matcher, boost, ranking }
 }
 
-/** Undefined if only the term itself is near enough. */
+/** Undefined if only the term itself is close enough. */
 function fuzzyExpansion({
   field,
   term,
@@ -159,7 +159,7 @@ function tokensOf(
   const tokens = context.analyzer(field, analyzer).analyze(text)
   context.takeTerms(field, tokens.length)
   if (tokens.length === 0) {
-    context.warn(`nothing is left of "${text.slice(0, 100)}" once stop words and signs are removed`)
+    context.warn(`"${text.slice(0, 100)}" contains only stop words and signs`)
   }
   return tokens
 }

@@ -1,7 +1,7 @@
-// Finding what a JSON Schema says about one member of an object, for indexing.
+// Finds the rules of a JSON Schema for one member of an object, for indexing.
 //
-// A place in the document is described by every schema that applies there: references within the
-// schema are followed, and the branches of allOf, anyOf and oneOf all count.
+// Every schema that applies to a place describes it: references inside the schema are followed, and
+// all branches of allOf, anyOf and oneOf count.
 
 import { isServiceError } from '../../../../lib/errors.ts'
 import { isJsonRecord } from '../../../../lib/json-record.ts'
@@ -11,7 +11,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 export type MemberRule =
   | { readonly kind: 'described'; readonly schemas: readonly JsonSchema[] }
   | { readonly kind: 'dynamic' }
-  /** The schema leaves it out: only a dynamic template can still index it. */
+  /** The schema leaves it out. Only a dynamic template can still index it. */
   | { readonly kind: 'unmentioned' }
   | { readonly kind: 'forbidden' }
 
@@ -22,10 +22,10 @@ export function isSchema(value: unknown): value is JsonSchema {
   return isJsonRecord(value)
 }
 
-/** The schema itself and all that it refers to or combines. */
+/** The schema itself, and all schemas that it refers to or combines. */
 export function branchesOf(schema: JsonSchema, root: JsonSchema): readonly JsonSchema[] {
   const found = new Set([schema])
-  // A set is walked in order, including what is added on the way.
+  // A set also walks over members that the loop adds.
   for (const one of found) {
     if (found.size >= BRANCHES_MAX) break
     const reference = one['$ref']
@@ -38,7 +38,7 @@ export function branchesOf(schema: JsonSchema, root: JsonSchema): readonly JsonS
   return [...found]
 }
 
-/** `isDynamic`: whether members that nothing is said about are indexed by their values. */
+/** `isDynamic` says whether members without a description are indexed by their values. */
 export function memberRule(
   schemas: readonly JsonSchema[],
   name: string,
@@ -50,13 +50,16 @@ export function memberRule(
   return rule.kind === 'unmentioned' && isDynamic ? { kind: 'dynamic' } : rule
 }
 
-/** What the schemas of an object say about members that they do not mention; undefined: nothing. */
+/**
+ * The setting of an object's schemas for members that they do not mention; undefined if there is
+ * none.
+ */
 export function dynamicSetting(schemas: readonly JsonSchema[]): boolean | undefined {
   const setting = schemas.map((one) => one['x-service-dynamic']).find((one) => one !== undefined)
   return setting === undefined ? undefined : setting === true
 }
 
-/** The names that the schemas spell out. */
+/** The names that the schemas describe. */
 export function declaredNames(schemas: readonly JsonSchema[]): readonly string[] {
   const names = schemas.flatMap(({ properties }) =>
     isSchema(properties) ? Object.keys(properties) : [],
@@ -74,7 +77,7 @@ function describing(schema: JsonSchema, name: string): readonly JsonSchema[] {
   const { properties, patternProperties } = schema
   if (isSchema(properties) && Object.hasOwn(properties, name)) {
     const property = properties[name]
-    // `true` allows anything and so describes nothing but that the field exists.
+    // `true` accepts any value, so it describes only that the field exists.
     if (property === true) return [{}]
     return isSchema(property) ? [property] : []
   }
@@ -103,7 +106,7 @@ function asksForInference(schema: JsonSchema): boolean {
   return isSchema(indexing) && indexing['mode'] === 'infer_types'
 }
 
-/** A pattern that cannot be matched in linear time (one with look-around) describes nothing. */
+/** A pattern that cannot be matched in linear time (with look-around) describes nothing. */
 function matchesName(pattern: string, name: string): boolean {
   try {
     return compileLinearPattern(pattern, { match: 'anywhere' }).test(name)
@@ -113,7 +116,7 @@ function matchesName(pattern: string, name: string): boolean {
   }
 }
 
-/** JSON pointers into the same schema: `#`, `#/$defs/a`. */
+/** Resolves JSON pointers into the same schema: `#`, `#/$defs/a`. */
 function resolve(reference: string, root: JsonSchema): JsonSchema | undefined {
   if (reference !== '#' && !reference.startsWith('#/')) return undefined
   let value: unknown = root

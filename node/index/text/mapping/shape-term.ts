@@ -1,4 +1,5 @@
-// A shape as a term of the index: JSON, of which the beginning tells whether the rest is worth a look.
+// A shape as a term of the index. The term is JSON, and its beginning decides whether the rest must
+// be parsed.
 //
 //   [[west,south,east,north],["point",[lon,lat]],["polygon",[lon,lat,lon,lat,...],[...]],...]
 //
@@ -9,7 +10,7 @@ import { boxesMeet, type Box, type Path } from '../../../geo/plane.ts'
 import { partOf, type Part, type Shape } from '../../../geo/shape.ts'
 import type { TermMatcher } from '../engine-query.ts'
 
-/** A look at a shape is a few thousand times as long as one at a word. */
+/** Testing a shape takes a few thousand times as long as testing a word. */
 const LOOK_COST = 1000
 
 export function shapeTerm(shape: Shape): string {
@@ -18,7 +19,10 @@ export function shapeTerm(shape: Shape): string {
   return JSON.stringify([[west, south, east, north], ...parts])
 }
 
-/** Terms of shapes that pass. `box` holds all of them, with west greater than east if it crosses. */
+/**
+ * Matches the terms of shapes that pass. `box` contains all of them. It crosses the 180th meridian
+ * if its west is greater than its east.
+ */
 export function shapeMatcher(box: Box, passes: (shape: Shape) => boolean): TermMatcher {
   const areas = turnsOf(box)
   let looks = 0
@@ -34,7 +38,7 @@ export function shapeMatcher(box: Box, passes: (shape: Shape) => boolean): TermM
   }
 }
 
-/** The box in every turn of the globe into which a path may have gone on. */
+/** The box in every turn of the globe that a path may continue into. */
 function turnsOf({ west, east, south, north }: Box): readonly Box[] {
   const end = west > east ? east + 360 : east
   return [-720, -360, 0, 360, 720].map((degrees) => {

@@ -1,6 +1,6 @@
-// The fields that no schema spells out, as a table remembers them: in the order in which they were
-// first met, each with what its first value was. All indexes of the table, on all shards, decide
-// about such fields by this list, so that all of them decide alike.
+// The fields that no schema describes, as a table stores them: in the order of their first
+// occurrence, each with the kind of its first value. All indexes of the table, on all shards,
+// decide such fields by this list, so all of them decide alike.
 
 import { ServiceError } from '../../../../lib/errors.ts'
 import { isJsonRecord } from '../../../../lib/json-record.ts'
@@ -9,25 +9,29 @@ import { isJsonObject } from '../../../document/json-object.ts'
 import { parseRfc3339Ms } from '../../../schema/rfc3339.ts'
 import type { JsonValue } from '../../../document/exact-json.ts'
 
-/** Of one table. Whoever adds asks `hasRoom` first. */
+/** The limit of fields in one table. A caller checks `hasRoom` before it adds one. */
 export const TABLE_FIELDS_MAX = 10_000
-/** Of the paths of one table's fields together, in UTF-16 units. */
+/** The limit of all paths of one table's fields together, in UTF-16 units. */
 export const TABLE_FIELDS_LENGTH_MAX = 1024 * 1024
-/** Of one path, in UTF-16 units. A longer one is data, and is not indexed. */
+/** The limit of one path, in UTF-16 units. A longer path is data and is not indexed. */
 export const FIELD_PATH_LENGTH_MAX = 512
 
-/** What a value can be as far as types of fields depend on it. A date is a timestamp in a string. */
+/** The kinds of values that decide the types of fields. A date is a timestamp in a string. */
 export type ValueKind = 'string' | 'date' | 'number' | 'boolean' | 'object'
 
+/** One field of a table's list. */
 export interface TableField {
-  /** The names of the members that lead to it. */
+  /** The names of the members that lead to the field. */
   readonly path: readonly string[]
   readonly kind: ValueKind
-  /** The document schema of the document that brought it; undefined if none describes that. */
+  /**
+   * The document schema of the first document with the field; undefined if no schema describes that
+   * document.
+   */
   readonly documentType: string | undefined
 }
 
-/** The value of each kind by which a field is decided, in place of the one that was met. */
+/** A value of each kind. It decides a field in place of the field's first value. */
 export const SAMPLES: Readonly<Record<ValueKind, JsonValue>> = {
   string: '',
   date: '1970-01-01T00:00:00Z',
@@ -43,12 +47,12 @@ export function kindOf(value: JsonValue): ValueKind {
   return isJsonObject(value) && !isRawNumber(value) ? 'object' : 'number'
 }
 
-/** The name that queries use, and what makes a field the same as another one. */
+/** The name of the field in queries. Two fields with the same name are one field. */
 export function nameOf({ path }: Pick<TableField, 'path'>): string {
   return path.join('.')
 }
 
-/** A table's list as one thread knows it. It only grows, at its end. */
+/** A table's list as one thread knows it. Fields are only added, at its end. */
 export class FieldList {
   readonly #fields = new Map<string, TableField>()
   #length = 0
@@ -57,7 +61,7 @@ export class FieldList {
     return this.#fields.size
   }
 
-  /** By this alone, so that all who know the list agree whether it is full. */
+  /** Depends only on the list, so that all threads with the same list agree whether it is full. */
   get hasRoom(): boolean {
     return this.#fields.size < TABLE_FIELDS_MAX && this.#length < TABLE_FIELDS_LENGTH_MAX
   }
@@ -66,7 +70,7 @@ export class FieldList {
     return this.#fields.get(name)
   }
 
-  /** False if it is known already; the first stays. */
+  /** Adds a field. Answers false if the field is already known; the first one stays. */
   add(field: TableField): boolean {
     const name = nameOf(field)
     if (this.#fields.has(name)) return false
@@ -88,7 +92,7 @@ export class FieldList {
 
 const KINDS: ReadonlySet<unknown> = new Set(Object.keys(SAMPLES))
 
-/** What `toJSON` gave, from a disk. Throws CORRUPTION. */
+/** Parses the stored form of `toJSON`. Throws CORRUPTION. */
 export function parseTableFields(value: unknown): readonly TableField[] {
   if (!Array.isArray(value)) throw corrupt()
   return value.map((field: unknown) => {
@@ -106,5 +110,8 @@ function isValueKind(kind: unknown): kind is ValueKind {
 }
 
 function corrupt(): ServiceError {
-  return new ServiceError('CORRUPTION', 'the saved fields of a table are damaged')
+  return new ServiceError(
+    'CORRUPTION',
+    'the stored fields of a table are damaged; restore a backup',
+  )
 }

@@ -1,4 +1,4 @@
-// Which dynamic template decides about a field: the first whose every condition holds.
+// Finds the dynamic template that decides a field: the first whose conditions all hold.
 
 import { unreachable } from '../../../../lib/assert.ts'
 import { isRawNumber } from '../../../document/exact-json.ts'
@@ -8,7 +8,7 @@ import { parseRfc3339Ms } from '../../../schema/rfc3339.ts'
 import type { JsonValue } from '../../../document/exact-json.ts'
 import type { DynamicTemplate } from '../../../schema/dynamic-templates.ts'
 
-/** The value is one element, never an array. */
+/** `value` is one element and never an array. */
 export function templateFor(
   templates: readonly DynamicTemplate[],
   path: readonly string[],
@@ -31,10 +31,11 @@ function matchesGlob(glob: string, name: string): boolean {
   return matchesWildcard(parseWildcard(glob), name)
 }
 
-/** `*` stays within one level and `**` stands for any number of levels, none included. */
+/** `*` stays within one level. `**` stands for any number of levels, also none. */
 function matchesPath(glob: string, path: readonly string[]): boolean {
   const globs = glob.split('.')
-  // Row by row of "do the first i globs match the first j names": bounded by their product.
+  // Computes row by row whether the first i globs match the first j names. The work is at most
+  // their product.
   let reached = path.map(() => false)
   reached.unshift(true)
   for (const one of globs) {
@@ -51,7 +52,7 @@ function matchesPath(glob: string, path: readonly string[]): boolean {
 
 type MappingType = NonNullable<DynamicTemplate['match_mapping_type']>
 
-/** A timestamp is both a date and a string: the first template that asks for either decides. */
+/** A timestamp is a date and a string. The first template for either type decides. */
 function isOfType(type: MappingType, value: JsonValue): boolean {
   switch (type) {
     case 'string':

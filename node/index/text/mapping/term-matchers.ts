@@ -1,5 +1,5 @@
-// Which terms of a dictionary a prefix, a wildcard, a regular expression, a range or a network of
-// addresses means. Each takes time linear in the term, whatever the client wrote.
+// Matchers for the terms of a prefix, a wildcard, a regular expression, a range or a network of
+// addresses. Each takes time linear in the term, whatever the client wrote.
 
 import ipaddr from 'ipaddr.js'
 import { compileLinearPattern } from '../../../../lib/linear-pattern/linear-pattern.ts'
@@ -13,7 +13,9 @@ import {
 import { RANKED_TERMS_MAX, type TermMatcher, type TermRanking } from '../engine-query.ts'
 import type { QueryBounds } from '../../../query/query-tree.ts'
 
-/** Costs in postings read, for a cell of a table of distances and a unit of a pattern's work. */
+/**
+ * The costs of a cell in a table of distances, and of a unit of a pattern's work, in postings read.
+ */
 const POSTINGS_PER_CELL = 2
 const POSTINGS_PER_PATTERN_UNIT = 5
 
@@ -26,7 +28,7 @@ export function prefixMatcher(prefix: string): TermMatcher {
   }
 }
 
-/** Terms within so many edits. */
+/** Matches the terms within the given number of edits. */
 export function fuzzyMatcher(word: string, options: EditDistance): TermMatcher {
   const test = editDistanceTest(word, options)
   return {
@@ -38,7 +40,7 @@ export function fuzzyMatcher(word: string, options: EditDistance): TermMatcher {
   }
 }
 
-/** Each edit halves what a term counts; the word itself counts 1. */
+/** The word itself has the factor 1, and each edit halves it. */
 export function fuzzyRanking(word: string, options: EditDistance): TermRanking {
   const test = editDistanceTest(word, { ...options, prefixLength: 0 })
   const { distance, prefixLength } = options
@@ -49,7 +51,10 @@ export function fuzzyRanking(word: string, options: EditDistance): TermRanking {
   }
 }
 
-/** The more of the term is written, the closer: 1 for all of it, and more than a half for any. */
+/**
+ * A longer written part of the term ranks higher: 1 for the whole term, and more than a half for
+ * any part.
+ */
 export function prefixRanking(prefix: string): TermRanking {
   return {
     name: `^ ${prefix}`,
@@ -99,7 +104,7 @@ export function termRangeMatcher(bounds: QueryBounds<string>): TermMatcher {
   return {
     range: codeUnitRange(bounds),
     prefix: min === undefined || max === undefined ? '' : commonPrefix(min, max),
-    // Surrogates come before U+E000 as units and behind U+FFFF as characters.
+    // Surrogates sort before U+E000 as code units, and after U+FFFF as characters.
     upTo: max !== undefined && /[\ud800-\udfff]/.test(max) ? undefined : max,
     matches: (term) => {
       const toMin = min === undefined ? 1 : compareTerms(term, min)
@@ -111,18 +116,18 @@ export function termRangeMatcher(bounds: QueryBounds<string>): TermMatcher {
   }
 }
 
-/** Undefined where the order of code units is not that of code points. */
+/** Undefined if the order of code units differs from the order of code points. */
 function codeUnitRange({ min, max, inclusiveMin, inclusiveMax }: QueryBounds<string>) {
   const isSame = [min ?? '', max ?? ''].every(
     (bound) => !/[\ud800-\udfff\ue000-\uffff]/.test(bound),
   )
   if (!isSame) return undefined
-  // Nothing stands between a text and the same text with U+0000 behind it.
+  // No text sorts between a text and the same text with U+0000 appended.
   const from = min === undefined ? '' : min + (inclusiveMin ? '' : '\0')
   return { from, to: max === undefined ? undefined : max + (inclusiveMax ? '\0' : '') }
 }
 
-/** Undefined where no text stands right behind all that begin so. */
+/** Undefined if no text sorts right after all texts with the prefix. */
 function prefixRange(prefix: string) {
   if (prefix === '') return { from: '', to: undefined }
   const unit = prefix.charCodeAt(prefix.length - 1)
@@ -130,7 +135,7 @@ function prefixRange(prefix: string) {
   return { from: prefix, to: prefix.slice(0, -1) + String.fromCharCode(unit + 1) }
 }
 
-/** The order of terms: by code points, which is the order of their UTF-8 bytes. */
+/** Orders terms by code points, which is the order of their UTF-8 bytes. */
 export function compareTerms(left: string, right: string): number {
   const length = Math.min(left.length, right.length)
   for (let at = 0; at < length; at += 1) {
@@ -140,7 +145,10 @@ export function compareTerms(left: string, right: string): number {
   return left.length - right.length
 }
 
-/** Terms that are addresses in the network, IPv4 in four decimals; undefined if `cidr` is none. */
+/**
+ * Matches terms that are addresses in the network, IPv4 in dotted decimals. Undefined if `cidr` is
+ * not a network.
+ */
 export function networkMatcher(cidr: string): TermMatcher | undefined {
   if (!ipaddr.isValidCIDR(cidr)) return undefined
   const [network, bits] = ipaddr.parseCIDR(cidr)
@@ -160,7 +168,7 @@ function octetPrefix(address: string, bits: number): string {
   return octets.map((octet, index) => (index === 3 ? octet : `${octet}.`)).join('')
 }
 
-/** Surrogates stand for code points beyond every other unit. */
+/** Surrogates stand for code points above every other unit. */
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
@@ -168,12 +176,12 @@ function rankOf(unit: number): number {
 function commonPrefix(left: string, right: string): string {
   let at = 0
   while (at < left.length && left[at] === right[at]) at += 1
-  // Half a character is no prefix of a term in UTF-8.
+  // Half a character is not a prefix of a term in UTF-8.
   const unit = left.charCodeAt(at - 1)
   return left.slice(0, at > 0 && unit >= 0xd800 && unit <= 0xdbff ? at - 1 : at)
 }
 
-/** The characters that every match begins with, as far as plain reading can tell. */
+/** The literal characters that every match begins with, as far as a simple scan finds them. */
 function literalPrefix(pattern: string): string {
   if (pattern.includes('|')) return ''
   const plain = /^[\p{L}\p{N} _\-:/@#]*/u.exec(pattern)?.[0] ?? ''

@@ -1,19 +1,19 @@
-// Fuzzy phrases in terms of the index at hand: a position that is given by a matcher gets the terms
-// that match. Scores depend on terms, so that this comes before statistics and search.
+// Expands fuzzy phrases into terms of this shard's index: a position with a matcher gets the
+// matching terms. Scores depend on terms, so this runs before statistics and search.
 
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery, PhrasePosition } from '../engine-query.ts'
 import type { IndexSnapshot } from '../engine/index-snapshot.ts'
 
-/** Terms of all fuzzy phrases of a query together: each is walked by itself. */
+/** The limit of terms of all fuzzy phrases in a query, because each term is walked by itself. */
 const PHRASE_TERMS_MAX = 16_384
 
 export function expandPhrases(query: EngineQuery, index: IndexSnapshot): Sliced<EngineQuery> {
   return new PhraseExpansion(index).expand(query)
 }
 
-/** Most queries have none and need not be built anew. */
+/** Most queries have no fuzzy phrase and are used unchanged. */
 export function hasFuzzyPhrase(query: EngineQuery): boolean {
   if (query.kind === 'phrase') return query.positions.some(({ more }) => more !== undefined)
   if (query.kind === 'best') return query.parts.some(hasFuzzyPhrase)
@@ -71,7 +71,7 @@ class PhraseExpansion {
 function tooManyTerms(field: string): ServiceError {
   return new ServiceError(
     'INVALID_ARGUMENT',
-    `the fuzzy phrases of the query match more than ${PHRASE_TERMS_MAX} terms of field ${field} ` +
-      'and others; use fewer words or less fuzziness',
+    `the fuzzy phrases of the query match more than ${PHRASE_TERMS_MAX} terms in field ${field} ` +
+      'and other fields; use fewer words or less fuzziness',
   )
 }

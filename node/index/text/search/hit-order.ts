@@ -1,9 +1,10 @@
-// The order of hits, within a shard and over all of them: sort keys, then the bytes of the key.
-// Hits without a value come last in either direction.
+// The order of hits in one shard and over all shards: by sort keys, then by the bytes of the key.
+// Hits without a value come last in both directions.
 
 import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
 import { compareSortValues } from '../matching/compare-sort-values.ts'
 
+/** A hit as far as its order is concerned. */
 export interface OrderedHit {
   readonly key: Uint8Array
   readonly sortValues: readonly SortValue[]

@@ -1,4 +1,4 @@
-// Answers a coordinator's request from one shard's text index. Runs in the index worker.
+// Answers a coordinator's request from one shard's text index. It runs in the index worker.
 
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -30,6 +30,7 @@ import type {
   TextStatisticsRequest,
 } from './text-search.ts'
 
+/** An index, and the mapping that its documents were indexed with. */
 export interface MappedIndex {
   readonly index: TextIndex
   readonly mapping: FieldMapping
@@ -40,8 +41,8 @@ const EVERYTHING: EngineQuery = { kind: 'all', boost: 1 }
 const BEST_FIRST: readonly SortField[] = [{ by: 'score', descending: true }]
 
 /**
- * Sees the index as it is at the first step. Throws INVALID_ARGUMENT for what the fields of the index
- * cannot answer.
+ * Searches the state that the index has at the first step. Throws INVALID_ARGUMENT for conditions
+ * that the fields of the index cannot answer.
  */
 export function* runTextSearch(
   { index, mapping }: MappedIndex,
@@ -55,7 +56,7 @@ export function* runTextSearch(
   }
 }
 
-/** What the scores of the request depend on in this shard. */
+/** Gathers the statistics of this shard that the scores of the request depend on. */
 export function* gatherTextStatistics(
   { index, mapping }: MappedIndex,
   { conditions }: TextStatisticsRequest,
@@ -147,7 +148,7 @@ class TextSearchRun {
     return { hits: hits.toReversed(), total }
   }
 
-  /** Undefined for the best scores first, which the engine finds without looking at every match. */
+  /** Undefined for the best scores first, which the engine finds without visiting every match. */
   #sortOf(order: readonly SortKey[]): readonly SortField[] | undefined {
     const [first, ...others] = order
     const isByScore = first === undefined || (first.field === '_score' && first.isDescending)
@@ -206,7 +207,7 @@ function boundaryOf(order: readonly SortKey[], { values, key }: TextPosition): S
   if (typeof score === 'number') return { score, sortValues: values, key }
   throw new ServiceError(
     'INVALID_ARGUMENT',
-    'the cursor holds no score for _score: hand back the _sort of a hit',
+    'the cursor has no score for _score; send the _sort of a hit',
   )
 }
 

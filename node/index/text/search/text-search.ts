@@ -1,5 +1,5 @@
-// What a coordinator asks of one shard's text index and what the index answers. Both travel between
-// threads, so that everything here is plain data that a structured clone keeps.
+// The requests of a coordinator to one shard's text index, and the answers. They travel between
+// threads, so everything here is plain data that a structured clone keeps.
 
 import type { Aggregations } from '../../../query/aggregation-request.ts'
 import type { SortKey, SortValue } from '../../../query/query-cursor.ts'
@@ -8,71 +8,78 @@ import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { TermStatistics } from '../matching/statistics.ts'
 
-/** Texts of documents in which the words that a query looks for are to be marked. */
+/** Documents in which the matches of a query are to be highlighted. */
 export interface TextHighlightRequest {
   readonly query: Query
   readonly highlight: HighlightRequest
-  /** JSON as it is stored. */
+  /** JSON, as it is stored. */
   readonly documents: readonly Uint8Array[]
 }
 
-/** By field, the best fragments with the words marked. */
+/** The best fragments with marks, by field. */
 export type Highlights = Readonly<Record<string, readonly string[]>>
 
-/** What is looked for. Without any part, every document is a hit. */
+/** The conditions of a search. Without any of them, every document matches. */
 export interface TextConditions {
-  /** Scores. */
+  /** Selects and scores. */
   readonly query: Query | undefined
-  /** Must hold, without scoring. */
+  /** Selects without scoring. */
   readonly filter: Query | undefined
-  /** Must not hold. */
+  /** Excludes the documents that match. */
   readonly exclusion: Query | undefined
-  /** Only keys that begin with these bytes. */
+  /** Selects the keys that begin with these bytes. */
   readonly keyPrefix: Uint8Array | undefined
 }
 
-/** A place in the order of hits; for `_id` the sort value is the key, one code unit a byte. */
+/**
+ * A position in the order of hits. The sort value of `_id` is the key, with one code unit for each
+ * byte.
+ */
 export interface TextPosition {
   readonly values: readonly SortValue[]
   readonly key: Uint8Array
 }
 
-/** `before` answers the last hits in front of the position, in the order asked for. */
+/** `before` answers the last hits in front of the position, in the requested order. */
 export type TextWindow =
   | { readonly kind: 'first'; readonly limit: number }
   | { readonly kind: 'after'; readonly position: TextPosition; readonly limit: number }
   | { readonly kind: 'before'; readonly position: TextPosition; readonly limit: number }
 
+/** A search of one shard. */
 export interface TextSearchRequest {
   readonly conditions: TextConditions
   readonly order: readonly SortKey[]
-  /** `limit` 0 asks for the total and the aggregations alone. */
+  /** `limit` 0 requests only the total and the aggregations. */
   readonly window: TextWindow
   readonly aggregations: Aggregations
-  /** Of the whole table; undefined where one shard is the whole table. */
+  /** The statistics of the whole table; undefined if this shard is the whole table. */
   readonly statistics: TextStatistics | undefined
-  /** Documents that have expired by then are not found. */
+  /** The time of the query. Documents that have expired by then do not match. */
   readonly nowMs: number
 }
 
+/** One hit of a shard. */
 export interface TextHit {
   readonly key: Uint8Array
   readonly score: number
   readonly sortValues: readonly SortValue[]
 }
 
+/** The answer of one shard. */
 export interface TextSearchAnswer {
-  /** In the order asked for. */
+  /** In the requested order. */
   readonly hits: readonly TextHit[]
   /** Exact, whatever the window. */
   readonly total: number
-  /** The best score among the hits; 0 for none. */
+  /** The best score among the hits; 0 without hits. */
   readonly maxScore: number
   readonly aggregations: AggregationPartials
-  /** For the client: parts of the request that can find nothing, and why. */
+  /** For the client: the parts of the request that can match nothing, with the reason. */
   readonly warnings: readonly string[]
 }
 
+/** A request for the statistics that the scores of a query depend on. */
 export interface TextStatisticsRequest {
   readonly conditions: TextConditions
 }

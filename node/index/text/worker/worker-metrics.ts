@@ -48,7 +48,7 @@ export class WorkerMetrics {
         gauge('quarry_text_worker_calls_pending', 'Calls that wait for an answer.', pendingCalls),
         counter(
           'quarry_text_worker_restarts_total',
-          'Workers that ended by themselves, or hung and were ended.',
+          'Workers that crashed, or hung and were ended.',
           restarts,
         ),
       ].flatMap(familyLines),
@@ -62,13 +62,13 @@ function sliceLines({ wall, cpu, work, collections, longestWorkMs }: SliceReport
     value: ms / 1000,
   }))
   return [
-    `# HELP ${WALL} How long text workers held their threads without a pause.`,
+    `# HELP ${WALL} Time that text workers held their threads without a pause.`,
     ...histogramLines(WALL, wall),
-    `# HELP ${CPU} The CPU time in it.`,
+    `# HELP ${CPU} CPU time of each slice.`,
     ...histogramLines(CPU, cpu),
-    `# HELP ${WORK} The CPU time in it without collections of garbage.`,
+    `# HELP ${WORK} CPU time of each slice without garbage collections.`,
     ...histogramLines(WORK, work),
-    `# HELP ${COLLECTIONS} How long collections of garbage held the threads of text workers.`,
+    `# HELP ${COLLECTIONS} Time that garbage collections held the threads of text workers.`,
     ...histogramLines(COLLECTIONS, collections),
     ...familyLines({
       name: 'quarry_text_worker_longest_slice_seconds',
@@ -98,19 +98,19 @@ function cacheLines(caches: CacheReport): readonly string[] {
     ...familyLines({
       name: 'quarry_text_cache_hits_total',
       type: 'counter',
-      help: 'Pages of index files and terms that were found in memory.',
+      help: 'Pages of index files, and terms, found in memory.',
       samples: samplesOf(({ hits }) => hits),
     }),
     ...familyLines({
       name: 'quarry_text_cache_misses_total',
       type: 'counter',
-      help: 'Pages of index files and terms that had to be read.',
+      help: 'Pages of index files, and terms, read from disk.',
       samples: samplesOf(({ misses }) => misses),
     }),
     ...familyLines({
       name: 'quarry_text_cache_bytes',
       type: 'gauge',
-      help: 'What these caches hold.',
+      help: 'Bytes that the caches hold.',
       samples: samplesOf(({ bytes }) => bytes),
     }),
   ]

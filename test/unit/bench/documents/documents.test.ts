@@ -3,7 +3,7 @@ import {
   buildDocumentSource,
   documentKey,
   scatter,
-} from '../../../../bench/documents/document-source.ts'
+} from '../../../../bench/data/document-source.ts'
 
 describe('bench documents', () => {
   it('are JSON of exactly 1 KiB, ASCII only', () => {

@@ -4,19 +4,19 @@ import { seededRandom } from '../../../../lib/random.ts'
 import { analyzerOf } from '../../../../node/index/text/analysis/analyzers.ts'
 import { parseOptions } from '../../../../bench/options.ts'
 import { buildRequests } from '../../../../bench/load/requests.ts'
-import { buildArticleSource } from '../../../../bench/text/article-source.ts'
+import { buildArticleSource } from '../../../../bench/data/article-source.ts'
 import { parseDelayP99Ms } from '../../../../bench/text/event-loop-delay.ts'
 import { measureSearches } from '../../../../bench/text/measure-searches.ts'
 import {
   drawQueries,
   QUERY_CLASSES,
   TOP_HITS_CLASSES,
-} from '../../../../bench/text/query-classes.ts'
-import type { TextQuery } from '../../../../bench/text/query-classes.ts'
+} from '../../../../bench/data/query-classes.ts'
+import type { TextQuery } from '../../../../bench/data/query-classes.ts'
 import { findingsOf } from '../../../../bench/text/search-findings.ts'
 import type { ClassTimes } from '../../../../bench/text/search-findings.ts'
-import type { TextEngine } from '../../../../bench/text/text-engine.ts'
-import { drawRank, VOCABULARY_WORDS } from '../../../../bench/text/vocabulary.ts'
+import type { TextEngine } from '../../../../bench/peers/text-engine.ts'
+import { drawRank, VOCABULARY_WORDS } from '../../../../bench/data/vocabulary.ts'
 
 const articles = buildArticleSource(1)
 

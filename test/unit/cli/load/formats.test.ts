@@ -81,9 +81,7 @@ describe('JSON values', () => {
 
   for (const text of ['[{"a":1}', '[{"a":1},{"b"', '{"a":"x']) {
     it(`say that ${text} is cut short`, async () => {
-      expect(await failureOf(valuesOf(text))).to.contain(
-        'ends in the middle of its JSON, in line 1',
-      )
+      expect(await failureOf(valuesOf(text))).to.contain('ends within its JSON, in line 1')
     })
   }
 
@@ -135,9 +133,9 @@ describe('CSV rows', () => {
     const text = 'id,price\n1,"12,50"\n2\n3,1,2\n4,5\n'
 
     expect(await rowsOf(text, { types })).to.deep.equal([
-      [2, '1,"12,50"', 'column price: "12,50" is no number'],
-      [3, '2', 'the row has 1 cells and the header 2'],
-      [4, '3,1,2', 'the row has 3 cells and the header 2'],
+      [2, '1,"12,50"', 'column price: "12,50" is not of type number'],
+      [3, '2', 'the row has 1 cells, but the header has 2'],
+      [4, '3,1,2', 'the row has 3 cells, but the header has 2'],
       [5, '{"id":"4","price":5}'],
     ])
   })
@@ -149,7 +147,7 @@ describe('CSV rows', () => {
   })
 
   const headers: Readonly<Record<string, RegExp>> = {
-    'title\n1\n': /no column "id" for the key: the columns are title; name one with --key/,
+    'title\n1\n': /no column "id" for the key: the columns are title; choose one with --key/,
     'id,,c\n1,2,3\n': /column 2 has no name/,
     'id,a,a\n1,2,3\n': /the column "a" twice/,
   }
@@ -167,11 +165,11 @@ describe('CSV rows', () => {
     )
   })
 
-  it('are refused when a quote is never closed, or when they are no UTF-8', async () => {
+  it('are refused when a quote is never closed, or when they are not UTF-8', async () => {
     const latin1 = Buffer.from('id,a\n1,caf\u00e9\n', 'latin1')
     const reader = new CsvReader(OPTIONS)
 
-    expect(await failureOf(rowsOf('id,a\n1,b\n2,"c\n'))).to.match(/is no CSV: .* at line 3/)
+    expect(await failureOf(rowsOf('id,a\n1,b\n2,"c\n'))).to.match(/is not CSV: .* at line 3/)
     expect(await failureOf(collect(reader.rows(chunksOf(latin1, 100))))).to.contain('not UTF-8')
   })
 

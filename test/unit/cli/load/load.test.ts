@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { compareKeys, endOfPrefix } from '../../../../cli/key-prefix.ts'
+import { compareKeys, endOfPrefix } from '../../../../cli/service/key-prefix.ts'
 import { buildScanRequest } from '../../../../cli/commands/scan.ts'
 import { buildBatchBody } from '../../../../cli/load/batch-writer.ts'
 import { formatRejection, parseReportLine } from '../../../../cli/load/error-report.ts'

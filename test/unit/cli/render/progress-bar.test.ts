@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { LoadProgress } from '../../../../cli/load/load-progress.ts'
 import { fitProgress } from '../../../../cli/render/progress-bar.ts'
 import { textWidth } from '../../../../cli/render/text-width.ts'
-import type { Output } from '../../../../cli/terminal.ts'
+import type { Output } from '../../../../cli/process/terminal.ts'
 import { ManualClock } from '../../../../lib/clock.ts'
 
 function screen(columns: number, color = false): Output {

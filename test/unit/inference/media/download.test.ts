@@ -396,7 +396,7 @@ describe('media downloads over TLS', () => {
     const error = await failure(readImage('images.test', {}))
 
     expect(error.code).to.equal('INVALID_ARGUMENT')
-    expect(error.message).to.include('of no authority that is trusted here')
+    expect(error.message).to.include('not from a trusted authority')
     expect(names).to.deep.equal([])
   })
 

@@ -10,7 +10,7 @@ async function settle(): Promise<void> {
 }
 
 describe('ManualClock', () => {
-  it('stands still until it is moved', () => {
+  it('stands still until the test advances it', () => {
     const clock = new ManualClock(1000)
     clock.advance(5)
     clock.stepWall(-100)
@@ -71,7 +71,7 @@ describe('ManualClock', () => {
 })
 
 describe('DocumentClock', () => {
-  it('tells hybrid time, whatever the wall clock does', async () => {
+  it('reports hybrid time, whatever the wall clock does', async () => {
     const wall = new ManualClock(1000)
     const clock = new DocumentClock(wall, await HybridClock.open(wall, memoryBound))
 

@@ -117,7 +117,7 @@ describe('HybridClock', () => {
     await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), run), { numRuns: 300 })
   })
 
-  it('H2: refuses rather than pass a bound that cannot be saved, and goes on afterwards', async () => {
+  it('H2: refuses stamps beyond a bound that cannot be saved, until it can be', async () => {
     const clock = new ManualClock(START_MS)
     const bound = new MemoryBound()
     const hybrid = await HybridClock.open(clock, bound)
@@ -151,7 +151,7 @@ describe('HybridClock', () => {
     expect(bound.saves).to.be.within(15, 25)
   })
 
-  it('begins again with the present after a clean close', async () => {
+  it('begins at the present after a clean close', async () => {
     const clock = new ManualClock(START_MS)
     const bound = new MemoryBound()
     const before = await HybridClock.open(clock, bound)
@@ -175,7 +175,7 @@ describe('HybridClock', () => {
     expect(hybrid.now()).to.equal(timestampAtMs(START_MS + BOUND_AHEAD_MS) + 1n)
   })
 
-  it('does not lag behind the wall clock when it is kept ahead while nobody asks', async () => {
+  it('does not lag behind the wall clock while its bound is kept ahead without stamps', async () => {
     const clock = new ManualClock(START_MS)
     const hybrid = await HybridClock.open(clock, new MemoryBound())
     clock.advance(100 * BOUND_AHEAD_MS)
@@ -185,7 +185,7 @@ describe('HybridClock', () => {
     expect(millisOf(hybrid.now())).to.equal(clock.nowMs())
   })
 
-  it('takes stamps from its own disk however far ahead they are', async () => {
+  it('accepts stamps from its own disk however far ahead they are', async () => {
     const hybrid = await HybridClock.open(new ManualClock(START_MS), new MemoryBound())
     const own = timestampAtMs(START_MS + 100 * BOUND_AHEAD_MS)
 
@@ -195,7 +195,7 @@ describe('HybridClock', () => {
     expect(hybrid.now()).to.equal(own + 1n)
   })
 
-  it('H4: goes on from stamps of its own disk instead of standing still', async () => {
+  it('H4: continues from stamps of its own disk and does not stop', async () => {
     const clock = new ManualClock(START_MS)
     const hybrid = await HybridClock.open(clock, new MemoryBound())
     const own = START_MS + 100 * BOUND_AHEAD_MS
@@ -207,7 +207,7 @@ describe('HybridClock', () => {
     expect(millisOf(hybrid.now())).to.be.within(own + 950, own + 1000)
   })
 
-  it('H4: goes on at its pace after a restart although the wall clock was set back', async () => {
+  it('H4: keeps its pace after a restart with a wall clock that was set back', async () => {
     const clock = new ManualClock(START_MS)
     const bound = new MemoryBound()
     await (await HybridClock.open(clock, bound)).close()
@@ -220,7 +220,7 @@ describe('HybridClock', () => {
     expect(millisOf(hybrid.now()) - before).to.be.within(950, 1050)
   })
 
-  it('tells of a leap once, and of its end', async () => {
+  it('logs a leap once, and its end', async () => {
     const clock = new ManualClock(START_MS)
     const lines: unknown[] = []
     const log = {
@@ -258,7 +258,7 @@ describe('HybridClock', () => {
     expect(hybrid.now()).to.equal(seen + 1n)
   })
 
-  it('H3: refuses a stamp too far in the future, and is not moved by it', async () => {
+  it('H3: refuses a stamp too far in the future and keeps its time', async () => {
     const hybrid = await HybridClock.open(new ManualClock(START_MS), new MemoryBound())
     const seen = timestampAtMs(START_MS + OFFSET_MAX_MS + 1)
 

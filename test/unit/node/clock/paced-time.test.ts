@@ -15,7 +15,7 @@ const step = fc.oneof(
 )
 
 describe('PacedTime', () => {
-  it('PT1: goes on at nearly the pace of monotonic time while the wall clock leaps', () => {
+  it('PT1: advances at nearly the pace of monotonic time while the wall clock leaps', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const clock = new ManualClock(START_MS)
@@ -56,7 +56,7 @@ describe('PacedTime', () => {
     )
   })
 
-  it('PT2: a new start takes a wall clock that is ahead, and goes on from where it must not go back', () => {
+  it('PT2: adopts a wall clock that is ahead at a new start, and never a time below its minimum', () => {
     const clock = new ManualClock(START_MS)
 
     expect(new PacedTime(clock, START_MS - HOUR_MS).nowMs()).to.equal(START_MS)
@@ -73,7 +73,7 @@ describe('PacedTime', () => {
     expect(time.nowMs()).to.equal(START_MS + 8 * HOUR_MS + 1000)
   })
 
-  it('PT3: does not take a sleep for longer than the wall clock says', () => {
+  it('PT3: counts no more sleep than the wall clock reports', () => {
     const clock = new ManualClock(START_MS)
     const time = new PacedTime(clock, 0)
 

@@ -78,7 +78,7 @@ describe('EmbeddedCoordination', () => {
     })
   }
 
-  it('ends watches as compacted when a failed commit turns out to be there', async () => {
+  it('ends watches as compacted when a failed commit has taken effect', async () => {
     const backing = new MemoryKvStore()
     const store = new EmbeddedCoordination({
       generation: 0,

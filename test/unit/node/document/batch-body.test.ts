@@ -55,7 +55,7 @@ describe('parseTableWrites', () => {
     expect(insert!.json.byteOffset - bytes.byteOffset).to.equal(18)
   })
 
-  it('takes the last of several documents for one key', () => {
+  it('keeps the last of several documents for one key', () => {
     const { writes } = single('{"inserts":{"a":{"n":1},"b":{},"\\u0061":{"n":2},"a":{"n":3}}}')
     expect(shown(writes.inserts)).to.deep.equal([
       ['a', '{"n":3}'],
@@ -79,7 +79,7 @@ describe('parseTableWrites', () => {
     expect(single('{"deletes":["a"]}').syncLevel).to.equal('propose')
   })
 
-  it('gives back any documents as they were', () => {
+  it('returns all documents unchanged', () => {
     const document = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }))
     const key = fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' })
     fc.assert(
@@ -116,7 +116,7 @@ describe('parseTableWrites', () => {
     '{"inserts":{"a":{"x":1e999}}}': 'inserts["a"]: number at byte 21 is beyond the range',
     '{"deletes":"a"}': 'deletes: must be an array, not string',
     '{"deletes":null}': 'deletes: must be an array, not null',
-    '{"deletes":["a",5]}': 'deletes[1]: must be a key, a string',
+    '{"deletes":["a",5]}': 'deletes[1]: must be a string, the key of a document',
     '{"deletes":[""]}': 'deletes[0]: key must not be empty',
     '{"deletes":["\\udc00"]}': 'deletes[0]: key is not valid Unicode',
     [`{"deletes":["${longKey}"]}`]: 'deletes[0]: key has 1025 bytes',
@@ -149,7 +149,7 @@ describe('parseTableWrites', () => {
 })
 
 describe('parseCrossTable', () => {
-  it('reads the writes of several tables and leaves out tables without any', () => {
+  it('reads the writes of several tables and drops tables without writes', () => {
     const { writes, syncLevel } = parseCrossTable(
       Buffer.from('{"tables":{"a":{"inserts":{"k":{}}},"__proto__":{"deletes":["x"]},"c":{}}}'),
     )
@@ -159,7 +159,7 @@ describe('parseCrossTable', () => {
     expect(syncLevel).to.equal('propose')
   })
 
-  it('takes the top sync level, or else the strongest of the tables', () => {
+  it('uses the sync level of the body, or else the strongest of the tables', () => {
     const tables =
       '"tables":{"a":{"deletes":["x"],"sync_level":"full_text"},"b":{"sync_level":"write"}}'
     expect(levelOf(`{${tables}}`)).to.equal('full_text')
@@ -174,7 +174,8 @@ describe('parseCrossTable', () => {
     '{"tables":{"a":[]}}': 'tables["a"]: must be an object, not array',
     '{"tables":{"a":{"foo":1}}}': 'tables["a"]: unknown field "foo"',
     '{"tables":{"a":{"inserts":{"k":1}}}}': 'tables["a"].inserts["k"]: must be an object',
-    '{"tables":{"a":{"deletes":[1]}}}': 'tables["a"].deletes[0]: must be a key',
+    '{"tables":{"a":{"deletes":[1]}}}':
+      'tables["a"].deletes[0]: must be a string, the key of a document',
     '{"tables":{"a":{"sync_level":"x"}}}': 'tables["a"].sync_level: must be one of',
     '{"tables":{"a":{"transforms":[1]}}}': 'tables["a"].transforms[0]: must be an object',
     '{"tables":{"a":{"deletes":["x"]}},"read_set":[]}': 'unknown field "read_set"',
@@ -205,7 +206,8 @@ describe('parseCommit', () => {
     '{"read_set":[1]}': 'read_set[0]: must be an object, not number',
     '{"read_set":[{"table":"a","key":"k","version":"1","x":1}]}': 'read_set[0]: unknown field "x"',
     '{"read_set":[{"key":"k","version":"1"}]}': 'read_set[0].table: must be',
-    '{"read_set":[{"table":"a","version":"1"}]}': 'read_set[0].key: must be a key',
+    '{"read_set":[{"table":"a","version":"1"}]}':
+      'read_set[0].key: must be a string, the key of a document',
     '{"read_set":[{"table":"a","key":"","version":"1"}]}': 'read_set[0].key: key must not be empty',
     ...Object.fromEntries(
       ['5', '""', '"-1"', '"0x1"', '"1.0"', '" 1"', '"18446744073709551616"', 'null'].map(
@@ -253,7 +255,7 @@ describe('parseMerge', () => {
   const refused: Record<string, string> = {
     '{"records":[]}': 'records: must be an object of documents by their keys',
     '{"records":{"a":1}}': 'records["a"]: must be an object',
-    '{"last_merged_id":5}': 'last_merged_id: must be a key',
+    '{"last_merged_id":5}': 'last_merged_id: must be a string, the key of a document',
     '{"dry_run":"yes"}': 'dry_run: must be true or false',
     '{"inserts":{}}': 'unknown field "inserts"; allowed are records, last_merged_id, dry_run',
   }

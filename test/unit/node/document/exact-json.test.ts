@@ -25,7 +25,7 @@ import {
 const same = (left: string, right: string) => sameContent(Buffer.from(left), Buffer.from(right))
 
 describe('exact JSON', () => {
-  it('keeps them in steps, too, wherever a long text has them', () => {
+  it('keeps long numbers anywhere in a long text that is parsed in steps', () => {
     const number = '12345678901234567890'
     for (const length of [100, 262_130, 262_144, 262_150, 600_000]) {
       const json = `{"a":"${'x'.repeat(length)}","b":${number}}`
@@ -36,7 +36,7 @@ describe('exact JSON', () => {
     }
   })
 
-  it('pauses in a long text, and refuses what is no JSON as ever', () => {
+  it('pauses in a long text, and refuses text that is not JSON', () => {
     const long = Buffer.from(`"${'x'.repeat(600_000)}"`)
     const broken = long.subarray(0, -1)
 
@@ -57,7 +57,7 @@ describe('exact JSON', () => {
     }
   })
 
-  it('gives plain numbers where a double is exact', () => {
+  it('returns plain numbers where a double is exact', () => {
     expect(parseExact('[9007199254740991,0.1,1234567890123456]')).to.deep.equal([
       9007199254740991, 0.1, 1234567890123456,
     ])

@@ -55,12 +55,12 @@ describe('JsonScanner', () => {
     '+1': 'at byte 0: expected a value',
     tru: "at byte 0: expected 'true'",
     nulL: "at byte 0: expected 'null'",
-    '"a': 'at byte 2: expected a string to end',
-    '"a\nb"': 'at byte 2: expected a string to end, or its control character escaped',
+    '"a': 'at byte 2: expected a closing quote',
+    '"a\nb"': 'at byte 2: expected a closing quote (control characters must be escaped)',
     '"\\x"': 'at byte 2: expected one of',
     '"\\u12G4"': 'at byte 5: expected a hexadecimal digit',
     '{"\\u00zz":1}': 'at byte 6: expected a hexadecimal digit',
-    '{"a\u0000":1}': 'expected a string to end',
+    '{"a\u0000":1}': 'expected a closing quote',
     '1 1': 'at byte 2: expected the end of the text',
     '\ufeff1': 'at byte 0: expected a value',
     '\u00a01': 'at byte 0: expected a value',
@@ -161,7 +161,7 @@ describe('JsonScanner', () => {
     expect(() => scan('{"a":'.repeat(200_000))).to.throw('nested deeper than 100 levels')
   })
 
-  it('tells the kind of every value', () => {
+  it('reports the kind of every value', () => {
     const kinds = ['{}', '[]', '""', '-1', 'true', 'false', 'null'].map((text) => scan(text).kind)
     expect(kinds).to.deep.equal(['object', 'array', 'string', 'number', 'true', 'false', 'null'])
   })
@@ -212,7 +212,7 @@ describe('JsonScanner', () => {
     expect(scan(`{${names.join(',')},"77":1}`).hasDuplicates).to.equal(true)
   })
 
-  it('goes through members for its caller', () => {
+  it('walks through members for its caller', () => {
     const bytes = Buffer.from('{"a": 1, "b\\u0022": {"c": []}, "é": null}')
     const scanner = new JsonScanner(bytes)
     const members: [string, string][] = []
@@ -263,7 +263,7 @@ describe('JsonScanner', () => {
 })
 
 describe('compactJson', () => {
-  it('returns the very bytes if there is nothing to do', () => {
+  it('returns the same bytes for compact text', () => {
     const bytes = Buffer.from('  {"a":[1.0,"x y\\" z"],"b":12345678901234567890}  ')
     const scanner = new JsonScanner(bytes)
 

@@ -49,7 +49,7 @@ describe('a projection of text', () => {
     )
   })
 
-  it('gives a virtual field that is asked for and absent', () => {
+  it('adds a virtual field that is requested and absent', () => {
     const json = Buffer.from(JSON.stringify({ a: 1, z: PADDING }))
     const virtuals = { _timestamp: 'now', a: 2 }
 
@@ -74,7 +74,7 @@ describe('a projection of text', () => {
     expect(pauses).to.be.at.least(30)
   })
 
-  it('leaves a filter what it looks at', () => {
+  it('keeps the values that a filter reads', () => {
     const json = Buffer.from(JSON.stringify({ a: { b: 1, c: 2 }, d: 3, z: PADDING }))
     const paths = ['a.b', 'd', 'e'].map((path) => parseFieldPath(path, 'field'))
 

@@ -52,7 +52,7 @@ describe('project', () => {
     })
   }
 
-  it('gives all but the exclusions if there is nothing else', () => {
+  it('returns everything but the exclusions if all paths exclude', () => {
     expect(projected('-x', '{"x":1,"y":{"z":2}}')).to.equal('{"y":{"z":2}}')
     expect(projected('-y.z,-x', '{"x":1,"y":{"z":2,"u":[]}}')).to.equal('{"y":{"u":[]}}')
     expect(projected('-y.*', '{"y":{"z":2}}')).to.equal('{"y":{}}')
@@ -66,7 +66,7 @@ describe('project', () => {
     expect(projected('-x', document)).to.equal('{"__proto__":{"a":12345678901234567890}}')
   })
 
-  it('gives virtual fields only when asked by name and absent from the document', () => {
+  it('adds virtual fields only if requested by name and absent from the document', () => {
     const virtuals = { _timestamp: 'now' }
     expect(projected('a,_timestamp', '{"a":1}', virtuals)).to.equal('{"a":1,"_timestamp":"now"}')
     expect(projected('_timestamp', '{"_timestamp":"then"}', virtuals)).to.equal(

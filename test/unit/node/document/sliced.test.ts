@@ -38,7 +38,7 @@ const largest: Record<string, Buffer> = {
 }
 
 describe('a scan in steps', () => {
-  it('tells what a scan at once tells, however short the steps', () => {
+  it('answers the same shape as a scan at once, however short the steps', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 5 }), fc.integer({ min: 1, max: 20 }), (text, bytes) => {
         const bySteps = new JsonScanner(Buffer.from(text))
@@ -50,7 +50,7 @@ describe('a scan in steps', () => {
     )
   })
 
-  it('refuses what a scan at once refuses, at the same place', () => {
+  it('refuses the same texts as a scan at once, at the same place', () => {
     fc.assert(
       fc.property(
         fc.json(),
@@ -85,7 +85,7 @@ describe('a scan in steps', () => {
     })
   }
 
-  it('refuses a member name or a number that no step could take', () => {
+  it('refuses a member name or a number longer than a step', () => {
     const name = `{"${'x'.repeat(MEMBER_NAME_BYTES_MAX + 1)}":1}`
     const escaped = `{"\\n${'x'.repeat(MEMBER_NAME_BYTES_MAX)}":1}`
     const number = `[0.${'1'.repeat(100_000)}]`
@@ -129,7 +129,7 @@ describe('compactJson of large documents', () => {
 describe('digestOf', () => {
   const pairs = fc.tuple(fc.jsonValue({ maxDepth: 3 }), fc.jsonValue({ maxDepth: 3 }))
 
-  it('is the same exactly for texts that say the same', () => {
+  it('is the same exactly for texts of the same meaning', () => {
     fc.assert(
       fc.property(pairs, ([left, right]) => {
         const [one, other] = [JSON.stringify(left), JSON.stringify(right)]
@@ -141,7 +141,7 @@ describe('digestOf', () => {
     )
   })
 
-  it('takes long texts apart as it takes short ones', () => {
+  it('treats long texts as it treats short ones', () => {
     fc.assert(
       fc.property(
         fc.jsonValue({ maxDepth: 3 }),
@@ -205,7 +205,7 @@ describe('readTableWrites', () => {
     expect(pauses).to.be.at.least(100)
   })
 
-  it('ends at the limit of operations, before it has read the rest (p04)', () => {
+  it('stops at the limit of operations, before it reads the rest (p04)', () => {
     const limits = { operationsMax: 1000 }
     const read = () => walk(readTableWrites('t', many(100_000), limits))
 
@@ -222,7 +222,7 @@ describe('readTableWrites', () => {
     expect(() => walk(readTableWrites('t', batch(5, 6), limits))).to.throw('more than 10 documents')
   })
 
-  it('refuses the whole document as the place of an operation', () => {
+  it('refuses an operation on the whole document', () => {
     const body = '{"transforms":[{"key":"k","operations":[{"op":"$set","path":"$","value":{}}]}]}'
 
     expect(() => walk(readTableWrites('t', Buffer.from(body)))).to.throw(
@@ -232,7 +232,7 @@ describe('readTableWrites', () => {
 })
 
 describe('HashSet', () => {
-  it('knows each hash it was given', () => {
+  it('finds each hash that was added', () => {
     const set = new HashSet()
     const hashes = Array.from({ length: 50_000 }, (_, index) => Math.imul(index, 0x9e3779b1) | 0)
 

@@ -78,7 +78,7 @@ function attempt<T>(compute: () => T): T | undefined {
 }
 
 describe('transforms on the text of a document', () => {
-  it('mean what they mean on values', () => {
+  it('give the same result as on values', () => {
     fc.assert(
       fc.property(documents, fc.array(operations, { maxLength: 8 }), (document, list) => {
         fc.pre(list.length > 0)
@@ -103,7 +103,7 @@ describe('transforms on the text of a document', () => {
     )
   })
 
-  it('keep the bytes of what they do not touch', () => {
+  it('keep the bytes that they do not touch', () => {
     const json = Buffer.from('{"2":1.0,"1":[1e2, "\\u0061"],"n":1,"x":{"y":1.50}}')
 
     const after = runAtOnce(
@@ -137,7 +137,7 @@ describe('the work of transforms', () => {
     expect(many.pauses).to.be.at.most(one.pauses + 60)
   })
 
-  it('on a long array is one walk for all additions and removals of its elements', () => {
+  it('is one walk over a long array for all additions and removals of its elements', () => {
     const long = Buffer.from(`{"a":[${'1,'.repeat(100_000)}2]}`)
     const push = { op: '$push', path: 'a', value: 1 } as const
     const pop = { op: '$pop', path: 'a', value: 1 } as const
@@ -149,7 +149,7 @@ describe('the work of transforms', () => {
     expect(many.pauses).to.be.at.most(one.pauses + 20)
   })
 
-  it('refuses what renames nest too deep, instead of following it', () => {
+  it('refuses a document that renames nest too deeply', () => {
     const deeper = `x${'.x'.repeat(99)}.a`
     const list = Array.from({ length: 50 }, (_, index): ModelOperation[] => [
       { op: '$rename', path: 'a', value: `b${index}.${deeper.slice(4)}` },

@@ -110,7 +110,7 @@ describe('applyTransformsSliced', () => {
     expect(transform('{}', operations)).to.equal('{"b":10}')
   })
 
-  it('counts exactly whatever the numbers', () => {
+  it('calculates exactly with numbers of any size', () => {
     fc.assert(
       fc.property(
         fc.array(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), { maxLength: 10 }),

@@ -174,7 +174,7 @@ describe('shapes on the globe', () => {
     )
   })
 
-  it('hold what lies between their corners', () => {
+  it('hold the points between their corners', () => {
     const corner = fc.tuple(fc.integer({ min: -60, max: 60 }), fc.integer({ min: -60, max: 60 }))
     const shares = fc.tuple(...[1, 2, 3].map(() => fc.integer({ min: 1, max: 9 })))
     fc.assert(
@@ -193,7 +193,7 @@ describe('shapes on the globe', () => {
     )
   })
 
-  it('take a box wider than half the globe as it is', () => {
+  it('accept a box wider than half the globe', () => {
     const wide = [boxPart({ west: -170, east: 170, south: -10, north: 10 })]
     const narrow = [boxPart({ west: 170, east: -170, south: -10, north: 10 })]
     const meets = (query: typeof wide, lon: number) =>
@@ -205,7 +205,7 @@ describe('shapes on the globe', () => {
 })
 
 describe('the distance to a shape', () => {
-  it('is that to its nearest place, or none inside', () => {
+  it('is measured to the nearest place, and zero inside', () => {
     const edge = shapeOf(line([-10, 0], [10, 0]))
     const metres = distanceMetres({ lon: 3, lat: 0 }, { lon: 3, lat: 1 })
 
@@ -238,7 +238,7 @@ describe('the distance to a shape', () => {
 })
 
 describe('parseShapes', () => {
-  it('takes points in every form, and lists of shapes', () => {
+  it('reads points in every notation, and lists of shapes', () => {
     const values = [[1, 2], { lat: 2, lon: 1 }, '2,1', point(1, 2)]
     const [first] = parseShapes(point(1, 2))
 

@@ -21,7 +21,7 @@ describeJournalDirectory('FaultyDirectory', async () => ({
 }))
 
 describe('FaultyDirectory', () => {
-  it('loses a file over a power failure whose directory was not synced', async () => {
+  it('loses a file in a power failure whose directory was not synced', async () => {
     const disk = new FaultyDisk()
     await disk.directory.allocate('synced', 8)
     await disk.directory.sync()
@@ -32,7 +32,7 @@ describe('FaultyDirectory', () => {
     expect(await disk.directory.list()).to.deep.equal(['synced'])
   })
 
-  it('brings an old name back that was changed without a sync', async () => {
+  it('brings back an old name that was changed without a sync', async () => {
     const disk = new FaultyDisk()
     await disk.directory.allocate('old', 8)
     await disk.directory.sync()
@@ -43,7 +43,7 @@ describe('FaultyDirectory', () => {
     expect(await disk.directory.list()).to.deep.equal(['old'])
   })
 
-  it('keeps a write that was answered, and any part of one that power interrupts', async () => {
+  it('keeps an answered write, and any part of an interrupted one', async () => {
     const found = new Set<string>()
     for (let seed = 1; seed <= 60; seed++) {
       const disk = new FaultyDisk(seed)

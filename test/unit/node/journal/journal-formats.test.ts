@@ -122,7 +122,7 @@ describe('the formats of the journal', () => {
     expect(crcOfEntry(row, [Buffer.from('body')])).to.equal(crc)
   })
 
-  it('sum a long body in steps as at once', () => {
+  it('compute the same crc of a long body in steps', () => {
     const row = encodeUncheckedRow(encodeLogId(unchecked.logId), unchecked)
     const parts = [1, 3 * CRC_BYTES_PER_STEP + 5, 0, 700].map((bytes) => Buffer.alloc(bytes, 'x'))
     const steps = [...crcOfEntryInSteps(row, parts)].length
@@ -157,7 +157,7 @@ describe('the formats of the journal', () => {
     })
   }
 
-  it('hand long values on without a copy', () => {
+  it('pass long values on without a copy', () => {
     const value = Buffer.alloc(100_000, 'v')
     const { parts, length } = runAtOnce(encodeBody(head, [{ kind: 'put', key, value }]))
 

@@ -8,7 +8,7 @@ const A = '000000000000000a'
 const B = '000000000000000b'
 
 describe('the metrics of the journal', () => {
-  it('count each durable write, what was in it, and how many groups shared it', async () => {
+  it('count each durable write, its entries and its groups', async () => {
     const journal = await openTestJournal({ disk: new FaultyDisk() })
     const [a, b] = [new TextSource(journal, A), new TextSource(journal, B)]
     await a.append('first')

@@ -37,7 +37,7 @@ function offsetOfText(disk: FaultyDisk, text: string): number {
 }
 
 describe('Journal', () => {
-  it('finds what was appended again, by log and in order', async () => {
+  it('reads appended entries back, by log and in order', async () => {
     const disk = new FaultyDisk()
     const journal = await openTestJournal({ disk })
     const [a, b] = [new TextSource(journal, A), new TextSource(journal, B)]
@@ -53,7 +53,7 @@ describe('Journal', () => {
     expect(await textsOfLog(again, '00000000000000ff')).to.deep.equal([])
   })
 
-  it('writes what several logs have ready as one batch', async () => {
+  it('writes the ready entries of several logs as one batch', async () => {
     const disk = new FaultyDisk()
     const journal = await openTestJournal({ disk })
     const sources = numbers(20).map((at) => new TextSource(journal, at.padStart(16, '0')))
@@ -65,7 +65,7 @@ describe('Journal', () => {
     expect(disk.writeCount - before).to.equal(1)
   })
 
-  it('writes what nobody waits for with what comes next', async () => {
+  it('writes unawaited entries with the next awaited ones', async () => {
     const disk = new FaultyDisk()
     const journal = await openTestJournal({ disk, clock: new ManualClock() })
     const [a, b] = [new TextSource(journal, A), new TextSource(journal, B)]
@@ -81,7 +81,7 @@ describe('Journal', () => {
     expect(disk.writeCount - before).to.equal(1)
   })
 
-  it('writes what nobody waits for by itself when nothing comes, and before it closes', async () => {
+  it('writes unawaited entries alone after a while, and before it closes', async () => {
     const disk = new FaultyDisk()
     const clock = new ManualClock()
     const journal = await openTestJournal({ disk, clock })
@@ -117,7 +117,7 @@ describe('Journal', () => {
     expect(source.heard).to.deep.equal(['0', '1', '2'])
   })
 
-  it('goes on over many segments, and after a start', async () => {
+  it('continues over many segments, and after a start', async () => {
     const disk = new FaultyDisk()
     const texts = numbers(20).map((text) => text.repeat(4000))
     for (const [at, text] of texts.entries()) {
@@ -131,7 +131,7 @@ describe('Journal', () => {
     expect(await textsOfLog(journal, A)).to.deep.equal(texts)
   })
 
-  it('makes durable what it found before it goes on: a killed process may not have', async () => {
+  it('syncs the entries of a killed process before it continues', async () => {
     const disk = new FaultyDisk()
     await writeBatches(disk, 3)
     disk.restart()
@@ -143,7 +143,7 @@ describe('Journal', () => {
     expect(directory.synced.slice(0, 2)).to.deep.equal(['directory', segmentFileName(1)])
   })
 
-  it('takes an entry that is longer than a segment', async () => {
+  it('accepts an entry that is longer than a segment', async () => {
     const disk = new FaultyDisk()
     const journal = await openTestJournal({ disk })
     const long = 'x'.repeat(3 * TEST_SEGMENT_BYTES)
@@ -158,7 +158,7 @@ describe('Journal', () => {
     expect(await textsOfLog(again, A)).to.deep.equal(['before', long, 'after'])
   })
 
-  it('refuses entries for which the disk has no room, and takes later ones', async () => {
+  it('refuses entries while the disk has no room, and accepts later ones', async () => {
     const disk = new FaultyDisk()
     const journal = await openTestJournal({ disk })
     await new TextSource(journal, A).append('0')
@@ -215,7 +215,7 @@ describe('a damaged journal', () => {
     }
   })
 
-  it('is named, with file and offset, when a bit before its end has flipped', async () => {
+  it('is reported with file and offset when a bit before its end has flipped', async () => {
     const clean = new FaultyDisk()
     await writeBatches(clean, 8)
     const name = segmentFileName(1)
@@ -234,7 +234,7 @@ describe('a damaged journal', () => {
     }
   })
 
-  it('never loses an entry in silence, whichever bit has flipped', async () => {
+  it('never loses an entry silently, whichever bit has flipped', async () => {
     const clean = new FaultyDisk()
     const clock = new ManualClock()
     await writeBatches(clean, 4, clock)
@@ -253,7 +253,7 @@ describe('a damaged journal', () => {
     }
   })
 
-  it('is named when a segment in its middle is missing', async () => {
+  it('is reported when a segment in its middle is missing', async () => {
     const disk = new FaultyDisk()
     const journal = await openTestJournal({ disk })
     const source = new TextSource(journal, A)
@@ -270,7 +270,7 @@ describe('a damaged journal', () => {
     expect(String(error)).to.include('is missing')
   })
 
-  it('is not feigned by a document that looks like a batch', async () => {
+  it('is not reported for a document that looks like a batch', async () => {
     const disk = new FaultyDisk()
     await writeBatches(disk, 3)
     const copy = disk.directory.contentOf(segmentFileName(1)).subarray(128, 1024).toString('latin1')
@@ -294,7 +294,7 @@ async function fill(source: TextSource, segments: number): Promise<void> {
 }
 
 describe("the journal's old segments", () => {
-  it('go when every log with entries in them has flushed (J3)', async () => {
+  it('are removed when every log with entries in them has flushed (J3)', async () => {
     const disk = new FaultyDisk()
     const journal = await openTestJournal({ disk })
     let written = 0
@@ -320,7 +320,7 @@ describe("the journal's old segments", () => {
     expect(await textsOfLog(again, B)).to.deep.equal(['kept'])
   })
 
-  it('stay for a log that nobody has opened yet, until all that exist are known', async () => {
+  it('stay for a log that is not open yet, until all existing logs are known', async () => {
     const disk = new FaultyDisk()
     await writeBatches(disk, 3)
     disk.restart()
@@ -336,7 +336,7 @@ describe("the journal's old segments", () => {
     expect(await textsOfLog(journal, A)).to.deep.equal([])
   })
 
-  it('are written anew without a trace of what they held', async () => {
+  it('are reused without a trace of their old content', async () => {
     const disk = new FaultyDisk()
     const journal = await openTestJournal({ disk })
     const sources = [new TextSource(journal, A), new TextSource(journal, B)]

@@ -213,7 +213,7 @@ describe('parseDocumentFilter', () => {
     '{"regexp":"(a","field":"a"}': 'filter_query.regexp: pattern has a group without its',
     '{"match":"x","field":"a","analyzer":"english"}': 'filter_query: an analyzer needs an index',
     '{"term":"x"}': 'filter_query: the term names no field',
-    '{"term":"x","field":5}': 'filter_query.field: must be the name of a field',
+    '{"term":"x","field":5}': 'filter_query.field: must be a string, the name of a field',
     '{"term":"x","field":""}': 'filter_query.field: empty segment',
     '{"term":"x","field":"a..b"}': 'filter_query.field: empty segment',
     '{"term":null,"field":"a"}': 'filter_query.term: must be a string, a number or a boolean',
@@ -246,11 +246,12 @@ describe('parseDocumentFilter', () => {
       'filter_query.min: must be an integer of at least 0',
     '{"disjuncts":[{"match_all":{}}],"min":-1}': 'filter_query.min: must be an integer',
     '{"must":[{"match_all":{}}]}': 'filter_query.must: must be an object, not array',
-    '{"must":{"term":"x","field":5}}': 'filter_query.must.field: must be the name',
+    '{"must":{"term":"x","field":5}}':
+      'filter_query.must.field: must be a string, the name of a field',
     '{"min":9007199254740993,"max":9007199254740992,"field":"a"}':
       'filter_query: the lower bound of the range is above its upper bound',
     [nested(21)]: 'nested deeper than 20 levels',
-    [wide(QUERY_CLAUSES_MAX)]: 'more than 1024 clauses',
+    [wide(QUERY_CLAUSES_MAX)]: 'a query may have at most 1024 clauses',
   }
   for (const [text, message] of Object.entries(refused)) {
     it(`refuses ${text.slice(0, 60)}`, () => {
@@ -262,7 +263,7 @@ describe('parseDocumentFilter', () => {
 })
 
 describe('buildRunTest', () => {
-  it('finds a run wherever it begins', () => {
+  it('finds a run at every position', () => {
     const words = fc.array(fc.constantFrom('a', 'b'), { maxLength: 12 })
     const run = fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 4 })
     fc.assert(

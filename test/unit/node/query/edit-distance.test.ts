@@ -41,7 +41,7 @@ describe('editDistanceTest', () => {
     )
   })
 
-  it('agrees with it for one term after the other, also where they begin alike', () => {
+  it('agrees with the definition for terms in sequence, also with common prefixes', () => {
     const words = fc.array(word, { minLength: 2, maxLength: 8 })
     fc.assert(
       fc.property(word, words, fc.integer({ min: 1, max: 2 }), (left, terms, distance) => {
@@ -55,7 +55,7 @@ describe('editDistanceTest', () => {
     )
   })
 
-  it('calls a dead end only what no near term begins with', () => {
+  it('reports as dead end only a prefix of no matching term', () => {
     fc.assert(
       fc.property(
         word,
@@ -76,7 +76,7 @@ describe('editDistanceTest', () => {
     )
   })
 
-  it('takes a character beyond the basic plane as one', () => {
+  it('counts a character beyond the basic plane as one', () => {
     const test = editDistanceTest('kit😀en', { distance: 1, prefixLength: 3 })
 
     expect(['kit😁en', 'kiten', 'kit😀en', 'kits', 'kxt😀en'].map(test.distanceTo)).to.deep.equal([
@@ -90,7 +90,7 @@ describe('editDistanceTest', () => {
 })
 
 describe('parseGeoPoint', () => {
-  it('takes a geohash for the middle of its cell', () => {
+  it('reads a geohash as the centre of its cell', () => {
     // The worked example of the article "Geohash" in Wikipedia.
     const point = parseGeoPoint('ezs42')
 

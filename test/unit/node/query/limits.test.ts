@@ -75,7 +75,7 @@ describe('limits of a query', () => {
 
     const message = refusalOf(() => runAtOnce(resolveQuery(query, mapping)))
 
-    expect(message).to.include(`more than ${QUERY_TERMS_MAX} words in all`)
+    expect(message).to.include(`more than ${QUERY_TERMS_MAX} words together`)
     expect(message).to.include('field "f"')
   })
 

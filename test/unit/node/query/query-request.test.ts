@@ -97,10 +97,11 @@ describe('parseQueryRequest', () => {
     '{"order_by":"price"}': 'order_by: must be an array',
     '{"order_by":[{"desc":true}]}': 'order_by[0].field: must be a string',
     '{"order_by":[{"field":"a","asc":true}]}': 'order_by[0]: unknown field "asc"',
-    '{"order_by":[{"field":"a"},{"field":"a"}]}': 'order_by: "a" is there twice',
+    '{"order_by":[{"field":"a"},{"field":"a"}]}': 'order_by: "a" is used twice',
     '{"order_by":{"a":"desc"}}': 'order_by.a: must be true to descend, or false',
-    '{"search_after":["x"],"search_before":["x"]}': 'search_before: excludes search_after',
-    '{"search_after":["x"],"offset":0}': 'offset: excludes search_after',
+    '{"search_after":["x"],"search_before":["x"]}':
+      'search_before: cannot stand beside search_after',
+    '{"search_after":["x"],"offset":0}': 'offset: cannot stand beside search_after',
     '{"search_after":[]}': 'search_after: not a cursor: hand back the _sort of a hit',
     '{"search_after":[5]}': 'search_after[0]: must be a string',
     [orderedBy('title')]: 'search_after: this cursor belongs to another order_by',
@@ -250,14 +251,14 @@ describe('parseQueryRequest: aggregations', () => {
     '5': 'aggregations.n: must be an object, not number',
     '{"type":"median"}': 'aggregations.n.type: must be one of sum, avg',
     '{"type":"constructor"}': 'aggregations.n.type: must be one of sum',
-    '{"type":"sum"}': 'aggregations.n.field: must be the name of a field',
+    '{"type":"sum"}': 'aggregations.n.field: must be a string, the name of a field',
     '{"type":"sum","field":"f","size":5}': 'aggregations.n: unknown field "size"',
     '{"type":"terms","field":"f","fields":["g"]}': 'aggregations.n: has both field and fields',
     '{"type":"terms","field":"f","size":65537}': 'aggregations.n.size: must be an integer',
     '{"type":"range","field":"f","ranges":[{"name":"a","from":2,"to":1}]}':
       'aggregations.n.ranges[0]: from is above to',
     '{"type":"range","field":"f","ranges":[{"name":"a"},{"name":"a"}]}':
-      'aggregations.n.ranges[1].name: "a" is there twice',
+      'aggregations.n.ranges[1].name: "a" is used twice',
     '{"type":"date_range","field":"f","date_ranges":[{"name":"a","from":"now-7x"}]}':
       'aggregations.n.date_ranges[0].from: not a duration',
     '{"type":"histogram","field":"f","interval":0}': 'aggregations.n.interval: must be above 0',

@@ -33,7 +33,7 @@ describe('DocumentRules', () => {
     expect(checked.expiry).to.deep.equal({ kind: 'none' })
   })
 
-  it('leaves a document alone that needs no default type', () => {
+  it('leaves a document unchanged that needs no default type', () => {
     const json = Buffer.from('{"_type":"film","n":12345678901234567890}')
     expect(rulesOf({ ...BOOKS, default_type: 'book' }).check(KEY, json).json).to.equal(json)
     expect(rulesOf(BOOKS).check(KEY, json).json).to.equal(json)
@@ -102,7 +102,7 @@ describe('DocumentRules', () => {
     )
   })
 
-  it('takes integers of any size for integers', () => {
+  it('accepts integers of any size as integers', () => {
     const json = '{"_type":"book","title":"x","pages":12345678901234567890}'
     expect(String(check({ ...BOOKS, enforce_types: true }, json).json)).to.equal(json)
   })
@@ -139,7 +139,7 @@ describe('document expiry', () => {
     expect(check({ ttl_field: 'until' }, '{}').expiry).to.deep.equal({ kind: 'none' })
   })
 
-  it('counts from the write, unless the document says when', () => {
+  it('counts from the write, unless the document has a time', () => {
     const schema = { ttl_duration: '1h' }
     expect(rulesOf(schema).ttl).to.deep.include({ generation: 0, durationMs: HOUR_MS })
     expect(check(schema, '{}').expiry).to.deep.equal({ kind: 'after-write', durationMs: HOUR_MS })
@@ -149,7 +149,7 @@ describe('document expiry', () => {
     })
   })
 
-  it('reads its own field, also a nested one', () => {
+  it('reads the configured field, also a nested one', () => {
     const schema = { ttl_duration: '1h', ttl_field: 'meta.at' }
     const expected = { kind: 'at', ms: noon + HOUR_MS }
     const stamp = '"2026-01-01T13:00:00+01:00"'
@@ -213,7 +213,7 @@ describe('document expiry', () => {
     expect([...expiryMsOfText(long, ttl, noon)]).to.have.lengthOf.above(3)
   })
 
-  it('resolves an expiry once the time of the write is known', () => {
+  it('computes an expiry once the time of the write is known', () => {
     expect(expiryMsAfter({ kind: 'none' }, 5)).to.equal(undefined)
     expect(expiryMsAfter({ kind: 'at', ms: 7 }, 5)).to.equal(7)
     expect(expiryMsAfter({ kind: 'after-write', durationMs: 10 }, 5)).to.equal(15)

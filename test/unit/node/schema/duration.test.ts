@@ -46,7 +46,7 @@ describe('parseDurationMs', () => {
     })
   }
 
-  it('refuses nothing and eternity', () => {
+  it('refuses zero and infinity', () => {
     for (const text of ['0s', '0.1ms', '36526d', '99999999999999999999d']) {
       expect(() => parseDurationMs(text, 'ttl'), text).to.throw('ttl: must be at least 1ms')
     }

@@ -202,7 +202,7 @@ describe('the validator of documents', () => {
     })
   }
 
-  it('heeds what two keywords say of one member', () => {
+  it('applies two keywords to one member', () => {
     const bySchema = { dependentSchemas: { a: { required: ['b'] } }, dependencies: { a: true } }
     const byName = { dependentRequired: { a: ['b'] }, dependencies: { a: [] } }
 
@@ -212,7 +212,7 @@ describe('the validator of documents', () => {
     }
   })
 
-  it('compares numbers by all of their digits', () => {
+  it('compares numbers by all their digits', () => {
     const schema = { properties: { a: { uniqueItems: true } } }
     const validator = runAtOnce(compileDocumentSchema(schema, 'schema'))
     const find = (json: string) => runAtOnce(validator.find(Buffer.from(json)))
@@ -224,7 +224,7 @@ describe('the validator of documents', () => {
     })
   })
 
-  it('points to the value that is wrong', () => {
+  it('points to the wrong value', () => {
     const schema = { properties: { 'a/b': { items: { properties: { '~': { type: 'null' } } } } } }
 
     expect(() => check(schema, { 'a/b': [{}, { '~': 1 }] })).to.throw('/a~1b/1/~0 must be null')
@@ -261,11 +261,11 @@ describe('the work of a schema', () => {
     const nested = JSON.parse(`${'['.repeat(60)}${']'.repeat(60)}`)
 
     expect(() => check(schema, { a: nested })).to.throw(
-      'document "k": the schema makes it too much work to check this document',
+      'document "k": checking this document against the schema takes too much work',
     )
   })
 
-  it('comes in short steps for a large document', () => {
+  it('is done in short steps for a large document', () => {
     const schema = { properties: { a: { items: { properties: { i: { type: 'integer' } } } } } }
     const { pauses } = check(schema, { a: Array.from({ length: 200_000 }, (_, i) => ({ i })) })
 
@@ -293,11 +293,11 @@ describe('a schema that no document could be checked against', () => {
 
   const refused: [string, Schema, string][] = [
     ['nested 5,000 deep', deep, 'schema: is nested deeper than 256 levels'],
-    ['a reference to itself', { $ref: '#' }, `${where}: # leads back to itself`],
+    ['a reference to itself', { $ref: '#' }, `${where}: # refers to itself`],
     [
       'a circle of alternatives',
       { $defs: { a: { anyOf: [{ not: { $ref: '#/$defs/a' } }] } }, items: { $ref: '#/$defs/a' } },
-      'leads back to itself without going into the document',
+      'refers to itself without going deeper into the document',
     ],
     [
       'a long chain of references',
@@ -333,7 +333,7 @@ describe('a schema that no document could be checked against', () => {
     })
   }
 
-  it('refuses the documents of its type when it was stored before, and no others', () => {
+  it('refuses only the documents of its type if it was stored before', () => {
     const rules = new DocumentRules({
       version: 0,
       enforce_types: true,

@@ -59,7 +59,7 @@ describe('parseTableSchema', () => {
     expect(parse({})).to.deep.equal({ version: 0 })
   })
 
-  it('takes as many dynamic templates as are allowed, with all that they may say', () => {
+  it('accepts the maximum of dynamic templates with all members', () => {
     const mapping = { type: 'keyword', index: true, store: true, doc_values: true }
     const full = {
       name: 'n',
@@ -112,7 +112,7 @@ describe('parseTableSchema', () => {
     expect(parse(withSchema(old)).version).to.equal(0)
   })
 
-  it('takes references inside a schema and types named like the prototype', () => {
+  it('accepts references inside a schema and types named like the prototype', () => {
     const schema = {
       $defs: { name: { type: 'string' } },
       properties: { a: { $ref: '#/$defs/name' } },
@@ -124,7 +124,7 @@ describe('parseTableSchema', () => {
     expect(Object.keys(own.document_schemas ?? {})).to.deep.equal(['__proto__'])
   })
 
-  it('takes a plain JSON Schema for that of documents without a type', () => {
+  it('reads a plain JSON Schema as that of documents without a type', () => {
     const schema = {
       type: 'object',
       properties: { a: { type: 'string' } },

@@ -7,6 +7,7 @@ import type { KvOp, KvStore } from '../../../../node/storage/kv-store.ts'
 import { FaultyDisk } from '../../../support/fakes/faulty-disk.ts'
 import { countTo } from '../../../support/loads/load.ts'
 import { deleteOp, putOp, ShardWorld } from '../../../support/worlds/shard-world.ts'
+import { intervalOfKey } from '../../../support/worlds/routes.ts'
 
 const MIB = 1024 * 1024
 
@@ -119,7 +120,7 @@ describe('a resolution of many keys', () => {
     const transactionId = world.newTransactionId()
     const anchor = { tableId: 's', key: Buffer.from('k0') }
     const ops = countTo(5000).map((n) => putOp(`k${n}`, { n }))
-    const begin = { participants: [anchor] }
+    const begin = { participants: [intervalOfKey(anchor)] }
     await shard.prepare({ transactionId, anchor, begin, checks: [], ops, ttl: undefined })
     const commit = { decision: 'commit', commitAtLeast: TIMESTAMP_ZERO } as const
     const decision = await shard.decide({ transactionId, anchor: anchor.key, ...commit })

@@ -20,7 +20,7 @@ async function openShard(store: KvStore, parts: ShardParts): Promise<LocalShard>
 
 describeShard('LocalShard in memory', async (parts) => {
   const shard = await openShard(new MemoryKvStore(), parts)
-  return { shard, [Symbol.asyncDispose]: () => shard.close() }
+  return { shard, led: shard.led, [Symbol.asyncDispose]: () => shard.close() }
 })
 
 describeShard('LocalShard on LevelDB', async (parts) => {
@@ -28,6 +28,7 @@ describeShard('LocalShard on LevelDB', async (parts) => {
   const shard = await openShard(await LevelKvStore.open(directory, { clock: systemClock }), parts)
   return {
     shard,
+    led: shard.led,
     [Symbol.asyncDispose]: async () => {
       await shard.close()
       await rm(directory, { recursive: true, force: true })

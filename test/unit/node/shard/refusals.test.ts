@@ -10,7 +10,7 @@ import { MemoryKvStore } from '../../../../node/storage/memory-kv-store.ts'
 import { errorOf } from '../../../support/error-of.ts'
 import { memoryBound, putOp } from '../../../support/worlds/shard-world.ts'
 import { openTestJournal } from '../../../support/worlds/test-journal.ts'
-import { routesTo } from '../../../support/worlds/routes.ts'
+import { intervalOfKey, routesTo } from '../../../support/worlds/routes.ts'
 
 const key = Buffer.from('k')
 const anchor = { tableId: 't', key }
@@ -29,7 +29,7 @@ describe('a resolution that is refused for want of a timestamp', () => {
       settings: NO_SETTINGS,
     })
     const transactionId = buildTransactionId(hybridClock.now(), '0123456789abcdef')
-    const begin = { participants: [anchor] }
+    const begin = { participants: [intervalOfKey(anchor)] }
     const ops = [putOp('k', 1)]
     await shard.prepare({ transactionId, anchor, begin, checks: [], ops, ttl: undefined })
     const commit = { transactionId, anchor: key, decision: 'commit' } as const
@@ -39,7 +39,7 @@ describe('a resolution that is refused for want of a timestamp', () => {
     const refused = await errorOf(() => shard.resolve({ transactionId, decision }))
 
     expect(refused).to.be.instanceOf(ServiceError)
-    expect(shard.heldKeys).to.equal(1)
+    expect(shard.led.heldKeys).to.equal(1)
   })
 })
 

@@ -171,7 +171,7 @@ describe("a shard's log", () => {
     await write(opened, putOp('k', 1))
     clock.advance(10) // the store is written behind the answers
     await settle()
-    expect(shard.state().kind).to.equal('read_only')
+    expect((await shard.state()).kind).to.equal('read_only')
     expect(await isThere(opened, 'k')).to.equal(true)
     const refused = await errorOf(() => write(opened, putOp('later', 1)))
     expect(refused).to.include({ code: 'DISK_FULL' })
@@ -184,7 +184,7 @@ describe("a shard's log", () => {
     expect(shard.store.get(documentKey(Buffer.from('k')))).to.not.equal(undefined)
     expect(await isThere(opened, 'later')).to.equal(false)
     expect((await write(opened, putOp('later', 1))).kind).to.equal('written')
-    expect(shard.state().kind).to.equal('serving')
+    expect((await shard.state()).kind).to.equal('serving')
   })
 
   it('says so when the store fails for good, and serves what it has', async () => {
@@ -198,7 +198,7 @@ describe("a shard's log", () => {
     opened.clock.advance(10)
     await settle()
 
-    expect(opened.shard.state().kind).to.equal('failed')
+    expect((await opened.shard.state()).kind).to.equal('failed')
     expect(await isThere(opened, 'acknowledged')).to.equal(true)
     expect(await errorOf(() => write(opened, putOp('later', 1)))).to.include({
       code: 'UNAVAILABLE',

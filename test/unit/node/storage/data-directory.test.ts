@@ -44,7 +44,7 @@ describe('the data directory', () => {
     )
   })
 
-  it('says of which format its content is, until that has been converted', async () => {
+  it('reports the old format of its content until it is converted', async () => {
     const first = await open()
     await first.close()
     const file = path.join(directory, 'format.json')
@@ -68,14 +68,14 @@ describe('the data directory', () => {
     expect(second.id).to.match(/^[0-9a-f-]{36}$/)
   })
 
-  it('is refused where nothing can be made', async () => {
+  it('is refused in a directory that accepts no entries', async () => {
     for (const impossible of ['/proc/quarry', '/proc/quarry/deep', '/dev/null/data']) {
       const error = await errorOf(() => openDataDirectory(impossible, { clock: systemClock }))
       expect(error, impossible).to.include({ code: 'UNAVAILABLE' })
     }
   })
 
-  it('takes an empty directory, also the top of a fresh volume', async () => {
+  it('accepts an empty directory, also the top of a fresh volume', async () => {
     await mkdir(path.join(directory, 'lost+found'), { recursive: true })
 
     await using data = await open()
@@ -83,7 +83,7 @@ describe('the data directory', () => {
     expect(data.path).to.equal(directory)
   })
 
-  it('refuses a directory with other files, and leaves it as it was', async () => {
+  it('refuses a directory with other files and does not change it', async () => {
     await mkdir(directory, { recursive: true })
     await writeFile(path.join(directory, 'letter.txt'), '')
 
@@ -94,7 +94,7 @@ describe('the data directory', () => {
     expect(await readdir(directory)).to.deep.equal(['letter.txt'])
   })
 
-  it('goes on after a crash in the middle of the first start', async () => {
+  it('continues after a crash in the middle of the first start', async () => {
     await mkdir(path.join(directory, 'lock'), { recursive: true })
     await writeFile(path.join(directory, 'format.json.new'), '{"form')
 

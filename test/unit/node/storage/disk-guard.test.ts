@@ -16,7 +16,7 @@ function guardOver(disk: { free: number }, reserveBytes: number) {
 }
 
 describe('DiskGuard', () => {
-  it('lets writes through that leave the reserve untouched, and no others', async () => {
+  it('admits exactly the writes that leave the reserve untouched', async () => {
     const { guard } = guardOver({ free: 10 * MIB }, 9 * MIB)
 
     guard.assertRoomFor(MIB)
@@ -29,7 +29,7 @@ describe('DiskGuard', () => {
     })
   })
 
-  it('looks at the disk at most every 250 ms', () => {
+  it('measures the disk at most every 250 ms', () => {
     const { guard, clock, seen } = guardOver({ free: 100 * MIB }, MIB)
     for (let ms = 0; ms < 1000; ms += 1) {
       guard.assertRoomFor(1)
@@ -39,14 +39,14 @@ describe('DiskGuard', () => {
     expect(seen.looks).to.equal(4)
   })
 
-  it('looks again after each 8 MiB, however little time has passed', () => {
+  it('measures again after each 8 MiB, however little time has passed', () => {
     const { guard, seen } = guardOver({ free: 1000 * MIB }, MIB)
     for (let written = 0; written < 64; written += 1) guard.assertRoomFor(MIB)
 
     expect(seen.looks).to.be.within(8, 10)
   })
 
-  it('counts what was let through since the last look', async () => {
+  it('counts the bytes admitted since the last measurement', async () => {
     const disk = { free: 10 * MIB }
     const { guard } = guardOver(disk, 8 * MIB)
     guard.assertRoomFor(MIB)

@@ -33,7 +33,7 @@ describe('LevelKvStore', () => {
     return { store: await open(directory), reopen: () => open(directory) }
   })
 
-  it('names the directory that is held elsewhere', async () => {
+  it('names the directory that another process holds', async () => {
     const directory = nextDirectory()
     await using holder = await open(directory)
 
@@ -43,7 +43,7 @@ describe('LevelKvStore', () => {
     expect(holder.get(bytes('a'))).to.equal(undefined)
   })
 
-  it('begins anew where a power failure came during the first opening', async () => {
+  it('creates the database again after a power failure in the first opening', async () => {
     const directory = nextDirectory()
     await leaveFirstOpening(directory, '')
 
@@ -53,7 +53,7 @@ describe('LevelKvStore', () => {
     expect(store.get(bytes('a'))).to.deep.equal(bytes('1'))
   })
 
-  it('keeps its hands off a damaged directory that somebody has written to', async () => {
+  it('does not change a damaged directory that has writes', async () => {
     const directory = nextDirectory()
     await leaveFirstOpening(directory, 'written')
 

@@ -33,7 +33,7 @@ describe('LevelStoreFactory', () => {
     expect(await textsOf(store)).to.deep.equal(['a=1'])
   })
 
-  it('destroys a store with its files, and is content when there is none', async () => {
+  it('destroys a store with its files, and accepts a missing one', async () => {
     const factory = await openFactory()
     const store = await factory.open('a')
     await store.write([put('a', '1')], SYNC)
@@ -76,7 +76,7 @@ describe('LevelStoreFactory', () => {
     expect(await factory.list()).to.deep.equal([])
   })
 
-  it('names the directory of a store that is open already', async () => {
+  it('names the directory of a store that is already open', async () => {
     const factory = await openFactory()
     await using held = await factory.open('a')
 

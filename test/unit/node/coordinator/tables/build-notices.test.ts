@@ -6,6 +6,8 @@ import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { HybridClock } from '../../../../../node/clock/hybrid-clock.ts'
 import { clusterStatusOf } from '../../../../../node/coordinator/cluster-status.ts'
 import { OpenTable } from '../../../../../node/coordinator/tables/open-table.ts'
+import { conditionsOf } from '../../../../../node/coordinator/shard-conditions.ts'
+import { LedShards } from '../../../../../node/coordinator/led-shards.ts'
 import { countTextIndexes } from '../../../../../node/coordinator/tables/text-index-health.ts'
 import { memoryBound } from '../../../../support/worlds/shard-world.ts'
 import { textOp, TextShard, WORDS } from '../../../../support/worlds/text-shard.ts'
@@ -48,10 +50,26 @@ function tableOf({ shard }: TextShard): OpenTable {
   return new OpenTable(record, [shard])
 }
 
+function ledOf({ shard }: TextShard): LedShards {
+  const led = new LedShards()
+  led.add(shard.led)
+  return led
+}
+
 async function statusOf(text: TextShard) {
   const hybridClock = await HybridClock.open(systemClock, memoryBound)
   const tables = [tableOf(text)]
-  return runAtOnce(clusterStatusOf({ tables, version: '1', ready: true, hybridClock }))
+  const conditions = await conditionsOf(tables, systemClock)
+  return runAtOnce(
+    clusterStatusOf({
+      tables,
+      led: ledOf(text),
+      conditions,
+      version: '1',
+      ready: true,
+      hybridClock,
+    }),
+  )
 }
 
 describe('the build of a text index', () => {
@@ -90,11 +108,11 @@ describe('the build of a text index', () => {
     await text.close()
     text.fields.isOutOfReach = true
     await text.open()
-    await until(async () => countTextIndexes([tableOf(text)]).building === 1)
+    await until(async () => countTextIndexes([tableOf(text)], ledOf(text)).building === 1)
 
     const meanwhile = await statusOf(text)
     text.fields.isOutOfReach = false
-    await until(async () => countTextIndexes([tableOf(text)]).building === 0)
+    await until(async () => countTextIndexes([tableOf(text)], ledOf(text)).building === 0)
     const afterwards = await statusOf(text)
 
     expect(meanwhile.health).to.equal('degraded')
@@ -113,11 +131,11 @@ describe('the build of a text index', () => {
     text.fields.loading = loading.promise
     await text.open()
 
-    const atFirst = countTextIndexes([tableOf(text)])
-    await until(async () => countTextIndexes([tableOf(text)]).refusing === 1)
+    const atFirst = countTextIndexes([tableOf(text)], ledOf(text))
+    await until(async () => countTextIndexes([tableOf(text)], ledOf(text)).refusing === 1)
     const meanwhile = await statusOf(text)
     loading.resolve()
-    await until(async () => countTextIndexes([tableOf(text)]).refusing === 0)
+    await until(async () => countTextIndexes([tableOf(text)], ledOf(text)).refusing === 0)
 
     expect(atFirst).to.include({ building: 0, refusing: 0 })
     expect(meanwhile.health).to.equal('degraded')
@@ -166,9 +184,9 @@ describe('the build of a text index', () => {
     await text.close()
     text.fields.isOutOfReach = true
     await text.open()
-    await until(async () => countTextIndexes([tableOf(text)]).catchingUp === 1)
+    await until(async () => countTextIndexes([tableOf(text)], ledOf(text)).catchingUp === 1)
 
-    const { entriesBehindMax } = countTextIndexes([tableOf(text)])
+    const { entriesBehindMax } = countTextIndexes([tableOf(text)], ledOf(text))
     const meanwhile = await statusOf(text)
     text.fields.isOutOfReach = false
     await until(async () => log.lines.length === 2)
@@ -177,6 +195,9 @@ describe('the build of a text index', () => {
     expect(meanwhile.health).to.equal('healthy')
     expect(meanwhile.message).to.include('is catching up after a restart on 1 of 1 shards')
     expect(log.messages).to.deep.equal(['text index is catching up', 'text index has caught up'])
-    expect(countTextIndexes([tableOf(text)])).to.include({ catchingUp: 0, entriesBehindMax: 0 })
+    expect(countTextIndexes([tableOf(text)], ledOf(text))).to.include({
+      catchingUp: 0,
+      entriesBehindMax: 0,
+    })
   })
 })

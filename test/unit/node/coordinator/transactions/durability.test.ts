@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { must } from '../../../../../lib/assert.ts'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { TIMESTAMP_ZERO } from '../../../../../node/clock/hybrid-clock.ts'
 import { FORGET_PERIOD_MS } from '../../../../../node/coordinator/transactions/transaction-finisher.ts'
@@ -30,7 +29,7 @@ async function valueAt(world: ShardWorld, name: string): Promise<unknown> {
 async function prepareBoth(world: ShardWorld): Promise<TransactionId> {
   const transactionId = world.newTransactionId()
   const anchor = { tableId: 'a', key }
-  const participants = ['a', 'b'].map((tableId) => ({ tableId, key }))
+  const participants = ['a', 'b'].map((tableId) => ({ tableId, first: key, last: key }))
   for (const name of ['a', 'b']) {
     const begin = name === 'a' ? { participants } : undefined
     const ops = [putOp('k', 'new')]
@@ -78,7 +77,7 @@ describe('a decision whose write failed', () => {
     world.disk.failWrites(undefined)
 
     await world.recovery.run()
-    await world.recovery.recoverAll()
+    await world.recovery.runAtStart()
 
     const values = [await valueAt(world, 'a'), await valueAt(world, 'b')]
     expect(values).to.deep.equal([undefined, undefined])
@@ -91,7 +90,7 @@ describe('a decision whose write failed', () => {
     const deciding = world.shard('a').decide(commitOf(transactionId))
     await settle()
 
-    const [unfinished] = world.shard('a').unfinishedTransactions()
+    const [unfinished] = world.shard('a').led.unfinishedTransactions()
 
     world.disk.release()
     expect(unfinished?.status.state).to.equal('pending')
@@ -141,9 +140,9 @@ describe('the record of a committed transaction', () => {
     await using world = await ShardWorld.open(['a', 'b'], { wrap: watched })
     const transactionId = await prepareBoth(world)
     const decision = await world.shard('a').decide(commitOf(transactionId))
-    const [anchor, other] = ['a', 'b'].map((tableId) => ({ tableId, key }))
-    const participants = [anchor, other].filter((one) => one !== undefined)
-    const ended = { transactionId, anchor: must(anchor, 'the first'), participants }
+    const anchor = { tableId: 'a', key }
+    const participants = ['a', 'b'].map((tableId) => ({ tableId, first: key, last: key }))
+    const ended = { transactionId, anchor, participants }
     const { done } = world.finisher.finish(ended, decision, { isAwaited: true })
     await settle()
     await world.finisher.forgetResolved()

@@ -27,7 +27,7 @@ async function valueAt(world: ShardWorld, name: string): Promise<unknown> {
 }
 
 function prepareAt(world: ShardWorld, name: string, transactionId: TransactionId) {
-  const participants = ['a', 'b'].map((tableId) => ({ tableId, key }))
+  const participants = ['a', 'b'].map((tableId) => ({ tableId, first: key, last: key }))
   const begin = name === 'a' ? { participants } : undefined
   const ops = [putOp('k', 'new')]
   const command = { transactionId, anchor, begin, checks: [], ops, ttl: undefined }
@@ -111,11 +111,30 @@ describe('a transaction whose coordinator died', () => {
     await decideAt(world, id, 'commit')
     await world.restart()
 
-    await world.recovery.recoverAll()
+    await world.recovery.runAtStart()
 
     expect([await valueAt(world, 'a'), await valueAt(world, 'b')]).to.deep.equal(['new', 'new'])
     expect(await heldIn(world)).to.equal(0)
   })
+})
+
+describe('the recovery at the start', () => {
+  for (const isOnlyProcess of [true, false]) {
+    const does = isOnlyProcess ? 'ends at once' : 'leaves alone'
+    const others = isOnlyProcess ? 'no other process runs' : 'other processes may run'
+
+    it(`${does} what was heard of just now, where ${others}`, async () => {
+      await using world = await ShardWorld.open(['a', 'b'], { isOnlyProcess })
+      const id = world.newTransactionId()
+      await prepareAt(world, 'a', id)
+      await prepareAt(world, 'b', id)
+
+      await world.recovery.runAtStart()
+
+      const state = isOnlyProcess ? 'aborted' : 'committed'
+      expect(await decideAt(world, id, 'commit')).to.include({ state })
+    })
+  }
 })
 
 describe('late messages of a transaction', () => {
@@ -126,7 +145,7 @@ describe('late messages of a transaction', () => {
       await prepareAt(world, 'a', id)
       await prepareAt(world, 'b', id)
       const decided = await decideAt(world, id, decision)
-      const participants = ['a', 'b'].map((tableId) => ({ tableId, key }))
+      const participants = ['a', 'b'].map((tableId) => ({ tableId, first: key, last: key }))
       const ended = { transactionId: id, anchor, participants }
       await world.finisher.finish(ended, decided, { isAwaited: true }).done
 
@@ -247,12 +266,12 @@ describe('a table that is dropped while transactions begin in it', () => {
     const id = world.newTransactionId()
     const early = prepareAt(world, 'a', id)
 
-    await world.shard('a').seal()
+    await world.shard('a').led.seal()
 
     const late = await errorOf(() => prepareAt(world, 'a', world.newTransactionId()))
     expect(late).to.include({ code: 'NOT_FOUND' })
     expect(await early).to.include({ kind: 'prepared' })
-    await world.recovery.drain('a', world.shard('a'))
-    expect(world.shard('a').unfinishedTransactions()).to.deep.equal([])
+    await world.recovery.drain(world.shard('a').led)
+    expect(world.shard('a').led.unfinishedTransactions()).to.deep.equal([])
   })
 })

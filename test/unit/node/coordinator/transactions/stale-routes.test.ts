@@ -14,15 +14,17 @@ import { putOp, ShardWorld } from '../../../../support/worlds/shard-world.ts'
 
 const key = Buffer.from('k')
 const anchor = { tableId: 'a', key }
-const participants = ['a', 'b'].map((tableId) => ({ tableId, key }))
+const participants = ['a', 'b'].map((tableId) => ({ tableId, first: key, last: key }))
+
+const UNKNOWN = { kind: 'unknown', reason: 'a test' } as const
 
 /** A map that can lose sight of every shard. */
 class LosableMap {
   isLost = false
 
   readonly wrap = (known: ShardRouter): ShardRouter => ({
-    shardAt: async (address) =>
-      this.isLost ? { kind: 'unknown', reason: 'a test' } : known.shardAt(address),
+    shardAt: async (address) => (this.isLost ? UNKNOWN : known.shardAt(address)),
+    shardsMeeting: async (interval) => (this.isLost ? UNKNOWN : known.shardsMeeting(interval)),
   })
 }
 
@@ -108,8 +110,8 @@ describe('a committed transaction that a stale map hides', () => {
 
     await world.recovery.run()
 
-    expect(world.shard('a').unfinishedTransactions()).to.have.length(1)
-    expect(world.shard('b').oldHolders(-1)).to.have.length(1)
+    expect(world.shard('a').led.unfinishedTransactions()).to.have.length(1)
+    expect(world.shard('b').led.holders()).to.have.length(1)
     expect(await valuesInTheEnd(scene)).to.deep.equal(IN_PLACE)
   })
 
@@ -153,7 +155,7 @@ describe('a committed transaction that a stale map hides', () => {
     await world.finisher.finish(ended, decision, { isAwaited: true }).done
     await world.finisher.forgetResolved()
 
-    expect(world.shard('a').unfinishedTransactions()).to.have.length(1)
+    expect(world.shard('a').led.unfinishedTransactions()).to.have.length(1)
     expect(await valuesInTheEnd(scene)).to.deep.equal(IN_PLACE)
   })
 })

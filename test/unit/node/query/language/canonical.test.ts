@@ -38,13 +38,13 @@ describe('parseCanonicalQuery', () => {
     })
   })
 
-  it('scores by must alone, of one query or of a list', () => {
+  it('scores by must alone, from one query or a list', () => {
     expect(parse(`{"bool":{"must":${A},"filter":[${A},${A}],"must_not":[${A}]}}`)).to.deep.equal(
       boolean({ must: [term('a')], filter: [term('a'), term('a')], mustNot: [term('a')] }),
     )
   })
 
-  it('takes JSON pointers for paths', () => {
+  it('reads JSON pointers as paths', () => {
     expect(fieldOf('a.b')).to.include({ field: 'a.b' })
     expect(fieldOf('/a/b')).to.include({ field: 'a.b' })
     expect(fieldOf('/a~1b/~0c')).to.include({ field: 'a/b.~c' })
@@ -68,10 +68,10 @@ describe('parseCanonicalQuery', () => {
     '{"bool":{"should":[]}}': 'query.bool: unknown field "should"',
     '{"bool":{"must":[{"bool":{"must":4}}]}}': 'query.bool.must[0].bool.must: must be an object',
     [`${'{"bool":{"must":'.repeat(30)}${A}${'}}'.repeat(30)}`]: 'nested deeper than 20 levels',
-    [`{"bool":{"must":[${Array(1100).fill(A).join()}]}}`]: 'more than 1024 clauses in all',
+    [`{"bool":{"must":[${Array(1100).fill(A).join()}]}}`]: 'a query may have at most 1024 clauses',
     [`{"bool":{"must":[${Array(3)
       .fill(`{"terms":{"field":"f","values":[${Array(500).fill('1').join()}]}}`)
-      .join()}]}}`]: 'more than 1024 clauses in all',
+      .join()}]}}`]: 'a query may have at most 1024 clauses',
   }
   for (const [text, message] of Object.entries(refused)) {
     it(`refuses ${text.slice(0, 60)}`, () => {

@@ -300,7 +300,7 @@ function expectReadBack({ tree, json }: Sample): void {
 }
 
 describe('the JSON query language', () => {
-  it('is what the contract describes', () => {
+  it('agrees with the contract', () => {
     const ajv = new Ajv2020.default({ strict: false })
     ajv.addSchema(loadContract('store.v1').document, 'contract')
     const validate = ajv.compile({ $ref: 'contract#/components/schemas/DocumentFilter' })

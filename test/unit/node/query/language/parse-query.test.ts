@@ -334,8 +334,8 @@ describe('parseQuery', () => {
     '{"disjuncts":[{"match_all":{}}],"min":0.5}': 'q.min: must be an integer',
     [nested(21)]: 'nested deeper than 20 levels',
     [nested(10_000)]: 'nested deeper than 20 levels',
-    [`{"query":"${'a '.repeat(1024)}"}`]: 'more than 1024 clauses in all',
-    [`{"conjuncts":[${Array(1024).fill(A).join(',')}]}`]: 'more than 1024 clauses in all',
+    [`{"query":"${'a '.repeat(1024)}"}`]: 'a query may have at most 1024 clauses',
+    [`{"conjuncts":[${Array(1024).fill(A).join(',')}]}`]: 'a query may have at most 1024 clauses',
     [`{"regexp":"${'a'.repeat(1001)}"}`]: 'q.regexp: may have at most 1000 characters',
   }
   for (const [text, message] of Object.entries(refused)) {

@@ -90,10 +90,10 @@ describe('housekeeping', () => {
       await shard.write({ checks: [], ops: [put(`k${i}`, large)], ttl: TTL })
     }
     gauge.reset()
-    await shard.setSettings({ ...NO_SETTINGS, ttl: LONGER })
-    const retimed = await retimeDocuments(shard, new AbortController().signal)
+    await shard.led.setSettings({ ...NO_SETTINGS, ttl: LONGER })
+    const retimed = await retimeDocuments(shard.led, new AbortController().signal)
     await pass(gauged, HOUR_MS)
-    const deleted = await expireDue(shard, clock.nowMs())
+    const deleted = await expireDue(shard.led, clock.nowMs())
 
     expect([retimed, deleted]).to.deep.equal([40, 40])
     expect(gauge.bytes).to.be.below(2 * PIECE_BYTES_MAX)
@@ -111,7 +111,7 @@ describe('housekeeping', () => {
     await pass(gauged, HOUR_MS)
     gauge.reset()
 
-    await collectHistory(shard, timestampAtMs(clock.nowMs()))
+    await collectHistory(shard.led, timestampAtMs(clock.nowMs()))
 
     // A drop removes a version and a tombstone; the entry itself and the mark come on top.
     expect(gauge.ops).to.be.at.most(2 * PIECE_KEYS_MAX + 2)
@@ -132,9 +132,9 @@ describe('housekeeping', () => {
     const stop = new AbortController()
     const stopListening = shard.onApplied(() => stop.abort())
 
-    const first = await expireDue(shard, clock.nowMs(), stop.signal)
+    const first = await expireDue(shard.led, clock.nowMs(), stop.signal)
     stopListening()
-    const rest = await expireDue(shard, clock.nowMs())
+    const rest = await expireDue(shard.led, clock.nowMs())
 
     expect(first).to.be.within(1, 5)
     expect(first + rest).to.equal(20)
@@ -149,11 +149,11 @@ describe('housekeeping', () => {
     }
     for (let round = 0; round < 3; round++) {
       await pass(gauged, HOUR_MS)
-      await collectHistory(shard, timestampAtMs(clock.nowMs()))
+      await collectHistory(shard.led, timestampAtMs(clock.nowMs()))
     }
     gauge.reset()
     await pass(gauged, HOUR_MS)
-    await collectHistory(shard, timestampAtMs(clock.nowMs()))
+    await collectHistory(shard.led, timestampAtMs(clock.nowMs()))
 
     expect(gauge.ops).to.equal(0)
     expect(await countOf(world, 'history')).to.equal(0)
@@ -165,14 +165,14 @@ describe('a write that was checked under the TTL before, and lands after the ret
     const gauged = await openGauged(TTL)
     const { world, clock } = gauged
     const shard = world.shard('s')
-    await shard.setSettings({ ...NO_SETTINGS, ttl: LONGER })
-    await retimeDocuments(shard, new AbortController().signal)
+    await shard.led.setSettings({ ...NO_SETTINGS, ttl: LONGER })
+    await retimeDocuments(shard.led, new AbortController().signal)
     await shard.write({ checks: [], ops: [put('k', Buffer.from('{}'))], ttl: TTL })
 
     await pass(gauged, TTL.durationMs + 1000)
     const visible = await shard.read(Buffer.from('k'))
     await pass(gauged, HOUR_MS)
-    const deleted = await expireDue(shard, clock.nowMs())
+    const deleted = await expireDue(shard.led, clock.nowMs())
 
     expect(visible).to.not.equal(undefined)
     expect(deleted).to.equal(1)
@@ -183,13 +183,13 @@ describe('a write that was checked under the TTL before, and lands after the ret
     const gauged = await openGauged(undefined)
     const { world, clock } = gauged
     const shard = world.shard('s')
-    await shard.setSettings({ ...NO_SETTINGS, ttl: LONGER })
-    await retimeDocuments(shard, new AbortController().signal)
+    await shard.led.setSettings({ ...NO_SETTINGS, ttl: LONGER })
+    await retimeDocuments(shard.led, new AbortController().signal)
     const op = { ...put('k', Buffer.from('{}')), expiry: { kind: 'none' } } as const
     await shard.write({ checks: [], ops: [op], ttl: undefined })
     await pass(gauged, HOUR_MS)
 
-    expect(await expireDue(shard, clock.nowMs())).to.equal(1)
+    expect(await expireDue(shard.led, clock.nowMs())).to.equal(1)
   })
 })
 
@@ -209,7 +209,7 @@ describe('a scan below what was collected (SC1)', () => {
     await shard.write({ checks: [], ops: [put('m', Buffer.from('{}'))], ttl: undefined })
     const before = await scan()
     await pass(gauged, HOUR_MS)
-    await collectHistory(shard, timestampAtMs(clock.nowMs()))
+    await collectHistory(shard.led, timestampAtMs(clock.nowMs()))
 
     expect(before).to.equal(2)
     expect(await errorOf(scan)).to.include({ code: 'DEADLINE_EXCEEDED' })

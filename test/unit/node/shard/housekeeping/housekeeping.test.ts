@@ -62,7 +62,7 @@ describe('collecting history', () => {
           const [horizon] = readable
           if (horizon === undefined) throw new RangeError('a point to read at remains')
 
-          await collectHistory(world.shard('s'), horizon)
+          await collectHistory(world.shard('s').led, horizon)
 
           const after = await Promise.all(readable.map((at) => contentAt(world, at)))
           expect(after).to.deep.equal(before)
@@ -80,7 +80,7 @@ describe('collecting history', () => {
     }
     await shard.write({ checks: [], ops: [deleteOp('b')], ttl: undefined })
 
-    await collectHistory(shard, world.hybridClock.now())
+    await collectHistory(shard.led, world.hybridClock.now())
 
     expect(await countOf(world, 'history')).to.equal(0)
     expect(await countOf(world, 'documents')).to.equal(1)
@@ -107,10 +107,10 @@ describe('expiring documents', () => {
     const absent = { key, version: TIMESTAMP_ZERO }
     const checked = await shard.write({ checks: [absent], ops: [], ttl: TTL })
     expect(checked.kind).to.equal('written')
-    expect(await expireDue(shard, clock.nowMs())).to.equal(0)
+    expect(await expireDue(shard.led, clock.nowMs())).to.equal(0)
     clock.advance(EXPIRY_GRACE_MS + 1)
     await world.hybridClock.keepAhead()
-    expect(await expireDue(shard, millisOf(world.hybridClock.now()))).to.equal(1)
+    expect(await expireDue(shard.led, millisOf(world.hybridClock.now()))).to.equal(1)
     expect(await countOf(world, 'expiry')).to.equal(0)
   })
 })
@@ -125,16 +125,16 @@ describe('a policy that comes to documents with a time before 1970 (p16)', () =>
     const put = { kind: 'put', key, json, expiry: { kind: 'none' } } as const
     await shard.write({ checks: [], ops: [put], ttl: undefined })
 
-    await shard.setSettings({ ...NO_SETTINGS, ttl })
+    await shard.led.setSettings({ ...NO_SETTINGS, ttl })
     const { signal } = new AbortController()
     const [changed, again] = [
-      await retimeDocuments(shard, signal),
-      await retimeDocuments(shard, signal),
+      await retimeDocuments(shard.led, signal),
+      await retimeDocuments(shard.led, signal),
     ]
 
     expect([changed, again]).to.deep.equal([1, 0])
     expect(await shard.read(key)).to.equal(undefined)
-    expect(await expireDue(shard, millisOf(world.hybridClock.now()))).to.equal(1)
+    expect(await expireDue(shard.led, millisOf(world.hybridClock.now()))).to.equal(1)
     expect(await countOf(world, 'expiry')).to.equal(0)
   })
 })

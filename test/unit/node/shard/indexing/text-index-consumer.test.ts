@@ -30,7 +30,7 @@ const SCHEMA = parseTableSchema(
 
 /** Everything that is not needed, however young it is. */
 async function collectAll(text: TextShard): Promise<void> {
-  await collectHistory(text.shard, timestampAtMs(systemClock.nowMs() + 60_000))
+  await collectHistory(text.shard.led, timestampAtMs(systemClock.nowMs() + 60_000))
 }
 
 describe('a text index of a shard', () => {
@@ -231,7 +231,7 @@ describe('a text index of a shard', () => {
     await text.write(textOp('a', 'tide'))
     await text.find('tide')
 
-    const changed = text.shard.setSettings(settingsOf({ schema: SCHEMA }))
+    const changed = text.shard.led.setSettings(settingsOf({ schema: SCHEMA }))
     const during = await text.find('tide')
     await changed
     while ((await text.status()).rebuilding) await text.find('tide')
@@ -262,7 +262,7 @@ describe('a text index of a shard', () => {
     await using text = await TextShard.open({ indexes: [WORDS, { name: 'more', memOnly: false }] })
     await text.find('nothing', 'more')
 
-    await text.shard.setSettings(settingsOf({}))
+    await text.shard.led.setSettings(settingsOf({}))
 
     expect(await readdir(text.indexRoot)).to.deep.equal(['words-v0'])
     const gone = await text.find('nothing', 'more').catch((error: unknown) => error)

@@ -177,7 +177,7 @@ describe('aggregations over shards', () => {
     )
   })
 
-  it('say null where there is nothing to average', () => {
+  it('answer null where there are no values to average', () => {
     const result = aggregate([[{ a: 1 }]], { type: 'avg', field: 'b' })
 
     expect(result).to.deep.equal({ value: null })
@@ -238,16 +238,16 @@ describe('aggregations over shards', () => {
     const request = { type: 'histogram', field: 'n', interval: 1, min_doc_count: 0 }
     const documents = [{ n: 0 }, { n: 1e12 }]
 
-    expect(() => aggregate([documents], request)).to.throw('more than 65536 buckets in all')
+    expect(() => aggregate([documents], request)).to.throw('may have at most 65536 buckets')
   })
 
-  it('refuse an interval that the values have no integers for', () => {
+  it('refuse an interval that is too small for the values', () => {
     const request = { type: 'histogram', field: 'n', interval: 1e-300 }
 
     expect(() => aggregate([[{ n: 5 }]], request)).to.throw('interval 1e-300 is too small')
   })
 
-  it('find the terms that are more frequent among the found than elsewhere', () => {
+  it('find the terms that are more frequent in the matches than elsewhere', () => {
     // In the worked example of Introduction to Information Retrieval, 13.5.1, "export" and "poultry".
     const shares = {
       docCount: 49,
@@ -286,7 +286,7 @@ describe('aggregations over shards', () => {
     expect(result).to.deep.equal({ buckets: [{ key: 'q', doc_count: 2, score: 1, bg_count: 2 }] })
   })
 
-  it('name cells of the globe as geohashes do', () => {
+  it('name cells of the globe by their geohashes', () => {
     // The example of the original description: 57.64911, 10.40744 is u4pruydqqvj.
     expect(geohashOf(10.40744, 57.64911, 11)).to.equal('u4pruydqqvj')
   })

@@ -226,11 +226,11 @@ describe('analyzerOf', () => {
     }
   })
 
-  it('leaves whole values as they are, however compatible', () => {
+  it('keeps whole values, also with compatible characters', () => {
     expect(terms('keyword', 'ﬁ Ⅳ')).to.deep.equal(['ﬁ Ⅳ'])
   })
 
-  it('folds every character to one that stays', () => {
+  it('folds every character to one that folding keeps', () => {
     for (const name of ['standard', 'turkish', 'romanian', 'whitespace', 'keyword']) {
       const analyzer = analyzerOf(name)!
       for (let code = 0; code < 0x30000; code += 1) {
@@ -240,7 +240,7 @@ describe('analyzerOf', () => {
     }
   }).timeout(240_000)
 
-  it('leaves gaps where stop words were', () => {
+  it('leaves gaps in place of stop words', () => {
     expect(analyzerOf('standard')!.analyze('to be or not the question')).to.deep.equal([
       { term: 'question', position: 5 },
     ])
@@ -254,7 +254,7 @@ describe('analyzerOf', () => {
     expect(tokens.map(({ position }) => position)).to.deep.equal([0, 2])
   })
 
-  it('places all grams of a word at its position', () => {
+  it('gives all grams of a word its position', () => {
     expect(
       analyzerOf('search_as_you_type')!
         .analyze('wizard')
@@ -308,7 +308,7 @@ describe('analyzerOf', () => {
     })
   }
 
-  it('standard finds the words of ASCII text as a plain reading does', () => {
+  it('standard finds the same words of ASCII text as a simple expression', () => {
     const piece = fc.constantFrom('ab', 'Z', '1', '22', '-', ' ', '/', '(', '"', '\n')
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {
@@ -335,7 +335,7 @@ describe('analyzeWithOffsets', () => {
     ])
   })
 
-  it('points into the text as it was written, whatever folding makes of it', () => {
+  it('points into the original text, whatever folding changes', () => {
     const text = 'ﬁne İzmir ｶﾞﾗｽ สวัสดีชาวโลก co\u00adop Ａ'
 
     for (const name of ['standard', 'turkish', 'german', 'search_as_you_type']) {
@@ -353,7 +353,7 @@ describe('analyzeWithOffsets', () => {
     }
   })
 
-  it('takes an entity at the end of a word whole', () => {
+  it('keeps an entity at the end of a word whole', () => {
     const html = '<b>caf&eacute;</b> &amp; th&eacute;'
 
     const tokens = analyzerOf('html')!.analyzeWithOffsets(html)
@@ -391,7 +391,7 @@ describe('queryAnalyzerOf', () => {
     })
   }
 
-  it('finds by every prefix of two characters or more what as-you-type indexed', () => {
+  it('finds as-you-type terms by every prefix of two characters or more', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z]{2,12}q$/), fc.nat(), (word, cut) => {
         const typed = word.slice(0, 2 + (cut % (word.length - 1)))

@@ -158,7 +158,7 @@ describe('mapping a document in steps', () => {
     })
   }
 
-  it('makes what mapping at once makes, also when two documents take turns', () => {
+  it('gives the same result as mapping at once, also for two documents in turns', () => {
     const [one, other] = [
       { a: 'x '.repeat(30_000), n: [1] },
       { a: strings.slice(0, 5000), n: 'none' },

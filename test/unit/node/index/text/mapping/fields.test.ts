@@ -80,14 +80,14 @@ describe('FieldMapping without a schema', () => {
     expect(text?.kind === 'text' && text.length).to.equal(4)
   })
 
-  it('makes no facets of strings above 256 characters', () => {
+  it('has no facets of strings above 256 characters', () => {
     const mapping = mappingFor()
 
     expect(indexed(mapping, { t: 'x '.repeat(200) })).to.not.have.property('t__keyword')
     expect(mapping.dropped.counts.overLimit).to.equal(0)
   })
 
-  it('keeps the first type of a field and counts what does not fit', () => {
+  it('keeps the first type of a field and counts other values', () => {
     const mapping = mappingFor()
     indexed(mapping, { n: 1, s: 'text' })
 
@@ -117,7 +117,7 @@ describe('FieldMapping without a schema', () => {
     })
   })
 
-  it('bounds what it remembers', () => {
+  it('limits its memory', () => {
     const mapping = mappingFor()
     const many = Object.fromEntries(Array.from({ length: 10_050 }, (_, at) => [`f${at}`, 1]))
 
@@ -135,7 +135,7 @@ describe('FieldMapping without a schema', () => {
     expect(mapping.dropped.counts.overLimit).to.equal(1)
   })
 
-  it('takes any JSON', () => {
+  it('accepts any JSON', () => {
     const mapping = mappingFor()
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (document) => {
@@ -297,7 +297,7 @@ describe('FieldMapping with document schemas', () => {
     })
   }
 
-  it('takes what an object says of other members for the objects in it, unless they say otherwise', () => {
+  it('applies the setting of an object to the objects in it, unless they have their own', () => {
     const mapping = typed({
       'x-service-dynamic': false,
       properties: {
@@ -450,7 +450,7 @@ describe('dynamic templates', () => {
     })
   }
 
-  it('do not open a schema that forbids other fields', () => {
+  it('do not add fields that a schema forbids', () => {
     const mapping = typed({ additionalProperties: false }, { dynamic_templates: [{ match: '*' }] })
 
     expect(indexed(mapping, { a: 'x' })).to.deep.equal({})

@@ -240,11 +240,11 @@ const REFUSED: readonly { query: Query; words: string }[] = [
   },
   {
     query: { kind: 'numbers', field: 'size', bounds: { ...ANY, min: 2, max: 1 }, boost: 1 },
-    words: 'upside down',
+    words: 'reversed range',
   },
   {
     query: { kind: 'terms', field: 'key', bounds: { ...ANY, min: 'b', max: 'a' }, boost: 1 },
-    words: 'upside down',
+    words: 'reversed range',
   },
   { query: { ...MATCH, field: 'size', text: 'x' }, words: 'numbers' },
   { query: { kind: 'prefix', field: 'size', prefix: '1', boost: 1 }, words: 'number' },

@@ -66,7 +66,7 @@ describe('a simple query', () => {
     expect(keys('north sea', {}, index)).to.deep.equal(['b', 'a'])
   })
 
-  it('searches the fields that are named, by their weights', () => {
+  it('searches the named fields by their weights', () => {
     const index = new MemoryTextIndex({
       a: { title: 'whale', about: 'sea' },
       b: { title: 'sea', about: 'whale' },
@@ -77,7 +77,7 @@ describe('a simple query', () => {
     expect(keys('whale', { fields: ['title', 'about^5'] }, index)).to.deep.equal(['b', 'a'])
   })
 
-  it('takes the weights of the schema', () => {
+  it('uses the weights of the schema', () => {
     for (const [field, first] of [
       ['title', 'a'],
       ['about', 'b'],
@@ -93,14 +93,14 @@ describe('a simple query', () => {
     }
   })
 
-  it('finds everything by nothing, and warns of stop words', () => {
+  it('finds everything by an empty text, and warns of stop words', () => {
     expect(search({ query: '  ' }).total).to.equal(6)
     const { total, warnings } = search({ query: 'the of' })
     expect(total).to.equal(0)
     expect(warnings[0]).to.match(/stop words/)
   })
 
-  it('never is an error, whatever is typed', () => {
+  it('is never an error, whatever the text', () => {
     const part = fc.oneof(
       fc.constantFrom(
         '"',
@@ -133,7 +133,7 @@ describe('a simple query', () => {
     ['x', 'query.simple: must be an object'],
     [{ query: 1 }, 'query.simple.query: must be a string'],
     [{ query: 'x', fields: [] }, 'query.simple.fields: must be an array of at least one field'],
-    [{ query: 'x', fields: ['a^99999'] }, 'may count at most 10000 times'],
+    [{ query: 'x', fields: ['a^99999'] }, 'may have at most the weight 10000'],
     [{ query: 'x', field: 'a' }, 'unknown field "field"'],
   ]
   for (const [simple, problem] of refused) {

@@ -70,7 +70,7 @@ describe('fields of a table', () => {
     )
   })
 
-  it('are asked for before a document that brings them is mapped', () => {
+  it('are reported before a document with them is mapped', () => {
     const mapping = new FieldMapping(undefined)
     const document = { n: 1, o: { s: 'text', none: null, deep: [{ b: true }] }, e: [] }
 
@@ -88,7 +88,7 @@ describe('fields of a table', () => {
     expect(mapping.resolveField('n')).to.equal(undefined)
   })
 
-  it('are not sought in the members of a point', () => {
+  it('are not the members of a point', () => {
     const templates = [{ match: 'loc', mapping: { type: 'geopoint' } }]
     const mapping = new FieldMapping(parseTableSchema({ dynamic_templates: templates }, undefined))
 
@@ -104,7 +104,7 @@ describe('fields of a table', () => {
     expect(mapping.fields.map(nameOf)).to.deep.equal(['loc', 'at.loc'])
   })
 
-  it('are not made of names that are data', () => {
+  it('are not made of names that are too long', () => {
     const mapping = new FieldMapping(undefined)
 
     expect(indexed(mapping, { ['n'.repeat(513)]: 1, ['n'.repeat(512)]: 1 })).to.have.keys(
@@ -113,7 +113,7 @@ describe('fields of a table', () => {
     expect(mapping.dropped.counts).to.deep.equal({ badValues: 0, overLimit: 1 })
   })
 
-  it('count what does not fit, by the field', () => {
+  it('count the values that do not fit, by field', () => {
     const mapping = new FieldMapping(undefined)
     indexed(mapping, { n: 1, d: true })
     indexed(mapping, { n: ['x', 'y', 2], d: 'maybe' })

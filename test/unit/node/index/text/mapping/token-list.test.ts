@@ -4,7 +4,7 @@ import { TokenList } from '../../../../../../node/index/text/mapping/document-fi
 const CHUNK = 16_384
 
 describe('a list of tokens', () => {
-  it('has the slices that an array of them has', () => {
+  it('has the same slices as an array', () => {
     const list = new TokenList()
     const all = Array.from({ length: 3 * CHUNK + 7 }, (_, position) => ({ term: 'a', position }))
 
@@ -25,7 +25,7 @@ describe('a list of tokens', () => {
     }
   })
 
-  it('knows its last one at the end of a chunk, and that an empty one has none', () => {
+  it('has its last token at the end of a chunk, and none if it is empty', () => {
     const list = new TokenList()
     const before = list.last
     for (let position = 0; position < CHUNK; position += 1) list.push({ term: 'a', position })

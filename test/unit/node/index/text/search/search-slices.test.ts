@@ -60,7 +60,7 @@ function pausesOf(work: Sliced<unknown>): number {
 }
 
 describe('a search in steps', () => {
-  it('answers what it answers at once', () => {
+  it('gives the same answer as a search at once', () => {
     const query = { match: words(30), field: 'body', fuzziness: 2 }
 
     const inSteps = searchOf(query)
@@ -83,7 +83,7 @@ describe('a search in steps', () => {
     expect(many).to.be.within(few * 5, few * 20)
   })
 
-  it('charges a regular expression for what its test takes', () => {
+  it('charges a regular expression for the work of its test', () => {
     // Which of the last 60 characters was an "a" is another state nearly each time.
     const documents = Array.from({ length: 500 }, (_, i) => [
       `k${i}`,
@@ -105,7 +105,7 @@ describe('a search in steps', () => {
     expect(pausesOf(gatherTextStatistics(CORPUS, { conditions }))).to.be.above(50)
   })
 
-  it('pauses within one document that has a phrase over and over', () => {
+  it('pauses within one document with many occurrences of a phrase', () => {
     const text = 'round and '.repeat(100_000)
     const one = new MemoryTextIndex({ k: { body: text } })
     const query = { match_phrase: 'round and round and round', field: 'body' }
@@ -148,7 +148,7 @@ describe('highlights in steps', () => {
     expect(pauses).to.be.within(2, 40)
   })
 
-  it('mark what they marked', () => {
+  it('mark the same words as at once', () => {
     const [marked] = runAtOnce(
       highlightTexts({ query, highlight, documents }, { schema: undefined, fields: [] }),
     )
@@ -156,7 +156,7 @@ describe('highlights in steps', () => {
     expect(marked?.['body']?.[0]).to.match(/^\[needle\] abcdefagh0/)
   })
 
-  it('leave the entities and tags of a page whole', () => {
+  it('keep the entities and tags of a page whole', () => {
     const html = `<p>${'caf&eacute; <b class="a">x</b> '.repeat(40)} needle ${'&#111;&amp;'.repeat(60)}</p>`
     const page = [Buffer.from(JSON.stringify({ page: html }))]
     const asked = parseQuery({ match: 'needle', field: 'page' }, 'query')

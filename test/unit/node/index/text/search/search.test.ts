@@ -47,7 +47,7 @@ const phraseOf = (match_phrase: string, fuzziness: number | 'auto') =>
 describe('a text search of one shard', () => {
   const books = new MemoryTextIndex(BOOKS)
 
-  it('takes every document without conditions, in the order of keys', () => {
+  it('finds every document without conditions, in the order of keys', () => {
     const { hits, total } = books.search(EVERYTHING)
 
     expect(keysOf(hits)).to.deep.equal(['a', 'b', 'c', 'd'])
@@ -80,7 +80,7 @@ describe('a text search of one shard', () => {
     expect(keysOf(books.search(requestOf({ order_by })).hits)).to.deep.equal(['c', 'a', 'b', 'd'])
   })
 
-  it('warns of fields that no document has and finds nothing by them', () => {
+  it('warns of fields that no document has, and matches nothing by them', () => {
     const { hits, warnings } = books.search(requestOf({ full_text_search: { query: 'isbn:7' } }))
 
     expect(hits).to.deep.equal([])
@@ -124,7 +124,7 @@ describe('a text search of one shard', () => {
     expect(books.search(phraseOf('zzz charts', 2)).total).to.equal(0)
   })
 
-  it('finds what has a field at all, whatever the type', () => {
+  it('finds documents with a field, whatever its type', () => {
     const withField = (field: string) =>
       keysOf(books.search(requestOf({ query: { exists: { field } } })).hits)
 
@@ -190,7 +190,7 @@ describe('cursors of a text search', () => {
     })
   }
 
-  it('knows the scores of a page backwards too', () => {
+  it('has the scores of a page backwards too', () => {
     const index = new MemoryTextIndex(BOOKS)
     const body = { full_text_search: { query: 'sea roads' }, order_by: [{ field: 'price' }] }
     const base = requestOf(body)
@@ -233,7 +233,7 @@ describe('cursors of a text search', () => {
     }
   })
 
-  it('goes on behind its position though documents come and go', () => {
+  it('continues behind its position while documents change', () => {
     const written = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`d${i}`, { n: i }]))
     const index = new MemoryTextIndex(written)
     const base = requestOf({}, { order: [{ field: 'n', isDescending: false }] })

@@ -1,0 +1,143 @@
+// A shard as its leader has it: what nobody may do from elsewhere. In one process every shard is led from
+// its opening to its end.
+
+import type { TtlPolicy } from '../schema/document-rules.ts'
+import type { KvStore } from '../storage/kv-store.ts'
+import type {
+  Command,
+  KeyHolder,
+  KeyInterval,
+  OutcomeOf,
+  TransactionStatus,
+} from './apply/command.ts'
+import type { Replica } from './replica.ts'
+import type { LogBacklog } from './shard-log.ts'
+import type { Shard, TextIndexHealth } from './shard.ts'
+import type { ShardId } from './shard-id.ts'
+import type { TableSettings } from './table-settings.ts'
+import type { TransactionId } from './transaction-id.ts'
+
+/** A transaction whose record lies on the shard and that nobody has finished. */
+export interface UnfinishedTransaction {
+  readonly transactionId: TransactionId
+  readonly anchor: Buffer
+  readonly participants: readonly KeyInterval[]
+  /** As far as it is durable: a decision that may still be lost is `pending`. */
+  readonly status: TransactionStatus
+  /** Since the record, its heartbeat or the shard's start, whichever is latest; monotonic time. */
+  readonly idleMs: number
+}
+
+export class LedShard {
+  /** As everybody else has it. */
+  readonly shard: Shard
+  readonly #replica: Replica
+
+  constructor(shard: Shard, replica: Replica) {
+    this.shard = shard
+    this.#replica = replica
+  }
+
+  get id(): ShardId {
+    return this.#replica.id
+  }
+
+  get tableId(): string {
+    return this.#replica.state.settings.tableId
+  }
+
+  /** For people. */
+  get tableName(): string {
+    return this.#replica.state.settings.tableName
+  }
+
+  get ttl(): TtlPolicy | undefined {
+    return this.#replica.ttl
+  }
+
+  get store(): KvStore {
+    return this.#replica.store
+  }
+
+  /** The newest log entry whose effects are in the store. */
+  get appliedSequence(): number {
+    return this.#replica.appliedSequence
+  }
+
+  /** The log entries above this one are still needed by an index. */
+  get indexedUpTo(): number {
+    return this.#replica.text?.neededAbove ?? Infinity
+  }
+
+  textIndexHealth(): readonly TextIndexHealth[] {
+    return this.#replica.text?.health() ?? []
+  }
+
+  unfinishedTransactions(): readonly UnfinishedTransaction[] {
+    const { state } = this.#replica
+    return [...state.memory.live].map(([transactionId, live]) => ({
+      transactionId,
+      anchor: live.anchor,
+      participants: live.participants,
+      status: state.isDurable(live) ? live.status : { state: 'pending' },
+      idleMs: this.#idleMs(live.heardAtMs),
+    }))
+  }
+
+  /** Transactions that hold keys of the shard, of those that have for longer than `ageMs`. */
+  holders(ageMs?: number): readonly KeyHolder[] {
+    return [...this.#replica.state.memory.locks.oldest()]
+      .filter(({ heldSinceMs }) => ageMs === undefined || this.#idleMs(heldSinceMs) > ageMs)
+      .map(({ intent: { transactionId, anchor } }) => ({ transactionId, anchor }))
+  }
+
+  get heldKeys(): number {
+    return this.#replica.state.memory.locks.size
+  }
+
+  /** What waits here, and the transactions whose record lies here. */
+  get load(): LogBacklog & { readonly transactionRecords: number } {
+    const { log, state } = this.#replica
+    return { ...log.backlog, transactionRecords: state.memory.live.size }
+  }
+
+  /** Resolves when everything applied up to now is in the store, or was refused. */
+  settled(): Promise<void> {
+    return this.#replica.log.settled()
+  }
+
+  /** For housekeeping, which reads the store: answers when that shows the outcome. */
+  async housekeep<Kind extends 'expire' | 'retime' | 'collect'>(
+    command: Command<Kind>,
+  ): Promise<OutcomeOf[Kind]> {
+    const outcome = await this.#replica.propose(command)
+    await this.settled()
+    return outcome
+  }
+
+  /**
+   * The schema or the indexes changed. Reads follow a new TTL at once, records by the retiming pass.
+   * Resolves when dropped indexes have left the disk.
+   */
+  async setSettings(settings: TableSettings): Promise<void> {
+    this.#replica.state.settings = settings
+    await this.#replica.text?.set(settings)
+  }
+
+  /**
+   * The table is being dropped: from now on nothing begins here, while what has begun can still end.
+   * Resolves when every proposal of before has been answered.
+   */
+  seal(): Promise<void> {
+    return this.#replica.seal()
+  }
+
+  /** See Replica.close. */
+  close(entries: 'keep' | 'drop' = 'keep'): Promise<void> {
+    return this.#replica.close(entries)
+  }
+
+  #idleMs(sinceMs: number): number {
+    return this.#replica.options.clock.monotonicMs() - sinceMs
+  }
+}

@@ -1,0 +1,198 @@
+// The replica of a shard that lives in this process: its log, the state that the log made, the store and
+// the indexes that follow. What may be asked of the shard is in local-shard.ts, what only its leader may do
+// in led-shard.ts; both work on this.
+
+import { must } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { isServiceError, ServiceError } from '../../lib/errors.ts'
+import { millisOf, type HybridClock } from '../clock/hybrid-clock.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { TtlPolicy } from '../schema/document-rules.ts'
+import type { KvStore } from '../storage/kv-store.ts'
+import type { Command, CommandKind, OutcomeOf } from './apply/command.ts'
+import { COMMAND_BYTES } from './apply/command-size.ts'
+import { ProposedCommand } from './apply/proposed-command.ts'
+import { ShardTextIndexes, type TextIndexParts } from './indexing/shard-text-indexes.ts'
+import type { KeyRange } from './key-range.ts'
+import type { ProposalOptions } from './proposal.ts'
+import { ReleaseWaiters } from './release-waiters.ts'
+import { replayLog } from './replay.ts'
+import { ShardLog } from './shard-log.ts'
+import { ShardState } from './shard-state.ts'
+import type { ShardCondition } from './shard.ts'
+import type { ShardId } from './shard-id.ts'
+import type { ShardRouter } from './shard-router.ts'
+import type { TableSettings } from './table-settings.ts'
+
+export interface ReplicaOptions {
+  readonly id: ShardId
+  readonly range: KeyRange
+  /** Its own: closed with the replica. What it lacks, the journal has. */
+  readonly store: KvStore
+  readonly journal: Journal
+  /** Refuses with DISK_FULL what the disk has no room for. */
+  readonly admit?: ((bytes: number) => void) | undefined
+  readonly hybridClock: HybridClock
+  readonly clock: Clock
+  readonly router: ShardRouter
+  readonly settings: TableSettings
+  /** Absent: the shard has no text indexes. */
+  readonly text?: TextIndexParts | undefined
+}
+
+export class Replica {
+  readonly id: ShardId
+  readonly store: KvStore
+  readonly options: ReplicaOptions
+  readonly state: ShardState
+  readonly log: ShardLog
+  /** Who waits for a transaction to let go of its keys here. */
+  readonly waiters: ReleaseWaiters
+  readonly text: ShardTextIndexes | undefined
+  #trouble: ServiceError | undefined
+  #sealed = false
+  #closed: Promise<void> | undefined
+
+  private constructor(options: ReplicaOptions, state: ShardState, waiters: ReleaseWaiters) {
+    this.id = options.id
+    this.store = options.store
+    this.options = options
+    this.state = state
+    this.waiters = waiters
+    const { id, journal, text, clock, settings } = options
+    const admit = options.admit ?? (() => undefined)
+    this.log = new ShardLog({ id, state, journal, clock, admit })
+    this.text = text && new ShardTextIndexes(this, text, { clock, settings })
+  }
+
+  /** Replays what the journal has and the store lacks. */
+  static async open(options: ReplicaOptions): Promise<Replica> {
+    const waiters = new ReleaseWaiters(options.clock)
+    const { id, store, journal, hybridClock, clock, settings } = options
+    const state = new ShardState({
+      id,
+      store,
+      hybridClock,
+      clock,
+      settings,
+      onReleased: (ids) => waiters.wake(ids),
+    })
+    const from = state.storedPosition()
+    if (from.crc !== 0 && journal.isNew) throw lostJournalError()
+    await replayLog(store, from, journal.entries(id, from.sequence))
+    await state.rebuild()
+    const replica = new Replica(options, state, waiters)
+    journal.register(id, { flush: () => replica.#flush() }, from.sequence)
+    return replica
+  }
+
+  get ttl(): TtlPolicy | undefined {
+    return this.state.settings.ttl
+  }
+
+  /** The newest log entry that nothing takes back. */
+  get committedSequence(): number {
+    return this.state.durableSequence
+  }
+
+  /** The newest log entry whose effects are in the store. */
+  get appliedSequence(): number {
+    return this.state.appliedSequence
+  }
+
+  /** Calls `listener` when the store has grown; it must be cheap. Returns its removal. */
+  onApplied(listener: () => void): () => void {
+    return this.state.onApplied(listener)
+  }
+
+  /** What readers judge expiry by: hybrid time, so that a lookup and a commit's check agree. */
+  get nowMs(): number {
+    return this.ttl === undefined ? 0 : millisOf(this.options.hybridClock.readPoint())
+  }
+
+  async propose<Kind extends CommandKind>(
+    command: Command<Kind>,
+    options: Partial<ProposalOptions> = {},
+  ): Promise<OutcomeOf[Kind]> {
+    try {
+      const proposed = new ProposedCommand(command)
+      await this.log.propose(proposed, { bytes: COMMAND_BYTES, ...options })
+      this.#trouble = undefined
+      return must(proposed.outcome, 'the outcome of an applied command').value
+    } catch (error) {
+      this.noteTrouble(error)
+      throw error
+    }
+  }
+
+  /** For the condition that it tells. */
+  noteTrouble(error: unknown): void {
+    if (isServiceError(error) && isTrouble(error)) this.#trouble = error
+  }
+
+  condition(): ShardCondition {
+    const trouble = this.log.storeTrouble ?? this.#trouble
+    if (trouble === undefined) return { kind: 'serving' }
+    const kind = trouble.code === 'DISK_FULL' ? 'read_only' : 'failed'
+    return { kind, reason: trouble.message }
+  }
+
+  /** From now on nothing begins here, while what has begun can still end. */
+  async seal(): Promise<void> {
+    this.#sealed = true
+    await this.log.idle()
+  }
+
+  /** Why nothing may begin here any more, if that is so. */
+  get sealedError(): ServiceError | undefined {
+    if (!this.#sealed) return undefined
+    return new ServiceError('NOT_FOUND', 'the table was dropped; create it first')
+  }
+
+  /**
+   * Answers what was proposed and flushes the store, so that the next start replays nothing. With
+   * `drop` the replica goes for good, and the journal need not keep its entries.
+   */
+  async close(entries: 'keep' | 'drop'): Promise<void> {
+    this.#closed ??= this.#close(entries)
+    await this.#closed
+  }
+
+  async #close(entries: 'keep' | 'drop'): Promise<void> {
+    // The indexes take in what the store has: then the next start replays nothing for them either.
+    await this.log.settled().catch(() => undefined)
+    await this.text?.close({ flush: !this.#sealed })
+    await this.log.close()
+    const { id, journal } = this.options
+    if (entries === 'keep') {
+      // Where the store refuses, the journal still has everything.
+      await this.#flush().then(
+        (sequence) => journal.flushed(id, sequence),
+        () => undefined,
+      )
+    }
+    journal.unregister(id, entries)
+    await this.store.close()
+  }
+
+  /** Makes the store durable; answers up to which log entry it is. */
+  async #flush(): Promise<number> {
+    await this.log.applied()
+    const sequence = this.appliedSequence
+    await this.store.flush()
+    return sequence
+  }
+}
+
+/** The store was written from a journal, which is never empty then. */
+function lostJournalError(): ServiceError {
+  return new ServiceError(
+    'CORRUPTION',
+    'the journal of the data directory is gone, and with it what the shards acknowledged last; ' +
+      'bring it back, or restore the data directory from a backup or a replica',
+  )
+}
+
+function isTrouble({ code }: ServiceError): boolean {
+  return code === 'DISK_FULL' || code === 'CORRUPTION'
+}

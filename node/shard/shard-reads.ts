@@ -1,0 +1,84 @@
+// What readers of a replica find: documents by key, and ranges at one timestamp.
+
+import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
+import { versionOf, type DocumentRecord } from './format/document-record.ts'
+import { HolderReader } from './holder-reader.ts'
+import type { KeyRange } from './key-range.ts'
+import type { Hold } from './lock-table.ts'
+import type { Replica } from './replica.ts'
+import { hasNoDocument, mergeRows, scanSnapshot, type OverlayRow } from './shard-scan.ts'
+import type { ScanOptions, ScanRow, ShardStats } from './shard.ts'
+import { isVisible } from './visibility.ts'
+
+export class ShardReads {
+  readonly #replica: Replica
+  readonly #holders: HolderReader
+
+  constructor(replica: Replica) {
+    this.#replica = replica
+    const { router, clock, hybridClock } = replica.options
+    this.#holders = new HolderReader({ state: replica.state, router, clock, hybridClock })
+  }
+
+  /** Without a promise unless a transaction holds the key. */
+  read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
+    const hold = this.#replica.state.memory.locks.writer(key)
+    return hold === undefined ? this.#readStored(key) : this.#readHeld(key, hold)
+  }
+
+  #readStored(key: Buffer): DocumentRecord | undefined {
+    const { state, ttl, nowMs } = this.#replica
+    const record = state.overlay.visible(key)
+    return record !== undefined && isVisible(record, ttl, nowMs) ? record : undefined
+  }
+
+  async #readHeld(key: Buffer, hold: Hold): Promise<DocumentRecord | undefined> {
+    const found = await this.#holders.recordBehind(hold)
+    return found.kind === 'decided' ? found.record : this.#readStored(key)
+  }
+
+  async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+    const { store, options, ttl } = this.#replica
+    options.hybridClock.observe(at)
+    // From here on whatever is stamped is above `at`: what is not held now and can be seen at `at`
+    // has been applied, and will be in the snapshot.
+    const holds = this.#holders.holdsAt(range, at)
+    const unapplied = await this.#unappliedRows(range, at)
+    const snapshot = store.snapshot()
+    try {
+      const overlay = mergeRows(unapplied, await this.#holders.overlay(holds, at))
+      return scanSnapshot({ snapshot, range, at, signal, overlay, ttl })
+    } catch (error) {
+      await snapshot[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  /**
+   * What a scan must lay over the store: nothing as soon as the store holds all that is durable, or
+   * what it lacks, while it refuses. Then no newer writes come either.
+   */
+  async #unappliedRows(range: KeyRange, at: Timestamp): Promise<readonly OverlayRow[]> {
+    const { log, state, ttl } = this.#replica
+    try {
+      await log.settled()
+      return []
+    } catch (error) {
+      if (log.storeTrouble === undefined) throw error
+      const rows = state.overlay.durableRows(range)
+      // What such a row replaced may be neither here nor in the store.
+      if (rows.some(({ record }) => record !== undefined && versionOf(record) > at)) throw error
+      const nowMs = millisOf(at)
+      return rows.map(({ key, record }) => {
+        const isSeen = record !== undefined && isVisible(record, ttl, nowMs)
+        return { key, record: isSeen ? record : undefined }
+      })
+    }
+  }
+
+  async stats(): Promise<ShardStats> {
+    const { store, ttl, nowMs } = this.#replica
+    const diskBytes = await store.approximateBytes({})
+    return { diskBytes, empty: await hasNoDocument(store, { ttl, nowMs }) }
+  }
+}
