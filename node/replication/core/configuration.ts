@@ -1,7 +1,7 @@
 /** The name of a node in the cluster: the uuid of its data directory. */
 export type NodeId = string
 
-/** One life of a node's process over one data directory: the number grows with each start. */
+/** One life of a node over one data directory: the number grows with each start. */
 export interface ReplicaId {
   readonly node: NodeId
   readonly incarnation: number

@@ -22,6 +22,7 @@ import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendedMessage, MismatchMessage, PongMessage } from './messages.ts'
 import type { ReplicaContext } from './replica-context.ts'
 
+/** Leads one epoch, from the promise of it until somebody else is named. The invariants are above. */
 export class Leader {
   readonly epoch: number
   readonly #with: ReplicaContext

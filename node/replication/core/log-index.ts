@@ -9,6 +9,7 @@ export interface LogPosition {
   readonly crc: number
 }
 
+/** All that the core knows of an entry. The shell knows its payload. */
 export interface EntryInfo extends LogPosition {
   /** Of the payload; for flow control. */
   readonly bytes: number

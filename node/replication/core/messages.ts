@@ -53,6 +53,7 @@ export interface PingMessage {
   readonly round: number
 }
 
+/** Yes: the sender follows the epoch, and had promised nothing newer when it answered. */
 export interface PongMessage {
   readonly kind: 'pong'
   readonly epoch: number

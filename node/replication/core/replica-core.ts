@@ -49,6 +49,15 @@ type Role =
   | { readonly kind: 'following'; readonly follower: Follower }
   | { readonly kind: 'leading'; readonly leader: Leader }
 
+/**
+ * One replica of a shard, as follower or leader.
+ *
+ * Contract:
+ * - `step` is synchronous and does nothing itself: it answers what has to be done, in order.
+ * - The same inputs at the same times give the same effects.
+ * - Inputs may come late, twice, in another order or not at all, as messages do; only `durable` and
+ *   `promised` must be true when they come.
+ */
 export class ReplicaCore {
   readonly #with: ReplicaContext
   #promised: number
