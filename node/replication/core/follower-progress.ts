@@ -1,0 +1,112 @@
+import type { LogIndex } from './log-index.ts'
+import type { AppendedMessage } from './messages.ts'
+import type { ReplicationTiming } from './timing.ts'
+
+/** What a leader sends from. */
+export interface Sender {
+  readonly log: LogIndex
+  readonly timing: ReplicationTiming
+}
+
+/** How far one follower is, as its leader knows it. */
+export class FollowerProgress {
+  /** Of the life that answered last; an earlier life's answers count for nothing. */
+  incarnation: number | undefined
+  /** While false the leader looks for the entry that both have, and sends no entries. */
+  isStreaming = false
+  /** The first entry that was not sent. */
+  next: number
+  /** Entries up to here are on the follower's disk and equal the leader's. */
+  matched = 0
+  lastSentMs = -Infinity
+  /** On the leader's clock, with the difference of clock rates taken off. */
+  grantedUntilMs = -Infinity
+  /** When it last had everything that the leader had. */
+  caughtUpMs: number
+  #unacknowledgedBytes = 0
+  /** The first entry that was sent since it streams: those before it are not among the bytes. */
+  #streamedFrom = 0
+  #confirmedRound = 0
+
+  constructor(next: number, nowMs: number) {
+    this.next = next
+    this.caughtUpMs = nowMs
+  }
+
+  get confirmedRound(): number {
+    return this.#confirmedRound
+  }
+
+  confirm(round: number): void {
+    this.#confirmedRound = Math.max(this.#confirmedRound, round)
+  }
+
+  /** A restarted follower begins anew: what it held in memory, its grants among it, is gone. */
+  meet(incarnation: number, logEnd: number): void {
+    if (this.incarnation === incarnation) return
+    this.incarnation = incarnation
+    this.matched = 0
+    this.grantedUntilMs = -Infinity
+    this.#confirmedRound = 0
+    this.probeAfter(logEnd)
+  }
+
+  acknowledge({ durable, sentMs, logEnd }: AppendedMessage, { log, timing }: Sender): void {
+    const grantMs = timing.grantMs * (1 - 2 * timing.rateErrorRatio)
+    this.grantedUntilMs = Math.max(this.grantedUntilMs, sentMs + grantMs)
+    if (this.isStreaming) this.#unacknowledgedBytes -= this.#bytesReached(durable, log)
+    this.matched = Math.max(this.matched, durable)
+    if (durable >= logEnd) this.caughtUpMs = Math.max(this.caughtUpMs, sentMs)
+    if (this.isStreaming) return
+    this.isStreaming = true
+    this.next = Math.max(this.next, durable + 1)
+    this.#streamedFrom = this.next
+  }
+
+  /** Of the entries that were streamed and are acknowledged by this. */
+  #bytesReached(durable: number, log: LogIndex): number {
+    const above = Math.max(this.matched, this.#streamedFrom - 1)
+    return bytesBetween(log, above, Math.min(durable, this.next - 1))
+  }
+
+  /** Both may have the entry: look there next. */
+  probeAfter(sequence: number): void {
+    this.isStreaming = false
+    this.next = sequence + 1
+    this.#unacknowledgedBytes = 0
+  }
+
+  /**
+   * The last entry of the next message, which counts as sent; undefined while the window is full or
+   * nothing is left to send.
+   */
+  takeNext({ log, timing }: Sender): number | undefined {
+    const last = log.last.sequence
+    if (!this.isStreaming || this.next > last) return undefined
+    if (this.next <= log.base.sequence) {
+      this.isStreaming = false // the log has moved on: the next heartbeat finds out what is to be done
+      return undefined
+    }
+    if (this.#unacknowledgedBytes >= timing.windowBytes) return undefined
+    let bytes = 0
+    let through = this.next - 1
+    while (through < last) {
+      const more = log.bytesAt(through + 1)
+      if (bytes > 0 && bytes + more > timing.messageBytesMax) break
+      bytes += more
+      through++
+    }
+    this.#unacknowledgedBytes += bytes
+    this.next = through + 1
+    return through
+  }
+}
+
+/** Of the entries after `above`, through `through`, as far as they are in the log. */
+function bytesBetween(log: LogIndex, above: number, through: number): number {
+  let bytes = 0
+  for (let sequence = Math.max(above, log.base.sequence) + 1; sequence <= through; sequence++) {
+    bytes += log.bytesAt(sequence)
+  }
+  return bytes
+}

@@ -1,0 +1,260 @@
+// The leader of one epoch: sends its log, knows who has what, and decides what is committed.
+//
+// Invariants:
+//   L1  An entry is committed when it is on disk on every member of the maximal in-sync set: the
+//       confirmed one, and the replica that is being added to it (W4).
+//   L2  Nothing is committed while the confirmed set is below its minimum (W1, W4).
+//   L3  At most one change of the set is under way; until its outcome is known, both outcomes count.
+//   L4  A replica is added when it has everything committed and the first entry of the epoch (I2).
+
+import { must, unreachable } from '../../../lib/assert.ts'
+import {
+  inSyncMember,
+  isBelowMinimum,
+  type InSyncChange,
+  type NodeId,
+  type ReplicaId,
+  type ShardConfiguration,
+} from './configuration.ts'
+import { FollowerProgress } from './follower-progress.ts'
+import { LeaderReads } from './leader-reads.ts'
+import type { EntryInfo, LogPosition } from './log-index.ts'
+import type { AppendedMessage, MismatchMessage, PongMessage } from './messages.ts'
+import type { ReplicaContext } from './replica-context.ts'
+
+/** Leads one epoch, from the promise of it until somebody else is named. The invariants are above. */
+export class Leader {
+  readonly epoch: number
+  readonly #with: ReplicaContext
+  readonly #progress = new Map<NodeId, FollowerProgress>()
+  readonly #reads: LeaderReads
+  #configuration: ShardConfiguration
+  #pending: InSyncChange | undefined
+  #askedMs = 0
+  /** The first entry of this epoch; undefined until it is proposed. */
+  #first: number | undefined
+  #isServing = false
+  #changes = 0
+
+  constructor(context: ReplicaContext, configuration: ShardConfiguration) {
+    this.#with = context
+    this.epoch = configuration.epoch
+    this.#configuration = configuration
+    this.#reads = new LeaderReads(context, this.epoch)
+    this.#meetReplicas()
+    context.emit({ kind: 'start_epoch', epoch: this.epoch })
+  }
+
+  /** Whether the first entry of the epoch is committed. */
+  get isServing(): boolean {
+    return this.#isServing
+  }
+
+  get isBelowMinimum(): boolean {
+    return isBelowMinimum(this.#configuration)
+  }
+
+  /** How far each follower is, for the status. */
+  get progress(): ReadonlyMap<NodeId, FollowerProgress> {
+    return this.#progress
+  }
+
+  /** A newer revision of the same leadership. */
+  configure(configuration: ShardConfiguration): void {
+    this.#configuration = configuration
+    this.#pending = undefined
+    this.#meetReplicas()
+    this.#advance()
+  }
+
+  propose(entries: readonly EntryInfo[]): void {
+    const { log } = this.#with
+    for (const entry of entries) log.append(entry)
+    this.#first ??= entries[0]?.sequence
+    this.#with.emit({ kind: 'append', entries, truncateAfter: undefined })
+    for (const node of this.#progress.keys()) this.#sendAll(node)
+  }
+
+  durableMoved(): void {
+    this.#advance()
+  }
+
+  hear(from: ReplicaId, message: AppendedMessage | MismatchMessage | PongMessage): void {
+    const progress = this.#meet(from)
+    if (progress === undefined) return
+    switch (message.kind) {
+      case 'appended':
+        return this.#appended(from, progress, message)
+      case 'mismatch':
+        return this.#mismatch(from, progress, message)
+      case 'pong':
+        progress.confirm(message.round)
+        return this.#reads.settle(this.#others())
+      default:
+        return unreachable(message)
+    }
+  }
+
+  /** A read that is to see every write acknowledged before. */
+  read(token: number): void {
+    if (!this.#isServing) return this.#with.emit({ kind: 'refuse_read', token })
+    if (this.isBelowMinimum) return this.#with.emit({ kind: 'confirm', token })
+    this.#reads.ask(token, this.#others())
+  }
+
+  tick(): void {
+    const { nowMs, timing } = this.#with
+    for (const [node, progress] of this.#progress) {
+      if (nowMs - progress.lastSentMs >= timing.heartbeatMs) this.#heartbeat(node, progress)
+    }
+    this.#removeLaggard()
+    this.#askAgain()
+    this.#reads.expire()
+  }
+
+  /** The leadership is over: nobody gets a read from it any more, so its grants bind nobody. */
+  stop(): void {
+    this.#reads.refuseAll()
+    for (const node of this.#progress.keys()) {
+      this.#with.send(node, { kind: 'release', epoch: this.epoch })
+    }
+    this.#with.emit({ kind: 'stop_leading', epoch: this.epoch })
+  }
+
+  #appended(from: ReplicaId, progress: FollowerProgress, message: AppendedMessage): void {
+    progress.acknowledge(message, this.#with)
+    this.#advance()
+    this.#addIfReady(from, progress)
+    this.#sendAll(from.node)
+  }
+
+  #mismatch({ node }: ReplicaId, progress: FollowerProgress, { hint }: MismatchMessage): void {
+    const { log } = this.#with
+    const joint = log.has(hint) ? hint : log.lastOfEpoch(hint.epoch, hint.sequence)
+    if (joint === undefined) return this.#with.emit({ kind: 'snapshot', to: node })
+    progress.probeAfter(joint.sequence)
+    this.#send(node, progress, joint.sequence)
+  }
+
+  /** L1, L2. */
+  #advance(): void {
+    if (this.isBelowMinimum) return
+    let reached = this.#with.durable
+    for (const { matched } of this.#others().values()) reached = Math.min(reached, matched)
+    this.#with.commit(reached)
+    if (this.#isServing || this.#first === undefined || this.#with.committed < this.#first) return
+    this.#isServing = true
+    this.#with.emit({ kind: 'serve', epoch: this.epoch })
+  }
+
+  /** Of the maximal in-sync set, less the leader itself. */
+  #others(): ReadonlyMap<NodeId, FollowerProgress> {
+    const nodes = this.#configuration.inSync.map(({ node }) => node)
+    if (this.#pending?.kind === 'add') nodes.push(this.#pending.replica.node)
+    const others = new Map<NodeId, FollowerProgress>()
+    for (const node of nodes) {
+      if (node === this.#with.self.node) continue
+      others.set(node, must(this.#progress.get(node), 'the progress of an in-sync member'))
+    }
+    return others
+  }
+
+  #meetReplicas(): void {
+    const { self, log, nowMs } = this.#with
+    const { replicas, inSync } = this.#configuration
+    const wanted = new Set([...replicas, ...inSync.map(({ node }) => node)])
+    wanted.delete(self.node)
+    for (const node of this.#progress.keys()) if (!wanted.has(node)) this.#progress.delete(node)
+    for (const node of wanted) {
+      if (this.#progress.has(node)) continue
+      const progress = new FollowerProgress(log.last.sequence + 1, nowMs)
+      this.#progress.set(node, progress)
+      this.#heartbeat(node, progress)
+    }
+  }
+
+  #meet({ node, incarnation }: ReplicaId): FollowerProgress | undefined {
+    const progress = this.#progress.get(node)
+    if (progress === undefined) return undefined
+    if (incarnation < (progress.incarnation ?? 0)) return undefined // a message from an earlier life
+    progress.meet(incarnation, this.#with.log.last.sequence)
+    return progress
+  }
+
+  #sendAll(node: NodeId): void {
+    const progress = must(this.#progress.get(node), 'the progress of a follower')
+    for (;;) {
+      const before = progress.next - 1
+      const through = progress.takeNext(this.#with)
+      if (through === undefined) return
+      this.#send(node, progress, through, before)
+    }
+  }
+
+  #heartbeat(node: NodeId, progress: FollowerProgress): void {
+    this.#send(node, progress, progress.next - 1)
+  }
+
+  #send(node: NodeId, progress: FollowerProgress, through: number, before = through): void {
+    const { log, nowMs, committed } = this.#with
+    const previous: LogPosition = log.positionAt(before) ?? log.base
+    progress.lastSentMs = nowMs
+    const order = {
+      kind: 'append' as const,
+      to: node,
+      epoch: this.epoch,
+      previous,
+      through: Math.max(through, previous.sequence),
+      committed,
+      sentMs: nowMs,
+      logEnd: log.last.sequence,
+    }
+    this.#with.emit({ kind: 'replicate', order })
+  }
+
+  /** I1. The set may fall below its minimum by this: then nothing is committed before it grows. */
+  #removeLaggard(): void {
+    if (this.#pending !== undefined) return
+    const { nowMs, timing, self } = this.#with
+    const laggard = this.#configuration.inSync.find(({ node }) => {
+      if (node === self.node) return false
+      const progress = must(this.#progress.get(node), 'the progress of an in-sync member')
+      return nowMs - progress.caughtUpMs > timing.lagMaxMs
+    })
+    if (laggard !== undefined) this.#change('remove', laggard)
+  }
+
+  /** L4. A member that restarted is added again under its new incarnation. */
+  #addIfReady(replica: ReplicaId, progress: FollowerProgress): void {
+    if (this.#pending !== undefined || this.#first === undefined) return
+    const { replicas } = this.#configuration
+    const member = inSyncMember(this.#configuration, replica.node)
+    if (member?.incarnation === replica.incarnation || !replicas.includes(replica.node)) return
+    const { nowMs, timing, committed } = this.#with
+    if (nowMs - progress.caughtUpMs > timing.lagMaxMs / 2) return
+    if (progress.matched < Math.max(committed, this.#first)) return
+    this.#change('add', replica)
+  }
+
+  #change(kind: InSyncChange['kind'], replica: ReplicaId): void {
+    const { self } = this.#with
+    this.#changes += 1
+    const operation = `${self.node}/${self.incarnation}/${this.epoch}/${this.#changes}`
+    const { revision } = this.#configuration
+    const change: InSyncChange = { operation, epoch: this.epoch, revision, kind, replica }
+    this.#pending = change
+    this.#ask(change)
+  }
+
+  /** The request may be lost. Asking twice does no harm: it holds for one revision. */
+  #askAgain(): void {
+    const { nowMs, timing } = this.#with
+    if (this.#pending === undefined || nowMs - this.#askedMs < timing.changeRetryMs) return
+    this.#ask(this.#pending)
+  }
+
+  #ask(change: InSyncChange): void {
+    this.#askedMs = this.#with.nowMs
+    this.#with.emit({ kind: 'change', change })
+  }
+}

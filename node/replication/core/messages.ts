@@ -1,0 +1,79 @@
+import type { NodeId } from './configuration.ts'
+import type { EntryInfo, LogPosition } from './log-index.ts'
+
+/** A leader's entries, or none: then it is a heartbeat. */
+export interface AppendMessage {
+  readonly kind: 'append'
+  readonly epoch: number
+  /** The entry before the first one sent. */
+  readonly previous: LogPosition
+  readonly entries: readonly EntryInfo[]
+  readonly committed: number
+  /** The leader's monotonic clock when it sent this; comes back with the answer. */
+  readonly sentMs: number
+  /** The leader's last entry when it sent this; comes back with the answer. */
+  readonly logEnd: number
+}
+
+/**
+ * The follower's log equals the leader's up to `durable`, on disk. It follows no newer leader before
+ * its grant, counted from the arrival of what it answers, is over.
+ */
+export interface AppendedMessage {
+  readonly kind: 'appended'
+  readonly epoch: number
+  readonly durable: number
+  readonly sentMs: number
+  readonly logEnd: number
+}
+
+/** The follower lacks `previous`. `hint` is its own last entry that the leader might have. */
+export interface MismatchMessage {
+  readonly kind: 'mismatch'
+  readonly epoch: number
+  readonly hint: LogPosition
+}
+
+/** There is a newer epoch, this one: the receiver's leadership is over. */
+export interface StaleMessage {
+  readonly kind: 'stale'
+  readonly epoch: number
+}
+
+/** The leader of the epoch has stopped: the grants that it was given bind nobody any more. */
+export interface ReleaseMessage {
+  readonly kind: 'release'
+  readonly epoch: number
+}
+
+/** Are you still following me? Asked before a read that no grants cover. */
+export interface PingMessage {
+  readonly kind: 'ping'
+  readonly epoch: number
+  readonly round: number
+}
+
+/** Yes: the sender follows the epoch, and had promised nothing newer when it answered. */
+export interface PongMessage {
+  readonly kind: 'pong'
+  readonly epoch: number
+  readonly round: number
+}
+
+export type ReplicationMessage =
+  | AppendMessage
+  | AppendedMessage
+  | MismatchMessage
+  | StaleMessage
+  | ReleaseMessage
+  | PingMessage
+  | PongMessage
+
+/**
+ * An `append` whose entries the shell adds from the log: those after `previous`, through `through`.
+ * If the log does not have them any more, it sends nothing: the core tries again after a while.
+ */
+export interface AppendOrder extends Omit<AppendMessage, 'entries'> {
+  readonly to: NodeId
+  readonly through: number
+}

@@ -1,0 +1,286 @@
+// One replica of a shard as a pure state machine: inputs in, effects out. It knows no clock, disk,
+// socket or control plane. Its shell does, and tests run it in virtual time.
+//
+// The protocol is that of PacificA and of Kafka's in-sync replicas: the control plane names a leader for
+// an epoch and a set of replicas that have everything; the leader waits for all of the set.
+//
+// Invariants:
+//   RR1  An epoch is promised on disk before anything of it is accepted or led (W2, E2).
+//   RR2  No newer epoch is promised while a grant to a leader runs (R1). A replica that has just started
+//        does not know what it granted, and waits as if it had granted a moment before.
+//   RR3  A replica leads only an epoch that names this life of it.
+//   RR4  A replica that has heard of a newer epoch neither leads nor follows an older one.
+
+import { assert, unreachable } from '../../../lib/assert.ts'
+import type { ReplicaId, ShardConfiguration } from './configuration.ts'
+import type { Effect } from './effects.ts'
+import { Follower } from './follower.ts'
+import { Leader } from './leader.ts'
+import type { EntryInfo, LogPosition } from './log-index.ts'
+import type { AppendMessage, PingMessage, ReplicationMessage } from './messages.ts'
+import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
+
+/** What has happened. */
+export type Input =
+  /** The control plane says so; old news is ignored. */
+  | { readonly kind: 'configured'; readonly configuration: ShardConfiguration }
+  | { readonly kind: 'received'; readonly from: ReplicaId; readonly message: ReplicationMessage }
+  /** Only while `admission` allows it, chained to the last entry; the first one of an epoch always. */
+  | { readonly kind: 'proposed'; readonly entries: readonly EntryInfo[] }
+  /** Everything up to this entry is on disk. */
+  | { readonly kind: 'durable'; readonly position: LogPosition }
+  | { readonly kind: 'promised'; readonly epoch: number }
+  | { readonly kind: 'read_asked'; readonly token: number }
+  /** The configuration, as read after `confirm` asked for it. */
+  | {
+      readonly kind: 'confirmed'
+      readonly token: number
+      readonly configuration: ShardConfiguration
+    }
+  /** A snapshot replaced the log. */
+  | { readonly kind: 'installed'; readonly base: LogPosition }
+  | { readonly kind: 'ticked' }
+
+/** Whether writes are taken now; if not, nothing has happened to one that is refused. */
+export type Admission = 'open' | 'not_leader' | 'starting' | 'under_replicated'
+
+type Role =
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'following'; readonly follower: Follower }
+  | { readonly kind: 'leading'; readonly leader: Leader }
+
+/**
+ * One replica of a shard, as follower or leader.
+ *
+ * Contract:
+ * - `step` is synchronous and does nothing itself: it answers what has to be done, in order.
+ * - The same inputs at the same times give the same effects.
+ * - Inputs may come late, twice, in another order or not at all, as messages do; only `durable` and
+ *   `promised` must be true when they come.
+ */
+export class ReplicaCore {
+  readonly #with: ReplicaContext
+  #promised: number
+  /** The newest epoch that the control plane or a leader spoke of. */
+  #heard: number
+  #promising: number | undefined
+  #grantUntilMs: number | undefined
+  #configuration: ShardConfiguration | undefined
+  #role: Role = { kind: 'waiting' }
+
+  constructor(start: ReplicaStart) {
+    this.#with = new ReplicaContext(start)
+    this.#promised = start.promised
+    this.#heard = start.promised
+  }
+
+  get admission(): Admission {
+    if (this.#role.kind !== 'leading' || this.#with.haltReason !== undefined) return 'not_leader'
+    const { leader } = this.#role
+    if (leader.isBelowMinimum) return 'under_replicated'
+    return leader.isServing ? 'open' : 'starting'
+  }
+
+  /** Of the leadership that this replica leads or follows. */
+  get epoch(): number {
+    return this.#promised
+  }
+
+  get isLeading(): boolean {
+    return this.#role.kind === 'leading'
+  }
+
+  /** What the next entry is chained to. */
+  get last(): LogPosition {
+    return this.#with.log.last
+  }
+
+  get committed(): number {
+    return this.#with.committed
+  }
+
+  get durable(): number {
+    return this.#with.durable
+  }
+
+  /** Why this replica does nothing any more. */
+  get haltReason(): string | undefined {
+    return this.#with.haltReason
+  }
+
+  /** Committed entries up to here left the log on disk. */
+  dropLogThrough(sequence: number): void {
+    assert(sequence <= this.#with.committed, 'only committed entries leave the log')
+    this.#with.log.dropThrough(sequence)
+  }
+
+  /** `nowMs` is of this replica's monotonic clock. */
+  step(input: Input, nowMs: number): readonly Effect[] {
+    const context = this.#with
+    if (context.haltReason !== undefined) return []
+    context.nowMs = nowMs
+    this.#grantUntilMs ??= nowMs + context.timing.grantMs // RR2
+    this.#take(input)
+    const effects = context.takeEffects()
+    // What was decided together with the discovery that nothing may be trusted must not happen.
+    if (context.haltReason === undefined) return effects
+    return effects.filter(({ kind }) => kind === 'halt')
+  }
+
+  #take(input: Input): void {
+    switch (input.kind) {
+      case 'configured':
+        return this.#configured(input.configuration)
+      case 'received':
+        return this.#received(input.from, input.message)
+      case 'proposed':
+        return this.#leader?.propose(input.entries)
+      case 'durable':
+        return this.#durable(input.position)
+      case 'promised':
+        return this.#promisedTo(input.epoch)
+      case 'read_asked':
+        return this.#readAsked(input.token)
+      case 'confirmed':
+        return this.#confirmed(input)
+      case 'installed':
+        return this.#with.restart(input.base)
+      case 'ticked':
+        return this.#ticked()
+      default:
+        return unreachable(input)
+    }
+  }
+
+  get #leader(): Leader | undefined {
+    return this.#role.kind === 'leading' ? this.#role.leader : undefined
+  }
+
+  #configured(configuration: ShardConfiguration): void {
+    if (configuration.revision <= (this.#configuration?.revision ?? 0)) return
+    this.#configuration = configuration
+    this.#hearOf(configuration.epoch)
+    const leader = this.#leader
+    if (leader !== undefined && !this.#isNamed(configuration)) this.#stepDown()
+    else leader?.configure(configuration)
+    this.#takeOverIfNamed()
+  }
+
+  #isNamed({ leader }: ShardConfiguration): boolean {
+    const { self } = this.#with
+    return leader?.node === self.node && leader.incarnation === self.incarnation
+  }
+
+  /** RR4. */
+  #hearOf(epoch: number): void {
+    if (epoch <= this.#heard) return
+    this.#heard = epoch
+    this.#stepDown()
+  }
+
+  /** E2, RR3. The promise comes first, and the grant that this replica gave before it. */
+  #takeOverIfNamed(): void {
+    const configuration = this.#configuration
+    if (configuration === undefined || configuration.epoch <= this.#promised) return
+    if (configuration.epoch < this.#heard || !this.#isNamed(configuration)) return
+    this.#promise(configuration.epoch)
+  }
+
+  /** RR1, RR2: tried again by the leader's next message, or the next tick. */
+  #promise(epoch: number): void {
+    const { nowMs } = this.#with
+    if ((this.#grantUntilMs ?? Infinity) > nowMs || epoch <= (this.#promising ?? 0)) return
+    this.#promising = epoch
+    this.#with.emit({ kind: 'promise', epoch })
+  }
+
+  #promisedTo(epoch: number): void {
+    if (epoch === this.#promising) this.#promising = undefined
+    if (epoch <= this.#promised) return
+    this.#stepDown()
+    this.#promised = epoch
+    const configuration = this.#configuration
+    if (configuration?.epoch !== epoch || epoch < this.#heard) return
+    if (!this.#isNamed(configuration)) return
+    this.#role = { kind: 'leading', leader: new Leader(this.#with, configuration) }
+  }
+
+  #stepDown(): void {
+    this.#leader?.stop()
+    this.#role = { kind: 'waiting' }
+  }
+
+  #received(from: ReplicaId, message: ReplicationMessage): void {
+    switch (message.kind) {
+      case 'append':
+      case 'ping':
+        return this.#hear(from, message)
+      case 'release':
+        return this.#released(message.epoch)
+      case 'stale':
+        return this.#hearOf(message.epoch)
+      case 'appended':
+      case 'mismatch':
+      case 'pong':
+        if (message.epoch === this.#leader?.epoch) this.#leader.hear(from, message)
+        return
+      default:
+        return unreachable(message)
+    }
+  }
+
+  /** The sender leads `message.epoch`. */
+  #hear(from: ReplicaId, message: AppendMessage | PingMessage): void {
+    const { epoch } = message
+    this.#hearOf(epoch)
+    if (epoch < this.#heard) {
+      return this.#with.send(from.node, { kind: 'stale', epoch: this.#heard })
+    }
+    if (epoch > this.#promised) return this.#promise(epoch)
+    if (this.#role.kind === 'leading') return // sent by an earlier life, which had the same epoch
+    const { nowMs, timing } = this.#with
+    this.#grantUntilMs = nowMs + timing.grantMs
+    if (message.kind === 'ping') {
+      return this.#with.send(from.node, { kind: 'pong', epoch, round: message.round })
+    }
+    this.#followerOf(epoch, from).append(message)
+  }
+
+  /** The leader of the epoch serves no more reads, so that nobody relies on the grant. */
+  #released(epoch: number): void {
+    if (epoch !== this.#promised) return
+    this.#grantUntilMs = this.#with.nowMs
+    this.#takeOverIfNamed()
+  }
+
+  #followerOf(epoch: number, { node: leader }: ReplicaId): Follower {
+    if (this.#role.kind === 'following' && this.#role.follower.epoch === epoch) {
+      return this.#role.follower
+    }
+    const follower = new Follower(this.#with, { epoch, leader })
+    this.#role = { kind: 'following', follower }
+    return follower
+  }
+
+  #durable(position: LogPosition): void {
+    this.#with.noteDurable(position)
+    if (this.#role.kind === 'following') this.#role.follower.durableMoved()
+    this.#leader?.durableMoved()
+  }
+
+  #readAsked(token: number): void {
+    if (this.#leader === undefined) this.#with.emit({ kind: 'refuse_read', token })
+    else this.#leader.read(token)
+  }
+
+  #confirmed({ token, configuration }: Extract<Input, { kind: 'confirmed' }>): void {
+    this.#configured(configuration)
+    const isLeader = this.#leader?.isServing === true && this.#leader.epoch === configuration.epoch
+    this.#with.emit({ kind: isLeader ? 'read' : 'refuse_read', token })
+  }
+
+  #ticked(): void {
+    this.#takeOverIfNamed()
+    this.#leader?.tick()
+  }
+}

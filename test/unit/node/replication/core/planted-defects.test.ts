@@ -1,0 +1,117 @@
+import { expect } from 'chai'
+import { InvariantError } from '../../../../../lib/assert.ts'
+import type { ReplicationTiming } from '../../../../../node/replication/core/timing.ts'
+import { plantDefect, type Defect } from '../../../../support/simulation/planted-defect.ts'
+import { BrokenInvariant } from '../../../../support/simulation/replication-checker.ts'
+import type { ReplicationModules } from '../../../../support/simulation/replication-modules.ts'
+import {
+  simulateReplication,
+  type Fault,
+} from '../../../../support/simulation/replication-simulation.ts'
+
+const SEEDS_MAX = 400
+
+interface PlantedDefect extends Defect {
+  /** Those that it needs to show soon. */
+  readonly faults: readonly Fault[]
+  /** Other timing, where two rules guard the same promise and one alone is to be tried. */
+  readonly timing?: Partial<ReplicationTiming>
+}
+
+/** A laggard leaves before its grants are over, so that the grants alone guard reads. */
+const QUICK_REMOVAL = { lagMaxMs: 750, grantMs: 4000 }
+
+/** The simulation must find each of these. */
+const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
+  'a leader that commits what is on its own disk alone': {
+    file: 'leader.ts',
+    text: 'reached = Math.min(reached, matched)',
+    instead: 'void matched',
+    faults: ['crash', 'hand_over'],
+  },
+  'a leader that commits below the minimum': {
+    file: 'leader.ts',
+    text: '    if (this.isBelowMinimum) return\n    let reached',
+    instead: '    let reached',
+    faults: ['crash', 'partition'],
+  },
+  'a follower that acknowledges before its disk has it': {
+    file: 'follower.ts',
+    text: 'const durable = Math.min(this.#with.durable, this.#matched)',
+    instead: 'const durable = this.#matched',
+    faults: ['restart_all', 'slow_disk'],
+  },
+  'a follower that appends behind a gap of knowledge': {
+    file: 'follower.ts',
+    text: 'if (joint === undefined || !log.has(joint)) return',
+    instead: 'if (joint === undefined || log.last.sequence < joint.sequence) return',
+    faults: ['hand_over', 'crash', 'bad_network'],
+  },
+  'a log that takes entries for equal by their numbers': {
+    file: 'log-index.ts',
+    text: 'own.epoch === epoch && own.crc === crc',
+    instead: 'epoch >= 0 && crc >= 0',
+    faults: ['hand_over', 'crash', 'bad_network'],
+  },
+  'a follower that takes entries of leaders it heard the end of': {
+    file: 'replica-core.ts',
+    text: 'if (epoch < this.#heard) {',
+    instead: 'if (epoch < 0) {',
+    faults: ['hand_over', 'bad_network'],
+  },
+  'a promise made while a grant runs': {
+    file: 'replica-core.ts',
+    text: '(this.#grantUntilMs ?? Infinity) > nowMs || ',
+    instead: '',
+    faults: ['hand_over', 'partition', 'pause'],
+    timing: QUICK_REMOVAL,
+  },
+  'a laggard that stops counting before the control plane knows': {
+    file: 'leader.ts',
+    text: 'if (node === this.#with.self.node) continue',
+    instead:
+      "if (node === this.#with.self.node || (this.#pending?.kind === 'remove' && this.#pending.replica.node === node)) continue",
+    faults: ['partition', 'lost_answers', 'control_plane_away', 'crash'],
+  },
+  'reads that need no grant': {
+    file: 'leader-reads.ts',
+    text: 'if (isGranted) return',
+    instead: 'if (isGranted || nowMs > 0) return',
+    faults: ['pause', 'partition', 'hand_over'],
+    timing: QUICK_REMOVAL,
+  },
+  'reads before the first entry of the epoch is committed': {
+    file: 'leader.ts',
+    text: 'if (!this.#isServing) return',
+    instead: 'if (this.#first === undefined) return',
+    faults: ['crash', 'hand_over', 'bad_network', 'slow_disk'],
+  },
+  'a change that is asked for once': {
+    file: 'leader.ts',
+    text: '    this.#askAgain()\n',
+    instead: '',
+    faults: ['bad_network', 'lost_answers', 'crash', 'partition'],
+  },
+}
+
+function seedOfDiscovery(modules: ReplicationModules, faults: readonly Fault[]): number {
+  for (let seed = 1; seed <= SEEDS_MAX; seed++) {
+    try {
+      simulateReplication({ seed, faults, modules, faultMs: seed % 2 === 0 ? 700 : 150 })
+    } catch (error) {
+      if (error instanceof BrokenInvariant || error instanceof InvariantError) return seed
+      throw error
+    }
+  }
+  return Infinity
+}
+
+describe('the simulation of replication', () => {
+  for (const [name, { faults, timing, ...defect }] of Object.entries(DEFECTS)) {
+    it(`finds ${name}`, async () => {
+      const modules = await plantDefect(defect, timing)
+
+      expect(seedOfDiscovery(modules, faults)).to.be.at.most(SEEDS_MAX)
+    })
+  }
+})
