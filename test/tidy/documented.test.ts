@@ -19,7 +19,6 @@ const UNDOCUMENTED: Readonly<Record<string, number>> = {
   'node/coordinator': 27,
   'node/coordinator/query': 7,
   'node/coordinator/tables': 10,
-  'node/coordinator/transactions': 14,
   'node/index/text/encoding': 4,
   'node/index/text/engine': 12,
   'node/index/text/live': 4,

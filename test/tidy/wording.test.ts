@@ -30,7 +30,6 @@ const REMAINING: Readonly<Record<string, number>> = {
   'node/coordinator': 2,
   'node/coordinator/query': 1,
   'node/coordinator/tables': 5,
-  'node/coordinator/transactions': 3,
   'node/index/text/live': 1,
   'node/index/text/postings': 3,
   'node/index/text/segment': 1,

@@ -14,7 +14,7 @@ const BYTES_PER_OP = 256
 /** About a millisecond of comparing keys. */
 const COMPARED_PER_STEP = 5000
 
-/** What one transaction wants of one shard. */
+/** The reads and writes of one transaction on one shard. */
 export interface TransactionPart {
   readonly table: OpenTable
   readonly shard: Shard
