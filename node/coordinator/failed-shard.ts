@@ -4,8 +4,8 @@ import type { Shard, ShardCondition, ShardStats } from '../shard/shard.ts'
 import type { ShardId } from '../shard/shard-id.ts'
 
 /**
- * Stands in for a shard whose store could not be opened, so that the rest of the node serves and
- * says what is wrong. Everything it is asked to do is refused with the reason.
+ * Stands in for a shard whose store could not be opened, so that the rest of the node can serve. Every
+ * method that reads or writes rejects with UNAVAILABLE and the reason; `state` tells the reason too.
  */
 export class FailedShard implements Shard {
   readonly id: ShardId

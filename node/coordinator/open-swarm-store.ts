@@ -30,12 +30,16 @@ import { TransactionFinisher } from './transactions/transaction-finisher.ts'
 import { TransactionRecovery } from './transactions/transaction-recovery.ts'
 import { TransactionRunner } from './transactions/transaction-runner.ts'
 
+/**
+ * What the store of one process is built from. The caller owns these parts and closes them after
+ * the store.
+ */
 export interface SwarmParts {
   readonly coordination: Coordination
   readonly stores: KvStoreFactory
-  /** Of all shards; closed after them. */
+  /** The log of all shards. It must stay open until every shard is closed. */
   readonly journal: Journal
-  /** Refuses with DISK_FULL what the disk has no room for. */
+  /** Throws DISK_FULL when the disk has no room for so many bytes. Absent: every write is admitted. */
   readonly admit?: (bytes: number) => void
   readonly hybridClock: HybridClock
   readonly clock: Clock
@@ -43,26 +47,30 @@ export interface SwarmParts {
   readonly version: string
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
-  /** Absent: tables are not searched. */
+  /** Absent: the node keeps no indexes, and searches are refused. */
   readonly indexes?: {
     /** The directory that holds the indexes of all shards. */
     readonly indexRoot: string
     readonly memoryBytesMax?: number
     readonly hangMs?: number
-    /** Default: what the machine has room for. */
+    /** Worker threads. Default: as many as the machine has room for. */
     readonly threads?: number
   }
 }
 
+/**
+ * The store with its tables open. It serves reads and writes, but is not ready before
+ * `finishStart`.
+ */
 export interface OpenedSwarm {
   readonly store: SwarmStore
   readonly housekeeper: NodeHousekeeper
   readonly admin: TableAdmin
-  /** Of all tables, the internal ones included. */
+  /** The led shards of all tables, internal tables included. */
   readonly shards: () => readonly LedShard[]
-  /** Ends what the last life left unfinished, then declares the store ready. */
+  /** Ends the transactions and table changes that the last process left open, then sets ready. */
   readonly finishStart: () => Promise<void>
-  /** What the store, its journal, its tables and its index workers tell Prometheus. */
+  /** The metrics of the store, its journal, its tables and its index workers. */
   readonly metrics: readonly MetricSource[]
 }
 

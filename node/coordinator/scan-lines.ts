@@ -73,7 +73,7 @@ function* lineOf(
   const json = jsonOf(record)
   if (filter !== undefined) {
     const document = yield* documentAtPaths(json, paths)
-    // What is to be matched may be long itself.
+    // The text that the filter matches may be long itself.
     if (json.length > SLICED_BYTES_MIN) yield
     if (!isJsonObject(document) || !matchesFilter(filter, document, key)) return undefined
   }

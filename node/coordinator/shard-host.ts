@@ -13,17 +13,19 @@ import { FailedShard } from './failed-shard.ts'
 import type { LedShards } from './led-shards.ts'
 import type { ShardRecord } from './tables/table-record.ts'
 
+/** What every shard of the node shares. The host closes shards, and none of these parts. */
 export interface ShardHostOptions {
   readonly stores: KvStoreFactory
   readonly journal: Journal
-  /** Refuses with DISK_FULL what the disk has no room for. */
+  /** Throws DISK_FULL when the disk has no room for so many bytes. */
   readonly admit?: ((bytes: number) => void) | undefined
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly router: ShardRouter
   readonly log: Log
+  /** Undefined: the shards have no indexes. */
   readonly indexes: IndexParts | undefined
-  /** Keeps what is opened here, until it is closed. */
+  /** The host adds each shard that it opens, and removes it at its close. */
   readonly led: LedShards
 }
 

@@ -24,10 +24,10 @@ import {
   type TableRecord,
 } from './table-record.ts'
 
-/** What tables there are. Every change is a compare-and-swap. */
+/** The records of all tables. Every change is a compare-and-swap. */
 export class Catalog {
   readonly #coordination: Coordination
-  /** Of what documents brought to the tables: it goes with them. */
+  /** The fields that documents brought to the tables. A table takes its list with it. */
   readonly #fields: FieldCatalog
 
   constructor(coordination: Coordination, fields: FieldCatalog) {

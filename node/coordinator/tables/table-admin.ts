@@ -8,8 +8,8 @@
 //   A3  Whatever a crash or a failure leaves half done is finished by `openAll` and `repair`: a table
 //       that is `creating` is completed, one that is `dropping` is dropped.
 //   A4  At most one piece of work changes a table's state at a time (`#working`), and changes of its
-//       schema and indexes follow each other (`#changing`). To whoever comes second to drop it, the
-//       table is gone.
+//       schema and indexes follow each other (`#changing`). A second drop of the table is refused with
+//       NOT_FOUND.
 //   A5  A table is not dropped while another one waits for the outcome of a transaction whose record
 //       lies in a shard of it that failed: nobody could tell that outcome any more.
 
@@ -47,6 +47,10 @@ import type { TransactionRecovery } from '../transactions/transaction-recovery.t
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/
 export const TABLES_MAX = 1000
 
+/**
+ * What the administration of tables works with. `host` opens the shards, `catalog` keeps the
+ * records.
+ */
 export interface TableAdminOptions {
   readonly clock: Clock
   readonly catalog: Catalog
@@ -59,6 +63,10 @@ export interface TableAdminOptions {
   readonly randomBits: () => string
 }
 
+/**
+ * Creates, changes and drops the tables of this node. A refusal is a ServiceError and names the
+ * table.
+ */
 export class TableAdmin {
   readonly #with: TableAdminOptions
   /** Ids of the tables that are being created or dropped right now. */
