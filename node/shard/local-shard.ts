@@ -186,15 +186,15 @@ export class LocalShard implements Shard, AsyncDisposable {
     const applied = Promise.withResolvers<ProposalFate>()
     const options = { bytes: writeBytes(command), onApplied: applied.resolve }
     const durable = replica.log.propose(proposed, options)
-    durable.catch((error: unknown) => replica.noteTrouble(error)) // its fate says that it is lost
+    durable.catch((error: unknown) => replica.noteTrouble(error)) // `fate.isLost` tells the caller
     const fate = await Promise.race([applied.promise, durable])
     const outcome = must(proposed.outcome, 'the outcome of an applied command').value
     if (outcome.kind === 'prepared') return { outcome, fate: fate ?? undefined }
-    await durable // a refusal may rest on what is not durable yet
+    await durable // the refusal may rely on entries that are not durable yet
     return { outcome, fate: undefined }
   }
 
-  /** Why nothing is begun for the caller, if that is so. */
+  /** The rejection of a caller that has left, or of any write after the seal; undefined otherwise. */
   #refusalOf(options: CallOptions | undefined): Promise<never> | undefined {
     if (options?.signal?.aborted === true) return Promise.reject(options.signal.reason)
     const { sealedError } = this.#replica
@@ -211,7 +211,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   async resolve(command: ResolveCommand, options: ResolveOptions = {}): Promise<void> {
     const { decision } = command
     const { hybridClock } = this.#replica.options
-    // Decided is decided: a clock that is behind must not keep the keys held.
+    // The transaction is decided, so a clock that is behind must not keep its keys held.
     if (decision.state === 'committed') hybridClock.observeOwn(decision.commitTs)
     const { isAwaited = true, onReleased } = options
     const onApplied = onReleased && (() => onReleased())

@@ -30,8 +30,6 @@ const REMAINING: Readonly<Record<string, number>> = {
   'node/index/text/live': 1,
   'node/index/text/postings': 3,
   'node/index/text/segment': 1,
-  'node/shard': 5,
-  'node/shard/housekeeping': 1,
 }
 
 const sources = globSync(

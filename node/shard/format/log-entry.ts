@@ -28,6 +28,7 @@ export interface Touch {
   readonly previous: Timestamp | undefined
 }
 
+/** An entry of the shard's log as the store keeps it: the touched documents without their JSON. */
 export interface LogEntry {
   readonly kind: CommandKind
   readonly stamp: Timestamp

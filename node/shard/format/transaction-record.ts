@@ -22,6 +22,7 @@ const PENDING = 0
 const COMMITTED = 1
 const ABORTED = 2
 
+/** The state of a transaction at its anchor shard, with everybody who must learn it. */
 export interface TransactionRecord {
   readonly status: TransactionStatus
   readonly participants: readonly KeyInterval[]

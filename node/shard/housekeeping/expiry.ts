@@ -1,5 +1,5 @@
-// What a leader does for its shard now and then: delete what has expired, and give documents the expiry
-// of a changed policy. Each step is a command of bounded cost (HK1 of pieces.ts).
+// A leader deletes the expired documents of its shard, and gives documents the expiry of a changed
+// policy. Each step is a command of bounded cost (HK1 of pieces.ts).
 // History is collected by history-collection.ts.
 
 import type { KvStore } from '../../storage/kv-store.ts'

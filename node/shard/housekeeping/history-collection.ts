@@ -1,5 +1,5 @@
-// Collecting what no reader needs any more. The old end of the log is worked off up to a horizon: an
-// entry's touches name exactly the versions it superseded, so nothing has to be searched.
+// Collects the history that no reader needs any more. It walks the old end of the log up to a horizon. The
+// touches of an entry name exactly the versions that it superseded, so no search is necessary.
 //
 // Invariants:
 //   HC1  A version goes only with, or after, a mark (COLLECTED_KEY) that refuses readers who need it.
@@ -44,7 +44,7 @@ type Item =
   | { readonly kind: 'entry'; readonly sequence: number }
   | { readonly kind: 'mark'; readonly transactionId: TransactionId }
 
-/** An aborted signal ends it early; the next collection goes on where it was. */
+/** An aborted signal ends the collection early. The next collection continues from there. */
 export async function collectHistory(
   shard: LedShard,
   horizon: Timestamp,
