@@ -29,7 +29,7 @@ import type { ShardIndexes } from './following/shard-indexes.ts'
 import type { KeyRange } from './key-range.ts'
 import { LedShard } from './led-shard.ts'
 import type { ProposalFate } from './proposal.ts'
-import { PushAnswers } from './push-answers.ts'
+import { PushResponder } from './push-responder.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
 import { ShardReads } from './shard-reads.ts'
 import type {
@@ -56,7 +56,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   readonly led: LedShard
   readonly #replica: Replica
   readonly #reads: ShardReads
-  readonly #pushes: PushAnswers
+  readonly #responder: PushResponder
   readonly #indexes: ShardIndexes | undefined
 
   private constructor(replica: Replica) {
@@ -66,7 +66,7 @@ export class LocalShard implements Shard, AsyncDisposable {
     this.led = new LedShard(this, replica)
     this.#replica = replica
     this.#reads = new ShardReads(replica)
-    this.#pushes = new PushAnswers({
+    this.#responder = new PushResponder({
       state: replica.state,
       clock,
       hybridClock,
@@ -227,7 +227,7 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   async push(push: Push, options?: CallOptions): Promise<TransactionStatus> {
     options?.signal?.throwIfAborted()
-    return patiently(this.#pushes.answer(push), options)
+    return patiently(this.#responder.answer(push), options)
   }
 
   hurry(): void {

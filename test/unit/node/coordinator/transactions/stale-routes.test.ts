@@ -5,7 +5,7 @@ import { PartCollector } from '../../../../../node/coordinator/transactions/tran
 import { CONTENTION_DEADLINE_MS } from '../../../../../node/coordinator/transactions/transaction-runner.ts'
 import type { Decision } from '../../../../../node/shard/apply/command.ts'
 import { jsonOf } from '../../../../../node/shard/format/document-record.ts'
-import { TRANSACTION_SILENCE_MAX_MS } from '../../../../../node/shard/push-answers.ts'
+import { TRANSACTION_SILENCE_MAX_MS } from '../../../../../node/shard/push-responder.ts'
 import type { ShardRouter } from '../../../../../node/shard/shard-router.ts'
 import type { TransactionId } from '../../../../../node/shard/transaction-id.ts'
 import { errorOf } from '../../../../support/error-of.ts'

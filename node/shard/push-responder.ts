@@ -9,7 +9,7 @@ import type { TransactionId } from './transaction-id.ts'
 export const TRANSACTION_SILENCE_MAX_MS = 10_000
 
 /** What the responder works with. `propose` rejects as `Shard.decide` does. */
-export interface PushAnswersOptions {
+export interface PushResponderOptions {
   readonly state: ShardState
   readonly clock: Clock
   readonly hybridClock: HybridClock
@@ -19,10 +19,10 @@ export interface PushAnswersOptions {
 }
 
 /** Answers the pushes of readers and writers at the shard that keeps the transaction's record. */
-export class PushAnswers {
-  readonly #with: PushAnswersOptions
+export class PushResponder {
+  readonly #with: PushResponderOptions
 
-  constructor(options: PushAnswersOptions) {
+  constructor(options: PushResponderOptions) {
     this.#with = options
   }
 
