@@ -4,7 +4,7 @@ import { millisOf, timestampAtMs, type HybridClock, type Timestamp } from '../cl
 import { collectHistory, HISTORY_RETENTION_MS } from '../shard/housekeeping/history-collection.ts'
 import { EXPIRY_PERIOD_MS, expireDue, retimeDocuments } from '../shard/housekeeping/expiry.ts'
 import type { LedShard } from '../shard/led-shard.ts'
-import type { LedShards } from './led-shards.ts'
+import type { LedShards } from './shards/led-shards.ts'
 import { numberDocuments } from '../shard/housekeeping/numbering.ts'
 import type { ReadPins } from './read-pins.ts'
 import type { TableAdmin } from './tables/table-admin.ts'

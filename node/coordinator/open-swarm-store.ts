@@ -17,9 +17,9 @@ import { Catalog } from './tables/catalog.ts'
 import { FieldCatalog } from './tables/field-catalog.ts'
 import { Idempotency } from './transactions/idempotency.ts'
 import { NodeHousekeeper } from './node-housekeeper.ts'
-import { LedShards } from './led-shards.ts'
+import { LedShards } from './shards/led-shards.ts'
 import { ReadPins } from './read-pins.ts'
-import { ShardHost } from './shard-host.ts'
+import { ShardHost } from './shards/shard-host.ts'
 import { storeMetrics } from './store-metrics.ts'
 import { SwarmStore } from './swarm-store.ts'
 import { TableAdmin } from './tables/table-admin.ts'
@@ -93,7 +93,8 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   const { stores, journal, admit } = parts
   const held = { stores, journal, indexes, led }
   const host = new ShardHost({ ...held, admit, hybridClock, clock, router, log })
-  const admin = new TableAdmin({ clock, catalog, registry, host, led, recovery, log, randomBits })
+  const drain = (shard: LedShard) => recovery.drain(shard)
+  const admin = new TableAdmin({ clock, catalog, registry, host, led, drain, log, randomBits })
   const pins = new ReadPins(clock)
   const kept = { clock, hybridClock, led, pins, log }
   const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })

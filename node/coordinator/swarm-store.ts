@@ -12,7 +12,7 @@ import type { Idempotency } from './transactions/idempotency.ts'
 import { countIndexes, type IndexCounts } from './tables/index-health.ts'
 import { indexInfoOf } from './tables/index-status.ts'
 import { waitForIndexes, waitsForIndexes } from './tables/index-wait.ts'
-import type { LedShards } from './led-shards.ts'
+import type { LedShards } from './shards/led-shards.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import type { OpenTable } from './tables/open-table.ts'
@@ -24,19 +24,17 @@ import { scanLines } from './scan-lines.ts'
 import type {
   ClusterStatus,
   CommitResult,
-  CreateTableRequest,
-  IndexInfo,
   MergeRequest,
   MergeResult,
   QueryOptions,
   ScanRequest,
   StoredDocument,
   StoreService,
-  TableInfo,
-  TableStatus,
   WriteCounts,
   WriteOptions,
 } from './store-service.ts'
+import type { CreateTableRequest } from './tables/create-table-request.ts'
+import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
 import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'

@@ -8,7 +8,7 @@ import type { TextHit } from '../../index/text/search/text-search.ts'
 import { encodeCursor } from '../../query/request/query-cursor.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../../shard/format/document-record.ts'
-import { projectStored } from '../stored-projection.ts'
+import { projectStored } from './stored-projection.ts'
 import type { FoundDocument, MarkDocuments } from './page-highlights.ts'
 import type { QueryHit } from './query-result.ts'
 

@@ -6,6 +6,7 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Change, Coordination, CoordinationEntry } from '../../coordination/coordination.ts'
+import type { ShardRecord } from '../shards/shard-record.ts'
 import type { FieldCatalog } from './field-catalog.ts'
 import {
   decodeShard,
@@ -20,7 +21,6 @@ import {
   tableIdOfShardKey,
   tableKey,
   type CatalogTable,
-  type ShardRecord,
   type TableRecord,
 } from './table-record.ts'
 

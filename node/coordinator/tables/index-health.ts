@@ -1,7 +1,7 @@
 // The health of the indexes of all tables, for the status and the metrics of the node.
 
 import type { IndexActivity, IndexHealth } from '../../shard/shard.ts'
-import type { LedShards } from '../led-shards.ts'
+import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 
 /** Counted by shard: an index of a table of four shards counts four times. */

@@ -25,13 +25,14 @@ import {
 } from '../../schema/table-schema.ts'
 import { rangeContains } from '../../shard/key-range.ts'
 import type { Shard } from '../../shard/shard.ts'
+import type { LedShard } from '../../shard/led-shard.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import type { Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
-import type { LedShards } from '../led-shards.ts'
-import type { ShardHost } from '../shard-host.ts'
+import type { LedShards } from '../shards/led-shards.ts'
+import type { ShardHost } from '../shards/shard-host.ts'
 import { buildLayout } from './shard-layout.ts'
-import type { CreateTableRequest } from '../store-service.ts'
+import type { CreateTableRequest } from './create-table-request.ts'
 import {
   assertIndexName,
   INTERNAL_PREFIX,
@@ -42,7 +43,6 @@ import {
 } from './table-indexes.ts'
 import type { CatalogTable, TableRecord } from './table-record.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
-import type { TransactionRecovery } from '../transactions/transaction-recovery.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/
 export const TABLES_MAX = 1000
@@ -57,7 +57,11 @@ export interface TableAdminOptions {
   readonly registry: TableRegistry
   readonly host: ShardHost
   readonly led: LedShards
-  readonly recovery: TransactionRecovery
+  /**
+   * Ends every transaction whose record lies on a sealed shard. Throws UNAVAILABLE when one cannot end,
+   * because another shard that must learn its outcome does not answer.
+   */
+  readonly drain: (shard: LedShard) => Promise<void>
   readonly log: Log
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
@@ -258,10 +262,10 @@ export class TableAdmin {
   }
 
   async #finishDrop(table: OpenTable): Promise<void> {
-    const { recovery, catalog, registry, host, led } = this.#with
+    const { drain, catalog, registry, host, led } = this.#with
     const shards = led.among(table.shards)
     await Promise.all(shards.map((shard) => shard.seal()))
-    for (const shard of shards) await recovery.drain(shard)
+    for (const shard of shards) await drain(shard)
     this.#assertNobodyWaits(table)
     registry.remove(table.record)
     for (const shard of table.shards) await host.destroy(shard)

@@ -6,7 +6,7 @@ import { answerWithin } from '../../../lib/deadline.ts'
 import { familyLines, type Sample } from '../../../lib/metrics.ts'
 import { SliceClock } from '../../../lib/sliced.ts'
 import type { Shard } from '../../shard/shard.ts'
-import type { LedShards } from '../led-shards.ts'
+import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 import { indexHealthOf } from './index-health.ts'
 

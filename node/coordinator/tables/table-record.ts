@@ -3,7 +3,7 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
-import type { KeyRange } from '../../shard/key-range.ts'
+import type { ShardRecord } from '../shards/shard-record.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 
 /** 2: shards have keys of their own, and indexes a kind. */
@@ -21,12 +21,6 @@ export const SHARD_PREFIX = '/table-shards/'
  * outcome another table still has to learn.
  */
 export type TableState = 'creating' | 'ready' | 'dropping'
-
-/** A shard as the catalog knows it: its id and the keys that it owns. */
-export interface ShardRecord {
-  readonly id: ShardId
-  readonly range: KeyRange
-}
 
 /** A table as the catalog knows it, without its shards. */
 export interface TableRecord {

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { timestampOf } from '../../../../../node/clock/hybrid-clock.ts'
+import type { ShardRecord } from '../../../../../node/coordinator/shards/shard-record.ts'
 import {
   decodeShard,
   decodeStored,
   encodeShard,
   encodeTable,
-  type ShardRecord,
   type TableRecord,
 } from '../../../../../node/coordinator/tables/table-record.ts'
 import {

@@ -1,7 +1,7 @@
-import { ServiceError } from '../../lib/errors.ts'
-import type { KeyRange } from '../shard/key-range.ts'
-import type { Shard, ShardCondition, ShardStats } from '../shard/shard.ts'
-import type { ShardId } from '../shard/shard-id.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import type { KeyRange } from '../../shard/key-range.ts'
+import type { Shard, ShardCondition, ShardStats } from '../../shard/shard.ts'
+import type { ShardId } from '../../shard/shard-id.ts'
 
 /**
  * Stands in for a shard whose store could not be opened, so that the rest of the node can serve. Every

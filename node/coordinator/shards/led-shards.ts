@@ -1,6 +1,6 @@
-import type { LedShard } from '../shard/led-shard.ts'
-import type { Shard } from '../shard/shard.ts'
-import type { ShardId } from '../shard/shard-id.ts'
+import type { LedShard } from '../../shard/led-shard.ts'
+import type { Shard } from '../../shard/shard.ts'
+import type { ShardId } from '../../shard/shard-id.ts'
 
 /** The shards that this node leads. Housekeeping, recovery and metrics concern only these. */
 export class LedShards {
