@@ -2,7 +2,7 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
-import { intersectRanges, keyAfter, type KeyRange } from '../shard/key-range.ts'
+import { intersectRanges, keyAfter, type KeyRange } from '../shard/command/key-range.ts'
 import { historyGone } from '../shard/shard-scan.ts'
 import type { ScanRow } from '../shard/shard.ts'
 import type { OpenTable } from './tables/open-table.ts'

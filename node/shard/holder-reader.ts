@@ -3,17 +3,17 @@
 
 import type { Clock } from '../../lib/clock.ts'
 import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
-import type { TransactionStatus } from './apply/command.ts'
+import type { TransactionStatus } from './command/command.ts'
 import type { DocumentRecord } from './format/document-record.ts'
 import { intentOutcome } from './apply/intent-outcome.ts'
-import { rangeContains, type KeyRange } from './key-range.ts'
-import type { Hold } from './lock-table.ts'
+import { rangeContains, type KeyRange } from './command/key-range.ts'
+import type { Hold } from './apply/lock-table.ts'
 import { TRANSACTION_SILENCE_MAX_MS } from './push-responder.ts'
-import type { OverlayRow } from './shard-scan.ts'
+import type { OverlayRow } from './apply/shard-overlay.ts'
 import { unknownRoute, type ShardRouter } from './shard-router.ts'
 import type { ShardState } from './shard-state.ts'
-import type { TransactionId } from './transaction-id.ts'
-import { isVisible } from './visibility.ts'
+import type { TransactionId } from './command/transaction-id.ts'
+import { isVisible } from './format/visibility.ts'
 
 /** What the reads of held keys work with. `router` finds the records of the holders. */
 export interface HolderReaderOptions {

@@ -9,13 +9,14 @@ import type {
   KeyInterval,
   OutcomeOf,
   TransactionStatus,
-} from './apply/command.ts'
+} from './command/command.ts'
 import type { Replica } from './replica.ts'
 import type { LogBacklog } from './shard-log.ts'
-import type { Shard, IndexHealth } from './shard.ts'
+import type { IndexHealth } from './following/index-health.ts'
+import type { Shard } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
-import type { TableSettings } from './table-settings.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TableSettings } from './command/table-settings.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
 /** A transaction whose record still lies on the shard. */
 export interface UnfinishedTransaction {

@@ -21,21 +21,21 @@ import type {
   TransactionStatus,
   WriteCommand,
   WriteOutcome,
-} from './apply/command.ts'
-import { writeBytes } from './apply/command-size.ts'
+} from './command/command.ts'
+import { writeBytes } from './command/command.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
 import type { DocumentRecord } from './format/document-record.ts'
 import type { ShardIndexes } from './following/shard-indexes.ts'
-import type { KeyRange } from './key-range.ts'
+import type { KeyRange } from './command/key-range.ts'
 import { LedShard } from './led-shard.ts'
 import type { ProposalFate } from './proposal.ts'
 import { PushResponder } from './push-responder.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
 import { ShardReads } from './shard-reads.ts'
+import type { IndexStatus } from './following/index-health.ts'
 import type {
   CallOptions,
   DecideOptions,
-  IndexStatus,
   PreparedInOrder,
   Push,
   ResolveOptions,
@@ -46,7 +46,7 @@ import type {
   ShardStats,
 } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
 /** Answers from the replica in this process, which leads the shard. */
 export class LocalShard implements Shard, AsyncDisposable {

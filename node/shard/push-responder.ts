@@ -1,9 +1,9 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { HybridClock, Timestamp } from '../clock/hybrid-clock.ts'
-import type { Command, CommandKind, OutcomeOf, TransactionStatus } from './apply/command.ts'
+import type { Command, CommandKind, OutcomeOf, TransactionStatus } from './command/command.ts'
 import type { Push } from './shard.ts'
 import type { ShardState } from './shard-state.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
 /** A reader or writer may abort a transaction that it meets after so long a silence. */
 export const TRANSACTION_SILENCE_MAX_MS = 10_000

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
 /** The callers that wait until a transaction has released its keys. */
 export class ReleaseWaiters {

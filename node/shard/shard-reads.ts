@@ -3,12 +3,13 @@
 import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
 import { versionOf, type DocumentRecord } from './format/document-record.ts'
 import { HolderReader } from './holder-reader.ts'
-import type { KeyRange } from './key-range.ts'
-import type { Hold } from './lock-table.ts'
+import type { KeyRange } from './command/key-range.ts'
+import type { Hold } from './apply/lock-table.ts'
 import type { Replica } from './replica.ts'
-import { hasNoDocument, mergeRows, scanSnapshot, type OverlayRow } from './shard-scan.ts'
+import { hasNoDocument, mergeRows, scanSnapshot } from './shard-scan.ts'
+import type { OverlayRow } from './apply/shard-overlay.ts'
 import type { ScanOptions, ScanRow, ShardStats } from './shard.ts'
-import { isVisible } from './visibility.ts'
+import { isVisible } from './format/visibility.ts'
 
 /** The reading methods of Shard, over one replica; none of them changes anything. */
 export class ShardReads {

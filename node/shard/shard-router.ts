@@ -1,5 +1,5 @@
 import { ServiceError } from '../../lib/errors.ts'
-import type { KeyInterval, ShardAddress } from './apply/command.ts'
+import type { KeyInterval, ShardAddress } from './command/command.ts'
 import type { Shard } from './shard.ts'
 
 /** Why there is no shard to ask. */

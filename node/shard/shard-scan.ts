@@ -12,16 +12,10 @@ import type { KvSnapshot, KvStore } from '../storage/kv-store.ts'
 import { decodeCollected } from './format/collected-mark.ts'
 import { checkRecord, versionOf, type DocumentRecord } from './format/document-record.ts'
 import { COLLECTED_KEY, documentRange, historyRange, keyOfDocumentKey } from './format/keyspace.ts'
-import type { KeyRange } from './key-range.ts'
+import type { KeyRange } from './command/key-range.ts'
+import type { OverlayRow } from './apply/shard-overlay.ts'
 import type { ScanRow } from './shard.ts'
-import { isVisible } from './visibility.ts'
-
-/** The row of a key by a transaction that had committed, and not resolved, at the time of the scan. */
-export interface OverlayRow {
-  readonly key: Buffer
-  /** Undefined: the transaction deleted it. */
-  readonly record: DocumentRecord | undefined
-}
+import { isVisible } from './format/visibility.ts'
 
 /** A walk over one range of a snapshot. The walk owns the snapshot once it has begun. */
 export interface SnapshotScan {

@@ -20,9 +20,9 @@ import {
 } from '../journal/journal-format.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import type { ApplyContext, LiveTransaction, ShardMemory } from './apply/apply-context.ts'
-import type { Command, Decision } from './apply/command.ts'
+import type { Command, Decision } from './command/command.ts'
 import type { CommandSettings, ProposedCommand } from './apply/proposed-command.ts'
-import { CommandView } from './command-view.ts'
+import { CommandView } from './apply/command-view.ts'
 import {
   decodeApplied,
   LOG_START,
@@ -45,12 +45,12 @@ import {
 } from './format/keyspace.ts'
 import { decodeLogEntry, type LogEntry } from './format/log-entry.ts'
 import { decodeTransactionRecord } from './format/transaction-record.ts'
-import { LockTable, type Hold } from './lock-table.ts'
+import { LockTable, type Hold } from './apply/lock-table.ts'
 import type { ShardId } from './shard-id.ts'
-import { ShardOverlay } from './shard-overlay.ts'
+import { ShardOverlay } from './apply/shard-overlay.ts'
 import type { AppliedEntry } from './store-applier.ts'
-import type { TableSettings } from './table-settings.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TableSettings } from './command/table-settings.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
 /** Of a group, for an entry beside its body. */
 const ENTRY_BYTES = 64

@@ -1,5 +1,4 @@
 import type { Timestamp } from '../clock/hybrid-clock.ts'
-import type { DropReport } from '../index/host/drop-report.ts'
 import type { SearchLimits } from '../index/host/index-client.ts'
 import type {
   IndexAnswer,
@@ -16,12 +15,13 @@ import type {
   TransactionStatus,
   WriteCommand,
   WriteOutcome,
-} from './apply/command.ts'
+} from './command/command.ts'
+import type { IndexStatus } from './following/index-health.ts'
 import type { DocumentRecord } from './format/document-record.ts'
-import type { KeyRange } from './key-range.ts'
+import type { KeyRange } from './command/key-range.ts'
 import type { ShardId } from './shard-id.ts'
 import type { ProposalFate } from './proposal.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
 /** A document that a scan found. */
 export interface ScanRow {
@@ -57,40 +57,6 @@ export interface PreparedInOrder {
 export interface ShardStats {
   readonly diskBytes: number
   readonly empty: boolean
-}
-
-/** The activity of an index; `none` while it just follows the log. */
-export interface IndexActivity {
-  readonly kind: 'none' | 'building' | 'catching_up' | 'failed'
-  /** Why it is built or failed; undefined where there is no particular reason. */
-  readonly reason: string | undefined
-}
-
-/** The health of an index of a shard, told without asking its worker. */
-export interface IndexHealth {
-  readonly name: string
-  readonly kind: string
-  readonly activity: IndexActivity
-  /** Whether searches are answered, perhaps by the version of an earlier schema. */
-  readonly answers: boolean
-  /** Log entries that searches do not show yet. */
-  readonly entriesBehind: number
-}
-
-/** The state of an index of a shard, told by its worker. */
-export interface IndexStatus {
-  readonly totalIndexed: number
-  /** Bytes. */
-  readonly diskUsage: number
-  readonly rebuilding: boolean
-  /** From 0 to 1. */
-  readonly backfillProgress: number
-  readonly backfillItemsProcessed: number
-  readonly error: string | undefined
-  /** The number of documents that the index leaves out, because its worker hung or ended at them twice. */
-  readonly documentsSetAside: number
-  /** Since the index was opened or built. */
-  readonly dropped: DropReport
 }
 
 /** Whether a shard serves everything, only reads, or nothing; `reason` tells people why. */

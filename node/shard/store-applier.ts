@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { assert } from '../../lib/assert.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 import type { KvOp, KvStore } from '../storage/kv-store.ts'
-import type { DocumentEffect, Effect } from './effect.ts'
+import type { DocumentEffect, Effect } from './format/effect.ts'
 import {
   checkRecord,
   expiresAtMsOf,
@@ -33,7 +33,7 @@ import {
 import { decodeApplied, encodeApplied, type LogPosition } from './format/applied-position.ts'
 import { encodeLogEntry, encodeLogEntryInSteps, type Touch } from './format/log-entry.ts'
 import type { EntryHead } from './format/entry-body.ts'
-import { nameOf } from './shard-overlay.ts'
+import { nameOf } from './apply/shard-overlay.ts'
 
 /** Of one write to the store. */
 const WRITE_BYTES_MAX = 1024 * 1024

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../lib/errors.ts'
-import type { KeyRange } from '../../shard/key-range.ts'
+import type { KeyRange } from '../../shard/command/key-range.ts'
 import type { Shard, ShardCondition, ShardStats } from '../../shard/shard.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
 

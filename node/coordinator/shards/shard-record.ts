@@ -1,4 +1,4 @@
-import type { KeyRange } from '../../shard/key-range.ts'
+import type { KeyRange } from '../../shard/command/key-range.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
 
 /** A shard as the catalog knows it: its id and the keys that it owns. */

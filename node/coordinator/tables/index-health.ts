@@ -1,6 +1,6 @@
 // The health of the indexes of all tables, for the status and the metrics of the node.
 
-import type { IndexActivity, IndexHealth } from '../../shard/shard.ts'
+import type { IndexActivity, IndexHealth } from '../../shard/following/index-health.ts'
 import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 

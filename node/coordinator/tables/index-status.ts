@@ -6,7 +6,8 @@ import {
   type DropReport,
 } from '../../index/host/drop-report.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
-import type { IndexStatus, Shard } from '../../shard/shard.ts'
+import type { IndexStatus } from '../../shard/following/index-health.ts'
+import type { Shard } from '../../shard/shard.ts'
 import type { OpenTable } from './open-table.ts'
 import type {
   DropCountsInfo,

@@ -2,7 +2,7 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { at, parseDocumentKey } from '../../document/document-limits.ts'
-import type { KeyRange } from '../../shard/key-range.ts'
+import type { KeyRange } from '../../shard/command/key-range.ts'
 
 const SHARDS_PER_TABLE_MAX = 64
 

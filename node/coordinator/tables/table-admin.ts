@@ -23,7 +23,7 @@ import {
   type SchemaRequest,
   type TableSchema,
 } from '../../schema/table-schema.ts'
-import { rangeContains } from '../../shard/key-range.ts'
+import { rangeContains } from '../../shard/command/key-range.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { LedShard } from '../../shard/led-shard.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../lib/errors.ts'
-import type { KeyInterval, ShardAddress } from '../../shard/apply/command.ts'
+import type { KeyInterval, ShardAddress } from '../../shard/command/command.ts'
 import type { NoRoute, Route, Routes, ShardRouter } from '../../shard/shard-router.ts'
 import type { Catalog } from './catalog.ts'
 import type { TableRegistry } from './table-registry.ts'

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
-import type { Refusal } from '../../shard/apply/command.ts'
+import type { Refusal } from '../../shard/command/command.ts'
 import type { AbortReason } from './transaction-counts.ts'
 import type { TransactionPart } from './transaction-part.ts'
 

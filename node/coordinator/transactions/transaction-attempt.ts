@@ -5,10 +5,10 @@ import type {
   PrepareOutcome,
   Refusal,
   ShardAddress,
-} from '../../shard/apply/command.ts'
+} from '../../shard/command/command.ts'
 import type { ProposalFate } from '../../shard/proposal.ts'
 import type { PreparedInOrder, Shard } from '../../shard/shard.ts'
-import type { TransactionId } from '../../shard/transaction-id.ts'
+import type { TransactionId } from '../../shard/command/transaction-id.ts'
 import type { TransactionConflict } from './run-outcome.ts'
 import { addressOf, type TransactionPart } from './transaction-part.ts'
 

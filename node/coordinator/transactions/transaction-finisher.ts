@@ -5,10 +5,10 @@
 //   INV-T6  A record goes only after every participant has answered its resolution, which is durable then.
 
 import type { Log } from '../../../lib/log.ts'
-import type { Decision, KeyInterval, ShardAddress } from '../../shard/apply/command.ts'
+import type { Decision, KeyInterval, ShardAddress } from '../../shard/command/command.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { unknownRoute, type ShardRouter } from '../../shard/shard-router.ts'
-import type { TransactionId } from '../../shard/transaction-id.ts'
+import type { TransactionId } from '../../shard/command/transaction-id.ts'
 
 /** With more unresolved commits than this, new ones wait, so that resolving keeps up with deciding. */
 const UNRESOLVED_COMMITS_MAX = 1024

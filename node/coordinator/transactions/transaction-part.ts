@@ -3,7 +3,12 @@ import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ReadClaim, TableWrites } from '../../document/writes.ts'
 import { timestampOf } from '../../clock/hybrid-clock.ts'
-import type { KeyInterval, ShardAddress, VersionCheck, WriteOp } from '../../shard/apply/command.ts'
+import type {
+  KeyInterval,
+  ShardAddress,
+  VersionCheck,
+  WriteOp,
+} from '../../shard/command/command.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { OpenTable } from '../tables/open-table.ts'
 

@@ -7,7 +7,7 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { TIMESTAMP_ZERO, type HybridClock } from '../../clock/hybrid-clock.ts'
-import type { Decision } from '../../shard/apply/command.ts'
+import type { Decision } from '../../shard/command/command.ts'
 import type { LedShard, UnfinishedTransaction } from '../../shard/led-shard.ts'
 import { TRANSACTION_SILENCE_MAX_MS } from '../../shard/push-responder.ts'
 import type { Shard } from '../../shard/shard.ts'

@@ -20,10 +20,14 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { ServiceError } from '../../../lib/errors.ts'
 import { runSliced } from '../../../lib/sliced.ts'
 import { TIMESTAMP_ZERO, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
-import type { Decision, KeyHolder, KeyInterval, WriteOutcome } from '../../shard/apply/command.ts'
+import type { Decision, KeyHolder, KeyInterval, WriteOutcome } from '../../shard/command/command.ts'
 import type { CallOptions, Shard } from '../../shard/shard.ts'
 import type { ShardRouter } from '../../shard/shard-router.ts'
-import { begunAtOf, buildTransactionId, type TransactionId } from '../../shard/transaction-id.ts'
+import {
+  begunAtOf,
+  buildTransactionId,
+  type TransactionId,
+} from '../../shard/command/transaction-id.ts'
 import { unlessCancelled } from './cancellation.ts'
 import { claimsOf, findClaimed } from './contention-claims.ts'
 import { ContentionQueue, type Claim } from './contention-queue.ts'

@@ -18,8 +18,8 @@ import {
 } from '../format/document-record.ts'
 import { documentKey, keyOfDocumentKey, keyspaceRange } from '../format/keyspace.ts'
 import type { OpenedLogEntry } from '../format/log-entry.ts'
-import { readLog } from '../log-reader.ts'
-import { effectiveExpiryMs } from '../visibility.ts'
+import { readLog } from '../format/log-reader.ts'
+import { effectiveExpiryMs } from '../format/visibility.ts'
 
 /** Of one step; an entry that touches more is taken whole. */
 const STEP_KEYS_MAX = 1000

@@ -4,14 +4,14 @@ import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
-import type { CommandKind } from '../apply/command.ts'
-import type { Effect } from '../effect.ts'
+import type { CommandKind } from '../command/command.ts'
+import type { Effect } from './effect.ts'
 import {
   decodeTransactionId,
   encodeTransactionId,
   TRANSACTION_ID_BYTES,
   type TransactionId,
-} from '../transaction-id.ts'
+} from '../command/transaction-id.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
 import { headerBytesOf, headerOf, jsonOf, type DocumentRecord } from './document-record.ts'
 import { CODE_BY_KIND, kindOfCode } from './log-entry.ts'

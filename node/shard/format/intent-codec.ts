@@ -5,13 +5,13 @@ import { ServiceError } from '../../../lib/errors.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { Expiry } from '../../schema/document-rules.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
-import type { ShardAddress } from '../apply/command.ts'
+import type { ShardAddress } from '../command/command.ts'
 import {
   decodeTransactionId,
   encodeTransactionId,
   TRANSACTION_ID_BYTES,
   type TransactionId,
-} from '../transaction-id.ts'
+} from '../command/transaction-id.ts'
 
 const FORMAT = 1
 const OP_PUT = 1

@@ -7,7 +7,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
-import type { CommandKind } from '../apply/command.ts'
+import type { CommandKind } from '../command/command.ts'
 
 const FORMAT = 1
 const TOUCH_DELETED = 1

@@ -12,7 +12,7 @@ import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
-import type { Decision, KeyInterval, TransactionStatus } from '../apply/command.ts'
+import type { Decision, KeyInterval, TransactionStatus } from '../command/command.ts'
 
 /** 2: participants are key intervals; in format 1 each is a single key. */
 const RECORD_FORMAT = 2

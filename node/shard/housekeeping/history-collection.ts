@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StepMeter } from '../../../lib/sliced.ts'
 import { millisOf, timestampAtMs, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { KvStore } from '../../storage/kv-store.ts'
-import type { CollectCommand } from '../apply/command.ts'
+import type { CollectCommand } from '../command/command.ts'
 import { FINISHED_RETENTION_MS } from '../apply/apply-transaction.ts'
 import { isDeleted, versionOf } from '../format/document-record.ts'
 import {
@@ -23,9 +23,9 @@ import {
 } from '../format/keyspace.ts'
 import { openLogEntry, type Touch } from '../format/log-entry.ts'
 import { PacedReader, Pieces } from './pieces.ts'
-import { endOfLog } from '../log-reader.ts'
+import { endOfLog } from '../format/log-reader.ts'
 import type { LedShard } from '../led-shard.ts'
-import { buildTransactionId, type TransactionId } from '../transaction-id.ts'
+import { buildTransactionId, type TransactionId } from '../command/transaction-id.ts'
 
 /** How long overwritten versions stay readable for scans, cursors and backups. */
 export const HISTORY_RETENTION_MS = 600_000

@@ -5,7 +5,7 @@ import { PartCollector } from '../../../../../node/coordinator/transactions/tran
 import { jsonOf } from '../../../../../node/shard/format/document-record.ts'
 import { keyspaceRange } from '../../../../../node/shard/format/keyspace.ts'
 import { TRANSACTION_SILENCE_MAX_MS } from '../../../../../node/shard/push-responder.ts'
-import type { TransactionId } from '../../../../../node/shard/transaction-id.ts'
+import type { TransactionId } from '../../../../../node/shard/command/transaction-id.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 import { putOp, ShardWorld } from '../../../../support/worlds/shard-world.ts'
 import {

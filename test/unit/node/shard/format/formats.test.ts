@@ -52,7 +52,7 @@ import {
   type LogEntry,
 } from '../../../../../node/shard/format/log-entry.ts'
 import { parseShardId } from '../../../../../node/shard/shard-id.ts'
-import { buildTransactionId } from '../../../../../node/shard/transaction-id.ts'
+import { buildTransactionId } from '../../../../../node/shard/command/transaction-id.ts'
 import {
   decodeFinishedMark,
   decodeTransactionRecord,

@@ -1,9 +1,9 @@
 // The changes that a command makes in a shard's store. The log carries them, so that a replay and a
 // follower need neither the command nor the code, clock and schema of the leader (DESIGN 5.2).
 
-import type { Timestamp } from '../clock/hybrid-clock.ts'
-import type { DocumentRecord } from './format/document-record.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { Timestamp } from '../../clock/hybrid-clock.ts'
+import type { DocumentRecord } from './document-record.ts'
+import type { TransactionId } from '../command/transaction-id.ts'
 
 /**
  * - `put` and `del` change one key of the store, as it is.

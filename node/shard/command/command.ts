@@ -5,7 +5,7 @@
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { TransformRequest } from '../../document/transform.ts'
 import type { Expiry, TtlPolicy } from '../../schema/document-rules.ts'
-import type { TransactionId } from '../transaction-id.ts'
+import type { TransactionId } from './transaction-id.ts'
 
 export type WriteOp =
   | {
@@ -194,4 +194,19 @@ export interface OutcomeOf {
   readonly retime: { readonly changed: number }
   readonly number: { readonly changed: number }
   readonly collect: undefined
+}
+
+/** A rough size of a command without its operations, in bytes. */
+export const COMMAND_BYTES = 64
+const ITEM_BYTES = 32
+
+/** A rough size of a write or prepare in bytes. It counts against the limits of queues and groups. */
+export function writeBytes({ checks, ops }: Pick<WriteCommand, 'checks' | 'ops'>): number {
+  let bytes = COMMAND_BYTES + checks.length * ITEM_BYTES
+  for (const op of ops) bytes += opBytes(op)
+  return bytes
+}
+
+function opBytes(op: WriteOp): number {
+  return ITEM_BYTES + op.key.length + (op.kind === 'put' ? op.json.length : 0)
 }

@@ -8,9 +8,9 @@
 //       still needs the intent's value finds it here.
 //   L4  A release hides all holds of its transaction at once, also while they are removed in steps.
 
-import { StepMeter, type Sliced } from '../../lib/sliced.ts'
-import type { Intent } from './format/intent-codec.ts'
-import type { TransactionId } from './transaction-id.ts'
+import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
+import type { Intent } from '../format/intent-codec.ts'
+import type { TransactionId } from '../command/transaction-id.ts'
 
 /** The hold of one transaction on one key; `heldSinceMs` is monotonic time of this process. */
 export interface Hold {

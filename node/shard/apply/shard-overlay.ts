@@ -10,14 +10,20 @@
 //       is durable already, and recovery would resolve it again.
 //   O3  A layer goes only when the store holds all of it.
 
-import type { KvStore } from '../storage/kv-store.ts'
-import type { Decision } from './apply/command.ts'
-import { checkRecord, type DocumentRecord } from './format/document-record.ts'
-import { documentKey, finishedKey } from './format/keyspace.ts'
-import { rangeContains, type KeyRange } from './key-range.ts'
-import type { OverlayRow } from './shard-scan.ts'
-import { decodeFinishedMark } from './format/transaction-record.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { KvStore } from '../../storage/kv-store.ts'
+import type { Decision } from '../command/command.ts'
+import { checkRecord, type DocumentRecord } from '../format/document-record.ts'
+import { documentKey, finishedKey } from '../format/keyspace.ts'
+import { rangeContains, type KeyRange } from '../command/key-range.ts'
+import { decodeFinishedMark } from '../format/transaction-record.ts'
+import type { TransactionId } from '../command/transaction-id.ts'
+
+/** The row of a key by a transaction that had committed, and not resolved, at the time of the scan. */
+export interface OverlayRow {
+  readonly key: Buffer
+  /** Undefined: the transaction deleted it. */
+  readonly record: DocumentRecord | undefined
+}
 
 /** Records by document key (`nameOf`), `undefined` for a removed one, and the ends of transactions. */
 export class OverlayLayer {

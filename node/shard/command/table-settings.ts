@@ -1,6 +1,6 @@
-import type { IndexDefinition } from '../index/host/index-definition.ts'
-import { DocumentRules, type TtlPolicy } from '../schema/document-rules.ts'
-import type { TableSchema } from '../schema/table-schema.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import { DocumentRules, type TtlPolicy } from '../../schema/document-rules.ts'
+import type { TableSchema } from '../../schema/table-schema.ts'
 
 /** The parts of a table's record that its shards work by. */
 export interface TableSettings {

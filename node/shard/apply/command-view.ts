@@ -1,11 +1,11 @@
-import type { DocumentRecord } from './format/document-record.ts'
-import type { Effect } from './effect.ts'
-import type { Decision } from './apply/command.ts'
-import { ORDINAL_END, versionOf } from './format/document-record.ts'
-import { documentKey, finishedKey } from './format/keyspace.ts'
-import { encodeFinishedMark } from './format/transaction-record.ts'
+import type { DocumentRecord } from '../format/document-record.ts'
+import type { Effect } from '../format/effect.ts'
+import type { Decision } from '../command/command.ts'
+import { ORDINAL_END, versionOf } from '../format/document-record.ts'
+import { documentKey, finishedKey } from '../format/keyspace.ts'
+import { encodeFinishedMark } from '../format/transaction-record.ts'
 import { nameOf, OverlayLayer, type ShardOverlay } from './shard-overlay.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TransactionId } from '../command/transaction-id.ts'
 
 /** Longer records are read again when they move to history, instead of being kept until then. */
 const KEPT_RECORD_BYTES = 64 * 1024
