@@ -78,7 +78,7 @@ export async function mergePage(
   }
   throw new ServiceError(
     'CONFLICT',
-    'documents of the range kept changing during the merge; try again when other writers rest',
+    'other clients kept changing documents of the range during the merge; try again later',
   )
 }
 

@@ -133,7 +133,7 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   #keptIndexes(): ShardIndexes {
     if (this.#indexes !== undefined) return this.#indexes
-    throw new ServiceError('UNAVAILABLE', 'this node keeps no indexes')
+    throw new ServiceError('UNAVAILABLE', 'this node keeps no indexes, so it cannot search')
   }
 
   read(

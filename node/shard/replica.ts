@@ -189,7 +189,7 @@ export class Replica {
 function lostJournalError(): ServiceError {
   return new ServiceError(
     'CORRUPTION',
-    'the journal of the data directory is gone, and with it what the shards acknowledged last; ' +
+    'the journal of the data directory is missing, and the last acknowledged writes with it; ' +
       'bring it back, or restore the data directory from a backup or a replica',
   )
 }

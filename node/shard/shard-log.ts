@@ -24,7 +24,7 @@ import { Proposal, type ProposalOptions } from './proposal.ts'
 import { ProposalGroup } from './proposal-group.ts'
 import type { ShardId } from './shard-id.ts'
 import type { Applied, ShardState } from './shard-state.ts'
-import { StoreFeed } from './store-feed.ts'
+import { closedError, StoreFeed } from './store-feed.ts'
 
 const MIB = 1024 * 1024
 /** The journal writes a taken group in one piece. A longer group would delay the other shards. */
@@ -117,7 +117,7 @@ export class ShardLog implements JournalSource {
   }
 
   #refusalOf(bytes: number): unknown {
-    if (this.#isClosed) return new ServiceError('UNAVAILABLE', 'the shard is closed')
+    if (this.#isClosed) return closedError()
     if (this.#end !== undefined) return this.#end
     const overload = this.#pending.refusalOf(bytes)
     if (overload !== undefined) return overload
@@ -351,5 +351,9 @@ export class ShardLog implements JournalSource {
 
 function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
-  return new ServiceError('UNAVAILABLE', `the shard failed: ${messageOf(error)}`, { cause: error })
+  return new ServiceError(
+    'UNAVAILABLE',
+    `the shard failed: ${messageOf(error)}; restart the node`,
+    { cause: error },
+  )
 }

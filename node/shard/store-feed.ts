@@ -180,8 +180,12 @@ export class StoreFeed {
   }
 }
 
-function closedError(): ServiceError {
-  return new ServiceError('UNAVAILABLE', 'the shard is closed')
+/** The refusal of every call after the close of a shard. */
+export function closedError(): ServiceError {
+  return new ServiceError(
+    'UNAVAILABLE',
+    'the shard is closed, because its node stops; try again later',
+  )
 }
 
 function troubleOf(error: unknown): ServiceError {

@@ -46,7 +46,7 @@ export class FailedShard implements Shard {
   }
 
   #refuse(): Promise<never> {
-    const message = `shard ${this.id} is not available: ${this.#reason}`
+    const message = `shard ${this.id} could not be opened (${this.#reason}); see the cluster status`
     return Promise.reject(new ServiceError('UNAVAILABLE', message))
   }
 }

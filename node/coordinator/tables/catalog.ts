@@ -87,7 +87,7 @@ export class Catalog {
       const entry = await this.#coordination.get(key)
       const current = entry === undefined ? undefined : decodeTable(entry.value)
       if (entry === undefined || current?.tableId !== tableId) {
-        throw new ServiceError('NOT_FOUND', `table "${name}" was dropped`)
+        throw new ServiceError('NOT_FOUND', `table "${name}" was dropped; create it first`)
       }
       const changed = change(current)
       const outcome = await this.#coordination.commit({

@@ -119,7 +119,10 @@ export class TableAdmin {
     assertTableName(name)
     const tables = this.#with.registry.tables().filter(({ record }) => !isInternal(record))
     if (tables.length >= TABLES_MAX && this.#with.registry.find(name) === undefined) {
-      throw new ServiceError('INVALID_ARGUMENT', `a cluster holds at most ${TABLES_MAX} tables`)
+      throw new ServiceError(
+        'INVALID_ARGUMENT',
+        `a cluster holds at most ${TABLES_MAX} tables; drop one first`,
+      )
     }
     return this.createUnchecked(name, request)
   }

@@ -181,7 +181,10 @@ async function storedText({ table, key }: Place): Promise<string | undefined> {
 }
 
 function keyInUse(): ServiceError {
-  return new ServiceError('CONFLICT', 'the same Idempotency-Key is in use; try again')
+  return new ServiceError(
+    'CONFLICT',
+    'another request with this Idempotency-Key has not ended; try again',
+  )
 }
 
 function mismatch(): ServiceError {
