@@ -27,15 +27,9 @@ const REMAINING: Readonly<Record<string, number>> = {
   'lib/linear-pattern': 4,
   'node/api': 2,
   'node/api/handlers': 1,
-  'node/coordinator': 2,
-  'node/coordinator/query': 1,
-  'node/coordinator/tables': 5,
-  'node/coordinator/transactions': 3,
   'node/index/text/live': 1,
   'node/index/text/postings': 3,
   'node/index/text/segment': 1,
-  'node/shard': 5,
-  'node/shard/housekeeping': 1,
 }
 
 const sources = globSync(
