@@ -16,6 +16,10 @@ import type { InferenceMetrics } from './metrics.ts'
 
 const WRITE_TIMEOUT_MS = 30_000
 
+/**
+ * What the inference API is started with. A request that runs longer than `requestTimeoutMs` is
+ * aborted.
+ */
 export interface ApiServerOptions extends DoorSettings, DoorParts, DoorChoices {
   readonly service: InferenceService
   readonly bodyBytesMax: number

@@ -19,6 +19,10 @@ const TIMEOUT_CHECK_PERIOD_MS = 5_000
 const IDLE_SWEEP_PERIOD_MS = 10
 export const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
+/**
+ * A server that listens. `url` has the port that it was given or that the system chose, and no
+ * path.
+ */
 export interface RunningServer {
   readonly url: string
   /** Takes no new connections, lets running requests finish within the deadline, then cuts them. */
@@ -44,6 +48,7 @@ export function checkHost(host: string, insecure: boolean): void {
   )
 }
 
+/** Where a server listens, and how long its close may take. */
 export interface ListenOptions {
   readonly host: string
   readonly port: number

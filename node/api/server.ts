@@ -25,6 +25,10 @@ const CLOSE_DEADLINE_MS = 10_000
 type Optional = 'clock' | 'insecure' | 'corsOrigins' | 'publicUrls' | 'logsRequests'
 type DoorOptions = DoorSettings & DoorParts
 
+/**
+ * What the store's API is started with. An option that is left out has the default of a node that
+ * listens on this machine alone.
+ */
 export interface ApiServerOptions
   extends Omit<DoorOptions, Optional>, Partial<Pick<DoorOptions, Optional>> {
   readonly service: StoreService
@@ -42,7 +46,7 @@ export interface ApiServerOptions
   readonly policy?: AccessPolicy
 }
 
-/** Names the operations of the contract. Whoever starts it stops it. */
+/** A watch that knows the operations of the contract. The caller starts and stops it. */
 export function buildLoopWatch(clock: Clock, log: Log): LoopWatch {
   const names = loadContract('store.v1').operations.map(({ operationId }) => operationId)
   return new LoopWatch({ names, clock, log, cpuMs: threadCpuMs })
@@ -87,8 +91,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
 }
 
 /**
- * The parser of the query language says exactly what is wrong with a clause and where. The two dozen
- * forms that the contract offers would be tried one after the other, and each would complain.
+ * The contract's check of a clause would try some two dozen forms and report a problem with each of
+ * them. The parser of the query language reports the one problem and its place, so it checks clauses.
  */
 const ANY_OBJECT = { type: 'object' }
 

@@ -26,6 +26,10 @@ const FORMAT_VERSION = 1
 const SEGMENT_FILE = /^\d+\.segment$/
 const OUR_FILE = /^(?:\d+\.segment|\d+-\d+\.deleted|manifest\.new)$/
 
+/**
+ * The segments of one checkpoint. The store replaces the file as a whole, so that a reader finds
+ * either the last checkpoint or the one before.
+ */
 export interface Manifest {
   readonly version: number
   /** Everything up to and with this sequence is in the segments. */
@@ -34,6 +38,7 @@ export interface Manifest {
   readonly segments: readonly ManifestSegment[]
 }
 
+/** One segment of a checkpoint, by the number in its file name. */
 export interface ManifestSegment {
   readonly id: number
   readonly bytes: number

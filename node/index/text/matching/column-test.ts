@@ -8,6 +8,7 @@ import type { QueryOf } from './set-query.ts'
 /** Queries about the values of a column. */
 export type ColumnQuery = QueryOf<'range' | 'area'>
 
+/** A query about a column, prepared for one segment. Both members accept the same documents. */
 export interface ColumnTest {
   /** Whether one of the values from `from` to `to` (not included) is what is asked for. */
   readonly passes: ValueTest

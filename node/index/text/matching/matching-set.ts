@@ -51,6 +51,10 @@ export function isColumnQuery(query: EngineQuery): query is ColumnQuery {
   return query.kind === 'range' || query.kind === 'area'
 }
 
+/**
+ * The segment that a set is made for, and how to walk the queries that have no postings of their
+ * own.
+ */
 export interface SetScope {
   readonly live: LiveSegment
   readonly poll: Poll

@@ -84,6 +84,10 @@ export interface PhrasePlace {
   readonly position: PhrasePosition
 }
 
+/**
+ * How a phrase scores. A `slop` of 0 asks for the exact phrase. `norms` has one byte for each
+ * document of the segment.
+ */
 export interface PhraseOptions extends TermWeight {
   readonly norms: Uint8Array
   readonly slop: number

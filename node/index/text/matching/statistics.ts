@@ -14,6 +14,7 @@ import {
 import type { QueryOf } from './set-query.ts'
 import type { TermWeight } from './term-scorer.ts'
 
+/** A term and the field of the index that has it. */
 export interface FieldTerm {
   readonly field: string
   readonly term: string

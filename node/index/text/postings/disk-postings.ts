@@ -25,6 +25,10 @@ interface BlockTable {
   readonly impacts: Impacts
 }
 
+/**
+ * The postings of one term of a segment file. It reads blocks when they are asked for and keeps
+ * none of them; the segment file must stay open while it is used.
+ */
 export class DiskPostings implements PostingsSource {
   readonly docFreq: number
   readonly blockCount: number
@@ -89,7 +93,7 @@ export class DiskPostings implements PostingsSource {
       this.#file.seek(start, this.#positionsEnd(block) - start)
       walk.block = block
       walk.index = 0
-      // Pages and copies do not change: the walk may go on when the file has been sought elsewhere.
+      // Pages and copies do not change: the walk continues although another read has moved the file.
       walk.bytes = this.#file.view
       walk.at = this.#file.at
     }

@@ -125,6 +125,6 @@ export interface PostingsSource {
   decodeFreqs(block: number, freqs: Uint32Array): void
   /** Of a text field only. `freqs` are those of the block, `count` its documents. */
   decodePositions(block: number, freqs: Uint32Array, out: PositionBlock): void
-  /** Those of one entry of a block alone; `walk` is this source's and goes on from entry to entry. */
+  /** The positions of one entry. `walk` belongs to this source and moves from entry to entry. */
   readPositions(block: number, index: number, freqs: Uint32Array, walk: PositionsWalk): void
 }

@@ -28,6 +28,10 @@ export interface DictionaryEntry {
   readonly length: number
 }
 
+/**
+ * Writes one dictionary. The caller adds texts in ascending order, then takes the bytes; the
+ * writer does not check the order.
+ */
 export class DictionaryWriter {
   readonly #encoding: DictionaryEncoding
   readonly #blocks = new ByteBuffer()
@@ -87,6 +91,10 @@ function sharedBytes(a: Uint8Array, b: Uint8Array): number {
   return shared
 }
 
+/**
+ * Looks up texts in one dictionary of a segment file, which must stay open meanwhile. It keeps the
+ * first text of each block in memory and reads one block for a lookup.
+ */
 export class DictionaryReader {
   readonly count: number
   readonly #file: SegmentFile
