@@ -115,7 +115,7 @@ const MALFORMED: Refusal = {
 const NO_TUNNEL: Refusal = {
   status: '405 Method Not Allowed',
   code: 'METHOD_NOT_ALLOWED',
-  error: 'this server is no proxy; send requests for its own routes',
+  error: 'this server does not forward requests; send a path of its own API',
 }
 
 const REFUSAL_BY_PARSER_CODE: ReadonlyMap<string, Refusal> = new Map([

@@ -148,8 +148,8 @@ export class SegmentStore {
     return manifest
   }
 
-  /** Removes what a crash has left: files of ours that the manifest does not name. */
-  removeStrangers({ segments }: Manifest): void {
+  /** Removes the files that a crash has left: those of this format that the manifest does not name. */
+  removeUnlisted({ segments }: Manifest): void {
     const named = new Set(segments.flatMap(filesOf))
     for (const name of this.#names()) {
       if (OUR_FILE.test(name) && !named.has(name)) this.#remove(name)

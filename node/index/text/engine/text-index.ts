@@ -315,7 +315,7 @@ export class TextIndex {
     this.#nextId = manifest.nextId
     this.#checkpoint = manifest.checkpoint
     this.#sequence = manifest.checkpoint
-    this.#store.removeStrangers(manifest)
+    this.#store.removeUnlisted(manifest)
   }
 
   *#openPart(part: ManifestSegment): Sliced<DiskPart> {

@@ -1,4 +1,4 @@
-import { ByteReader } from '../encoding/byte-buffer.ts'
+import { ByteBufferReader } from '../encoding/byte-buffer.ts'
 
 const NO_BYTES = new Uint8Array(0)
 
@@ -89,7 +89,7 @@ function readRest(
   bytes: Uint8Array,
   from: number,
 ): { readonly value: number; readonly at: number } {
-  const reader = new ByteReader(bytes, from)
+  const reader = new ByteBufferReader(bytes, from)
   return { value: reader.varint() * 0x80, at: reader.at }
 }
 
