@@ -131,7 +131,7 @@ function hostRefusal({ loopbackOnly }: Rules): string {
   return loopbackOnly
     ? 'this node serves its own machine: use 127.0.0.1 or localhost as the host, ' +
         'or start it with --public-urls and the URL that a proxy before it serves'
-    : 'the host of the request is no name of this server: use one of its --public-urls or its address'
+    : 'this server does not know the host that the request names: use its address or one of its --public-urls'
 }
 
 function originAndHost(rawHeaders: readonly string[]): {

@@ -11,8 +11,8 @@ const BYTES_TYPE = 'application/octet-stream'
 const RANGES_MAX = 32
 
 /**
- * JSON only for those who name it and like it no less than bytes. A wildcard is no wish for
- * JSON: every client sends one.
+ * True only if the client names JSON and gives it at least the quality of bytes. A wildcard does
+ * not ask for JSON, because every client sends one.
  */
 export function prefersJson(accept: string | undefined): boolean {
   const ranges = parseRanges(accept ?? '')
@@ -35,6 +35,6 @@ function parseRanges(header: string): MediaRange[] {
 function qualityOf(parameters: readonly string[]): number {
   const text = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
   if (text === undefined) return 1
-  // A weight that is none is treated as no wish at all.
+  // A quality that is not a valid weight counts as "not acceptable".
   return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0
 }

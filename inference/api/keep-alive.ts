@@ -4,7 +4,10 @@ const MS_BY_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_00
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/
 const PART = /(?<amount>\d+(?:\.\d+)?)(?<unit>ms|s|m|h)/g
 
-/** `"5m"`, `"1h30m"`, or seconds; below 0 means for ever. Undefined: the server's own default. */
+/**
+ * Milliseconds from `"5m"`, `"1h30m"` or a number of seconds. A negative value is infinite: the model
+ * stays loaded. Undefined asks for the server's default.
+ */
 export function parseKeepAlive(value: string | number | undefined): number | undefined {
   if (value === undefined) return undefined
   const seconds = typeof value === 'number' || /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : NaN

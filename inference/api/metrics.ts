@@ -16,6 +16,10 @@ const WAIT_BUCKETS_S = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 const LOAD_BUCKETS_S = [0.1, 0.5, 1, 2, 5, 10, 30, 60]
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32]
 
+/**
+ * The metrics of the inference server. It owns a registry, so that a test may have several in one
+ * process; counts only grow while the process lives.
+ */
 export class InferenceMetrics {
   readonly #registry = new Registry()
   readonly #sources = new MetricSources()

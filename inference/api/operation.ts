@@ -7,6 +7,9 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import type { InferenceService } from '../service/inference-service.ts'
 
+/**
+ * What every handler gets beside its request. It is the same object for all requests of a server.
+ */
 export interface ApiContext {
   readonly service: InferenceService
   readonly contract: Contract

@@ -11,6 +11,10 @@ const BELIEF = 16
 const STEP_BYTES = 1024 * 1024
 const EMPTY = Buffer.alloc(0)
 
+/**
+ * Collects the bytes of one body. It keeps the first chunk as it came, so the sender must not
+ * reuse it. What was announced bounds nothing: the caller checks the length.
+ */
 export class ByteCollector {
   readonly #segments: Buffer[] = []
   readonly #expectedBytes: number

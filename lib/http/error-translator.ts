@@ -20,6 +20,7 @@ export interface FailedRequest {
   readonly operation: string
 }
 
+/** What a translator needs of its server. */
 export interface ErrorTranslatorOptions {
   readonly log: Log
   readonly clock: Pick<Clock, 'monotonicMs'>
@@ -28,9 +29,10 @@ export interface ErrorTranslatorOptions {
 }
 
 /**
- * The message of a ServiceError is written for the client and passes; of anything else only the
- * request's id does, and the log gets the rest. The log also tells of what the server could not do
- * (status 500 and above), but for each code once in a while: a flood of refusals is no flood of lines.
+ * Turns what a handler threw into the body of an error. The client gets the message of a ServiceError,
+ * which is written for it. For any other error it gets only the request's id, and the log gets the
+ * error. The log also reports errors with status 500 and above, at most one a second for each code, so
+ * that a flood of refusals does not flood it.
  */
 export class ErrorTranslator {
   readonly #with: ErrorTranslatorOptions
@@ -47,7 +49,7 @@ export class ErrorTranslator {
     return { error: shortened(message), code }
   }
 
-  /** How many errors there were, by code: of every code, so that a scrape knows them beforehand. */
+  /** The number of errors by code. Every code is there, also with 0, so that its series exists early. */
   counts(): Readonly<Record<string, number>> {
     const codes = Object.keys(statusByErrorCode)
     const counts = new Map<string, number>(this.#counts)

@@ -19,6 +19,7 @@ export interface MetricsText {
   text(): Promise<string>
 }
 
+/** What the server for health, readiness and metrics is started with. It has no access checks. */
 export interface HealthServerOptions {
   /** May be reachable from other machines: nothing here shows or changes what clients have. */
   readonly host: string

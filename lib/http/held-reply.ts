@@ -10,6 +10,10 @@ import type { BytesReply } from './reply.ts'
 /** Less than this fits into the buffers of a connection, which are counted for nobody. */
 const LARGE_REPLY_BYTES_MIN = 64 * 1024
 
+/**
+ * What bounds an answer that leaves slowly: the memory that it holds, and the patience with its
+ * client.
+ */
 export interface HeldReplyOptions {
   /** Charged with the answer until it has left. */
   readonly memory: HeldMemory

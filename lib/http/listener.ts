@@ -19,6 +19,10 @@ const TIMEOUT_CHECK_PERIOD_MS = 5_000
 const IDLE_SWEEP_PERIOD_MS = 10
 export const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
+/**
+ * A server that listens. `url` has the port that it was given or that the system chose, and no
+ * path.
+ */
 export interface RunningServer {
   readonly url: string
   /** Takes no new connections, lets running requests finish within the deadline, then cuts them. */
@@ -44,6 +48,7 @@ export function checkHost(host: string, insecure: boolean): void {
   )
 }
 
+/** Where a server listens, and how long its close may take. */
 export interface ListenOptions {
   readonly host: string
   readonly port: number
@@ -110,7 +115,7 @@ const MALFORMED: Refusal = {
 const NO_TUNNEL: Refusal = {
   status: '405 Method Not Allowed',
   code: 'METHOD_NOT_ALLOWED',
-  error: 'this server is no proxy; send requests for its own routes',
+  error: 'this server does not forward requests; send a path of its own API',
 }
 
 const REFUSAL_BY_PARSER_CODE: ReadonlyMap<string, Refusal> = new Map([

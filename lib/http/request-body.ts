@@ -27,6 +27,10 @@ const CONTINUATION_BYTES_MAX = 3
 
 type Encoding = 'identity' | 'gzip'
 
+/**
+ * Which bodies are accepted. `bytesMax` counts decoded bytes, and its default is BODY_BYTES_MAX.
+ * Without `memory` nobody counts what the body holds.
+ */
 export interface BodyOptions {
   readonly bytesMax?: number
   /** Whether NDJSON will do as well. */

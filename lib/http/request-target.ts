@@ -13,7 +13,7 @@ const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 export function normalizeTarget(request: Pick<IncomingMessage, 'url'>): ServiceError | undefined {
   const target = originForm(request.url ?? '')
   if (target === undefined) {
-    const message = 'the request target is no URL; send a path, such as /healthz'
+    const message = 'the request target is neither a path nor a URL; send a path, such as /healthz'
     return new ServiceError('INVALID_ARGUMENT', message)
   }
   request.url = target

@@ -1,8 +1,9 @@
-// Runs a program over texts and remembers what it finds out: a set of places in the program is a
-// state, and where a kind of character leads from it is looked up the second time.
+// Runs a program over texts and remembers the moves that it computes. A state is a set of places in the
+// program; the second time that a kind of character meets a state, its move is looked up.
 //
-// Characters that pass the same tests are of one kind. States and kinds together have a budget; when
-// it is spent all are forgotten and learnt anew, so that a hostile program costs time and no memory.
+// Characters that pass the same tests are of one kind. States and kinds share a budget of memory. When
+// it is spent, the automaton forgets all of them and starts anew, so that a hostile program costs time
+// but not memory.
 
 import { unreachable } from '../assert.ts'
 import { isWord } from './character-sets.ts'
@@ -13,7 +14,7 @@ const REMEMBERED_MAX = 100_000
 const STATE_OVERHEAD = 24
 const KIND_OVERHEAD = 8
 const ASCII = 128
-/** Of a character whose move is known. */
+/** The units that a character costs whose move is known. */
 const UNITS_PER_MOVE = 0.25
 
 interface State {
@@ -25,7 +26,7 @@ interface State {
   matchesAtEnd: boolean | undefined
 }
 
-/** What stands before the next character, as far as an assertion asks. */
+/** The kind of the character before the next one, as far as assertions ask. */
 type Behind = 'begin' | 'word' | 'other'
 type Ahead = 'word' | 'other' | 'end'
 
@@ -48,8 +49,12 @@ export interface PatternRun {
   generation: number
 }
 
+/**
+ * Runs one program over any number of texts, in steps that the caller bounds. Several runs may be
+ * under way at once; they share what the automaton has learnt.
+ */
 export class LazyAutomaton {
-  /** Only grows; about 25 nanoseconds each. */
+  /** The units of work that all runs have taken so far; a unit takes about 25 nanoseconds. */
   spent = 0
   readonly #program: readonly Instruction[]
   readonly #tests: readonly CharacterTest[]
@@ -90,10 +95,10 @@ export class LazyAutomaton {
     return { text, at: 0, state, generation: this.#generation }
   }
 
-  /** Goes on for about so many units of work. */
+  /** Continues the run for about `units` units of work. */
   advance(run: PatternRun, units: number): RunOutcome {
     const { text } = run
-    // What the run stood in was forgotten while others had their turn.
+    // The run's state was forgotten while other runs had their turn.
     if (run.generation !== this.#generation) {
       run.state = this.#intern(run.state.places, run.state.behind)
     }

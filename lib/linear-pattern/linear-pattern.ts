@@ -10,6 +10,7 @@ import { parseFragment, parsePattern, type PatternDialect } from './pattern-pars
 
 const PATTERN_LENGTH_MAX = 500
 
+/** How an expression is read and what it must match. */
 export interface LinearPatternOptions {
   /** `whole`: the expression must match all of the text, as if it were written `^(?:...)$`. */
   readonly match: 'anywhere' | 'whole'

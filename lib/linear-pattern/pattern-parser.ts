@@ -35,6 +35,7 @@ interface Cursor {
   depth: number
 }
 
+/** How an expression is read. `isWhole` makes it match whole texts only. */
 export interface ParseOptions {
   readonly isWhole: boolean
   readonly dialect: PatternDialect
@@ -210,7 +211,7 @@ function codePointOf([text, two, high, low, four, braced]: RegExpExecArray): num
   return code
 }
 
-/** What stands at the cursor, if the sticky expression takes it. */
+/** Matches the sticky expression at the cursor and moves the cursor behind the match. */
 function take(expression: RegExp, cursor: Cursor): RegExpExecArray | undefined {
   expression.lastIndex = cursor.at
   const found = expression.exec(cursor.text)

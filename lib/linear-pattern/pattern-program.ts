@@ -10,7 +10,7 @@ export type CharacterTest = (codePoint: number) => boolean
 
 export type Instruction =
   | { readonly op: 'character'; readonly test: CharacterTest }
-  /** Goes on at both places. */
+  /** Continues at both places. */
   | { readonly op: 'split'; readonly first: number; readonly second: number }
   | { readonly op: 'jump'; readonly to: number }
   | { readonly op: Assertion }
@@ -19,12 +19,17 @@ export type Instruction =
 /** Takes no character: holds between two of them, or at an end of the text. */
 export type Assertion = 'begin' | 'end' | 'word-boundary' | 'no-word-boundary'
 
+/**
+ * A part of a program. Its size in instructions is known before it is emitted, and `emit` may be
+ * called again.
+ */
 export interface Fragment {
   readonly size: number
   /** Appends its instructions; what follows is placed behind them. */
   emit(program: Instruction[]): void
 }
 
+/** How often an atom repeats. Without `max` there is no upper bound. */
 export interface Repeat {
   readonly min: number
   readonly max: number | undefined

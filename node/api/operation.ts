@@ -10,6 +10,9 @@ import type { Handler as DoorHandler, OperationRequest } from '../../door/operat
 import type { StoreService, WriteOptions } from '../coordinator/store-service.ts'
 import type { SyncLevel } from '../document/writes.ts'
 
+/**
+ * What every handler gets beside its request. It is the same object for all requests of a server.
+ */
 export interface ApiContext {
   readonly service: StoreService
   readonly contract: Contract

@@ -46,7 +46,7 @@ function* linesOf(body: Buffer): Sliced<readonly Buffer[]> {
   return lines
 }
 
-/** Behind the white space at `from`, or at `until` if it goes on. */
+/** The first byte from `from` that is not white space; `until` if there is none before it. */
 function blanksEnd(body: Buffer, from: number, until: number): number {
   let at = from
   while (at < until && at < body.length && (body[at] ?? 0) <= SPACE) at += 1

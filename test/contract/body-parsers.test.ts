@@ -2,7 +2,7 @@ import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { isServiceError } from '../../lib/errors.ts'
 import { loadContract } from '../../door/contract.ts'
-import { OPERATIONS } from '../../node/api/handler-table.ts'
+import { OPERATIONS } from '../../node/api/server/handler-table.ts'
 import { parseExact } from '../../node/document/exact-json.ts'
 import { parseQueryRequest } from '../../node/query/request/query-request.ts'
 import {

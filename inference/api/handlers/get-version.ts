@@ -6,7 +6,7 @@ export const getVersion: Handler = (_request, { service: { version } }) =>
     version: version.version,
     ...(version.gitCommit !== undefined && { git_commit: version.gitCommit }),
     build_time: version.buildTime,
-    // The contract of an older server has this name for what runs it, which here is no Go.
+    // Clients of an older server, which ran on Go, read its runtime under this name.
     go_version: `node ${version.runtimeVersion}`,
     runtime_version: version.runtimeVersion,
   })

@@ -38,7 +38,7 @@ function parseScan(request: OperationRequest): ScanRequest {
   }
 }
 
-/** An empty bound is no bound, since no key is empty. */
+/** No key is empty, so an empty bound means the same as an absent one. */
 function parseBound(text: string | undefined, name: string): Buffer | undefined {
   if (text === undefined || text === '') return undefined
   return at(name, () => parseDocumentKey(text))

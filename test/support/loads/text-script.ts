@@ -4,11 +4,8 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../lib/clock.ts'
 import { seededRandom } from '../../../lib/random.ts'
-import {
-  TextIndex,
-  type TextBatch,
-  type TextIndexLimits,
-} from '../../../node/index/text/engine/text-index.ts'
+import type { TextIndexLimits } from '../../../node/index/text/engine/text-index-options.ts'
+import { TextIndex, type TextBatch } from '../../../node/index/text/engine/text-index.ts'
 import { NaiveTextIndex } from '../fakes/naive-text-index.ts'
 import { TextGenerator } from './text-generator.ts'
 import { expectPages, TINY_LIMITS } from '../worlds/text-world.ts'

@@ -5,11 +5,8 @@ import { ManualClock } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { SearchHit, SearchRequest } from '../../../node/index/text/matching/search.ts'
 import type { MatchRequest } from '../../../node/index/text/matching/segment-search.ts'
-import {
-  TextIndex,
-  type TextBatch,
-  type TextIndexLimits,
-} from '../../../node/index/text/engine/text-index.ts'
+import type { TextIndexLimits } from '../../../node/index/text/engine/text-index-options.ts'
+import { TextIndex, type TextBatch } from '../../../node/index/text/engine/text-index.ts'
 import { NaiveTextIndex, type NaiveHit } from '../fakes/naive-text-index.ts'
 import { TextGenerator, type TextSizes } from '../loads/text-generator.ts'
 

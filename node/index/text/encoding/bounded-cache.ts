@@ -9,6 +9,10 @@ interface Entry<Value> {
   readonly bytes: number
 }
 
+/**
+ * A cache of one thread. The caller says what each entry costs; the cache may hold somewhat more
+ * than its bound, because it drops a whole generation at a time.
+ */
 export class BoundedCache<Key, Value> {
   readonly #bytesMax: number
   #young = new Map<Key, Entry<Value>>()

@@ -61,7 +61,7 @@ export class ByteBuffer {
     this.length += bytes.length
   }
 
-  /** What another buffer holds, of which there is often little. */
+  /** Appends the bytes of another buffer, which are often few. */
   append(other: ByteBuffer): void {
     if (other.length > COPIED_SINGLY_MAX) {
       this.write(other.view())
@@ -78,8 +78,8 @@ export function readUint32(bytes: Uint8Array, at: number): number {
   return (low | ((bytes[at + 3] ?? 0) << 24)) >>> 0
 }
 
-/** Reads what `ByteBuffer` wrote, one value after the other. */
-export class ByteReader {
+/** Reads the values that a `ByteBuffer` wrote, in the same order. It does not check the end. */
+export class ByteBufferReader {
   #bytes: Uint8Array
   at: number
 

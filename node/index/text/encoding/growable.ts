@@ -6,6 +6,10 @@ const LENGTH_FIRST = 16
 /** Fewer values are copied sooner one by one than by way of a view. */
 const COPIED_SINGLY_MAX = 32
 
+/**
+ * Unsigned 32-bit numbers that are only added at the end. `values` is longer than `length`: the
+ * caller reads the first `length` numbers alone.
+ */
 export class GrowableUint32 {
   values: Uint32Array
   length = 0
@@ -48,6 +52,7 @@ function ownUint32(length: number): Uint32Array {
   return new Uint32Array(length)
 }
 
+/** As `GrowableUint32`, of 64-bit floating-point numbers. */
 export class GrowableFloat64 {
   values = new Float64Array(LENGTH_FIRST)
   length = 0
@@ -63,6 +68,7 @@ export class GrowableFloat64 {
   }
 }
 
+/** As `GrowableUint32`, of signed 32-bit numbers. */
 export class GrowableInt32 {
   values = new Int32Array(LENGTH_FIRST)
   length = 0

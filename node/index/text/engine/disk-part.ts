@@ -9,6 +9,9 @@ import { SegmentState } from '../live/segment-state.ts'
 import type { SegmentStore } from './segment-store.ts'
 import type { TermCache } from '../live/term-cache.ts'
 
+/**
+ * A segment on disk with its deletions. The index that holds it is the only one that changes it.
+ */
 export interface DiskPart {
   readonly live: SegmentState
   readonly segment: DiskSegment
@@ -17,6 +20,10 @@ export interface DiskPart {
   persistedDeletes: number
 }
 
+/**
+ * The number of the segment that `writePart` makes, and the store and the cache that it is made
+ * for.
+ */
 export interface PartWriting {
   readonly id: number
   readonly store: SegmentStore

@@ -4,6 +4,7 @@
 // becomes one segment, mostly of the next tier: a document is rewritten once per tier. Segments that
 // are mostly deleted documents are rewritten on their own, so that the disk is given back.
 
+/** All that the choice of a merge knows about a segment. `docCount` includes deleted documents. */
 export interface SegmentSize {
   readonly id: number
   readonly bytes: number
@@ -11,6 +12,7 @@ export interface SegmentSize {
   readonly deletedCount: number
 }
 
+/** The numbers that decide when segments are merged. A test passes small ones. */
 export interface MergePolicy {
   readonly segmentsPerTier: number
   /** Segments smaller than this share the lowest tier. */

@@ -26,6 +26,10 @@ const FORMAT_VERSION = 1
 const SEGMENT_FILE = /^\d+\.segment$/
 const OUR_FILE = /^(?:\d+\.segment|\d+-\d+\.deleted|manifest\.new)$/
 
+/**
+ * The segments of one checkpoint. The store replaces the file as a whole, so that a reader finds
+ * either the last checkpoint or the one before.
+ */
 export interface Manifest {
   readonly version: number
   /** Everything up to and with this sequence is in the segments. */
@@ -34,6 +38,7 @@ export interface Manifest {
   readonly segments: readonly ManifestSegment[]
 }
 
+/** One segment of a checkpoint, by the number in its file name. */
 export interface ManifestSegment {
   readonly id: number
   readonly bytes: number
@@ -143,8 +148,8 @@ export class SegmentStore {
     return manifest
   }
 
-  /** Removes what a crash has left: files of ours that the manifest does not name. */
-  removeStrangers({ segments }: Manifest): void {
+  /** Removes the files that a crash has left: those of this format that the manifest does not name. */
+  removeUnlisted({ segments }: Manifest): void {
     const named = new Set(segments.flatMap(filesOf))
     for (const name of this.#names()) {
       if (OUR_FILE.test(name) && !named.has(name)) this.#remove(name)

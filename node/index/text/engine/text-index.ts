@@ -29,36 +29,20 @@ import { MemorySegment } from '../segment/memory-segment.ts'
 import { writePart, type DiskPart } from './disk-part.ts'
 import { IndexSnapshot } from './index-snapshot.ts'
 import { describeSegment, ViewHolds, type IndexView } from './index-view.ts'
-import {
-  chooseMerge,
-  chooseSettledMerge,
-  defaultMergePolicy,
-  type MergePolicy,
-} from './merge-policy.ts'
+import { chooseMerge, chooseSettledMerge } from './merge-policy.ts'
 import { SegmentState } from '../live/segment-state.ts'
 import { SegmentStore, type Manifest, type ManifestSegment } from './segment-store.ts'
+import {
+  defaultTextIndexLimits,
+  type TextIndexLimits,
+  type TextIndexOptions,
+} from './text-index-options.ts'
 import { TextMemory } from './text-memory.ts'
 
-export interface TextIndexLimits {
-  /** A memory segment of this size is flushed. Twice as much is held while that is under way. */
-  readonly memorySegmentBytesMax: number
-  readonly mergePolicy: MergePolicy
-}
-
-export const defaultTextIndexLimits: TextIndexLimits = {
-  memorySegmentBytesMax: 32 * 2 ** 20,
-  mergePolicy: defaultMergePolicy,
-}
-
-export interface TextIndexOptions {
-  /** Undefined: nothing is kept on disk (`mem_only`). */
-  readonly directory: string | undefined
-  readonly clock: Clock
-  readonly limits?: TextIndexLimits
-  /** Shared with other indexes; default: its own. */
-  readonly memory?: TextMemory
-}
-
+/**
+ * Changes of one sequence. Sequences ascend from batch to batch; deletes are keys. A batch may be
+ * applied a second time after a crash: the outcome is the same.
+ */
 export interface TextBatch {
   readonly sequence: number
   readonly upserts: readonly IndexableDocument[]
@@ -67,6 +51,10 @@ export interface TextBatch {
   readonly onUpsert?: (number: number) => void
 }
 
+/**
+ * The figures of one index, as its status and metrics show them. Documents that expired still
+ * count.
+ */
 export interface TextIndexStats {
   readonly documents: number
   /** Documents deleted or replaced whose space has not been given back. */
@@ -81,6 +69,11 @@ interface MemoryPart {
   readonly segment: MemorySegment
 }
 
+/**
+ * The inverted index of one shard, written by one thread. Every change and every search happens in
+ * that thread; other threads read what `view` describes. A crash loses what came after
+ * `checkpoint`, and the caller replays it from the log.
+ */
 export class TextIndex {
   readonly #store: SegmentStore
   readonly #shared: TextMemory
@@ -322,7 +315,7 @@ export class TextIndex {
     this.#nextId = manifest.nextId
     this.#checkpoint = manifest.checkpoint
     this.#sequence = manifest.checkpoint
-    this.#store.removeStrangers(manifest)
+    this.#store.removeUnlisted(manifest)
   }
 
   *#openPart(part: ManifestSegment): Sliced<DiskPart> {

@@ -14,6 +14,10 @@ const SEGMENTS_PART = 1 - PAGES_PART - TERMS_PART - SELECTIONS_PART
 
 const TEXT_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
 
+/**
+ * The caches that the indexes of one worker share, and the bound of their memory segments.
+ * `bytesMax` is the sum of all three parts.
+ */
 export class TextMemory {
   readonly pages: PageCache
   readonly terms: TermCache

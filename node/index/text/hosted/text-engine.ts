@@ -26,7 +26,8 @@ import type {
   OutdatedIndex,
   TakenBatch,
 } from '../../host/index-engine.ts'
-import { TextIndex, type TextIndexOptions } from '../engine/text-index.ts'
+import type { TextIndexOptions } from '../engine/text-index-options.ts'
+import { TextIndex } from '../engine/text-index.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import { FieldMapping } from '../mapping/field-mapping.ts'
 import {

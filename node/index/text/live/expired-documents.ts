@@ -1,7 +1,8 @@
-// Which documents of a segment have expired, kept up as time goes on.
+// The documents of a segment that have expired, as a set that follows the clock.
 //
-// Documents that expire lie in buckets by the time of it. When time has gone on, whole buckets have
-// expired and one has in part: a question costs what has expired since the last one, and a bucket.
+// Documents that expire lie in buckets by their expiry time. At any moment the first buckets have
+// expired as a whole, and at most one in part: a question reads the buckets that have expired since
+// the last question, and one more.
 //
 // Invariants:
 //   E1  The bits are exactly the documents below `#known` and in the tail that have expired at `#nowMs`.
@@ -38,6 +39,10 @@ const NO_BUCKETS: Buckets = {
   times: new Float64Array(0),
 }
 
+/**
+ * The expired documents of one segment. The caller asks with the segment as it is now, and with a
+ * time that may be earlier than the last one.
+ */
 export class ExpiredDocuments {
   #buckets = NO_BUCKETS
   /** The documents below this are in the buckets. */

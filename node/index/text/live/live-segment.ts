@@ -25,6 +25,7 @@ export interface SegmentShares {
   readonly expiryChanges: number
 }
 
+/** A segment as one search sees it: its documents and deletions do not change during the search. */
 export class LiveSegment {
   readonly segment: Segment
   /** The documents deleted by then. It does not change and must not be changed. */

@@ -25,6 +25,10 @@ export interface SegmentSource {
   view(): Segment
 }
 
+/**
+ * A segment and its deletions. The index calls it to delete documents, and for views that searches
+ * use; both happen in the thread that writes the index.
+ */
 export class SegmentState {
   readonly id: number
   readonly source: SegmentSource

@@ -23,6 +23,7 @@ const SINGLE_TYPES: Readonly<Record<string, FieldType>> = {
   boolean: 'boolean',
 }
 
+/** What the schemas around a field say about it. */
 export interface InheritedRules {
   /** The analyzer that the document schema sets for all its fields. */
   readonly analyzer: string | undefined
@@ -68,6 +69,7 @@ function unnamed(type: FieldType, { analyzer, isListed }: InheritedRules): Field
   }
 }
 
+/** A field that no schema lists: where it lies in the document, and what holds there. */
 export interface DynamicPlace extends InheritedRules {
   readonly path: readonly string[]
   /** Whether only a template can make the field an indexed one. */

@@ -6,6 +6,10 @@ import type { LiveSegment } from '../live/live-segment.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { QueryCompiler } from './query-compiler.ts'
 
+/**
+ * The conditions that a document must meet without a score: all of `filters`, none of `excluded`,
+ * and not expired at `nowMs`, in milliseconds since 1970.
+ */
 export interface Conditions {
   readonly filters: readonly EngineQuery[]
   readonly excluded: readonly EngineQuery[]

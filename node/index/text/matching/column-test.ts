@@ -3,11 +3,12 @@
 import { setBit, type Bitset } from '../encoding/bitset.ts'
 import type { ColumnChunk } from '../segment/column.ts'
 import { f64At, u32At } from './bulk-search.ts'
-import type { QueryOf } from './set-query.ts'
+import type { EngineQueryOf } from './set-query.ts'
 
 /** Queries about the values of a column. */
-export type ColumnQuery = QueryOf<'range' | 'area'>
+export type ColumnQuery = EngineQueryOf<'range' | 'area'>
 
+/** A query about a column, prepared for one segment. Both members accept the same documents. */
 export interface ColumnTest {
   /** Whether one of the values from `from` to `to` (not included) is what is asked for. */
   readonly passes: ValueTest
@@ -55,7 +56,7 @@ function addInRange(
 }
 
 /** A box whose west is greater than its east crosses the antimeridian. */
-function areaTest(query: QueryOf<'area'>): ColumnTest {
+function areaTest(query: EngineQueryOf<'area'>): ColumnTest {
   const { box } = query
   const passes: ValueTest = (values, from, to) => {
     for (let i = from; i < to; i += 2) {
@@ -91,7 +92,7 @@ export const hasValue: ColumnTest = {
   },
 }
 
-function isInBox(box: QueryOf<'area'>['box'], lon: number, lat: number): boolean {
+function isInBox(box: EngineQueryOf<'area'>['box'], lon: number, lat: number): boolean {
   if (lat < box.south || lat > box.north) return false
   if (box.west <= box.east) return lon >= box.west && lon <= box.east
   return lon >= box.west || lon <= box.east

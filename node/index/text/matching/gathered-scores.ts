@@ -25,6 +25,10 @@ export function isGathered(alternatives: readonly EngineQuery[], docCount: numbe
   return isSimple && ranked.length >= ALTERNATIVES_MIN
 }
 
+/**
+ * The sums of the scores of several terms in one segment. The caller adds every term before it
+ * asks for the first document; then it walks as any other scorer.
+ */
 export class GatheredScores implements Scorer {
   doc = -1
   readonly #bits: Bitset

@@ -18,6 +18,7 @@ import type { Poll } from '../poll.ts'
 /** Looking up a document costs about as much as walking so many. */
 const SPARSE_RATIO = 16
 
+/** What is counted in one segment, and the meter that says when to pause. */
 export interface CountScope {
   readonly docCount: number
   /** The documents that count; undefined for all. */

@@ -26,11 +26,11 @@ import {
   fieldSet,
   keyPrefixSet,
   keySet,
-  type QueryOf,
+  type EngineQueryOf,
 } from './set-query.ts'
 
-type SetQuery = QueryOf<'expand' | 'exists' | 'keys' | 'key-prefix'>
-type BooleanQuery = QueryOf<'boolean'>
+type SetQuery = EngineQueryOf<'expand' | 'exists' | 'keys' | 'key-prefix'>
+type BooleanQuery = EngineQueryOf<'boolean'>
 
 const SET_KINDS: ReadonlySet<string> = new Set([
   'expand',
@@ -51,6 +51,10 @@ export function isColumnQuery(query: EngineQuery): query is ColumnQuery {
   return query.kind === 'range' || query.kind === 'area'
 }
 
+/**
+ * The segment that a set is made for, and how to walk the queries that have no postings of their
+ * own.
+ */
 export interface SetScope {
   readonly live: LiveSegment
   readonly poll: Poll
@@ -88,7 +92,10 @@ function listedSet(query: SetQuery, { live: { segment }, poll }: SetScope): Slic
   }
 }
 
-function* termSet({ field, term }: QueryOf<'term'>, { live, poll }: SetScope): Sliced<Bitset> {
+function* termSet(
+  { field, term }: EngineQueryOf<'term'>,
+  { live, poll }: SetScope,
+): Sliced<Bitset> {
   const bits = newBitset(live.segment.docCount)
   const found = live.term(field, term)
   if (found !== undefined) yield* addPostings(bits, found.source, poll)

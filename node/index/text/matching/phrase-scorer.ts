@@ -15,8 +15,8 @@ import type { TermWeight } from './term-scorer.ts'
 /** Entries of all positions in a document that are looked at without a pause. */
 const SHORT_MAX = 2048
 
-/** The documents that have any of a position's terms, and where. */
-export class PhrasePosition {
+/** Walks the documents that have any term of one position of a phrase, and reads where they have it. */
+export class PhraseCursor {
   doc = -1
   readonly cost: number
   /** In the present document, once loaded; those of the same terms share them. */
@@ -78,23 +78,27 @@ function append(to: PositionsWalk, { values, length }: PositionsWalk): void {
   to.length += length
 }
 
-/** Where in the phrase the terms of a position stand, as often as they do. */
+/** One place of a phrase and the cursor of its terms. Places with the same terms share a cursor. */
 export interface PhrasePlace {
   readonly offset: number
-  readonly position: PhrasePosition
+  readonly position: PhraseCursor
 }
 
+/**
+ * How a phrase scores. A `slop` of 0 asks for the exact phrase. `norms` has one byte for each
+ * document of the segment.
+ */
 export interface PhraseOptions extends TermWeight {
   readonly norms: Uint8Array
   readonly slop: number
   readonly poll: Poll
 }
 
-/** BM25 of a phrase: its occurrences are the frequency, its parts' idf summed the idf. */
+/** BM25 of a phrase. Its frequency is the number of occurrences; its idf is the sum of its terms' idf. */
 export class PhraseScorer implements Scorer {
   doc = -1
   readonly cost: number
-  readonly #positions: readonly PhrasePosition[]
+  readonly #positions: readonly PhraseCursor[]
   readonly #lists: readonly ShiftedPositions[]
   readonly #options: PhraseOptions
   #frequency = 0

@@ -8,7 +8,7 @@ import { testOf, type ColumnQuery } from './column-test.ts'
 import { GATHERED_MAX, GatheredScores, isGathered } from './gathered-scores.ts'
 import type { LiveSegment } from '../live/live-segment.ts'
 import { isColumnQuery, isSetQuery, matchingSet, neededShould } from './matching-set.ts'
-import { PhrasePosition, PhraseScorer, type PhrasePlace } from './phrase-scorer.ts'
+import { PhraseCursor, PhraseScorer, type PhrasePlace } from './phrase-scorer.ts'
 import type { Poll } from '../poll.ts'
 import {
   AllOfScorer,
@@ -20,11 +20,11 @@ import {
   OptionalScorer,
   type Scorer,
 } from './scorer.ts'
-import { columnOf, type QueryOf } from './set-query.ts'
+import { columnOf, type EngineQueryOf } from './set-query.ts'
 import type { Weights } from './statistics.ts'
 import { TermScorer } from './term-scorer.ts'
 
-type BooleanQuery = QueryOf<'boolean'>
+type BooleanQuery = EngineQueryOf<'boolean'>
 
 /** A list of documents takes less room than a bitmap. */
 const LIST_RATIO = 64
@@ -92,7 +92,7 @@ export class QueryCompiler {
   }
 
   /** Of those that the segment has. */
-  *terms(queries: readonly QueryOf<'term'>[], factor: number): Sliced<TermScorer[]> {
+  *terms(queries: readonly EngineQueryOf<'term'>[], factor: number): Sliced<TermScorer[]> {
     const scorers: TermScorer[] = []
     for (const query of queries) {
       const scorer = this.#term(query, factor)
@@ -103,7 +103,7 @@ export class QueryCompiler {
   }
 
   /** Undefined if no document of the segment has the term. The caller looks at the poll. */
-  #term(query: QueryOf<'term'>, factor: number): TermScorer | undefined {
+  #term(query: EngineQueryOf<'term'>, factor: number): TermScorer | undefined {
     const found = this.#live.term(query.field, query.term)
     this.#poll.spend(TERM_COST)
     if (found === undefined) return undefined
@@ -137,13 +137,13 @@ export class QueryCompiler {
     return segment.field(field)?.norms ?? this.#live.noNorms()
   }
 
-  *#phrase(query: QueryOf<'phrase'>, boost: number): Sliced<Scorer> {
+  *#phrase(query: EngineQueryOf<'phrase'>, boost: number): Sliced<Scorer> {
     const places: PhrasePlace[] = []
-    const known = new Map<string, PhrasePosition>()
+    const known = new Map<string, PhraseCursor>()
     for (const { offset, terms } of query.positions) {
       // Words that come again are walked once: their positions may be many.
       const name = terms.join('\0')
-      const position = known.get(name) ?? this.#phrasePosition(query.field, terms)
+      const position = known.get(name) ?? this.#phraseCursor(query.field, terms)
       if (position === undefined) return new EmptyScorer()
       known.set(name, position)
       places.push({ offset, position })
@@ -156,12 +156,12 @@ export class QueryCompiler {
   }
 
   /** Undefined if no document of the segment has any of the terms. */
-  #phrasePosition(field: string, terms: readonly string[]): PhrasePosition | undefined {
+  #phraseCursor(field: string, terms: readonly string[]): PhraseCursor | undefined {
     const cursors = [...new Set(terms)]
       .map((term) => this.#live.term(field, term))
       .filter((found) => found !== undefined)
       .map(({ source }) => new PostingsCursor(source))
-    return cursors.length === 0 ? undefined : new PhrasePosition(cursors)
+    return cursors.length === 0 ? undefined : new PhraseCursor(cursors)
   }
 
   *#boolean(query: BooleanQuery, boost: number): Sliced<Scorer> {

@@ -6,6 +6,10 @@ import { neededShould } from './matching-set.ts'
 
 type TermQuery = Extract<EngineQuery, { kind: 'term' }>
 
+/**
+ * A query taken apart: a match meets the body and all `filters`, and none of `excluded`. `boost`
+ * multiplies the score of the body.
+ */
 export interface QueryPlan {
   readonly filters: readonly EngineQuery[]
   readonly excluded: readonly EngineQuery[]

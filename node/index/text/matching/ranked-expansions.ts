@@ -13,7 +13,7 @@ import { RANKED_TERMS_MAX, type EngineQuery, type TermRanking } from '../engine-
 import type { LiveSegment } from '../live/live-segment.ts'
 import type { Poll } from '../poll.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
-import type { QueryOf } from './set-query.ts'
+import type { EngineQueryOf } from './set-query.ts'
 import { TermWalk } from './term-walk.ts'
 
 /** Of all expansions of a query; each has a cursor of its own. */
@@ -30,7 +30,7 @@ export type ClosestTerms = readonly string[] | 'too-many'
 /** By `expansionKey`. */
 export type Expansions = ReadonlyMap<string, ClosestTerms>
 
-interface RankedExpansion extends QueryOf<'expand'> {
+interface RankedExpansion extends EngineQueryOf<'expand'> {
   readonly ranking: TermRanking
 }
 

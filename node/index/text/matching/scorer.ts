@@ -22,6 +22,7 @@ export interface Scorer {
   score(): number
 }
 
+/** The scorer of a query that matches no document of the segment. */
 export class EmptyScorer implements Scorer {
   readonly doc = NO_MORE
   readonly cost = 0

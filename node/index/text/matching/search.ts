@@ -12,6 +12,7 @@ import { TopHits } from './top-hits.ts'
 /** A key is read from a dictionary in some microseconds. */
 const HITS_PER_STEP = 256
 
+/** A query with the page that is asked for. `limit` is the number of hits at most. */
 export interface SearchRequest extends MatchRequest {
   readonly limit: number
   /** Default: by score, the best first. Ties are in ascending order of keys. */
@@ -26,14 +27,23 @@ export interface SearchRequest extends MatchRequest {
   readonly countTotal: boolean
 }
 
+/**
+ * The place of a hit in the order of a search. A page begins behind the boundary of the page
+ * before.
+ */
 export interface SearchBoundary {
   readonly score: number
   readonly sortValues: readonly SortValue[]
   readonly key: Uint8Array
 }
 
+/** A hit is a document and its place in the order; the caller fetches the document by the key. */
 export interface SearchHit extends SearchBoundary {}
 
+/**
+ * The hits of one page, in the order asked for. `total` counts the matches of all pages; it is a
+ * lower bound unless `isTotalExact`.
+ */
 export interface SearchResult {
   readonly hits: readonly SearchHit[]
   readonly total: number

@@ -43,6 +43,10 @@ const SCORED_WHOLE_MAX = 1024
 /** A filter's documents are gathered if the query may have more than one in this many documents. */
 const FILTER_GATHER_RATIO = 32
 
+/**
+ * The documents that match: those of `query` that `filter` also accepts. The filter does not
+ * change a score; without one every document is accepted.
+ */
 export interface MatchRequest {
   readonly query: EngineQuery
   readonly filter?: EngineQuery
@@ -50,6 +54,7 @@ export interface MatchRequest {
   readonly nowMs: number
 }
 
+/** How the hits of a search score. */
 export interface Scoring {
   /** Of the whole table; undefined: these segments are all of it. */
   readonly statistics: TermStatistics | undefined

@@ -18,14 +18,14 @@ const POSTINGS_COST = 64
 const KEY_COST = 256
 
 export type FieldExpansion = Expansion & { readonly field: string }
-export type QueryOf<Kind extends EngineQuery['kind']> = Extract<EngineQuery, { kind: Kind }>
+export type EngineQueryOf<Kind extends EngineQuery['kind']> = Extract<EngineQuery, { kind: Kind }>
 
 /** Fewer terms are gathered from their postings sooner than looked for in the whole column. */
 const COLUMN_TERMS_MIN = 64
 
 export function* expandedSet(
   segment: Segment,
-  query: QueryOf<'expand'>,
+  query: EngineQueryOf<'expand'>,
   poll: Poll,
 ): Sliced<Bitset> {
   const bits = newBitset(segment.docCount)

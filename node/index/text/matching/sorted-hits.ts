@@ -19,11 +19,16 @@ export type SortField =
   /** The least value of a document counts ascending, the greatest descending. */
   | { readonly by: 'column'; readonly field: string; readonly descending: boolean }
 
+/**
+ * The place of a hit in a sorted order: a value for each sort field, undefined for a document
+ * without the field. The key decides among equal values.
+ */
 export interface SortBoundary {
   readonly sortValues: readonly SortValue[]
   readonly key: string
 }
 
+/** A hit of one segment. It has the score of its scorer, also when the order ignores scores. */
 export interface SortedHit extends SortBoundary {
   readonly score: number
 }
@@ -48,6 +53,10 @@ interface Candidate {
   readonly ranks: readonly number[]
 }
 
+/**
+ * The first hits of one segment in a sorted order. The caller offers each matching document once,
+ * in ascending order, and takes at most `limit` hits at the end.
+ */
 export class SortedHits {
   readonly #segment: Segment
   readonly #sort: readonly SortField[]

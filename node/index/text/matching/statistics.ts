@@ -11,9 +11,10 @@ import {
   rankExpansions,
   type Expansions,
 } from './ranked-expansions.ts'
-import type { QueryOf } from './set-query.ts'
+import type { EngineQueryOf } from './set-query.ts'
 import type { TermWeight } from './term-scorer.ts'
 
+/** A term and the field of the index that has it. */
 export interface FieldTerm {
   readonly field: string
   readonly term: string
@@ -113,7 +114,7 @@ export class Weights {
     this.#statistics = statistics
   }
 
-  ofTerm({ field, term, alike }: QueryOf<'term'>, boost: number): TermWeight {
+  ofTerm({ field, term, alike }: EngineQueryOf<'term'>, boost: number): TermWeight {
     const idf = alike === undefined ? this.#idf(field, term) : this.#idfOfAll(field, alike)
     return this.#weigh(field, idf, boost)
   }

@@ -4,13 +4,13 @@ import type { Poll } from '../poll.ts'
 import type { DictionaryEntry } from '../segment/dictionary.ts'
 import type { SegmentField } from '../segment/segment.ts'
 
-/** Reading a term and a test that is a glance. */
+/** The units of reading one term and testing it, if it is short. */
 const TERM_COST = 32
-/** One test of a longer term may be more than a step. */
-const GLANCE_LENGTH = 256
+/** A test of a longer term may take more than a step, so it runs in steps. */
+const SHORT_LENGTH = 256
 /** The walk reads this many terms in order before it seeks the next candidate instead. */
 const PASSED_MAX = 16
-/** Of finding the place and reading the terms around it. */
+/** The units of a seek: finding the place and reading the terms around it. */
 const LEAP_COST = 512
 
 /** The terms of one segment that match, one after the other, with pauses between them. */
@@ -54,8 +54,8 @@ export class TermWalk {
     if (upTo !== undefined && entry.text > upTo) return 'end'
     this.#poll.spend(TERM_COST)
     if (this.#isPassed(entry.text) || entry.docFreq === 0) return undefined
-    const isGlance = entry.text.length <= GLANCE_LENGTH
-    const test = isGlance ? undefined : this.#matcher.matchesSliced?.(entry.text)
+    const isShort = entry.text.length <= SHORT_LENGTH
+    const test = isShort ? undefined : this.#matcher.matchesSliced?.(entry.text)
     if (test === undefined) return this.#matches(entry.text) ? entry : undefined
     this.#underTest = { entry, test }
     return undefined

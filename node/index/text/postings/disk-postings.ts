@@ -1,7 +1,7 @@
 // Reading what postings-writer.ts writes. Format: docs/formats/text-segment.md, "Postings".
 
 import { BLOCK_LENGTH, packedBytes, unpackBlock } from '../encoding/bit-packing.ts'
-import { ByteReader } from '../encoding/byte-buffer.ts'
+import { ByteBufferReader } from '../encoding/byte-buffer.ts'
 import { GrowableUint32 } from '../encoding/growable.ts'
 import type { Impacts, PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
 import type { SegmentFile } from '../encoding/segment-file.ts'
@@ -25,6 +25,10 @@ interface BlockTable {
   readonly impacts: Impacts
 }
 
+/**
+ * The postings of one term of a segment file. It reads blocks when they are asked for and keeps
+ * none of them; the segment file must stay open while it is used.
+ */
 export class DiskPostings implements PostingsSource {
   readonly docFreq: number
   readonly blockCount: number
@@ -89,7 +93,7 @@ export class DiskPostings implements PostingsSource {
       this.#file.seek(start, this.#positionsEnd(block) - start)
       walk.block = block
       walk.index = 0
-      // Pages and copies do not change: the walk may go on when the file has been sought elsewhere.
+      // Pages and copies do not change: the walk continues although another read has moved the file.
       walk.bytes = this.#file.view
       walk.at = this.#file.at
     }
@@ -102,7 +106,7 @@ export class DiskPostings implements PostingsSource {
   #positionsStart(block: number): number {
     if (this.#table !== undefined) return this.#table.positionStarts[block] ?? 0
     const start = this.#seekBlock(0)
-    const reader = new ByteReader(this.#file.view, start)
+    const reader = new ByteBufferReader(this.#file.view, start)
     for (let i = 0; i < this.docFreq; i += 1) if (reader.varint() % 2 === 0) reader.varint()
     return this.#place.offset + reader.at - start
   }
@@ -129,7 +133,7 @@ export class DiskPostings implements PostingsSource {
 
   /** The last block, shorter than the others: after `#seekBlock`. */
   #decodeTail(block: number, docs?: Uint32Array, freqs?: Uint32Array): number {
-    const reader = new ByteReader(this.#file.view, this.#file.at)
+    const reader = new ByteBufferReader(this.#file.view, this.#file.at)
     const count = this.docFreq - block * BLOCK_LENGTH
     let doc = this.#lastDocBefore(block)
     for (let i = 0; i < count; i += 1) {
@@ -152,11 +156,11 @@ export class DiskPostings implements PostingsSource {
     const { blockCount } = this
     const { offset, length } = this.#place
     this.#file.seek(offset, Math.min(length, 8))
-    const head = new ByteReader(this.#file.view, this.#file.at)
+    const head = new ByteBufferReader(this.#file.view, this.#file.at)
     const metaBytes = head.varint()
     const metaAt = offset + head.at - this.#file.at
     this.#file.seek(metaAt, metaBytes)
-    const reader = new ByteReader(this.#file.view, this.#file.at)
+    const reader = new ByteBufferReader(this.#file.view, this.#file.at)
     const lastDocs = new Uint32Array(blockCount)
     const blockStarts = new Float64Array(blockCount + 1)
     const positionStarts = new Float64Array(hasPositions ? blockCount + 1 : 0)
@@ -191,7 +195,7 @@ class ImpactsBuilder {
     this.#starts = new Uint32Array(blockCount + 1)
   }
 
-  readBlock(block: number, reader: ByteReader): void {
+  readBlock(block: number, reader: ByteBufferReader): void {
     for (let freq = reader.byte(); freq !== END_OF_IMPACTS; freq = reader.byte()) {
       this.#freqs.push(freq)
       this.#norms.push(reader.byte())

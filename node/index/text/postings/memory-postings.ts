@@ -20,6 +20,10 @@ export interface ReaderCount {
   readonly readers: number
 }
 
+/**
+ * The postings of all terms of a field in a memory segment. Only the thread that writes the index
+ * adds to them; searches read through the sources that the pool hands out.
+ */
 export class MemoryPostingsPool {
   readonly #held: ReaderCount
   readonly #pool = new GrowableUint32()

@@ -102,7 +102,7 @@ export class PostingsCursor {
     return this.doc
   }
 
-  /** Goes on at an entry of the decoded block, or behind it if `index` is `count`. */
+  /** Moves to an entry of the decoded block, or to the next block if `index` is `count`. */
   moveTo(index: number): void {
     if (index >= this.count) {
       this.openBlock(this.block + 1)

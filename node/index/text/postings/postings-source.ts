@@ -1,4 +1,4 @@
-import { ByteReader } from '../encoding/byte-buffer.ts'
+import { ByteBufferReader } from '../encoding/byte-buffer.ts'
 
 const NO_BYTES = new Uint8Array(0)
 
@@ -89,7 +89,7 @@ function readRest(
   bytes: Uint8Array,
   from: number,
 ): { readonly value: number; readonly at: number } {
-  const reader = new ByteReader(bytes, from)
+  const reader = new ByteBufferReader(bytes, from)
   return { value: reader.varint() * 0x80, at: reader.at }
 }
 
@@ -125,6 +125,6 @@ export interface PostingsSource {
   decodeFreqs(block: number, freqs: Uint32Array): void
   /** Of a text field only. `freqs` are those of the block, `count` its documents. */
   decodePositions(block: number, freqs: Uint32Array, out: PositionBlock): void
-  /** Those of one entry of a block alone; `walk` is this source's and goes on from entry to entry. */
+  /** The positions of one entry. `walk` belongs to this source and moves from entry to entry. */
   readPositions(block: number, index: number, freqs: Uint32Array, walk: PositionsWalk): void
 }

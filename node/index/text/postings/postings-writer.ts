@@ -7,6 +7,7 @@ import { ByteBuffer } from '../encoding/byte-buffer.ts'
 const IMPACT_FREQ_MAX = 255
 const UNBOUNDED_FREQ = 0
 
+/** What the postings of all terms of one field share while they are written. */
 export interface PostingsFieldOptions {
   readonly hasPositions: boolean
   /** By document of the segment being written; all the same for a field without norms. */

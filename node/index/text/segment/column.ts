@@ -28,11 +28,16 @@ export interface ColumnReader {
   readonly ordinalCount: number
 }
 
+/** The values of a range of documents, as `ColumnReader.read` answers them. */
 export interface ColumnChunk {
   readonly values: Float64Array
   readonly ends: Uint32Array
 }
 
+/**
+ * Where a column lies in its segment file, as the description of the segment keeps it. Offsets are
+ * bytes.
+ */
 export interface ColumnPlace {
   /** 0: every document has exactly `perDoc` values and there are no ends. */
   readonly endsOffset: number
@@ -47,6 +52,7 @@ export interface OrdinalTerms {
   lowerBound(term: string): number
 }
 
+/** A column in a segment file, which must stay open while the column is used. */
 export class DiskColumn implements ColumnReader {
   readonly kind: ColumnKind
   readonly #file: SegmentFile

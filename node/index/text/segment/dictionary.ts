@@ -3,7 +3,7 @@
 // one order, that of code units, serves both. Format: docs/formats/text-segment.md, "Dictionaries".
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { ByteBuffer, ByteReader } from '../encoding/byte-buffer.ts'
+import { ByteBuffer, ByteBufferReader } from '../encoding/byte-buffer.ts'
 import type { SegmentFile, SegmentOutput } from '../encoding/segment-file.ts'
 
 const BLOCK_TEXTS = 32
@@ -28,6 +28,10 @@ export interface DictionaryEntry {
   readonly length: number
 }
 
+/**
+ * Writes one dictionary. The caller adds texts in ascending order, then takes the bytes; the
+ * writer does not check the order.
+ */
 export class DictionaryWriter {
   readonly #encoding: DictionaryEncoding
   readonly #blocks = new ByteBuffer()
@@ -87,6 +91,10 @@ function sharedBytes(a: Uint8Array, b: Uint8Array): number {
   return shared
 }
 
+/**
+ * Looks up texts in one dictionary of a segment file, which must stay open meanwhile. It keeps the
+ * first text of each block in memory and reads one block for a lookup.
+ */
 export class DictionaryReader {
   readonly count: number
   readonly #file: SegmentFile
@@ -104,7 +112,7 @@ export class DictionaryReader {
     const starts = new Float64Array(blockCount + 1)
     const firsts: string[] = []
     const index = yield* file.copyInSteps(place.offset + place.bytes, place.indexBytes)
-    const reader = new ByteReader(index)
+    const reader = new ByteBufferReader(index)
     let start = place.offset
     for (let block = 0; block < blockCount; block += 1) {
       start += reader.varint()
@@ -196,7 +204,7 @@ export class DictionaryReader {
   #openBlock(block: number): BlockWalk {
     const start = this.#starts[block] ?? 0
     this.#file.seek(start, (this.#starts[block + 1] ?? 0) - start)
-    return new BlockWalk(new ByteReader(this.#file.view, this.#file.at), this.#hasPostings)
+    return new BlockWalk(new ByteBufferReader(this.#file.view, this.#file.at), this.#hasPostings)
   }
 
   /** The ordinal behind the last of the block. */
@@ -210,12 +218,12 @@ class BlockWalk {
   docFreq = 0
   offset = 0
   length = 0
-  readonly #reader: ByteReader
+  readonly #reader: ByteBufferReader
   readonly #hasPostings: boolean
   #bytes = Buffer.allocUnsafe(64)
   #total = 0
 
-  constructor(reader: ByteReader, hasPostings: boolean) {
+  constructor(reader: ByteBufferReader, hasPostings: boolean) {
     this.#reader = reader
     this.#hasPostings = hasPostings
     this.offset = reader.varint()

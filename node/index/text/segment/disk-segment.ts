@@ -28,6 +28,10 @@ export interface SegmentDescription {
   readonly fields: readonly FieldDescription[]
 }
 
+/**
+ * Where one field of a segment is. `norms` is an offset in the file, in bytes. A part that is
+ * undefined is not in the file, because fields of this kind do not have it.
+ */
 export interface FieldDescription {
   readonly name: string
   readonly kind: SegmentFieldKind
@@ -45,6 +49,10 @@ export interface SegmentResident {
   readonly norms: ReadonlyMap<string, Uint8Array>
 }
 
+/**
+ * A segment that is read from its file. Its documents never change; a deletion is kept outside, by
+ * `SegmentState`. A user retains the file until it is done.
+ */
 export class DiskSegment implements Segment {
   readonly isKeyOrdered = true
   readonly isSealed = true

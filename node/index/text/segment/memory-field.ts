@@ -24,6 +24,10 @@ const TERM_BYTES = 120
 /** About a millisecond of work. */
 const VALUES_PER_STEP = 4096
 
+/**
+ * One field of a memory segment. Only `MemorySegment` adds to it, each document in one call and in
+ * ascending order.
+ */
 export class MemoryField {
   readonly name: string
   readonly kind: SegmentFieldKind

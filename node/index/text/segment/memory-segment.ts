@@ -17,6 +17,10 @@ const KEY_BYTES = 80
 const NONE = -1
 const FIELDS_PER_STEP = 256
 
+/**
+ * The documents that came since the last flush. One thread adds documents and hands out views; the
+ * index marks a document as deleted when another one replaces it.
+ */
 export class MemorySegment {
   readonly isSealed = false
   /** Of searches that hold on to a view. */

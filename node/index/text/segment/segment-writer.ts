@@ -28,12 +28,14 @@ const SHORT_MAX = 128
 const PENDING_BYTES_MAX = 32 * 1024
 const DOCS_MAPPED_PER_STEP = 65_536
 
+/** One of the segments that a new segment is made of. */
 export interface SegmentInput {
   readonly segment: Segment
   /** Whether a document is to be left out. Asked once for each. */
   isDropped(doc: number): boolean
 }
 
+/** A segment that is written and, unless it stays in memory, durable. */
 export interface WrittenSegment {
   readonly docCount: number
   /** The bytes, if they stay in memory. */

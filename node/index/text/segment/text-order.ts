@@ -211,7 +211,7 @@ function isAscending(texts: readonly string[], from: number, to: number): boolea
 function prefixOf(text: string): number {
   let prefix = 0
   for (let i = 0; i < PREFIX_LENGTH; i += 1) {
-    // One is added, so that an ended text comes before one that goes on with U+0000.
+    // One is added, so that a text comes before its continuation with U+0000.
     const code = i < text.length ? Math.min(text.charCodeAt(i) + 1, CHARACTER_MAX) : 0
     prefix = prefix * (CHARACTER_MAX + 1) + code
   }

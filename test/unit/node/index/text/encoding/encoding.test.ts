@@ -6,7 +6,10 @@ import {
   packedBytes,
   unpackBlock,
 } from '../../../../../../node/index/text/encoding/bit-packing.ts'
-import { ByteBuffer, ByteReader } from '../../../../../../node/index/text/encoding/byte-buffer.ts'
+import {
+  ByteBuffer,
+  ByteBufferReader,
+} from '../../../../../../node/index/text/encoding/byte-buffer.ts'
 import {
   byteOfLength,
   lengthOfByte,
@@ -36,7 +39,7 @@ describe('varints', () => {
       property(array(maxSafeNat()), (values) => {
         const out = new ByteBuffer()
         for (const value of values) out.writeVarint(value)
-        const reader = new ByteReader(out.view())
+        const reader = new ByteBufferReader(out.view())
         expect(values.map(() => reader.varint())).to.deep.equal(values)
       }),
     )

@@ -8,10 +8,8 @@ import { isServiceError } from '../../../../../../lib/errors.ts'
 import type { EngineQuery } from '../../../../../../node/index/text/engine-query.ts'
 import type { IndexableDocument } from '../../../../../../node/index/text/indexable-document.ts'
 import { NO_ORDINAL } from '../../../../../../node/index/text/segment/segment.ts'
-import {
-  defaultTextIndexLimits,
-  TextIndex,
-} from '../../../../../../node/index/text/engine/text-index.ts'
+import { defaultTextIndexLimits } from '../../../../../../node/index/text/engine/text-index-options.ts'
+import { TextIndex } from '../../../../../../node/index/text/engine/text-index.ts'
 
 function documentOf(key: string, text: string, more: IndexableDocument['fields'] = []) {
   const words = text.split(' ')

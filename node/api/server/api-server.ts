@@ -1,23 +1,23 @@
 // The store's API behind the door.
 
 import { totalmem } from 'node:os'
-import { loadContract } from '../../door/contract.ts'
-import { buildDocsPage } from '../../door/docs-page.ts'
-import type { AccessPolicy } from '../../door/principal.ts'
-import type { ContractProblem } from '../../door/problems.ts'
-import { startDoor, type DoorParts, type DoorSettings } from '../../door/server.ts'
-import { systemClock } from '../../lib/clock.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { RunningServer } from '../../lib/http/listener.ts'
-import { BODY_BYTES_MAX } from '../../lib/http/request-body.ts'
-import { RequestMemory, defaultRequestMemoryBytes } from '../../lib/http/request-memory.ts'
-import type { Log } from '../../lib/log.ts'
-import { LoopWatch } from '../../lib/loop-watch.ts'
-import type { StoreService } from '../coordinator/store-service.ts'
-import { bodyBytesMaxOf } from './body-limits.ts'
+import { loadContract } from '../../../door/contract.ts'
+import { buildDocsPage } from '../../../door/docs-page.ts'
+import type { AccessPolicy } from '../../../door/principal.ts'
+import type { ContractProblem } from '../../../door/problems.ts'
+import { startDoor, type DoorParts, type DoorSettings } from '../../../door/server.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { RunningServer } from '../../../lib/http/listener.ts'
+import { BODY_BYTES_MAX } from '../../../lib/http/request-body.ts'
+import { RequestMemory, defaultRequestMemoryBytes } from '../../../lib/http/request-memory.ts'
+import type { Log } from '../../../lib/log.ts'
+import { LoopWatch } from '../../../lib/loop-watch.ts'
+import type { StoreService } from '../../coordinator/store-service.ts'
+import { bodyBytesMaxOf } from '../body-limits.ts'
 import { OPERATIONS } from './handler-table.ts'
-import { ApiMetrics } from './metrics.ts'
-import { TABLE_NAME_REFUSAL } from './table-name.ts'
+import { ApiMetrics } from '../metrics.ts'
+import { TABLE_NAME_REFUSAL } from '../table-name.ts'
 
 const WRITE_TIMEOUT_MS = 60_000
 const CLOSE_DEADLINE_MS = 10_000
@@ -25,6 +25,10 @@ const CLOSE_DEADLINE_MS = 10_000
 type Optional = 'clock' | 'insecure' | 'corsOrigins' | 'publicUrls' | 'logsRequests'
 type DoorOptions = DoorSettings & DoorParts
 
+/**
+ * What the store's API is started with. An option that is left out has the default of a node that
+ * listens on this machine alone.
+ */
 export interface ApiServerOptions
   extends Omit<DoorOptions, Optional>, Partial<Pick<DoorOptions, Optional>> {
   readonly service: StoreService
@@ -42,7 +46,7 @@ export interface ApiServerOptions
   readonly policy?: AccessPolicy
 }
 
-/** Names the operations of the contract. Whoever starts it stops it. */
+/** A watch that knows the operations of the contract. The caller starts and stops it. */
 export function buildLoopWatch(clock: Clock, log: Log): LoopWatch {
   const names = loadContract('store.v1').operations.map(({ operationId }) => operationId)
   return new LoopWatch({ names, clock, log, cpuMs: threadCpuMs })
@@ -87,8 +91,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
 }
 
 /**
- * The parser of the query language says exactly what is wrong with a clause and where. The two dozen
- * forms that the contract offers would be tried one after the other, and each would complain.
+ * The contract's check of a clause would try some two dozen forms and report a problem with each of
+ * them. The parser of the query language reports the one problem and its place, so it checks clauses.
  */
 const ANY_OBJECT = { type: 'object' }
 

@@ -1,21 +1,25 @@
 // The inference API behind the door.
 
-import { loadContract } from '../../door/contract.ts'
-import { buildDocsPage } from '../../door/docs-page.ts'
-import type { AccessPolicy } from '../../door/principal.ts'
-import type { ContractProblem } from '../../door/problems.ts'
-import { startDoor, type DoorParts, type DoorSettings } from '../../door/server.ts'
-import type { RunningServer } from '../../lib/http/listener.ts'
-import type { RequestMemory } from '../../lib/http/request-memory.ts'
-import type { RequestGate } from '../batching/request-gate.ts'
-import type { InferenceService } from '../service/inference-service.ts'
-import { INVALID_INPUT } from './embed-input.ts'
-import { ERROR_SHAPE } from './error-shape.ts'
+import { loadContract } from '../../../door/contract.ts'
+import { buildDocsPage } from '../../../door/docs-page.ts'
+import type { AccessPolicy } from '../../../door/principal.ts'
+import type { ContractProblem } from '../../../door/problems.ts'
+import { startDoor, type DoorParts, type DoorSettings } from '../../../door/server.ts'
+import type { RunningServer } from '../../../lib/http/listener.ts'
+import type { RequestMemory } from '../../../lib/http/request-memory.ts'
+import type { RequestGate } from '../../batching/request-gate.ts'
+import type { InferenceService } from '../../service/inference-service.ts'
+import { INVALID_INPUT } from '../embed-input.ts'
+import { ERROR_SHAPE } from '../error-shape.ts'
 import { OPERATIONS } from './handler-table.ts'
-import type { InferenceMetrics } from './metrics.ts'
+import type { InferenceMetrics } from '../metrics.ts'
 
 const WRITE_TIMEOUT_MS = 30_000
 
+/**
+ * What the inference API is started with. A request that runs longer than `requestTimeoutMs` is
+ * aborted.
+ */
 export interface ApiServerOptions extends DoorSettings, DoorParts, DoorChoices {
   readonly service: InferenceService
   readonly bodyBytesMax: number
