@@ -193,7 +193,7 @@ async function openJournal(
   })
 }
 
-/** Told from the start on: recovery may be long. */
+/** Metrics are served from the start, because recovery may be long. */
 function addMetrics(
   metrics: ApiMetrics,
   sources: readonly MetricSource[],

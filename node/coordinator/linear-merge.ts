@@ -37,7 +37,7 @@ export interface LinearMergeOptions {
   readonly scan: (table: OpenTable, range: KeyRange) => AsyncIterable<readonly ScanRow[]>
 }
 
-/** What the comparison of one page found. */
+/** The differences that the comparison of one page found. */
 interface Difference {
   readonly upserts: { readonly insert: Insert; readonly over: Timestamp }[]
   readonly deletes: { readonly key: Buffer; readonly version: Timestamp }[]

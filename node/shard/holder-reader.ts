@@ -60,7 +60,7 @@ export class HolderReader {
     )
   }
 
-  /** What a scan at a timestamp sees of held keys, by ascending keys. */
+  /** The rows of held keys that a scan at a timestamp sees, by ascending keys. */
   async overlay(holds: readonly Hold[], at: Timestamp): Promise<readonly OverlayRow[]> {
     const statusOf = new Map<TransactionId, TransactionStatus>()
     const rows: OverlayRow[] = []

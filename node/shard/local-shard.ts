@@ -52,7 +52,7 @@ import type { TransactionId } from './command/transaction-id.ts'
 export class LocalShard implements Shard, AsyncDisposable {
   readonly id: ShardId
   readonly range: KeyRange
-  /** What its one replica leads. */
+  /** The same shard with the operations of its leader. */
   readonly led: LedShard
   readonly #replica: Replica
   readonly #reads: ShardReads

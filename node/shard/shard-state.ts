@@ -52,7 +52,7 @@ import type { AppliedEntry } from './store-applier.ts'
 import type { TableSettings } from './command/table-settings.ts'
 import type { TransactionId } from './command/transaction-id.ts'
 
-/** Of a group, for an entry beside its body. */
+/** The bytes of an entry beyond its body, as they count for its group. */
 const ENTRY_BYTES = 64
 /** So few effects, of few bytes, are encoded in one step. */
 const SHORT_EFFECTS_MAX = 64
@@ -105,7 +105,7 @@ export class ShardState {
   readonly #options: ShardStateOptions
   readonly #logId: Buffer
   readonly #appliedListeners = new Set<() => void>()
-  /** Of the newest entry, durable or not. */
+  /** The position of the newest entry, durable or not. */
   #position: LogPosition = LOG_START
   #nextOrdinal = 0
   #durableSequence = 0

@@ -35,7 +35,7 @@ import { encodeLogEntry, encodeLogEntryInSteps, type Touch } from './format/log-
 import type { EntryHead } from './format/entry-body.ts'
 import { nameOf } from './apply/shard-overlay.ts'
 
-/** Of one write to the store. */
+/** The limits of one write to the store. */
 const WRITE_BYTES_MAX = 1024 * 1024
 const WRITE_OPS_MAX = 1000
 /** An entry of so few bytes is added in one step. */

@@ -150,7 +150,7 @@ export class StoreFeed {
     }
   }
 
-  /** Those above a sequence number. */
+  /** Writes the commands above a sequence number. */
   async #write(commands: readonly AppliedCommand[], above: number): Promise<void> {
     const applier = new StoreApplier(this.#with.state.store)
     for (const { entry, bytes } of commands) {

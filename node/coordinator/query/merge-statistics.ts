@@ -6,7 +6,7 @@ interface FieldCounts {
   readonly totalLength: number
 }
 
-/** Of all shards together: every number is a sum. */
+/** The statistics of all shards together. Every number is a sum. */
 export function mergeStatistics(all: readonly TextStatistics[]): TextStatistics {
   const fields = new Map<string, FieldCounts>()
   const docFreqs = new Map<string, number>()

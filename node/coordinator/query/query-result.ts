@@ -11,7 +11,7 @@ export interface QueryResult {
   readonly profile?: QueryProfile
   /** Parts of the query that can find nothing, and why; counts that may be too low. */
   readonly warnings?: readonly string[]
-  /** What is missing from the answer because a shard could not serve. */
+  /** Which part of the answer is missing, because a shard could not serve. */
   readonly error?: string
 }
 

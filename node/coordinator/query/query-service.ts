@@ -52,7 +52,7 @@ export interface QueriedTable {
   shardOf(key: Buffer): QueriedShard
 }
 
-/** What all queries of a node share. */
+/** The parts that all queries of a node share. */
 export interface QueryParts {
   readonly clock: Clock
   readonly turns: EventLoopTurns

@@ -23,7 +23,7 @@ export class LedShards {
     return [...this.#byId.values()]
   }
 
-  /** Those of the given shards that are led here. */
+  /** The given shards that this node leads. */
   among(shards: readonly Shard[]): readonly LedShard[] {
     return shards.flatMap((shard) => this.find(shard) ?? [])
   }

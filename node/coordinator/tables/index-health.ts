@@ -11,7 +11,7 @@ export interface IndexCounts {
   readonly catchingUp: number
   /** Indexes that refuse searches, for any reason. */
   readonly refusing: number
-  /** Of the index that is furthest behind. */
+  /** The log entries that the slowest index has not read. */
   readonly entriesBehindMax: number
 }
 
@@ -66,7 +66,7 @@ function troubleOf(table: OpenTable, shards: readonly IndexHealth[]): IndexTroub
   return [{ message: `${what} ${where}${why}${meanwhile}`, refusesSearches }]
 }
 
-/** Of the shards that are led here. */
+/** The health of the table's indexes on the shards that this node leads. */
 export function indexHealthOf(table: OpenTable, led: LedShards): readonly IndexHealth[] {
   return led.among(table.shards).flatMap((shard) => shard.indexHealth())
 }

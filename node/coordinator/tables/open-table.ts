@@ -42,7 +42,7 @@ export class OpenTable implements TableSettings {
     return must(this.shards[this.#indexOf(key)], 'a shard for every key')
   }
 
-  /** Those that own keys of the interval, both ends included. */
+  /** The shards that own keys of the interval, both ends included. */
   shardsMeeting({ first, last }: Pick<KeyInterval, 'first' | 'last'>): readonly Shard[] {
     return this.shards.slice(this.#indexOf(first), this.#indexOf(last) + 1)
   }

@@ -18,7 +18,7 @@ import {
 
 /** A page is written whole for each addition: the next begins when it is as long as this. */
 const FIELD_PAGE_BYTES_MAX = 16 * 1024
-/** What a commit adds, in UTF-16 units of names: it stays far within the limits of a commit. */
+/** The limit of names that one commit adds, in UTF-16 units. It is far below the limit of a commit. */
 const ADDED_LENGTH_MAX = 64 * 1024
 
 interface Page {

@@ -1,4 +1,4 @@
-// Which indexes a table has, and what a client may ask for.
+// The indexes of a table, and the configurations that a client may ask for.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
@@ -66,7 +66,7 @@ export function indexConfigOf({ name, kind, memOnly }: IndexDefinition): IndexCo
   return { name, type: typeOf(kind), ...(memOnly ? { mem_only: true } : {}) }
 }
 
-/** What the API calls the kind. */
+/** The name of the kind in the API. */
 export function typeOf(kind: string): string {
   return INDEX_KINDS[kind]?.type ?? kind
 }

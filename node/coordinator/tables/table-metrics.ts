@@ -23,9 +23,9 @@ interface TableFigures {
   /** As a text index of the table counts them; undefined without one. */
   readonly documents: number | undefined
   readonly storeBytes: number
-  /** Of all its text indexes, in files. */
+  /** The bytes of the files of all its text indexes. */
   readonly indexBytes: number
-  /** Of the index and shard that is furthest behind. */
+  /** The log entries that the slowest index of any shard has not read. */
   readonly entriesBehind: number
 }
 

@@ -18,7 +18,7 @@ export async function migrationOf(
   return { indexes, progress: Math.min(1, ...progress) }
 }
 
-/** Of the shard that is furthest behind. */
+/** The progress of the shard that is furthest behind. */
 async function progressOf(table: OpenTable, index: string): Promise<number> {
   const shards = await Promise.all(
     table.shards.map(async (shard) => {

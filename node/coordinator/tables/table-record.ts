@@ -32,7 +32,7 @@ export interface TableRecord {
   readonly schema: TableSchema | undefined
   /** Goes up when ttl_duration or ttl_field change; 0 is never used by a policy. */
   readonly ttlGeneration: number
-  /** Those that clients added, beside the built-in one. */
+  /** The indexes that clients added, without the built-in one. */
   readonly indexes: readonly IndexDefinition[]
   /** False when a client dropped it, to spare a table that nobody searches. */
   readonly hasBuiltInIndex: boolean
@@ -61,7 +61,7 @@ interface StoredTable {
   readonly ttlGeneration: number
   readonly indexes?: readonly (IndexDefinition | FormerIndex)[]
   readonly hasBuiltInIndex?: false
-  /** Of format 1 alone. */
+  /** Only in format 1. */
   readonly shards?: readonly StoredRange[]
 }
 

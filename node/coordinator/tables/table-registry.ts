@@ -43,7 +43,7 @@ export class TableRegistry {
     return this.#byId.get(tableId)
   }
 
-  /** Of all tables, those that are being dropped included. */
+  /** The shards of all tables, including tables that are being dropped. */
   *shardIds(): Generator<ShardId> {
     for (const { shards } of this.#byId.values()) {
       for (const { id } of shards) yield id

@@ -24,10 +24,10 @@ export interface ShardMemory {
   readonly pushFloors: Map<TransactionId, Timestamp>
 }
 
-/** What applying one command may look at and change. */
+/** The state that applying one command may read and change. */
 export interface ApplyContext {
   readonly view: CommandView
-  /** What the table demands of the documents that transforms make. */
+  /** The rules of the table for documents that transforms make. */
   readonly rules: DocumentRules
   /** The table's policy at the proposal; a command may have been made under an earlier one. */
   readonly ttl: TtlPolicy | undefined

@@ -37,13 +37,13 @@ export const READ_COST = 4096
 /** About a millisecond of folding. */
 const OPS_PER_STEP = 1000
 
-/** What is to become of one key; several operations on a key in one command fold into one. */
+/** The change of one key. Several operations of a command on one key fold into one change. */
 export interface PlannedWrite {
   readonly key: Buffer
   readonly op: IntentOp
 }
 
-/** What becomes of one key: first `op` (undefined: it is as it is stored), then the transforms. */
+/** The operations on one key: first `op` (undefined: the stored document), then the transforms. */
 interface KeyPlan {
   readonly key: Buffer
   readonly op: IntentOp | undefined

@@ -76,7 +76,7 @@ export function* applyRetime(
   return { changed }
 }
 
-/** What RETIMED_KEY holds. */
+/** Encodes the value under RETIMED_KEY. */
 export function encodeGeneration(generation: number): Buffer {
   return Buffer.from(String(generation))
 }

@@ -157,7 +157,7 @@ export function* applyResolve(context: ApplyContext, command: ResolveCommand): S
   return undefined
 }
 
-/** Of applying a write: the record it replaces was read, its own was made. */
+/** The cost of applying a write: it reads the record that it replaces, and makes its own. */
 function costOf({ view }: ApplyContext, { op }: PlannedWrite): number {
   return READ_COST + (op.kind === 'put' ? op.json.length : view.replacedBytes)
 }

@@ -42,7 +42,7 @@ export class CommandView {
     return this.#nextOrdinal - 1
   }
 
-  /** What the effects hold in memory, roughly. */
+  /** A rough size of the effects in memory, in bytes. */
   get bytes(): number {
     return this.#bytes + this.#keptBytes
   }

@@ -1,4 +1,5 @@
-// Which transaction holds which key of this shard: in memory, rebuilt from the intents keyspace.
+// The holds of transactions on keys of this shard. They are in memory; a start rebuilds them from the
+// intents keyspace.
 //
 // Invariants:
 //   L1  A key has at most one writer; while it has one, no other transaction reads-locks it.

@@ -4,7 +4,7 @@ import type { ApplyContext } from './apply-context.ts'
 import type { Command, CommandKind, OutcomeOf } from '../command/command.ts'
 import type { TableSettings } from '../command/table-settings.ts'
 
-/** What the table demanded when a command was proposed. */
+/** The settings of the table when a command was proposed. */
 export type CommandSettings = Pick<TableSettings, 'rules' | 'ttl'>
 
 /**

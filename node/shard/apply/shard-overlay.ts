@@ -30,7 +30,7 @@ export class OverlayLayer {
   records = new Map<string, DocumentRecord | undefined>()
   /** Absent in most layers, like `visible`: a layer is made for every command. */
   finished: Map<TransactionId, Decision> | undefined
-  /** Of the records, those that readers may see at once (O2). */
+  /** The records that readers may see at once (O2). */
   visible: Map<string, DocumentRecord | undefined> | undefined
 
   get isEmpty(): boolean {

@@ -4,7 +4,7 @@ import type { DocumentChange } from '../../index/host/document-batch.ts'
 import { keyspaceRange } from '../format/keyspace.ts'
 import { readLastKey, readNextDocuments, type DocumentSource } from './document-changes.ts'
 
-/** Which table is walked, and where the log takes over. */
+/** The table to walk, and the log entry from which the log takes over. */
 export interface BackfillOptions {
   readonly source: DocumentSource
   /** What was committed up to this log entry is met on the walk, and not before. */

@@ -12,7 +12,7 @@ export interface BuildNoticesOptions {
   readonly log: Log
   readonly clock: Clock
   readonly events: IndexEvents
-  /** Of the index: the first word of each line. */
+  /** The kind of the index. It is the first word of each line. */
   readonly kind: string
 }
 

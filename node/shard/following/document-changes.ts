@@ -21,9 +21,9 @@ import type { OpenedLogEntry } from '../format/log-entry.ts'
 import { readLog } from '../format/log-reader.ts'
 import { effectiveExpiryMs } from '../format/visibility.ts'
 
-/** Of one step; an entry that touches more is taken whole. */
+/** The keys of one step. An entry that touches more is taken whole. */
 const STEP_KEYS_MAX = 1000
-/** Of one message to the index. */
+/** The limit of one message to the index. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024
 /** Reading is synchronous; other work gets its turn this often. */
 const SLICE_MS = 1
@@ -36,7 +36,7 @@ export interface DocumentSource {
   readonly ttl: TtlPolicy | undefined
 }
 
-/** What a run of log entries touched, each key once. */
+/** The keys that a run of log entries touched, each once. */
 export interface TouchedKeys {
   readonly keys: readonly Buffer[]
   /** The last entry of the run. */

@@ -4,7 +4,7 @@ import type { AppliedBatch } from '../../index/host/protocol.ts'
 import type { LearntFields } from './learnt-fields.ts'
 import type { SetAsideDocuments } from './set-aside-documents.ts'
 
-/** Which index gets the documents, and who has a say about them. */
+/** The index that gets the documents, and the parts that may hold one back. */
 export interface DocumentSenderOptions {
   readonly index: Pick<IndexClient, 'apply'>
   readonly fields: LearntFields

@@ -1,7 +1,7 @@
 import { unreachable } from '../../../lib/assert.ts'
 import type { Backfill } from './backfill.ts'
 
-/** What a follower is at (index-follower.ts draws the way between them). */
+/** The states of a follower; index-follower.ts draws the transitions. */
 export type FollowerState =
   /** `reason`: why the index is built again, if it was there before. */
   | { readonly kind: 'opening'; readonly reason: string | undefined }
@@ -9,7 +9,7 @@ export type FollowerState =
   | { readonly kind: 'serving' }
   | { readonly kind: 'failed'; readonly error: string }
 
-/** What is wrong, or was and is being repaired. */
+/** The present problem of the index, or the one that a rebuild is repairing. */
 export function errorOf(state: FollowerState): string | undefined {
   switch (state.kind) {
     case 'opening':

@@ -1,4 +1,4 @@
-/** What happened to the indexes of a node since its start, counted by shard, for the metrics. */
+/** Counts the events of a node's indexes since its start, by shard, for the metrics. */
 export class IndexEvents {
   /** Builds of an index that was not there, or not complete. */
   firstBuilds = 0

@@ -111,7 +111,7 @@ export class IndexFollower {
     return this.#setAside.count
   }
 
-  /** What it is at when it does not simply follow; told without asking the worker. */
+  /** The activity of the index, told without asking the worker. */
   get activity(): IndexActivity {
     const state = this.#state
     if (state.kind === 'failed') return { kind: 'failed', reason: state.error }

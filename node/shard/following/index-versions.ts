@@ -33,7 +33,7 @@ import type { TableFields } from './table-fields.ts'
 /** A new table's index is open within this time, so that its first search need not be refused. */
 const SERVING_WAIT_MAX_MS = 2000
 
-/** What all versions of one index have in common. */
+/** The parts that all versions of one index share. */
 export interface IndexVersionsOptions {
   readonly definition: IndexDefinition
   readonly table: string
@@ -47,7 +47,7 @@ export interface IndexVersionsOptions {
   readonly events: IndexEvents
 }
 
-/** What a schema says about how documents are mapped. */
+/** The part of a schema that decides how documents are mapped. */
 const MAPPING_MEMBERS = [
   'document_schemas',
   'default_type',
@@ -267,7 +267,7 @@ export class IndexVersions {
     await this.#remove(replaced)
   }
 
-  /** What cannot be removed now is unknown to the next start, and is removed then. */
+  /** If this fails, the next start finds a version that it does not know, and removes it. */
   #remove({ follower, version }: Version): Promise<void> {
     const removal = follower.destroy().catch((error: unknown) => {
       const fields = { ...this.#place, version, error: String(error) }

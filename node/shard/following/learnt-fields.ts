@@ -12,7 +12,7 @@ import type { TableFields } from './table-fields.ts'
 const RETRY_MS = 250
 const RETRY_MS_MAX = 30_000
 
-/** Which index learns from which list. */
+/** The index that learns fields, and the list that it learns from. */
 export interface LearntFieldsOptions {
   readonly fields: TableFields
   readonly index: Pick<IndexClient, 'learn'>

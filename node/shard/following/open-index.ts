@@ -8,7 +8,7 @@ import { endOfLog } from '../format/log-reader.ts'
 import type { FollowedShard } from './index-follower.ts'
 import type { LearntFields } from './learnt-fields.ts'
 
-/** Which index is opened beside which shard. */
+/** The index to open, and the shard that it belongs to. */
 export interface OpenIndexOptions {
   readonly shard: FollowedShard
   readonly index: Pick<IndexClient, 'open' | 'reset'>
@@ -58,7 +58,7 @@ export async function resetIndex(
   return { kind: 'empty', reason }
 }
 
-/** What the index knew of fields is the table's first, so that it becomes what it was. */
+/** Puts the fields that the index knew on the table's list first, so that the rebuild maps alike. */
 async function replace(
   options: OpenIndexOptions,
   source: SchemaSource,

@@ -45,7 +45,7 @@ export class SetAsideDocuments {
     return count
   }
 
-  /** What is set aside becomes a deletion: the index must not show an earlier version of it. */
+  /** Turns each document that is set aside into a deletion, so that no search shows an older version. */
   without(changes: readonly DocumentChange[]): readonly DocumentChange[] {
     if (this.#suspects.size === 0) return changes
     return changes.map((change) =>

@@ -151,7 +151,7 @@ export class ShardIndexes {
       directory,
       ...parseIndexDirectoryName(directory),
     }))
-    // Of several the oldest was the one that answered (V2): the others never came to it.
+    // The oldest of several versions was the one that answered (V2); the others were never complete.
     for (const { directory, name = '', version = 0 } of parsed.toSorted(byVersion)) {
       if (durable.has(name) && version === indexVersionOf(schema)) continue
       if (durable.has(name) && !earlier.has(name)) earlier.set(name, version)

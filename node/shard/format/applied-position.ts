@@ -15,9 +15,9 @@ export interface LogPosition {
 
 export const LOG_START: LogPosition = { sequence: 0, epoch: 0, crc: 0 }
 
-/** What a store knows of the log that it holds. */
+/** The end of the log as the store holds it. */
 export interface AppliedPosition extends LogPosition {
-  /** What the next new document gets: above every ordinal in the effects of the log so far. */
+  /** The ordinal for the next new document, above every ordinal in the effects of the log so far. */
   readonly nextOrdinal: number
 }
 

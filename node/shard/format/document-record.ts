@@ -26,7 +26,7 @@ export type DocumentRecord = Buffer
 export interface RecordHeader {
   readonly version: Timestamp
   readonly deleted: boolean
-  /** Which TTL policy computed `expiresAtMs`; 0 when the table had none. */
+  /** The generation of the TTL policy that computed `expiresAtMs`; 0 when the table had none. */
   readonly ttlGeneration: number
   /** 0 means never. */
   readonly expiresAtMs: number

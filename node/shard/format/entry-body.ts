@@ -25,7 +25,7 @@ const RETIME = 5
 const FLAG_OVERWRITES = 1
 /** Longer values are handed on as they are; shorter ones are copied into the bytes around them. */
 const OWN_PART_BYTES = 8192
-/** Of the head, and of an effect beside its key and value. */
+/** The bytes of the head, and of an effect without its key and value. */
 const FIRST_PART_BYTES = 96
 /** The bytes around long values become a part of their own at this length: a growing buffer is copied. */
 const SMALL_PART_BYTES = 512 * 1024

@@ -17,7 +17,7 @@ const HEAD_BYTES = 22
 const TOUCH_BYTES = 11
 /** Written in about a millisecond. */
 const TOUCHES_PER_STEP = 4000
-/** What adding up the length of a touch costs, in touches written. */
+/** The cost of adding up the length of a touch, in written touches. */
 const TOUCH_SIZED = 0.1
 
 /** One document that an entry changed. */

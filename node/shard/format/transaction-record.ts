@@ -49,7 +49,7 @@ export function decodeTransactionRecord(bytes: Buffer): TransactionRecord {
   return { status, participants }
 }
 
-/** What stays on every participant for an hour, so that late messages find the end (INV-T7). */
+/** The mark that every participant keeps for an hour, so that late messages find the end (INV-T7). */
 export function encodeFinishedMark(decision: Decision): Buffer {
   return writeStatus(new ByteWriter().u8(MARK_FORMAT), decision).done()
 }

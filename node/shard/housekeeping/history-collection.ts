@@ -35,7 +35,7 @@ const LOG_KEPT_FOR_INDEXES_MAX = 1_000_000
 const NO_RANDOM_BITS = '0'.repeat(16)
 /** About a millisecond of looking at touches. */
 const TOUCHES_PER_STEP = 2000
-/** What dropping a tombstone costs: its record is read again when the command is applied. */
+/** The cost of dropping a tombstone, because applying the command reads its record again. */
 const TOMBSTONE_BYTES = 4096
 
 type Drop = CollectCommand['drops'][number]
@@ -90,7 +90,7 @@ function logKeptFrom({ indexedUpTo, appliedSequence }: LedShard): number {
   return Math.max(indexedUpTo, appliedSequence - LOG_KEPT_FOR_INDEXES_MAX) + 1
 }
 
-/** What a touch left behind that can go; a tombstone only while it still is the newest record. */
+/** The records that a touch made superfluous. A tombstone counts only while it is the newest record. */
 async function dropOf(
   reader: PacedReader,
   { key, deleted, previous }: Touch,

@@ -10,9 +10,9 @@ import type { KvStore } from '../../storage/kv-store.ts'
 
 export const PIECE_KEYS_MAX = 1000
 export const PIECE_BYTES_MAX = 1024 * 1024
-/** What an item costs beside its bytes. */
+/** The cost of an item beyond its bytes. */
 const ITEM_BYTES = 64
-/** What the store reads in about a millisecond, and what a reading costs beside its bytes. */
+/** Bytes that the store reads in about a millisecond, and the cost of a read beyond its bytes. */
 const READ_BYTES_PER_STEP = 512 * 1024
 const READING_BYTES = 8192
 
