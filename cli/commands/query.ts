@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { tablePath } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
 import { usageError } from '../process/exit.ts'
-import { MARKS, nextCursor, queryView } from '../render/query-view.ts'
+import { hasFoundNothing, MARKS, nextCursor, queryView } from '../render/query-view.ts'
 import { parseExactAnswer } from '../service/service-answers.ts'
 import { paint, writeLine } from '../process/terminal.ts'
 import {
@@ -67,9 +67,7 @@ ${examples(
     )
     .action(async (table: string, query: string | undefined, options: QueryOptions) => {
       const { out } = context.terminal
-      const body = JSON.stringify(buildQueryRequest(query, options))
-      const path = `${tablePath(table)}/query`
-      const answer = await openClient(options).request({ method: 'POST', path, body })
+      const answer = await askQuery(table, query, options)
       if (options.json === true) return writeLine(out, answer.text.trim())
       const result = parseExactAnswer(answer.text)
       await writeLine(out, queryView(result, out))
@@ -77,6 +75,21 @@ ${examples(
       if (cursor === undefined) return undefined
       return writeLine(out, paint(out, 'dim', `next page: add --cursor ${quote(cursor)}`))
     })
+}
+
+/**
+ * A text that finds nothing is asked again, for what it may have meant. A service that cannot tell
+ * has still answered the query.
+ */
+async function askQuery(table: string, query: string | undefined, options: QueryOptions) {
+  const path = `${tablePath(table)}/query`
+  const client = openClient(options)
+  const ask = (request: object) =>
+    client.request({ method: 'POST', path, body: JSON.stringify(request) })
+  const request = buildQueryRequest(query, options)
+  const answer = await ask(request)
+  if (query === undefined || !hasFoundNothing(parseExactAnswer(answer.text))) return answer
+  return ask({ ...request, suggest: true }).catch(() => answer)
 }
 
 /** Absent options are undefined, which JSON leaves out. */

@@ -28,7 +28,14 @@ export function queryView(answer: unknown, screen: Output, marks: Marks = MARKS)
   const facets = entriesOf(memberOf(result, 'aggregations')).flatMap(([name, facet]) =>
     facetLines(name, facet, screen),
   )
-  return [...shown, ...facets, ...noteLines(result, screen), summary(result, screen)].join('\n')
+  const notes = [...noteLines(result, screen), ...suggestionLines(result, screen)]
+  return [...shown, ...facets, ...notes, summary(result, screen)].join('\n')
+}
+
+/** Whether no document matches the single query. */
+export function hasFoundNothing(answer: unknown): boolean {
+  const [result] = listOf(memberOf(answer, 'responses'))
+  return numberOf(memberOf(memberOf(result, 'hits'), 'total')) === 0
 }
 
 /** The cursor of the next page, as JSON; undefined after the last page. */
@@ -99,6 +106,13 @@ function noteLines(result: unknown, screen: Output): string[] {
   const error = memberOf(result, 'error')
   const broken = typeof error === 'string' ? [paint(screen, 'red', printable(error))] : []
   return [...warnings.map((text) => paint(screen, 'yellow', `warning: ${text}`)), ...broken]
+}
+
+function suggestionLines(result: unknown, screen: Output): string[] {
+  const texts = listOf(memberOf(result, 'suggestions')).map((suggestion) => {
+    return printable(String(memberOf(suggestion, 'corrected')))
+  })
+  return texts.length === 0 ? [] : [`Did you mean: ${paint(screen, 'bold', texts.join(', '))}`]
 }
 
 function summary(result: unknown, screen: Output): string {

@@ -244,7 +244,10 @@ describe('the operations of the store API', () => {
       'searchTable',
       `${BOOKS}/query?q=${encodeURIComponent('"https://x.y/?a=(b -[')}`,
     )
+    const mistyped = await operate('searchTable', `${BOOKS}/query?q=anm&suggest=true`)
 
+    expect(JSON.parse(mistyped.body).responses[0].suggestions[0].corrected).to.equal('ann')
+    expect(JSON.parse(odd.body).responses[0]).to.not.have.property('suggestions')
     expect(idsIn(all.body)).to.deep.equal(['a', 'z'])
     expect(found.body).to.include('"_source":{"n":1}')
     expect(idsIn(found.body)).to.deep.equal(['a'])

@@ -73,6 +73,25 @@ describe('quarry query', () => {
     expect(stdout).to.match(/0 hits in \d+ ms · statistics .* · search .* ms/)
   })
 
+  it('asks what a text meant that found nothing', async () => {
+    const { stdout } = await runCommand(['query', 'books', 'title:chrats sae'], api)
+    const found = await runCommand(['query', 'books', 'sea'], api)
+    const nothing = await runCommand(['query', 'books', 'zzzzzz'], api)
+
+    expect(stdout).to.match(/^Did you mean: title:charts sea\n0 hits in \d+ ms\n$/)
+    expect(found.stdout).to.not.contain('Did you mean')
+    expect(nothing.stdout).to.match(/^0 hits in \d+ ms\n$/)
+  })
+
+  it('gives what a text meant as data with --json', async () => {
+    const { stdout } = await runCommand(['query', 'books', 'chrats', '--json'], api)
+
+    expect(JSON.parse(stdout)).to.have.nested.property(
+      'responses[0].suggestions[0].words[0].options[0].text',
+      'charts',
+    )
+  })
+
   it('explains a filter that is not JSON, and a query that does not parse', async () => {
     const filter = await runCommand(['query', 'books', '--filter', '{'], api)
     const query = await runCommand(['query', 'books', 'title:"sea'], api)

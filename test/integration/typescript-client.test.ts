@@ -182,8 +182,10 @@ describe('the client of the store', () => {
       limit: 1,
       fields: ['title'],
     })
+    const { suggestions } = await store.searchTable('books', { q: 'xea', suggest: true })
 
     expect(hits.hits.map(({ _id }) => _id)).to.deep.equal(['atlas/1'])
+    expect(suggestions?.[0]?.corrected).to.equal('sea')
   })
 
   it('asks one query or several', async () => {

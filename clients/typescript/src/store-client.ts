@@ -58,6 +58,8 @@ export interface SearchOptions extends CallOptions {
   readonly searchFields?: readonly string[]
   /** Parts of the documents to return, as in a lookup. */
   readonly fields?: readonly string[]
+  /** Asks which words look mistyped: `suggestions` of the answer. */
+  readonly suggest?: boolean
   /** The time limit of the query, such as `500ms`. */
   readonly timeout?: string
 }
@@ -202,7 +204,7 @@ export class StoreClient {
   /** Searches as a search box does. Without `q`, every document is a hit. */
   async searchTable(
     table: string,
-    { q, limit, offset, searchFields, fields, timeout, ...options }: SearchOptions = {},
+    { q, limit, offset, searchFields, fields, suggest, timeout, ...options }: SearchOptions = {},
   ): Promise<QueryResult> {
     const asked = queryString({
       q,
@@ -210,6 +212,7 @@ export class StoreClient {
       offset: offset?.toString(),
       search_fields: searchFields?.join(','),
       fields: fields?.join(','),
+      suggest: suggest?.toString(),
       timeout,
     })
     const path = `${tablePath(table)}/query${asked}`

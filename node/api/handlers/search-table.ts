@@ -12,6 +12,7 @@ export const searchTable: Handler = (request, context) => {
     limit: query['limit'],
     offset: query['offset'],
     fields: listOf(textParameter(query, 'fields')),
+    suggest: query['suggest'],
     timeout: textParameter(query, 'timeout'),
   }
   const body = Buffer.from(JSON.stringify(asked))

@@ -9,10 +9,37 @@ export interface QueryResult {
   readonly hits: QueryHits
   readonly aggregations?: AggregationResults
   readonly profile?: QueryProfile
+  /** If the query asks for them: what it may have meant. */
+  readonly suggestions?: readonly QuerySuggestion[]
   /** Parts of the query that can find nothing, and why; counts that may be too low. */
   readonly warnings?: readonly string[]
   /** Which part of the answer is missing, because a shard could not serve. */
   readonly error?: string
+}
+
+/** A text of the query in which words look mistyped. */
+export interface QuerySuggestion {
+  readonly text: string
+  /** The text with the first option of each word. */
+  readonly corrected: string
+  /** In the order of the text. */
+  readonly words: readonly SuggestedWord[]
+}
+
+/** A word as it was typed. Its place in the text is counted in UTF-16 units. */
+export interface SuggestedWord {
+  readonly text: string
+  readonly offset: number
+  readonly length: number
+  /** The best first. */
+  readonly options: readonly SuggestedOption[]
+}
+
+/** A word of the table that may be meant. */
+export interface SuggestedOption {
+  readonly text: string
+  /** How many documents of the table have the word. */
+  readonly doc_freq: number
 }
 
 /** The page of hits with the counts of all hits. `max_score` is 0 when nothing was scored. */

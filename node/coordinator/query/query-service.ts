@@ -36,8 +36,9 @@ import { fetchPage } from './page-fetch.ts'
 import { portableAggregations, portableQuery } from './portable-query.ts'
 import { pruneHits } from './prune-hits.ts'
 import { QueryDeadline } from './query-deadline.ts'
-import type { QueryHit, QueryProfile, QueryResult } from './query-result.ts'
+import type { QueryHit, QueryProfile, QueryResult, QuerySuggestion } from './query-result.ts'
 import { ShardFanOut } from './shard-fan-out.ts'
+import { suggestFor } from './suggestions.ts'
 
 /** The methods of a shard that a query calls. */
 export type QueriedShard = Pick<Shard, 'read' | 'search'>
@@ -121,6 +122,7 @@ class TableQuery {
     await this.#turns.take()
     const { page, rest } = await this.#timed('merge', () => this.#merge(answers))
     const hits = await this.#timed('fetch', () => this.#fetch(page))
+    const suggestions = this.#request.suggest ? await this.#suggestions() : undefined
     const { failures } = this.#fanOut
     return {
       status: 200,
@@ -129,6 +131,7 @@ class TableQuery {
       hits: { ...rest.counts, hits },
       ...(rest.aggregations === undefined ? {} : { aggregations: rest.aggregations }),
       ...(this.#request.profile ? { profile: this.#profile() } : {}),
+      ...(suggestions === undefined ? {} : { suggestions }),
       ...(rest.warnings.length === 0 ? {} : { warnings: rest.warnings }),
       ...(failures.length === 0 ? {} : { error: this.#failureText() }),
     }
@@ -150,6 +153,10 @@ class TableQuery {
     // The caller ignores the scores.
     const isUnscored = conditions.query === undefined || this.#request.countOnly
     if (isUnscored) return mergeStatistics([])
+    return this.#tableStatistics(conditions)
+  }
+
+  async #tableStatistics(conditions: TextConditions): Promise<TextStatistics> {
     const asked = { kind: 'text', question: 'statistics', request: { conditions } } as const
     return mergeStatistics(await this.#fanOut.askAll((shard) => this.#ask(shard, asked)))
   }
@@ -239,6 +246,22 @@ class TableQuery {
     })
     const options = { clock: this.#clock, request, mark, read, memory: this.#memory }
     return fetchPage(options, page)
+  }
+
+  #suggestions(): Promise<readonly QuerySuggestion[]> {
+    const conditions = this.#conditions()
+    const { queryString } = this.#request
+    return suggestFor(
+      { query: conditions.query, queryString },
+      {
+        words: (request) => {
+          const asked = { kind: 'text', question: 'suggest', request } as const
+          return this.#fanOut.askAll((shard) => this.#ask(shard, asked))
+        },
+        statistics: (terms) => this.#tableStatistics({ ...conditions, query: terms }),
+        sliced: (work) => this.#sliced(work),
+      },
+    )
   }
 
   #profile(): QueryProfile {

@@ -65,6 +65,10 @@ export interface QueryRequest {
   readonly highlight: HighlightRequest | undefined
   readonly aggregations: Aggregations
   readonly profile: boolean
+  /** The client wants to know which words may be mistyped. */
+  readonly suggest: boolean
+  /** The text of `full_text_search` if it is a query string. */
+  readonly queryString: string | undefined
   readonly timeoutMs: number
 }
 
@@ -100,6 +104,7 @@ const MEMBERS = [
   'aggregations',
   'pruner',
   'profile',
+  'suggest',
   'timeout',
 ]
 
@@ -146,6 +151,8 @@ export function parseQueryRequest(value: JsonValue): QueryRequest {
     highlight: parseHighlight(body),
     aggregations: parseAggregations(memberOf(value, 'aggregations') ?? {}, 'aggregations'),
     profile: flagOf(body, 'profile', false),
+    suggest: flagOf(body, 'suggest', false),
+    queryString: queryStringOf(value),
     timeoutMs: parseTimeoutMs(memberOf(value, 'timeout')),
   }
 }
@@ -173,6 +180,13 @@ function parseFullText(members: JsonObject): Query | undefined {
     refuse('query', 'cannot stand beside full_text_search; leave one of them out')
   }
   return parseCanonicalQuery(canonical, 'query')
+}
+
+/** Undefined for other queries. */
+function queryStringOf(members: JsonObject): string | undefined {
+  const search = memberOf(members, 'full_text_search')
+  const text = isJsonObject(search) ? memberOf(search, 'query') : undefined
+  return typeof text === 'string' ? text : undefined
 }
 
 function queryOf(members: JsonObject, name: string): Query | undefined {

@@ -15,6 +15,7 @@ import {
   runTextSearch,
 } from '../../../node/index/text/search/run-text-search.ts'
 import { runTextSelect } from '../../../node/index/text/search/run-text-select.ts'
+import { suggestWords } from '../../../node/index/text/suggest/suggest-words.ts'
 import type {
   Highlights,
   TextAsked,
@@ -74,6 +75,8 @@ export class MemoryTextIndex {
         return runAtOnce(runTextSelect(this, asked.request))
       case 'highlight':
         return runAtOnce(highlightTexts(asked.request, this.#fields))
+      case 'suggest':
+        return runAtOnce(suggestWords(this, asked.request))
       default:
         return unreachable(asked)
     }

@@ -1120,6 +1120,13 @@ export interface components {
              */
             readonly profile?: boolean;
             /**
+             * @description Tell which words of the query look mistyped, in `suggestions` of the answer: a word that
+             *     hardly any document has, and that is one edit, or two in a word of six letters and more, from
+             *     a word that is more frequent. It takes a moment longer than the query alone.
+             * @default false
+             */
+            readonly suggest?: boolean;
+            /**
              * @description How long the query may take, at most `600s`; then it fails with `DEADLINE_EXCEEDED`.
              * @default 30s
              */
@@ -1229,6 +1236,11 @@ export interface components {
                     readonly [key: string]: number;
                 };
             };
+            /**
+             * @description If the query asks for them (`suggest`): one for each of its texts with words that look
+             *     mistyped; empty if none does.
+             */
+            readonly suggestions?: readonly components["schemas"]["QuerySuggestion"][];
             /** @description Parts of the query that can find nothing, such as fields that no document has. */
             readonly warnings?: readonly string[];
             /**
@@ -1236,6 +1248,27 @@ export interface components {
              *     files are damaged or gone rebuilds itself, and `getIndex` shows how far it is.
              */
             readonly error?: string;
+        };
+        readonly QuerySuggestion: {
+            /** @description A text of the query, as it was sent; of a query string, the whole of it. */
+            readonly text: string;
+            /** @description The text with the first option in place of each word. */
+            readonly corrected: string;
+            /** @description In the order of the text. */
+            readonly words: readonly {
+                /** @description The word as it was typed. */
+                readonly text: string;
+                /** @description Where it stands in the text, in UTF-16 units. */
+                readonly offset: number;
+                /** @description In UTF-16 units. */
+                readonly length: number;
+                /** @description At most five, the closest first, and of equally close words the most frequent. */
+                readonly options: readonly {
+                    readonly text: string;
+                    /** @description How many documents of the table have the word in the searched fields. */
+                    readonly doc_freq: number;
+                }[];
+            }[];
         };
         readonly QueryHit: {
             /** @description The key of the document. */
@@ -1903,6 +1936,7 @@ export type NumberRange = components['schemas']['NumberRange'];
 export type QueryAnswer = components['schemas']['QueryAnswer'];
 export type FailedQuery = components['schemas']['FailedQuery'];
 export type QueryResult = components['schemas']['QueryResult'];
+export type QuerySuggestion = components['schemas']['QuerySuggestion'];
 export type QueryHit = components['schemas']['QueryHit'];
 export type AggregationResult = components['schemas']['AggregationResult'];
 export type AggregationBucket = components['schemas']['AggregationBucket'];
@@ -2911,6 +2945,8 @@ export interface operations {
                 readonly offset?: number;
                 /** @description Fields of `_source`, separated by commas, as in a lookup; default are all. */
                 readonly fields?: string;
+                /** @description Tell which words look mistyped, in `suggestions`. */
+                readonly suggest?: boolean;
                 /** @description How long the query may take, such as `500ms` or `5s`. */
                 readonly timeout?: string;
             };

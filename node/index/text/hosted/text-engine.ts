@@ -42,11 +42,12 @@ import { highlightTexts } from '../highlight/highlighter.ts'
 import { packAnswer, type PackedAnswer } from '../search/packed-answer.ts'
 import { gatherTextStatistics, runTextSearch } from '../search/run-text-search.ts'
 import { runTextSelect, type SelectionCache } from '../search/run-text-select.ts'
+import { suggestWords } from '../suggest/suggest-words.ts'
 import type { TextAsked, TextSearchRequest } from '../search/text-search.ts'
 
 /**
  * One text index in its worker: maps documents to fields and terms, and answers searches,
- * statistics and highlights.
+ * statistics, highlights and suggestions.
  */
 export class TextEngine implements IndexEngine {
   readonly index: TextIndex
@@ -143,6 +144,8 @@ export class TextEngine implements IndexEngine {
         return gatherTextStatistics(this, asked.request)
       case 'select':
         return runTextSelect(this, asked.request, this.#selections)
+      case 'suggest':
+        return suggestWords(this, asked.request)
       case 'highlight':
         return highlightTexts(asked.request, {
           schema: this.#schema,

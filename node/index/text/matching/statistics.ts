@@ -32,7 +32,8 @@ export interface TermStatistics {
   readonly expansions: Expansions
 }
 
-function termKey(field: string, term: string): string {
+/** The key of a term in `docFreqs`. */
+export function termKey(field: string, term: string): string {
   return `${field}\0${term}`
 }
 

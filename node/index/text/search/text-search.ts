@@ -7,6 +7,7 @@ import type { HighlightRequest } from '../../../query/request/query-request.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { TermStatistics } from '../matching/statistics.ts'
+import type { SuggestRequest, WordInField } from '../suggest/suggest-words.ts'
 import type { PackedAnswer } from './packed-answer.ts'
 import type { TextSelection, TextSelectRequest } from './run-text-select.ts'
 
@@ -98,6 +99,7 @@ export interface TextQuestions {
     readonly request: TextHighlightRequest
     readonly answer: readonly (Highlights | undefined)[]
   }
+  readonly suggest: { readonly request: SuggestRequest; readonly answer: readonly WordInField[] }
 }
 
 /** A question with its own request. */

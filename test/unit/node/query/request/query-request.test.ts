@@ -33,6 +33,8 @@ describe('parseQueryRequest', () => {
       highlight: undefined,
       aggregations: new Map(),
       profile: false,
+      suggest: false,
+      queryString: undefined,
       timeoutMs: 30_000,
     })
   })
@@ -41,7 +43,7 @@ describe('parseQueryRequest', () => {
     const request = parse(
       '{"table":"t","full_text_search":{"match_all":{}},"filter_query":{"match_none":{}},' +
         '"exclusion_query":{"ids":[]},"filter_prefix":"Yjo=","order_by":[{"field":"a.b"}],' +
-        '"limit":0,"offset":10000,"fields":["x","-y"],"profile":true,"timeout":"1.5s",' +
+        '"limit":0,"offset":10000,"fields":["x","-y"],"profile":true,"suggest":true,"timeout":"1.5s",' +
         '"highlight":{"fields":["x"],"pre":"<b>","post":"</b>"}}',
     )
 
@@ -54,6 +56,7 @@ describe('parseQueryRequest', () => {
       order: [{ field: 'a.b', isDescending: false }],
       page: { kind: 'offset', offset: 10_000, limit: 0 },
       profile: true,
+      suggest: true,
       timeoutMs: 1500,
       highlight: { fields: ['x'], pre: '<b>', post: '</b>' },
     })

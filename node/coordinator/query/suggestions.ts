@@ -1,0 +1,40 @@
+// What a query may have meant: the shards name close words, and then count them, so that every
+// frequency is that of the whole table.
+
+import type { Sliced } from '../../../lib/sliced.ts'
+import type { FieldTerm, TermStatistics } from '../../index/text/matching/statistics.ts'
+import type { SuggestRequest, WordInField } from '../../index/text/suggest/suggest-words.ts'
+import type { Query } from '../../query/query-tree.ts'
+import { chooseSuggestions, mergeWords, termsOf } from './choose-suggestions.ts'
+import type { QuerySuggestion } from './query-result.ts'
+
+/** How to ask all shards of a table. */
+export interface SuggestionSources {
+  words(request: SuggestRequest): Promise<readonly (readonly WordInField[])[]>
+  /** The statistics of the table that the scores of this query depend on. */
+  statistics(query: Query): Promise<TermStatistics>
+  sliced<Result>(work: Sliced<Result>): Promise<Result>
+}
+
+/** A query and, if it is a query string, its whole text. */
+export interface SuggestedQuery {
+  readonly query: Query | undefined
+  readonly queryString: string | undefined
+}
+
+/** Empty if no word of the query looks mistyped. */
+export async function suggestFor(
+  { query, queryString }: SuggestedQuery,
+  sources: SuggestionSources,
+): Promise<readonly QuerySuggestion[]> {
+  if (query === undefined) return []
+  const words = await sources.sliced(mergeWords(await sources.words({ query })))
+  if (words.length === 0) return []
+  const counts = await sources.statistics(anyTerm(termsOf(words)))
+  return chooseSuggestions(words, counts, queryString)
+}
+
+function anyTerm(terms: readonly FieldTerm[]): Query {
+  const should = terms.map(({ field, term }): Query => ({ kind: 'term', field, term, boost: 1 }))
+  return { kind: 'boolean', must: [], should, minShould: 1, mustNot: [], filter: [], boost: 1 }
+}
