@@ -1,5 +1,5 @@
-// What a client may know of what was thrown, and under which status. One table for all servers: a
-// new code must be thought of here.
+// The body and the status of the answer to an error. All servers share one table, so that a new code
+// needs a status here.
 
 import { InvariantError } from '../assert.ts'
 import { ServiceError, isServiceError } from '../errors.ts'
@@ -115,7 +115,7 @@ interface Told {
 const SERVER_ERROR = 500
 const TELLING_PERIOD_MS = 1000
 
-/** Messages quote what clients sent and models hold; nobody is helped by megabytes of it. */
+/** Messages quote texts of clients and models, which may have megabytes. */
 const MESSAGE_LENGTH_MAX = 2_000
 
 function shortened(message: string): string {

@@ -1,8 +1,8 @@
-// What the indexes of one worker share of its memory. Of the bound, half is for pages of segment
-// files, an eighth for terms looked up, and the rest for memory segments, the one being flushed
-// included. Beside it lies what grows with the documents: norms, the sparse indexes of
-// dictionaries, key filters and deletions, some five bytes a document and text field, and twelve
-// bytes a document that expires.
+// The memory that the indexes of one worker share. Half of the bound is for pages of segment files, an
+// eighth for the terms of recent lookups, and the rest for memory segments, including the one that is
+// being flushed. The bound leaves out the parts that grow with the documents: norms, the sparse indexes
+// of dictionaries, key filters and deletions take some five bytes for each document and text field, and
+// a document that expires takes twelve bytes more.
 
 import { PageCache } from '../encoding/page-cache.ts'
 import { TermCache } from '../live/term-cache.ts'
