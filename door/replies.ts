@@ -2,7 +2,8 @@
 
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../lib/clock.ts'
-import { statusByErrorCode, type ErrorBody } from '../lib/http/error-translator.ts'
+import { statusByErrorCode } from '../lib/http/error-status.ts'
+import type { ErrorBody } from '../lib/http/error-translator.ts'
 import { jsonReply, type BytesReply } from '../lib/http/reply.ts'
 import type { HeldMemory } from '../lib/http/request-memory.ts'
 

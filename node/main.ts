@@ -34,10 +34,11 @@ import { LevelStoreFactory } from './storage/level-store-factory.ts'
 
 const CATALOG_RESERVE_PART = 4
 
+/** A node that serves. Disposing it is `close` without a reason. */
 export interface RunningNode extends AsyncDisposable {
   readonly apiUrl: string
   readonly healthUrl: string
-  /** `reason` is for the log. */
+  /** Ends open requests, then closes the store. `reason` goes to the log. */
   close(reason?: string): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 // The bodies of errors: ours, and below `/v1/` those that OpenAI clients read.
 
 import type { ErrorShape } from '../../door/replies.ts'
-import { statusByErrorCode } from '../../lib/http/error-translator.ts'
+import { statusByErrorCode } from '../../lib/http/error-status.ts'
 import type { ErrorBody } from '../../lib/http/error-translator.ts'
 
 const OPENAI_PREFIX = '/v1/'

@@ -1,34 +1,11 @@
-// The body and the status of the answer to an error. All servers share one table, so that a new code
-// needs a status here.
+// Decides what a client may know of a thrown error, and what the log gets.
 
 import { InvariantError } from '../assert.ts'
 import { ServiceError, isServiceError } from '../errors.ts'
 import type { Clock } from '../clock.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Log } from '../log.ts'
-
-export const statusByErrorCode: Record<ErrorCode, number> = {
-  INVALID_ARGUMENT: 400,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  METHOD_NOT_ALLOWED: 405,
-  ALREADY_EXISTS: 409,
-  CONFLICT: 409,
-  HISTORY_GONE: 410,
-  PAYLOAD_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  IDEMPOTENCY_MISMATCH: 422,
-  CANCELLED: 499,
-  CORRUPTION: 500,
-  INFERENCE_FAILED: 500,
-  INTERNAL: 500,
-  OVERLOADED: 503,
-  NOT_LEADER: 503,
-  RANGE_MOVED: 503,
-  UNAVAILABLE: 503,
-  DEADLINE_EXCEEDED: 504,
-  DISK_FULL: 507,
-}
+import { statusByErrorCode } from './error-status.ts'
 
 /** The body of every error of our own APIs; their contracts call it Error. */
 export interface ErrorBody {

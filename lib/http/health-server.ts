@@ -3,7 +3,7 @@
 import { createServer } from 'node:http'
 import type { Clock } from '../clock.ts'
 import type { ErrorCode } from '../errors.ts'
-import { statusByErrorCode } from './error-translator.ts'
+import { statusByErrorCode } from './error-status.ts'
 import { SERVER_OPTIONS, listen } from './listener.ts'
 import type { RunningServer } from './listener.ts'
 import { bytesReply, jsonReply, sendBytes, textReply } from './reply.ts'

@@ -5,7 +5,8 @@
 
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
-import { statusByErrorCode, type ErrorBody } from '../../lib/http/error-translator.ts'
+import { statusByErrorCode } from '../../lib/http/error-status.ts'
+import type { ErrorBody } from '../../lib/http/error-translator.ts'
 import type { Reply } from '../../door/replies.ts'
 import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import { AT_ONCE_BYTES_MAX } from '../../lib/http/request-body.ts'

@@ -6,7 +6,7 @@ import type { ShardId } from '../shard/shard-id.ts'
 import type { ShardCondition } from '../shard/shard.ts'
 import type { ShardConditions } from './shard-conditions.ts'
 import type { OpenTable } from './tables/open-table.ts'
-import type { LedShards } from './led-shards.ts'
+import type { LedShards } from './shards/led-shards.ts'
 import type { ClusterStatus, ShardHealth } from './store-service.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { indexTroubles } from './tables/index-health.ts'
@@ -14,13 +14,13 @@ import { indexTroubles } from './tables/index-health.ts'
 const SHOWN_PROBLEMS_MAX = 100
 
 /**
- * The worst state of any shard decides the health, of which an index that refuses searches takes the
- * best away; every problem is named in the message.
+ * The worst state of any shard decides the health. While an index refuses searches, the health is at
+ * most `degraded`. The message names every problem.
  */
 export function* clusterStatusOf(state: {
   readonly tables: readonly OpenTable[]
   readonly led: LedShards
-  /** Of all shards of the tables. */
+  /** One entry for each shard of the tables. */
   readonly conditions: ShardConditions
   readonly version: string
   readonly ready: boolean
@@ -71,7 +71,7 @@ function leapMessage(leapMs: number): string {
   )
 }
 
-/** A disk that fails may fail thousands of shards. */
+/** Shows at most SHOWN_PROBLEMS_MAX problems, because one failed disk may fail thousands of shards. */
 function messageOf(problems: readonly string[]): string {
   if (problems.length === 0) return 'all shards serve'
   const shown = problems.slice(0, SHOWN_PROBLEMS_MAX).join('; ')

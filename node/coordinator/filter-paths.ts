@@ -2,7 +2,7 @@ import { unreachable } from '../../lib/assert.ts'
 import type { FieldPath } from '../document/field-path.ts'
 import type { DocumentFilter, FilterField } from '../query/filter/document-filter.ts'
 
-/** Everywhere in a document that the filter looks. */
+/** Every path of a document that the filter reads. */
 export function pathsOfFilter(filter: DocumentFilter): readonly FieldPath[] {
   switch (filter.kind) {
     case 'all':

@@ -1,7 +1,8 @@
 // Linear merge: makes a range of a table equal to a page of a key-sorted source (seed, section 4).
 //
-// Both sides are walked once in key order. What differs is written as one transaction that checks the
-// version of every document it replaces or deletes; if one changed meanwhile, the page is compared anew.
+// The merge walks both sides once in key order and writes the differences as one transaction. The
+// transaction checks the version of every document that it replaces or deletes. If one of them has
+// changed since the comparison, the merge compares the page again.
 
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
@@ -11,7 +12,7 @@ import { isSameContent } from '../document/canonical-json.ts'
 import { shownKey } from '../document/document-limits.ts'
 import type { Insert } from '../document/writes.ts'
 import { jsonOf, versionOf } from '../shard/format/document-record.ts'
-import { keyAfter, type KeyRange } from '../shard/key-range.ts'
+import { keyAfter, type KeyRange } from '../shard/command/key-range.ts'
 import type { ScanRow } from '../shard/shard.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { MergeFailure, MergeRequest, MergeResult } from './store-service.ts'
@@ -23,9 +24,13 @@ const MERGE_SCANNED_KEYS_MAX = 100_000
 const MERGE_ATTEMPTS_MAX = 10
 /** About a millisecond of comparing. */
 const STEP_BYTES = 128 * 1024
-/** What a row costs beside the bytes of its document. */
+/** The cost of a row beyond the bytes of its document. */
 const ROW_COST_BYTES = 256
 
+/**
+ * What `mergePage` works with. `scan` yields the rows of a range in key order, in pages that all
+ * show one timestamp.
+ */
 export interface LinearMergeOptions {
   readonly clock: Clock
   readonly runner: TransactionRunner
@@ -43,6 +48,11 @@ interface Difference {
   stoppedAt: Buffer | undefined
 }
 
+/**
+ * Compares the page with its range of the table and writes the differences, unless it is a dry run.
+ * Throws INVALID_ARGUMENT for a page that is too long or begins before `lastMergedId`, and CONFLICT
+ * when other writers changed the range during every attempt.
+ */
 export async function mergePage(
   options: LinearMergeOptions,
   table: OpenTable,
@@ -68,7 +78,7 @@ export async function mergePage(
   }
   throw new ServiceError(
     'CONFLICT',
-    'documents of the range kept changing during the merge; try again when other writers rest',
+    'other clients kept changing documents of the range during the merge; try again later',
   )
 }
 
@@ -135,7 +145,7 @@ class Comparison {
     this.#records = records
   }
 
-  /** Whether the limit of scanned keys keeps it from looking at the rows that are left. */
+  /** Whether the comparison has reached the limit of scanned keys and ignores all further rows. */
   get isFull(): boolean {
     return this.#isFull
   }
@@ -258,7 +268,7 @@ function resultOf(
   }
 }
 
-/** The last key that this page settled: where the next page goes on. */
+/** The last key that this page has made equal to the source. The next page begins behind it. */
 function lastKeyOf(request: MergeRequest, { stoppedAt, deletes }: Difference): Buffer | undefined {
   if (stoppedAt !== undefined) return stoppedAt
   return request.records.at(-1)?.key ?? deletes.at(-1)?.key ?? request.lastMergedId

@@ -4,7 +4,7 @@ import { millisOf, timestampAtMs, type HybridClock, type Timestamp } from '../cl
 import { collectHistory, HISTORY_RETENTION_MS } from '../shard/housekeeping/history-collection.ts'
 import { EXPIRY_PERIOD_MS, expireDue, retimeDocuments } from '../shard/housekeeping/expiry.ts'
 import type { LedShard } from '../shard/led-shard.ts'
-import type { LedShards } from './led-shards.ts'
+import type { LedShards } from './shards/led-shards.ts'
 import { numberDocuments } from '../shard/housekeeping/numbering.ts'
 import type { ReadPins } from './read-pins.ts'
 import type { TableAdmin } from './tables/table-admin.ts'
@@ -17,6 +17,7 @@ import {
 const COLLECTION_PERIOD_MS = 60_000
 const REPAIR_PERIOD_MS = 1000
 
+/** The parts of the node whose periodic work the housekeeper starts. It closes none of them. */
 export interface NodeHousekeeperOptions {
   readonly clock: Clock
   readonly hybridClock: HybridClock
@@ -40,7 +41,7 @@ export class NodeHousekeeper {
     this.#with = options
   }
 
-  /** Deleted so far because their time was over. */
+  /** The number of documents that this process has deleted because they expired. */
   get expiredDocuments(): number {
     return this.#expiredDocuments
   }
@@ -68,7 +69,7 @@ export class NodeHousekeeper {
   async expire(): Promise<void> {
     const nowMs = millisOf(this.#with.hybridClock.readPoint())
     await this.#forEachShard('expiry', async (shard) => {
-      if (!this.#retiming.has(shard)) await this.#retimeOne(shard) // if a pass failed or was stopped
+      if (!this.#retiming.has(shard)) await this.#retimeOne(shard) // an earlier pass may have failed
       const deleted = await expireDue(shard, nowMs, this.#stop.signal)
       if (deleted === 0) return
       this.#expiredDocuments += deleted

@@ -17,9 +17,9 @@ import { Catalog } from './tables/catalog.ts'
 import { FieldCatalog } from './tables/field-catalog.ts'
 import { Idempotency } from './transactions/idempotency.ts'
 import { NodeHousekeeper } from './node-housekeeper.ts'
-import { LedShards } from './led-shards.ts'
+import { LedShards } from './shards/led-shards.ts'
 import { ReadPins } from './read-pins.ts'
-import { ShardHost } from './shard-host.ts'
+import { ShardHost } from './shards/shard-host.ts'
 import { storeMetrics } from './store-metrics.ts'
 import { SwarmStore } from './swarm-store.ts'
 import { TableAdmin } from './tables/table-admin.ts'
@@ -30,12 +30,16 @@ import { TransactionFinisher } from './transactions/transaction-finisher.ts'
 import { TransactionRecovery } from './transactions/transaction-recovery.ts'
 import { TransactionRunner } from './transactions/transaction-runner.ts'
 
+/**
+ * What the store of one process is built from. The caller owns these parts and closes them after
+ * the store.
+ */
 export interface SwarmParts {
   readonly coordination: Coordination
   readonly stores: KvStoreFactory
-  /** Of all shards; closed after them. */
+  /** The log of all shards. It must stay open until every shard is closed. */
   readonly journal: Journal
-  /** Refuses with DISK_FULL what the disk has no room for. */
+  /** Throws DISK_FULL when the disk has no room for so many bytes. Absent: every write is admitted. */
   readonly admit?: (bytes: number) => void
   readonly hybridClock: HybridClock
   readonly clock: Clock
@@ -43,26 +47,30 @@ export interface SwarmParts {
   readonly version: string
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
-  /** Absent: tables are not searched. */
+  /** Absent: the node keeps no indexes, and searches are refused. */
   readonly indexes?: {
     /** The directory that holds the indexes of all shards. */
     readonly indexRoot: string
     readonly memoryBytesMax?: number
     readonly hangMs?: number
-    /** Default: what the machine has room for. */
+    /** Worker threads. Default: as many as the machine has room for. */
     readonly threads?: number
   }
 }
 
+/**
+ * The store with its tables open. It serves reads and writes, but is not ready before
+ * `finishStart`.
+ */
 export interface OpenedSwarm {
   readonly store: SwarmStore
   readonly housekeeper: NodeHousekeeper
   readonly admin: TableAdmin
-  /** Of all tables, the internal ones included. */
+  /** The led shards of all tables, internal tables included. */
   readonly shards: () => readonly LedShard[]
-  /** Ends what the last life left unfinished, then declares the store ready. */
+  /** Ends the transactions and table changes that the last process left open, then sets ready. */
   readonly finishStart: () => Promise<void>
-  /** What the store, its journal, its tables and its index workers tell Prometheus. */
+  /** The metrics of the store, its journal, its tables and its index workers. */
   readonly metrics: readonly MetricSource[]
 }
 
@@ -85,7 +93,8 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   const { stores, journal, admit } = parts
   const held = { stores, journal, indexes, led }
   const host = new ShardHost({ ...held, admit, hybridClock, clock, router, log })
-  const admin = new TableAdmin({ clock, catalog, registry, host, led, recovery, log, randomBits })
+  const drain = (shard: LedShard) => recovery.drain(shard)
+  const admin = new TableAdmin({ clock, catalog, registry, host, led, drain, log, randomBits })
   const pins = new ReadPins(clock)
   const kept = { clock, hybridClock, led, pins, log }
   const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })

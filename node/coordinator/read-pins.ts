@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 
-/** A reader who takes longer than this loses its hold on history: a slow one must not fill the disk. */
+/** A pin ends after this time, so that history kept for a slow reader cannot fill the disk. */
 export const PIN_MAX_MS = 3_600_000
 
-/** Disposing it lets go of the timestamp. */
+/** Keeps the history at one timestamp until it is disposed, for at most PIN_MAX_MS. */
 export interface ReadPin extends Disposable {
-  /** False once it is too old: from then on what it reads may be collected. */
+  /** False after PIN_MAX_MS: from then on collection may remove the history that it kept. */
   isHeld(): boolean
 }
 

@@ -9,7 +9,7 @@ import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document
 import type { ScanRow } from '../shard/shard.ts'
 import { pathsOfFilter } from './filter-paths.ts'
 import type { ScanRequest } from './store-service.ts'
-import { projectStored } from './stored-projection.ts'
+import { projectStored } from './query/stored-projection.ts'
 
 /** `key` names the document in a line; a member of that name in the document gives way to it. */
 const KEY_MEMBER = 'key'
@@ -73,7 +73,7 @@ function* lineOf(
   const json = jsonOf(record)
   if (filter !== undefined) {
     const document = yield* documentAtPaths(json, paths)
-    // What is to be matched may be long itself.
+    // The text that the filter matches may be long itself.
     if (json.length > SLICED_BYTES_MIN) yield
     if (!isJsonObject(document) || !matchesFilter(filter, document, key)) return undefined
   }

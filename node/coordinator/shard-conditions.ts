@@ -5,13 +5,13 @@ import type { Shard, ShardCondition } from '../shard/shard.ts'
 import type { ShardId } from '../shard/shard-id.ts'
 import type { OpenTable } from './tables/open-table.ts'
 
-/** Whoever asks for the status does not wait longer for a shard that does not answer. */
+/** A request for the status waits no longer than this for a shard that does not answer. */
 const CONDITION_WAIT_MAX_MS = 1000
 
-/** What every shard of the tables is able to do, by its id. */
+/** The condition of every shard of the tables, by its id. */
 export type ShardConditions = ReadonlyMap<ShardId, ShardCondition>
 
-/** Asks all shards. One that does not answer in time counts as failed, and the others are told. */
+/** Asks all shards. A shard that does not answer within CONDITION_WAIT_MAX_MS counts as failed. */
 export async function conditionsOf(
   tables: readonly OpenTable[],
   clock: Clock,

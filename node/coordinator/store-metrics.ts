@@ -1,4 +1,4 @@
-// What the store is at and did, as Prometheus text: read from those who know when somebody scrapes.
+// The state and the counts of the store as Prometheus text. Each scrape reads them from their owners.
 
 import {
   counter,
@@ -12,7 +12,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { IndexEvents } from '../shard/following/index-events.ts'
-import type { LedShards } from './led-shards.ts'
+import type { LedShards } from './shards/led-shards.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
@@ -22,6 +22,7 @@ import type { Idempotency } from './transactions/idempotency.ts'
 import type { TransactionRecovery } from './transactions/transaction-recovery.ts'
 import type { TransactionRunner } from './transactions/transaction-runner.ts'
 
+/** The parts of the node that count. A scrape reads them, and changes nothing. */
 export interface StoreMetricsOptions {
   readonly clock: Clock
   readonly registry: TableRegistry

@@ -1,5 +1,5 @@
-// What the HTTP API may ask of the store. The API parses and serialises; everything else happens
-// behind this interface, whether shards are in this process or on other machines.
+// The store as the HTTP API calls it. The API parses requests and serialises answers; everything else
+// happens behind this interface, whether shards are in this process or on other machines.
 
 import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
@@ -7,9 +7,14 @@ import type { Projection } from '../document/projection.ts'
 import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
 import type { DocumentFilter } from '../query/filter/document-filter.ts'
-import type { TableSchema } from '../schema/table-schema.ts'
 import type { QueryResult } from './query/query-result.ts'
+import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
+import type { CreateTableRequest } from './tables/create-table-request.ts'
 
+/**
+ * How a write is acknowledged. `signal` aborts when the client has gone; the write may still
+ * happen.
+ */
 export interface WriteOptions {
   readonly syncLevel: SyncLevel
   /** The Idempotency-Key header; `digest` is a hash of the whole request, to detect misuse. */
@@ -24,6 +29,7 @@ export interface WriteCounts {
   readonly transformed: number
 }
 
+/** Why a commit has changed nothing: the first key whose version or holder was in its way. */
 export interface CommitConflict {
   readonly table: string
   readonly key: string
@@ -34,6 +40,7 @@ export type CommitResult =
   | { readonly status: 'committed'; readonly tables: Readonly<Record<string, WriteCounts>> }
   | { readonly status: 'aborted'; readonly conflict: CommitConflict }
 
+/** One page of a linear merge: the source's records of one range of keys. */
 export interface MergeRequest {
   /** Sorted by key bytes, without duplicates. */
   readonly records: readonly Insert[]
@@ -42,12 +49,16 @@ export interface MergeRequest {
   readonly options: WriteOptions
 }
 
+/** A record that the table's rules refused. It stops neither the page nor the merge. */
 export interface MergeFailure {
   readonly id: string
   readonly operation: 'upsert' | 'delete'
   readonly error: string
 }
 
+/**
+ * The outcome of one page, named as in the HTTP contract. In a dry run it says what would happen.
+ */
 export interface MergeResult {
   readonly status: 'success' | 'partial'
   readonly upserted: number
@@ -64,6 +75,10 @@ export interface MergeResult {
   readonly took: number
 }
 
+/**
+ * A range of keys and what to show of its documents. An undefined `from` or `to` leaves that end
+ * open.
+ */
 export interface ScanRequest {
   readonly from: Buffer | undefined
   readonly to: Buffer | undefined
@@ -71,98 +86,30 @@ export interface ScanRequest {
   readonly inclusiveFrom: boolean
   /** Default false: `to` itself is part of the range. */
   readonly exclusiveTo: boolean
-  /** Absent: lines hold the key alone. */
+  /** Undefined: lines hold the key alone. */
   readonly projection: Projection | undefined
   readonly filter: DocumentFilter | undefined
+  /** The most documents to yield; undefined: all. */
   readonly limit: number | undefined
 }
 
+/**
+ * `signal` aborts the query when the client has gone: it stops working and rejects with CANCELLED.
+ */
 export interface QueryOptions {
   readonly signal: AbortSignal
   /** Charged with the documents of the answer. */
   readonly memory?: HeldMemory
 }
 
+/** A document as a lookup answers it. */
 export interface StoredDocument {
   readonly version: Timestamp
   /** The JSON text as stored. */
   readonly json: Buffer
 }
 
-export interface ShardInfo {
-  /** Base64 of the first key and of the key after the last; "" and "/w==" (0xFF) at the ends. */
-  readonly byte_range: readonly [start: string, end: string]
-}
-
-export interface IndexConfig {
-  readonly name: string
-  readonly type: string
-  readonly mem_only?: boolean
-}
-
-export interface IndexStatus {
-  readonly index_type: string
-  readonly total_indexed: number
-  /** Bytes. */
-  readonly disk_usage: number
-  readonly rebuilding: boolean
-  /** From 0 to 1. */
-  readonly backfill_progress: number
-  readonly backfill_items_processed: number
-  /** Empty when all is well. */
-  readonly error: string
-  readonly documents_set_aside: number
-  readonly dropped_values: DroppedValuesInfo
-}
-
-export interface DropCountsInfo {
-  readonly bad_values: number
-  readonly over_limit: number
-}
-
-/** Since the index was opened or built. */
-export interface DroppedValuesInfo extends DropCountsInfo {
-  /** By field, for those that lost most. */
-  readonly fields: Readonly<Record<string, DropCountsInfo>>
-}
-
-export interface IndexInfo {
-  readonly config: IndexConfig
-  readonly status: IndexStatus
-  /** By shard id in hexadecimal. */
-  readonly shard_status: Readonly<Record<string, IndexStatus>>
-}
-
-export interface TableInfo {
-  readonly name: string
-  readonly description?: string
-  readonly indexes: Readonly<Record<string, IndexConfig>>
-  /** By shard id in hexadecimal. */
-  readonly shards: Readonly<Record<string, ShardInfo>>
-  readonly schema?: TableSchema
-}
-
-export interface TableStatus extends TableInfo {
-  readonly storage_status: { readonly disk_usage: number; readonly empty: boolean }
-  readonly migration?: TableMigration
-}
-
-/** Indexes that are being built, as after a change of the schema. */
-export interface TableMigration {
-  readonly indexes: readonly string[]
-  /** From 0 to 1, of the shard that is furthest behind. */
-  readonly progress: number
-}
-
-export interface CreateTableRequest {
-  readonly num_shards?: number
-  readonly split_keys?: readonly string[]
-  readonly description?: string
-  readonly schema?: unknown
-  /** By name, configurations. */
-  readonly indexes?: Readonly<Record<string, unknown>>
-}
-
+/** The health of the node with every shard. `message` names each problem and how to solve it. */
 export interface ClusterStatus {
   readonly health: 'healthy' | 'degraded' | 'unhealthy' | 'error'
   readonly message: string
@@ -171,10 +118,14 @@ export interface ClusterStatus {
   readonly version: string
   readonly tables: number
   readonly shards: Readonly<Record<string, ShardHealth>>
-  /** How far the wall clock is ahead of hybrid time; absent where there is no clock to ask. */
+  /** Milliseconds by which the wall clock is ahead of hybrid time; absent where nobody asked a clock. */
   readonly clock_offset_ms?: number
 }
 
+/**
+ * The condition of one shard. `message` is empty while it serves. `pending_intents` counts held
+ * keys.
+ */
 export interface ShardHealth {
   readonly table: string
   readonly state: 'serving' | 'read_only' | 'failed'
@@ -195,10 +146,10 @@ export interface ShardHealth {
  * - `scan` yields NDJSON pages (whole lines, each with its line feed) in byte order of the keys, all
  *   at one timestamp, and does no work ahead of the consumer beyond one page. It refuses (unknown
  *   table, bad range) before the first page.
- * - `query` sees what the table's full-text index has reached, and returns documents as they are now.
- *   A shard that cannot serve is told of in the result; it rejects when none can, when the deadline
- *   has passed (DEADLINE_EXCEEDED), when the query asks what its fields cannot answer, and when the
- *   documents of the page have more than 64 MiB (INVALID_ARGUMENT).
+ * - `query` finds documents as far as the table's full-text index has read the log, and returns them
+ *   as they are now. The result names a shard that cannot serve. It rejects when all shards fail,
+ *   with DEADLINE_EXCEEDED after the timeout, and with INVALID_ARGUMENT when a field cannot answer
+ *   the query or the documents of the page have more than 64 MiB.
  */
 export interface StoreService {
   createTable(name: string, request: CreateTableRequest): Promise<TableInfo>
@@ -210,9 +161,9 @@ export interface StoreService {
 
   listIndexes(table: string): Promise<readonly IndexInfo[]>
   getIndex(table: string, index: string): Promise<IndexInfo>
-  /** Indexes the documents that are there in the background. */
+  /** Resolves when the index exists. It indexes the table's documents in the background. */
   createIndex(table: string, index: string, config: unknown): Promise<void>
-  /** Gives the disk space back. */
+  /** Resolves when the files of the index are gone from the disk. */
   dropIndex(table: string, index: string): Promise<void>
 
   batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts>
@@ -232,7 +183,7 @@ export interface StoreService {
     key: Buffer,
   ): StoredDocument | undefined | Promise<StoredDocument | undefined>
   scan(table: string, request: ScanRequest, signal: AbortSignal): Promise<AsyncIterable<Buffer>>
-  /** `request.table` has been decided on before and is not looked at. */
+  /** Searches `table` and ignores `request.table`: the caller has chosen the table before. */
   query(table: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult>
 
   status(): Promise<ClusterStatus>

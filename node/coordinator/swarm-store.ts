@@ -12,7 +12,7 @@ import type { Idempotency } from './transactions/idempotency.ts'
 import { countIndexes, type IndexCounts } from './tables/index-health.ts'
 import { indexInfoOf } from './tables/index-status.ts'
 import { waitForIndexes, waitsForIndexes } from './tables/index-wait.ts'
-import type { LedShards } from './led-shards.ts'
+import type { LedShards } from './shards/led-shards.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import type { OpenTable } from './tables/open-table.ts'
@@ -24,19 +24,17 @@ import { scanLines } from './scan-lines.ts'
 import type {
   ClusterStatus,
   CommitResult,
-  CreateTableRequest,
-  IndexInfo,
   MergeRequest,
   MergeResult,
   QueryOptions,
   ScanRequest,
   StoredDocument,
   StoreService,
-  TableInfo,
-  TableStatus,
   WriteCounts,
   WriteOptions,
 } from './store-service.ts'
+import type { CreateTableRequest } from './tables/create-table-request.ts'
+import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
 import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'
@@ -44,13 +42,10 @@ import { migrationOf } from './tables/table-migration.ts'
 import { unknownTable, type TableRegistry } from './tables/table-registry.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
 import { PartCollector } from './transactions/transaction-part.ts'
-import type {
-  RunOptions,
-  RunOutcome,
-  TransactionConflict,
-  TransactionRunner,
-} from './transactions/transaction-runner.ts'
+import type { RunOutcome, TransactionConflict } from './transactions/run-outcome.ts'
+import type { RunOptions, TransactionRunner } from './transactions/transaction-runner.ts'
 
+/** The opened parts of one process. The store calls them and closes none of them. */
 export interface SwarmStoreOptions {
   readonly clock: Clock
   readonly registry: TableRegistry
@@ -64,7 +59,7 @@ export interface SwarmStoreOptions {
   readonly version: string
 }
 
-/** A request that writes. */
+/** A request that writes. `answer` is the answer of a commit, `answerOf` makes that of a conflict. */
 interface Transacted<Answer> {
   readonly collect: () => Sliced<PartCollector>
   readonly writes: readonly TableWrites[]
@@ -73,6 +68,10 @@ interface Transacted<Answer> {
   readonly answerOf: (conflict: TransactionConflict) => Answer
 }
 
+/**
+ * Serves every request of the API from the shards of this process. `ready` is false until
+ * `setReady`.
+ */
 export class SwarmStore implements StoreService {
   readonly #with: SwarmStoreOptions
   readonly #turns = new EventLoopTurns()
@@ -279,7 +278,10 @@ export class SwarmStore implements StoreService {
     return first
   }
 
-  /** Without a collector another request has written; what is left of its tables is waited for. */
+  /**
+   * Waits until the written shards show the write to searches. Without a collector an earlier request
+   * of the same Idempotency-Key has written; then this waits for all shards of its tables.
+   */
   #searchable(
     writes: readonly TableWrites[],
     collector: PartCollector | undefined,

@@ -2,12 +2,13 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
-import { intersectRanges, keyAfter, type KeyRange } from '../shard/key-range.ts'
+import { intersectRanges, keyAfter, type KeyRange } from '../shard/command/key-range.ts'
 import { historyGone } from '../shard/shard-scan.ts'
 import type { ScanRow } from '../shard/shard.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { ReadPins } from './read-pins.ts'
 
+/** `hybridClock` gives a scan its timestamp, and `pins` keep the history that it still needs. */
 export interface TableScanOptions {
   readonly hybridClock: HybridClock
   readonly pins: ReadPins
@@ -32,8 +33,8 @@ export function keyRangeOf({ from, to, inclusiveFrom, exclusiveTo }: ClientRange
 }
 
 /**
- * Walks the shards one after the other, each at the same timestamp; the pin keeps the history that
- * the later ones will need. Rejects with HISTORY_GONE when the consumer takes longer than that.
+ * Walks the shards one after the other, all at the same timestamp. A pin keeps the history that later
+ * shards will need, for at most PIN_MAX_MS. A consumer that takes longer gets HISTORY_GONE.
  */
 export async function* scanTable(
   { hybridClock, pins }: TableScanOptions,

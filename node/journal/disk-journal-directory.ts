@@ -4,6 +4,7 @@
 import { constants, write } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises'
 import path from 'node:path'
+import { diskErrorCode } from '../../lib/disk-error.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { syncDirectory } from '../storage/durable-file.ts'
 import type { JournalDirectory, SegmentFile } from './journal-directory.ts'
@@ -51,7 +52,7 @@ export class DiskJournalDirectory implements JournalDirectory {
       await handle.sync()
     } catch (error) {
       await rm(file, { force: true })
-      throw isNoSpace(error) ? fullError(error) : error
+      throw diskErrorCode(error) === 'DISK_FULL' ? fullError(error) : error
     } finally {
       await handle.close()
     }
@@ -152,14 +153,6 @@ function withoutFirst(parts: readonly Uint8Array[], bytes: number): Uint8Array[]
   const [head] = rest
   if (head !== undefined && skip > 0) rest[0] = head.subarray(skip)
   return rest
-}
-
-function isNoSpace(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    (error.code === 'ENOSPC' || error.code === 'EDQUOT')
-  )
 }
 
 function fullError(cause: unknown): ServiceError {

@@ -1,20 +1,21 @@
-// What readers find behind a hold: the holder's record is asked, and kept above the reader if it is
-// undecided.
+// Reads the keys that transactions hold. It asks the record of the holder how the transaction ended. If
+// it is undecided, the question keeps its commit timestamp above the reader.
 
 import type { Clock } from '../../lib/clock.ts'
 import { millisOf, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
-import type { TransactionStatus } from './apply/command.ts'
+import type { TransactionStatus } from './command/command.ts'
 import type { DocumentRecord } from './format/document-record.ts'
 import { intentOutcome } from './apply/intent-outcome.ts'
-import { rangeContains, type KeyRange } from './key-range.ts'
-import type { Hold } from './lock-table.ts'
-import { TRANSACTION_SILENCE_MAX_MS } from './push-answers.ts'
-import type { OverlayRow } from './shard-scan.ts'
+import { rangeContains, type KeyRange } from './command/key-range.ts'
+import type { Hold } from './apply/lock-table.ts'
+import { TRANSACTION_SILENCE_MAX_MS } from './push-responder.ts'
+import type { OverlayRow } from './apply/shard-overlay.ts'
 import { unknownRoute, type ShardRouter } from './shard-router.ts'
 import type { ShardState } from './shard-state.ts'
-import type { TransactionId } from './transaction-id.ts'
-import { isVisible } from './visibility.ts'
+import type { TransactionId } from './command/transaction-id.ts'
+import { isVisible } from './format/visibility.ts'
 
+/** What the reads of held keys work with. `router` finds the records of the holders. */
 export interface HolderReaderOptions {
   readonly state: ShardState
   readonly router: ShardRouter
@@ -23,11 +24,15 @@ export interface HolderReaderOptions {
 }
 
 export type FoundBehind =
-  /** The holder committed, and this is what it left; undefined for nothing visible. */
+  /** The holder committed. `record` is its version; undefined if that is deleted or expired. */
   | { readonly kind: 'decided'; readonly record: DocumentRecord | undefined }
-  /** The store knows: the holder did not commit, or its outcome is in place already. */
+  /** The store has the answer: the holder did not commit, or its outcome is in place already. */
   | { readonly kind: 'stored' }
 
+/**
+ * Reads keys that prepared transactions hold (INV-T5). It rejects with UNAVAILABLE when a record
+ * cannot be found.
+ */
 export class HolderReader {
   readonly #with: HolderReaderOptions
 
@@ -39,8 +44,8 @@ export class HolderReader {
     const { hybridClock, state } = this.#with
     const now = hybridClock.readPoint()
     const decided = await this.#push(hold, now)
-    // Resolved meanwhile, and perhaps overwritten: then the store knows better. Holds are compared by
-    // transaction, because a rebuild of the memory makes new ones.
+    // The hold may be resolved meanwhile, and its version overwritten: then the store has the answer. This
+    // compares holds by their transaction, because a rebuild of the memory makes new objects.
     const holder = state.memory.locks.writer(hold.key)?.intent.transactionId
     const isHeld = holder === hold.intent.transactionId
     if (decided.state !== 'committed' || !isHeld) return { kind: 'stored' }
@@ -78,7 +83,7 @@ export class HolderReader {
   async #push({ intent, heldSinceMs }: Hold, above: Timestamp): Promise<TransactionStatus> {
     const { transactionId, anchor } = intent
     const route = await this.#with.router.shardAt(anchor)
-    // What had a record in the table was told its outcome before the table went.
+    // Before the table was dropped, every participant of its transactions learnt the outcome.
     if (route.kind === 'gone') return { state: 'aborted' }
     if (route.kind === 'unknown') throw unknownRoute(anchor, route.reason)
     const heldForMs = this.#with.clock.monotonicMs() - heldSinceMs

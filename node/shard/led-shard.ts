@@ -1,5 +1,5 @@
-// A shard as its leader has it: what nobody may do from elsewhere. In one process every shard is led from
-// its opening to its end.
+// A shard as its leader has it, with the work that only the leader may do. In one process every shard is
+// led from its opening to its close.
 
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
@@ -9,15 +9,16 @@ import type {
   KeyInterval,
   OutcomeOf,
   TransactionStatus,
-} from './apply/command.ts'
+} from './command/command.ts'
 import type { Replica } from './replica.ts'
 import type { LogBacklog } from './shard-log.ts'
-import type { Shard, IndexHealth } from './shard.ts'
+import type { IndexHealth } from './following/index-health.ts'
+import type { Shard } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
-import type { TableSettings } from './table-settings.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TableSettings } from './command/table-settings.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
-/** A transaction whose record lies on the shard and that nobody has finished. */
+/** A transaction whose record still lies on the shard. */
 export interface UnfinishedTransaction {
   readonly transactionId: TransactionId
   readonly anchor: Buffer
@@ -28,9 +29,9 @@ export interface UnfinishedTransaction {
   readonly idleMs: number
 }
 
-/** What only the leader of a shard may do with it, beside what everybody may ask of the shard. */
+/** The operations that only the leader of a shard may call, beside those of `Shard`. */
 export class LedShard {
-  /** As everybody else has it. */
+  /** The same shard, as all nodes may call it. */
   readonly shard: Shard
   readonly #replica: Replica
 
@@ -47,7 +48,7 @@ export class LedShard {
     return this.#replica.state.settings.tableId
   }
 
-  /** For people. */
+  /** The name of the table, for logs and messages. */
   get tableName(): string {
     return this.#replica.state.settings.tableName
   }
@@ -85,7 +86,7 @@ export class LedShard {
     }))
   }
 
-  /** Transactions that hold keys of the shard, of those that have for longer than `ageMs`. */
+  /** The transactions that hold keys of the shard, or only those that have held one for over `ageMs`. */
   holders(ageMs?: number): readonly KeyHolder[] {
     return [...this.#replica.state.memory.locks.oldest()]
       .filter(({ heldSinceMs }) => ageMs === undefined || this.#idleMs(heldSinceMs) > ageMs)
@@ -96,7 +97,7 @@ export class LedShard {
     return this.#replica.state.memory.locks.size
   }
 
-  /** What waits here, and the transactions whose record lies here. */
+  /** The backlog of the log, and the number of transactions whose record lies here. */
   get load(): LogBacklog & { readonly transactionRecords: number } {
     const { log, state } = this.#replica
     return { ...log.backlog, transactionRecords: state.memory.live.size }
@@ -126,8 +127,8 @@ export class LedShard {
   }
 
   /**
-   * The table is being dropped: from now on nothing begins here, while what has begun can still end.
-   * Resolves when every proposal of before has been answered.
+   * Called when the table is being dropped. The shard refuses new writes and prepares from now on, and
+   * still ends begun transactions. Resolves when every earlier proposal has its answer.
    */
   seal(): Promise<void> {
     return this.#replica.seal()

@@ -21,21 +21,21 @@ import type {
   TransactionStatus,
   WriteCommand,
   WriteOutcome,
-} from './apply/command.ts'
-import { writeBytes } from './apply/command-size.ts'
+} from './command/command.ts'
+import { writeBytes } from './command/command.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
 import type { DocumentRecord } from './format/document-record.ts'
 import type { ShardIndexes } from './following/shard-indexes.ts'
-import type { KeyRange } from './key-range.ts'
+import type { KeyRange } from './command/key-range.ts'
 import { LedShard } from './led-shard.ts'
 import type { ProposalFate } from './proposal.ts'
-import { PushAnswers } from './push-answers.ts'
+import { PushResponder } from './push-responder.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
 import { ShardReads } from './shard-reads.ts'
+import type { IndexStatus } from './following/index-health.ts'
 import type {
   CallOptions,
   DecideOptions,
-  IndexStatus,
   PreparedInOrder,
   Push,
   ResolveOptions,
@@ -46,7 +46,7 @@ import type {
   ShardStats,
 } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
 /** Answers from the replica in this process, which leads the shard. */
 export class LocalShard implements Shard, AsyncDisposable {
@@ -56,7 +56,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   readonly led: LedShard
   readonly #replica: Replica
   readonly #reads: ShardReads
-  readonly #pushes: PushAnswers
+  readonly #responder: PushResponder
   readonly #indexes: ShardIndexes | undefined
 
   private constructor(replica: Replica) {
@@ -66,7 +66,7 @@ export class LocalShard implements Shard, AsyncDisposable {
     this.led = new LedShard(this, replica)
     this.#replica = replica
     this.#reads = new ShardReads(replica)
-    this.#pushes = new PushAnswers({
+    this.#responder = new PushResponder({
       state: replica.state,
       clock,
       hybridClock,
@@ -133,7 +133,7 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   #keptIndexes(): ShardIndexes {
     if (this.#indexes !== undefined) return this.#indexes
-    throw new ServiceError('UNAVAILABLE', 'this node keeps no indexes')
+    throw new ServiceError('UNAVAILABLE', 'this node keeps no indexes, so it cannot search')
   }
 
   read(
@@ -186,15 +186,15 @@ export class LocalShard implements Shard, AsyncDisposable {
     const applied = Promise.withResolvers<ProposalFate>()
     const options = { bytes: writeBytes(command), onApplied: applied.resolve }
     const durable = replica.log.propose(proposed, options)
-    durable.catch((error: unknown) => replica.noteTrouble(error)) // its fate says that it is lost
+    durable.catch((error: unknown) => replica.noteTrouble(error)) // `fate.isLost` tells the caller
     const fate = await Promise.race([applied.promise, durable])
     const outcome = must(proposed.outcome, 'the outcome of an applied command').value
     if (outcome.kind === 'prepared') return { outcome, fate: fate ?? undefined }
-    await durable // a refusal may rest on what is not durable yet
+    await durable // the refusal may rely on entries that are not durable yet
     return { outcome, fate: undefined }
   }
 
-  /** Why nothing is begun for the caller, if that is so. */
+  /** The rejection of a caller that has left, or of any write after the seal; undefined otherwise. */
   #refusalOf(options: CallOptions | undefined): Promise<never> | undefined {
     if (options?.signal?.aborted === true) return Promise.reject(options.signal.reason)
     const { sealedError } = this.#replica
@@ -211,7 +211,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   async resolve(command: ResolveCommand, options: ResolveOptions = {}): Promise<void> {
     const { decision } = command
     const { hybridClock } = this.#replica.options
-    // Decided is decided: a clock that is behind must not keep the keys held.
+    // The transaction is decided, so a clock that is behind must not keep its keys held.
     if (decision.state === 'committed') hybridClock.observeOwn(decision.commitTs)
     const { isAwaited = true, onReleased } = options
     const onApplied = onReleased && (() => onReleased())
@@ -227,7 +227,7 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   async push(push: Push, options?: CallOptions): Promise<TransactionStatus> {
     options?.signal?.throwIfAborted()
-    return patiently(this.#pushes.answer(push), options)
+    return patiently(this.#responder.answer(push), options)
   }
 
   hurry(): void {

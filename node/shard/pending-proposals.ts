@@ -3,7 +3,7 @@ import { ServiceError } from '../../lib/errors.ts'
 const QUEUED_PROPOSALS_MAX = 16_384
 export const QUEUED_BYTES_MAX = 256 * 1024 * 1024
 
-/** How many proposals have no answer yet, within bounds. */
+/** Counts the proposals without an answer, and refuses more than the limits allow. */
 export class PendingProposals {
   #count = 0
   #bytes = 0

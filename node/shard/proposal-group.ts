@@ -8,7 +8,7 @@ export class ProposalGroup {
   readonly proposals: Proposal[] = []
   readonly applied: AppliedCommand[] = []
   readonly entries: AppendedEntry[] = []
-  /** Whose ready entries these rely on. */
+  /** The logs whose ready entries must become durable with these. */
   readonly companions = new Set<JournalSource>()
   #bytes = 0
   #isAwaited = false
@@ -31,7 +31,7 @@ export class ProposalGroup {
     for (const { source } of proposal.options.after ?? []) this.companions.add(source)
   }
 
-  /** For a proposal without an entry, whose answer waits for what it saw. */
+  /** Adds a proposal without an entry. Its answer waits until the group it has read is durable. */
   join(proposal: Proposal): void {
     this.proposals.push(proposal)
     this.#isAwaited ||= proposal.options.isAwaited ?? true

@@ -1,7 +1,7 @@
 import type { JournalSource } from '../journal/journal-source.ts'
 import type { ProposedCommand } from './apply/proposed-command.ts'
 
-/** What becomes of a proposal that was applied and is not durable yet. */
+/** The fate of a proposal that was applied and is not durable yet. */
 export interface ProposalFate {
   /** Whether it was refused after all, or never applied. */
   readonly isLost: boolean
@@ -9,17 +9,19 @@ export interface ProposalFate {
   readonly source: JournalSource
 }
 
+/** How a caller proposes a command. */
 export interface ProposalOptions {
-  /** A rough size, for the bounds. */
+  /** A rough size in bytes, which counts against the limits of the queue. */
   readonly bytes: number
-  /** Called when the command was applied: its outcome stands unless its fate is to be lost. */
+  /** Called when the command was applied. Its outcome holds unless `fate.isLost` becomes true. */
   readonly onApplied?: (fate: ProposalFate) => void
-  /** False: it may wait some milliseconds for others to share a write of the journal with. Default true. */
+  /** False: the entry may wait some milliseconds to share a write of the journal. Default true. */
   readonly isAwaited?: boolean
-  /** Refused unless these still stand; its own entry is not durable before theirs. */
+  /** Refused if one of these is lost. Its own entry becomes durable after theirs. */
   readonly after?: readonly ProposalFate[]
 }
 
+/** A proposed command on its way to durability. `done` settles once, when its answer is known. */
 export class Proposal implements ProposalFate {
   readonly proposed: ProposedCommand
   readonly options: ProposalOptions

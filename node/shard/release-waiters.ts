@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
-/** Who waits for a transaction to let go of its keys. */
+/** The callers that wait until a transaction has released its keys. */
 export class ReleaseWaiters {
   readonly #clock: Clock
   readonly #waiting = new Map<TransactionId, Set<() => void>>()

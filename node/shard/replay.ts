@@ -1,11 +1,11 @@
-// Brings a shard's store up to the end of its log in the journal: at a start, before anything else
-// looks at the store.
+// Brings a shard's store up to the end of its log in the journal. It runs at a start, before any other
+// reader of the store.
 
 import { must, unreachable } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { JournalEntry } from '../journal/journal-reader.ts'
 import type { KvStore } from '../storage/kv-store.ts'
-import type { Effect } from './effect.ts'
+import type { Effect } from './format/effect.ts'
 import type { LogPosition } from './format/applied-position.ts'
 import { checkRecord, jsonOf, type DocumentRecord } from './format/document-record.ts'
 import { decodeBody, type LoggedEffect } from './format/entry-body.ts'
@@ -16,6 +16,7 @@ import { StoreApplier } from './store-applier.ts'
 /** Intents are remembered up to here, so that the next entry finds them without a write to the store. */
 const INTENT_BYTES_MAX = 4 * 1024 * 1024
 
+/** The number of entries that a replay applied, and the last entry of the log. */
 export interface Replayed {
   readonly entries: number
   readonly position: LogPosition

@@ -1,6 +1,6 @@
-// The replica of a shard that lives in this process: its log, the state that the log made, the store and
-// the indexes that follow. What may be asked of the shard is in local-shard.ts, what only its leader may do
-// in led-shard.ts; both work on this.
+// The replica of a shard that lives in this process: its log, its state, its store and the indexes that
+// follow the log. local-shard.ts has the calls that any node may make, led-shard.ts those of the leader.
+// Both work on this replica.
 
 import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -9,11 +9,10 @@ import { millisOf, type HybridClock } from '../clock/hybrid-clock.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
-import type { Command, CommandKind, OutcomeOf } from './apply/command.ts'
-import { COMMAND_BYTES } from './apply/command-size.ts'
+import { COMMAND_BYTES, type Command, type CommandKind, type OutcomeOf } from './command/command.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
 import { ShardIndexes, type IndexParts } from './following/shard-indexes.ts'
-import type { KeyRange } from './key-range.ts'
+import type { KeyRange } from './command/key-range.ts'
 import type { ProposalOptions } from './proposal.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
 import { replayLog } from './replay.ts'
@@ -22,16 +21,16 @@ import { ShardState } from './shard-state.ts'
 import type { ShardCondition } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
 import type { ShardRouter } from './shard-router.ts'
-import type { TableSettings } from './table-settings.ts'
+import type { TableSettings } from './command/table-settings.ts'
 
-/** What a replica works with. */
+/** The parts of a replica. It closes `store`, and none of the others. */
 export interface ReplicaOptions {
   readonly id: ShardId
   readonly range: KeyRange
-  /** Its own: closed with the replica. What it lacks, the journal has. */
+  /** The replica owns it. The journal holds every durable entry that it lacks. */
   readonly store: KvStore
   readonly journal: Journal
-  /** Refuses with DISK_FULL what the disk has no room for. */
+  /** Throws DISK_FULL when the disk has no room for so many bytes. */
   readonly admit?: ((bytes: number) => void) | undefined
   readonly hybridClock: HybridClock
   readonly clock: Clock
@@ -41,14 +40,14 @@ export interface ReplicaOptions {
   readonly indexes?: IndexParts | undefined
 }
 
-/** Owns its parts: `close` closes them. What it has answered as durable survives a crash. */
+/** Owns its log, state, store and indexes, and closes them. An answered write survives a crash. */
 export class Replica {
   readonly id: ShardId
   readonly store: KvStore
   readonly options: ReplicaOptions
   readonly state: ShardState
   readonly log: ShardLog
-  /** Who waits for a transaction to let go of its keys here. */
+  /** The callers that wait until a transaction has released its keys here. */
   readonly waiters: ReleaseWaiters
   readonly indexes: ShardIndexes | undefined
   #trouble: ServiceError | undefined
@@ -67,7 +66,7 @@ export class Replica {
     this.indexes = indexes && new ShardIndexes(this, indexes, { clock, settings })
   }
 
-  /** Replays what the journal has and the store lacks. */
+  /** Replays the entries that the journal has and the store lacks. */
   static async open(options: ReplicaOptions): Promise<Replica> {
     const waiters = new ReleaseWaiters(options.clock)
     const { id, store, journal, hybridClock, clock, settings } = options
@@ -92,7 +91,7 @@ export class Replica {
     return this.state.settings.ttl
   }
 
-  /** The newest log entry that nothing takes back. */
+  /** The newest log entry that is durable. */
   get committedSequence(): number {
     return this.state.durableSequence
   }
@@ -107,7 +106,7 @@ export class Replica {
     return this.state.onApplied(listener)
   }
 
-  /** What readers judge expiry by: hybrid time, so that a lookup and a commit's check agree. */
+  /** The time at which readers judge expiry: hybrid time, so that a lookup and a commit's check agree. */
   get nowMs(): number {
     return this.ttl === undefined ? 0 : millisOf(this.options.hybridClock.readPoint())
   }
@@ -127,7 +126,7 @@ export class Replica {
     }
   }
 
-  /** For the condition that it tells. */
+  /** Remembers an error that `condition` must tell. */
   noteTrouble(error: unknown): void {
     if (isServiceError(error) && isTrouble(error)) this.#trouble = error
   }
@@ -139,13 +138,13 @@ export class Replica {
     return { kind, reason: trouble.message }
   }
 
-  /** From now on nothing begins here, while what has begun can still end. */
+  /** Refuses new writes and prepares from now on. Begun transactions can still end. */
   async seal(): Promise<void> {
     this.#sealed = true
     await this.log.idle()
   }
 
-  /** Why nothing may begin here any more, if that is so. */
+  /** The refusal of new writes and prepares after `seal`; undefined before it. */
   get sealedError(): ServiceError | undefined {
     if (!this.#sealed) return undefined
     return new ServiceError('NOT_FOUND', 'the table was dropped; create it first')
@@ -190,7 +189,7 @@ export class Replica {
 function lostJournalError(): ServiceError {
   return new ServiceError(
     'CORRUPTION',
-    'the journal of the data directory is gone, and with it what the shards acknowledged last; ' +
+    'the journal of the data directory is missing, and the last acknowledged writes with it; ' +
       'bring it back, or restore the data directory from a backup or a replica',
   )
 }

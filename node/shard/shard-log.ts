@@ -1,7 +1,7 @@
-// How proposals reach the disk. A proposal is applied as soon as it may be, in memory, onto the open
-// group; the journal takes the group when it is free, and its answers follow when it is durable.
+// The way of proposals to the disk. The log applies a proposal in memory, onto the open group. The journal
+// takes the group when it is free. The log answers the proposals of a group when the group is durable.
 //
-//   propose ─► queue ─► apply ─► open ─taken─► flying ─durable─► answers; waiting ─► the store
+//   propose ─► queue ─► apply ─► open ─► taken by the journal ─durable─► answers; the store's feed
 //
 // Invariants:
 //   G1  Proposals are applied in order, one at a time; their entries are taken in that order.
@@ -24,14 +24,18 @@ import { Proposal, type ProposalOptions } from './proposal.ts'
 import { ProposalGroup } from './proposal-group.ts'
 import type { ShardId } from './shard-id.ts'
 import type { Applied, ShardState } from './shard-state.ts'
-import { StoreFeed } from './store-feed.ts'
+import { closedError, StoreFeed } from './store-feed.ts'
 
 const MIB = 1024 * 1024
-/** A group that is taken is one part of one write; a longer one would hold up the other shards. */
+/** The journal writes a taken group in one piece. A longer group would delay the other shards. */
 const GROUP_BYTES_MAX = MIB
-/** Durable and not in the store: memory, and work for the next start. */
+/** The limit of durable bytes that the store lacks. They cost memory, and time at the next start. */
 const BACKLOG_BYTES_MAX = 16 * MIB
 
+/**
+ * What the log works with. It calls `journal` when entries are ready, and the journal calls
+ * `take`.
+ */
 export interface ShardLogOptions {
   readonly id: ShardId
   readonly state: ShardState
@@ -41,14 +45,16 @@ export interface ShardLogOptions {
   readonly admit: (bytes: number) => void
 }
 
+/** The work that the log has accepted and not finished. */
 export interface LogBacklog {
-  /** Without an answer yet. */
+  /** Proposals without an answer, with their bytes below. */
   readonly proposals: number
   readonly proposedBytes: number
-  /** Durable, and not in the store. */
+  /** Bytes that are durable in the journal and not in the store yet. */
   readonly unstoredBytes: number
 }
 
+/** Puts proposals in order, applies them and answers each when its entry is durable (G1-G4). */
 export class ShardLog implements JournalSource {
   readonly logId: ShardId
   readonly #with: ShardLogOptions
@@ -56,15 +62,15 @@ export class ShardLog implements JournalSource {
   #queue: Proposal[] = []
   readonly #pending = new PendingProposals()
   #open: ProposalGroup | undefined
-  #flying: ProposalGroup | undefined
+  #taken: ProposalGroup | undefined
   #isAnnounced = false
   #isScheduled = false
   #isClosed = false
   /** The proposal that is being applied in slices. */
   #applying: Promise<void> | undefined
-  /** Why nothing will ever be durable again. */
+  /** Set when the journal has failed for good: every further proposal is refused with it. */
   #end: ServiceError | undefined
-  /** Why what is applied and not durable counts for nothing any more (G3). */
+  /** Set from a refusal until the memory is rebuilt (G3). */
   #refusal: unknown
   #recovering: Promise<void> | undefined
 
@@ -75,12 +81,12 @@ export class ShardLog implements JournalSource {
     this.#feed = new StoreFeed({ state, clock, onRoom: () => this.#schedule() })
   }
 
-  /** Why the store does not take what is durable, if it does not. */
+  /** Why the store refuses writes at the moment; undefined if it takes them. */
   get storeTrouble(): ServiceError | undefined {
     return this.#feed.trouble
   }
 
-  /** What waits at the moment, and what of it. */
+  /** The backlog at the moment. */
   get backlog(): LogBacklog {
     const { count: proposals, bytes: proposedBytes } = this.#pending
     return { proposals, proposedBytes, unstoredBytes: this.#feed.bytes }
@@ -111,7 +117,7 @@ export class ShardLog implements JournalSource {
   }
 
   #refusalOf(bytes: number): unknown {
-    if (this.#isClosed) return new ServiceError('UNAVAILABLE', 'the shard is closed')
+    if (this.#isClosed) return closedError()
     if (this.#end !== undefined) return this.#end
     const overload = this.#pending.refusalOf(bytes)
     if (overload !== undefined) return overload
@@ -134,7 +140,7 @@ export class ShardLog implements JournalSource {
   async durable(): Promise<void> {
     await this.#applying
     this.#with.journal.hurry()
-    await (this.#open ?? this.#flying)?.ended()
+    await (this.#open ?? this.#taken)?.ended()
     await this.#recovering
     if (this.#end !== undefined) throw this.#end
   }
@@ -153,7 +159,7 @@ export class ShardLog implements JournalSource {
     await this.#feed.reached(this.#with.state.durableSequence)
   }
 
-  /** What waits for company, before the journal or before the store, goes on at once. */
+  /** Ends waits for shared writes: the journal and the store write what is ready at once. */
   hurry(): void {
     this.#with.journal.hurry()
     this.#feed.hurry()
@@ -174,15 +180,15 @@ export class ShardLog implements JournalSource {
 
   take(): readonly AppendedEntry[] {
     this.#isAnnounced = false
-    this.#flying = this.#open ?? new ProposalGroup()
+    this.#taken = this.#open ?? new ProposalGroup()
     this.#open = undefined
     this.#with.state.overlay.take()
-    return this.#flying.entries
+    return this.#taken.entries
   }
 
   written(): void {
-    const group = must(this.#flying, 'the group that was taken')
-    this.#flying = undefined
+    const group = must(this.#taken, 'the group that was taken')
+    this.#taken = undefined
     this.#with.state.publish(group.applied)
     this.#feed.add(group.applied, group.bytes)
     this.#advance()
@@ -191,8 +197,8 @@ export class ShardLog implements JournalSource {
 
   failed(error: ServiceError): void {
     this.#isAnnounced = false
-    const groups = [this.#flying, this.#open]
-    this.#flying = undefined
+    const groups = [this.#taken, this.#open]
+    this.#taken = undefined
     this.#with.state.overlay.dropUndurable()
     // Only a refusal for want of room leaves the journal as it was; any other ends the process.
     if (error.code !== 'DISK_FULL') this.#end = error
@@ -248,7 +254,7 @@ export class ShardLog implements JournalSource {
 
   #apply(proposal: Proposal): void {
     if (proposal.options.after?.some(({ isLost }) => isLost) === true) {
-      const message = 'what this write relies on was refused; try again'
+      const message = 'the prepares of this transaction were refused; try the write again'
       return this.#reject(proposal, new ServiceError('UNAVAILABLE', message))
     }
     try {
@@ -271,7 +277,7 @@ export class ShardLog implements JournalSource {
     try {
       const applied = await runSliced(work, { clock })
       this.#applying = undefined
-      // What it was applied onto is gone.
+      // A refusal has dropped the state that this command was applied onto (G3).
       if (this.#refusal !== undefined) return this.#reject(proposal, this.#refusal)
       this.#join(proposal, applied)
     } catch (error) {
@@ -285,7 +291,7 @@ export class ShardLog implements JournalSource {
   #join(proposal: Proposal, applied: Applied): void {
     proposal.options.onApplied?.(proposal)
     if (applied === undefined) {
-      const seen = this.#open ?? this.#flying
+      const seen = this.#open ?? this.#taken
       if (seen !== undefined) return seen.join(proposal)
       this.#pending.end(proposal)
       return proposal.resolve()
@@ -295,7 +301,7 @@ export class ShardLog implements JournalSource {
   }
 
   #reject(proposal: Proposal, error: unknown): void {
-    // A belief about our own code broke, and with it whatever the open group has done so far.
+    // Our own code is wrong, so the effects of the open group may be wrong too.
     if (error instanceof InvariantError && this.#refusal === undefined) {
       const open = this.#open
       this.#with.state.overlay.dropOpen()
@@ -320,12 +326,12 @@ export class ShardLog implements JournalSource {
     const { state } = this.#with
     try {
       await this.#applying
-      await this.#flying?.ended()
+      await this.#taken?.ended()
       await this.#feed.reachedInTheEnd(state.durableSequence)
       await state.rebuild()
       this.#refusal = undefined
     } catch (error) {
-      this.#end = asServiceError(error) // the memory cannot be had from the store
+      this.#end = asServiceError(error) // the rebuild from the store failed
     }
     this.#recovering = undefined
     for (const proposal of this.#end === undefined ? [] : this.#queue.splice(0)) {
@@ -345,5 +351,9 @@ export class ShardLog implements JournalSource {
 
 function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
-  return new ServiceError('UNAVAILABLE', `the shard failed: ${messageOf(error)}`, { cause: error })
+  return new ServiceError(
+    'UNAVAILABLE',
+    `the shard failed: ${messageOf(error)}; restart the node`,
+    { cause: error },
+  )
 }

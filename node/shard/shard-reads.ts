@@ -1,14 +1,15 @@
-// What readers of a replica find: documents by key, and ranges at one timestamp.
+// The reads of a replica: documents by key, and ranges at one timestamp.
 
 import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
 import { versionOf, type DocumentRecord } from './format/document-record.ts'
 import { HolderReader } from './holder-reader.ts'
-import type { KeyRange } from './key-range.ts'
-import type { Hold } from './lock-table.ts'
+import type { KeyRange } from './command/key-range.ts'
+import type { Hold } from './apply/lock-table.ts'
 import type { Replica } from './replica.ts'
-import { hasNoDocument, mergeRows, scanSnapshot, type OverlayRow } from './shard-scan.ts'
+import { hasNoDocument, mergeRows, scanSnapshot } from './shard-scan.ts'
+import type { OverlayRow } from './apply/shard-overlay.ts'
 import type { ScanOptions, ScanRow, ShardStats } from './shard.ts'
-import { isVisible } from './visibility.ts'
+import { isVisible } from './format/visibility.ts'
 
 /** The reading methods of Shard, over one replica; none of them changes anything. */
 export class ShardReads {
@@ -41,8 +42,8 @@ export class ShardReads {
   async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
     const { store, options, ttl } = this.#replica
     options.hybridClock.observe(at)
-    // From here on whatever is stamped is above `at`: what is not held now and can be seen at `at`
-    // has been applied, and will be in the snapshot.
+    // Every later stamp is above `at`. So a version at or below `at` whose key is not held now has been
+    // applied, and the snapshot will show it.
     const holds = this.#holders.holdsAt(range, at)
     const unapplied = await this.#unappliedRows(range, at)
     const snapshot = store.snapshot()
@@ -56,8 +57,8 @@ export class ShardReads {
   }
 
   /**
-   * What a scan must lay over the store: nothing as soon as the store holds all that is durable, or
-   * what it lacks, while it refuses. Then no newer writes come either.
+   * The rows that a scan must lay over the store. Usually this waits until the store holds every durable
+   * entry, and answers none. While the store refuses, it answers the rows that the store lacks.
    */
   async #unappliedRows(range: KeyRange, at: Timestamp): Promise<readonly OverlayRow[]> {
     const { log, state, ttl } = this.#replica
@@ -67,7 +68,7 @@ export class ShardReads {
     } catch (error) {
       if (log.storeTrouble === undefined) throw error
       const rows = state.overlay.durableRows(range)
-      // What such a row replaced may be neither here nor in the store.
+      // The version that such a row replaced may be neither in the overlay nor in the store.
       if (rows.some(({ record }) => record !== undefined && versionOf(record) > at)) throw error
       const nowMs = millisOf(at)
       return rows.map(({ key, record }) => {

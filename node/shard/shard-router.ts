@@ -1,5 +1,5 @@
 import { ServiceError } from '../../lib/errors.ts'
-import type { KeyInterval, ShardAddress } from './apply/command.ts'
+import type { KeyInterval, ShardAddress } from './command/command.ts'
 import type { Shard } from './shard.ts'
 
 /** Why there is no shard to ask. */
@@ -9,7 +9,7 @@ export type NoRoute =
    * went, every transaction that had a record there told its outcome to all of its participants.
    */
   | { readonly kind: 'gone' }
-  /** Nobody can tell now where the key lies. It says nothing about the table or its transactions. */
+  /** The owner of the key is unknown now. The table and its transactions may well exist. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
 export type Route = { readonly kind: 'shard'; readonly shard: Shard } | NoRoute
@@ -18,7 +18,7 @@ export type Route = { readonly kind: 'shard'; readonly shard: Shard } | NoRoute
 export type Routes = { readonly kind: 'shards'; readonly shards: readonly Shard[] } | NoRoute
 
 /**
- * Finds the shards that own keys, whatever shards those are at the moment.
+ * Finds the shards that own keys at the moment.
  *
  * Contract:
  * - `gone` is confirmed. A map that may be stale never answers it: it answers `unknown`.
@@ -27,11 +27,11 @@ export type Routes = { readonly kind: 'shards'; readonly shards: readonly Shard[
  */
 export interface ShardRouter {
   shardAt(address: ShardAddress): Promise<Route>
-  /** Of all shards that meet the interval, or of none: a part of them is `unknown`. */
+  /** All shards that own keys of the interval. If one of them cannot be found, it is `unknown`. */
   shardsMeeting(interval: KeyInterval): Promise<Routes>
 }
 
-/** For whoever must know what lies behind a route that is `unknown`. */
+/** UNAVAILABLE, for a caller that cannot continue without the shard of an `unknown` route. */
 export function unknownRoute(
   { tableId }: Pick<ShardAddress, 'tableId'>,
   reason: string,

@@ -1,9 +1,9 @@
-// A walk over a key range at one timestamp: the store as it was, with the outcome of transactions
-// that had prepared but not resolved put in its place (DESIGN 5.5, A.7.3).
+// A walk over a key range at one timestamp. It reads a snapshot of the store and replaces the rows that
+// committed transactions had not resolved yet (DESIGN 5.5, A.7.3).
 //
 // Invariants:
 //   INV-T5  A scan at a timestamp sees all of a transaction or nothing.
-//   SC1     A scan below what was collected is refused: it would miss rows.
+//   SC1     A scan below the collected history is refused, because it would miss rows.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
@@ -12,17 +12,12 @@ import type { KvSnapshot, KvStore } from '../storage/kv-store.ts'
 import { decodeCollected } from './format/collected-mark.ts'
 import { checkRecord, versionOf, type DocumentRecord } from './format/document-record.ts'
 import { COLLECTED_KEY, documentRange, historyRange, keyOfDocumentKey } from './format/keyspace.ts'
-import type { KeyRange } from './key-range.ts'
+import type { KeyRange } from './command/key-range.ts'
+import type { OverlayRow } from './apply/shard-overlay.ts'
 import type { ScanRow } from './shard.ts'
-import { isVisible } from './visibility.ts'
+import { isVisible } from './format/visibility.ts'
 
-/** What an unresolved, committed transaction made of a key at the time of the scan. */
-export interface OverlayRow {
-  readonly key: Buffer
-  /** Undefined: the transaction deleted it. */
-  readonly record: DocumentRecord | undefined
-}
-
+/** A walk over one range of a snapshot. The walk owns the snapshot once it has begun. */
 export interface SnapshotScan {
   readonly snapshot: KvSnapshot
   readonly range: KeyRange
@@ -33,7 +28,7 @@ export interface SnapshotScan {
   readonly signal: AbortSignal
 }
 
-/** Whether nobody would find anything now. */
+/** Whether a reader at `nowMs` finds no document. */
 export async function hasNoDocument(
   store: KvStore,
   { ttl, nowMs }: { readonly ttl: TtlPolicy | undefined; readonly nowMs: number },
@@ -55,7 +50,7 @@ export function scanSnapshot(scan: SnapshotScan): AsyncGenerator<readonly ScanRo
   return walk(scan)
 }
 
-/** The refusal of a reader below what was collected. */
+/** The refusal of a reader whose timestamp lies below the collected history. */
 export function historyGone(): ServiceError {
   return new ServiceError(
     'HISTORY_GONE',
@@ -99,7 +94,7 @@ async function versionAt(
   return undefined
 }
 
-/** Rows by ascending keys; where both have a key, that of \`above\` counts. */
+/** Rows by ascending keys. Where both have a key, the row of `above` replaces the other. */
 export function mergeRows(
   below: readonly OverlayRow[],
   above: readonly OverlayRow[],

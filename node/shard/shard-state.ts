@@ -20,9 +20,9 @@ import {
 } from '../journal/journal-format.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import type { ApplyContext, LiveTransaction, ShardMemory } from './apply/apply-context.ts'
-import type { Command, Decision } from './apply/command.ts'
+import type { Command, Decision } from './command/command.ts'
 import type { CommandSettings, ProposedCommand } from './apply/proposed-command.ts'
-import { CommandView } from './command-view.ts'
+import { CommandView } from './apply/command-view.ts'
 import {
   decodeApplied,
   LOG_START,
@@ -45,29 +45,30 @@ import {
 } from './format/keyspace.ts'
 import { decodeLogEntry, type LogEntry } from './format/log-entry.ts'
 import { decodeTransactionRecord } from './format/transaction-record.ts'
-import { LockTable, type Hold } from './lock-table.ts'
+import { LockTable, type Hold } from './apply/lock-table.ts'
 import type { ShardId } from './shard-id.ts'
-import { ShardOverlay } from './shard-overlay.ts'
+import { ShardOverlay } from './apply/shard-overlay.ts'
 import type { AppliedEntry } from './store-applier.ts'
-import type { TableSettings } from './table-settings.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TableSettings } from './command/table-settings.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
 /** Of a group, for an entry beside its body. */
 const ENTRY_BYTES = 64
 /** So few effects, of few bytes, are encoded in one step. */
 const SHORT_EFFECTS_MAX = 64
 
+/** What the state works with. `store` must hold the whole log up to its applied position. */
 export interface ShardStateOptions {
   readonly id: ShardId
   readonly store: KvStore
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly settings: TableSettings
-  /** Called when transactions were ended here, with their ids. */
+  /** Called when transactions have released their keys here, with their ids. */
   readonly onReleased: (transactionIds: readonly TransactionId[]) => void
 }
 
-/** What a command left: its entry for the journal, and the same for the store. */
+/** The entry of an applied command, encoded for the journal and as effects for the store. */
 export interface AppliedCommand {
   readonly command: Command
   readonly appended: AppendedEntry
@@ -87,6 +88,10 @@ interface NewEntry {
   readonly crc: number
 }
 
+/**
+ * The state of one replica: sequence, holds, live transactions, overlay. One caller applies at a
+ * time (G1).
+ */
 export class ShardState {
   readonly store: KvStore
   readonly overlay: ShardOverlay
@@ -95,7 +100,7 @@ export class ShardState {
     live: new Map(),
     pushFloors: new Map(),
   }
-  /** Of the table at the moment; replaced when its schema changes. */
+  /** The table's settings at the moment; a change of the schema or the indexes replaces them. */
   settings: TableSettings
   readonly #options: ShardStateOptions
   readonly #logId: Buffer
@@ -114,7 +119,7 @@ export class ShardState {
     this.settings = options.settings
   }
 
-  /** The newest entry that nothing takes back. */
+  /** The newest entry that is durable. */
   get durableSequence(): number {
     return this.#durableSequence
   }

@@ -1,5 +1,4 @@
 import type { Timestamp } from '../clock/hybrid-clock.ts'
-import type { DropReport } from '../index/host/drop-report.ts'
 import type { SearchLimits } from '../index/host/index-client.ts'
 import type {
   IndexAnswer,
@@ -16,18 +15,21 @@ import type {
   TransactionStatus,
   WriteCommand,
   WriteOutcome,
-} from './apply/command.ts'
+} from './command/command.ts'
+import type { IndexStatus } from './following/index-health.ts'
 import type { DocumentRecord } from './format/document-record.ts'
-import type { KeyRange } from './key-range.ts'
+import type { KeyRange } from './command/key-range.ts'
 import type { ShardId } from './shard-id.ts'
 import type { ProposalFate } from './proposal.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
+/** A document that a scan found. */
 export interface ScanRow {
   readonly key: Buffer
   readonly record: DocumentRecord
 }
 
+/** A scan of `range` at the timestamp `at`. It ends with the signal's reason when that aborts. */
 export interface ScanOptions {
   readonly range: KeyRange
   readonly at: Timestamp
@@ -39,78 +41,46 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** How long a caller waits for a decision, and on what the decision rests. */
+/** How long a caller waits for a decision, and the prepares that the decision relies on. */
 export interface DecideOptions extends CallOptions {
   /** Refused with UNAVAILABLE when one of these prepares was lost. */
   readonly after?: readonly ProposalFate[]
 }
 
-/** The outcome stands once what was applied is durable; `fate` is undefined when it is already. */
+/** The outcome holds once its entry is durable. `fate` is undefined if it is durable already. */
 export interface PreparedInOrder {
   readonly outcome: PrepareOutcome
   readonly fate: ProposalFate | undefined
 }
 
+/** The size of a shard in bytes, and whether readers find no document in it. */
 export interface ShardStats {
   readonly diskBytes: number
   readonly empty: boolean
 }
 
-/** What an index is at when it does not simply follow the log. */
-export interface IndexActivity {
-  readonly kind: 'none' | 'building' | 'catching_up' | 'failed'
-  /** Undefined where there is none to tell. */
-  readonly reason: string | undefined
-}
-
-/** How an index of a shard does, as far as the shard itself knows. */
-export interface IndexHealth {
-  readonly name: string
-  readonly kind: string
-  readonly activity: IndexActivity
-  /** Whether searches are answered, be it by the version of an earlier schema. */
-  readonly answers: boolean
-  /** Log entries that searches do not show yet. */
-  readonly entriesBehind: number
-}
-
-/** How an index of a shard does, as its worker tells. */
-export interface IndexStatus {
-  readonly totalIndexed: number
-  /** Bytes. */
-  readonly diskUsage: number
-  readonly rebuilding: boolean
-  /** From 0 to 1. */
-  readonly backfillProgress: number
-  readonly backfillItemsProcessed: number
-  readonly error: string | undefined
-  /** Left out, because the index's worker hung or ended at them, twice. */
-  readonly documentsSetAside: number
-  /** Since the index was opened or built. */
-  readonly dropped: DropReport
-}
-
-/** What a shard is able to do. */
+/** Whether a shard serves everything, only reads, or nothing; `reason` tells people why. */
 export type ShardCondition =
   | { readonly kind: 'serving' }
   | { readonly kind: 'read_only'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string }
 
+/** How the caller of `resolve` waits. */
 export interface ResolveOptions {
-  /** False: it may wait some milliseconds for others to share a write of the disk with. Default true. */
+  /** False: the resolution may wait some milliseconds to share a write of the disk. Default true. */
   readonly isAwaited?: boolean
-  /** Called when the keys are free, which is before that is durable. */
+  /** Called when the keys are free. That is before the resolution is durable. */
   readonly onReleased?: () => void
 }
 
-/** The question of somebody who met a hold. */
+/** The question of a reader or writer that met a hold. */
 export interface Push {
   readonly transactionId: TransactionId
   /** The key whose shard keeps the record. */
   readonly anchor: Buffer
-  /** If the transaction is undecided, it will commit above this. */
+  /** An undecided transaction will commit above this. */
   readonly above: Timestamp
-  /** Whether the hold is old enough for its transaction to be aborted, if it has been silent too. */
+  /** Whether the hold is old. The shard then aborts the transaction if its coordinator is silent too. */
   readonly expired: boolean
 }
 
@@ -119,28 +89,29 @@ export interface Push {
  * code drives a shard in this process and one on another machine.
  *
  * Contract:
- * - Whatever a method answers is durable before it answers. A rejection of a write means that its
- *   outcome is unknown unless the code is INVALID_ARGUMENT, DISK_FULL, OVERLOADED, NOT_LEADER or
- *   RANGE_MOVED: then nothing happened. After the last two a retry elsewhere is safe: another replica
- *   leads, or another shard owns a key of the call. A call is refused whole for one such key.
- * - A method that is given a signal rejects with its reason as soon as it aborts. A signal that had
- *   aborted before the call keeps it from proposing anything. What was proposed by then may still
- *   happen, so the outcome of a write is unknown, and nothing is kept for the caller who left.
+ * - A method answers after its effects are durable. If a write rejects, its outcome is unknown, unless
+ *   the code is INVALID_ARGUMENT, DISK_FULL, OVERLOADED, NOT_LEADER or RANGE_MOVED: then nothing
+ *   happened. NOT_LEADER means that another replica leads, RANGE_MOVED that another shard owns a key of
+ *   the call; a retry there is safe. The shard refuses the whole call for one such key.
+ * - A method with a signal rejects with its reason as soon as the signal aborts. If it had aborted
+ *   before the call, the method proposes nothing. A proposal made before the abort may still take
+ *   effect, so the outcome of a write is unknown.
  * - `read` answers the newest committed document, or undefined for one that is absent, deleted or
  *   expired; it sees every write acknowledged before the call and never half a transaction. It
  *   answers without a promise when it need not ask anybody, whatever its signal says.
- * - `heartbeat` shows that the coordinator of a transaction lives; of an unknown one it means nothing.
+ * - `heartbeat` shows that the coordinator of a transaction lives. An unknown transaction is ignored.
  * - `write` and `prepare` check, then apply, in one step: nothing comes between. Refusals are values.
  * - `prepare`, `decide`, `resolve` and `forget` may be repeated and come late: a decided
  *   transaction stays as it was decided (INV-T1), and nothing appears after its end (INV-T7).
- * - `prepareInOrder` answers earlier than `prepare`: what it promises is durable before any decision
- *   that is proposed with its fate, on a shard of the same `durableOrder`.
- * - `resolve` frees the keys before it answers; \`hurry\` ends every wait for company.
+ * - `prepareInOrder` answers before its entry is durable. The entry becomes durable before any decision
+ *   that is proposed with its fate on a shard of the same `durableOrder`.
+ * - `resolve` frees the keys before it answers.
+ * - `hurry` ends waits for shared writes of the disk, as `isAwaited: false` allows them.
  * - `push` raises the commit timestamp of a pending transaction above `above` and tells its state;
  *   with `expired` it aborts one that was never begun, so that it can never begin (INV-T5, A.7.4).
- * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call. One
- *   below what was collected is refused with HISTORY_GONE, also after a restart.
- * - `search` asks an index whatever its kind is asked (index/kinds/index-questions.ts), within the limits. It
+ * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call. A
+ *   scan below the collected history is refused with HISTORY_GONE, also after a restart.
+ * - `search` asks an index a question of its kind (index/kinds/index-questions.ts), within the limits. It
  *   is refused with NOT_FOUND for an unknown index, with INVALID_ARGUMENT for one of another kind, and with
  *   UNAVAILABLE while the index is built for the first time or again.
  * - `waitForIndexes` resolves when everything committed here before the call is searchable in every
@@ -150,7 +121,10 @@ export interface Push {
 export interface Shard {
   readonly id: ShardId
   readonly range: KeyRange
-  /** Shards of one order: what one of them makes durable first, is durable first. */
+  /**
+   * Shards with the same object become durable in one order, as those that share a journal. Undefined:
+   * the order is unknown.
+   */
   readonly durableOrder: object | undefined
 
   read(

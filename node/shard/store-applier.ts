@@ -1,5 +1,5 @@
-// Carries durable log entries into the shard's store, behind the answers. The store is written without
-// syncs: the journal holds whatever a power failure may take from it.
+// Carries durable log entries into the shard's store, after the answers. It writes the store without
+// syncs, because the journal still holds the writes that a power failure may take from the store.
 //
 // Invariants:
 //   P1  The store holds the effects of a prefix of the log, and of the entry after it perhaps a part; in
@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { assert } from '../../lib/assert.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 import type { KvOp, KvStore } from '../storage/kv-store.ts'
-import type { DocumentEffect, Effect } from './effect.ts'
+import type { DocumentEffect, Effect } from './format/effect.ts'
 import {
   checkRecord,
   expiresAtMsOf,
@@ -33,7 +33,7 @@ import {
 import { decodeApplied, encodeApplied, type LogPosition } from './format/applied-position.ts'
 import { encodeLogEntry, encodeLogEntryInSteps, type Touch } from './format/log-entry.ts'
 import type { EntryHead } from './format/entry-body.ts'
-import { nameOf } from './shard-overlay.ts'
+import { nameOf } from './apply/shard-overlay.ts'
 
 /** Of one write to the store. */
 const WRITE_BYTES_MAX = 1024 * 1024
@@ -41,6 +41,7 @@ const WRITE_OPS_MAX = 1000
 /** An entry of so few bytes is added in one step. */
 const SHORT_BYTES_MAX = 64 * 1024
 
+/** A durable log entry with its effects. A replay may read the effects while it applies them. */
 export interface AppliedEntry {
   readonly position: LogPosition
   readonly head: EntryHead
@@ -210,7 +211,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** One step in each turn of the event loop: nobody waits for it. */
+/** Runs one step in each turn of the event loop, because no caller waits for the result. */
 async function inTurns<Result>(work: Sliced<Result>): Promise<Result> {
   for (;;) {
     const step = work.next()

@@ -1,5 +1,5 @@
-// Feeds the store with what is durable, in the background. A store that refuses is tried again: the
-// journal and the overlay hold what it lacks, and reads do not notice.
+// Writes durable entries into the store, in the background. If the store refuses, the feed tries again
+// every RETRY_MS. Reads do not notice, because the overlay holds the records that the store lacks.
 
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../lib/errors.ts'
@@ -8,12 +8,13 @@ import { StoreApplier } from './store-applier.ts'
 
 const RETRY_MS = 250
 /**
- * Small writes cost the store less together, each wake-up of its thread being worth many of them. Nobody
- * waits longer for it: whoever waits for the store is a reason to hurry.
+ * The feed gathers small writes this long, because one wake-up of the store's thread costs as much as
+ * many of them. A caller that waits for the store ends the gathering.
  */
 const GATHER_MS = 5
 const GATHERED_BYTES_MAX = 256 * 1024
 
+/** What the feed works with. */
 export interface StoreFeedOptions {
   readonly state: ShardState
   readonly clock: Clock
@@ -28,6 +29,7 @@ interface Waiter {
   reject(error: unknown): void
 }
 
+/** Writes durable commands into the store in the order of the log. `bytes` counts what is left. */
 export class StoreFeed {
   readonly #with: StoreFeedOptions
   readonly #closing = new AbortController()
@@ -44,7 +46,7 @@ export class StoreFeed {
     this.#with = options
   }
 
-  /** Of what is durable and not in the store. */
+  /** The bytes that are durable and not in the store. */
   get bytes(): number {
     return this.#bytes
   }
@@ -178,8 +180,12 @@ export class StoreFeed {
   }
 }
 
-function closedError(): ServiceError {
-  return new ServiceError('UNAVAILABLE', 'the shard is closed')
+/** The refusal of every call after the close of a shard. */
+export function closedError(): ServiceError {
+  return new ServiceError(
+    'UNAVAILABLE',
+    'the shard is closed, because its node stops; try again later',
+  )
 }
 
 function troubleOf(error: unknown): ServiceError {

@@ -8,14 +8,15 @@ describe('quarry query', () => {
   const books = '/api/v1/tables/books'
 
   before(async () => {
-    api = await startApi()
+    api = await startApi({ isSearched: true })
     await api.send({ method: 'POST', path: books, body: '{}' })
     const inserts = {
       a: { title: 'Sea charts', tag: 'map', price: 3 },
       b: { title: 'The sea', tag: 'map', price: 9 },
       c: { title: 'Roads', tag: 'way', price: 1 },
     }
-    await api.send({ method: 'POST', path: `${books}/batch`, body: JSON.stringify({ inserts }) })
+    const body = JSON.stringify({ inserts, sync_level: 'full_text' })
+    await api.send({ method: 'POST', path: `${books}/batch`, body })
   })
 
   after(() => api[Symbol.asyncDispose]())

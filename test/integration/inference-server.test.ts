@@ -185,7 +185,7 @@ describe('the inference server', () => {
     await server.post('/api/embed', { model: 'tiny', input: 'hello', keep_alive: 0 })
     const other = await embed('other', 'hello')
     expect([other.status, other.json.code]).to.deep.equal([503, 'UNAVAILABLE'])
-    expect(other.json.error).to.include('no room')
+    expect(other.json.error).to.include('does not fit beside the preloaded models')
     server.running.fleet.crashWorker(0)
     await until(async () => (await server.get('/readyz')).status === 503)
     await until(async () => (await server.get('/readyz')).status === 200)

@@ -1,7 +1,7 @@
 import { readCommit } from '../../document/batch-body.ts'
 import { shownKey } from '../../document/document-limits.ts'
 import type { CommitConflict } from '../../coordinator/store-service.ts'
-import { statusByErrorCode } from '../../../lib/http/error-translator.ts'
+import { statusByErrorCode } from '../../../lib/http/error-status.ts'
 import type { ErrorBody } from '../../../lib/http/error-translator.ts'
 import { OPERATIONS_MAX, parsed, writeOptionsOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'

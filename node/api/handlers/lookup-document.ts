@@ -1,6 +1,6 @@
 import { parseDocumentKey, shownKey } from '../../document/document-limits.ts'
 import { parseProjection, type Projection } from '../../document/projection.ts'
-import { projectStored } from '../../coordinator/stored-projection.ts'
+import { projectStored } from '../../coordinator/query/stored-projection.ts'
 import type { StoredDocument } from '../../coordinator/store-service.ts'
 import { textParameter, type OperationRequest } from '../../../door/operation.ts'
 import { parsed, tableOf } from '../operation.ts'

@@ -13,11 +13,11 @@ export class EventLoopTurns {
   take(): Promise<void> {
     if (this.#isTaken) return new Promise((resolve) => this.#waiting.push(resolve))
     this.#isTaken = true
-    void this.#goOn()
+    void this.#runTurns()
     return Promise.resolve()
   }
 
-  async #goOn(): Promise<void> {
+  async #runTurns(): Promise<void> {
     await nextTurn()
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       next()

@@ -8,27 +8,28 @@ import type { TextHit } from '../../index/text/search/text-search.ts'
 import { encodeCursor } from '../../query/request/query-cursor.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../../shard/format/document-record.ts'
-import { projectStored } from '../stored-projection.ts'
+import { projectStored } from './stored-projection.ts'
 import type { FoundDocument, MarkDocuments } from './page-highlights.ts'
 import type { QueryHit } from './query-result.ts'
 
-/** Of the documents of one page: as much as one request may bring. */
+/** The limit of one page's documents in bytes: as much as one request may send. */
 export const PAGE_BYTES_MAX = 64 * 1024 * 1024
 const MIB = 1024 * 1024
-/** Of the documents in which words are marked at once: together, and in bytes. */
+/** The limits of documents in which words are marked at once, by their number and their bytes. */
 const MARKED_MAX = 64
 const MARKED_BYTES_MAX = MIB
 
 type Found = DocumentRecord | undefined
 
+/** How `fetchPage` reads, shortens and marks the documents of one page. */
 export interface PageFetchOptions {
   readonly clock: Clock
   readonly request: Pick<QueryRequest, 'projection' | 'order' | 'fullText'>
-  /** Undefined: no highlights are wanted. */
+  /** Undefined: the query asks for no highlights. */
   readonly mark: MarkDocuments | undefined
-  /** Undefined for a document that is gone. */
+  /** Answers undefined for a document that was deleted or has expired. */
   readonly read: (key: Buffer) => Found | Promise<Found>
-  /** Charged with what the hits keep. */
+  /** Charged with the bytes of the hits; undefined: nobody is charged. */
   readonly memory: HeldMemory | undefined
 }
 
@@ -57,7 +58,7 @@ export async function fetchPage(
     await marking?.add({ key, json: jsonOf(record) })
   }
   await marking?.finish()
-  // Whoever asked goes on, perhaps with another page.
+  // The caller continues at once, perhaps with another page, so the slice must not be used up.
   if (slice.isOver) await slice.turn()
   return hits
 }

@@ -1,5 +1,4 @@
-// Has the words marked that a query looked for, by the shards whose documents were found: their
-// index workers do the work.
+// Asks the index worker of each found document's shard to mark the words of the query.
 
 import type { Highlights, TextHighlightRequest } from '../../index/text/search/text-search.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
@@ -16,7 +15,7 @@ export type MarkDocuments = (
   documents: readonly FoundDocument[],
 ) => Promise<readonly (Highlights | undefined)[]>
 
-/** Undefined answers nothing. */
+/** One entry for each document, undefined where no word is marked; undefined if the shard failed. */
 type AskShard<Shard> = (
   shard: Shard,
   request: TextHighlightRequest,

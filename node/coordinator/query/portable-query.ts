@@ -1,5 +1,6 @@
-// Numbers of more digits than a double has are objects that no structured clone takes. An index holds
-// doubles, so that a query on its way to one loses nothing by becoming doubles too.
+// Replaces exact numbers by doubles, because a query goes to an index worker by structured clone, and a
+// clone refuses the objects that hold more digits than a double. Indexes hold doubles, so the query
+// finds the same documents.
 
 import type { AggregationRequest, Aggregations } from '../../query/request/aggregation-request.ts'
 import type { Query } from '../../query/query-tree.ts'

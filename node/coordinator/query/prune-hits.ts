@@ -4,7 +4,7 @@ interface Scored {
   readonly score: number
 }
 
-/** Fewer hits have no spread to speak of. */
+/** The deviation of fewer hits says nothing about them. */
 const DEVIATION_HITS_MIN = 3
 
 /** `hits` begin with the best, and so do those that are left. */

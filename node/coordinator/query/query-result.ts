@@ -15,6 +15,7 @@ export interface QueryResult {
   readonly error?: string
 }
 
+/** The page of hits with the counts of all hits. `max_score` is 0 when nothing was scored. */
 export interface QueryHits {
   /** Exact over the shards that answered. */
   readonly total: number
@@ -22,6 +23,7 @@ export interface QueryHits {
   readonly hits: readonly QueryHit[]
 }
 
+/** One document of the page, named as in the HTTP contract. */
 export interface QueryHit {
   readonly _id: string
   readonly _score: number
@@ -35,6 +37,7 @@ export interface QueryHit {
   readonly _highlight?: Readonly<Record<string, readonly string[]>>
 }
 
+/** Where the time of a query went, for a request with `profile`. */
 export interface QueryProfile {
   readonly shards: ShardCounts
   /** Milliseconds by phase. */
@@ -46,6 +49,10 @@ export interface QueryProfile {
   }
 }
 
+/**
+ * The shards of the table: `failed` did not answer at some phase, `successful` answered every
+ * phase.
+ */
 export interface ShardCounts {
   readonly total: number
   readonly successful: number

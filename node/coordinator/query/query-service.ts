@@ -39,9 +39,10 @@ import { QueryDeadline } from './query-deadline.ts'
 import type { QueryHit, QueryProfile, QueryResult } from './query-result.ts'
 import { ShardFanOut } from './shard-fan-out.ts'
 
-/** What a query needs of a shard. */
+/** The methods of a shard that a query calls. */
 export type QueriedShard = Pick<Shard, 'read' | 'search'>
 
+/** A table as a query sees it. Its shards are in key order and cover every key once. */
 export interface QueriedTable {
   readonly name: string
   readonly schema: TableSchema | undefined
@@ -57,7 +58,7 @@ export interface QueryParts {
   readonly turns: EventLoopTurns
 }
 
-/** One query and who waits for it. */
+/** One query, with the signal of the client that waits for it. */
 export interface AskedQuery {
   readonly request: QueryRequest
   readonly signal: AbortSignal
@@ -143,10 +144,10 @@ class TableQuery {
     }
   }
 
-  /** Undefined where the only shard's own are those of the table. */
+  /** Undefined for a table of one shard, which uses its own statistics. */
   async #statistics(conditions: TextConditions): Promise<TextStatistics | undefined> {
     if (this.#fanOut.total === 1) return undefined
-    // Nobody looks at the scores.
+    // The caller ignores the scores.
     const isUnscored = conditions.query === undefined || this.#request.countOnly
     if (isUnscored) return mergeStatistics([])
     const asked = { kind: 'text', question: 'statistics', request: { conditions } } as const
@@ -263,7 +264,7 @@ class TableQuery {
   }
 }
 
-/** What one shard alone says is that its own documents lack a field, which others may have. */
+/** The warnings of all shards. A single shard may lack a field that documents of other shards have. */
 function unanimous(answers: readonly TextSearchAnswer[]): readonly string[] {
   const [first, ...others] = answers
   const warnings = first?.warnings ?? []

@@ -1,7 +1,7 @@
-// Asks all shards of a table at once and keeps apart those that answer and those that cannot.
+// Asks all shards of a table at once, and separates the shards that answer from those that fail.
 //
-// A refusal of the query itself, the deadline and a client that has gone end the whole query; any
-// other failure is that of one shard, of which the result tells.
+// A refusal of the query itself, the deadline and a client that has gone end the whole query. Any
+// other failure concerns one shard, and the result of the query names it.
 
 import { isServiceError, type ErrorCode, type ServiceError } from '../../../lib/errors.ts'
 import { unlessAborted } from '../../../lib/unless-aborted.ts'
@@ -12,13 +12,14 @@ const ENDS_QUERY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'CANCELLED',
 ])
 
+/** Asks the shards of one query. A shard that failed once is not asked again by `askAll`. */
 export class ShardFanOut<Shard> {
   readonly total: number
   readonly #signal: AbortSignal
   readonly #failures = new Map<Shard, ServiceError>()
   #serving: readonly Shard[]
 
-  /** The signal's reason is what a query that it ends rejects with. */
+  /** When the signal aborts, the query rejects with its reason. */
   constructor(shards: readonly Shard[], signal: AbortSignal) {
     this.total = shards.length
     this.#serving = shards
@@ -43,7 +44,7 @@ export class ShardFanOut<Shard> {
     return answers
   }
 
-  /** Undefined if the shard failed. What it answers at once is not waited for. */
+  /** Answers undefined if the shard failed, and without a promise if `act` does. */
   attempt<Answer>(
     shard: Shard,
     act: () => Answer | Promise<Answer>,

@@ -6,6 +6,7 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Change, Coordination, CoordinationEntry } from '../../coordination/coordination.ts'
+import type { ShardRecord } from '../shards/shard-record.ts'
 import type { FieldCatalog } from './field-catalog.ts'
 import {
   decodeShard,
@@ -20,14 +21,13 @@ import {
   tableIdOfShardKey,
   tableKey,
   type CatalogTable,
-  type ShardRecord,
   type TableRecord,
 } from './table-record.ts'
 
-/** What tables there are. Every change is a compare-and-swap. */
+/** The records of all tables. Every change is a compare-and-swap. */
 export class Catalog {
   readonly #coordination: Coordination
-  /** Of what documents brought to the tables: it goes with them. */
+  /** The fields that documents brought to the tables. A table takes its list with it. */
   readonly #fields: FieldCatalog
 
   constructor(coordination: Coordination, fields: FieldCatalog) {
@@ -87,7 +87,7 @@ export class Catalog {
       const entry = await this.#coordination.get(key)
       const current = entry === undefined ? undefined : decodeTable(entry.value)
       if (entry === undefined || current?.tableId !== tableId) {
-        throw new ServiceError('NOT_FOUND', `table "${name}" was dropped`)
+        throw new ServiceError('NOT_FOUND', `table "${name}" was dropped; create it first`)
       }
       const changed = change(current)
       const outcome = await this.#coordination.commit({

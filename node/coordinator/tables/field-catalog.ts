@@ -21,7 +21,7 @@ export class FieldCatalog implements TableFieldsDirectory {
     return fields
   }
 
-  /** For a table of which no shard is left. */
+  /** Deletes the list of a table. The caller has removed all shards of the table before. */
   async remove(tableId: string): Promise<void> {
     this.#byTable.delete(tableId)
     const { entries } = await this.#coordination.list(fieldPagesPrefix(tableId))

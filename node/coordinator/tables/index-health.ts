@@ -1,7 +1,7 @@
-// What the indexes of all tables are at, for the status and the metrics of the node.
+// The health of the indexes of all tables, for the status and the metrics of the node.
 
-import type { IndexActivity, IndexHealth } from '../../shard/shard.ts'
-import type { LedShards } from '../led-shards.ts'
+import type { IndexActivity, IndexHealth } from '../../shard/following/index-health.ts'
+import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 
 /** Counted by shard: an index of a table of four shards counts four times. */
@@ -9,14 +9,15 @@ export interface IndexCounts {
   readonly building: number
   readonly failed: number
   readonly catchingUp: number
-  /** Whatever the reason, searches of them are refused. */
+  /** Indexes that refuse searches, for any reason. */
   readonly refusing: number
   /** Of the index that is furthest behind. */
   readonly entriesBehindMax: number
 }
 
+/** A problem of one index that the status of the node reports. */
 export interface IndexTrouble {
-  /** For people. */
+  /** A sentence for operators. */
   readonly message: string
   /** Whether searches of the index miss shards until it is over. */
   readonly refusesSearches: boolean
@@ -38,14 +39,14 @@ export function countIndexes(tables: readonly OpenTable[], led: LedShards): Inde
   return { building, failed, catchingUp, refusing, entriesBehindMax }
 }
 
-/** One for each index of the table and each thing that its shards are at. */
+/** One problem for each index of the table and each kind of activity of its shards. */
 export function indexTroubles(table: OpenTable, led: LedShards): readonly IndexTrouble[] {
   const all = indexHealthOf(table, led).filter(({ activity }) => activity.kind !== 'none')
   const alike = Object.groupBy(all, ({ name, activity }) => `${activity.kind} ${name}`)
   return Object.values(alike).flatMap((shards = []) => troubleOf(table, shards))
 }
 
-const SAYINGS: Readonly<Record<Exclude<IndexActivity['kind'], 'none'>, string>> = {
+const STATE_TEXTS: Readonly<Record<Exclude<IndexActivity['kind'], 'none'>, string>> = {
   building: 'is being built',
   failed: 'failed',
   catching_up: 'is catching up after a restart',
@@ -56,7 +57,7 @@ function troubleOf(table: OpenTable, shards: readonly IndexHealth[]): IndexTroub
   if (first === undefined || first.activity.kind === 'none') return []
   const { name, kind, activity } = first
   const where = `on ${shards.length} of ${table.shards.length} shards`
-  const what = `${kind} index "${name}" of table "${table.tableName}" ${SAYINGS[first.activity.kind]}`
+  const what = `${kind} index "${name}" of table "${table.tableName}" ${STATE_TEXTS[first.activity.kind]}`
   const why = activity.reason === undefined ? '' : ` (${activity.reason})`
   const refusesSearches = shards.some(({ answers }) => !answers)
   const isEverywhere = shards.length === table.shards.length

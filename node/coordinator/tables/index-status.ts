@@ -6,9 +6,15 @@ import {
   type DropReport,
 } from '../../index/host/drop-report.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
-import type { IndexStatus as ShardIndexStatus, Shard } from '../../shard/shard.ts'
+import type { IndexStatus } from '../../shard/following/index-health.ts'
+import type { Shard } from '../../shard/shard.ts'
 import type { OpenTable } from './open-table.ts'
-import type { DropCountsInfo, DroppedValuesInfo, IndexInfo, IndexStatus } from '../store-service.ts'
+import type {
+  DropCountsInfo,
+  DroppedValuesInfo,
+  IndexInfo,
+  IndexStatusInfo,
+} from './table-answers.ts'
 import { indexConfigOf, typeOf } from './table-indexes.ts'
 
 /** The state of an index on every shard, and over all of them. */
@@ -34,7 +40,7 @@ export async function indexInfoOf(table: OpenTable, index: IndexDefinition): Pro
 }
 
 interface ToldStatus {
-  readonly status: IndexStatus
+  readonly status: IndexStatusInfo
   readonly dropped: DropReport
 }
 
@@ -49,7 +55,7 @@ async function shardStatus(shard: Shard, { name, kind }: IndexDefinition): Promi
   }
 }
 
-function statusOf(type: string, status: ShardIndexStatus): IndexStatus {
+function statusOf(type: string, status: IndexStatus): IndexStatusInfo {
   return {
     index_type: type,
     total_indexed: status.totalIndexed,
@@ -72,7 +78,7 @@ function infoOf({ badValues, overLimit }: DropCounts): DropCountsInfo {
   return { bad_values: badValues, over_limit: overLimit }
 }
 
-const NOTHING: Omit<IndexStatus, 'index_type'> = {
+const NOTHING: Omit<IndexStatusInfo, 'index_type'> = {
   total_indexed: 0,
   disk_usage: 0,
   rebuilding: false,
@@ -86,9 +92,9 @@ const NOTHING: Omit<IndexStatus, 'index_type'> = {
 /** Counts are summed; the progress is that of the shard that is furthest behind. */
 function overAll(
   { kind }: IndexDefinition,
-  shards: readonly IndexStatus[],
-): Omit<IndexStatus, 'dropped_values'> {
-  const sum = (valueOf: (status: IndexStatus) => number): number =>
+  shards: readonly IndexStatusInfo[],
+): Omit<IndexStatusInfo, 'dropped_values'> {
+  const sum = (valueOf: (status: IndexStatusInfo) => number): number =>
     shards.reduce((total, status) => total + valueOf(status), 0)
   return {
     index_type: typeOf(kind),

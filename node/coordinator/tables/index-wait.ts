@@ -2,7 +2,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { SyncLevel } from '../../document/writes.ts'
 import type { Shard } from '../../shard/shard.ts'
 
-/** The write is durable anyway, so that an index which lags must not hold the answer up for ever. */
+/** The write is durable already, so its answer waits for a slow index no longer than this. */
 const INDEX_WAIT_MAX_MS = 30_000
 
 const WAITS: Record<SyncLevel, boolean> = {
@@ -19,8 +19,8 @@ export function waitsForIndexes({ syncLevel }: { readonly syncLevel: SyncLevel }
 }
 
 /**
- * Waits until what was written to the shards is searchable, as far as the level asks for it. Never
- * fails: whoever cannot wait any longer has written all the same.
+ * Waits until searches of the shards show every write before the call, if the sync level asks for it.
+ * It never rejects, because the write has succeeded: after the limit or an abort it just resolves.
  */
 export async function waitForIndexes(
   clock: Clock,

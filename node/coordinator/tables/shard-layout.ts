@@ -2,15 +2,19 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { at, parseDocumentKey } from '../../document/document-limits.ts'
-import type { KeyRange } from '../../shard/key-range.ts'
+import type { KeyRange } from '../../shard/command/key-range.ts'
 
 const SHARDS_PER_TABLE_MAX = 64
 
 // Keys are mostly written in letters and digits, so an even split of the byte space would leave most
 // shards empty. Splitting the two-character combinations of this alphabet spreads random identifiers
-// evenly; whoever knows better gives `split_keys`.
+// evenly. A client that knows its keys better gives `split_keys`.
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
+/**
+ * How a client wants its table divided. An absent number follows from the keys; with neither it is
+ * 1.
+ */
 export interface LayoutRequest {
   readonly numShards: number | undefined
   readonly splitKeys: readonly string[] | undefined

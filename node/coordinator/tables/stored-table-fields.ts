@@ -29,6 +29,10 @@ interface Page {
   readonly bytes: number
 }
 
+/**
+ * The list of one table's fields, shared by all nodes through the coordination store. `known` is
+ * empty before the first `load`.
+ */
 export class StoredTableFields implements TableFields {
   readonly #coordination: Coordination
   readonly #tableId: string

@@ -8,8 +8,8 @@
 //   A3  Whatever a crash or a failure leaves half done is finished by `openAll` and `repair`: a table
 //       that is `creating` is completed, one that is `dropping` is dropped.
 //   A4  At most one piece of work changes a table's state at a time (`#working`), and changes of its
-//       schema and indexes follow each other (`#changing`). To whoever comes second to drop it, the
-//       table is gone.
+//       schema and indexes follow each other (`#changing`). A second drop of the table is refused with
+//       NOT_FOUND.
 //   A5  A table is not dropped while another one waits for the outcome of a transaction whose record
 //       lies in a shard of it that failed: nobody could tell that outcome any more.
 
@@ -23,15 +23,16 @@ import {
   type SchemaRequest,
   type TableSchema,
 } from '../../schema/table-schema.ts'
-import { rangeContains } from '../../shard/key-range.ts'
+import { rangeContains } from '../../shard/command/key-range.ts'
 import type { Shard } from '../../shard/shard.ts'
+import type { LedShard } from '../../shard/led-shard.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import type { Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
-import type { LedShards } from '../led-shards.ts'
-import type { ShardHost } from '../shard-host.ts'
+import type { LedShards } from '../shards/led-shards.ts'
+import type { ShardHost } from '../shards/shard-host.ts'
 import { buildLayout } from './shard-layout.ts'
-import type { CreateTableRequest } from '../store-service.ts'
+import type { CreateTableRequest } from './create-table-request.ts'
 import {
   assertIndexName,
   INTERNAL_PREFIX,
@@ -42,23 +43,34 @@ import {
 } from './table-indexes.ts'
 import type { CatalogTable, TableRecord } from './table-record.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
-import type { TransactionRecovery } from '../transactions/transaction-recovery.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/
 export const TABLES_MAX = 1000
 
+/**
+ * What the administration of tables works with. `host` opens the shards, `catalog` keeps the
+ * records.
+ */
 export interface TableAdminOptions {
   readonly clock: Clock
   readonly catalog: Catalog
   readonly registry: TableRegistry
   readonly host: ShardHost
   readonly led: LedShards
-  readonly recovery: TransactionRecovery
+  /**
+   * Ends every transaction whose record lies on a sealed shard. Throws UNAVAILABLE when one cannot end,
+   * because another shard that must learn its outcome does not answer.
+   */
+  readonly drain: (shard: LedShard) => Promise<void>
   readonly log: Log
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
 }
 
+/**
+ * Creates, changes and drops the tables of this node. A refusal is a ServiceError and names the
+ * table.
+ */
 export class TableAdmin {
   readonly #with: TableAdminOptions
   /** Ids of the tables that are being created or dropped right now. */
@@ -107,7 +119,10 @@ export class TableAdmin {
     assertTableName(name)
     const tables = this.#with.registry.tables().filter(({ record }) => !isInternal(record))
     if (tables.length >= TABLES_MAX && this.#with.registry.find(name) === undefined) {
-      throw new ServiceError('INVALID_ARGUMENT', `a cluster holds at most ${TABLES_MAX} tables`)
+      throw new ServiceError(
+        'INVALID_ARGUMENT',
+        `a cluster holds at most ${TABLES_MAX} tables; drop one first`,
+      )
     }
     return this.createUnchecked(name, request)
   }
@@ -250,10 +265,10 @@ export class TableAdmin {
   }
 
   async #finishDrop(table: OpenTable): Promise<void> {
-    const { recovery, catalog, registry, host, led } = this.#with
+    const { drain, catalog, registry, host, led } = this.#with
     const shards = led.among(table.shards)
     await Promise.all(shards.map((shard) => shard.seal()))
-    for (const shard of shards) await recovery.drain(shard)
+    for (const shard of shards) await drain(shard)
     this.#assertNobodyWaits(table)
     registry.remove(table.record)
     for (const shard of table.shards) await host.destroy(shard)

@@ -3,7 +3,7 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import { INDEX_KINDS } from '../../index/kinds/index-kinds.ts'
-import type { IndexConfig } from '../store-service.ts'
+import type { IndexConfig } from './table-answers.ts'
 import type { TableRecord } from './table-record.ts'
 
 /** Every table begins with it, so that any table can be searched; it may be dropped and added again. */

@@ -1,5 +1,5 @@
 import type { OpenTable } from './open-table.ts'
-import type { TableInfo } from '../store-service.ts'
+import type { TableInfo } from './table-answers.ts'
 import { indexConfigOf, indexesOf } from './table-indexes.ts'
 
 const LAST_RANGE_END = Buffer.from([0xff]).toString('base64')

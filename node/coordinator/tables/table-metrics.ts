@@ -1,12 +1,12 @@
-// How large tables are, for the metrics: at a price, because shards and workers have to be asked. So
-// it is measured when somebody scrapes, at most once in a while, and shown for few tables.
+// The sizes of tables, for the metrics. Measuring is expensive, because it asks every shard and every
+// index worker. So it happens at a scrape, at most once in KEPT_MS, and few tables have their own samples.
 
 import type { Clock } from '../../../lib/clock.ts'
 import { answerWithin } from '../../../lib/deadline.ts'
 import { familyLines, type Sample } from '../../../lib/metrics.ts'
 import { SliceClock } from '../../../lib/sliced.ts'
 import type { Shard } from '../../shard/shard.ts'
-import type { LedShards } from '../led-shards.ts'
+import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 import { indexHealthOf } from './index-health.ts'
 
@@ -15,7 +15,7 @@ export const TABLES_SHOWN_MAX = 100
 /** No name of a table has a space. */
 export const OTHER_TABLES = 'all others'
 const KEPT_MS = 10_000
-/** Whoever scrapes does not wait longer: what was measured before is shown. */
+/** A scrape waits no longer than this, and then shows the figures of the last measurement. */
 const PATIENCE_MS = 1000
 
 interface TableFigures {
@@ -29,12 +29,14 @@ interface TableFigures {
   readonly entriesBehind: number
 }
 
+/** `tables` lists the tables to measure; `led` are the shards whose stores this node can ask. */
 export interface TableMetricsOptions {
   readonly clock: Clock
   readonly tables: () => readonly OpenTable[]
   readonly led: LedShards
 }
 
+/** Measures the tables at a scrape, at most once in KEPT_MS. */
 export class TableMetrics {
   readonly #with: TableMetricsOptions
   #figures: readonly TableFigures[] = []

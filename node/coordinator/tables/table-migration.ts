@@ -1,8 +1,8 @@
 // Whether indexes of a table are being built, as after a change of its schema.
 
-import type { LedShards } from '../led-shards.ts'
+import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
-import type { TableMigration } from '../store-service.ts'
+import type { TableMigration } from './table-answers.ts'
 import { indexHealthOf } from './index-health.ts'
 
 /** Undefined while all indexes of the table are as its schema says. */

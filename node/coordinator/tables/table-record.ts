@@ -1,9 +1,9 @@
-// What the coordination store holds for a table. Described in docs/formats/catalog.md.
+// The keys and values of tables and shards in the coordination store. Format: docs/formats/catalog.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
-import type { KeyRange } from '../../shard/key-range.ts'
+import type { ShardRecord } from '../shards/shard-record.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 
 /** 2: shards have keys of their own, and indexes a kind. */
@@ -17,16 +17,12 @@ export const SHARD_PREFIX = '/table-shards/'
 /**
  *   creating ──stores exist──► ready ──drop──► dropping ──transactions ended──► (gone)
  *
- * `dropping` is a state of its own, because a table may anchor transactions that other tables still
- * have to learn the outcome of.
+ * `dropping` is a state of its own, because the table may keep the record of a transaction whose
+ * outcome another table still has to learn.
  */
 export type TableState = 'creating' | 'ready' | 'dropping'
 
-export interface ShardRecord {
-  readonly id: ShardId
-  readonly range: KeyRange
-}
-
+/** A table as the catalog knows it, without its shards. */
 export interface TableRecord {
   readonly name: string
   /** Never used again, not even by a later table of the same name. */

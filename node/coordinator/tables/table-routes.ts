@@ -1,18 +1,18 @@
 import { messageOf } from '../../../lib/errors.ts'
-import type { KeyInterval, ShardAddress } from '../../shard/apply/command.ts'
+import type { KeyInterval, ShardAddress } from '../../shard/command/command.ts'
 import type { NoRoute, Route, Routes, ShardRouter } from '../../shard/shard-router.ts'
 import type { Catalog } from './catalog.ts'
 import type { TableRegistry } from './table-registry.ts'
 
-/** What this node knows of tables, and who knows better. */
+/** The tables that this node has open, and the catalog, which decides what exists. */
 export interface TableRoutesOptions {
-  /** What this node has open; it may lag behind the catalog. */
+  /** The open tables of this node; they may lag behind the catalog. */
   readonly registry: Pick<TableRegistry, 'openTable'>
-  /** What decides whether a table exists. */
+  /** Decides whether a table exists. */
   readonly catalog: Pick<Catalog, 'exists'>
 }
 
-/** Routes by the tables that this node has open; what those lack, the catalog is asked for. */
+/** Routes by the tables that this node has open, and asks the catalog whether any other table exists. */
 export class TableRoutes implements ShardRouter {
   readonly #with: TableRoutesOptions
 

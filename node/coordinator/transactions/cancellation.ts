@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../lib/errors.ts'
 
-/** What `work` resolves to; CANCELLED when it rejects because the client's signal aborted. */
+/** Runs `work`. Throws CANCELLED if `work` rejects because the client's signal aborted. */
 export async function unlessCancelled<Result>(
   signal: AbortSignal | undefined,
   work: () => Promise<Result>,

@@ -1,7 +1,7 @@
 import type { Access, Claim } from './contention-queue.ts'
 import type { TransactionPart } from './transaction-part.ts'
 
-/** A write of more keys than this takes no place in the queue: it meets somebody anyway. */
+/** A write of more keys than this takes no place in the queue, because it contends in any case. */
 const QUEUED_KEYS_MAX = 1000
 
 /** The places that a write needs; `writes` is how it treats the keys that it writes. */

@@ -1,18 +1,18 @@
-// Whose turn it is where writes contend. A write takes its place at all of its keys at once, and goes
-// when it is in front at each of them; so writers of a hot key follow each other, and nobody prepares
-// what another one is about to refuse.
+// The order of writes that contend for keys. A write takes its place at all of its keys at once, and
+// begins when it is in front at each of them. So the writers of a hot key follow each other, instead of
+// preparing on some shards and being refused by others.
 //
 // Invariants:
 //   CQ1  A place waits only for places that were taken before it: so all waits end.
 //   CQ2  At a key places are granted in order of arrival; neighbours of one shared access together.
-//   CQ3  A place that was left, or given up, stands in nobody's way.
+//   CQ3  No write waits for a place that was left or given up.
 //
-// It orders the writes of this node and keeps nothing safe: holds on shards do that.
+// The queue only orders the writes of this node. The holds on the shards keep the data correct.
 
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 
-/** Over all that wait: they are what waiting costs in memory, some 100 bytes each. */
+/** The limit of claims over all waiting writes. Each costs about 100 bytes of memory. */
 export const WAITING_CLAIMS_MAX = 262_144
 
 /**
@@ -21,11 +21,13 @@ export const WAITING_CLAIMS_MAX = 262_144
  */
 export type Access = 'alone' | 'read' | 'instant'
 
+/** One key that a write will touch. `name` identifies the key; the queue only compares it. */
 export interface Claim {
   readonly name: string
   readonly access: Access
 }
 
+/** How long a write waits for its turn. Without a signal only the deadline ends the wait. */
 export interface Patience {
   /** Monotonic time. */
   readonly deadlineMs: number
@@ -44,6 +46,7 @@ export interface Late {
   readonly waitedFor: string
 }
 
+/** Orders the writes of one node by arrival at each of their keys (CQ1-CQ3). */
 export class ContentionQueue {
   readonly #clock: Clock
   readonly #keys = new Map<string, KeyQueue>()

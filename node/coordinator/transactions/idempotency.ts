@@ -17,11 +17,8 @@ import type { TableRegistry } from '../tables/table-registry.ts'
 import { unlessCancelled } from './cancellation.ts'
 import { ContentionQueue } from './contention-queue.ts'
 import type { PartCollector } from './transaction-part.ts'
-import {
-  CONTENTION_DEADLINE_MS,
-  type RunOutcome,
-  type TransactionConflict,
-} from './transaction-runner.ts'
+import type { RunOutcome, TransactionConflict } from './run-outcome.ts'
+import { CONTENTION_DEADLINE_MS } from './transaction-runner.ts'
 
 export const IDEMPOTENCY_TABLE = '_idempotency'
 /** Documents begin with a hexadecimal digit of their key's hash: 16 shards of about equal load. */
@@ -30,16 +27,17 @@ const RETENTION = '1h'
 const DUPLICATE_WAIT_MS = 10
 const DUPLICATE_ATTEMPTS_MAX = 1000
 
+/** A write that carries an Idempotency-Key, in the steps that `once` calls. */
 export interface IdempotencyRequest<Answer> {
   readonly key: string
   /** Tells requests apart, so that a key used for another request is refused. */
   readonly digest: string
   /** Checks the request and sorts it by shards; not called when the answer is known. */
   readonly collect: () => PartCollector | Promise<PartCollector>
-  /** What the request answers when it takes effect; known before, because counts are of entries. */
+  /** The answer of a commit. It is known before the run, because it counts the request's entries. */
   readonly answer: Answer
   readonly run: (collector: PartCollector) => Promise<RunOutcome>
-  /** What it answers when it is in conflict and takes no effect: a retry gets the same. */
+  /** The answer of a conflict, when nothing was written. A retry gets the same answer. */
   readonly answerOf: (conflict: TransactionConflict) => Answer
   readonly signal?: AbortSignal | undefined
 }
@@ -50,18 +48,20 @@ interface StoredAnswer<Answer> {
   readonly answer: Answer
 }
 
-/** Where the answer of a key lies. */
+/** The table and the key of the document that holds a stored answer. */
 interface Place {
   readonly table: OpenTable
   readonly key: Buffer
 }
 
+/** `admin` creates the table of answers at its first use, `registry` finds it. */
 export interface IdempotencyOptions {
   readonly clock: Clock
   readonly admin: TableAdmin
   readonly registry: TableRegistry
 }
 
+/** Runs each request with an Idempotency-Key once and remembers its answer for an hour. */
 export class Idempotency {
   readonly #with: IdempotencyOptions
   readonly #queue: ContentionQueue
@@ -111,7 +111,7 @@ export class Idempotency {
       if (outcome.kind === 'committed') return answer
       if (outcome.table !== IDEMPOTENCY_TABLE) {
         await remember(place, { digest, answer: request.answerOf(outcome) })
-        continue // and answer what is remembered now, be it this or an earlier answer
+        continue // and answer the stored answer, of this request or of an earlier one
       }
       // The same request is on its way at another node.
       await this.#with.clock.sleep(DUPLICATE_WAIT_MS, signal)
@@ -181,7 +181,10 @@ async function storedText({ table, key }: Place): Promise<string | undefined> {
 }
 
 function keyInUse(): ServiceError {
-  return new ServiceError('CONFLICT', 'the same Idempotency-Key is in use; try again')
+  return new ServiceError(
+    'CONFLICT',
+    'another request with this Idempotency-Key has not ended; try again',
+  )
 }
 
 function mismatch(): ServiceError {

@@ -1,9 +1,9 @@
-// What became of the writes of this node.
+// Counts of the writes of this node by their outcome.
 
 /**
- * Why a write had no effect: a document was not as its reader had found it, somebody else held a key of
- * a commit that does not wait, others held keys for too long, or a shard refused (no room, too much
- * waits, its disk fails).
+ * Why a write had no effect: `version_changed`, a document changed after the client read it;
+ * `key_held`, another transaction held a key of a commit that does not wait; `waited_too_long`, others
+ * held keys until the deadline; `refused`, a shard refused (disk full, overload, failed disk).
  */
 const ABORT_REASONS = ['version_changed', 'key_held', 'waited_too_long', 'refused'] as const
 export type AbortReason = (typeof ABORT_REASONS)[number]

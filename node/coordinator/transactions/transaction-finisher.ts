@@ -1,44 +1,52 @@
-// Telling the participants how a transaction ended, and then dropping its record: in the background
-// after the answer, by recovery after a crash. Both may do it; repeating it is harmless.
+// Tells the participants how a transaction ended, and then drops its record. It runs in the background
+// after the client's answer, and in recovery after a crash. Repeating it is harmless.
 //
 // Invariants:
 //   INV-T6  A record goes only after every participant has answered its resolution, which is durable then.
 
 import type { Log } from '../../../lib/log.ts'
-import type { Decision, KeyInterval, ShardAddress } from '../../shard/apply/command.ts'
+import type { Decision, KeyInterval, ShardAddress } from '../../shard/command/command.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { unknownRoute, type ShardRouter } from '../../shard/shard-router.ts'
-import type { TransactionId } from '../../shard/transaction-id.ts'
+import type { TransactionId } from '../../shard/command/transaction-id.ts'
 
-/** Beyond this many unresolved commits, new ones wait: resolving must keep up with deciding. */
+/** With more unresolved commits than this, new ones wait, so that resolving keeps up with deciding. */
 const UNRESOLVED_COMMITS_MAX = 1024
-/** Beyond this many records to be dropped, it is done at once and not in the next round. */
+/** With more resolved records than this, the finisher drops them before the next round is due. */
 const RESOLVED_RECORDS_MAX = 1024
 export const FORGET_PERIOD_MS = 500
 
+/**
+ * What recovery and the coordinator know of a transaction that is to end: its record's place and
+ * its participants.
+ */
 export interface FinishableTransaction {
   readonly transactionId: TransactionId
   readonly anchor: ShardAddress
   readonly participants: readonly KeyInterval[]
 }
 
-/** How a transaction's end is told. Neither promise rejects: what fails is left to recovery. */
+/** A transaction's end on its way to the participants. Neither promise rejects (see the finisher). */
 export interface Finishing {
-  /** Every participant has let go of the keys, and shows the outcome. */
+  /** Resolves when every participant has released the keys and shows the outcome. */
   readonly released: Promise<void>
-  /** That is durable. */
+  /** Resolves when the release is durable on every participant. */
   readonly done: Promise<void>
-  /** Done as soon as possible, for somebody waits. */
+  /** Ends waits for shared writes of the disk, because a caller waits for `done`. */
   hurry(): void
 }
 
+/**
+ * Resolves decided transactions on their participants, then forgets their records (INV-T6). It
+ * never rejects: recovery takes over each failure.
+ */
 export class TransactionFinisher {
   readonly #router: ShardRouter
   readonly #log: Log
   readonly #resolving = new Map<TransactionId, Finishing>()
   /** Resolved since the round of forgetting that runs now, if one runs. */
   #resolved = new Map<TransactionId, FinishableTransaction>()
-  /** Those that the running round forgets. */
+  /** The transactions whose records the running round drops. */
   #leaving: ReadonlyMap<TransactionId, FinishableTransaction> = new Map()
   #forgetting: Promise<void> | undefined
 
@@ -48,8 +56,8 @@ export class TransactionFinisher {
   }
 
   /**
-   * Tells every participant. What fails is left to recovery, which meets the record again. Where it is
-   * not awaited, the resolutions may wait some milliseconds for other writes of the same disk.
+   * Tells every participant. Recovery takes over a failure, because it finds the record again. With
+   * `isAwaited` false the resolutions may wait some milliseconds for other writes of the same disk.
    */
   finish(
     transaction: FinishableTransaction,
@@ -131,9 +139,9 @@ export class TransactionFinisher {
   }
 
   /**
-   * Every shard that may hold a part, as the map is now: a participant may have been split since it
-   * prepared. A participant whose table is gone has nothing left to resolve. One that cannot be found has: then
-   * the transaction is left to recovery, and its record stays (INV-T6).
+   * Every shard that may hold a part by the present map: a participant may have been split since it
+   * prepared. A participant whose table is gone has nothing left to resolve. If a shard cannot be found
+   * now, this throws: recovery finishes the transaction later, and its record stays (INV-T6).
    */
   async #participantsOf({ participants }: FinishableTransaction): Promise<readonly Shard[]> {
     const shards = new Set<Shard>()
@@ -150,7 +158,7 @@ export class TransactionFinisher {
   }
 }
 
-/** How one transaction's end is told to the shards of its participants. */
+/** Tells one transaction's end to the shards of its participants. */
 class Ending {
   readonly #decision: Decision
   readonly #released = Promise.withResolvers<void>()
@@ -170,7 +178,7 @@ class Ending {
     this.#released.resolve()
   }
 
-  /** Resolves when that is durable on all of them. */
+  /** Resolves when the resolution is durable on all shards. */
   async tell(transactionId: TransactionId, shards: readonly Shard[]): Promise<void> {
     this.#told = shards
     let holding = shards.length

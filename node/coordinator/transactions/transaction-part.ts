@@ -3,7 +3,12 @@ import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ReadClaim, TableWrites } from '../../document/writes.ts'
 import { timestampOf } from '../../clock/hybrid-clock.ts'
-import type { KeyInterval, ShardAddress, VersionCheck, WriteOp } from '../../shard/apply/command.ts'
+import type {
+  KeyInterval,
+  ShardAddress,
+  VersionCheck,
+  WriteOp,
+} from '../../shard/command/command.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { OpenTable } from '../tables/open-table.ts'
 
@@ -14,7 +19,7 @@ const BYTES_PER_OP = 256
 /** About a millisecond of comparing keys. */
 const COMPARED_PER_STEP = 5000
 
-/** What one transaction wants of one shard. */
+/** The reads and writes of one transaction on one shard. */
 export interface TransactionPart {
   readonly table: OpenTable
   readonly shard: Shard

@@ -1,5 +1,5 @@
-// Finishing what others left behind (A.7.4): the records of this node's shards whose coordinator
-// fell silent, and keys held here by transactions whose end nobody told us.
+// Ends transactions after a crash (A.7.4). A round aborts or finishes each record on this node's shards
+// whose coordinator is silent. For keys held here by other transactions it asks their records.
 //
 // Invariants:
 //   INV-T11  Every intent is gone within two silence periods of its decision.
@@ -7,15 +7,16 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { TIMESTAMP_ZERO, type HybridClock } from '../../clock/hybrid-clock.ts'
-import type { Decision } from '../../shard/apply/command.ts'
+import type { Decision } from '../../shard/command/command.ts'
 import type { LedShard, UnfinishedTransaction } from '../../shard/led-shard.ts'
-import { TRANSACTION_SILENCE_MAX_MS } from '../../shard/push-answers.ts'
+import { TRANSACTION_SILENCE_MAX_MS } from '../../shard/push-responder.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
 
 export const RECOVERY_PERIOD_MS = 1000
 
+/** What recovery works with. `router` finds the shards of other tables and nodes. */
 export interface TransactionRecoveryOptions {
   readonly router: ShardRouter
   readonly finisher: TransactionFinisher
@@ -30,6 +31,7 @@ export interface TransactionRecoveryOptions {
   readonly isOnlyProcess: boolean
 }
 
+/** Ends the transactions that their coordinators left behind. Each call of `run` is one round. */
 export class TransactionRecovery {
   readonly #with: TransactionRecoveryOptions
   #recovered = 0
@@ -38,7 +40,7 @@ export class TransactionRecovery {
     this.#with = options
   }
 
-  /** Transactions ended so far. */
+  /** The number of transactions that recovery has ended in this process. */
   get recovered(): number {
     return this.#recovered
   }
@@ -49,9 +51,10 @@ export class TransactionRecovery {
   }
 
   /**
-   * At the start, before anything else begins. Where this is the only process there is, every coordinator
-   * died with its last life, so no silence needs to be waited for. Among other processes it is a round
-   * like any other: their transactions are alive. What a damaged shard keeps from ending is left to `run`.
+   * The first round, before the node serves. If this is the only process, every coordinator died with
+   * the process before it, so recovery ends all transactions at once. Among other processes it is a
+   * round like any other, because their transactions are alive. A transaction that a damaged shard
+   * blocks stays open, and `run` tries it again.
    */
   async runAtStart(): Promise<void> {
     await this.#round(this.#with.isOnlyProcess ? undefined : TRANSACTION_SILENCE_MAX_MS)
@@ -64,7 +67,7 @@ export class TransactionRecovery {
   async drain(shard: LedShard): Promise<void> {
     await this.#finishRecords(shard, undefined)
     await this.#with.finisher.idle()
-    await this.#finishRecords(shard, undefined) // those that another's failure left to recovery
+    await this.#finishRecords(shard, undefined) // the finisher may have failed on some
     const left = shard.unfinishedTransactions().length
     if (left === 0) return
     throw new ServiceError(
@@ -73,7 +76,7 @@ export class TransactionRecovery {
     )
   }
 
-  /** `silenceMs` undefined: of all transactions, however lately they were heard of. */
+  /** `silenceMs` undefined: ends all transactions, however recent their last heartbeat is. */
   async #round(silenceMs: number | undefined): Promise<void> {
     const shards = this.#with.shards()
     for (const shard of shards) {

@@ -1,12 +1,12 @@
-// Finding the shards of a transaction anew, after one said that it is not the one to ask. What is sorted
-// anew is the request, for another attempt under another id: an attempt itself is never sorted anew,
-// because a shard that has prepared some keys of it would take the rest for prepared too.
+// Finds the shards of a request again, after a shard refused because it no longer leads or owns a key.
+// The sorted request starts another attempt under another id. It must not reuse the old id, because a
+// shard that has prepared some keys under that id would take the others for prepared too.
 
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
 import { runSliced, StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import { must } from '../../../lib/assert.ts'
-import { rangeContains } from '../../shard/key-range.ts'
+import { rangeContains } from '../../shard/command/key-range.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
@@ -15,14 +15,14 @@ import { intervalOf, type TransactionPart } from './transaction-part.ts'
 /** About a millisecond of sorting. */
 const KEYS_PER_STEP = 2000
 
-/** Whether the shard did nothing, because another one has to be asked. */
+/** Whether the shard did nothing because another shard or replica has to be asked. */
 export function isMoved(error: unknown): error is ServiceError {
   return isServiceError(error) && (error.code === 'NOT_LEADER' || error.code === 'RANGE_MOVED')
 }
 
 /**
- * The parts by the shards that own their keys now; undefined while that cannot be told. Throws
- * NOT_FOUND when a table of them is gone.
+ * The parts sorted by the shards that own their keys now; undefined if a shard cannot be found at the
+ * moment. Throws NOT_FOUND when a table of the request was dropped.
  */
 export async function rerouted(
   parts: readonly TransactionPart[],

@@ -1,5 +1,5 @@
-// Writes as one: one log entry when a single shard is touched, two phases when more are
-// (DESIGN 5.4, A.7.2).
+// Commits a request of many keys as one: by one log entry if it touches one shard, and in two phases if
+// it touches more (DESIGN 5.4, A.7.2).
 //
 //   prepare everywhere (the anchor also begins) ─► decide at the anchor ─► answer ─► resolve, forget
 //
@@ -8,66 +8,69 @@
 //           attempt that met a refusal is aborted and never taken up again under its id.
 //   INV-T8  Shards that are only read are participants too: their keys stay locked until the decision.
 //   W1      A waits for B's keys only if A is older, or holds nothing itself: so waits end.
-//   W2      Writes that may wait take turns by arrival (ContentionQueue): those of several shards before
-//           they prepare, those of one shard once a key was in somebody's hands. A turn ends when the
-//           shards have let go. Whoever does not wait, or writes very many keys, is ordered by W1 alone.
-//   W4      After NOT_LEADER or RANGE_MOVED, which say that nothing happened, the request is sorted by a
-//           fresh map and tried under another id, within its deadline. UNAVAILABLE is never tried again.
+//   W2      Writes that may wait take turns by arrival (ContentionQueue): writes of several shards
+//           before they prepare, writes of one shard after a refusal because a key was held. A turn ends
+//           when the shards have released the keys. A commit that does not wait, or a write of very many
+//           keys, takes no turn; W1 alone orders it.
 //   W3      No write is tried again after its deadline; it is refused with CONFLICT.
+//   W4      NOT_LEADER and RANGE_MOVED mean that nothing happened. The runner then sorts the request by a
+//           fresh map and tries it under another id, within its deadline. It never retries UNAVAILABLE.
 
-import { must } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { ServiceError } from '../../../lib/errors.ts'
+import type { ServiceError } from '../../../lib/errors.ts'
 import { runSliced } from '../../../lib/sliced.ts'
 import { TIMESTAMP_ZERO, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
-import type {
-  Decision,
-  KeyHolder,
-  KeyInterval,
-  PrepareOutcome,
-  Refusal,
-  ShardAddress,
-  WriteOutcome,
-} from '../../shard/apply/command.ts'
-import type { CallOptions, PreparedInOrder, Shard } from '../../shard/shard.ts'
+import type { Decision, KeyHolder, KeyInterval, WriteOutcome } from '../../shard/command/command.ts'
+import type { CallOptions, Shard } from '../../shard/shard.ts'
 import type { ShardRouter } from '../../shard/shard-router.ts'
-import type { ProposalFate } from '../../shard/proposal.ts'
-import { begunAtOf, buildTransactionId, type TransactionId } from '../../shard/transaction-id.ts'
+import {
+  begunAtOf,
+  buildTransactionId,
+  type TransactionId,
+} from '../../shard/command/transaction-id.ts'
 import { unlessCancelled } from './cancellation.ts'
 import { claimsOf, findClaimed } from './contention-claims.ts'
 import { ContentionQueue, type Claim } from './contention-queue.ts'
-import { TransactionCounts, type AbortReason } from './transaction-counts.ts'
+import {
+  conflictOf,
+  heldTooLong,
+  type ContendedKey,
+  type RunOutcome,
+  type TransactionConflict,
+} from './run-outcome.ts'
+import {
+  anchorOf,
+  commitAtLeastOf,
+  fatesOf,
+  TransactionAttempt,
+  type HeldPart,
+  type KeyHeld,
+  type PrepareResult,
+} from './transaction-attempt.ts'
+import { TransactionCounts } from './transaction-counts.ts'
 import type { TransactionFinisher } from './transaction-finisher.ts'
 import { isMoved, rerouted } from './transaction-rerouting.ts'
-import { addressOf, intervalOf, type TransactionPart } from './transaction-part.ts'
+import { intervalOf, type TransactionPart } from './transaction-part.ts'
 
 /** How long a contended write tries before it gives up with CONFLICT. */
 export const CONTENTION_DEADLINE_MS = 10_000
 /** How often a waiting transaction shows that it is alive. */
 const HEARTBEAT_MS = 2000
-/** Before a shard that moved is looked for; doubles with each time. */
+/** The pause before the runner looks for a shard that moved. It doubles each time. */
 const PAUSE_MS = 5
 const PAUSE_MAX_MS = 200
 
+/** How a run treats contention, and how long its caller waits. */
 export interface RunOptions {
-  /** An OCC commit is refused by whatever is in its way; other writes wait their turn. */
+  /** `refuse`: a held key is a conflict at once, as for an OCC commit. `wait`: the run takes turns. */
   readonly onContention: 'wait' | 'refuse'
-  /** Whether to answer only when every shard shows the new versions under their keys. */
+  /** True: `run` resolves when every shard shows the new versions under their keys. */
   readonly awaitResolution: boolean
+  /** Ends waits. A run that has begun to decide may still commit. */
   readonly signal?: AbortSignal
 }
 
-export interface TransactionConflict {
-  readonly kind: 'conflict'
-  readonly reason: Extract<AbortReason, 'version_changed' | 'key_held'>
-  readonly table: string
-  readonly key: Buffer
-  readonly message: string
-}
-
-export type RunOutcome =
-  { readonly kind: 'committed'; readonly version: Timestamp } | TransactionConflict
-
+/** What the runner works with. `router` finds the shards of a request that has met a stale map. */
 export interface TransactionRunnerOptions {
   readonly clock: Clock
   readonly hybridClock: HybridClock
@@ -83,26 +86,28 @@ interface Run {
   readonly options: RunOptions
 }
 
-/** What a contended attempt may still spend; `begunAt` is its age, kept over its retries. */
-interface Budget extends Run {
+/** A run with its age. A retry after contention keeps `begunAt`, so that the run becomes the oldest. */
+interface AgedRun extends Run {
   readonly begunAt: Timestamp
 }
 
-/** The end of a run, and when the shards have let go of its keys. */
+/** The end of a run. `released` resolves when the shards have released its keys. */
 interface Finished {
   readonly kind: 'finished'
   readonly outcome: RunOutcome
   readonly released: Promise<void>
 }
 
-/** A shard did nothing, because another one has to be asked. */
+/** A shard did nothing, because it no longer leads, or no longer owns a key of the request. */
 interface Moved {
   readonly kind: 'moved'
   readonly error: ServiceError
 }
 
+/** `again`: with the same age; `anew`: with a new one, because the old one is refused. */
 type Tried = Finished | Moved | { readonly kind: 'again' | 'anew' }
 
+/** Runs the writes of one node: it is the coordinator of each transaction that it begins. */
 export class TransactionRunner {
   readonly counts = new TransactionCounts()
   readonly #with: TransactionRunnerOptions
@@ -158,18 +163,18 @@ export class TransactionRunner {
     let { parts } = run
     for (let moves = 0; ;) {
       const [first, ...others] = parts
-      const budget = { ...run, parts, begunAt }
+      const aged = { ...run, parts, begunAt }
       const tried =
         first !== undefined && others.length === 0
-          ? await this.#writeOne(first, budget)
-          : await this.#attempt(budget)
+          ? await this.#writeOne(first, aged)
+          : await this.#attempt(aged)
       if (tried.kind === 'finished') return tried
       run.options.signal?.throwIfAborted()
       if (this.#isLate(run)) throw this.#lateError(tried)
       this.counts.retries += 1
       if (tried.kind === 'again') continue
       begunAt = this.#with.hybridClock.now()
-      if (tried.kind === 'moved') parts = await this.#findAnew(budget, moves++)
+      if (tried.kind === 'moved') parts = await this.#findAnew(aged, moves++)
     }
   }
 
@@ -206,20 +211,20 @@ export class TransactionRunner {
     return { kind: 'committed', version: outcome.version }
   }
 
-  async #writeOne(part: TransactionPart, budget: Budget): Promise<Tried> {
-    const outcome = await this.#writeOnce(part, budget.options)
+  async #writeOne(part: TransactionPart, run: AgedRun): Promise<Tried> {
+    const outcome = await this.#writeOnce(part, run.options)
     if (outcome.kind === 'moved') return outcome
-    return outcome.kind === 'key-held' ? this.#makeWay(part, outcome, budget) : finished(outcome)
+    return outcome.kind === 'key-held' ? this.#makeWay(part, outcome, run) : finished(outcome)
   }
 
-  async #attempt(budget: Budget): Promise<Tried> {
-    const { parts, begunAt } = budget
+  async #attempt(run: AgedRun): Promise<Tried> {
+    const { parts, begunAt } = run
     const transactionId = buildTransactionId(begunAt, this.#with.randomBits())
     const anchor = anchorOf(parts)
     const participants = await this.#intervalsOf(parts)
-    const attempt = new Attempt({ transactionId, anchor, parts, participants })
+    const attempt = new TransactionAttempt({ transactionId, anchor, parts, participants })
     const results = await Promise.allSettled(
-      parts.map((part) => this.#prepare(attempt, part, part === anchor, budget)),
+      parts.map((part) => this.#prepare(attempt, part, part === anchor, run)),
     )
     const failure = results.find((result) => result.status === 'rejected')
     const prepared = results.flatMap((result) =>
@@ -227,9 +232,9 @@ export class TransactionRunner {
     )
     const refused = prepared.find((result) => result.kind !== 'prepared')
     if (failure === undefined && refused === undefined) {
-      return this.#commit(attempt, prepared, budget)
+      return this.#commit(attempt, prepared, run)
     }
-    await this.#abort(attempt, budget)
+    await this.#abort(attempt, run)
     if (failure !== undefined) {
       if (isMoved(failure.reason)) return { kind: 'moved', error: failure.reason }
       this.counts.aborted.refused += 1
@@ -237,10 +242,10 @@ export class TransactionRunner {
     }
     if (refused?.kind === 'conflict') return finished(this.#conflict(refused))
     if (refused?.kind === 'held') {
-      return this.#makeWay(refused.part, refused.refusal, budget)
+      return this.#makeWay(refused.part, refused.refusal, run)
     }
-    // Somebody else aborted this attempt, taking it for abandoned; or it is refused for its age,
-    // as after the machine slept, and would be for ever.
+    // A reader aborted this attempt because its coordinator was silent; or a shard refused it as too
+    // old, as after the machine slept. A retry with the same age would be refused each time.
     return { kind: 'anew' }
   }
 
@@ -252,56 +257,56 @@ export class TransactionRunner {
   }
 
   async #prepare(
-    attempt: Attempt,
+    attempt: TransactionAttempt,
     part: TransactionPart,
     isAnchor: boolean,
-    budget: Budget,
-  ): Promise<Prepared> {
+    run: AgedRun,
+  ): Promise<PrepareResult> {
     const { transactionId, anchor, participants, isInOrder } = attempt
     const { shard, checks, ops, ttl } = part
     const begin = isAnchor ? { participants } : undefined
     for (;;) {
       const command = { transactionId, anchor, begin, checks, ops, ttl }
       const { outcome, fate } = isInOrder
-        ? await shard.prepareInOrder(command, budget.options)
-        : { outcome: await shard.prepare(command, budget.options), fate: undefined }
+        ? await shard.prepareInOrder(command, run.options)
+        : { outcome: await shard.prepare(command, run.options), fate: undefined }
       if (outcome.kind === 'prepared') return { ...outcome, fate }
       if (outcome.kind === 'version-changed') return conflictOf(part, outcome)
       if (outcome.kind !== 'key-held') return outcome
       const held = { kind: 'held', part, refusal: outcome } as const
-      if (!(await this.#mayAskAgain(attempt, held, { isAnchor, budget }))) return held
+      if (!(await this.#mayAskAgain(attempt, held, { isAnchor, run }))) return held
     }
   }
 
-  /** Whether who held the key of a prepare may have let go of it. */
+  /** Whether to prepare once more, because the holder may have released the key. */
   async #mayAskAgain(
-    { anchor, transactionId }: Attempt,
-    { part, refusal: { holder } }: Held,
-    { isAnchor, budget }: { readonly isAnchor: boolean; readonly budget: Budget },
+    { anchor, transactionId }: TransactionAttempt,
+    { part, refusal: { holder } }: HeldPart,
+    { isAnchor, run }: { readonly isAnchor: boolean; readonly run: AgedRun },
   ): Promise<boolean> {
-    if (budget.options.onContention === 'refuse') return this.#clearDecided(part.shard, holder)
+    if (run.options.onContention === 'refuse') return this.#clearDecided(part.shard, holder)
     const route = await this.#with.router.shardAt(anchor)
     if (route.kind === 'shard') showAlive(route.shard, transactionId)
     // Younger transactions let go first (W1); the anchor must not wait without a record.
-    const younger = begunAtOf(holder.transactionId) > budget.begunAt
-    return younger && !isAnchor && this.#waitFor(part, holder, budget)
+    const younger = begunAtOf(holder.transactionId) > run.begunAt
+    return younger && !isAnchor && this.#waitFor(part, holder, run)
   }
 
-  /** A single write or an aborted attempt holds nothing, so it may wait for anybody. */
-  async #makeWay(part: TransactionPart, refusal: KeyHeld, budget: Budget): Promise<Tried> {
+  /** A single write or an aborted attempt holds no key, so it may wait for any holder (W1). */
+  async #makeWay(part: TransactionPart, refusal: KeyHeld, run: AgedRun): Promise<Tried> {
     if (await this.#clearDecided(part.shard, refusal.holder)) return { kind: 'again' }
-    if (budget.options.onContention === 'refuse') {
+    if (run.options.onContention === 'refuse') {
       return finished(this.#conflict(conflictOf(part, refusal)))
     }
-    if (await this.#waitFor(part, refusal.holder, budget)) return { kind: 'again' }
+    if (await this.#waitFor(part, refusal.holder, run)) return { kind: 'again' }
     throw this.#tooLong({ part, key: refusal.key })
   }
 
-  /** False when the time is used up. */
+  /** Waits for a release, or one heartbeat long; false when the deadline has passed. */
   async #waitFor(
     { shard }: TransactionPart,
     { transactionId }: KeyHolder,
-    { deadlineMs, options }: Budget,
+    { deadlineMs, options }: AgedRun,
   ): Promise<boolean> {
     const leftMs = deadlineMs - this.#with.clock.monotonicMs()
     if (leftMs <= 0) return false
@@ -311,7 +316,7 @@ export class TransactionRunner {
     return true
   }
 
-  /** Finishes a decided holder on the spot; false when it is undecided, or nobody can tell. */
+  /** Resolves a decided holder on this shard; false when it is undecided, or its record not found. */
   async #clearDecided(shard: Shard, { transactionId, anchor }: KeyHolder): Promise<boolean> {
     const route = await this.#with.router.shardAt(anchor)
     if (route.kind === 'unknown') return false
@@ -325,20 +330,24 @@ export class TransactionRunner {
     return true
   }
 
-  async #commit(attempt: Attempt, prepared: readonly Prepared[], budget: Budget): Promise<Tried> {
-    const { awaitResolution } = budget.options
+  async #commit(
+    attempt: TransactionAttempt,
+    prepared: readonly PrepareResult[],
+    run: AgedRun,
+  ): Promise<Tried> {
+    const { awaitResolution } = run.options
     const { transactionId } = attempt
     const commit = { transactionId, anchor: attempt.anchor.key, decision: 'commit' } as const
     let decision: Decision
     try {
       decision = await attempt.anchorShard.decide(
-        { ...commit, commitAtLeast: greatest(prepared) },
+        { ...commit, commitAtLeast: commitAtLeastOf(prepared) },
         { after: fatesOf(prepared) },
       )
     } catch (error) {
       if (!isMoved(error)) throw error
-      // Nobody has decided. What was prepared in order is not known to be durable at the new place.
-      await this.#abort(attempt, budget)
+      // The transaction is undecided, and the prepares may not be durable at the new place.
+      await this.#abort(attempt, run)
       return { kind: 'moved', error }
     }
     const isAwaited = awaitResolution || decision.state === 'aborted'
@@ -365,18 +374,21 @@ export class TransactionRunner {
     return tried.error
   }
 
-  #tooLong(contended: Contended | undefined): ServiceError {
+  #tooLong(contended: ContendedKey | undefined): ServiceError {
     this.counts.aborted.waited_too_long += 1
     return heldTooLong(contended)
   }
 
-  async #abort(attempt: Attempt, budget: Budget): Promise<void> {
-    const decision = await this.#decideAbort(attempt, budget)
+  async #abort(attempt: TransactionAttempt, run: AgedRun): Promise<void> {
+    const decision = await this.#decideAbort(attempt, run)
     await this.#with.finisher.finish(attempt, decision, { isAwaited: true }).done
   }
 
-  /** Where the record is now. Throws when that is not found in time; recovery aborts it then. */
-  async #decideAbort({ transactionId, anchor, anchorShard }: Attempt, run: Run): Promise<Decision> {
+  /** Asks the shard that keeps the record now. Throws if none answers in time; then recovery aborts. */
+  async #decideAbort(
+    { transactionId, anchor, anchorShard }: TransactionAttempt,
+    run: Run,
+  ): Promise<Decision> {
     const abort = { transactionId, anchor: anchor.key, decision: 'abort' } as const
     let shard = anchorShard
     for (let moves = 0; ; moves++) {
@@ -393,99 +405,11 @@ export class TransactionRunner {
   }
 }
 
-type Prepared =
-  | (Extract<PrepareOutcome, { kind: 'prepared' }> & Pick<PreparedInOrder, 'fate'>)
-  | Extract<PrepareOutcome, { kind: 'finished' }>
-  | TransactionConflict
-  | Held
-
-interface Held {
-  readonly kind: 'held'
-  readonly part: TransactionPart
-  readonly refusal: KeyHeld
-}
-
-type KeyHeld = Extract<Refusal, { kind: 'key-held' }>
-
-/** In the background. A sign of life that is lost is one of many. */
+/** Sends a heartbeat without waiting. A lost heartbeat does no harm, because others follow. */
 function showAlive(shard: Shard, transactionId: TransactionId): void {
   shard.heartbeat(transactionId).catch(() => undefined)
 }
 
-interface AttemptOptions {
-  readonly transactionId: TransactionId
-  readonly anchor: TransactionPart
-  readonly parts: readonly TransactionPart[]
-  readonly participants: readonly KeyInterval[]
-}
-
-/** One try under one id: what recovery would need to finish it. */
-class Attempt {
-  readonly transactionId: TransactionId
-  readonly anchor: ShardAddress
-  readonly participants: readonly KeyInterval[]
-  readonly anchorShard: Shard
-  /**
-   * Whether the decision may be proposed before the prepares are durable: it cannot become durable
-   * before them. So a transaction within one journal waits for one sync, or two.
-   */
-  readonly isInOrder: boolean
-
-  constructor({ transactionId, anchor, parts, participants }: AttemptOptions) {
-    this.transactionId = transactionId
-    this.anchor = addressOf(anchor)
-    this.anchorShard = anchor.shard
-    this.participants = participants
-    const order = anchor.shard.durableOrder
-    this.isInOrder = order !== undefined && parts.every(({ shard }) => shard.durableOrder === order)
-  }
-}
-
-function fatesOf(prepared: readonly Prepared[]): readonly ProposalFate[] {
-  return prepared.flatMap((one) =>
-    one.kind === 'prepared' && one.fate !== undefined ? [one.fate] : [],
-  )
-}
-
-/** The shard of the first written key; of the first read one when nothing is written. */
-function anchorOf(parts: readonly TransactionPart[]): TransactionPart {
-  return must(parts.find(({ ops }) => ops.length > 0) ?? parts[0], 'a part of the transaction')
-}
-
-function greatest(prepared: readonly Prepared[]): Timestamp {
-  return prepared.reduce(
-    (max, result) =>
-      result.kind === 'prepared' && result.commitAtLeast > max ? result.commitAtLeast : max,
-    TIMESTAMP_ZERO,
-  )
-}
-
 function finished(outcome: RunOutcome): Finished {
   return { kind: 'finished', outcome, released: Promise.resolve() }
-}
-
-interface Contended {
-  readonly part: TransactionPart
-  readonly key: Buffer
-}
-
-function heldTooLong(contended: Contended | undefined): ServiceError {
-  const shown =
-    contended === undefined
-      ? 'keys of this write'
-      : `key "${contended.key.toString()}" of table "${contended.part.table.record.name}"`
-  return new ServiceError(
-    'CONFLICT',
-    `other transactions have held ${shown} for too long; try again`,
-  )
-}
-
-function conflictOf({ table }: TransactionPart, refusal: Refusal): TransactionConflict {
-  const { key } = refusal
-  const place = { kind: 'conflict', table: table.record.name, key } as const
-  if (refusal.kind === 'key-held') {
-    return { ...place, reason: 'key_held', message: 'another transaction is writing this document' }
-  }
-  const message = `version changed: it is ${refusal.found} now`
-  return { ...place, reason: 'version_changed', message }
 }

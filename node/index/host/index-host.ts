@@ -3,7 +3,8 @@
 
 import { rmSync } from 'node:fs'
 import { unreachable } from '../../../lib/assert.ts'
-import { ServiceError, type ErrorCode } from '../../../lib/errors.ts'
+import { diskErrorCode } from '../../../lib/disk-error.ts'
+import { ServiceError } from '../../../lib/errors.ts'
 import type { Sliced } from '../../../lib/sliced.ts'
 import { sentError, type SentError } from '../../../lib/worker-calls.ts'
 import {
@@ -18,12 +19,6 @@ import {
 import { STOP_REASONS, stoppedError } from './protocol.ts'
 import type { IndexWorkerCallKind, OpenedIndex, RequestOf, StopFlag, ToIndex } from './protocol.ts'
 import type { CacheReport } from './worker-report.ts'
-
-const CODE_BY_SYSTEM_ERROR: Readonly<Record<string, ErrorCode>> = {
-  ENOSPC: 'DISK_FULL',
-  EDQUOT: 'DISK_FULL',
-  EIO: 'CORRUPTION',
-}
 
 const NAMES: ReadonlySet<string> = new Set(QUESTIONS)
 const SIDE_CALLS: ReadonlySet<IndexWorkerCallKind> = new Set(['stats', 'learn', 'snapshot'])
@@ -271,7 +266,6 @@ function removeDirectory(directory: string | undefined): undefined {
 function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   if (!(error instanceof Error)) return new ServiceError('INTERNAL', String(error))
-  const system = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const code = CODE_BY_SYSTEM_ERROR[system] ?? 'INTERNAL'
+  const code = diskErrorCode(error) ?? 'INTERNAL'
   return new ServiceError(code, error.message, { cause: error })
 }

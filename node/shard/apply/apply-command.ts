@@ -9,7 +9,7 @@ import {
   applyResolve,
   applyWrite,
 } from './apply-transaction.ts'
-import type { Command, CommandKind, OutcomeOf } from './command.ts'
+import type { Command, CommandKind, OutcomeOf } from '../command/command.ts'
 
 /** The outcome, or the steps to it where a command may be long. */
 export type Applying<Kind extends CommandKind> = OutcomeOf[Kind] | Sliced<OutcomeOf[Kind]>

@@ -1,9 +1,9 @@
 import type { DocumentRules, TtlPolicy } from '../../schema/document-rules.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
-import type { KeyInterval, TransactionStatus } from './command.ts'
-import type { LockTable } from '../lock-table.ts'
-import type { CommandView } from '../command-view.ts'
-import type { TransactionId } from '../transaction-id.ts'
+import type { KeyInterval, TransactionStatus } from '../command/command.ts'
+import type { LockTable } from './lock-table.ts'
+import type { CommandView } from './command-view.ts'
+import type { TransactionId } from '../command/transaction-id.ts'
 
 /** A transaction whose record lies on this shard, from `begin` to `forget`. */
 export interface LiveTransaction {

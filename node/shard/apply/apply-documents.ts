@@ -15,8 +15,8 @@ import { checkDocumentLimits, located, shownKey } from '../../document/document-
 import { applyTransformsSliced, type TransformRequest } from '../../document/transform.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ApplyContext } from './apply-context.ts'
-import type { CommandView } from '../command-view.ts'
-import type { VersionCheck, WriteOp } from './command.ts'
+import type { CommandView } from './command-view.ts'
+import type { VersionCheck, WriteOp } from '../command/command.ts'
 import {
   encodeTombstone,
   isDeleted,
@@ -28,8 +28,8 @@ import {
 import type { IntentOp } from '../format/intent-codec.ts'
 import { intentOutcome } from './intent-outcome.ts'
 import { intentKey } from '../format/keyspace.ts'
-import type { TransactionId } from '../transaction-id.ts'
-import { isVisible } from '../visibility.ts'
+import type { TransactionId } from '../command/transaction-id.ts'
+import { isVisible } from '../format/visibility.ts'
 
 /** Bytes read from the store in about a millisecond, and what a read costs beside its bytes. */
 export const READ_BYTES_PER_STEP = 512 * 1024

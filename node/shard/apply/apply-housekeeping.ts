@@ -5,7 +5,12 @@
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { ApplyContext } from './apply-context.ts'
 import { READ_BYTES_PER_STEP, READ_COST, removeDocument } from './apply-documents.ts'
-import type { CollectCommand, ExpireCommand, NumberCommand, RetimeCommand } from './command.ts'
+import type {
+  CollectCommand,
+  ExpireCommand,
+  NumberCommand,
+  RetimeCommand,
+} from '../command/command.ts'
 import {
   encodeRecord,
   expiresAtMsOf,

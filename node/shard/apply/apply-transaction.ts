@@ -32,12 +32,12 @@ import type {
   TransactionStatus,
   WriteCommand,
   WriteOutcome,
-} from './command.ts'
+} from '../command/command.ts'
 import { encodeIntent } from '../format/intent-codec.ts'
 import { intentKey, transactionKey } from '../format/keyspace.ts'
 import { encodeTransactionRecord } from '../format/transaction-record.ts'
-import { nameOf } from '../shard-overlay.ts'
-import { begunAtOf, type TransactionId } from '../transaction-id.ts'
+import { nameOf } from './shard-overlay.ts'
+import { begunAtOf, type TransactionId } from '../command/transaction-id.ts'
 
 /** How long the end of a transaction is remembered; a prepare that is older is refused unseen. */
 export const FINISHED_RETENTION_MS = 3_600_000

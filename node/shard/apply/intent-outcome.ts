@@ -2,7 +2,7 @@ import { millisOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 import { expiryMsAfter, type TtlPolicy } from '../../schema/document-rules.ts'
 import { encodeRecord, type DocumentRecord } from '../format/document-record.ts'
 import type { IntentOp } from '../format/intent-codec.ts'
-import { effectiveExpiryMs } from '../visibility.ts'
+import { effectiveExpiryMs } from '../format/visibility.ts'
 
 /**
  * The document that a write makes at `version`; undefined when it deletes or only locks. A write that

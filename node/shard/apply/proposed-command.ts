@@ -1,8 +1,8 @@
 import { isSliced, type Sliced } from '../../../lib/sliced.ts'
 import { applyCommand } from './apply-command.ts'
 import type { ApplyContext } from './apply-context.ts'
-import type { Command, CommandKind, OutcomeOf } from './command.ts'
-import type { TableSettings } from '../table-settings.ts'
+import type { Command, CommandKind, OutcomeOf } from '../command/command.ts'
+import type { TableSettings } from '../command/table-settings.ts'
 
 /** What the table demanded when a command was proposed. */
 export type CommandSettings = Pick<TableSettings, 'rules' | 'ttl'>

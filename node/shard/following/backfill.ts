@@ -55,7 +55,7 @@ export class Backfill {
     return true
   }
 
-  /** From 0 to 1, by bytes of the table, of which those written last are not counted. */
+  /** From 0 to 1, by bytes of the table without the most recently written ones. */
   async progress(): Promise<number> {
     if (this.#cursor === undefined) return 0
     const { store } = this.#source

@@ -2,7 +2,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { IndexEvents } from './index-events.ts'
 
-/** Which index of which shard a line of the log is about. */
+/** The index and the shard that a line of the log names. */
 export type IndexPlace = Readonly<Record<'table' | 'shardId' | 'index', string>>
 
 const NEVER_COMPLETE = 'there is none yet, or it was not complete when the node ended'
@@ -16,7 +16,7 @@ export interface BuildNoticesOptions {
   readonly kind: string
 }
 
-/** What the log tells of long work on an index: one line when it begins, one when it is done. */
+/** Logs long work on an index: one line at its begin and one at its end. */
 export class BuildNotices {
   readonly #log: Log
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class BuildNotices {
     this.#kind = kind
   }
 
-  /** It has been open before, and lacks the newest entries of the log. */
+  /** The index existed before, and lacks the newest entries of the log. */
   get isCatchingUp(): boolean {
     return this.#since?.kind === 'caught up'
   }
@@ -70,7 +70,7 @@ export class BuildNotices {
     this.#log.info(`${this.#kind} index has caught up`, { ...this.#place, tookMs: this.#tookMs() })
   }
 
-  /** It failed, or starts anew: the end of what was begun is not reached. */
+  /** The index failed or starts again, so the work that had begun gets no line for its end. */
   forget(): void {
     this.#since = undefined
   }

@@ -1,6 +1,6 @@
-// What an index is told of a shard: the newest state of documents, found by way of the log or by
-// walking the table. Either way the state is the one of the moment of reading, so that a reader who
-// reads step by step and applies each step before the next never goes back in time.
+// Reads the newest state of documents for an index, by the touches of the log or by a walk over the
+// table. Both read the state of the moment. So an index that applies each step before the next step is
+// read never replaces a document by an older one.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
@@ -18,8 +18,8 @@ import {
 } from '../format/document-record.ts'
 import { documentKey, keyOfDocumentKey, keyspaceRange } from '../format/keyspace.ts'
 import type { OpenedLogEntry } from '../format/log-entry.ts'
-import { readLog } from '../log-reader.ts'
-import { effectiveExpiryMs } from '../visibility.ts'
+import { readLog } from '../format/log-reader.ts'
+import { effectiveExpiryMs } from '../format/visibility.ts'
 
 /** Of one step; an entry that touches more is taken whole. */
 const STEP_KEYS_MAX = 1000

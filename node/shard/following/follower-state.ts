@@ -25,7 +25,7 @@ export function errorOf(state: FollowerState): string | undefined {
   }
 }
 
-/** From 0 to 1, by bytes of the table, of which those written last are not counted. */
+/** From 0 to 1, by bytes of the table without the most recently written ones. */
 export async function progressOf(state: FollowerState): Promise<number> {
   if (state.kind === 'building') return state.backfill.progress()
   return state.kind === 'serving' ? 1 : 0

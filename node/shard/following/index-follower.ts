@@ -23,7 +23,7 @@ import type { IndexClient } from '../../index/host/index-client.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { SchemaSource } from '../../index/host/index-engine.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
-import type { IndexActivity } from '../shard.ts'
+import type { IndexActivity } from './index-health.ts'
 import { Backfill } from './backfill.ts'
 import { BuildNotices, type IndexPlace } from './build-notices.ts'
 import { readChanges, readTouchedKeys, type DocumentSource } from './document-changes.ts'
@@ -37,14 +37,14 @@ import { SequenceWaiters } from './sequence-waiters.ts'
 import { SetAsideDocuments } from './set-aside-documents.ts'
 import type { TableFields } from './table-fields.ts'
 
-/** An index that takes longer to open is told of: searches have waited for it so long, and are refused. */
+/** If opening takes longer, the follower logs it. Searches have waited so long, and are refused now. */
 const OPENING_MS_MAX = 2000
 const RETRY_MS = 250
 const RETRY_MS_MAX = 30_000
 /** At a clean stop the index is brought up to date, as long as that takes no more steps. */
 const CLOSING_STEPS_MAX = 64
 
-/** What a follower needs of its shard. */
+/** The parts of a shard that a follower reads. */
 export interface FollowedShard extends DocumentSource {
   readonly id: string
   /** The newest log entry that can be read from the store. */
@@ -52,7 +52,7 @@ export interface FollowedShard extends DocumentSource {
   onApplied(listener: () => void): () => void
 }
 
-/** Which index follows which shard, and where it tells of it. */
+/** The index, the shard that it follows, and the parts that the follower works with. */
 export interface IndexFollowerOptions {
   readonly shard: FollowedShard
   readonly fields: TableFields

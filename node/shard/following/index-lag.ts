@@ -3,10 +3,10 @@
 // Marks say how many bytes had been written when the log had reached an entry. They are a quarter of
 // a mebibyte apart, so that many small writes make few of them.
 
-/** Writes wait for an index that is further behind: or a flood would outrun it for good. */
+/** Writes wait for an index that is further behind. Without a limit it would never catch up. */
 export const INDEX_LAG_BYTES_MAX = 8 * 1024 * 1024
 const MARK_BYTES = 256 * 1024
-/** More would say that nobody waits; the newest is then moved along. */
+/** At this number of marks the lag moves its newest mark instead of adding another. */
 const MARKS_MAX = 4096
 
 interface Mark {

@@ -23,7 +23,7 @@ import type {
   QuestionOf,
 } from '../../index/kinds/index-questions.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
-import type { IndexHealth, IndexStatus } from '../shard.ts'
+import type { IndexHealth, IndexStatus } from './index-health.ts'
 import type { IndexPlace } from './build-notices.ts'
 import { errorOf, progressOf } from './follower-state.ts'
 import type { IndexEvents } from './index-events.ts'

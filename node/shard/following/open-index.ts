@@ -4,7 +4,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import type { IndexClient } from '../../index/host/index-client.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { OutdatedIndex, SchemaSource } from '../../index/host/index-engine.ts'
-import { endOfLog } from '../log-reader.ts'
+import { endOfLog } from '../format/log-reader.ts'
 import type { FollowedShard } from './index-follower.ts'
 import type { LearntFields } from './learnt-fields.ts'
 

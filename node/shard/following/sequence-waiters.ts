@@ -5,7 +5,7 @@ interface Waiter {
   readonly done: PromiseWithResolvers<void>
 }
 
-/** Those who wait until a log entry has been worked off. */
+/** The callers that wait until an index has applied a log entry. */
 export class SequenceWaiters {
   readonly #waiters = new Set<Waiter>()
 

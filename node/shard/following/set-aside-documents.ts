@@ -11,7 +11,7 @@ import type { IndexPlace } from './build-notices.ts'
 import type { IndexEvents } from './index-events.ts'
 
 const LOSSES_MAX = 2
-/** Beyond as many something else is wrong: the one that was first is tried again. */
+/** More documents mean another cause, so the index tries the first of them again. */
 const REMEMBERED_MAX = 1000
 
 interface Suspect {
@@ -72,7 +72,7 @@ export class SetAsideDocuments {
     this.#log.error('document is set aside', { ...this.#place, key: shown, error: error.message })
   }
 
-  /** They are applied: those that were suspected are not any more. */
+  /** The index has applied these documents, so none of them is suspected any more. */
   absolve(changes: readonly DocumentChange[]): void {
     if (this.#suspects.size === 0) return
     for (const { key, json } of changes) if (json !== undefined) this.#suspects.delete(nameOf(key))

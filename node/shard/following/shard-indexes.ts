@@ -6,8 +6,8 @@ import type { Log } from '../../../lib/log.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { IndexWorkerPool } from '../../index/host/index-worker-pool.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
-import type { TableSettings } from '../table-settings.ts'
-import type { IndexHealth } from '../shard.ts'
+import type { TableSettings } from '../command/table-settings.ts'
+import type { IndexHealth } from './index-health.ts'
 import { INDEX_LAG_BYTES_MAX, IndexLag } from './index-lag.ts'
 import type { TableFieldsDirectory } from './table-fields.ts'
 import type { FollowedShard } from './index-follower.ts'
@@ -18,7 +18,7 @@ const ROOM_WAIT_MS_MAX = 2000
 /** A reason given spares the error that `abort` would make. */
 const ROOM_WAIT_OVER = 'the wait for room is over'
 
-/** What a node gives all its shards for their indexes. */
+/** The parts that all shards of a node share for their indexes. */
 export interface IndexParts {
   readonly pool: IndexWorkerPool
   /** Holds one directory for each shard, by its id. */
@@ -28,7 +28,7 @@ export interface IndexParts {
   readonly events: IndexEvents
 }
 
-/** The indexes of one shard: what the table's record says, made true. */
+/** The indexes of one shard. It opens, builds and removes indexes as the table's record says. */
 export class ShardIndexes {
   readonly #shard: FollowedShard
   readonly #parts: IndexParts

@@ -22,6 +22,7 @@ export const ORDINAL_END = 0xffff_ffff
 /** An encoded document record; the functions below read it in place. */
 export type DocumentRecord = Buffer
 
+/** The fields of a record before its JSON text. */
 export interface RecordHeader {
   readonly version: Timestamp
   readonly deleted: boolean

@@ -1,17 +1,17 @@
-// The body of a journal entry: what one command did to one shard. Described in docs/formats/shard.md.
+// The body of a journal entry: the effects of one command on one shard. Described in docs/formats/shard.md.
 
 import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
-import type { CommandKind } from '../apply/command.ts'
-import type { Effect } from '../effect.ts'
+import type { CommandKind } from '../command/command.ts'
+import type { Effect } from './effect.ts'
 import {
   decodeTransactionId,
   encodeTransactionId,
   TRANSACTION_ID_BYTES,
   type TransactionId,
-} from '../transaction-id.ts'
+} from '../command/transaction-id.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
 import { headerBytesOf, headerOf, jsonOf, type DocumentRecord } from './document-record.ts'
 import { CODE_BY_KIND, kindOfCode } from './log-entry.ts'
@@ -33,6 +33,7 @@ const SMALL_PART_BYTES = 512 * 1024
 const BYTES_PER_STEP = 512 * 1024
 const EFFECT_COST = 512
 
+/** The facts of a log entry that all its effects share. */
 export interface EntryHead {
   readonly kind: CommandKind
   readonly stamp: Timestamp
@@ -40,7 +41,7 @@ export interface EntryHead {
   readonly version: Timestamp
 }
 
-/** The effect as the log has it: what another record holds already is only referred to. */
+/** The effect as the log has it. It refers to bytes that another record of the store holds already. */
 export type LoggedEffect =
   | Extract<Effect, { kind: 'put' | 'del' }>
   | {
@@ -58,6 +59,7 @@ export type LoggedEffect =
     }
   | { readonly kind: 'retime'; readonly key: Buffer; readonly header: Buffer }
 
+/** A body as the journal writes it: its parts in order, and their length together in bytes. */
 export interface EncodedBody {
   readonly parts: readonly Uint8Array[]
   readonly length: number

@@ -1,17 +1,17 @@
-// What a prepared transaction leaves on a key until it is resolved. Described in docs/formats/shard.md.
+// The intent that a prepared transaction leaves on a key until its resolution. Format: docs/formats/shard.md.
 
 import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { Expiry } from '../../schema/document-rules.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
-import type { ShardAddress } from '../apply/command.ts'
+import type { ShardAddress } from '../command/command.ts'
 import {
   decodeTransactionId,
   encodeTransactionId,
   TRANSACTION_ID_BYTES,
   type TransactionId,
-} from '../transaction-id.ts'
+} from '../command/transaction-id.ts'
 
 const FORMAT = 1
 const OP_PUT = 1
@@ -21,7 +21,7 @@ const EXPIRY_NONE = 0
 const EXPIRY_AT = 1
 const EXPIRY_AFTER_WRITE = 2
 
-/** What becomes of the key if the transaction commits; `lock` only keeps others from writing it. */
+/** The change of the key by a commit. `lock` changes nothing; it keeps other writers away. */
 export type IntentOp =
   | {
       readonly kind: 'put'
@@ -32,6 +32,7 @@ export type IntentOp =
   | { readonly kind: 'delete' }
   | { readonly kind: 'lock' }
 
+/** A prepared transaction's hold on one key, with the way to its record. */
 export interface Intent {
   readonly transactionId: TransactionId
   readonly anchor: ShardAddress

@@ -6,8 +6,12 @@
 import { assert } from '../../../lib/assert.ts'
 import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { KvRange } from '../../storage/kv-store.ts'
-import { decodeTransactionId, encodeTransactionId, type TransactionId } from '../transaction-id.ts'
-import type { KeyRange } from '../key-range.ts'
+import {
+  decodeTransactionId,
+  encodeTransactionId,
+  type TransactionId,
+} from '../command/transaction-id.ts'
+import type { KeyRange } from '../command/key-range.ts'
 
 export const KEYSPACES = {
   meta: 0x01,

@@ -7,7 +7,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
-import type { CommandKind } from '../apply/command.ts'
+import type { CommandKind } from '../command/command.ts'
 
 const FORMAT = 1
 const TOUCH_DELETED = 1
@@ -28,6 +28,7 @@ export interface Touch {
   readonly previous: Timestamp | undefined
 }
 
+/** An entry of the shard's log as the store keeps it: the touched documents without their JSON. */
 export interface LogEntry {
   readonly kind: CommandKind
   readonly stamp: Timestamp

@@ -12,7 +12,7 @@ import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
-import type { Decision, KeyInterval, TransactionStatus } from '../apply/command.ts'
+import type { Decision, KeyInterval, TransactionStatus } from '../command/command.ts'
 
 /** 2: participants are key intervals; in format 1 each is a single key. */
 const RECORD_FORMAT = 2
@@ -22,6 +22,7 @@ const PENDING = 0
 const COMMITTED = 1
 const ABORTED = 2
 
+/** The state of a transaction at its anchor shard, with everybody who must learn it. */
 export interface TransactionRecord {
   readonly status: TransactionStatus
   readonly participants: readonly KeyInterval[]

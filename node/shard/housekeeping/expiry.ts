@@ -1,9 +1,9 @@
-// What a leader does for its shard now and then: delete what has expired, and give documents the expiry
-// of a changed policy. Each step is a command of bounded cost (HK1 of pieces.ts).
+// A leader deletes the expired documents of its shard, and gives documents the expiry of a changed
+// policy. Each step is a command of bounded cost (HK1 of pieces.ts).
 // History is collected by history-collection.ts.
 
 import type { KvStore } from '../../storage/kv-store.ts'
-import type { ExpireCommand, RetimeCommand } from '../apply/command.ts'
+import type { ExpireCommand, RetimeCommand } from '../command/command.ts'
 import { checkRecord, isDeleted, ttlGenerationOf, versionOf } from '../format/document-record.ts'
 import {
   documentKey,
@@ -17,7 +17,7 @@ import {
 import { encodeGeneration } from '../apply/apply-housekeeping.ts'
 import { inTurns, PacedReader, Pieces } from './pieces.ts'
 import type { LedShard } from '../led-shard.ts'
-import { effectiveExpirySliced } from '../visibility.ts'
+import { effectiveExpirySliced } from '../format/visibility.ts'
 
 /** Expired documents are deleted this much later than they vanish, for clocks that differ. */
 export const EXPIRY_GRACE_MS = 5000

@@ -1,5 +1,5 @@
-// Collecting what no reader needs any more. The old end of the log is worked off up to a horizon: an
-// entry's touches name exactly the versions it superseded, so nothing has to be searched.
+// Collects the history that no reader needs any more. It walks the old end of the log up to a horizon. The
+// touches of an entry name exactly the versions that it superseded, so no search is necessary.
 //
 // Invariants:
 //   HC1  A version goes only with, or after, a mark (COLLECTED_KEY) that refuses readers who need it.
@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StepMeter } from '../../../lib/sliced.ts'
 import { millisOf, timestampAtMs, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { KvStore } from '../../storage/kv-store.ts'
-import type { CollectCommand } from '../apply/command.ts'
+import type { CollectCommand } from '../command/command.ts'
 import { FINISHED_RETENTION_MS } from '../apply/apply-transaction.ts'
 import { isDeleted, versionOf } from '../format/document-record.ts'
 import {
@@ -23,9 +23,9 @@ import {
 } from '../format/keyspace.ts'
 import { openLogEntry, type Touch } from '../format/log-entry.ts'
 import { PacedReader, Pieces } from './pieces.ts'
-import { endOfLog } from '../log-reader.ts'
+import { endOfLog } from '../format/log-reader.ts'
 import type { LedShard } from '../led-shard.ts'
-import { buildTransactionId, type TransactionId } from '../transaction-id.ts'
+import { buildTransactionId, type TransactionId } from '../command/transaction-id.ts'
 
 /** How long overwritten versions stay readable for scans, cursors and backups. */
 export const HISTORY_RETENTION_MS = 600_000
@@ -44,7 +44,7 @@ type Item =
   | { readonly kind: 'entry'; readonly sequence: number }
   | { readonly kind: 'mark'; readonly transactionId: TransactionId }
 
-/** An aborted signal ends it early; the next collection goes on where it was. */
+/** An aborted signal ends the collection early. The next collection continues from there. */
 export async function collectHistory(
   shard: LedShard,
   horizon: Timestamp,

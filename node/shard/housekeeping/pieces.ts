@@ -1,4 +1,4 @@
-// What keeps housekeeping from holding others up.
+// Divides housekeeping into small commands, so that it does not delay reads and writes.
 //
 // Invariants:
 //   HK1  No command of housekeeping costs more than about PIECE_BYTES_MAX or PIECE_KEYS_MAX, or one item

@@ -1,4 +1,4 @@
-import type { KeyInterval, ShardAddress } from '../../../node/shard/apply/command.ts'
+import type { KeyInterval, ShardAddress } from '../../../node/shard/command/command.ts'
 import type { Shard } from '../../../node/shard/shard.ts'
 import type { ShardRouter } from '../../../node/shard/shard-router.ts'
 

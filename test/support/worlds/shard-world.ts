@@ -1,7 +1,7 @@
 // A few shards with the transaction machinery on top, and nothing above it: for tests that want to
 // stand between the coordinator and the shards.
 
-import { NO_SETTINGS } from '../../../node/shard/table-settings.ts'
+import { NO_SETTINGS } from '../../../node/shard/command/table-settings.ts'
 import { ManualClock, type Clock } from '../../../lib/clock.ts'
 import { silentLog } from '../../../lib/log.ts'
 import { seededRandom } from '../../../lib/random.ts'
@@ -10,12 +10,15 @@ import { OpenTable } from '../../../node/coordinator/tables/open-table.ts'
 import { TransactionFinisher } from '../../../node/coordinator/transactions/transaction-finisher.ts'
 import { TransactionRecovery } from '../../../node/coordinator/transactions/transaction-recovery.ts'
 import { TransactionRunner } from '../../../node/coordinator/transactions/transaction-runner.ts'
-import type { WriteOp } from '../../../node/shard/apply/command.ts'
+import type { WriteOp } from '../../../node/shard/command/command.ts'
 import { LocalShard } from '../../../node/shard/local-shard.ts'
 import type { Shard } from '../../../node/shard/shard.ts'
 import type { ShardRouter } from '../../../node/shard/shard-router.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
-import { buildTransactionId, type TransactionId } from '../../../node/shard/transaction-id.ts'
+import {
+  buildTransactionId,
+  type TransactionId,
+} from '../../../node/shard/command/transaction-id.ts'
 import { FaultyDisk } from '../fakes/faulty-disk.ts'
 import type { Journal } from '../../../node/journal/journal.ts'
 import { routesTo } from './routes.ts'

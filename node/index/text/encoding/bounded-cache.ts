@@ -57,6 +57,11 @@ export class BoundedCache<Key, Value> {
     return old.value
   }
 
+  /** Whether `get` would find the key. It counts neither as a hit nor as a miss. */
+  has(key: Key): boolean {
+    return this.#young.has(key) || this.#old.has(key)
+  }
+
   /** The key must not be in the cache. An entry larger than half of the bound is not kept long. */
   put(key: Key, value: Value, bytes: number): void {
     this.#young.set(key, { value, bytes })

@@ -1,31 +1,35 @@
-// The memory that the indexes of one worker share. Half of the bound is for pages of segment files, an
-// eighth for the terms of recent lookups, and the rest for memory segments, including the one that is
-// being flushed. The bound leaves out the parts that grow with the documents: norms, the sparse indexes
-// of dictionaries, key filters and deletions take some five bytes for each document and text field, and
-// a document that expires takes twelve bytes more.
+// The memory that the indexes of one worker share. Of the bound, 15/32 are for pages of segment files,
+// an eighth for the terms of recent lookups, 1/32 for selections, and the rest for memory segments,
+// including the one that is being flushed. The bound leaves out the parts that grow with the documents:
+// norms, the sparse indexes of dictionaries, key filters and deletions take some five bytes for each
+// document and text field, and a document that expires takes twelve bytes more.
 
 import { PageCache } from '../encoding/page-cache.ts'
 import { TermCache } from '../live/term-cache.ts'
 
-const PAGES_PART = 1 / 2
+const PAGES_PART = 15 / 32
 const TERMS_PART = 1 / 8
-const SEGMENTS_PART = 1 - PAGES_PART - TERMS_PART
+const SELECTIONS_PART = 1 / 32
+const SEGMENTS_PART = 1 - PAGES_PART - TERMS_PART - SELECTIONS_PART
 
 const TEXT_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
 
 /**
- * The caches that the indexes of one worker share, and the bound of their memory segments.
- * `bytesMax` is the sum of all three parts.
+ * The caches that the indexes of one worker share, and the bounds of their memory segments and
+ * selections. `bytesMax` is the sum of all parts.
  */
 export class TextMemory {
   readonly pages: PageCache
   readonly terms: TermCache
   /** Of all memory segments together. */
   readonly segmentBytesMax: number
+  /** Of all selections that are remembered. */
+  readonly selectionBytesMax: number
 
   constructor(bytesMax = TEXT_MEMORY_BYTES_DEFAULT) {
     this.pages = new PageCache(bytesMax * PAGES_PART)
     this.terms = new TermCache(bytesMax * TERMS_PART)
     this.segmentBytesMax = bytesMax * SEGMENTS_PART
+    this.selectionBytesMax = bytesMax * SELECTIONS_PART
   }
 }

@@ -41,7 +41,7 @@ import { parseStoredInSteps } from '../mapping/stored-json.ts'
 import { highlightTexts } from '../highlight/highlighter.ts'
 import { packAnswer, type PackedAnswer } from '../search/packed-answer.ts'
 import { gatherTextStatistics, runTextSearch } from '../search/run-text-search.ts'
-import { runTextSelect } from '../search/run-text-select.ts'
+import { runTextSelect, type SelectionCache } from '../search/run-text-select.ts'
 import type { TextAsked, TextSearchRequest } from '../search/text-search.ts'
 
 /**
@@ -51,12 +51,18 @@ import type { TextAsked, TextSearchRequest } from '../search/text-search.ts'
 export class TextEngine implements IndexEngine {
   readonly index: TextIndex
   readonly #directory: string | undefined
+  readonly #selections: SelectionCache | undefined
   #schema: TableSchema | undefined
   #mapping: FieldMapping
   #savedFields: number
 
-  private constructor(directory: string | undefined, index: TextIndex, opened: OpenedMapping) {
+  private constructor(
+    index: TextIndex,
+    opened: OpenedMapping,
+    { directory, selections }: EnginePlace,
+  ) {
     this.#directory = directory
+    this.#selections = selections
     this.index = index
     this.#schema = opened.schema
     this.#mapping = opened.mapping
@@ -74,8 +80,9 @@ export class TextEngine implements IndexEngine {
     const opened = directory === undefined ? freshMapping(request) : openMapping(directory, request)
     yield* opened.mapping.learnInSteps(request.fields)
     yield
-    const index = yield* TextIndex.openInSteps({ directory, ...engine })
-    return new TextEngine(directory, index, opened)
+    const { selections, ...parts } = engine
+    const index = yield* TextIndex.openInSteps({ directory, ...parts })
+    return new TextEngine(index, opened, { directory, selections })
   }
 
   /** Why what is on disk cannot be used and has to be built again, though it is not damaged. */
@@ -135,7 +142,7 @@ export class TextEngine implements IndexEngine {
       case 'statistics':
         return gatherTextStatistics(this, asked.request)
       case 'select':
-        return runTextSelect(this, asked.request)
+        return runTextSelect(this, asked.request, this.#selections)
       case 'highlight':
         return highlightTexts(asked.request, {
           schema: this.#schema,
@@ -252,7 +259,15 @@ export type TextReport = IndexReport & ReturnType<TextIndex['stats']>
 const ignored: OnDocument = () => undefined
 
 /** What an engine is given besides its directory. */
-export type EngineParts = Pick<TextIndexOptions, 'clock' | 'memory' | 'limits'>
+export interface EngineParts extends Pick<TextIndexOptions, 'clock' | 'memory' | 'limits'> {
+  /** Of the indexes that share `memory`. Absent: every selection is made anew. */
+  readonly selections?: SelectionCache
+}
+
+interface EnginePlace {
+  readonly directory: string | undefined
+  readonly selections: SelectionCache | undefined
+}
 
 const STEP_DOCUMENTS_MAX = 32
 const STEP_BYTES_MAX = 32 * 1024

@@ -1,24 +1,35 @@
 import type { EngineFamily, FamilyParts } from '../../host/index-engine.ts'
+import type { CacheCounts } from '../../host/worker-report.ts'
 import { TextMemory } from '../engine/text-memory.ts'
+import { SelectionCache } from '../search/run-text-select.ts'
 import { TextEngine } from './text-engine.ts'
 
 /** The text engines of one worker: they share caches of pages and terms, and a bound for what is in memory alone. */
 export function openTextFamily({ clock, memoryBytesMax }: FamilyParts): EngineFamily {
   const memory = new TextMemory(memoryBytesMax)
+  const selections = new SelectionCache(memory.selectionBytesMax)
   return {
     unflushedBytesMax: memory.segmentBytesMax,
     *open(opening) {
       const outdated = TextEngine.outdated(opening)
       if (outdated !== undefined) return { kind: 'outdated', outdated }
-      return { kind: 'open', engine: yield* TextEngine.openInSteps(opening, { clock, memory }) }
+      return {
+        kind: 'open',
+        engine: yield* TextEngine.openInSteps(opening, { clock, memory, selections }),
+      }
     },
     caches() {
-      return { pages: countsOf(memory.pages), terms: countsOf(memory.terms) }
+      const { pages, terms } = memory
+      return {
+        pages: countsOf(pages),
+        terms: countsOf(terms),
+        selections: countsOf(selections),
+      }
     },
   }
 }
 
 /** As they are now: a cache counts on. */
-function countsOf({ hits, misses, bytes }: TextMemory['pages' | 'terms']) {
+function countsOf({ hits, misses, bytes }: CacheCounts): CacheCounts {
   return { hits, misses, bytes }
 }

@@ -72,7 +72,7 @@ export function* runTextSelect(
     if (known !== undefined) return known
     const found = yield* selectFrom(snapshot, mapping, request)
     // Another may have put it there in a pause.
-    if (cache.get(key) === undefined) {
+    if (!cache.has(key)) {
       cache.put(key, found, ENTRY_BYTES + key.length + bytesOfOrdinals(found.set))
     }
     return found

@@ -2,10 +2,10 @@ import { expect } from 'chai'
 import { mergePage } from '../../../../node/coordinator/linear-merge.ts'
 import type { MergeRequest, MergeResult } from '../../../../node/coordinator/store-service.ts'
 import { jsonOf } from '../../../../node/shard/format/document-record.ts'
-import type { KeyRange } from '../../../../node/shard/key-range.ts'
+import type { KeyRange } from '../../../../node/shard/command/key-range.ts'
 import type { ScanRow } from '../../../../node/shard/shard.ts'
 import { deleteOp, putOp, ShardWorld } from '../../../support/worlds/shard-world.ts'
-import type { WriteOp } from '../../../../node/shard/apply/command.ts'
+import type { WriteOp } from '../../../../node/shard/command/command.ts'
 
 /** A table of one shard, and what others do to it between the comparison of a page and its write. */
 class Merging implements AsyncDisposable {

@@ -17,7 +17,7 @@ import {
   isHeadValid,
   setRowCrc,
 } from '../../../../node/journal/journal-format.ts'
-import type { Effect } from '../../../../node/shard/effect.ts'
+import type { Effect } from '../../../../node/shard/format/effect.ts'
 import { decodeApplied, encodeApplied } from '../../../../node/shard/format/applied-position.ts'
 import { encodeRecord, encodeTombstone } from '../../../../node/shard/format/document-record.ts'
 import {
@@ -25,7 +25,7 @@ import {
   encodeBody,
   type LoggedEffect,
 } from '../../../../node/shard/format/entry-body.ts'
-import { buildTransactionId } from '../../../../node/shard/transaction-id.ts'
+import { buildTransactionId } from '../../../../node/shard/command/transaction-id.ts'
 
 const golden: Readonly<Record<string, string>> = JSON.parse(
   readFileSync(new URL('../../../golden/journal-formats.json', import.meta.url), 'utf8'),

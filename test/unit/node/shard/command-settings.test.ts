@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { DocumentRules } from '../../../../node/schema/document-rules.ts'
 import { parseTableSchema } from '../../../../node/schema/table-schema.ts'
-import type { WriteOp } from '../../../../node/shard/apply/command.ts'
-import { NO_SETTINGS } from '../../../../node/shard/table-settings.ts'
+import type { WriteOp } from '../../../../node/shard/command/command.ts'
+import { NO_SETTINGS } from '../../../../node/shard/command/table-settings.ts'
 import { errorOf } from '../../../support/error-of.ts'
 import { ShardWorld } from '../../../support/worlds/shard-world.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { systemClock, type Clock } from '../../../../lib/clock.ts'
 import { TIMESTAMP_ZERO } from '../../../../node/clock/hybrid-clock.ts'
-import type { WriteOp } from '../../../../node/shard/apply/command.ts'
+import type { WriteOp } from '../../../../node/shard/command/command.ts'
 import { keyspaceRange } from '../../../../node/shard/format/keyspace.ts'
 import type { KvOp, KvStore } from '../../../../node/storage/kv-store.ts'
 import { FaultyDisk } from '../../../support/fakes/faulty-disk.ts'

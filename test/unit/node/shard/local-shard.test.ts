@@ -7,7 +7,7 @@ import { parseShardId } from '../../../../node/shard/shard-id.ts'
 import type { KvStore } from '../../../../node/storage/kv-store.ts'
 import { LevelKvStore } from '../../../../node/storage/level-kv-store.ts'
 import { MemoryKvStore } from '../../../../node/storage/memory-kv-store.ts'
-import { NO_SETTINGS } from '../../../../node/shard/table-settings.ts'
+import { NO_SETTINGS } from '../../../../node/shard/command/table-settings.ts'
 import { openTestJournal } from '../../../support/worlds/test-journal.ts'
 import { describeShard, type ShardParts } from '../../../conformance/shard.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { seededRandom } from '../../../../lib/random.ts'
 import { timestampAtMs } from '../../../../node/clock/hybrid-clock.ts'
-import type { WriteOp } from '../../../../node/shard/apply/command.ts'
+import type { WriteOp } from '../../../../node/shard/command/command.ts'
 import { encodeApplied } from '../../../../node/shard/format/applied-position.ts'
 import {
   encodeRecord,
@@ -19,7 +19,7 @@ import {
 import { numberDocuments } from '../../../../node/shard/housekeeping/numbering.ts'
 import type { LocalShard } from '../../../../node/shard/local-shard.ts'
 import { intervalOfKey } from '../../../support/worlds/routes.ts'
-import { readLog } from '../../../../node/shard/log-reader.ts'
+import { readLog } from '../../../../node/shard/format/log-reader.ts'
 import type { KvStoreFactory } from '../../../../node/storage/kv-store.ts'
 import { FaultyDisk } from '../../../support/fakes/faulty-disk.ts'
 import { deleteOp, putOp, ShardWorld } from '../../../support/worlds/shard-world.ts'

@@ -5,7 +5,7 @@ import { PartCollector } from '../../../../../node/coordinator/transactions/tran
 import { CONTENTION_DEADLINE_MS } from '../../../../../node/coordinator/transactions/transaction-runner.ts'
 import type { LocalShard } from '../../../../../node/shard/local-shard.ts'
 import type { Shard } from '../../../../../node/shard/shard.ts'
-import { buildTransactionId } from '../../../../../node/shard/transaction-id.ts'
+import { buildTransactionId } from '../../../../../node/shard/command/transaction-id.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 import { putOp, ShardWorld, withMethods } from '../../../../support/worlds/shard-world.ts'
 import {

@@ -6,7 +6,7 @@ import { keyspaceRange } from '../../../../../node/shard/format/keyspace.ts'
 import { jsonOf } from '../../../../../node/shard/format/document-record.ts'
 import type { LocalShard } from '../../../../../node/shard/local-shard.ts'
 import type { Shard } from '../../../../../node/shard/shard.ts'
-import type { TransactionId } from '../../../../../node/shard/transaction-id.ts'
+import type { TransactionId } from '../../../../../node/shard/command/transaction-id.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 import { putOp, ShardWorld, withMethods } from '../../../../support/worlds/shard-world.ts'
 import {

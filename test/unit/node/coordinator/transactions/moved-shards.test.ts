@@ -2,10 +2,8 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { must } from '../../../../../lib/assert.ts'
 import { PartCollector } from '../../../../../node/coordinator/transactions/transaction-part.ts'
-import {
-  CONTENTION_DEADLINE_MS,
-  type RunOutcome,
-} from '../../../../../node/coordinator/transactions/transaction-runner.ts'
+import type { RunOutcome } from '../../../../../node/coordinator/transactions/run-outcome.ts'
+import { CONTENTION_DEADLINE_MS } from '../../../../../node/coordinator/transactions/transaction-runner.ts'
 import { jsonOf } from '../../../../../node/shard/format/document-record.ts'
 import type { LocalShard } from '../../../../../node/shard/local-shard.ts'
 import type { Shard } from '../../../../../node/shard/shard.ts'

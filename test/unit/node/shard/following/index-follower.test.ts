@@ -13,7 +13,7 @@ import {
   readNextDocuments,
 } from '../../../../../node/shard/following/document-changes.ts'
 import { INDEX_LAG_BYTES_MAX } from '../../../../../node/shard/following/index-lag.ts'
-import { endOfLog } from '../../../../../node/shard/log-reader.ts'
+import { endOfLog } from '../../../../../node/shard/format/log-reader.ts'
 import { deleteOp } from '../../../../support/worlds/shard-world.ts'
 import {
   textSearch,

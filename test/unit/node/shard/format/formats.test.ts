@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { timestampOf } from '../../../../../node/clock/hybrid-clock.ts'
+import type { ShardRecord } from '../../../../../node/coordinator/shards/shard-record.ts'
 import {
   decodeShard,
   decodeStored,
   encodeShard,
   encodeTable,
-  type ShardRecord,
   type TableRecord,
 } from '../../../../../node/coordinator/tables/table-record.ts'
 import {
@@ -52,7 +52,7 @@ import {
   type LogEntry,
 } from '../../../../../node/shard/format/log-entry.ts'
 import { parseShardId } from '../../../../../node/shard/shard-id.ts'
-import { buildTransactionId } from '../../../../../node/shard/transaction-id.ts'
+import { buildTransactionId } from '../../../../../node/shard/command/transaction-id.ts'
 import {
   decodeFinishedMark,
   decodeTransactionRecord,

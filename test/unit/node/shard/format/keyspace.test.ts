@@ -16,7 +16,7 @@ import {
   transactionKey,
   versionOfHistoryKey,
 } from '../../../../../node/shard/format/keyspace.ts'
-import { buildTransactionId } from '../../../../../node/shard/transaction-id.ts'
+import { buildTransactionId } from '../../../../../node/shard/command/transaction-id.ts'
 
 /** Bytes that escaping must get right are much more frequent than chance would make them. */
 const key = fc

@@ -9,7 +9,7 @@ import { retimeDocuments } from '../../../../../node/shard/housekeeping/expiry.t
 import { keyspaceRange, type Keyspace } from '../../../../../node/shard/format/keyspace.ts'
 import type { TtlPolicy } from '../../../../../node/schema/document-rules.ts'
 import { parseFieldPath } from '../../../../../node/document/field-path.ts'
-import { NO_SETTINGS } from '../../../../../node/shard/table-settings.ts'
+import { NO_SETTINGS } from '../../../../../node/shard/command/table-settings.ts'
 import { deleteOp, putOp, ShardWorld } from '../../../../support/worlds/shard-world.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 import {

@@ -1,6 +1,6 @@
-import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
-import { millisOf } from '../clock/hybrid-clock.ts'
-import { expiryMsOfText, type TtlPolicy } from '../schema/document-rules.ts'
+import { runAtOnce, type Sliced } from '../../../lib/sliced.ts'
+import { millisOf } from '../../clock/hybrid-clock.ts'
+import { expiryMsOfText, type TtlPolicy } from '../../schema/document-rules.ts'
 import {
   expiresAtMsOf,
   isDeleted,
@@ -8,7 +8,7 @@ import {
   ttlGenerationOf,
   versionOf,
   type DocumentRecord,
-} from './format/document-record.ts'
+} from './document-record.ts'
 
 /** Whether readers at `nowMs` see the record: it is not a tombstone and has not expired. */
 export function isVisible(

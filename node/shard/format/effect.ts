@@ -1,9 +1,9 @@
-// What a command changes in a shard's store: the log carries it, so that a replay and a follower need
-// neither the command nor the code, clock and schema that it met (DESIGN 5.2).
+// The changes that a command makes in a shard's store. The log carries them, so that a replay and a
+// follower need neither the command nor the code, clock and schema of the leader (DESIGN 5.2).
 
-import type { Timestamp } from '../clock/hybrid-clock.ts'
-import type { DocumentRecord } from './format/document-record.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { Timestamp } from '../../clock/hybrid-clock.ts'
+import type { DocumentRecord } from './document-record.ts'
+import type { TransactionId } from '../command/transaction-id.ts'
 
 /**
  * - `put` and `del` change one key of the store, as it is.
@@ -17,14 +17,15 @@ export type Effect =
   | DocumentEffect
   | { readonly kind: 'retime'; readonly key: Buffer; readonly record: DocumentRecord }
 
+/** A new newest record of a document. The record before it moves to history. */
 export interface DocumentEffect {
   readonly kind: 'document'
   readonly key: Buffer
   readonly record: DocumentRecord
   /** The version that moves to history. */
   readonly previous: Timestamp | undefined
-  /** The record of that version, where it is at hand; else it is read again from the store. */
+  /** The record of that version. Undefined: the applier reads it from the store again. */
   readonly previousRecord: DocumentRecord | undefined
-  /** The transaction whose intent on the key becomes this record, and goes. */
+  /** The transaction whose intent on the key this record replaces. */
   readonly intentOf: TransactionId | undefined
 }

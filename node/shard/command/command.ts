@@ -1,11 +1,11 @@
-// What can be proposed to a shard, and what it answers. All of it is plain data, so that a command can be
-// sent to the machine of the leader. What goes to the log, and to followers, are the effects of a command:
-// what it makes of documents depends on the settings and the code of the leader that applied it.
+// The commands that a caller can propose to a shard, and their outcomes. They are plain data, so that a
+// caller can send a command to the machine of the leader. The log and the followers get the effects of a
+// command instead, because its effects depend on the settings and the code of the leader that applied it.
 
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { TransformRequest } from '../../document/transform.ts'
 import type { Expiry, TtlPolicy } from '../../schema/document-rules.ts'
-import type { TransactionId } from '../transaction-id.ts'
+import type { TransactionId } from './transaction-id.ts'
 
 export type WriteOp =
   | {
@@ -30,15 +30,15 @@ export interface WriteCommand {
   readonly ttl: TtlPolicy | undefined
 }
 
-/** Names the shard that owns a key, whatever shard that is at the moment. */
+/** Names a shard by a key that it owns. After a split the same address finds the new owner. */
 export interface ShardAddress {
   readonly tableId: string
   readonly key: Buffer
 }
 
 /**
- * What a transaction reads and writes of one shard: no key of it lies outside. It names keys and not a
- * shard, so that everybody who holds a part of it is found, however the shard was split since.
+ * Covers every key that a transaction reads or writes on one shard. It names keys instead of a shard, so
+ * that it still finds every holder of a part after the shard was split.
  */
 export interface KeyInterval {
   readonly tableId: string
@@ -47,11 +47,14 @@ export interface KeyInterval {
   readonly last: Buffer
 }
 
-/** What the anchor shard must remember to finish a transaction without its coordinator. */
+/** The facts that let the anchor shard finish a transaction without its coordinator. */
 export interface TransactionPlan {
   readonly participants: readonly KeyInterval[]
 }
 
+/**
+ * A transaction's part on one shard. The shard checks it and lays intents and read locks (INV-T7).
+ */
 export interface PrepareCommand {
   readonly transactionId: TransactionId
   /** Where the transaction record lies: the first written key, or the first read one. */
@@ -63,6 +66,9 @@ export interface PrepareCommand {
   readonly ttl: TtlPolicy | undefined
 }
 
+/**
+ * Ends an undecided transaction at the shard of its anchor. A decided one stays as it is (INV-T1).
+ */
 export interface DecideCommand {
   readonly transactionId: TransactionId
   readonly anchor: Buffer
@@ -76,13 +82,17 @@ export type Decision =
 
 export type TransactionStatus = { readonly state: 'pending' } | Decision
 
+/** Puts the outcome of a decided transaction in place of its holds on the shard. */
 export interface ResolveCommand {
   readonly transactionId: TransactionId
   readonly decision: Decision
 }
 
+/**
+ * Deletes documents whose time is over. The leader proposes it; each candidate is checked again.
+ */
 export interface ExpireCommand {
-  /** Of the policy the leader saw: a document stamped by another one is not expired by it. */
+  /** The TTL policy that the leader read by. Documents of other policies stay. */
   readonly generation: number
   readonly candidates: readonly { readonly key: Buffer; readonly expiresAtMs: number }[]
   readonly nowMs: number
@@ -108,11 +118,11 @@ export interface NumberCommand {
 }
 
 /**
- * Drops what no reader can need any more; the leader found it out from the old end of its log. What one
- * log entry touched may take several commands: the entry goes with the last of them.
+ * Drops versions, tombstones and log entries that no reader needs any more. The leader finds them at the
+ * old end of its log. One log entry may take several commands; the last of them drops the entry itself.
  */
 export interface CollectCommand {
-  /** Readers below it are refused from now on; undefined when nothing that is dropped is theirs. */
+  /** From now on readers below it are refused; undefined if the command drops nothing that they need. */
   readonly upTo: Timestamp | undefined
   /** Log entries to drop. */
   readonly sequences: readonly number[]
@@ -127,6 +137,7 @@ export interface CollectCommand {
   readonly finished: readonly TransactionId[]
 }
 
+/** Every kind of command with its members. */
 export interface CommandByKind {
   readonly write: WriteCommand
   readonly prepare: PrepareCommand
@@ -149,13 +160,14 @@ export type Command<Kind extends CommandKind = CommandKind> = {
   [K in Kind]: { readonly kind: K } & CommandByKind[K]
 }[Kind]
 
-/** Why a write or prepare was refused although nothing is wrong with it. */
+/** A refusal of a valid write or prepare: the state of a key was in its way. */
 export type Refusal =
   /** A check failed: `found` is the version that is there. */
   | { readonly kind: 'version-changed'; readonly key: Buffer; readonly found: Timestamp }
   /** Another transaction holds the key. */
   | { readonly kind: 'key-held'; readonly key: Buffer; readonly holder: KeyHolder }
 
+/** The transaction that holds a key, and the address of its record. */
 export interface KeyHolder {
   readonly transactionId: TransactionId
   readonly anchor: ShardAddress
@@ -170,6 +182,7 @@ export type PrepareOutcome =
   | { readonly kind: 'finished' }
   | Refusal
 
+/** The answer to each kind of command. */
 export interface OutcomeOf {
   readonly write: WriteOutcome
   readonly prepare: PrepareOutcome
@@ -181,4 +194,19 @@ export interface OutcomeOf {
   readonly retime: { readonly changed: number }
   readonly number: { readonly changed: number }
   readonly collect: undefined
+}
+
+/** A rough size of a command without its operations, in bytes. */
+export const COMMAND_BYTES = 64
+const ITEM_BYTES = 32
+
+/** A rough size of a write or prepare in bytes. It counts against the limits of queues and groups. */
+export function writeBytes({ checks, ops }: Pick<WriteCommand, 'checks' | 'ops'>): number {
+  let bytes = COMMAND_BYTES + checks.length * ITEM_BYTES
+  for (const op of ops) bytes += opBytes(op)
+  return bytes
+}
+
+function opBytes(op: WriteOp): number {
+  return ITEM_BYTES + op.key.length + (op.kind === 'put' ? op.json.length : 0)
 }

@@ -1,11 +1,11 @@
-import { ServiceError } from '../../lib/errors.ts'
-import type { KeyRange } from '../shard/key-range.ts'
-import type { Shard, ShardCondition, ShardStats } from '../shard/shard.ts'
-import type { ShardId } from '../shard/shard-id.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import type { KeyRange } from '../../shard/command/key-range.ts'
+import type { Shard, ShardCondition, ShardStats } from '../../shard/shard.ts'
+import type { ShardId } from '../../shard/shard-id.ts'
 
 /**
- * Stands in for a shard whose store could not be opened, so that the rest of the node serves and
- * says what is wrong. Everything it is asked to do is refused with the reason.
+ * Stands in for a shard whose store could not be opened, so that the rest of the node can serve. Every
+ * method that reads or writes rejects with UNAVAILABLE and the reason; `state` tells the reason too.
  */
 export class FailedShard implements Shard {
   readonly id: ShardId
@@ -46,7 +46,7 @@ export class FailedShard implements Shard {
   }
 
   #refuse(): Promise<never> {
-    const message = `shard ${this.id} is not available: ${this.#reason}`
+    const message = `shard ${this.id} could not be opened (${this.#reason}); see the cluster status`
     return Promise.reject(new ServiceError('UNAVAILABLE', message))
   }
 }

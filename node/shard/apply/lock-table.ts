@@ -2,15 +2,15 @@
 //
 // Invariants:
 //   L1  A key has at most one writer; while it has one, no other transaction reads-locks it.
-//   L2  Whatever is in the table is in the store or in the group being written; a failed write
-//       therefore ends in a rebuild.
+//   L2  Every hold in the table is in the store or in the group that is being written. So a failed write
+//       ends in a rebuild.
 //   L3  An entry leaves the table only after its resolution is durable, so that a reader which
 //       still needs the intent's value finds it here.
-//   L4  Nobody sees a hold of a transaction that was released, though many of them go one by one.
+//   L4  A release hides all holds of its transaction at once, also while they are removed in steps.
 
-import { StepMeter, type Sliced } from '../../lib/sliced.ts'
-import type { Intent } from './format/intent-codec.ts'
-import type { TransactionId } from './transaction-id.ts'
+import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
+import type { Intent } from '../format/intent-codec.ts'
+import type { TransactionId } from '../command/transaction-id.ts'
 
 /** The hold of one transaction on one key; `heldSinceMs` is monotonic time of this process. */
 export interface Hold {
@@ -24,6 +24,7 @@ const RELEASED_AT_ONCE_MAX = 1000
 /** Swept in about a millisecond. */
 const HOLDS_PER_STEP = 2000
 
+/** The holds of prepared transactions on the keys of one shard, in memory. */
 export class LockTable {
   readonly #writers = new Map<string, Hold>()
   readonly #readers = new Map<string, Map<TransactionId, Hold>>()
@@ -57,7 +58,7 @@ export class LockTable {
     return hold === undefined || this.#isReleased(hold) ? undefined : hold
   }
 
-  /** Who stands in the way of `transactionId` (or of a plain write) on `key`, if anybody. */
+  /** The hold that keeps `by` (undefined: a plain write or read) from `key`; undefined if it is free. */
   blocker(key: Buffer, access: 'read' | 'write', by?: TransactionId): Hold | undefined {
     if (this.size === 0) return undefined
     const name = nameOf(key)
@@ -99,7 +100,7 @@ export class LockTable {
     return this.#released.size === 0
   }
 
-  /** Lets go of the memory of what was released. Anything else may happen between two steps. */
+  /** Removes the released holds from memory. Other calls may come between two steps. */
   *sweep(): Sliced<void> {
     const meter = new StepMeter(HOLDS_PER_STEP)
     for (const [transactionId, holds] of this.#released) {
@@ -122,7 +123,7 @@ export class LockTable {
     return this.#released.size > 0 && this.#released.has(intent.transactionId)
   }
 
-  /** Unless another hold has taken its place. */
+  /** Removes this hold, but not another one that has taken its place. */
   #remove(hold: Hold): void {
     const name = nameOf(hold.key)
     const { transactionId, op } = hold.intent

@@ -1,8 +1,8 @@
-import type { LedShard } from '../shard/led-shard.ts'
-import type { Shard } from '../shard/shard.ts'
-import type { ShardId } from '../shard/shard-id.ts'
+import type { LedShard } from '../../shard/led-shard.ts'
+import type { Shard } from '../../shard/shard.ts'
+import type { ShardId } from '../../shard/shard-id.ts'
 
-/** The shards that this node leads: housekeeping, recovery and metrics are about them alone. */
+/** The shards that this node leads. Housekeeping, recovery and metrics concern only these. */
 export class LedShards {
   readonly #byId = new Map<ShardId, LedShard>()
 
@@ -18,7 +18,7 @@ export class LedShards {
     return this.#byId.get(id)
   }
 
-  /** As they are now; leaderships that come and go meanwhile do not change it. */
+  /** A copy: shards that are added or removed later do not change it. */
   all(): readonly LedShard[] {
     return [...this.#byId.values()]
   }

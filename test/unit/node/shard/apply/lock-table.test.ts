@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { runAtOnce } from '../../../../lib/sliced.ts'
-import { timestampOf } from '../../../../node/clock/hybrid-clock.ts'
-import type { IntentOp } from '../../../../node/shard/format/intent-codec.ts'
-import { LockTable, type Hold } from '../../../../node/shard/lock-table.ts'
-import { buildTransactionId } from '../../../../node/shard/transaction-id.ts'
-import { countTo } from '../../../support/loads/load.ts'
+import { runAtOnce } from '../../../../../lib/sliced.ts'
+import { timestampOf } from '../../../../../node/clock/hybrid-clock.ts'
+import type { IntentOp } from '../../../../../node/shard/format/intent-codec.ts'
+import { LockTable, type Hold } from '../../../../../node/shard/apply/lock-table.ts'
+import { buildTransactionId } from '../../../../../node/shard/command/transaction-id.ts'
+import { countTo } from '../../../../support/loads/load.ts'
 
 const one = buildTransactionId(timestampOf(1n), '0000000000000001')
 const other = buildTransactionId(timestampOf(2n), '0000000000000002')

@@ -1,29 +1,31 @@
-import type { Clock } from '../../lib/clock.ts'
-import { ServiceError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
-import type { HybridClock } from '../clock/hybrid-clock.ts'
-import { LocalShard } from '../shard/local-shard.ts'
-import type { Shard } from '../shard/shard.ts'
-import type { ShardRouter } from '../shard/shard-router.ts'
-import { ShardIndexes, type IndexParts } from '../shard/following/shard-indexes.ts'
-import type { TableSettings } from '../shard/table-settings.ts'
-import type { Journal } from '../journal/journal.ts'
-import type { KvStoreFactory } from '../storage/kv-store.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { HybridClock } from '../../clock/hybrid-clock.ts'
+import { LocalShard } from '../../shard/local-shard.ts'
+import type { Shard } from '../../shard/shard.ts'
+import type { ShardRouter } from '../../shard/shard-router.ts'
+import { ShardIndexes, type IndexParts } from '../../shard/following/shard-indexes.ts'
+import type { TableSettings } from '../../shard/command/table-settings.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { KvStoreFactory } from '../../storage/kv-store.ts'
 import { FailedShard } from './failed-shard.ts'
 import type { LedShards } from './led-shards.ts'
-import type { ShardRecord } from './tables/table-record.ts'
+import type { ShardRecord } from './shard-record.ts'
 
+/** What every shard of the node shares. The host closes shards, and none of these parts. */
 export interface ShardHostOptions {
   readonly stores: KvStoreFactory
   readonly journal: Journal
-  /** Refuses with DISK_FULL what the disk has no room for. */
+  /** Throws DISK_FULL when the disk has no room for so many bytes. */
   readonly admit?: ((bytes: number) => void) | undefined
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly router: ShardRouter
   readonly log: Log
+  /** Undefined: the shards have no indexes. */
   readonly indexes: IndexParts | undefined
-  /** Keeps what is opened here, until it is closed. */
+  /** The host adds each shard that it opens, and removes it at its close. */
   readonly led: LedShards
 }
 

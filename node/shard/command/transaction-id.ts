@@ -1,5 +1,5 @@
-import type { Brand } from '../../lib/brand.ts'
-import { timestampOf, type Timestamp } from '../clock/hybrid-clock.ts'
+import type { Brand } from '../../../lib/brand.ts'
+import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 
 /**
  * 32 hexadecimal digits: the stamp at which the transaction began, then 64 random bits. Ids sort by

@@ -1,7 +1,7 @@
-import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
-import type { Sliced } from '../../lib/sliced.ts'
-import { projectText } from '../document/project-text.ts'
-import { asksFor, type Projection } from '../document/projection.ts'
+import { millisOf, type Timestamp } from '../../clock/hybrid-clock.ts'
+import type { Sliced } from '../../../lib/sliced.ts'
+import { projectText } from '../../document/project-text.ts'
+import { asksFor, type Projection } from '../../document/projection.ts'
 
 const TIMESTAMP_FIELD = '_timestamp'
 

@@ -1,16 +1,15 @@
-// How the shard of a transaction's record answers those who meet the transaction's holds.
-
 import type { Clock } from '../../lib/clock.ts'
 import type { HybridClock, Timestamp } from '../clock/hybrid-clock.ts'
-import type { Command, CommandKind, OutcomeOf, TransactionStatus } from './apply/command.ts'
+import type { Command, CommandKind, OutcomeOf, TransactionStatus } from './command/command.ts'
 import type { Push } from './shard.ts'
 import type { ShardState } from './shard-state.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TransactionId } from './command/transaction-id.ts'
 
-/** A transaction that has been silent for this long may be aborted by whoever is in its way. */
+/** A reader or writer may abort a transaction that it meets after so long a silence. */
 export const TRANSACTION_SILENCE_MAX_MS = 10_000
 
-export interface PushAnswersOptions {
+/** What the responder works with. `propose` rejects as `Shard.decide` does. */
+export interface PushResponderOptions {
   readonly state: ShardState
   readonly clock: Clock
   readonly hybridClock: HybridClock
@@ -19,17 +18,19 @@ export interface PushAnswersOptions {
   propose<Kind extends CommandKind>(command: Command<Kind>): Promise<OutcomeOf[Kind]>
 }
 
-export class PushAnswers {
-  readonly #with: PushAnswersOptions
+/** Answers the pushes of readers and writers at the shard that keeps the transaction's record. */
+export class PushResponder {
+  readonly #with: PushResponderOptions
 
-  constructor(options: PushAnswersOptions) {
+  constructor(options: PushResponderOptions) {
     this.#with = options
   }
 
+  /** The durable state of the transaction. A pending one will commit above `push.above`. */
   async answer(push: Push): Promise<TransactionStatus> {
     const { state, hybridClock } = this.#with
     const { transactionId, anchor, above, expired } = push
-    hybridClock.observe(above) // and so the commit lands above it, whatever is lost
+    hybridClock.observe(above) // so the commit lands above it, even if a crash loses the floor
     const live = state.memory.live.get(transactionId)
     if (live === undefined) return this.#answerUnknown(push)
     if (live.status.state === 'pending') {
@@ -42,7 +43,7 @@ export class PushAnswers {
       return live.status
     }
     if (state.isDurable(live)) return live.status
-    await this.#with.settled() // the group that carries the decision, or the end of its failure
+    await this.#with.settled() // waits until the decision is durable, or refused
     return this.answer(push)
   }
 
@@ -50,7 +51,7 @@ export class PushAnswers {
     const finished = this.#with.state.finished(transactionId)
     if (finished !== undefined) return finished
     if (expired) return this.#with.propose({ kind: 'abandon', transactionId })
-    this.#raiseFloor(transactionId, above) // its begin is on the way
+    this.#raiseFloor(transactionId, above) // the prepare that begins it is under way
     return { state: 'pending' }
   }
 

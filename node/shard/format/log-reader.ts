@@ -1,8 +1,9 @@
-import { assert } from '../../lib/assert.ts'
-import type { KvStore } from '../storage/kv-store.ts'
-import { keyspaceRange, logKey, sequenceOfLogKey } from './format/keyspace.ts'
-import { openLogEntry, type OpenedLogEntry } from './format/log-entry.ts'
+import { assert } from '../../../lib/assert.ts'
+import type { KvStore } from '../../storage/kv-store.ts'
+import { keyspaceRange, logKey, sequenceOfLogKey } from './keyspace.ts'
+import { openLogEntry, type OpenedLogEntry } from './log-entry.ts'
 
+/** A log entry with its sequence number. */
 export interface NumberedEntry {
   readonly sequence: number
   readonly entry: OpenedLogEntry

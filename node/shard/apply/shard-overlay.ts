@@ -1,8 +1,8 @@
-// What commands have made of the store that is not in the store yet.
+// The effects of commands that the store lacks yet.
 //
-//   open ──taken by the journal──► flying ──durable──► waiting ──► applying ──written──► the store
-//   └────── commands see all of it ──────────────────────────────────────────────────────────────┘
-//                                                     └────── readers see this ──────────────────┘
+//   open ──taken by the journal──► taken ──durable──► waiting ──► applying ──written──► the store
+//   └────── commands see all of it ─────────────────────────────────────────────────────────────┘
+//                                                    └────── readers see this ──────────────────┘
 //
 // Invariants:
 //   O1  A command sees the effects of every command before it.
@@ -10,16 +10,22 @@
 //       is durable already, and recovery would resolve it again.
 //   O3  A layer goes only when the store holds all of it.
 
-import type { KvStore } from '../storage/kv-store.ts'
-import type { Decision } from './apply/command.ts'
-import { checkRecord, type DocumentRecord } from './format/document-record.ts'
-import { documentKey, finishedKey } from './format/keyspace.ts'
-import { rangeContains, type KeyRange } from './key-range.ts'
-import type { OverlayRow } from './shard-scan.ts'
-import { decodeFinishedMark } from './format/transaction-record.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { KvStore } from '../../storage/kv-store.ts'
+import type { Decision } from '../command/command.ts'
+import { checkRecord, type DocumentRecord } from '../format/document-record.ts'
+import { documentKey, finishedKey } from '../format/keyspace.ts'
+import { rangeContains, type KeyRange } from '../command/key-range.ts'
+import { decodeFinishedMark } from '../format/transaction-record.ts'
+import type { TransactionId } from '../command/transaction-id.ts'
 
-/** Records by document key (`nameOf`), `undefined` for one that is gone, and ends of transactions. */
+/** The row of a key by a transaction that had committed, and not resolved, at the time of the scan. */
+export interface OverlayRow {
+  readonly key: Buffer
+  /** Undefined: the transaction deleted it. */
+  readonly record: DocumentRecord | undefined
+}
+
+/** Records by document key (`nameOf`), `undefined` for a removed one, and the ends of transactions. */
 export class OverlayLayer {
   records = new Map<string, DocumentRecord | undefined>()
   /** Absent in most layers, like `visible`: a layer is made for every command. */
@@ -60,10 +66,11 @@ export function nameOf(key: Buffer): string {
   return key.toString('latin1')
 }
 
+/** The newest records of a shard over its store, in four layers. All reads are synchronous. */
 export class ShardOverlay {
   readonly #store: KvStore
   #open = new OverlayLayer()
-  #flying = new OverlayLayer()
+  #taken = new OverlayLayer()
   #waiting = new OverlayLayer()
   #applying = new OverlayLayer()
 
@@ -76,7 +83,7 @@ export class ShardOverlay {
     if (this.#isEmpty()) return this.#stored(key)
     const name = nameOf(key)
     if (this.#open.records.has(name)) return this.#open.records.get(name)
-    if (this.#flying.records.has(name)) return this.#flying.records.get(name)
+    if (this.#taken.records.has(name)) return this.#taken.records.get(name)
     if (this.#waiting.records.has(name)) return this.#waiting.records.get(name)
     if (this.#applying.records.has(name)) return this.#applying.records.get(name)
     return this.#stored(key)
@@ -85,7 +92,7 @@ export class ShardOverlay {
   #isEmpty(): boolean {
     return (
       this.#open.records.size === 0 &&
-      this.#flying.records.size === 0 &&
+      this.#taken.records.size === 0 &&
       this.#waiting.records.size === 0 &&
       this.#applying.records.size === 0
     )
@@ -96,7 +103,7 @@ export class ShardOverlay {
     if (!this.#hasVisible()) return this.#stored(key)
     const name = nameOf(key)
     if (this.#open.visible?.has(name) === true) return this.#open.visible.get(name)
-    if (this.#flying.visible?.has(name) === true) return this.#flying.visible.get(name)
+    if (this.#taken.visible?.has(name) === true) return this.#taken.visible.get(name)
     if (this.#waiting.records.has(name)) return this.#waiting.records.get(name)
     if (this.#applying.records.has(name)) return this.#applying.records.get(name)
     return this.#stored(key)
@@ -107,7 +114,7 @@ export class ShardOverlay {
       this.#waiting.records.size > 0 ||
       this.#applying.records.size > 0 ||
       this.#open.visible !== undefined ||
-      this.#flying.visible !== undefined
+      this.#taken.visible !== undefined
     )
   }
 
@@ -115,7 +122,7 @@ export class ShardOverlay {
   newestFinish(transactionId: TransactionId): Decision | undefined {
     return (
       this.#open.finished?.get(transactionId) ??
-      this.#flying.finished?.get(transactionId) ??
+      this.#taken.finished?.get(transactionId) ??
       this.durableFinish(transactionId)
     )
   }
@@ -149,13 +156,13 @@ export class ShardOverlay {
   }
 
   take(): void {
-    this.#flying = this.#open
+    this.#taken = this.#open
     this.#open = new OverlayLayer()
   }
 
   publish(): void {
-    this.#waiting.add(this.#flying)
-    this.#flying = new OverlayLayer()
+    this.#waiting.add(this.#taken)
+    this.#taken = new OverlayLayer()
   }
 
   beginApplying(): void {
@@ -167,14 +174,14 @@ export class ShardOverlay {
     this.#applying = new OverlayLayer()
   }
 
-  /** The group that is being applied was refused. */
+  /** Drops the layer of the group that is being applied, because it was refused. */
   dropOpen(): void {
     this.#open = new OverlayLayer()
   }
 
-  /** What is not durable was refused. */
+  /** Drops the layers that are not durable, because the journal refused them. */
   dropUndurable(): void {
     this.#open = new OverlayLayer()
-    this.#flying = new OverlayLayer()
+    this.#taken = new OverlayLayer()
   }
 }

@@ -1,12 +1,12 @@
-import type { IndexDefinition } from '../index/host/index-definition.ts'
-import { DocumentRules, type TtlPolicy } from '../schema/document-rules.ts'
-import type { TableSchema } from '../schema/table-schema.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import { DocumentRules, type TtlPolicy } from '../../schema/document-rules.ts'
+import type { TableSchema } from '../../schema/table-schema.ts'
 
-/** What a shard must know of its table. */
+/** The parts of a table's record that its shards work by. */
 export interface TableSettings {
   /** Never used again, not even by a later table of the same name. */
   readonly tableId: string
-  /** What people call it. */
+  /** The name that clients use. A later table may have the same one. */
   readonly tableName: string
   readonly rules: DocumentRules
   readonly ttl: TtlPolicy | undefined
@@ -14,7 +14,7 @@ export interface TableSettings {
   readonly indexes: readonly IndexDefinition[]
 }
 
-/** Those of a table without a schema and without indexes. */
+/** The settings of a table without a schema and without indexes. */
 export const NO_SETTINGS: TableSettings = {
   tableId: '',
   tableName: '',

@@ -1,15 +1,15 @@
-import type { DocumentRecord } from './format/document-record.ts'
-import type { Effect } from './effect.ts'
-import type { Decision } from './apply/command.ts'
-import { ORDINAL_END, versionOf } from './format/document-record.ts'
-import { documentKey, finishedKey } from './format/keyspace.ts'
-import { encodeFinishedMark } from './format/transaction-record.ts'
+import type { DocumentRecord } from '../format/document-record.ts'
+import type { Effect } from '../format/effect.ts'
+import type { Decision } from '../command/command.ts'
+import { ORDINAL_END, versionOf } from '../format/document-record.ts'
+import { documentKey, finishedKey } from '../format/keyspace.ts'
+import { encodeFinishedMark } from '../format/transaction-record.ts'
 import { nameOf, OverlayLayer, type ShardOverlay } from './shard-overlay.ts'
-import type { TransactionId } from './transaction-id.ts'
+import type { TransactionId } from '../command/transaction-id.ts'
 
 /** Longer records are read again when they move to history, instead of being kept until then. */
 const KEPT_RECORD_BYTES = 64 * 1024
-/** What one command keeps of such records in all. */
+/** The limit of all records that one command keeps. */
 const KEPT_BYTES_MAX = 4 * 1024 * 1024
 
 /**
@@ -30,7 +30,7 @@ export class CommandView {
     this.#nextOrdinal = nextOrdinal
   }
 
-  /** What the first new document of the next command gets. */
+  /** The ordinal for the first new document of the next command. */
   get nextOrdinal(): number {
     return this.#nextOrdinal
   }
@@ -57,7 +57,7 @@ export class CommandView {
     return this.#overlay.newest(key)
   }
 
-  /** How a transaction ended, if it did and that is still remembered. */
+  /** How a transaction ended; undefined if it is undecided or its finished mark was collected. */
   finished(transactionId: TransactionId): Decision | undefined {
     return this.layer.finished?.get(transactionId) ?? this.#overlay.newestFinish(transactionId)
   }
@@ -67,7 +67,7 @@ export class CommandView {
     this.layer.visible = new Map()
   }
 
-  /** Of the record that the last `replace` moved to history. */
+  /** The bytes of the record that the last `replace` moved to history. */
   get replacedBytes(): number {
     return this.#replacedBytes
   }

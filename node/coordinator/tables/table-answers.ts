@@ -1,0 +1,83 @@
+// Tables and their indexes as the answers of the HTTP contract describe them.
+
+import type { TableSchema } from '../../schema/table-schema.ts'
+
+/** A shard as the HTTP contract describes it to clients. */
+export interface ShardInfo {
+  /** Base64 of the first key and of the key after the last; "" and "/w==" (0xFF) at the ends. */
+  readonly byte_range: readonly [start: string, end: string]
+}
+
+/** The configuration of an index, as in the HTTP contract. `mem_only` absent means false. */
+export interface IndexConfig {
+  readonly name: string
+  readonly type: string
+  readonly mem_only?: boolean
+}
+
+/**
+ * The state of an index on one shard, or over all shards of a table. Counts over all shards are
+ * sums.
+ */
+export interface IndexStatusInfo {
+  readonly index_type: string
+  readonly total_indexed: number
+  /** Bytes. */
+  readonly disk_usage: number
+  readonly rebuilding: boolean
+  /** From 0 to 1. */
+  readonly backfill_progress: number
+  readonly backfill_items_processed: number
+  /** Empty when all is well. */
+  readonly error: string
+  readonly documents_set_aside: number
+  readonly dropped_values: DroppedValuesInfo
+}
+
+/**
+ * Values that an index left out: `bad_values` did not fit their field, `over_limit` exceeded a
+ * limit.
+ */
+export interface DropCountsInfo {
+  readonly bad_values: number
+  readonly over_limit: number
+}
+
+/** Since the index was opened or built. */
+export interface DroppedValuesInfo extends DropCountsInfo {
+  /** By field, for those that lost most. */
+  readonly fields: Readonly<Record<string, DropCountsInfo>>
+}
+
+/** An index with its state over the whole table and on each shard. */
+export interface IndexInfo {
+  readonly config: IndexConfig
+  readonly status: IndexStatusInfo
+  /** By shard id in hexadecimal. */
+  readonly shard_status: Readonly<Record<string, IndexStatusInfo>>
+}
+
+/**
+ * A table as the HTTP contract describes it. `schema` absent means that every object is accepted.
+ */
+export interface TableInfo {
+  readonly name: string
+  readonly description?: string
+  readonly indexes: Readonly<Record<string, IndexConfig>>
+  /** By shard id in hexadecimal. */
+  readonly shards: Readonly<Record<string, ShardInfo>>
+  readonly schema?: TableSchema
+}
+
+/** A table with its size in bytes. `migration` is absent while no index is being built. */
+export interface TableStatus extends TableInfo {
+  readonly storage_status: { readonly disk_usage: number; readonly empty: boolean }
+  readonly migration?: TableMigration
+}
+
+/** Indexes that are being built, as after a change of the schema. */
+export interface TableMigration {
+  readonly indexes: readonly string[]
+  /** From 0 to 1, of the shard that is furthest behind. */
+  readonly progress: number
+}
