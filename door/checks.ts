@@ -1,5 +1,5 @@
 // Checks requests against a contract: all of them by express-openapi-validator, which also words the
-// refusals, and those that are in a hurry by validators that ajv compiles from the same schemas.
+// refusals, and those of hot operations by validators that ajv compiles from the same schemas.
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
@@ -73,7 +73,7 @@ function refusalOf(
   return new ServiceError('INVALID_ARGUMENT', say(errors) ?? error.message, { cause: error })
 }
 
-/** The contract without what is checked elsewhere. */
+/** The contract without the parts that other code checks. */
 function reduced(
   { paths, components, ...rest }: ContractDocument,
   { byteParsed, looseSchemas = {} }: CheckOptions,
@@ -91,10 +91,10 @@ function reduced(
   return { ...rest, paths: Object.fromEntries(entries), components: { ...components, schemas } }
 }
 
-/** Whether a value fits its schema in the contract. No answer but that: the refusal is `Check`'s. */
+/** Whether a value fits its schema in the contract. `Check` words the refusal of a value that does not. */
 export type Fits = (value: unknown) => boolean
 
-/** Compiles schemas of a contract as they are asked for. */
+/** Compiles a schema of a contract when an operation first needs it. */
 export class SchemaChecks {
   readonly #ajv: Ajv2020
 

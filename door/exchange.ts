@@ -1,6 +1,6 @@
 // One request and its answer: what both ways through the door do alike once they know the operation.
 //
-// Most requests need neither a signal nor memory of their own: both are made when somebody asks for them.
+// Most requests need neither a signal nor memory of their own, so both are made at their first use.
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../lib/clock.ts'
@@ -17,7 +17,7 @@ import { ANONYMOUS, type AccessPolicy, type Principal } from './principal.ts'
 import type { ErrorReplies, Reply, Sending } from './replies.ts'
 import type { OperationMetrics } from './request-metrics.ts'
 
-/** What is counted for an answer that nobody was there to get. */
+/** The status that is counted for an answer whose client had gone. */
 const CLIENT_GONE_STATUS = 499
 const NONE: Readonly<Record<string, never>> = Object.freeze({})
 const EMPTY = Buffer.alloc(0)
@@ -33,7 +33,7 @@ export interface ExchangeOptions {
   /** From the headers to the end of the answer, streams included; undefined: no limit. */
   readonly requestTimeoutMs: number | undefined
   readonly loop: LoopWatch | undefined
-  /** Hears of every answer; undefined: nobody wants to know. */
+  /** Called for every answer. Undefined if no log needs them. */
   readonly onAnswered: OnAnswered | undefined
 }
 
@@ -54,7 +54,7 @@ export interface ExchangeOf {
   readonly metrics: OperationMetrics
 }
 
-/** A request until it is over: then it is counted once, and its memory and its place are given back. */
+/** A request until it is over. Then it is counted once, and its memory and its place are released. */
 export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -96,7 +96,7 @@ export class Exchange {
     }
   }
 
-  /** `release` is called when the answer has left, or the client has. */
+  /** `release` is called when the answer has left or the client has gone. */
   whenOver(release: () => void): void {
     if (this.#isOver) release()
     else this.#release = release
@@ -201,7 +201,7 @@ export class OperationExchange extends Exchange implements OperationRequest {
     return this.request.headers
   }
 
-  /** Throws FORBIDDEN. Comes before everything that costs. */
+  /** Throws FORBIDDEN. It runs before any costly step. */
   admit(): void {
     this.principal = this.#policy.identify(this.request)
     const refusal = this.#policy.authorize(this.principal, this.operation, this.params)

@@ -21,7 +21,7 @@ export interface DoorOptions<Context> extends ExchangeOptions {
   readonly operations: OperationTable<Context>
   readonly context: Context
   readonly metrics: RequestMetrics
-  /** In its words every refusal is, on both ways. */
+  /** Words the refusals of both ways. */
   readonly check: Check
   readonly docs: DocsPage
   bodyBytesMaxOf(this: void, operationId: string): number

@@ -1,9 +1,9 @@
 // The short way for the busiest operations, ahead of express.
 //
 // Invariants:
-//   D1  A request that does not fit the contract at a glance (a query, an odd escape, a name that the
-//       contract refuses, a header that the operation knows) is declined, and express answers. A JSON
-//       body that does not fit is judged by the check that express uses. So there is one wording.
+//   D1  The hot door declines a request that a quick look cannot accept (a query, an odd escape, a name
+//       that the contract refuses, a header that the operation knows), and express answers it. A JSON
+//       body that does not fit goes to the check that express uses. So each refusal has one wording.
 //   D2  Both ways answer alike; test/contract/both-doors.test.ts compares them, driven by the contract.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -23,7 +23,7 @@ interface HotRoute<Context> {
   readonly row: OperationRow<Context>
   readonly metrics: OperationMetrics
   readonly path: PathPattern
-  /** Of the body, where it is parsed before the handler sees it. */
+  /** The check of the JSON body. Undefined without a body, and if the handler parses it itself. */
   readonly fits: Fits | undefined
   /** Headers that the contract has rules for, in small letters. */
   readonly headers: readonly string[]
@@ -69,7 +69,7 @@ function begin<Context>(
 ): void {
   exchange.answer(() => {
     exchange.admit()
-    // Without a wait: a document that is in memory is answered in the same turn.
+    // No await here: a document in memory is answered in the same turn of the event loop.
     if (operation.body === 'none') return row.handle(exchange, context)
     return perform(exchange, row, (json) =>
       fits === undefined || fits(json) ? undefined : judge(exchange),
@@ -117,7 +117,7 @@ function patternOf(template: string, checks: Readonly<Record<string, Fits>>): Pa
   return { first, parameters }
 }
 
-/** The parameters of a path; undefined for every path that is not exactly of this form. */
+/** The parameters of a path; undefined for a path that does not have exactly this form. */
 function paramsOf(
   { first, parameters }: PathPattern,
   url: string,

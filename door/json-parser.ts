@@ -11,9 +11,9 @@ import { StepMeter } from '../lib/sliced.ts'
 import type { Sliced } from '../lib/sliced.ts'
 import { findString, readString } from './json-string.ts'
 
-/** 2048 messages with their parts and calls have a tenth of it. */
+/** A chat of 2048 messages with their parts and calls has a tenth of it. */
 export const VALUES_MAX = 256 * 1024
-/** Of one object: the engine orders all of them anew, in one go, whenever their number doubles. */
+/** Members of one object. The engine reorders all of them in one step whenever their number doubles. */
 const MEMBERS_MAX = 16 * 1024
 /** JSON.parse reads so much within a millisecond, whatever it is. */
 const AT_ONCE_BYTES_MAX = 16 * 1024
@@ -62,7 +62,7 @@ const OBJECT_START = 0x7b
 const OBJECT_END = 0x7d
 /** Ends of numbers and of true, false and null. */
 const ENDS: ReadonlySet<number> = new Set([...SPACES, COMMA, LIST_END, OBJECT_END])
-/** No longer number says more, but one may be written with any number of digits. */
+/** More digits do not change a double, but a client may send any number of them. */
 const SCALAR_BYTES_MAX = 64 * 1024
 
 class JsonReader {

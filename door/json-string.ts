@@ -12,7 +12,7 @@ const PIECE_BYTES = 64 * 1024
 export interface StringPlace {
   readonly start: number
   readonly end: number
-  /** Where it can be cut: in no character and in no escape. */
+  /** Places to cut the string, which lie neither in a character nor in an escape. */
   readonly cuts: readonly number[]
 }
 
@@ -36,7 +36,7 @@ export function* findString(
   return undefined
 }
 
-/** The text of it. Throws what JSON.parse does where it is none. */
+/** The text of the string. Throws the error of JSON.parse if it is malformed. */
 export function* readString(
   json: Buffer,
   { start, end, cuts }: StringPlace,

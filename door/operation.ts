@@ -1,4 +1,4 @@
-// What every handler is given and what it answers.
+// The types of a handler, its request and its reply.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { HeldMemory } from '../lib/http/request-memory.ts'
@@ -10,7 +10,7 @@ import type { Reply } from './replies.ts'
 export interface OperationRequest {
   readonly operation: Operation
   readonly principal: Principal
-  /** Of the path, by the names in its template, decoded. */
+  /** The parameters of the path by the names in its template, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
   readonly headers: IncomingHttpHeaders
@@ -39,7 +39,7 @@ export interface OperationRow<Context> {
    * `lines`: the same, and the body may be NDJSON as well.
    */
   readonly body: 'json' | 'bytes' | 'lines'
-  /** Whether the operation is worth a way ahead of express. */
+  /** Whether requests of the operation take the hot door, ahead of express. */
   readonly isHot: boolean
 }
 

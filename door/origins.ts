@@ -6,9 +6,9 @@
 //   O2  A page of our own origin is one whose `Origin` is a public URL, or names the host and port that
 //       `Host` names, whatever the scheme: a proxy may have taken the TLS away. `Host` alone proves
 //       nothing where a foreign name could have been made to point here (DNS rebinding), so it has to
-//       be a name that no stranger can own: see `isOurs`.
-//   O3  A server on loopback, and one with public URLs, takes no other `Host` from anybody, so that a
-//       rebound page cannot read by GET either, which carries no `Origin`.
+//       be a name that nobody else can own: see `isOurs`.
+//   O3  A server on loopback, and one with public URLs, refuses every other `Host`. A GET of a rebound
+//       page carries no `Origin`, and is refused by this rule.
 //   O4  No answer allows credentials, and no forwarded header is believed.
 
 import { isIP } from 'node:net'
@@ -16,7 +16,7 @@ import { ServiceError } from '../lib/errors.ts'
 
 /** What the operator said about hosts and pages. */
 export interface OriginOptions {
-  /** No name but this machine's own, or one of a public URL, can be right. */
+  /** Only the machine's own names and those of public URLs are accepted. */
   readonly loopbackOnly: boolean
   /** Origins such as `http://localhost:3000`, or `*` for all. */
   readonly corsOrigins: readonly string[]
@@ -91,9 +91,9 @@ const PORT = /:\d+$/
 const PRIVATE_SUFFIX = /\.(?:localhost|local|internal|home\.arpa)$/
 
 /**
- * Whether no stranger can have made this name point here. On loopback only this machine's own names
- * are; elsewhere an address is (the browser has it from the address bar), and a name that the public
- * DNS cannot hold: one without a dot, or below a suffix for private networks.
+ * Whether nobody else can have made this name point here. On loopback that holds for this machine's own
+ * names only. Elsewhere it also holds for an address, which the browser has from the address bar, and
+ * for a name that the public DNS cannot hold: one without a dot, or below a suffix for private networks.
  */
 function isOurs(name: string, { loopbackOnly, publicNames }: Rules): boolean {
   if (LOCAL_NAMES.has(name) || publicNames.has(name)) return true
@@ -103,7 +103,7 @@ function isOurs(name: string, { loopbackOnly, publicNames }: Rules): boolean {
   )
 }
 
-/** Compares host and port; the port that goes without saying is that of the origin's own scheme. */
+/** Compares host and port. An absent port is the default port of the origin's scheme. */
 function isSameHost(origin: string, host: string): boolean {
   const [, scheme, authority = ''] = /^(https?):\/\/([^/]+)$/.exec(origin) ?? []
   if (scheme === undefined) return false

@@ -51,7 +51,7 @@ async function sendPages(
   }
 }
 
-/** What waits for the client is charged to the request. */
+/** The bytes that wait for the client are charged to the request. */
 async function sendPage(page: Buffer, { response, signal, memory }: Sending): Promise<void> {
   if (response.write(page)) return
   memory.add(page.length)

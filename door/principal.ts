@@ -1,4 +1,4 @@
-// Who sends a request, and what they may do.
+// The caller of a request, and the policy that allows its operations.
 
 import type { IncomingMessage } from 'node:http'
 import type { ServiceError } from '../lib/errors.ts'
@@ -9,7 +9,7 @@ export interface Principal {
   readonly kind: 'anonymous'
 }
 
-/** Nobody has to say who they are yet, so this one has all rights. */
+/** The server does not authenticate callers yet, so all of them are this one, which has all rights. */
 export const ANONYMOUS: Principal = Object.freeze({ kind: 'anonymous' })
 
 /**
@@ -17,9 +17,9 @@ export const ANONYMOUS: Principal = Object.freeze({ kind: 'anonymous' })
  * - Both methods are called once for each request that reaches an operation, `identify` first, and both
  *   before a byte of the body is read or waited for.
  * - `authorize` answers the refusal (FORBIDDEN), or undefined if the operation is allowed. `params` are
- *   those of the path, decoded. What else a request touches stands in its body (the tables of a
- *   transaction, the table of a global query); its handler knows the principal and checks that itself.
- * - Neither waits: every request passes here.
+ *   those of the path, decoded. A body may name further tables (those of a transaction or of a global
+ *   query); the handler knows the principal and checks them itself.
+ * - Both answer at once, without a promise, because every request calls them.
  */
 export interface AccessPolicy {
   identify(request: IncomingMessage): Principal

@@ -19,7 +19,7 @@ export type Explain = (problem: ContractProblem) => string | undefined
 
 const FIELD_LENGTH_MAX = 200
 
-/** The sentence for what the validator has against a request, one problem of those it lists. */
+/** The sentence for one of the problems that the validator lists for a request. */
 export function sentenceOf(
   errors: readonly unknown[],
   { explain, docs, query }: SentenceContext,
@@ -54,9 +54,9 @@ function usualSentence({ place, field, keyword, text }: ContractProblem, docs: s
 }
 
 /**
- * The validator stops at the first thing that does not fit. Where several forms are possible, it has
- * something against each: a form whose type is right is the one that was meant, and if there is none,
- * all of the types are told.
+ * The validator stops at the first value that does not fit. Where several forms are possible, it
+ * reports a problem with each. The client meant the form that has the type of its value; if no form
+ * has it, the sentence names all types.
  */
 function mainProblem(problems: readonly ContractProblem[]): ContractProblem | undefined {
   const [first] = problems
@@ -96,7 +96,7 @@ function queryKeyword(value: unknown): string {
   return value === '' ? 'empty' : 'unknown'
 }
 
-/** The validator joins the values that are allowed, which makes nothing of null. */
+/** The validator joins the allowed values, and null becomes an empty text there. */
 function listText(text: string): string {
   return text.replace(/, $/, ', null').replace(/,(?=\S)/, ' or ')
 }

@@ -35,13 +35,13 @@ export type Reply = BytesReply | StreamedReply
 
 /** How a server words its errors. */
 export interface ErrorShape {
-  /** The time after which what answered 503 may have passed. */
+  /** Seconds that a client should wait before it repeats a request that was answered with 503. */
   readonly retryAfterS: number
   /** For clients that read another body than the contract's Error; `path` is the one asked for. */
   readonly bodyFor?: (path: string, body: ErrorBody) => object
 }
 
-/** What passes by itself: memory is given back, a shard starts, an index is built. */
+/** Codes of conditions that pass by themselves: memory is released, a shard starts, an index is built. */
 const PASSES = 503
 
 /** Makes the answer to an error: status by its code, body in the shape of the API. */

@@ -9,7 +9,7 @@ export const NO_OPERATION = 'none'
 
 /** The counts of one operation. `record` allocates nothing, but for the first status of a class. */
 export class OperationMetrics {
-  /** Of the operation among all: from 1 on, 0 for none. */
+  /** The number of the operation, from 1; 0 for requests without an operation. */
   readonly number: number
   readonly operation: string
   readonly #bounds: readonly number[]
@@ -70,7 +70,7 @@ export class RequestMetrics {
     this.#none = new OperationMetrics(0, NO_OPERATION, bounds)
   }
 
-  /** To be asked once per operation and kept. */
+  /** The caller asks once for each operation and keeps the answer. */
   of(operationId: string): OperationMetrics {
     return this.#operations.get(operationId) ?? this.#none
   }

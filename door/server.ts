@@ -22,7 +22,7 @@ import { ALLOW_ALL, type AccessPolicy } from './principal.ts'
 import { ErrorReplies, type ErrorShape } from './replies.ts'
 import { NO_OPERATION } from './request-metrics.ts'
 
-/** What a person who starts a server decides about its door. */
+/** The settings of a door that the operator chooses. */
 export interface DoorSettings {
   readonly host: string
   /** 0 lets the system choose; the answer's `url` says which. */
@@ -36,7 +36,7 @@ export interface DoorSettings {
   readonly logsRequests: boolean
 }
 
-/** What a server has of its process. */
+/** The parts that a server takes from its process. */
 export interface DoorParts {
   readonly clock: Clock
   readonly log: Log
@@ -47,7 +47,7 @@ export interface DoorParts {
 
 type FromServer = 'translator' | 'errors' | 'policy' | 'onAnswered' | 'clock' | 'check'
 
-/** What one API is, beside its contract. */
+/** The parts that differ between the two APIs, beside the contract. */
 export interface DoorApi<Context> extends Omit<DoorOptions<Context>, FromServer> {
   /** The words and exceptions of this API; the door adds the rest. */
   readonly checks: Omit<CheckOptions, 'byteParsed' | 'docs'>

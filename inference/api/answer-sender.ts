@@ -20,14 +20,14 @@ const SLICE_BYTES = 256 * 1024
 
 type PieceSending = Pick<Sending, 'response' | 'clock' | 'signal'>
 
-/** For an answer that has ended: resolves when all of it has left, or the client has. */
+/** Call it after the end of an answer. Resolves when all of it has left or the client has gone. */
 export async function untilTaken(response: ServerResponse, clock: Clock): Promise<void> {
   if (!response.writableFinished && !response.destroyed) await progress(response, 'finish', clock)
 }
 
 /**
- * Resolves when the answer has left, or the client has. What is over in one slice is an answer like any
- * other, with its length in front.
+ * Resolves when the answer has left or the client has gone. An answer that is made in one slice is sent
+ * whole, with its `Content-Length`.
  */
 export async function sendPieces(reply: Pieces, sending: PieceSending): Promise<void> {
   await writePieces(reply, sending)
@@ -112,7 +112,7 @@ function progress(
   event: 'drain' | 'finish',
   clock: Clock,
 ): Promise<void> {
-  // Who has left before is told of no more.
+  // A client that had left before causes no further event.
   if (response.destroyed) return Promise.resolve()
   const { promise, resolve } = Promise.withResolvers<void>()
   const over = new AbortController()

@@ -57,7 +57,7 @@ type ToolChoiceBody =
 const TOKENS_DEFAULT = 2_048
 const SEED_LIMIT = 2 ** 32
 const SHOWN_NAME_LENGTH_MAX = 200
-/** Of a tool's parameters. What is deeper could be neither sent to a worker nor written out there. */
+/** The depth of a tool's parameters. Deeper values could be neither sent to a worker nor written out there. */
 const TOOL_DEPTH_MAX = 100
 
 export function parseChat(
@@ -134,7 +134,7 @@ function parseStop(stop: string | readonly string[]): readonly string[] {
   return typeof stop === 'string' ? [stop] : stop
 }
 
-/** What is absent or null is the model's own default. */
+/** An absent or null option has the model's default. */
 function parseSampling(body: Partial<ChatBody>): Partial<SamplingSettings> {
   const { temperature, top_p: topP, top_k: topK, repetition_penalty: repetition } = body
   const { frequency_penalty: frequency, presence_penalty: presence } = body

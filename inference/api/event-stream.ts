@@ -25,7 +25,7 @@ const HEADERS = [
   'X-Accel-Buffering',
   'no',
 ]
-/** Something is written at least this often, so that nobody in between takes the silence for an end. */
+/** The stream writes at least this often, so that no proxy takes the silence for an end. */
 const PING_PERIOD_MS = 15_000
 
 /** Server-sent events or lines of JSON; `events` are the data of each. */

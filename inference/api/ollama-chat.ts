@@ -69,7 +69,7 @@ function chatBody({ messages = [], tools, options = {} }: Partial<OllamaBody>): 
     messages: messages.map(messageBody),
     ...(tools === undefined ? {} : { tools }),
     ...(repetition === undefined ? {} : { repetition_penalty: repetition }),
-    // Negative: as much as there is room for.
+    // A negative number asks for all tokens that fit.
     ...(predict === undefined || predict <= 0 ? {} : { max_tokens: predict }),
   }
 }
@@ -139,7 +139,7 @@ function endBody(answer: Answer, end: GenerationEnd): object {
   }
 }
 
-/** Arguments are an object here; a model may write what is none. */
+/** Arguments are an object here, but a model may write any text. */
 function toolCall({
   name,
   arguments: json,

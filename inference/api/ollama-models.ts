@@ -1,8 +1,8 @@
-// Models in the shapes that Ollama's clients read. What is not known of ONNX files is empty.
+// Models in the shapes that Ollama's clients read. Members that ONNX files do not tell are empty.
 
 import type { ServedModelInfo } from '../service/inference-service.ts'
 
-/** When a model was made is not known; clients want a time. */
+/** Clients require the time at which a model was made, which the server does not know. */
 export const NO_TIME = new Date(0).toISOString()
 
 export function modelDetails({ kind, variant }: ServedModelInfo): object {

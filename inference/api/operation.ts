@@ -1,4 +1,4 @@
-// What every handler is given beside its request.
+// The context of a handler.
 
 import type { Contract } from '../../door/contract.ts'
 import type { DocsPage } from '../../door/docs-page.ts'

@@ -33,7 +33,7 @@ export function receive(
 }
 
 interface ArrivalOptions {
-  /** What the client says that will come; 0 if it says nothing. */
+  /** The bytes that the client announces; 0 if it announces none. */
   readonly declared: number
   readonly bytesMax: number
   readonly memory: HeldMemory | undefined
@@ -66,7 +66,7 @@ class Arrival implements Upload {
     this.#bytes.add(chunk)
   }
 
-  /** Settles nothing if the body was given up before. */
+  /** Has no effect if the body was given up before. */
   finish(): Promise<Buffer> | Buffer {
     this.#end()
     const whole = this.#bytes.whole()

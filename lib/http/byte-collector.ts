@@ -5,7 +5,7 @@ import type { Sliced } from '../sliced.ts'
 
 const SEGMENT_BYTES_MIN = 64 * 1024
 const SEGMENT_BYTES_MAX = 1024 * 1024
-/** Of what was promised, such a part has to be there before memory is set aside for the rest. */
+/** One part in this many of the announced bytes must arrive before memory is reserved for the rest. */
 const BELIEF = 16
 /** Copied in a step: about a tenth of a millisecond, or more where memory is touched first. */
 const STEP_BYTES = 1024 * 1024

@@ -92,7 +92,7 @@ interface Told {
 const SERVER_ERROR = 500
 const TELLING_PERIOD_MS = 1000
 
-/** Messages quote what clients sent and models hold; nobody is helped by megabytes of it. */
+/** Messages quote texts of clients and models, which may have megabytes. */
 const MESSAGE_LENGTH_MAX = 2_000
 
 function shortened(message: string): string {

@@ -7,7 +7,7 @@ import type { HeldMemory } from './request-memory.ts'
 import { sendBytes } from './reply.ts'
 import type { BytesReply } from './reply.ts'
 
-/** Less than this fits into the buffers of a connection, which are counted for nobody. */
+/** Shorter answers fit into the buffers of a connection, which no budget counts. */
 const LARGE_REPLY_BYTES_MIN = 64 * 1024
 
 /**

@@ -54,7 +54,7 @@ export interface ListenOptions {
   readonly port: number
   readonly clock: Clock
   readonly closeDeadlineMs: number
-  /** Names the answers to what never became a request. */
+  /** Makes the ids of answers to bytes that never became a request. */
   readonly ids: RequestIds
 }
 

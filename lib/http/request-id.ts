@@ -20,7 +20,7 @@ export class RequestIds {
       .padStart(6, '0')
   }
 
-  /** The client's id if it sent a sane one, and else a new one. */
+  /** The client's id if it is fit for a log, otherwise a new one. */
   of(rawHeaders: readonly string[]): string {
     return sentId(rawHeaders) ?? this.#next()
   }
@@ -44,12 +44,12 @@ export function nameRequest(
   if (headers.length > 0) extraHeaders.set(response, headers)
 }
 
-/** What the answer carries because of whom it goes to, such as the headers of CORS. */
+/** The headers that an answer carries because of its client, such as those of CORS. */
 export function extraHeadersOf(response: ServerResponse): readonly string[] {
   return extraHeaders.get(response) ?? NONE
 }
 
-/** Undefined for an answer that nobody has named. */
+/** Undefined for an answer without an id. */
 export function requestIdOf(response: ServerResponse): string | undefined {
   if (!('requestId' in response)) return undefined
   return typeof response.requestId === 'string' ? response.requestId : undefined

@@ -1,4 +1,4 @@
-// What every handler is given and what it answers.
+// The context of a handler, and readers of the parts that requests share.
 
 import { createHash } from 'node:crypto'
 import { must } from '../../lib/assert.ts'

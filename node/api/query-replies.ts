@@ -28,7 +28,7 @@ type Ask = (text: Buffer) => Promise<QueryResult>
 const OPENING = '{"responses":['
 const CLOSING = ']}'
 
-/** `path` is the table that the path names, if it does. */
+/** `path` is the table in the path; undefined if the queries name their tables. */
 export async function answerQueries(
   { body, signal, memory }: Pick<OperationRequest, 'body' | 'signal' | 'memory'>,
   { service, clock }: Pick<ApiContext, 'service' | 'clock'>,
@@ -79,14 +79,14 @@ async function* answerAll(
     const written =
       'hits' in outcome ? writeQueryResult(outcome, pieces) : writeJson(outcome, pieces)
     yield* paced(written, clock)
-    // What follows is asked for when the pages of this answer have left.
+    // The next query is asked when the pages of this answer have left.
     yield
     memory.release(memory.bytes - heldBefore)
   }
   pieces.text(CLOSING)
 }
 
-/** One of several that fails leaves the others their answers. */
+/** If one of several queries fails, the others still have their answers. */
 async function failureAsValue(
   act: () => Promise<QueryResult>,
   signal: AbortSignal,

@@ -21,8 +21,8 @@ export async function jsonValueReply(
 }
 
 /**
- * The JSON text that `steps` write into `pieces`; after a step, others may look at what is there. What
- * `steps` throws before the first page is thrown here; later it breaks the answer off.
+ * Sends the JSON text that `steps` write into `pieces`, and may send a page after each step. An error of
+ * `steps` before the first page is thrown here; a later one breaks the answer off.
  */
 export async function piecesReply(
   pieces: JsonPieces,

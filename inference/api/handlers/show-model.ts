@@ -6,7 +6,7 @@ import { jsonPiecesReply } from '../pieces-reply.ts'
 
 interface ShowBody {
   readonly model: string
-  /** What older clients call it. */
+  /** The name of `model` in older clients. */
   readonly name: string
 }
 

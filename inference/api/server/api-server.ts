@@ -32,7 +32,7 @@ export interface ApiServerOptions extends DoorSettings, DoorParts, DoorChoices {
   readonly metrics: InferenceMetrics
 }
 
-/** What nobody but a test chooses yet. */
+/** Choices that only tests make so far. */
 export interface DoorChoices {
   readonly policy?: AccessPolicy
   /** Default true. False sends every request through express. */
@@ -63,7 +63,7 @@ export function startApiServer(options: ApiServerOptions): Promise<RunningServer
 
 const OF_INPUT = /^input(?:[.[]|$)/
 
-/** Three shapes are possible; what is wrong with the first of them would say nothing. */
+/** `input` has three shapes. The problem with the first shape alone would mislead the client. */
 function explain({ field, keyword, text }: ContractProblem): string | undefined {
   const isLimit = keyword === 'maxItems' || text.startsWith('must NOT have more')
   return OF_INPUT.test(field) && keyword !== 'required' && !isLimit ? INVALID_INPUT : undefined

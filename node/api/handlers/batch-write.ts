@@ -6,7 +6,7 @@ import type { Handler } from '../operation.ts'
 export const batchWrite: Handler = async (request, context) => {
   const limits = { operationsMax: OPERATIONS_MAX }
   const reading = readTableWrites(tableOf(request), request.body, limits)
-  // The busiest write: what is there at once is not waited for.
+  // The busiest write: values that are there at once are not awaited.
   const body = parsed(request, context, reading)
   const { writes, syncLevel } = body instanceof Promise ? await body : body
   const asked = writeOptionsOf(request, context, syncLevel)

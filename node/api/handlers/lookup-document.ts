@@ -10,7 +10,7 @@ import type { BytesReply } from '../../../lib/http/reply.ts'
 
 const ABSENT = '0'
 
-/** Without a wait where the store needs none. */
+/** Answers without a promise if the store does. */
 export const lookupDocument: Handler = (request, context) => {
   const fields = textParameter(request.query, 'fields')
   const projection = fields === undefined ? undefined : parseProjection(fields)

@@ -3,7 +3,7 @@ import { tableOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
 import { answerQueries } from '../query-replies.ts'
 
-/** What a search box sends, as the query that it means. */
+/** Turns the parameters of a search box into a `simple` query. */
 export const searchTable: Handler = (request, context) => {
   const { query, signal, memory } = request
   const searched = listOf(textParameter(query, 'search_fields'))

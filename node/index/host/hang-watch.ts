@@ -1,10 +1,10 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { seenProgress, type ProgressMemory, type SeenProgress } from './worker-progress.ts'
 
-/** A hang is what looks the same so many times: a process that was asleep is not one. */
+/** A hang shows the same progress at this many looks. After one look the process may have been asleep. */
 const LOOKS = 4
 
-/** What is watched, and who hears of a hang. */
+/** The progress to watch, and the callback for a hang. */
 export interface HangWatchOptions {
   readonly clock: Clock
   /** A slice that takes longer is a hang. */

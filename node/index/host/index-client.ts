@@ -7,19 +7,19 @@ import type { IndexWorkerThread } from './index-worker-thread.ts'
 import { STOP_REASONS, stoppedError } from './protocol.ts'
 import type { AnswerOf, IndexWorkerCallKind, RequestOf, StopFlag } from './protocol.ts'
 
-/** What a timer can count to. */
+/** The longest delay of a timer in milliseconds. */
 const DEADLINE_MAX_MS = 2 ** 31 - 1
 /** A reason given spares the error, with its stack, that `abort` would make for each search. */
 const DONE = 'the search is done'
 
-/** Who waits for an answer, and until when. */
+/** The limits of one question. The first limit that is met ends it. */
 export interface SearchLimits {
   readonly signal: AbortSignal
-  /** Monotonic time at which nobody wants the answer any more. */
+  /** The monotonic time in milliseconds at which the question is given up. */
   readonly deadlineMs: number
 }
 
-/** Which index of which thread a client calls. */
+/** The index that a client calls, and its thread. */
 export interface IndexClientOptions {
   readonly id: number
   readonly thread: IndexWorkerThread

@@ -86,11 +86,12 @@ export interface IndexSnapshot {
  *   durable, with the fields that it needs. It never decreases. `flush` makes it the sequence given.
  *   Without a directory it means nothing.
  * - A deleted or replaced document is not found, whatever has been flushed or merged since.
- * - `answer` sees the index as it is at its first step. It gives back what it holds when its generator is
- *   left early. It throws INVALID_ARGUMENT for a question that the kind does not answer. The answer is plain data that a structured clone keeps. Its receiver reads a message at once, so
- *   that what takes longer than a millisecond to read is packed as bytes; the caller unpacks it.
- * - `snapshot` links or copies the files of `checkpoint` into a directory that exists and is empty. What is
- *   there opens as the index was at that checkpoint.
+ * - `answer` sees the index as it is at its first step. It releases its files and memory when its
+ *   generator is left early. It throws INVALID_ARGUMENT for a question that the kind does not answer. The
+ *   answer is plain data that a structured clone keeps. A receiver reads a whole message in one step, so
+ *   an answer that takes longer than a millisecond to read is packed as bytes; the caller unpacks it.
+ * - `snapshot` links or copies the files of `checkpoint` into a directory that exists and is empty. The
+ *   directory then opens as the index was at that checkpoint.
  * - A damaged or missing file is CORRUPTION, whether the engine meets it at the opening or later.
  * - `close` writes nothing; what was not flushed is applied again after the next opening.
  */

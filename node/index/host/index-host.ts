@@ -24,8 +24,8 @@ const NAMES: ReadonlySet<string> = new Set(QUESTIONS)
 const SIDE_CALLS: ReadonlySet<IndexWorkerCallKind> = new Set(['stats', 'learn', 'snapshot'])
 
 /**
- * Questions are answered at once, whatever else is under way; they change nothing. Fields are learnt
- * like that, too: they add to what the index may meet, and searches want to know of them.
+ * Whether a call runs at once, without waiting for the changes before it. Questions change nothing.
+ * Learnt fields only add to the known fields, and searches need them at once.
  */
 export function isQuestion(kind: IndexWorkerCallKind): boolean {
   return NAMES.has(kind) || SIDE_CALLS.has(kind)
@@ -91,7 +91,7 @@ export class IndexHost {
     return this.#unsettled.size === 0
   }
 
-  /** Flushes and merges what there is to flush and merge, each index a step in its turn. */
+  /** Flushes and merges until no index has more to do. The indexes take turns, a step each. */
   *maintainInSteps(): Sliced<void> {
     for (let [id] = this.#unsettled; id !== undefined; [id] = this.#unsettled) {
       this.#unsettled.delete(id)
@@ -153,7 +153,7 @@ export class IndexHost {
       const step = work.next()
       if (step.done === true) return { ...step.value, checkpoint: engine.checkpoint }
       yield
-      // Else it might wait for a flush that waits for the document.
+      // While a document is being added, a flush would wait for it, and making room would wait for the flush.
       if (!engine.isAdding) yield* this.#makeRoom(family)
     }
   }

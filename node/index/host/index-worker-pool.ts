@@ -82,7 +82,7 @@ export class IndexWorkerPool implements AsyncDisposable {
     return this.#threads.reduce((sum, { pendingCalls }) => sum + pendingCalls, 0)
   }
 
-  /** How often threads ended although nobody wanted them to. */
+  /** How often threads ended without being asked to. */
   get restarts(): number {
     return this.#threads.reduce((sum, { restarts }) => sum + restarts, 0)
   }

@@ -29,7 +29,7 @@ export interface SentCall<Kind extends IndexWorkerCallKind> {
   readonly request: RequestOf<Kind>
   /** Buffers that change hands. */
   readonly transfer?: readonly ArrayBuffer[]
-  /** Of a question. Found out when it is needed: when a worker ended at some question before. */
+  /** What identifies a question. It is called only after a worker has ended at some question. */
   readonly identity?: () => Identity
 }
 
@@ -68,7 +68,7 @@ export class IndexWorkerThread {
     return this.#calls.size
   }
 
-  /** How often it ended although nobody wanted it to. */
+  /** How often the thread ended without being asked to. */
   get restarts(): number {
     return this.#restarts
   }
@@ -100,7 +100,7 @@ export class IndexWorkerThread {
     return this.#calls.call<Answer>(sent, send)
   }
 
-  /** Nothing before the thread is started. */
+  /** Undefined before the thread is started. */
   async report(): Promise<WorkerReport> {
     if (this.#worker === undefined) return emptyWorkerReport()
     return this.call({ index: -1, kind: 'report', request: undefined })
@@ -159,7 +159,7 @@ export class IndexWorkerThread {
     else this.#calls.refuse(message.id, receivedError(message.error))
   }
 
-  /** The call that was under way is told apart: it may be why the worker ended. */
+  /** Tells apart the call that was under way, because it may be why the worker ended. */
   #end(worker: Worker, reason: string, seen: SeenProgress): void {
     if (this.#worker === worker) this.#worker = undefined
     if (!this.#isClosed) this.#restarts += 1

@@ -15,12 +15,12 @@ export type Identity = readonly unknown[] | undefined
 export class LostQuestions {
   readonly #losses = new Map<string, number>()
 
-  /** While nothing was lost, nobody need find out what identifies a question. */
+  /** True as long as no question was lost: callers need not compute an identity then. */
   get isEmpty(): boolean {
     return this.#losses.size === 0
   }
 
-  /** Answers the question in words if it is refused from now on. */
+  /** Counts a loss. Answers a description of the question if it is refused from now on. */
   lose(identity: Identity): string | undefined {
     if (identity === undefined) return undefined
     const hash = hashOf(identity)

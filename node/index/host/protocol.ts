@@ -35,7 +35,7 @@ export interface OpenedIndex extends Checkpoint {
 /** How far a batch came, and the checkpoint after it. */
 export interface AppliedBatch extends Checkpoint, TakenBatch {}
 
-/** What a crash right now would come back to; 0 if the index was never complete. */
+/** The sequence that a crash at this moment would return to; 0 if the index was never complete. */
 interface Checkpoint {
   readonly checkpoint: number
 }
@@ -45,7 +45,7 @@ interface Call<Request, Answer> {
   readonly answer: Answer
 }
 
-/** `answer`: of the kind of the index, packed perhaps. */
+/** `answer` has the type that the kind of the index gives it, and may be packed. */
 type QuestionCalls = Readonly<
   Record<Question, Call<{ readonly request: unknown; readonly stop: StopFlag }, unknown>>
 >
@@ -53,12 +53,12 @@ type QuestionCalls = Readonly<
 /** By kind of call, what is sent and what is answered. */
 export interface IndexWorkerCalls extends QuestionCalls {
   readonly open: Call<IndexOpening, OpenedIndex>
-  /** Throws away what there is, whatever its state, and opens an empty index. */
+  /** Removes the files of the index, damaged or not, and opens an empty index. */
   readonly reset: Call<
     Omit<IndexOpening, 'source'> & { readonly schema: TableSchema | undefined },
     undefined
   >
-  /** What the table's list of fields has next; what the index knows already is passed over. */
+  /** The next fields of the table's list. The index ignores those that it knows. */
   readonly learn: Call<{ readonly fields: readonly TableField[] }, undefined>
   /** For a schema that treats the fields known so far as before. */
   readonly setSchema: Call<{ readonly schema: TableSchema | undefined }, undefined>
@@ -68,7 +68,7 @@ export interface IndexWorkerCalls extends QuestionCalls {
   /** Links the files of the last checkpoint into a directory that exists and is empty. */
   readonly snapshot: Call<{ readonly directory: string }, IndexSnapshot>
   readonly stats: Call<undefined, IndexReport>
-  /** Of the whole worker. The index does not matter. */
+  /** Answers for the whole worker; the call names any of its indexes. */
   readonly report: Call<undefined, WorkerReport>
   /** Without flushing. */
   readonly close: Call<undefined, undefined>

@@ -1,4 +1,4 @@
-// How long a worker held its thread without a pause, and what it did the longest time.
+// How long a worker held its thread without a pause, and its longest operation.
 
 /** Upper bounds in milliseconds; the last bucket has none. */
 export const SLICE_BUCKETS_MS: readonly number[] = [
@@ -9,7 +9,7 @@ export const SLICE_BUCKETS_MS: readonly number[] = [
 export interface MeasuredSlice {
   readonly operation: string
   readonly ms: number
-  /** Of the thread's own: what it waited for another thread's turn is left out. */
+  /** The CPU time of this thread, without the time in which other threads had their turn. */
   readonly cpuMs: number
   /** The CPU time without collections of garbage. */
   readonly workMs: number

@@ -14,7 +14,7 @@ const CPU = 'quarry_text_worker_slice_cpu_seconds'
 const WORK = 'quarry_text_worker_slice_work_seconds'
 const COLLECTIONS = 'quarry_text_worker_gc_pause_seconds'
 
-/** Whose metrics they are. */
+/** The workers that the metrics describe. */
 export interface WorkerMetricsOptions {
   readonly clock: Clock
   readonly pool: Pick<IndexWorkerPool, 'report' | 'pendingCalls' | 'restarts' | 'cacheNames'>

@@ -1,4 +1,4 @@
-// What a worker is doing right now, in memory that the main thread sees even when the worker hangs.
+// The progress of a worker, in memory that the main thread can read even when the worker hangs.
 
 import { QUESTIONS } from './index-engine.ts'
 
@@ -35,7 +35,7 @@ const NO_DOCUMENT = -1
 export interface WorkerWork {
   readonly operation: WorkerOperation
   readonly index: number
-  /** The id of the call; 0 for what nobody asked for. */
+  /** The id of the call; 0 for work without a call, such as merges. */
   readonly call: number
 }
 

@@ -339,14 +339,14 @@ export interface paths {
         };
         /**
          * Search a table as a search box does
-         * @description Finds what a person typed, whatever that is: a `simple` query of `POST`, whose answer it has.
+         * @description Finds documents for any text that a person types. It runs the `simple` query of `POST` and has its answer.
          *     Without `q`, every document is a hit.
          */
         readonly get: operations["searchTable"];
         readonly put?: never;
         /**
          * Search a table
-         * @description Finds documents by what is in them, the best first, and summarises what was found.
+         * @description Finds documents by their content, the best first, and summarises the hits.
          *
          *     The body is one query, or several as NDJSON, a line each (at most 100, each of at most 1 MiB).
          *     The answers come in the same order, and each query is run when the answers before it have been
@@ -357,7 +357,7 @@ export interface paths {
          *     until the index has it. Documents themselves are always returned as they are now, and one that
          *     was deleted since is left out.
          *
-         *     The documents of one page have at most 64 MiB; a query whose hits have more is refused. Ask for
+         *     The documents of one page have at most 64 MiB; a query with larger hits is refused. Ask for
          *     fewer hits (`limit`), for parts of the documents (`fields`), or walk the table with a scan.
          *     A long answer is sent while it is written, without a `Content-Length`: if something unexpected
          *     happens then, the connection breaks off without its proper end.
@@ -383,7 +383,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Search the table that the query names
-         * @description The same as a query of one table, whose name stands in the member `table`. Several queries in
+         * @description The same as a query of one table. The member `table` names the table. Several queries in
          *     one body may ask several tables.
          */
         readonly post: operations["queryGlobal"];
@@ -415,8 +415,8 @@ export interface paths {
          *     If something fails after the first line was sent, the last line is an error body
          *     (`{"error": "...", "code": "..."}`, without `key`) and the connection breaks off without its
          *     proper end, so a cut stream cannot be mistaken for a complete one. A client that stops reading
-         *     for a minute is disconnected. What is overwritten or deleted meanwhile is kept for a walk of up to
-         *     an hour; after that the walk ends with `HISTORY_GONE`.
+         *     for a minute is disconnected. Versions that are overwritten or deleted
+         *     meanwhile are kept for up to an hour; after that the walk ends with `HISTORY_GONE`.
          */
         readonly post: operations["scanTable"];
         readonly delete?: never;
@@ -711,12 +711,12 @@ export interface components {
          *     pattern 1000 (a regular expression 500), all texts, terms and patterns together 200000; 8192
          *     words in all; 10000 ids. Regular expressions may together repeat up to 50000 parts. Prefixes,
          *     wildcards, ranges and fuzzy words may mean any number of terms; one word of a fuzzy phrase may
-         *     mean 1024, and all of a query 16384. What has more is refused with 400, naming the limit.
+         *     mean 1024, and all of a query 16384. A query above a limit is refused with 400, and the message names the limit.
          *
          *     Where hits are scored, a fuzzy word, a prefix or a wildcard ranks them by the terms that it
          *     means: each scores by BM25, multiplied by how close it is, and all are as rare as the most
          *     frequent of them. A fuzzy term is half as close for every edit; of a prefix or a wildcard, a
-         *     term is the closer the less it has beside what is written. The 50 closest terms score so (fewer
+         *     term is closer the fewer characters it adds. The 50 closest terms score so (fewer
          *     where a query has more than 20 such parts: 1024 in all), documents with others score 0.1 times
          *     the boost. Ranges, networks, regular expressions and what means more than 65536 terms in a shard
          *     score the boost alone.
@@ -1244,7 +1244,7 @@ export interface components {
             /** @description Parts of the query that can find nothing, such as fields that no document has. */
             readonly warnings?: readonly string[];
             /**
-             * @description There if a shard could not answer, so that hits may be missing; it says why. An index whose
+             * @description Present if a shard could not answer, so that hits may be missing. It names the reason. An index whose
              *     files are damaged or gone rebuilds itself, and `getIndex` shows how far it is.
              */
             readonly error?: string;
@@ -1349,8 +1349,8 @@ export interface components {
              */
             readonly ttl_duration?: string;
             /**
-             * @description The field with the time from which a document's life is counted. A document whose life has
-             *     ended is taken and expired at once.
+             * @description The field with the time at which a document's life begins. A document that has outlived its time
+             *     is accepted, and expires at once.
              * @default _timestamp
              */
             readonly ttl_field?: string;
@@ -1365,8 +1365,8 @@ export interface components {
              * @description Texts that mean the same. They are looked up when somebody searches text by `match`,
              *     `match_phrase`, `multi_match`, `simple` or words of a query string; terms, prefixes and
              *     keywords are looked for as they are written. A text of several words has to stand in a row,
-             *     and in a query string in quotation marks. What was written counts a little more than its
-             *     synonyms, and synonyms have no further synonyms. All rules together hold at most 2000 texts.
+             *     and in a query string in quotation marks. The written word counts a little more than
+             *     its synonyms, and synonyms have no further synonyms. All rules together hold at most 2000 texts.
              */
             readonly synonyms?: readonly components["schemas"]["SynonymRule"][];
             /**
@@ -1500,8 +1500,8 @@ export interface components {
             readonly schema?: components["schemas"]["TableSchema"];
             readonly storage_status: {
                 /**
-                 * @description Bytes of the table's own files. What was written last is in the journal alone, which all
-                 *     tables share, so a small table may have 0.
+                 * @description Bytes of the table's own files. The last writes are only in the journal, which all tables
+                 *     share, so a small table may have 0.
                  */
                 readonly disk_usage: number;
                 readonly empty: boolean;
@@ -1741,7 +1741,7 @@ export interface components {
         };
         /**
          * @description The walk shows the table at one moment, and took longer than the documents of that moment are kept.
-         *     Begin again, in smaller ranges: where it stopped, `from` goes on.
+         *     Begin again with smaller ranges. A walk with `from` continues where this one stopped.
          */
         readonly HistoryGone: {
             headers: {
@@ -1795,7 +1795,7 @@ export interface components {
                 readonly "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description There is no room for the write. Nothing was changed; reads go on. */
+        /** @description The disk has no room for the write. Nothing was changed, and reads continue. */
         readonly DiskFull: {
             headers: {
                 readonly [name: string]: unknown;
@@ -2883,7 +2883,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What was done, or what would be done. */
+            /** @description The changes that were made, or with `dry_run` those that would be made. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;

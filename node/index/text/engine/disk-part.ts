@@ -33,8 +33,8 @@ export interface PartWriting {
 const DELETIONS_PER_STEP = 8192
 
 /**
- * One segment out of several, and what was deleted from them meanwhile: the caller replaces them by
- * it before it yields again. Undefined if it would be empty.
+ * Writes one segment out of several, with the deletions that came meanwhile. The caller replaces them
+ * by it before it yields again. Undefined if the segment would be empty.
  */
 export function* writePart(
   inputs: readonly SegmentState[],

@@ -130,7 +130,7 @@ export class TextIndex {
     return this.#sequence
   }
 
-  /** What is not on disk yet. */
+  /** Bytes of memory that hold documents which are not on disk yet. */
   get unflushedBytes(): number {
     return this.#memory.segment.bytesInMemory + (this.#frozen?.segment.bytesInMemory ?? 0)
   }
@@ -219,14 +219,14 @@ export class TextIndex {
   }
 
   /**
-   * The same in two parts: the sealed segments for whatever thread, and what is in memory for this one. The
-   * documents of the index are those of one part and those of the other.
+   * A snapshot in two parts: the sealed segments for any thread, and the memory segments for this one. A
+   * document of the index is in exactly one of them.
    */
   snapshotInParts(): { readonly view: IndexView; readonly memory: IndexSnapshot } {
     return { view: this.view(), memory: this.#snapshotOf([]) }
   }
 
-  /** The sealed segments for whatever thread; see `IndexView` and `ViewReader`. */
+  /** The sealed segments for any thread; see `IndexView` and `ViewReader`. */
   view(): IndexView {
     const parts = this.#parts
     const segments = parts.map(({ segment }) => segment)

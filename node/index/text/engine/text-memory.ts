@@ -1,8 +1,8 @@
 // The memory that the indexes of one worker share. Of the bound, 15/32 are for pages of segment files,
-// an eighth for terms looked up, 1/32 for selections, and the rest for memory segments, the one being
-// flushed included. Beside it lies what grows with the documents: norms, the sparse indexes of
-// dictionaries, key filters and deletions, some five bytes a document and text field, and twelve
-// bytes a document that expires.
+// an eighth for the terms of recent lookups, 1/32 for selections, and the rest for memory segments,
+// including the one that is being flushed. The bound leaves out the parts that grow with the documents:
+// norms, the sparse indexes of dictionaries, key filters and deletions take some five bytes for each
+// document and text field, and a document that expires takes twelve bytes more.
 
 import { PageCache } from '../encoding/page-cache.ts'
 import { TermCache } from '../live/term-cache.ts'
@@ -15,8 +15,8 @@ const SEGMENTS_PART = 1 - PAGES_PART - TERMS_PART - SELECTIONS_PART
 const TEXT_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
 
 /**
- * The caches that the indexes of one worker share, and the bound of their memory segments.
- * `bytesMax` is the sum of all three parts.
+ * The caches that the indexes of one worker share, and the bounds of their memory segments and
+ * selections. `bytesMax` is the sum of all parts.
  */
 export class TextMemory {
   readonly pages: PageCache

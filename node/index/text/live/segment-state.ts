@@ -1,4 +1,4 @@
-// A segment as its index holds it: what the writer changes about it, and the views searches get.
+// A segment as its index keeps it: the deletions that the writer adds, and the views of searches.
 //
 // Invariants:
 //   D1  `deleted` has exactly the bits named in `log`, each once.

@@ -1,5 +1,5 @@
-// What is known of a segment's terms and fields among the deleted: counted when it is first asked
-// for, and then kept up from the log of deletions.
+// Counts of the deleted documents of a segment, by term and by field. The first search that needs a
+// count computes it; later searches add the deletions that the log has had since.
 
 import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'

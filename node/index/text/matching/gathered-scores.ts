@@ -1,5 +1,5 @@
-// Many alternatives that are terms, added up term by term: a walk that looks at each of them for each
-// document takes terms × documents, and this takes their postings.
+// Adds up the scores of many alternative terms, term by term. A walk would look at each term for each
+// document, which costs terms × documents; this costs one pass over the postings of the terms.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { bitCount, newBitset, nextBit, setBit, unite, type Bitset } from '../encoding/bitset.ts'

@@ -1,4 +1,4 @@
-// How many documents match, exactly, where the search for the best of them need not see them all.
+// Counts matching documents exactly where the search for the best ones does not visit all of them.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { BLOCK_LENGTH } from '../encoding/bit-packing.ts'

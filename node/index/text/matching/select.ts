@@ -1,4 +1,4 @@
-// Which documents match, as ordinals: what one index tells another.
+// The matching documents as ordinals, by which one index tells another about them.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { LiveSegment } from '../live/live-segment.ts'

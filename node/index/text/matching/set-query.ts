@@ -1,4 +1,4 @@
-// Queries that only say yes or no, as sets of documents of a segment.
+// Queries without scores, as sets of documents of a segment.
 
 import { assert } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'

@@ -1,4 +1,4 @@
-// One field of a memory segment: what the writer adds to, and what a reader sees of it.
+// One field of a memory segment, for the writer and for the readers beside it.
 //
 // Invariants:
 //   F1  What belongs to documents below a number does not change when later documents are added, so

@@ -1,4 +1,4 @@
-// Documents not yet on disk: what the writer adds to, and what a reader sees of it.
+// The documents that are not on disk yet, for the writer and for the readers beside it.
 //
 // Invariants:
 //   M1  A document is there when all of its fields are: `docCount` is the last to change.
