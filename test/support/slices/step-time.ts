@@ -4,7 +4,7 @@ import type { Sliced } from '../../../lib/sliced.ts'
  * The longest step of a computation, in time of the processor that its thread took: other programs
  * take no part in it. What it throws ends it.
  */
-export function longestStepMs(work: Sliced<unknown>): number {
+function longestStepMs(work: Sliced<unknown>): number {
   for (let longest = 0; ;) {
     const before = process.threadCpuUsage()
     const isOver = isOverAfterStep(work)
