@@ -6,10 +6,16 @@ import type { Lease, LeaseId } from './lease.ts'
 
 export const KEY_BYTES_MAX = 1024
 export const VALUE_BYTES_MAX = 1024 * 1024
-/** The limit of all keys and values of one commit. etcd accepts requests of at most 1.5 MiB. */
+/**
+ * The limit of all keys and values of one commit, those of its conditions too. etcd accepts requests
+ * of at most 1.5 MiB.
+ */
 export const COMMIT_BYTES_MAX = 1280 * 1024
-/** The limit of conditions, and of changes. It is etcd's default limit for a transaction. */
-export const OPS_PER_COMMIT_MAX = 128
+/**
+ * The limit of conditions, and of changes. etcd's default limit for a transaction is 128, and the
+ * operation id takes one of them.
+ */
+export const OPS_PER_COMMIT_MAX = 127
 /** How many events a slow watcher may lag behind. Beyond that its watch ends as compacted. */
 export const WATCH_BUFFER_MAX = 1024
 
@@ -118,14 +124,13 @@ export interface Coordination extends AsyncDisposable {
 export function checkCommit({ when, changes }: Commit): void {
   checkCount('conditions', when.length)
   checkCount('changes', changes.length)
-  for (const { key } of when) checkKey(key)
-  const changed = new Set<string>()
   let bytes = 0
+  for (const { key } of when) bytes += checkedKeyBytes(key)
+  const changed = new Set<string>()
   for (const change of changes) {
-    checkKey(change.key)
+    bytes += checkedKeyBytes(change.key) + checkedValueBytes(change)
     if (changed.has(change.key)) throw invalid(`the key "${change.key}" is changed twice`)
     changed.add(change.key)
-    bytes += Buffer.byteLength(change.key) + checkedValueBytes(change)
   }
   if (bytes > COMMIT_BYTES_MAX) {
     throw invalid(`a commit holds at most ${COMMIT_BYTES_MAX} bytes, not ${bytes}; divide it`)
@@ -134,8 +139,12 @@ export function checkCommit({ when, changes }: Commit): void {
 
 /** Throws INVALID_ARGUMENT for a key that is empty, too long or not well-formed. */
 export function checkKey(key: string): void {
+  checkedKeyBytes(key)
+}
+
+function checkedKeyBytes(key: string): number {
   const bytes = Buffer.byteLength(key)
-  if (bytes > 0 && bytes <= KEY_BYTES_MAX && key.isWellFormed()) return
+  if (bytes > 0 && bytes <= KEY_BYTES_MAX && key.isWellFormed()) return bytes
   throw invalid(`a key is well-formed text of 1 to ${KEY_BYTES_MAX} bytes; this one has ${bytes}`)
 }
 

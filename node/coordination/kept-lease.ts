@@ -15,15 +15,23 @@ const HELD_SHARE = 0.8
 /** Two renewals may fail before the lease is lost. */
 const RENEWALS_PER_TTL = 3
 const RETRIES_PER_TTL = 15
+/** One renewal that nobody answers leaves time for others at other members. */
+const ANSWERS_PER_TTL = 8
 /** The clock that continues while the machine sleeps counts whole seconds. */
 const UPTIME_STEP_MS = 1000
 
 /** The store's side of a lease. */
 export interface LeaseHome {
   /** The TTL in seconds, or undefined if the store has no such lease. Rejects if nobody answers. */
-  renew(id: LeaseId, signal: AbortSignal): Promise<number | undefined>
+  renew(id: LeaseId, wait: RenewalWait): Promise<number | undefined>
   /** Deletes the keys and the lease. Resolves if the lease is gone already. */
   revoke(id: LeaseId): Promise<void>
+}
+
+/** How long an answer is waited for. An aborted `signal` makes the renewal useless. */
+export interface RenewalWait {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
 }
 
 /** When a renewal was sent. */
@@ -111,7 +119,9 @@ export class KeptLease implements Lease {
   async #renew(): Promise<boolean> {
     const sentAt = momentOf(this.#clock)
     try {
-      const ttlSeconds = await this.#home.renew(this.id, this.#lost.signal)
+      const timeoutMs = this.#ttlMs() / ANSWERS_PER_TTL
+      const wait = { timeoutMs, signal: this.#lost.signal }
+      const ttlSeconds = await this.#home.renew(this.id, wait)
       if (ttlSeconds === undefined) this.lose('the store has ended it')
       else if (this.isHeld()) this.#extend(sentAt, ttlSeconds)
       else this.lose('a renewal was answered too late')

@@ -366,18 +366,25 @@ function describeLimits(open: () => Promise<Coordination>): void {
       when: many(OPS_PER_COMMIT_MAX + 1).map((at) => ({ key: `/${at}`, modRevision: 0 })),
       changes: [putting('/a')],
     },
+    'too many bytes together with the keys of conditions': {
+      when: [{ key: '/c', modRevision: 0 }],
+      changes: [
+        { type: 'put', key: '/a', value: full },
+        { type: 'put', key: '/b', value: full.subarray(0, COMMIT_BYTES_MAX - VALUE_BYTES_MAX - 4) },
+      ],
+    },
     'two changes of one key': always(putting('/b'), putting('/a', '1'), deleting('/a')),
   }
 
   for (const [name, commit] of Object.entries(refused)) {
     it(`refuses ${name} and changes nothing`, async () => {
       await using store = await open()
-      const before = await store.list('')
+      await store.commit(always(putting('/kept')))
 
       const error = await errorOf(() => store.commit(commit))
 
       expect(error).to.include({ code: 'INVALID_ARGUMENT' })
-      expect(await store.list('')).to.deep.equal(before)
+      expect(await listed(store)).to.deep.equal(['/kept='])
     })
   }
 
@@ -388,6 +395,22 @@ function describeLimits(open: () => Promise<Coordination>): void {
     await store.commit(always(...many(OPS_PER_COMMIT_MAX).map((at) => putting(`/${at}`))))
 
     expect((await store.get(key))?.value.length).to.equal(VALUE_BYTES_MAX)
+    expect((await store.list('/')).entries).to.have.length(OPS_PER_COMMIT_MAX)
+  })
+
+  it('takes a commit with all that the limits allow together', async () => {
+    await using store = await open()
+    const keys = many(OPS_PER_COMMIT_MAX).map((at) => `/${at}`.padEnd(KEY_BYTES_MAX, 'x'))
+    const bytesPerValue = Math.floor(COMMIT_BYTES_MAX / OPS_PER_COMMIT_MAX) - 2 * KEY_BYTES_MAX
+    const value = Buffer.alloc(bytesPerValue)
+    const commit: Commit = {
+      when: keys.map((key) => ({ key, modRevision: 0 })),
+      changes: keys.map((key) => ({ type: 'put', key, value })),
+    }
+
+    expect(await store.commit(commit)).to.have.property('kind', 'committed')
+    const again = await store.commit(commit)
+    expect(again.kind === 'conflict' && again.entries).to.have.length(OPS_PER_COMMIT_MAX)
     expect((await store.list('/')).entries).to.have.length(OPS_PER_COMMIT_MAX)
   })
 }
