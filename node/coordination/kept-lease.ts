@@ -97,8 +97,17 @@ export class KeptLease implements Lease {
 
   async revoke(): Promise<void> {
     this.lose('it was revoked')
-    this.#revoking ??= this.#home.revoke(this.id)
+    this.#revoking ??= this.#revoke()
     await this.#revoking
+  }
+
+  async #revoke(): Promise<void> {
+    try {
+      await this.#home.revoke(this.id)
+    } catch (error) {
+      this.#revoking = undefined // the owner may try again
+      throw error
+    }
   }
 
   /** Ends the renewals: the owner must not count on the lease any more. */

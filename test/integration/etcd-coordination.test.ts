@@ -42,7 +42,7 @@ describe('EtcdCoordination', () => {
       cutOff: () => etcd.members[0]!.proxy.blackHole(),
       [Symbol.asyncDispose]: async () => {
         await Promise.all([owner.close(), other.close()])
-        await etcd.heal()
+        etcd.heal()
       },
     }
   }

@@ -28,19 +28,24 @@ export interface EtcdClusterOptions {
   readonly scheme?: 'http' | 'https'
 }
 
+interface MemberParts {
+  readonly proxy: FaultProxy
+  readonly args: readonly string[]
+  readonly dataDir: string
+}
+
 /** One member's process, which can be stopped and started again. */
 export class EtcdProcess {
   readonly name: string
   readonly clientPort: number
   readonly proxy: FaultProxy
   readonly #args: readonly string[]
+  readonly #dataDir: string
   #child: ChildProcess | undefined
   #log: string[] = []
 
-  constructor(
-    { name, clientPort }: Ports,
-    { proxy, args }: { readonly proxy: FaultProxy; readonly args: readonly string[] },
-  ) {
+  constructor({ name, clientPort }: Ports, { proxy, args, dataDir }: MemberParts) {
+    this.#dataDir = dataDir
     this.name = name
     this.clientPort = clientPort
     this.proxy = proxy
@@ -77,6 +82,13 @@ export class EtcdProcess {
     await once(child, 'exit')
   }
 
+  /** Starts a member that remembers nothing, in the place of this one. */
+  async replace(): Promise<void> {
+    await this.kill()
+    await rm(this.#dataDir, { recursive: true, force: true })
+    await this.start()
+  }
+
   /** SIGSTOP: the kernel still takes connections and bytes for it. */
   pause(): void {
     this.#child?.kill('SIGSTOP')
@@ -108,9 +120,10 @@ export class EtcdCluster implements AsyncDisposable {
     const ports = await freePorts(options.members)
     const members: EtcdProcess[] = []
     for (const each of ports) {
-      const args = [...argsOf(each, ports, scheme), '--data-dir', path.join(directory, each.name)]
+      const dataDir = path.join(directory, each.name)
+      const args = [...argsOf(each, ports, scheme), `--data-dir=${dataDir}`, ...flags]
       const proxy = await FaultProxy.open(each.clientPort)
-      members.push(new EtcdProcess(each, { proxy, args: [...args, ...flags] }))
+      members.push(new EtcdProcess(each, { proxy, args, dataDir }))
     }
     const cluster = new EtcdCluster(members, { scheme, directory })
     try {
@@ -156,13 +169,12 @@ export class EtcdCluster implements AsyncDisposable {
     return callOf(must(this.members[0], 'a member'), rpc, body)
   }
 
-  /** Members of before a test, whatever it did to them. */
-  async heal(): Promise<void> {
+  /** Ends what a test did to members that still run. */
+  heal(): void {
     for (const member of this.members) {
       member.resume()
       member.proxy.heal()
     }
-    await Promise.resolve()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,12 +3,12 @@
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** `hold` keeps the bytes for later; `drop` loses them, and with them the connection's future. */
+/** `hold` keeps the bytes until `release`; `drop` loses them. */
 export type Passage = 'pass' | 'hold' | 'drop'
 
 export interface Passages {
   readonly toServer: Passage
-  readonly toClient: Passage
+  readonly toClient: Exclude<Passage, 'hold'>
 }
 
 const OPEN: Passages = { toServer: 'pass', toClient: 'pass' }
@@ -23,7 +23,7 @@ export class FaultProxy implements AsyncDisposable {
     this.#server = net.createServer((client) => {
       const link = new Link(client, targetPort, () => this.#passages)
       this.#links.add(link)
-      client.on('close', () => this.#links.delete(link))
+      void link.closed.then(() => this.#links.delete(link))
     })
   }
 
@@ -39,20 +39,25 @@ export class FaultProxy implements AsyncDisposable {
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  /** How many connections there are now. */
-  get connections(): number {
-    return this.#links.size
+  /** Bytes that wait for `release` on their way to the server. */
+  get heldToServer(): number {
+    return [...this.#links].reduce((sum, link) => sum + link.heldToServer, 0)
   }
 
-  /** Bytes that came from the server and were not passed on since the last change. */
-  get keptFromClient(): number {
-    return [...this.#links].reduce((sum, link) => sum + link.keptFromClient, 0)
+  /** Bytes of the server that were dropped since the last `set`. */
+  get droppedToClient(): number {
+    return [...this.#links].reduce((sum, link) => sum + link.droppedToClient, 0)
   }
 
   /** Connections stay, and new ones are accepted; bytes do what is said. */
   set(passages: Partial<Passages>): void {
     this.#passages = { ...OPEN, ...passages }
-    for (const link of this.#links) link.update()
+    for (const link of this.#links) link.droppedToClient = 0
+  }
+
+  /** Passes on what was held, also when the client has left meanwhile. */
+  release(): void {
+    for (const link of this.#links) link.release()
   }
 
   /** Nothing passes and nobody hears of it. */
@@ -60,9 +65,10 @@ export class FaultProxy implements AsyncDisposable {
     this.set({ toServer: 'drop', toClient: 'drop' })
   }
 
-  /** Lets everything pass again. Connections that have lost bytes are reset. */
+  /** Lets everything pass again. Connections that have lost or held bytes are reset. */
   heal(): void {
     this.set(OPEN)
+    for (const link of this.#links) if (link.isDamaged) link.reset()
   }
 
   /** Resets the connections of now. */
@@ -78,31 +84,38 @@ export class FaultProxy implements AsyncDisposable {
 }
 
 class Link {
+  /** When both sides have ended. */
+  readonly closed: Promise<unknown>
   readonly #client: net.Socket
   readonly #server: net.Socket
   readonly #passages: () => Passages
-  #held: { readonly to: net.Socket; readonly chunk: Buffer }[] = []
+  #held: Buffer[] = []
   #hasLost = false
-  keptFromClient = 0
+  droppedToClient = 0
 
   constructor(client: net.Socket, targetPort: number, passages: () => Passages) {
     this.#client = client
     this.#server = net.connect(targetPort, '127.0.0.1')
     this.#passages = passages
-    client.on('data', (chunk) => this.#forward(this.#server, 'toServer', chunk))
-    this.#server.on('data', (chunk) => this.#forward(this.#client, 'toClient', chunk))
-    for (const socket of [client, this.#server]) {
-      socket.on('error', () => undefined)
-      socket.on('close', () => this.#closed(socket))
-    }
+    for (const socket of [client, this.#server]) socket.on('error', () => undefined)
+    client.on('data', (chunk) => this.#toServer(chunk))
+    this.#server.on('data', (chunk) => this.#toClient(chunk))
+    // The end of one side does not pass either while its bytes do not.
+    client.on('close', () => this.#passages().toServer === 'pass' && this.#server.end())
+    this.#server.on('close', () => this.#passages().toClient === 'pass' && client.destroy())
+    this.closed = Promise.all([client, this.#server].map((socket) => once(socket, 'close')))
   }
 
-  update(): void {
-    const { toServer, toClient } = this.#passages()
-    this.keptFromClient = 0
-    if (toServer !== 'pass' || toClient !== 'pass') return
-    if (this.#hasLost) return this.reset()
-    for (const { to, chunk } of this.#held) to.write(chunk)
+  get heldToServer(): number {
+    return Buffer.concat(this.#held).length
+  }
+
+  get isDamaged(): boolean {
+    return this.#hasLost || this.#held.length > 0
+  }
+
+  release(): void {
+    for (const chunk of this.#held) this.#server.write(chunk)
     this.#held = []
   }
 
@@ -111,18 +124,16 @@ class Link {
     this.#server.resetAndDestroy()
   }
 
-  #forward(to: net.Socket, way: keyof Passages, chunk: Buffer): void {
-    const passage = this.#passages()[way]
-    if (passage === 'pass') return void to.write(chunk)
-    if (way === 'toClient') this.keptFromClient += chunk.length
-    if (passage === 'hold') this.#held.push({ to, chunk })
+  #toServer(chunk: Buffer): void {
+    const { toServer } = this.#passages()
+    if (toServer === 'pass') this.#server.write(chunk)
+    else if (toServer === 'hold') this.#held.push(chunk)
     else this.#hasLost = true
   }
 
-  /** The end of one side reaches the other unless that way is closed. */
-  #closed(socket: net.Socket): void {
-    const { toServer, toClient } = this.#passages()
-    if (socket === this.#server && toClient === 'pass') this.#client.destroy()
-    if (socket === this.#client && (toServer === 'pass' || this.#hasLost)) this.#server.end()
+  #toClient(chunk: Buffer): void {
+    if (this.#passages().toClient === 'pass') return void this.#client.write(chunk)
+    this.#hasLost = true
+    this.droppedToClient += chunk.length
   }
 }
