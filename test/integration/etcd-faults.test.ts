@@ -116,7 +116,7 @@ describe('EtcdCoordination while etcd fails', () => {
 
     first!.proxy.blackHole()
     const before = lease.heldUntilMs
-    await until(async () => lease.lost.aborted || lease.heldUntilMs > before + 4000)
+    await until(async () => lease.lost.aborted || lease.heldUntilMs > before + 3100)
 
     expect(lease.lost.reason).to.equal(undefined)
     expect(await observer.get('/node')).to.have.property('key', '/node')
@@ -140,7 +140,7 @@ describe('EtcdCoordination while etcd fails', () => {
   it('refuses while there is no majority, and continues when there is one again', async () => {
     const leader = await etcd.leader()
     const others = etcd.members.filter((member) => member !== leader)
-    const timing = { ...TIMING, callTimeoutMs: 2000 }
+    const timing = { ...TIMING, callTimeoutMs: 1200 }
     await using store = await open({ endpoints: endpointsFrom(leader), timing })
     const { revision } = await store.list('')
     await using recorder = new CoordinationRecorder(store, '/a', revision + 1)
