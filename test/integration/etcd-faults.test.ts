@@ -111,7 +111,7 @@ describe('EtcdCoordination while etcd fails', () => {
     const [first] = etcd.members
     await using store = await open()
     await using observer = await open({ owner: 'observer', endpoints: etcd.endpoints.slice(1) })
-    const lease = await store.grantLease(3)
+    const lease = await store.grantLease(5)
     await store.commit(always(leased('/node', lease)))
 
     first!.proxy.blackHole()
@@ -140,14 +140,16 @@ describe('EtcdCoordination while etcd fails', () => {
   it('refuses while there is no majority, and continues when there is one again', async () => {
     const leader = await etcd.leader()
     const others = etcd.members.filter((member) => member !== leader)
-    const timing = { ...TIMING, callTimeoutMs: 1200 }
+    const timing = { ...TIMING, callTimeoutMs: 2500 }
     await using store = await open({ endpoints: endpointsFrom(leader), timing })
     const { revision } = await store.list('')
     await using recorder = new CoordinationRecorder(store, '/a', revision + 1)
     await Promise.all(others.map((member) => member.kill()))
 
-    const read = await errorOf(() => store.get('/a'))
-    const written = await errorOf(() => store.commit(always(putting('/a', 'unknown'))))
+    const [read, written] = await Promise.all([
+      errorOf(() => store.get('/a')),
+      errorOf(() => store.commit(always(putting('/a', 'unknown')))),
+    ])
     await Promise.all(others.map((member) => member.start()))
     await until(async () => (await outcomeOf(store.get('/a').then(() => true))) === true)
     await store.commit(always(putting('/a', 'again')))
