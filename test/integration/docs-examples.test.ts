@@ -62,7 +62,7 @@ describe("the store's docs page on a fresh demo", () => {
 
   after(() => folder[Symbol.asyncDispose]())
 
-  it('fills in no header', () => {
+  it('leaves the headers of requests empty', () => {
     const filledIn = trials.flatMap(({ headers }) => Object.keys(headers))
     expect([...new Set(filledIn)].toSorted()).to.deep.equal(['accept', 'content-type'])
   })
@@ -95,7 +95,7 @@ describe("the store's docs page on a fresh demo", () => {
     })
   }
 
-  it('leaves the packages of the demo where they were', async () => {
+  it('leaves the packages of the demo unchanged', async () => {
     expect(scopedPackages).to.be.greaterThan(0)
     expect(await countScopedPackages(url)).to.equal(scopedPackages)
   })

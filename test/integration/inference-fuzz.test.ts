@@ -66,7 +66,7 @@ describe('any request to the inference API', function () {
 
   after(() => server[Symbol.asyncDispose]())
 
-  it(`is answered as the contract says (QUARRY_TEST_SEED=${seed})`, async () => {
+  it(`gets an answer that the contract allows (QUARRY_TEST_SEED=${seed})`, async () => {
     const property = fc.asyncProperty(fuzzedRequest, async (request) => {
       checkAnswer(request, await server.post(request.route, request.body, request.headers))
     })

@@ -242,7 +242,7 @@ describe('no request within the limits holds up the inference server', function 
     return response.status
   }
 
-  it('holds little of answers that nobody reads', async () => {
+  it('holds little memory for answers that no client reads', async () => {
     const text = long('abcde ', 4 * MIB)
     const config = { target_tokens: 8192, overlap_tokens: 4096, max_chunks: 10_000, separator: ' ' }
     const body = JSON.stringify({ text, config })

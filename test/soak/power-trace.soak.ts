@@ -46,7 +46,7 @@ describe('a power cut under the traced store', () => {
     await rm(folder, { recursive: true })
   })
 
-  it(`takes nothing that was answered, and leaves nothing half, seed ${seed}`, async () => {
+  it(`loses no answered write, and leaves no write half done, seed ${seed}`, async () => {
     const load = new PowerTraceLoad(seededRandom(seed))
     const { lives, moments } = await runLives(folder, load)
 

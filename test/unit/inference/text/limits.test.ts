@@ -53,7 +53,7 @@ describe('a text that takes too long to tokenize', () => {
     expect(codeOf(() => honest.count('a'.repeat(300_000)))).to.equal('INVALID_ARGUMENT')
   })
 
-  it('shows a bad tokenizer if it is of usual length', () => {
+  it('is a fault of the tokenizer if it has a usual length', () => {
     const hostile = opened({
       pre_tokenizer: { type: 'Split', pattern: { Regex: '(a+)+$' }, behavior: 'Isolated' },
     })

@@ -122,7 +122,7 @@ for (const name of families) {
       }
     })
 
-    it('cuts texts and second texts to the same ids', () => {
+    it('truncates texts and pairs to the same ids', () => {
       for (const [text, maxTokens, ids] of family.cuts) {
         expect(handle.encode(shared.texts[text]!, { maxTokens }).ids).to.deep.equal(ids)
       }
@@ -143,7 +143,7 @@ for (const name of families) {
       expect(tally).to.deep.equal(differences.texts ?? {})
     })
 
-    it('decodes ids that no text has', () => {
+    it('decodes ids that no text gives as the original does', () => {
       const tally: Tally = {}
       for (const [ids, text] of family.decodes) {
         count(tally, compareTexts(handle.decode(ids, { keep: special }), text))
@@ -151,7 +151,7 @@ for (const name of families) {
       expect(tally).to.deep.equal(differences.anyIds ?? {})
     })
 
-    it('streams what it decodes, and no part of a character', () => {
+    it('streams the decoded text, and never a part of a character', () => {
       const sequences = [
         ...cases.map(({ answer }) => [...family.before, ...answer[0], ...family.after]),
         ...family.decodes.map(([ids]) => ids),
@@ -166,7 +166,7 @@ for (const name of families) {
       }
     })
 
-    it('takes a lone surrogate for U+FFFD', () => {
+    it('treats a lone surrogate as U+FFFD', () => {
       const broken = 'hello \ud800 wor\udc00ld'
       const whole = 'hello \ufffd wor\ufffdld'
       expect(handle.content(broken)).to.deep.equal(handle.content(whole))

@@ -133,7 +133,7 @@ describe('the data directory', () => {
     expect(data.path).to.equal(directory)
   })
 
-  it('is refused to a second process, and free again once the first was killed', async () => {
+  it('is refused to a second process, and free again after the first was killed', async () => {
     const args = ['--input-type=module-typescript', '--eval', HOLDER, directory]
     const holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(holder.stdout, 'data')

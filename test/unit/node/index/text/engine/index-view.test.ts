@@ -86,7 +86,7 @@ describe(`a view of a text index (QUARRY_TEST_SEED=${baseSeed})`, () => {
     index.close()
   })
 
-  it('leaves its files to the next opening when the index is closed first', () => {
+  it('leaves its files to be removed at the next opening when the index is closed first', () => {
     const index = TextIndex.open({ directory, clock: new ManualClock(), limits: TINY_LIMITS })
     writeAndFlush(index, 0)
     const view = index.view()

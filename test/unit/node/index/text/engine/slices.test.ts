@@ -102,7 +102,7 @@ describe('the steps of a text index', () => {
     }).timeout(240_000)
   }
 
-  it('of a worker let the searches of other indexes in between', async () => {
+  it('of a worker alternate with searches of other indexes', async () => {
     await using text = await TextShard.open()
     await text.write(textOp('a', 'high tide'))
     await text.caughtUp()
