@@ -200,7 +200,7 @@ export class ShardLog implements JournalSource {
     const groups = [this.#taken, this.#open]
     this.#taken = undefined
     this.#with.state.overlay.dropUndurable()
-    // Only a refusal for want of room leaves the journal as it was; any other ends the process.
+    // Only a refusal for lack of room leaves the journal unchanged. Other failures end the process.
     if (error.code !== 'DISK_FULL') this.#end = error
     this.#refuse(error, groups)
   }

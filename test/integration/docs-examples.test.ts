@@ -12,7 +12,7 @@ import { InferenceServer } from '../support/servers/inference-server.ts'
 import { CommandFolder } from '../support/processes/quarry-command.ts'
 import { until } from '../support/until.ts'
 
-/** By operation and example: what is answered, if it is no success, and why it cannot be one. */
+/** By operation and example: the refusals that are expected, and their reasons. */
 const STORE_REFUSALS: Readonly<Record<string, number>> = {
   // The demo has one table.
   'crossTableBatch several': 404,

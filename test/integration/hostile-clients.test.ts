@@ -43,7 +43,7 @@ describe('a store with hostile clients', function () {
 
   const openFiles = (): number => readdirSync(`/proc/${store.pid}/fd`).length
 
-  /** Waits until the server has let go of the connections that a test made. */
+  /** Waits until the server has closed the connections that a test opened. */
   async function expectFilesBackTo(count: number): Promise<void> {
     for (let poll = 0; openFiles() > count && poll < POLLS_MAX; poll++) {
       await systemClock.sleep(POLL_MS)

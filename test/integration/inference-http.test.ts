@@ -110,7 +110,7 @@ const BODIES: Readonly<Record<string, readonly [route: string, body: string, sai
   ],
 }
 
-/** Of several forms, what is wrong with the one that was meant. */
+/** Members with several forms, and the message about the form that the client meant. */
 const FORMS: readonly (readonly [fields: object, said: string])[] = [
   [{ stop: 5 }, 'stop must be null or string or array'],
   [{ stop: '' }, 'stop must NOT have fewer than 1 characters'],

@@ -10,7 +10,7 @@ import { scriptedDecoderGraph } from '../support/inference/model-graphs.ts'
 import { byteLevelTokenizer } from '../support/inference/tokenizer-files.ts'
 
 const END = '<|endoftext|>'
-/** Special tokens, which are no text unless they are kept. */
+/** Special tokens, which are not part of the text unless they are kept. */
 const MARKS = [
   '[TOOL_CALLS]',
   '[CALL_ID]',

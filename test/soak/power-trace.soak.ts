@@ -84,7 +84,7 @@ describe('a power cut under the traced store', () => {
 
 interface TracedLife {
   readonly trace: string
-  /** Of the calls that were under way at its end, how much was done. */
+  /** How many bytes of each call were done that was under way when the life ended. */
   readonly lengths: readonly number[]
 }
 

@@ -130,7 +130,7 @@ export async function readNextDocuments(
   return undefined
 }
 
-/** The greatest key of the table, be its document deleted or not; undefined if there is none. */
+/** The greatest key of the table, deleted or not; undefined for an empty table. */
 export async function readLastKey({ store }: DocumentSource): Promise<Buffer | undefined> {
   const newestFirst = { ...keyspaceRange('documents'), reverse: true, limit: 1 }
   for await (const page of store.pages(newestFirst)) {

@@ -40,7 +40,7 @@ export interface IndexVersionsOptions {
   readonly shard: FollowedShard
   readonly fields: TableFields
   readonly pool: IndexWorkerPool
-  /** Of the shard's indexes. */
+  /** The directory of all indexes of the shard. */
   readonly root: string
   readonly clock: Clock
   readonly log: Log

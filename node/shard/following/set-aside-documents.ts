@@ -15,7 +15,7 @@ const LOSSES_MAX = 2
 const REMEMBERED_MAX = 1000
 
 interface Suspect {
-  /** Of the document's JSON: another one is another document. */
+  /** A checksum of the document's JSON. Another version of the document has another sum. */
   readonly sum: number
   readonly losses: number
 }

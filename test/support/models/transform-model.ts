@@ -1,4 +1,4 @@
-// What transforms mean, on whole values: slow and plain, for comparison with the one that works on
+// The meaning of transforms on whole values: slow and plain, for comparison with the code that edits
 // the text.
 
 import { sameValue } from '../../../node/document/canonical-json.ts'

@@ -6,7 +6,7 @@ import { flag, integer, readOptions, text } from '../../../lib/options.ts'
 import type { ValueKind } from '../../../lib/options.ts'
 
 export interface TestSettings {
-  /** Replays a random test; chosen anew when it is not given. Every such test prints it. */
+  /** The seed of random tests. By default each run chooses one. Every such test prints it. */
   readonly seed: number
   /** SIGKILLs of the crash test. */
   readonly crashRounds: number

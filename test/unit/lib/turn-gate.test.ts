@@ -35,7 +35,7 @@ describe('TurnGate', () => {
     await world.turnUntil(runs)
 
     expect(arrival).to.equal('a4 b4')
-    // In the third, those go on whose computations were over (TG5).
+    // In the third, callers whose computations were over continue (TG5).
     expect(turns).to.deep.equal(['a1', 'b2 c2 d2 a1', '', 'c4 d4'])
   })
 
@@ -96,7 +96,7 @@ describe('TurnGate', () => {
     await Promise.all(waits)
 
     // Of the second turn, all five have a share: 8 / 5 ms, and a whole step of each computation.
-    // They go on in the third.
+    // They continue in the third.
     expect(turns).to.deep.equal(['a1', 'b2 a2', ''])
     expect(shares).to.deep.equal([1.6, 1.6, 1])
   })
@@ -182,7 +182,7 @@ class World {
     return this.#deferred.length
   }
 
-  /** Of whom steps were done since the last look, and how many. */
+  /** The computations that made steps since the last call, with the number of steps. */
   spent(): string {
     const steps = this.#steps.splice(0)
     return [...new Set(steps)]

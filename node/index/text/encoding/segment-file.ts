@@ -177,7 +177,7 @@ export class SegmentFile {
     }
   }
 
-  /** One more who reads: the file stays open until each has called `close`. */
+  /** Adds a reader. The file stays open until each reader has called `close`. */
   retain(): void {
     this.#holders += 1
   }

@@ -71,7 +71,7 @@ export class LiveSegment {
     return this.#noNorms
   }
 
-  /** Of a text field: documents with a length. Of others: all documents. */
+  /** Counts the documents with a length for a text field, and all documents for other fields. */
   fieldStatistics(name: string): FieldStatistics {
     const field = this.segment.field(name)
     const norms = field?.norms

@@ -9,7 +9,7 @@ import { hasBit, type Bitset } from '../encoding/bitset.ts'
 import { bytesOfCachedTerm, type CachedTerm, type TermCache } from './term-cache.ts'
 
 const RECENT_TERMS_MAX = 16
-/** Of larger terms the shared cache alone decides: what is recent is not counted in its bound. */
+/** Larger terms stay only in the shared cache, whose bound does not count recent terms. */
 const RECENT_BLOCKS_MAX = 16
 /** Looking a deleted document up in a term costs about as much as walking so many of the term. */
 const SEARCHED_RATIO = 4
@@ -41,7 +41,7 @@ const NOTHING: DeletedLengths = { docCount: 0, totalLength: 0, seen: 0 }
 export class SegmentTerms {
   readonly #log: DeletionLog
   readonly #cache: TermCache
-  /** Of the segment, never used again. */
+  /** The segment's number in the cache. No later segment gets the same number. */
   readonly number: number
   readonly #lengths = new Map<string, DeletedLengths>()
   /** A query asks for a term several times: these need no key to be made. */

@@ -91,7 +91,7 @@ function exactFields({ mapping }: QueryContext): readonly SearchedField[] {
     .slice(0, EXACT_FIELDS_MAX)
 }
 
-/** Of two words, both must match; of more, three in four. */
+/** Requires both words of two, and three in four of more. */
 function mostOf(words: readonly EngineQuery[]): EngineQuery {
   const [only] = words
   if (only === undefined || words.length === 1) return only ?? NOTHING
@@ -146,7 +146,7 @@ class SimpleSearch {
     return anyOf([combine(own.filter(isSomething), 'and'), ...synonyms])
   }
 
-  /** Of the whole text, in each field. */
+  /** The synonyms of the whole text in each field. */
   #synonymsOf(text: string): readonly EngineQuery[] {
     return this.#fields.flatMap((one) => {
       const [span, ...others] = this.#context.spans(

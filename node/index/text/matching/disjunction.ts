@@ -13,7 +13,7 @@ import type { TermScorer } from './term-scorer.ts'
 const WINDOW_MIN = 1024
 const WINDOW_MAX = 8192
 
-/** Of few postings every document is scored, one after the other; answers how many there are. */
+/** Scores every document of a few postings, one after the other, and returns their number. */
 export function scoreAnyTerm(terms: readonly TermScorer[], search: BulkSearch): number {
   const { hits, accepted, poll } = search
   let matchCount = 0

@@ -12,9 +12,9 @@ import type { TermScorer } from './term-scorer.ts'
 
 /** Fewer alternatives are walked. */
 const ALTERNATIVES_MIN = 8
-/** Of a segment: its scores take eight bytes each, one MiB, and hundreds of searches may be under way. */
+/** The largest segment with gathered scores: they take eight bytes each, so 1 MiB for a search. */
 const DOCS_MAX = 128 * 1024
-/** Of one query in one segment. */
+/** The most gathered parts of one query in one segment. */
 export const GATHERED_MAX = 4
 
 /** Terms that an expansion stands for, perhaps beside other terms and the rest of the expansion. */

@@ -9,7 +9,7 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Poll } from '../poll.ts'
 
-/** Of one look at all places of a sloppy phrase. */
+/** The cost of one look at all places of a sloppy phrase, for each list. */
 const COST_PER_LIST = 16
 /** Looked at between two looks at the poll, in each list. */
 const ENTRIES_PER_LOOK = 64
@@ -51,7 +51,7 @@ function beginAll(lists: readonly ShiftedPositions[]): void {
   for (const list of lists) list.at = 0
 }
 
-/** Of the occurrences that begin with these entries of the first list, one look behind the other. */
+/** Counts the occurrences that begin with these entries of the first list. */
 function exactBetween(lists: readonly ShiftedPositions[], from: number, to: number): number {
   const [first] = lists
   if (first === undefined) return 0

@@ -30,7 +30,7 @@ type BooleanQuery = EngineQueryOf<'boolean'>
 const LIST_RATIO = 64
 const WORDS_PER_UNIT = 4
 
-/** Of looking up a term and making its scorer. */
+/** The cost of looking up a term and making its scorer. */
 const TERM_COST = 256
 
 /** Turns queries into walks of one segment. Deleted and expired documents are still in them. */
@@ -91,7 +91,7 @@ export class QueryCompiler {
     return new ColumnScorer(column, { docCount, test: testOf(query), score, poll: this.#poll })
   }
 
-  /** Of those that the segment has. */
+  /** Scorers of those terms that the segment has. */
   *terms(queries: readonly EngineQueryOf<'term'>[], factor: number): Sliced<TermScorer[]> {
     const scorers: TermScorer[] = []
     for (const query of queries) {

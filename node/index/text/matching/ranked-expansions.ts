@@ -16,13 +16,13 @@ import { compareTexts } from '../encoding/compare-texts.ts'
 import type { EngineQueryOf } from './set-query.ts'
 import { TermWalk } from './term-walk.ts'
 
-/** Of all expansions of a query; each has a cursor of its own. */
+/** The most ranked terms of all expansions of a query, because each has a cursor of its own. */
 const QUERY_RANKED_TERMS_MAX = 1024
 /** An expansion of more terms in one shard is walked as one set: looking at each takes too long. */
 const MATCHING_TERMS_MAX = 65_536
 /** What documents with other terms score, in boosts. */
 const REST_SHARE = 0.1
-/** Of looking up how many live documents have a term. */
+/** The cost of looking up how many live documents have a term. */
 const LOOKUP_COST = 256
 
 /** The closest terms, one more than may score, in no order; or that there are too many to tell. */
@@ -42,7 +42,7 @@ export function fieldOfExpansion(key: string): string {
   return key.slice(0, key.indexOf('\0'))
 }
 
-/** Of several shards; too many in one of them are too many. */
+/** Merges the expansions of several shards. Too many terms in one shard are too many in all. */
 export function mergeExpansions(all: readonly Expansions[]): Expansions {
   const merged = new Map<string, Set<string>>()
   const tooMany = new Set<string>()

@@ -288,7 +288,7 @@ export class AllowedScorer implements Scorer {
     return this.#settle(this.#part.next())
   }
 
-  /** After a pause the part may stand behind the target already, at what is not allowed. */
+  /** After a pause the part may be behind the target already, at a document that is not allowed. */
   advance(target: number): number {
     const isBehind = this.#part.doc < target
     return this.#settle(isBehind ? this.#part.advance(target) : this.#part.next())

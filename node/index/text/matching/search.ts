@@ -21,7 +21,7 @@ export interface SearchRequest extends MatchRequest {
   readonly after?: SearchBoundary
   /** With `sort`: from the last hit towards the first, so that `after` means in front of it. */
   readonly isBackwards?: boolean
-  /** Of the whole table. Default: this index's own. */
+  /** The statistics of the whole table. Default: this index's own. */
   readonly statistics?: TermStatistics
   /** Count every match; else `total` may be a lower bound, and the search faster. */
   readonly countTotal: boolean

@@ -56,7 +56,7 @@ export interface MatchRequest {
 
 /** How the hits of a search score. */
 export interface Scoring {
-  /** Of the whole table; undefined: these segments are all of it. */
+  /** The statistics of the whole table; undefined if these segments are the whole table. */
   readonly statistics: TermStatistics | undefined
   /** Whether anybody looks at the scores. */
   readonly scores: boolean
@@ -131,7 +131,7 @@ export class SegmentSearch {
     return acceptsLive(live, this.#conditions())
   }
 
-  /** Of the plan's only term that the segment has. */
+  /** The live documents of the only term of the plan that the segment has. */
   #liveCount(live: LiveSegment): number {
     const { body } = this.#plan
     const [found] = body.kind === 'walk' ? [] : this.#found(live, body.terms)

@@ -13,7 +13,7 @@ import type { Poll } from '../poll.ts'
 import { TermWalk } from './term-walk.ts'
 
 const DOCS_PER_CHUNK = 4096
-/** Of finding out where a term's postings are, and of finding a key. */
+/** The costs of finding a term's postings, and of finding a key. */
 const POSTINGS_COST = 64
 const KEY_COST = 256
 
@@ -92,7 +92,7 @@ function tooManyTerms({ shown, termsMax, field }: FieldExpansion): ServiceError 
   )
 }
 
-/** Of text the documents with a word, of other fields those with a value. */
+/** The documents with a word in a text field, or with a value in another field. */
 export function* fieldSet(segment: Segment, name: string, poll: Poll): Sliced<Bitset> {
   const field = segment.field(name)
   if (field?.column !== undefined) {
@@ -143,7 +143,7 @@ export function* keyPrefixSet(segment: Segment, prefix: Uint8Array, poll: Poll):
   return bits
 }
 
-/** Of numbers or points; undefined if no document of the segment has the field. */
+/** The column of a field of numbers or points; undefined if no document of the segment has it. */
 export function columnOf(segment: Segment, name: string): ColumnReader | undefined {
   const field = segment.field(name)
   if (field === undefined) return undefined

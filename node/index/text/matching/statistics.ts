@@ -37,7 +37,7 @@ export function termKey(field: string, term: string): string {
   return `${field}\0${term}`
 }
 
-/** Of looking up a term in a segment. */
+/** The cost of looking up a term in a segment. */
 const LOOKUP_COST = 256
 
 /** All that the scores of a query depend on in this index. */
@@ -60,7 +60,7 @@ export function* gatherQueryStatistics(
   return { fields: new Map([...fields, ...found.fields]), docFreqs: found.docFreqs, expansions }
 }
 
-/** Of these terms alone. */
+/** Gathers the statistics of these terms and their fields, without expansions. */
 export function* gatherStatistics(
   segments: readonly LiveSegment[],
   terms: Iterable<FieldTerm>,
@@ -131,7 +131,7 @@ export class Weights {
     return this.#weigh(field, idf, boost)
   }
 
-  /** Of the most frequent one. */
+  /** The inverse document frequency of the most frequent of the terms. */
   #idfOfAll(field: string, terms: readonly string[]): number {
     const known = this.#together.get(terms)
     if (known !== undefined) return known

@@ -50,7 +50,7 @@ export class DiskPostings implements PostingsSource {
     return this.#table?.impacts
   }
 
-  /** Of a short term only decoding tells it, which a merge has no need of. */
+  /** The last document of each block. For a short term they are decoded, so only on request. */
   get lastDocs(): Uint32Array {
     if (this.#table !== undefined) return this.#table.lastDocs
     this.#tailLastDocs ??= this.#lastDocOfTail()

@@ -11,7 +11,7 @@ const SORTED_MAX = 16_384
 /** Postings and positions: about a millisecond of work. */
 const POSTINGS_PER_STEP = 8192
 const SCATTERED_PER_STEP = 131_072
-/** Of a block of documents; nearly all have some hundreds. */
+/** The most positions that a block gathers at once. Nearly all blocks have some hundreds. */
 const BLOCK_POSITIONS_MAX = 131_072
 
 /** One term's postings from several segments, brought into the order of the new documents. */

@@ -55,7 +55,7 @@ export class MemoryPostingsPool {
     return this.#counts.values[term] ?? 0
   }
 
-  /** Of the documents below `docEnd`. */
+  /** The number of documents below `docEnd` that have the term. */
   docFreqBelow(term: number, docEnd: number): number {
     const count = this.docFreq(term)
     const start = this.#starts.values[term] ?? 0

@@ -123,7 +123,7 @@ export interface PostingsSource {
   /** Answers how many documents the block has. */
   decodeDocs(block: number, docs: Uint32Array): number
   decodeFreqs(block: number, freqs: Uint32Array): void
-  /** Of a text field only. `freqs` are those of the block, `count` its documents. */
+  /** Only for text fields. `freqs` are the frequencies of the block's documents. */
   decodePositions(block: number, freqs: Uint32Array, out: PositionBlock): void
   /** The positions of one entry. `walk` belongs to this source and moves from entry to entry. */
   readPositions(block: number, index: number, freqs: Uint32Array, walk: PositionsWalk): void

@@ -18,7 +18,7 @@ export interface NewDocuments {
 /** By segment. */
 export interface ColumnSources {
   readonly columns: readonly (ColumnReader | undefined)[]
-  /** Of keywords: the new ordinal of each ordinal. */
+  /** For keywords: the new ordinal of each ordinal. */
   readonly ordinals: readonly Uint32Array[] | undefined
 }
 

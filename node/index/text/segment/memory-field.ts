@@ -40,7 +40,7 @@ export class MemoryField {
   /** As if of one byte a character. */
   #textBytes = 0
   readonly #postings: MemoryPostingsPool
-  /** Of the document being added: the frequency and the next free position by term. */
+  /** The frequency and the next free position by term, of the document that is being added. */
   readonly #freqs = new GrowableUint32()
   readonly #nextPositions = new GrowableUint32()
   readonly #tokenTerms = new GrowableUint32()
@@ -102,7 +102,7 @@ export class MemoryField {
     return new MemoryColumnReader(this.#column, () => this.ranks())
   }
 
-  /** Of all terms there are now. */
+  /** The ranks of all present terms. */
   ranks(): TextRanks {
     return this.#order.ranks()
   }
@@ -116,7 +116,7 @@ export class MemoryField {
     return this.#terms.get(term)
   }
 
-  /** Of the term with this number, as far as documents below `docEnd` have it. */
+  /** The entry of the term with this number. It counts only documents below `docEnd`. */
   entry(id: number, docEnd: number): DictionaryEntry {
     const docFreq = this.#postings.docFreqBelow(id, docEnd)
     return { text: this.#texts[id] ?? '', ordinal: id, docFreq, offset: 0, length: 0 }

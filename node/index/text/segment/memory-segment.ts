@@ -23,7 +23,7 @@ const FIELDS_PER_STEP = 256
  */
 export class MemorySegment {
   readonly isSealed = false
-  /** Of searches that hold on to a view. */
+  /** The number of snapshots that use the segment. */
   readers = 0
   firstExpiryMs = Infinity
   hasOrdinals = false
@@ -42,7 +42,7 @@ export class MemorySegment {
     return this.#keys.length
   }
 
-  /** Of the documents that are there: asked more often than it changes. */
+  /** The bytes of all added documents, cached because callers ask more often than it changes. */
   get bytesInMemory(): number {
     if (this.#measuredDocs === this.docCount) return this.#bytes
     this.#bytes = this.docCount * (KEY_BYTES + 16)

@@ -3,7 +3,7 @@
  * of the list each is from. A list may hold a text several times.
  */
 export class TextMerge<Item extends { readonly text: string }> {
-  /** Of the present step; the next one overwrites them. */
+  /** The items of the present step. The next step overwrites them. */
   readonly items: Item[] = []
   readonly sources: number[] = []
   readonly #walks: readonly Iterator<Item>[]

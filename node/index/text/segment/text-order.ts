@@ -68,7 +68,7 @@ export class TextOrder {
     return this.#ranks.count === this.#texts.length
   }
 
-  /** Of all texts there are now. */
+  /** The ranks of all present texts. */
   ranks(): TextRanks {
     if (!this.isCurrent) for (const _ of this.update());
     return this.#ranks
@@ -94,7 +94,7 @@ export class TextOrder {
       runs = merged
     }
     const sorted = yield* this.#merge(known, runs[0] ?? EMPTY)
-    // Another update may have come to its end meanwhile, and know more.
+    // Another update may have ended meanwhile, and know more.
     if (sorted.length > this.#ranks.count) this.#ranks = new TextRanks(this.#texts, sorted)
   }
 
@@ -207,7 +207,7 @@ function isAscending(texts: readonly string[], from: number, to: number): boolea
   return true
 }
 
-/** Orders as the texts do, or not at all: what is not ASCII counts as the last character. */
+/** A number that orders like the texts, or is equal. All characters beyond ASCII count alike. */
 function prefixOf(text: string): number {
   let prefix = 0
   for (let i = 0; i < PREFIX_LENGTH; i += 1) {

@@ -12,7 +12,7 @@ function screen(columns: number, color = false): Output {
   return { stream: new PassThrough({ encoding: 'utf8' }), isTty: true, color, columns }
 }
 
-/** What stands on the screen after the last drawing. */
+/** The text on the screen after the last drawing. */
 function shown(output: Output): string {
   const text: unknown = output.stream instanceof PassThrough ? output.stream.read() : ''
   return String(text).split('\r\u001b[K').at(-1) ?? ''

@@ -16,7 +16,7 @@ const RED: Pixel = [255, 0, 0]
 const GREEN: Pixel = [0, 255, 0]
 const BLUE: Pixel = [0, 0, 255]
 
-/** Of openai/clip-vit-base-patch32. */
+/** The configuration of openai/clip-vit-base-patch32. */
 const CLIP_CONFIG = {
   crop_size: { height: 224, width: 224 },
   do_center_crop: true,

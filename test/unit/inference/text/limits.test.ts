@@ -1,5 +1,5 @@
-// Whose fault it is that a text takes too long: its own, which is refused, or the tokenizer's, which
-// then is no model's to be asked again.
+// A text that takes too long is either refused itself, or shows that the tokenizer is bad. No model
+// runs a bad tokenizer again.
 
 import { expect } from 'chai'
 import { openTokenizer } from '../../../../inference/text/tokenizer-handle.ts'

@@ -21,7 +21,7 @@ interface Family {
   readonly before: Ids
   readonly after: Ids
   readonly typeIds: Ids
-  /** Of each text, without special tokens; offsets are code points, a start and an end each. */
+  /** The results for each text, without special tokens. Offsets are code points: start, end. */
   readonly cases: readonly [ids: Ids, offsets: Ids, decoded: string, whole?: string][]
   readonly pairs: readonly [ids: Ids, typeIds: Ids][]
   readonly cuts: readonly [text: number, maxTokens: number, ids: Ids][]
@@ -31,17 +31,17 @@ interface Family {
 
 /** In what we differ on purpose; docs/decisions/0010-models-and-media.md has the reasons. */
 type Difference =
-  /** Of a span: all of a letter and its marks, or of a run of white space. */
+  /** Our span has a whole letter with its marks, or a whole run of white space. */
   | 'whole'
-  /** Of a span: a token of white space has a place, where theirs is empty. */
+  /** Our span of a token of white space has a place, where theirs is empty. */
   | 'placed'
-  /** Of a span: theirs is one character off. */
+  /** Their span is one character off. */
   | 'slipped'
-  /** Of a text: the mark at the end of a word is a space. */
+  /** Our text has a space for the mark at the end of a word. */
   | 'spaced'
-  /** Of a text: an added token is as it is written, where theirs is normalized. */
+  /** Our text has an added token as it is written, where theirs is normalized. */
   | 'written'
-  /** Of a text: broken bytes spare the characters before them. */
+  /** Our text keeps the characters before broken bytes. */
   | 'spared'
 
 type Tally = Partial<Record<Difference, number>>
@@ -225,7 +225,7 @@ function compareTexts(ours: string, theirs: string): Difference | undefined {
   return 'spared'
 }
 
-/** Of the added tokens, those that the normalizer changes. */
+/** Normalizes the added tokens that the normalizer changes. */
 function normalizeAdded(text: string): string {
   return text.replaceAll('É', 'e').replaceAll('WHOLE', 'whole')
 }

@@ -21,7 +21,7 @@ function codeOf(act: () => void): string {
   return 'none'
 }
 
-/** An upload that is as slow as it is said to be, and lets go of its memory when it is told to. */
+/** An upload of the given pace, which releases its memory when it is ended. */
 function uploadOf(budget: RequestMemory, { bytes, isSlow }: { bytes: number; isSlow: boolean }) {
   const held = budget.hold()
   held.add(bytes)

@@ -47,7 +47,7 @@ describe('the settings of text in a schema', () => {
       'schema.stop_words: must be one of',
     ],
     [
-      'stop words that are no list',
+      'stop words that are not a list',
       { stop_words: 5 },
       'schema.stop_words: must be a list of words',
     ],

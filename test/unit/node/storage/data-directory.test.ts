@@ -113,7 +113,7 @@ describe('the data directory', () => {
     null: ['null', 'CORRUPTION'],
   } as const
   for (const [name, [text, code]] of Object.entries(formats)) {
-    it(`refuses a format file with ${name}, and lets go of the lock`, async () => {
+    it(`refuses a format file with ${name}, and releases the lock`, async () => {
       await (await open()).close()
       const file = path.join(directory, 'format.json')
       const good = await readFile(file, 'utf8')

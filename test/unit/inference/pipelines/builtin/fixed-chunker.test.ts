@@ -158,7 +158,7 @@ describe('fixed chunker', () => {
 
     const [short, long] = [beginning, lines].map((text) => cpuMsOf(() => chunksOf(text, few)))
 
-    // The same chunks of a text that goes on eight hundred times as far; it was seconds more.
+    // The same chunks of a text of eight hundred times the length; it took seconds more before.
     expect(long ?? 0).to.be.lessThan((short ?? 0) + 1000)
   })
 

@@ -57,7 +57,7 @@ async function corrected(books: Library, query: string): Promise<string | undefi
   return only?.corrected
 }
 
-/** Of a `simple` query. */
+/** The corrected text of a `simple` query. */
 async function correctedTyping(query: string): Promise<string | undefined> {
   const [only] = await suggest(MUSIC, { simple: { query } })
   return only?.corrected

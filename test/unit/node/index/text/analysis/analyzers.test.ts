@@ -313,7 +313,7 @@ describe('analyzerOf', () => {
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {
         const text = pieces.join('')
-        // Without joiners a word is a run of letters and digits; "ab" and "z" are no stop words.
+        // Without joiners a word is a run of letters and digits; "ab" and "z" are not stop words.
         expect(terms('standard', text)).to.deep.equal(text.toLowerCase().match(/[a-z0-9]+/g) ?? [])
       }),
       { numRuns: 500 },

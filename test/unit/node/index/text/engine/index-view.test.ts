@@ -1,5 +1,5 @@
-// Views in real threads, while the writer goes on: what the thread finds in the view and what this one
-// finds in memory are together what the whole index had at the moment.
+// Views in real threads, while the writer works. The hits of the thread in the view and the hits of
+// this thread in memory are together the hits of the whole index at that moment.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 // Searches that span slices, against everything that may come between two of them: the naive index
-// is copied when a snapshot is taken, and the snapshot must agree with the copy for ever.
+// is copied when a snapshot is taken, and the snapshot must agree with the copy from then on.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
