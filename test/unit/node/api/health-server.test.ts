@@ -4,7 +4,7 @@ import { startHealthServer } from '../../../../lib/http/health-server.ts'
 import { seededRandom } from '../../../../lib/random.ts'
 import { ApiMetrics } from '../../../../node/api/metrics.ts'
 import { readinessReply } from '../../../../node/api/readiness-reply.ts'
-import type { IndexCounts } from '../../../../node/coordinator/tables/index-health.ts'
+import type { IndexCounts } from '../../../../node/coordinator/tables/index-summary.ts'
 import { send } from '../../../contract/api-harness.ts'
 
 const DURATION = 'quarry_http_request_duration_seconds'

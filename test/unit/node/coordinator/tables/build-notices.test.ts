@@ -8,7 +8,7 @@ import { clusterStatusOf } from '../../../../../node/coordinator/cluster-status.
 import { OpenTable } from '../../../../../node/coordinator/tables/open-table.ts'
 import { conditionsOf } from '../../../../../node/coordinator/shard-conditions.ts'
 import { LedShards } from '../../../../../node/coordinator/shards/led-shards.ts'
-import { countIndexes } from '../../../../../node/coordinator/tables/index-health.ts'
+import { countIndexes } from '../../../../../node/coordinator/tables/index-summary.ts'
 import { memoryBound } from '../../../../support/worlds/shard-world.ts'
 import { textOp, TextShard, WORDS } from '../../../../support/worlds/text-shard.ts'
 import { until } from '../../../../support/until.ts'
