@@ -88,7 +88,7 @@ export class IndexFollower {
   #flushed = 0
   #openingSinceMs = Infinity
   #failures = 0
-  /** What the worker told about the index while nobody waited for an answer. */
+  /** The error that the worker reported about the index outside of a call. */
   #broken: ServiceError | undefined
   #wake: (() => void) | undefined
   #running: Promise<void> | undefined
@@ -128,7 +128,7 @@ export class IndexFollower {
     return this.#with.clock.monotonicMs() - this.#openingSinceMs > OPENING_MS_MAX
   }
 
-  /** How many log entries of its shard it has not applied yet. */
+  /** The log entries of the shard that the index has not applied yet. */
   get entriesBehind(): number {
     return Math.max(0, this.#with.shard.appliedSequence - this.#applied)
   }
@@ -137,7 +137,7 @@ export class IndexFollower {
     return this.#state
   }
 
-  /** Resolves when the index answers searches with all that was written before it began to. */
+  /** Resolves when the index answers searches with all writes before its start. */
   get serving(): Promise<void> {
     return this.#serving.promise
   }
@@ -163,35 +163,41 @@ export class IndexFollower {
     this.#running = this.#run().finally(() => unlisten.forEach((one) => one()))
   }
 
-  /** Resolves when what is committed up to this log entry is searchable, or UNAVAILABLE at the end. */
+  /**
+   * Resolves when all commits up to this log entry are searchable. Rejects with UNAVAILABLE at the
+   * end.
+   */
   waitFor(sequence: number, signal: AbortSignal): Promise<void> {
     const isKnown = this.#applied >= sequence && sequence > this.#walkedTo
     return isKnown ? Promise.resolve() : this.#waiters.wait(sequence, signal)
   }
 
-  /** What was committed up to this log entry is met on a walk that has not ended; -1 without one. */
+  /** The log entry up to which a running walk sees all commits; -1 without a walk. */
   get #walkedTo(): number {
     if (this.#state.kind === 'opening') return this.#applied
     return this.#state.kind === 'building' ? this.#state.backfill.walkedTo : -1
   }
 
-  /** For a schema of the same version: only what documents hold from now on is mapped by it. */
+  /** Sets a schema of the same version. Only later documents are mapped by it. */
   async setSchema(schema: TableSchema | undefined): Promise<void> {
     this.#source = { kind: 'given', schema }
     await this.index.setSchema(schema)
   }
 
-  /** Tells the worker of fields that documents brought elsewhere: no search misses them. */
+  /**
+   * Tells the worker the fields that documents of other shards brought, so that no search misses
+   * them.
+   */
   learnFields(): Promise<void> {
     return this.#fields.tell()
   }
 
-  /** The index answers until another version has taken over; it is not worth a rebuild any more. */
+  /** Keeps the index answering until another version has taken over, but without any rebuild. */
   retire(): void {
     this.#source = { kind: 'stored' }
   }
 
-  /** Stops following; a flush on the way spares the next start a replay. */
+  /** Stops following. A flush before that spares the next start a replay. */
   async close({ flush }: { readonly flush: boolean }): Promise<void> {
     await this.#end(flush)
     await this.index.close()
@@ -221,7 +227,7 @@ export class IndexFollower {
     }
   }
 
-  /** False when the index is given up. */
+  /** Tries to repair the index; false when the follower gives it up. */
   async #recoverFrom(error: unknown): Promise<boolean> {
     const { log, clock, place, definition } = this.#with
     const message = messageOf(error)
@@ -253,7 +259,7 @@ export class IndexFollower {
     }
   }
 
-  /** One step of the log, with all fields known; answers whether there is more. */
+  /** Takes one step of the log after all fields are known. Returns whether there is more. */
   async #step(): Promise<boolean> {
     if (this.#broken !== undefined) throw this.#broken
     await this.#fields.tell()
@@ -303,7 +309,7 @@ export class IndexFollower {
     if (backfill.hasDocuments) this.#notices.building(reason)
   }
 
-  /** One step of the log; answers whether there is more. */
+  /** Takes one step of the log. Returns whether there is more. */
   async #takeFromLog(): Promise<boolean> {
     const { shard, clock } = this.#with
     const to = shard.appliedSequence
@@ -350,7 +356,7 @@ export class IndexFollower {
     this.#flushed = (await this.index.flush(sequence)).checkpoint
   }
 
-  /** Until there is something to do. */
+  /** Waits until there is work. */
   async #idle(): Promise<void> {
     const { shard, clock } = this.#with
     if (this.#isBuilding || this.#stop.signal.aborted) return

@@ -14,14 +14,14 @@ interface Mark {
   bytes: number
 }
 
-/** Says when writes have to wait for the indexes of a shard, and for which log entry. */
+/** Decides when writes have to wait for the indexes of a shard, and for which log entry. */
 export class IndexLag {
-  /** Ascending. */
+  /** The written bytes at some log entries, ascending. */
   #marks: Mark[] = []
   #written = 0
   #indexed = 0
 
-  /** `sequence` is a log entry at or behind the write's. */
+  /** Counts a write. `sequence` is its log entry or a later one. */
   wrote(bytes: number, sequence: number): void {
     this.#written += bytes
     const last = this.#marks.at(-1)
@@ -35,7 +35,7 @@ export class IndexLag {
     }
   }
 
-  /** The log entry to wait for until there is room; undefined if there is some. */
+  /** The log entry to wait for until there is room; undefined if there is room. */
   neededFor(bytesMax: number, indexedUpTo: number): number | undefined {
     const ahead = this.#marks.findIndex(({ sequence }) => sequence > indexedUpTo)
     const passed = ahead < 0 ? this.#marks.length : ahead

@@ -56,7 +56,10 @@ const MAPPING_MEMBERS = [
   'dynamic_templates',
 ] as const
 
-/** A table without a schema has version 0, and keeps it when its first one says nothing of mapping. */
+/**
+ * The version is 0 for a table without a schema, and stays 0 if its first schema changes no
+ * mapping.
+ */
 export function indexVersionOf(schema: TableSchema | undefined): number {
   if (schema === undefined) return 0
   const isMapped = MAPPING_MEMBERS.some((member) => schema[member] !== undefined)
@@ -93,7 +96,7 @@ export class IndexVersions {
   #next: Version | undefined
   #isClosed = false
 
-  /** `earlier` is the version of another schema that is found on disk: it answers meanwhile. */
+  /** `earlier` is a version of another schema on the disk, which answers meanwhile. */
   constructor(
     options: IndexVersionsOptions,
     schema: TableSchema | undefined,
@@ -160,7 +163,7 @@ export class IndexVersions {
     return follower.index.ask<IndexAnswer<Kind, Name>>(asked, limits)
   }
 
-  /** Resolves when what is committed up to this log entry is searchable. */
+  /** Resolves when all commits up to this log entry are searchable. */
   async waitFor(sequence: number, signal: AbortSignal): Promise<void> {
     // A version that was replaced meanwhile is closed: its successor knows.
     for (let waited; waited !== this.#current;) {

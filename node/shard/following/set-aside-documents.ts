@@ -53,7 +53,7 @@ export class SetAsideDocuments {
     )
   }
 
-  /** These were to be applied when `error` came. */
+  /** Notes an error that came while these documents were applied. */
   blame(error: unknown, changes: readonly DocumentChange[]): void {
     if (!(error instanceof WorkerLostError) || error.document === undefined) return
     const { key, json } = changes[error.document] ?? {}

@@ -15,7 +15,7 @@ import type { IndexEvents } from './index-events.ts'
 import { indexVersionOf, parseIndexDirectoryName, IndexVersions } from './index-versions.ts'
 
 const ROOM_WAIT_MS_MAX = 2000
-/** A reason given spares the error that `abort` would make. */
+/** A given reason saves the error that `abort` would create. */
 const ROOM_WAIT_OVER = 'the wait for room is over'
 
 /** The parts that all shards of a node share for their indexes. */
@@ -57,7 +57,7 @@ export class ShardIndexes {
     await rm(path.join(root, shardId), { recursive: true, force: true })
   }
 
-  /** Resolves when indexes that are gone have left the disk and new ones are being built. */
+  /** Resolves when dropped indexes are removed from the disk and new ones are being built. */
   set(settings: TableSettings): Promise<void> {
     this.#wanted = settings
     this.#working = this.#working.then(() => this.#reconcile())
@@ -71,7 +71,7 @@ export class ShardIndexes {
     return Math.min(Infinity, ...this.#indexes.values().map(({ neededAbove }) => neededAbove))
   }
 
-  /** `sequence` is a log entry at or behind that of the write. */
+  /** Counts a write for the lag. `sequence` is its log entry or a later one. */
   wrote(bytes: number, sequence: number): void {
     if (this.#indexes.size > 0) this.#lag.wrote(bytes, sequence)
   }
@@ -105,7 +105,7 @@ export class ShardIndexes {
     return [...this.#indexes.values()].map((index) => index.health())
   }
 
-  /** Throws NOT_FOUND. */
+  /** The index of this name. Throws NOT_FOUND if the shard has none. */
   async get(name: string): Promise<IndexVersions> {
     const known = this.#indexes.get(name)
     if (known !== undefined) return known
@@ -115,7 +115,7 @@ export class ShardIndexes {
     throw new ServiceError('NOT_FOUND', `index "${name}" does not exist; create it first`)
   }
 
-  /** Resolves when what is committed up to this log entry is searchable in every index. */
+  /** Resolves when all commits up to this log entry are searchable in every index. */
   async waitFor(sequence: number, signal: AbortSignal): Promise<void> {
     await this.#working
     await Promise.all(this.#indexes.values().map((index) => index.waitFor(sequence, signal)))
@@ -139,7 +139,10 @@ export class ShardIndexes {
     await this.#reconcile()
   }
 
-  /** Looks through the disk: removes what nobody wants, tells which other versions there are. */
+  /**
+   * Removes the directories that no index needs. Returns the version of an earlier schema that each
+   * index has on the disk.
+   */
   async #earlierVersions(
     wanted: readonly IndexDefinition[],
     schema: TableSchema | undefined,

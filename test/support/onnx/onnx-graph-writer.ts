@@ -24,7 +24,9 @@ export interface GraphNode {
   readonly attributes: Readonly<Record<string, Attribute>>
 }
 
-/** Plain numbers are INT and INTS. FLOAT and FLOATS are wrapped, because 1 looks like an integer. */
+/**
+ * Plain numbers are INT and INTS. FLOAT and FLOATS are wrapped, because 1 looks like an integer.
+ */
 export type Attribute =
   | number
   | string

@@ -15,7 +15,7 @@ export interface SegmentTerm {
   readonly liveDocFreq: number
 }
 
-/** What the views of a segment share. */
+/** The parts that all views of a segment share. */
 export interface SegmentShares {
   readonly id: number
   readonly terms: SegmentTerms
@@ -28,9 +28,11 @@ export interface SegmentShares {
 /** A segment as one search sees it: its documents and deletions do not change during the search. */
 export class LiveSegment {
   readonly segment: Segment
-  /** The documents deleted by then. It does not change and must not be changed. */
+  /**
+   * The deleted documents at the moment of the view. It does not change and must not be changed.
+   */
   readonly deleted: Bitset
-  /** One entry for each of them. */
+  /** One entry for each deleted document. */
   readonly log: { readonly length: number }
   readonly #shares: SegmentShares
   readonly #deletions: Deletions
@@ -63,7 +65,7 @@ export class LiveSegment {
     return this.segment.docCount - this.log.length
   }
 
-  /** Norm 0 for every document: of fields without lengths. */
+  /** Norms of a field without lengths: 0 for every document. */
   noNorms(): Uint8Array {
     if (this.#noNorms.length < this.segment.docCount) {
       this.#noNorms = new Uint8Array(this.segment.docCount)

@@ -28,7 +28,7 @@ export interface Deletions {
 interface DeletedLengths {
   readonly docCount: number
   readonly totalLength: number
-  /** How much of the log is counted. */
+  /** The number of log entries that are counted. */
   readonly seen: number
 }
 
@@ -44,7 +44,7 @@ export class SegmentTerms {
   /** The segment's number in the cache. No later segment gets the same number. */
   readonly number: number
   readonly #lengths = new Map<string, DeletedLengths>()
-  /** A query asks for a term several times: these need no key to be made. */
+  /** Recent terms, because a query asks for a term several times. A look here needs no key. */
   readonly #recent = new Map<string, Map<string, CachedTerm>>()
   #recentCount = 0
   #sortedLog = { from: 0, to: 0, docs: new Uint32Array(0) }
@@ -65,7 +65,7 @@ export class SegmentTerms {
     return cached
   }
 
-  /** How many of the deleted documents have the term. */
+  /** The number of deleted documents that have the term. */
   deletedWith(cached: CachedTerm, source: PostingsSource, deletions: Deletions): number {
     const { count } = deletions
     // A later search has counted further than this one may see.
@@ -116,7 +116,7 @@ export class SegmentTerms {
     return cached
   }
 
-  /** How many of the documents deleted since log entry `from` have the term. */
+  /** The number of documents deleted since log entry `from` that have the term. */
   #deletedIn(source: PostingsSource, from: number, { count, bits }: Deletions): number {
     const cursor = new PostingsCursor(source)
     let found = 0

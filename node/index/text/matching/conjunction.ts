@@ -6,7 +6,7 @@ import { NO_MORE } from '../postings/postings-cursor.ts'
 import { isAccepted, type BulkSearch } from './bulk-search.ts'
 import type { TermScorer } from './term-scorer.ts'
 
-/** Answers how many matches were visited: all of them with `countsAll`. */
+/** Returns the number of visited matches: all of them with `countsAll`. */
 export function* searchConjunction(
   terms: readonly [TermScorer, ...TermScorer[]],
   search: BulkSearch,
@@ -22,7 +22,7 @@ class Conjunction {
   readonly #lead: TermScorer
   readonly #others: readonly TermScorer[]
   readonly #search: BulkSearch
-  /** In the present block of the leader: what the others can add at most. */
+  /** The most that the other terms can add within the leader's present block. */
   #othersBound = 0
 
   constructor(lead: TermScorer, others: readonly TermScorer[], search: BulkSearch) {
@@ -80,7 +80,7 @@ class Conjunction {
     return end + 1
   }
 
-  /** `doc` if all are there, else where the first that is not stands. */
+  /** `doc` if all terms are at it, otherwise the document of the first term that is not. */
   #disagreement(doc: number): number {
     for (let i = 0; i < this.#others.length; i += 1) {
       const cursor = this.#others[i]?.cursor

@@ -39,7 +39,7 @@ export function scoreAnyTerm(terms: readonly TermScorer[], search: BulkSearch): 
   return matchCount
 }
 
-/** Answers how many matches were visited: all of them with `countsAll`. */
+/** Returns the number of visited matches: all of them with `countsAll`. */
 export function* searchDisjunction(
   terms: readonly TermScorer[],
   docCount: number,
@@ -64,7 +64,7 @@ class Disjunction {
   readonly #order: TermScorer[]
   readonly #bounds: Float64Array
   readonly #sums: Float64Array
-  /** Sums by document of the window; made when a window first needs them. */
+  /** The sums by document of the window, allocated when a window first needs them. */
   #scores = new Float64Array(0)
   #found = new Uint32Array(0)
 
@@ -76,7 +76,7 @@ class Disjunction {
     this.#sums = new Float64Array(terms.length)
   }
 
-  /** Answers where the next window begins. */
+  /** Returns the begin of the next window. */
   searchWindow(from: number, docCount: number): number {
     let blockEnd = docCount - 1
     for (const term of this.#terms) blockEnd = Math.min(blockEnd, term.blockEnd(from))
@@ -89,7 +89,7 @@ class Disjunction {
     return end
   }
 
-  /** Orders the terms by their bounds; answers how many of them are optional. */
+  /** Orders the terms by their bounds, and returns the number of optional ones. */
   #partition(from: number, end: number): number {
     const order = this.#order
     const bounds = this.#bounds
@@ -140,7 +140,7 @@ class Disjunction {
     }
   }
 
-  /** What the first `count` terms can add together. */
+  /** The most that the first `count` terms can add together. */
   #optionalBound(count: number): number {
     return count === 0 ? 0 : f64At(this.#sums, count - 1)
   }
@@ -193,7 +193,7 @@ class Disjunction {
     }
   }
 
-  /** Adds what the optional terms have for the document, and offers it. */
+  /** Adds the scores of the optional terms, and offers the document. */
   #complete(doc: number, requiredScore: number, required: number): void {
     const { hits, countsAll } = this.#search
     let score = requiredScore

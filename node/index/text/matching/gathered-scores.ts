@@ -17,7 +17,10 @@ const DOCS_MAX = 128 * 1024
 /** The most gathered parts of one query in one segment. */
 export const GATHERED_MAX = 4
 
-/** Terms that an expansion stands for, perhaps beside other terms and the rest of the expansion. */
+/**
+ * Whether the scores of these alternatives are gathered: enough terms of an expansion, in a small
+ * segment.
+ */
 export function isGathered(alternatives: readonly EngineQuery[], docCount: number): boolean {
   if (docCount > DOCS_MAX) return false
   const ranked = alternatives.filter((one) => one.kind === 'term' && one.alike !== undefined)
@@ -54,7 +57,7 @@ export class GatheredScores implements Scorer {
     }
   }
 
-  /** The same score for every member. */
+  /** Adds the same score for every member. */
   *addSet(bits: Bitset, score: number, poll: Poll): Sliced<void> {
     unite(this.#bits, bits)
     const docCount = this.#scores.length

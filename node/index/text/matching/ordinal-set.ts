@@ -3,7 +3,7 @@
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 
-/** From so many members on a set is a bitmap. */
+/** A set with this number of members or more is a bitmap. */
 export const ORDINAL_LIST_END = 4096
 
 /**
@@ -32,7 +32,7 @@ export function hasOrdinal(set: OrdinalSet, ordinal: number): boolean {
   return set.ordinals[low] === ordinal
 }
 
-/** What a set holds in memory. */
+/** The bytes that a set holds in memory. */
 export function bytesOfOrdinals(set: OrdinalSet): number {
   return set.kind === 'list' ? set.ordinals.byteLength : set.words.byteLength
 }

@@ -38,7 +38,7 @@ export class QueryCompiler {
   readonly #live: LiveSegment
   readonly #weights: Weights
   readonly #poll: Poll
-  /** How many sets of scores this segment's query holds. */
+  /** The number of gathered sets of scores that the query holds in this segment. */
   #gathered = 0
 
   constructor(live: LiveSegment, weights: Weights, poll: Poll) {
@@ -111,7 +111,7 @@ export class QueryCompiler {
     return new TermScorer(found.source, this.#norms(query.field), weight)
   }
 
-  /** The documents that match, whatever they score. */
+  /** The set of matching documents, without scores. */
   set(query: EngineQuery): Sliced<Bitset> {
     const walk = (part: EngineQuery): Sliced<Scorer> => this.compile(part)
     return matchingSet(query, { live: this.#live, poll: this.#poll, walk })

@@ -20,7 +20,9 @@ export interface QueryPlan {
     | { readonly kind: 'walk'; readonly query: EngineQuery }
 }
 
-/** More terms than this are walked: each costs the bulk loop a look at every window. */
+/**
+ * A query of more terms is walked, because each term costs the bulk loop a look at every window.
+ */
 const BULK_TERMS_MAX = 64
 
 export function planQuery(query: EngineQuery): QueryPlan {

@@ -20,14 +20,16 @@ import { TermWalk } from './term-walk.ts'
 const QUERY_RANKED_TERMS_MAX = 1024
 /** An expansion of more terms in one shard is walked as one set: looking at each takes too long. */
 const MATCHING_TERMS_MAX = 65_536
-/** What documents with other terms score, in boosts. */
+/** The score of documents with other terms, as a share of the boost. */
 const REST_SHARE = 0.1
 /** The cost of looking up how many live documents have a term. */
 const LOOKUP_COST = 256
 
-/** The closest terms, one more than may score, in no order; or that there are too many to tell. */
+/**
+ * The closest terms in no order, one more than may score; or a mark that the shard has too many.
+ */
 export type ClosestTerms = readonly string[] | 'too-many'
-/** By `expansionKey`. */
+/** The closest terms of each expansion, by `expansionKey`. */
 export type Expansions = ReadonlyMap<string, ClosestTerms>
 
 interface RankedExpansion extends EngineQueryOf<'expand'> {
@@ -62,7 +64,7 @@ function addAll(known: Set<string>, terms: readonly string[]): Set<string> {
   return known
 }
 
-/** What this index has to say about the expansions that score. */
+/** Gathers this index's closest terms for the expansions that score. */
 export function* gatherExpansions(
   segments: readonly LiveSegment[],
   query: EngineQuery,
@@ -104,7 +106,7 @@ function isRanked(query: EngineQuery): query is RankedExpansion {
   return query.kind === 'expand' && query.ranking !== undefined
 }
 
-/** Most queries have none, and need not be gathered for. */
+/** Whether a query has expansions that score. Most have none, and skip the gathering. */
 export function hasRanked(query: EngineQuery): boolean {
   if (query.kind === 'best') return query.parts.some(hasRanked)
   if (query.kind === 'boolean') return query.must.some(hasRanked) || query.should.some(hasRanked)
@@ -202,7 +204,7 @@ class ClosestList {
     return this.#list.map(({ term }) => term)
   }
 
-  /** False for one that is there already. */
+  /** Whether a term may enter; false for a term that the list has already. */
   hasRoomFor(close: CloseTerm): boolean {
     const worst = this.#list.length < this.#count ? undefined : this.#list.at(-1)
     if (worst !== undefined && compareClose(close, worst) >= 0) return false

@@ -38,7 +38,9 @@ import { searchTerm } from './term-search.ts'
 import type { TopHits } from './top-hits.ts'
 
 const DOCS_PER_VISIT = 1024
-/** As few postings are scored one by one sooner than searched for the best and counted apart. */
+/**
+ * A query with at most this many postings scores each, which is faster than pruning and counting.
+ */
 const SCORED_WHOLE_MAX = 1024
 /** A filter's documents are gathered if the query may have more than one in this many documents. */
 const FILTER_GATHER_RATIO = 32
@@ -58,7 +60,7 @@ export interface MatchRequest {
 export interface Scoring {
   /** The statistics of the whole table; undefined if these segments are the whole table. */
   readonly statistics: TermStatistics | undefined
-  /** Whether anybody looks at the scores. */
+  /** Whether the caller uses the scores. */
   readonly scores: boolean
 }
 
@@ -71,7 +73,7 @@ export class SegmentSearch {
   readonly #plan: QueryPlan
   readonly #poll: Poll
 
-  /** Without scores, what means several terms is a set of documents. */
+  /** Begins a search. Without scores, an expansion is a set of documents. */
   static *begin(
     segments: readonly LiveSegment[],
     request: MatchRequest,
@@ -98,7 +100,7 @@ export class SegmentSearch {
     this.#plan = filter === undefined ? plan : { ...plan, filters: [...plan.filters, filter] }
   }
 
-  /** Fills `hits`; answers how many matches were seen, all of them if `countsAll`. */
+  /** Fills `hits`, and returns the number of seen matches: all of them with `countsAll`. */
   *top(live: LiveSegment, hits: TopHits, countsAll: boolean): Sliced<number> {
     if (hits.bar === Infinity && !countsAll) return 0
     const { body, boost } = this.#plan
@@ -184,7 +186,7 @@ export class SegmentSearch {
     while (walkSome(scorer, step)) yield this.#poll.renewed()
   }
 
-  /** Every match in order of documents, some at a time, in an array that is used again. */
+  /** Visits every match in order of documents, some at a time, in an array that is used again. */
   *collect(live: LiveSegment, visit: (docs: Uint32Array) => void): Sliced<void> {
     const docs = new Uint32Array(DOCS_PER_VISIT)
     let count = 0
@@ -249,7 +251,7 @@ export class SegmentSearch {
   }
 }
 
-/** The scorer stands at the document. */
+/** Called for each match, with the scorer at the document. */
 export type WalkVisitor = (doc: number, scorer: Scorer) => void
 
 interface WalkStep {
@@ -274,7 +276,7 @@ function postingsOf(terms: readonly TermScorer[]): number {
   return terms.reduce((sum, { cost }) => sum + cost, 0)
 }
 
-/** The given statistics, and our own where they say nothing. */
+/** The given statistics, completed by this index's own. */
 function withStatistics(own: TermStatistics, given: TermStatistics | undefined): TermStatistics {
   if (given === undefined) return own
   return {
@@ -284,7 +286,10 @@ function withStatistics(own: TermStatistics, given: TermStatistics | undefined):
   }
 }
 
-/** With those of filters, whose scorers are built though their scores are not used. */
+/**
+ * The scoring terms with those of filters, whose scorers are built although no score of theirs is
+ * used.
+ */
 function allTerms(queries: readonly EngineQuery[]): ReturnType<typeof scoringTerms> {
   return queries.flatMap((query) => [...scoringTerms(query), ...allTerms(unscoredParts(query))])
 }

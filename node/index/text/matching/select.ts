@@ -22,7 +22,7 @@ export interface Selection {
   readonly set: OrdinalSet
 }
 
-/** Pauses by what it costs, as a search does. */
+/** Selects the matching documents. It pauses in proportion to its work, as a search does. */
 export function* select(
   segments: readonly LiveSegment[],
   request: MatchRequest,

@@ -20,7 +20,9 @@ const KEY_COST = 256
 export type FieldExpansion = Expansion & { readonly field: string }
 export type EngineQueryOf<Kind extends EngineQuery['kind']> = Extract<EngineQuery, { kind: Kind }>
 
-/** Fewer terms are gathered from their postings sooner than looked for in the whole column. */
+/**
+ * Fewer terms are gathered from their postings, which is faster than a walk of the whole column.
+ */
 const COLUMN_TERMS_MIN = 64
 
 export function* expandedSet(
@@ -51,7 +53,9 @@ export function* expandedSet(
   return bits
 }
 
-/** A range of many keywords is a range of the column's numbers, and no term need be looked at. */
+/**
+ * The ordinals of a range of keywords: a range of the column's numbers, without a look at terms.
+ */
 function ordinalsOf(field: SegmentField, { range }: TermMatcher) {
   const { column } = field
   if (range === undefined || column?.kind !== 'keyword') return undefined

@@ -26,7 +26,7 @@ export interface FieldTerm {
  */
 export interface TermStatistics {
   readonly fields: ReadonlyMap<string, FieldStatistics>
-  /** Documents that have the term, by `termKey`. */
+  /** The number of documents that have the term, by `termKey`. */
   readonly docFreqs: ReadonlyMap<string, number>
   /** The terms by which fuzzy words, prefixes and wildcards score. */
   readonly expansions: Expansions
@@ -40,7 +40,7 @@ export function termKey(field: string, term: string): string {
 /** The cost of looking up a term in a segment. */
 const LOOKUP_COST = 256
 
-/** All that the scores of a query depend on in this index. */
+/** Gathers all statistics of this index on which the scores of a query depend. */
 export function* gatherQueryStatistics(
   segments: readonly LiveSegment[],
   query: EngineQuery,

@@ -4,7 +4,7 @@ import type { Sliced } from '../../../../lib/sliced.ts'
 import { isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
 import type { TermScorer } from './term-scorer.ts'
 
-/** Answers how many matches were visited. */
+/** Searches one term, and returns the number of visited matches. */
 export function* searchTerm(term: TermScorer, search: BulkSearch): Sliced<number> {
   const { blockCount } = term.cursor.source
   const { hits, poll } = search

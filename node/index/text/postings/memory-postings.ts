@@ -11,11 +11,11 @@ import { GrowableUint32 } from '../encoding/growable.ts'
 import type { PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
 
 const WORDS = 3
-/** Fewer positions are copied sooner one by one than by way of a view. */
+/** Fewer positions are copied one by one, which is faster than a view. */
 const COPIED_SINGLY_MAX = 32
 const FIRST_ROOM = 1
 
-/** How many searches hold on to a memory segment. */
+/** The number of snapshots that use a memory segment. */
 export interface ReaderCount {
   readonly readers: number
 }
@@ -31,9 +31,9 @@ export class MemoryPostingsPool {
   readonly #counts = new GrowableUint32()
   readonly #rooms = new GrowableUint32()
   readonly #positions = new GrowableUint32()
-  /** Rooms given up, by the logarithm of their size. */
+  /** The free rooms, by the logarithm of their size. */
   readonly #free: number[][] = []
-  /** Rooms given up that a reader may still be in: logarithm of the size, place. */
+  /** Rooms that terms have left while a reader may still use them. */
   #left: { readonly size: number; readonly at: number }[] = []
 
   constructor(held: ReaderCount) {
@@ -71,7 +71,9 @@ export class MemoryPostingsPool {
     return low
   }
 
-  /** Documents ascend. Answers where the caller must write the positions, in `positions`. */
+  /**
+   * Adds a document; documents ascend. Returns the place in `positions` for the caller's positions.
+   */
   add(term: number, doc: number, freq: number): void {
     const count = this.#counts.values[term] ?? 0
     if (count === this.#rooms.values[term]) this.#grow(term, count)
@@ -83,7 +85,7 @@ export class MemoryPostingsPool {
     this.#counts.values[term] = count + 1
   }
 
-  /** Makes room for positions and answers where the first goes. */
+  /** Makes room for positions, and returns the place of the first. */
   addPositions(count: number): number {
     this.#positions.reserve(count)
     const at = this.#positions.length
@@ -95,7 +97,7 @@ export class MemoryPostingsPool {
     return this.#positions.values
   }
 
-  /** The first `count` documents of a term. */
+  /** The postings of the first `count` documents of a term. */
   source(term: number, count: number): PostingsSource {
     const start = this.#starts.values[term] ?? 0
     return new MemoryPostings(this.#pool.values, this.#positions.values, { start, count })

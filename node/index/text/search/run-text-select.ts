@@ -12,17 +12,17 @@ import { ConditionResolver } from './condition-resolver.ts'
 import type { MappedIndex } from './run-text-search.ts'
 import type { TextConditions } from './text-search.ts'
 
-/** What an entry holds beside its set and its key. */
+/** The bytes of an entry without its set and its key. */
 const ENTRY_BYTES = 300
 
-/** Which documents are wanted. */
+/** The conditions of a selection. */
 export interface TextSelectRequest {
   readonly conditions: TextConditions
   /** Documents that have expired by then are not in the set. */
   readonly nowMs: number
 }
 
-/** A selection, and what the user should know of the conditions. */
+/** A selection, with warnings about its conditions. */
 export interface TextSelection extends Selection {
   readonly warnings: readonly string[]
 }
@@ -35,7 +35,7 @@ export class SelectionCache extends BoundedCache<string, TextSelection> {
   readonly #mappings = new WeakMap<FieldMapping, number>()
   #nextMapping = 0
 
-  /** A number for a mapping and the fields that it knows. */
+  /** A text that changes with the mapping and with the fields that it knows. */
   stateOf(mapping: FieldMapping): string {
     const known = this.#mappings.get(mapping)
     const number = known ?? this.#nextMapping

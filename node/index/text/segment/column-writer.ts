@@ -8,14 +8,14 @@ import type { SegmentOutput } from '../encoding/segment-file.ts'
 const DOCS_PER_STEP = 4096
 const VALUES_PER_STEP = 4096
 
-/** By document of the new segment: which segment it comes from, and its number there. */
+/** The origin of each document of the new segment: its source segment and its number there. */
 export interface NewDocuments {
   readonly count: number
   readonly sourceOf: Uint16Array
   readonly docOf: Uint32Array
 }
 
-/** By segment. */
+/** The column of each source segment; undefined for a segment without the field. */
 export interface ColumnSources {
   readonly columns: readonly (ColumnReader | undefined)[]
   /** For keywords: the new ordinal of each ordinal. */
@@ -36,7 +36,10 @@ export function* writeColumn(
   return { endsOffset, valuesOffset, perDoc: Math.max(perDoc, 0) }
 }
 
-/** How many values there are up to each document; `perDoc` is below 0 unless all have as many. */
+/**
+ * Counts the values up to each document. `perDoc` is below 0 unless all documents have equally
+ * many.
+ */
 function* countValues(
   { count: docCount, sourceOf, docOf }: NewDocuments,
   { columns }: ColumnSources,
@@ -89,7 +92,7 @@ class ValuePage {
     this.#values = holdsOrdinals ? new Uint32Array(length) : new Float64Array(length)
   }
 
-  /** Answers whether a page was written. */
+  /** Returns whether a page was written. */
   add(value: number): boolean {
     this.#values[this.#count] = value
     this.#count += 1

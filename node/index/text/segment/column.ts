@@ -45,7 +45,7 @@ export interface ColumnPlace {
   readonly perDoc: number
 }
 
-/** Terms by ordinal, which a column of keywords needs. */
+/** The terms of a column of keywords, by ordinal. */
 export interface OrdinalTerms {
   readonly count: number
   at(ordinal: number): string
@@ -126,7 +126,7 @@ export class DiskColumn implements ColumnReader {
     return ends
   }
 
-  /** The ends of documents that all have as many values. */
+  /** The ends of documents that all have equally many values. */
   #regularEnds(count: number, perDoc: number): Uint32Array {
     if (this.#ends.length < count) {
       const ends = new Uint32Array(count)
@@ -136,7 +136,7 @@ export class DiskColumn implements ColumnReader {
     return this.#ends.subarray(0, count)
   }
 
-  /** How many values there are up to and with this document. */
+  /** The number of values up to and including this document. */
   #end(doc: number): number {
     const { perDoc, endsOffset } = this.#place
     if (doc < 0) return 0

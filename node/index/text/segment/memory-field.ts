@@ -37,7 +37,7 @@ export class MemoryField {
   readonly #column: MemoryColumn | undefined
   readonly #terms = new TermNumbers()
   readonly #texts: string[] = []
-  /** As if of one byte a character. */
+  /** The characters of all terms, counted as one byte each. */
   #textBytes = 0
   readonly #postings: MemoryPostingsPool
   /** The frequency and the next free position by term, of the document that is being added. */
@@ -61,7 +61,7 @@ export class MemoryField {
     return this.#norms.length + this.#postings.bytes + termBytes + columnBytes
   }
 
-  /** Documents ascend, and each has the field at most once. */
+  /** Adds the field of a document. Documents ascend, and each has the field at most once. */
   *add(doc: number, field: IndexableField): Sliced<void> {
     assert(field.kind === this.kind, `the kind of field ${this.name} is the same everywhere`)
     assert(doc > this.#lastDoc, `a document has field ${this.name} once`)
@@ -85,14 +85,16 @@ export class MemoryField {
     }
   }
 
-  /** The documents below a number. */
+  /** The field of the documents below `docEnd`. */
   view(docEnd: number): SegmentField {
     return new MemoryFieldView(this, docEnd)
   }
 
   // ---- For views
 
-  /** As long as the field's last document; what lies behind it does not have the field. */
+  /**
+   * One norm byte for each document up to the last with the field; later documents lack the field.
+   */
   get norms(): Uint8Array | undefined {
     return this.kind === 'text' ? this.#norms : undefined
   }
@@ -280,7 +282,7 @@ class MemoryFieldView implements SegmentField {
     return this.#field.postings(entry)
   }
 
-  /** Those of the whole field, less those of later documents. */
+  /** The counts of the whole field without those of later documents. */
   #count(): { readonly docCount: number; readonly totalLength: number } {
     if (this.#totals !== undefined) return this.#totals
     let { docCount, totalLength } = this.#field

@@ -29,7 +29,7 @@ export class MemorySegment {
   hasOrdinals = false
   readonly #keys: string[] = []
   readonly #docs = new Map<string, number>()
-  /** The document with the same key before, for views that do not see the last one. */
+  /** The earlier document with the same key, for views that do not contain the last one. */
   readonly #earlier = new GrowableInt32()
   readonly #expiries = new GrowableFloat64()
   readonly #ordinals = new GrowableUint32()
@@ -75,7 +75,7 @@ export class MemorySegment {
     return doc
   }
 
-  /** The documents there are now. */
+  /** A view of the present documents. */
   view(): Segment {
     return new MemorySegmentView(this, this.docCount)
   }
@@ -94,7 +94,7 @@ export class MemorySegment {
     return this.#keys[doc] ?? ''
   }
 
-  /** The last one below `docEnd` with this key; -1 for none. */
+  /** The last document below `docEnd` with this key; -1 for none. */
   docOf(key: string, docEnd = Infinity): number {
     let doc = this.#docs.get(key) ?? NONE
     while (doc >= docEnd) doc = this.#earlier.values[doc] ?? NONE

@@ -1,4 +1,4 @@
-/** Some characters of a term tell which map it is in. */
+/** Some characters of a term decide which of the maps holds it. */
 const SHARDS = 16
 
 /**

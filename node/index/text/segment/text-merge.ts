@@ -15,7 +15,7 @@ export class TextMerge<Item extends { readonly text: string }> {
     this.#heads = lists.map((_, source) => this.#take(source))
   }
 
-  /** Goes to the next text; false behind the last. */
+  /** Moves to the next text; false behind the last. */
   next(): boolean {
     this.items.length = 0
     this.sources.length = 0

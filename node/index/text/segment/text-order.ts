@@ -14,7 +14,7 @@ const RUN_CHARACTERS_MAX = 2 ** 19
 const COPIES_PER_SLICE = 32_768
 const EMPTY = new Uint32Array(0)
 
-/** Texts in order, as they were at one moment: texts that come later change nothing. */
+/** The order of the texts at one moment. Later texts do not change it. */
 export class TextRanks {
   /** The numbers of the texts in ascending order of code units; equal texts in order of numbers. */
   readonly sorted: Uint32Array
@@ -41,7 +41,7 @@ export class TextRanks {
     return this.#ranks[number] ?? 0
   }
 
-  /** Where the first text that is not below `text` stands in the order. */
+  /** The place in the order of the first text at or above `text`. */
   lowerBound(text: string): number {
     return lowerBound(this.#texts, this.sorted, text)
   }
@@ -53,7 +53,7 @@ function inverted(sorted: Uint32Array): Uint32Array {
   return ranks
 }
 
-/** Orders the numbers of texts, bringing new texts in where they belong. */
+/** Orders the numbers of texts, and inserts new texts. */
 export class TextOrder {
   readonly #texts: readonly string[]
   #ranks: TextRanks
@@ -74,7 +74,7 @@ export class TextOrder {
     return this.#ranks
   }
 
-  /** The work of `ranks`, in slices of about a millisecond. Texts may come meanwhile. */
+  /** The work of `ranks` in slices of about a millisecond. Texts may be added meanwhile. */
   *update(): Generator<undefined, void> {
     const end = this.#texts.length
     const known = this.#ranks.sorted
@@ -98,7 +98,7 @@ export class TextOrder {
     if (sorted.length > this.#ranks.count) this.#ranks = new TextRanks(this.#texts, sorted)
   }
 
-  /** `b` is usually much the shorter: what lies between its texts is copied in one go. */
+  /** `b` is usually much shorter, so the texts of `a` between two of `b` are copied at once. */
   *#merge(a: Uint32Array, b: Uint32Array): Generator<undefined, Uint32Array> {
     if (a.length === 0) return b
     if (b.length === 0) return a
@@ -127,7 +127,7 @@ export class TextOrder {
   }
 }
 
-/** Long texts that begin alike are compared whole, time and again: fewer of them make a run. */
+/** Long texts with a common prefix are compared whole many times, so a run has fewer of them. */
 function endOfRun(texts: readonly string[], from: number, end: number): number {
   let characters = 0
   let to = from

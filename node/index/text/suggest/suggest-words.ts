@@ -79,7 +79,7 @@ class WordSearch {
 
   *word(word: TypedWord): Sliced<readonly WordInField[]> {
     const { text, start, end } = word
-    const isBegun = word.mayGoOn && (yield* this.#isBegun(word))
+    const isBegun = word.mayContinue && (yield* this.#isBegun(word))
     const isLookedFor = !isBegun && !(yield* this.#isKnown(word)) && this.#walksLeft > 0
     if (isLookedFor) this.#walksLeft -= 1
     const found: WordInField[] = []
