@@ -113,7 +113,7 @@ function parseEncoding(header: string | undefined): Encoding {
   throw unsupported(`content-encoding ${shown} is not supported; use gzip or none`)
 }
 
-/** What was received makes way for what it holds. */
+/** The decompressed bytes of a gzip body. At the end it releases the received bytes. */
 async function inflate(
   received: Buffer,
   bytesMax: number,

@@ -287,7 +287,7 @@ export class ShardLog implements JournalSource {
     this.#advance()
   }
 
-  /** A command that changed nothing waits for what it saw (G2). */
+  /** A command without a change waits until the effects that it saw are durable (G2). */
   #join(proposal: Proposal, applied: Applied): void {
     proposal.options.onApplied?.(proposal)
     if (applied === undefined) {

@@ -361,7 +361,7 @@ describe('a model with', () => {
     })
   }
 
-  it('never ends a worker', async () => {
+  it('any of these defects ends no worker', async () => {
     expect((await server.post('/api/embed', { model: 'tiny', input: 'world' })).status).to.equal(
       200,
     )

@@ -89,14 +89,14 @@ describe('a power failure at any moment', () => {
     expect(images).to.be.at.least(IMAGES_MIN)
   })
 
-  it('is a test that finds a journal that answers before its write is durable', async function () {
+  it('reveals a journal that answers before its write is durable', async function () {
     this.timeout(240_000)
     const complaint = await complaintOf((directory) => new HastyDirectory(directory))
 
     expect(String(complaint)).to.match(/expected|all or nothing/)
   })
 
-  it('is a test that finds a journal that does not sync the directory of a new segment', async function () {
+  it('reveals a journal that does not sync the directory of a new segment', async function () {
     this.timeout(240_000)
     const complaint = await complaintOf((directory) => new ForgetfulDirectory(directory))
 

@@ -102,7 +102,7 @@ export class QueryContext {
     )
   }
 
-  /** The tokens of a text for the field, with what the table's synonyms say beside them. */
+  /** The tokens of a text for the field, with the table's synonyms for them. */
   spans(
     field: IndexedField,
     tokens: readonly IndexableToken[],
