@@ -1,5 +1,5 @@
-// The rule of slices: whatever a client asks for within the limits, no turn of the event loop is long,
-// and memory stays within bounds. Each operation of the contract is driven at its limits.
+// The rule of slices: whatever a client asks for within the limits, no turn of the event loop is
+// long, and memory stays within bounds. Each operation of the contract is driven at its limits.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

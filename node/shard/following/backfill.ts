@@ -1,4 +1,4 @@
-// A walk through the whole table that builds an index. What is written meanwhile comes by the log.
+// A walk through the whole table that builds an index. Later writes reach the index by the log.
 
 import type { DocumentChange } from '../../index/host/document-batch.ts'
 import { keyspaceRange } from '../format/keyspace.ts'

@@ -1,19 +1,19 @@
-// Keeps one index of one shard in step with the shard's log (DESIGN 7).
+// Keeps one index of one shard in step with the shard's log.
 //
 //            ┌──────────── lost, damaged, log too short ───────────┐
 //            ▼                                                     │
 //   start ─► opening ─► building ──walked the whole table──► serving
 //            ▲   └──the log continues its checkpoint──────────►│   │
 //            └───────────── after a pause ── failed ◄──────────┴───┘ any other failure
-//
-// The loop pulls: it reads what the log says was touched, takes the newest documents, and hands
-// them to the worker, one step after the other; while it builds, steps of the log and pages of the
+// The loop pulls: it reads the touched keys from the log, reads their newest documents, and sends
+// them to the worker, one step after the other. While it builds, steps of the log and pages of the
 // table alternate.
 //
 // Invariants:
-//   X1  What has been applied up to log entry n shows every document at least as new as entry n.
-//   X2  The checkpoint of the index is 0 until the whole table has been walked. It is never above what
-//       a power failure may take back, because the store holds durable entries alone.
+//   X1  An index that has applied log entry n shows every document at least as new as at entry n.
+//   X2  The checkpoint of the index is 0 until the whole table has been walked. A power failure
+//       never takes an entry below the checkpoint back, because the store holds only durable
+//       entries.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
@@ -68,8 +68,8 @@ export interface IndexFollowerOptions {
 }
 
 /**
- * Brings one index up to its shard and keeps it there (X1, X2) until it is closed. It never fails:
- * what goes wrong is its state, and is tried again.
+ * Brings one index up to date with its shard and keeps it so (X1, X2) until it is closed. It never
+ * fails: an error becomes its state, and the work is tried again.
  */
 export class IndexFollower {
   readonly index: IndexClient
@@ -297,7 +297,7 @@ export class IndexFollower {
   }
 
   async #build(reason: string | undefined): Promise<void> {
-    // Whatever was committed before is met on the walk, whatever comes later by the log.
+    // The walk meets all earlier commits, and the log brings all later ones.
     const { shard: source } = this.#with
     const walkedTo = source.appliedSequence
     const backfill = new Backfill({ source, walkedTo, reason })
@@ -305,7 +305,7 @@ export class IndexFollower {
     this.#flushed = 0
     this.#setState({ kind: 'building', backfill })
     await backfill.begin()
-    // An empty table is done at once: there is nothing to tell.
+    // The build of an empty table ends at once, so it gets no notice.
     if (backfill.hasDocuments) this.#notices.building(reason)
   }
 

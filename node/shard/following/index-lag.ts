@@ -1,7 +1,7 @@
-// How far the indexes of a shard are behind its log, in bytes of documents.
+// The bytes of documents by which the indexes of a shard are behind its log.
 //
-// Marks say how many bytes had been written when the log had reached an entry. They are a quarter of
-// a mebibyte apart, so that many small writes make few of them.
+// A mark holds the bytes that were written up to a log entry. Marks are a quarter of a mebibyte
+// apart, so that many small writes need few of them.
 
 /** Writes wait for an index that is further behind. Without a limit it would never catch up. */
 export const INDEX_LAG_BYTES_MAX = 8 * 1024 * 1024

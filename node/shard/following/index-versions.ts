@@ -3,7 +3,7 @@
 //   current ──new schema──► current + next (builds) ──next serves──► next becomes current
 //
 // Invariants:
-//   V1  Searches meet one version, which follows the log until another one has caught up with it.
+//   V1  One version answers searches, and follows the log until another one has caught up with it.
 //   V2  On disk there are at most the version that answers and the one that is being built.
 
 import path from 'node:path'
@@ -84,7 +84,7 @@ interface Version {
 }
 
 /**
- * One index under its name: asks whichever version answers, and replaces it when the schema
+ * One index under its name. It asks the version that answers, and replaces it when the schema
  * changes (V1, V2).
  */
 export class IndexVersions {

@@ -1,5 +1,5 @@
-// Keeps one index at the table's list of fields (table-fields.ts): tells the index what the list has,
-// and puts on the list what the index's documents bring.
+// Keeps one index in step with the table's list of fields (table-fields.ts): it tells the index the
+// fields of the list, and adds the new fields of the index's documents to the list.
 
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError } from '../../../lib/errors.ts'
@@ -60,8 +60,8 @@ export class LearntFields {
   }
 
   /**
-   * Puts new fields on the list. The index answers while the list is out of reach; it falls
-   * behind, and no more.
+   * Adds new fields to the list. While the list is out of reach, the index answers and only falls
+   * behind.
    */
   async propose(undecided: readonly TableField[]): Promise<void> {
     const { fields, log, clock, place, signal } = this.#with

@@ -39,7 +39,7 @@ export async function openIndex(
     if (reason !== undefined) throw new ServiceError('CORRUPTION', reason)
     return { kind: 'current', checkpoint }
   }
-  // With documents, a crash came before the end of the table.
+  // An index with documents but without a checkpoint was not complete before a crash.
   const isPartial = documents > 0 || source.kind === 'stored'
   return isPartial ? resetIndex(options, source, undefined) : { kind: 'empty', reason: undefined }
 }

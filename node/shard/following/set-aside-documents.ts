@@ -21,7 +21,7 @@ interface Suspect {
 }
 
 /**
- * Remembers, for one index, which documents its worker was lost at, until a new version of them
+ * Remembers the documents at which the worker of one index was lost, until a new version of them
  * comes.
  */
 export class SetAsideDocuments {

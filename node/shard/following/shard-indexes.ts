@@ -66,7 +66,7 @@ export class ShardIndexes {
 
   /** The log entries above this one are still needed; Infinity without an index. */
   get neededAbove(): number {
-    // Not open yet: what is on disk may need anything.
+    // The indexes are not open yet, and those on disk may need any log entry.
     if (this.#indexes.size < this.#wanted.indexes.length) return 0
     return Math.min(Infinity, ...this.#indexes.values().map(({ neededAbove }) => neededAbove))
   }
@@ -77,8 +77,8 @@ export class ShardIndexes {
   }
 
   /**
-   * For a writer: undefined if no index is far behind. Otherwise resolves when that is
-   * so, or after a while in any case, so that an index in trouble slows writes down and no more.
+   * Called by a writer: undefined if no index is far behind. Otherwise it resolves when none is, or
+   * after a while in any case, so that a broken index only slows writes down.
    */
   room(): Promise<void> | undefined {
     const servesUpTo = Math.min(
@@ -96,7 +96,7 @@ export class ShardIndexes {
     const served = [...this.#indexes.values()].filter(({ servesUpTo }) => servesUpTo < sequence)
     const tooLong = this.#clock.sleep(ROOM_WAIT_MS_MAX, over.signal)
     const caughtUp = Promise.all(served.map((index) => index.waitFor(sequence, over.signal)))
-    // An index that is dropped or fails holds nobody up.
+    // An index that is dropped or has failed delays no caller.
     await Promise.race([Promise.allSettled([caughtUp]), Promise.allSettled([tooLong])])
     over.abort(ROOM_WAIT_OVER)
   }

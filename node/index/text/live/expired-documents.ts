@@ -6,7 +6,7 @@
 //
 // Invariants:
 //   E1  The bits are exactly the documents below `#known` and in the tail that have expired at `#nowMs`.
-//   E2  Bits that were given away do not change: they are copied first.
+//   E2  Returned bits do not change: they are copied before a change.
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { Segment } from '../segment/segment.ts'

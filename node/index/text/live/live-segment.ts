@@ -1,8 +1,8 @@
-// A segment as a search sees it: its documents at one moment, and what was deleted from it by then.
-// Whatever is written, flushed or merged meanwhile changes nothing.
+// A segment as a search sees it: its documents and its deletions at one moment. Later writes,
+// flushes and merges do not change it.
 //
 // Statistics are exact: they count live documents only, so that scores depend on the documents and
-// not on what has been merged.
+// not on merges.
 
 import type { PostingsSource } from '../postings/postings-source.ts'
 import type { FieldStatistics, Segment } from '../segment/segment.ts'
@@ -51,8 +51,8 @@ export class LiveSegment {
   }
 
   /**
-   * Of segments in one thread: equal for two views only if the same documents are live in both and
-   * none of them has expired in one alone.
+   * A text that is equal for two views in one thread only if the same documents are live in both,
+   * and none of them has expired in only one view.
    */
   versionAt(nowMs: number): string {
     const { terms } = this.#shares

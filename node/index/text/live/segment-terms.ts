@@ -35,8 +35,9 @@ interface DeletedLengths {
 const NOTHING: DeletedLengths = { docCount: 0, totalLength: 0, seen: 0 }
 
 /**
- * How many deleted documents have a term, and how long deleted fields are. A search subtracts
- * these from the figures of the segment, so that scores do not depend on when segments are merged.
+ * The number of deleted documents with a term, and the lengths of deleted fields. A search
+ * subtracts these from the figures of the segment, so that scores do not depend on when segments
+ * are merged.
  */
 export class SegmentTerms {
   readonly #log: DeletionLog

@@ -1,4 +1,4 @@
-// Which documents of a segment a search may find at all: live ones that no filter leaves out.
+// The documents of a segment that a search may find: live ones that no filter leaves out.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { fullBitset, intersect, subtract, type Bitset } from '../encoding/bitset.ts'

@@ -1,4 +1,4 @@
-// What a query asks of the values of a column. A document may have several, or none.
+// The tests of queries on the values of a column. A document may have several values, or none.
 
 import { setBit, type Bitset } from '../encoding/bitset.ts'
 import type { ColumnChunk } from '../segment/column.ts'
@@ -13,8 +13,8 @@ export interface ColumnTest {
   /** Whether one of the values from `from` to `to` (not included) matches. */
   readonly passes: ValueTest
   /**
-   * Adds to `bits` the documents of a chunk that pass, of which `from` is the first. Loops of their
-   * own: a call for each document, or the body of a generator, would be slower.
+   * Adds the passing documents of a chunk to `bits`; the chunk starts at document `from`. It is a
+   * loop of its own, because a call for each document or the body of a generator would be slower.
    */
   readonly addPassing: (bits: Bitset, from: number, chunk: ColumnChunk) => void
 }

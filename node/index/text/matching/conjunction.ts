@@ -1,5 +1,5 @@
-// The best documents that have all of several terms: the rarest leads, the others leap to it, and
-// blocks of the leader whose maxima together cannot reach the bar are passed over undecoded.
+// Finds the best documents that have all of several terms. The rarest term leads, and the others
+// seek its documents. Blocks whose maxima together cannot reach the bar are skipped undecoded.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
@@ -51,8 +51,8 @@ class Conjunction {
   }
 
   /**
-   * Answers where the search continues: behind the block, or at the document that another term has reached. Without
-   * `mayScore` matches are only counted.
+   * Returns the document at which the search continues: behind the block, or where another term is.
+   * Without `mayScore` matches are only counted.
    */
   #searchBlock(from: number, end: number, mayScore: boolean): number {
     const lead = this.#lead

@@ -1,9 +1,11 @@
-// The best documents that have at least one of several terms: MaxScore over windows of documents.
+// Finds the best documents that have at least one of several terms: MaxScore over windows of
+// documents.
 //
-// In each window a term's block maxima bound its scores. Terms in ascending order of their bounds,
-// as long as their sum cannot reach the bar, are "optional" there: a document with these alone
-// cannot get in. The others are walked whole; what they found is completed by looking up optional
-// terms, the highest bound first, as long as the bar can still be reached.
+// In each window a term's block maxima bound its scores. The terms with the lowest bounds are
+// "optional" as long as the sum of their bounds cannot reach the bar: a document that has only
+// these terms cannot become a hit. The other terms are walked completely. The scores of the found
+// documents are completed by looking up optional terms, the highest bound first, as long as the
+// document can still reach the bar.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { f64At, isAccepted, u32At, type BulkSearch } from './bulk-search.ts'

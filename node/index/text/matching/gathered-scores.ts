@@ -30,7 +30,7 @@ export function isGathered(alternatives: readonly EngineQuery[], docCount: numbe
 
 /**
  * The sums of the scores of several terms in one segment. The caller adds every term before it
- * asks for the first document; then it walks as any other scorer.
+ * asks for the first document; then it walks like any other scorer.
  */
 export class GatheredScores implements Scorer {
   doc = -1

@@ -43,8 +43,8 @@ export interface CountedTerm {
 }
 
 /**
- * Documents with any of the terms. Where all live documents count, as `acceptsLive` says, the most
- * frequent term need not be walked: it is asked about the documents of the others alone.
+ * Counts the documents with any of the terms. If all live documents count, as `acceptsLive` says,
+ * the most frequent term is not walked, but only looked up for the documents of the other terms.
  */
 export function* countAnyTerm(
   terms: readonly CountedTerm[],

@@ -1,5 +1,5 @@
-// The documents of one segment that match a query, whatever they score, as a bitmap: what filters and
-// exclusions are made of. Deleted and expired documents are still in it.
+// The documents of one segment that match a query, as a bitmap without scores. Filters and
+// exclusions use such bitmaps. They still contain deleted and expired documents.
 
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'

@@ -1,5 +1,5 @@
-// A set of ordinals on its way from an index to another. Few are a sorted list; many are a bitmap over
-// the range that is in use, because ordinals of documents that came and went leave gaps.
+// A set of ordinals that one index passes to another. Few ordinals are a sorted list. Many are a
+// bitmap over the range in use, because ordinals of deleted documents are not used again.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 
@@ -10,7 +10,7 @@ export const ORDINAL_LIST_END = 4096
  * A set of ordinals of one shard, which may be posted to another thread. Contract:
  * - A list ascends and has fewer than ORDINAL_LIST_END members.
  * - A bitmap has bit `(ordinal - from) & 31` of word `(ordinal - from) >>> 5`; `from` is a multiple of 32.
- * - Nobody changes the arrays: a set may be shared.
+ * - The arrays never change, because a set may be shared.
  */
 export type OrdinalSet =
   | { readonly kind: 'list'; readonly ordinals: Uint32Array }

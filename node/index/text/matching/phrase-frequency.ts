@@ -1,5 +1,6 @@
-// How often a phrase occurs, given for each of its positions where its terms stand in a document,
-// less the position's offset: an exact occurrence is one number found in every list.
+// Counts the occurrences of a phrase. The input is one list for each place of the phrase: the
+// positions of its terms in a document minus the offset of the place. An exact occurrence is one
+// number that every list has.
 //
 // With slop, an occurrence is one entry of each list; its width is the greatest less the least, and
 // it counts 1 / (1 + width) if the width is at most the slop. As in Lucene, the list with the least

@@ -7,7 +7,7 @@ import { neededShould } from './matching-set.ts'
 type TermQuery = Extract<EngineQuery, { kind: 'term' }>
 
 /**
- * A query taken apart: a match meets the body and all `filters`, and none of `excluded`. `boost`
+ * The parts of a query: a match meets the body and all `filters`, and none of `excluded`. `boost`
  * multiplies the score of the body.
  */
 export interface QueryPlan {

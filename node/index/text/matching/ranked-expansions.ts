@@ -1,12 +1,11 @@
-// Fuzzy words, prefixes and wildcards where scores are asked for: the terms that are closest to what was
-// written score like words of their own, each by its closeness, and as rare as the most frequent of
-// them, so that a rare slip of the pen does not come before the word itself. All other terms count
-// alike, and little.
+// Fuzzy words, prefixes and wildcards in queries with scores. The closest terms score like words of
+// their own, each by its closeness. All of them count as rare as the most frequent one, so that a
+// rare typo does not rank before the word itself. All other terms have the same low score.
 //
 // Invariants:
-//   RE1  Which terms those are depends on the terms that live documents have, and neither on how often,
-//        nor on how documents are spread over segments and shards: of the closest terms of the whole
-//        table, each shard names those it has.
+//   RE1  The closest terms depend only on the set of terms that live documents have. They depend
+//        neither on frequencies nor on the division into segments and shards: each shard names
+//        those of the table's closest terms that it has.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { RANKED_TERMS_MAX, type EngineQuery, type TermRanking } from '../engine-query.ts'
@@ -89,7 +88,7 @@ export function rankExpansions(query: EngineQuery, expansions: Expansions): Engi
   }
   if (query.kind !== 'boolean') return query
   const { must, should, minShould } = query
-  // Where one is enough, the terms are as good as alternatives of their own, and quicker to search.
+  // Where one match is enough, the terms become alternatives of the query, which is faster.
   const isFlat = minShould <= 1
   return {
     ...query,
@@ -182,7 +181,7 @@ function* closestTerms(
       if (matching > MATCHING_TERMS_MAX) return 'too-many'
       const close = { term: entry.text, closeness: ranking.closeness(entry.text) }
       if (!closest.hasRoomFor(close)) continue
-      // A term that only deleted documents have is there until they are merged away.
+      // A term of deleted documents stays in the dictionary until they are merged away.
       poll.spend(LOOKUP_COST)
       const isLive = live.log.length === 0 || (live.term(name, entry.text)?.liveDocFreq ?? 0) > 0
       if (isLive) closest.add(close)

@@ -7,12 +7,12 @@ export const PAUSED = -2
 
 /**
  * A walk through the documents of a segment that match a query, in order. Contract:
- * - Begins at -1; `next` and `advance` answer the new `doc`, NO_MORE behind the last.
+ * - It begins at -1; `next` and `advance` return the new `doc`, NO_MORE behind the last.
  * - `advance(target)` goes to the first match at or behind `target`, which is behind `doc`.
- * - Either may answer PAUSED, and leaves `doc` as it was. The same call after the poll is renewed
- *   continues where it stopped. Each call advances, however small the poll's steps are.
- * - `score` is that of the present document, and changes nothing.
- * - `cost` is about how many documents match at most: the cheapest leads a conjunction.
+ * - Either may return PAUSED, and then does not change `doc`. The same call after the poll is
+ *   renewed continues where it stopped. Each call advances, however small the poll's steps are.
+ * - `score` returns the score of the present document, and changes nothing.
+ * - `cost` estimates the most documents that match: the cheapest scorer leads a conjunction.
  */
 export interface Scorer {
   readonly doc: number

@@ -44,7 +44,7 @@ export interface SearchBoundary {
 export interface SearchHit extends SearchBoundary {}
 
 /**
- * The hits of one page, in the order asked for. `total` counts the matches of all pages; it is a
+ * The hits of one page, in the requested order. `total` counts the matches of all pages; it is a
  * lower bound unless `isTotalExact`.
  */
 export interface SearchResult {

@@ -1,5 +1,5 @@
-// One query under fixed statistics, in one segment after the other: which loop finds its best hits,
-// and how they are counted.
+// Searches one query under fixed statistics, in one segment after the other. It chooses the loop
+// that finds the best hits, and the way of counting all hits.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
@@ -261,8 +261,8 @@ interface WalkStep {
 }
 
 /**
- * Visits documents until a pause is due or there are no more, and says whether there may be. It is no
- * generator, whose loops the compiler makes slower.
+ * Visits documents until a pause is due or none are left, and returns whether some may be left. It
+ * is not a generator, because the compiler makes their loops slower.
  */
 function walkSome(scorer: Scorer, { accepted, poll, visit }: WalkStep): boolean {
   for (let doc = scorer.next(); doc !== NO_MORE; doc = scorer.next()) {

@@ -1,4 +1,4 @@
-// Queries without scores, as sets of documents of a segment.
+// Evaluates queries without scores as sets of documents of a segment.
 
 import { assert } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'

@@ -1,5 +1,5 @@
 // The first documents of one segment in the order of columns. Inside a segment keyword values are
-// compared by ordinal; what leaves it are values, which compare across segments and shards.
+// compared by ordinal. The hits carry values, which can be compared across segments and shards.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { SortValue } from '../../../query/request/query-cursor.ts'

@@ -21,8 +21,8 @@ export interface FieldTerm {
 }
 
 /**
- * What BM25 needs of the whole collection. Those of several shards are summed, number by number.
- * Of fields without lengths `docCount` is the number of documents.
+ * The figures that BM25 needs about the whole collection. The figures of several shards add up. For
+ * fields without lengths, `docCount` is the number of documents.
  */
 export interface TermStatistics {
   readonly fields: ReadonlyMap<string, FieldStatistics>
@@ -51,9 +51,9 @@ export function* gatherQueryStatistics(
   const fields = new Map<string, FieldStatistics>()
   for (const [key, closest] of expansions) {
     const field = fieldOfExpansion(key)
-    // Also of an index that has none of the terms: its documents count.
+    // An index without any of the terms counts, too, because its documents do.
     fields.set(field, sumOfField(segments, field))
-    // One more than this index would score by: another one may lack some of them.
+    // One term more than may score is among them, because another shard may lack some.
     if (closest !== 'too-many') for (const term of closest) terms.push({ field, term })
   }
   const found = yield* gatherStatistics(segments, terms, poll)

@@ -1,4 +1,5 @@
-// The best documents that have one term: blocks whose best score cannot get in are not decoded.
+// Finds the best documents with one term. Blocks whose best score cannot become a hit are not
+// decoded.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { isAccepted, u32At, type BulkSearch } from './bulk-search.ts'

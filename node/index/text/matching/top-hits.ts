@@ -10,7 +10,7 @@ export interface ScoreBoundary {
 
 /**
  * The best documents of one segment: higher scores first, then lower keys. A heap with the worst at
- * the root. Scores are single precision: a sum's order of addition does not show in it.
+ * the root. Scores have single precision, so that the order of additions does not change ranks.
  */
 export class TopHits {
   /** No document with a score at or below this can become a hit. */

@@ -3,8 +3,9 @@
 // move to one of twice the size, and the old room goes to the next term that needs it.
 //
 // Invariants:
-//   P1  What a source was given stays as it is while readers are counted: postings are only added
-//       behind it, and a room that was given up is not used again before the last reader left.
+//   P1  The postings of a source do not change while readers are counted. New postings are only
+//       added behind them, and a room that a term has left is not used again before the last reader
+//       is gone.
 
 import { BLOCK_LENGTH } from '../encoding/bit-packing.ts'
 import { GrowableUint32 } from '../encoding/growable.ts'

@@ -103,8 +103,8 @@ export interface BytesAt {
 }
 
 /**
- * The frequencies and field norms that matter in each block: no document of block `b` scores more
- * than the best of the pairs from starts[b] to starts[b + 1], whatever the statistics are.
+ * The pairs of frequency and field norm that bound each block: under any statistics, no document of
+ * block `b` scores more than the best of the pairs from starts[b] to starts[b + 1].
  */
 export interface Impacts {
   readonly starts: Uint32Array

@@ -1,4 +1,5 @@
-// A column of a new segment out of those of others. Format: docs/formats/text-segment.md, "Columns".
+// Writes a column of a new segment from the columns of its source segments. Format:
+// docs/formats/text-segment.md, "Columns".
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { ColumnPlace, ColumnReader } from './column.ts'

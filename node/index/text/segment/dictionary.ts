@@ -249,7 +249,7 @@ class BlockWalk {
 
   isAt(wanted: Uint8Array): boolean {
     if (wanted.length !== this.#total) return false
-    // From the end: texts of a block begin alike.
+    // The comparison starts at the end, because texts of a block have a common prefix.
     for (let at = this.#total - 1; at >= 0; at -= 1) {
       if (wanted[at] !== this.#bytes[at]) return false
     }

@@ -29,8 +29,8 @@ export interface SegmentDescription {
 }
 
 /**
- * Where one field of a segment is. `norms` is an offset in the file, in bytes. A part that is
- * undefined is not in the file, because fields of this kind do not have it.
+ * The places of one field's parts. `norms` is an offset in the file, in bytes. An undefined part is
+ * not in the file, because fields of this kind do not have it.
  */
 export interface FieldDescription {
   readonly name: string
@@ -51,7 +51,7 @@ export interface SegmentResident {
 
 /**
  * A segment that is read from its file. Its documents never change; a deletion is kept outside, by
- * `SegmentState`. A user retains the file until it is done.
+ * `SegmentState`. A user retains the file while it reads.
  */
 export class DiskSegment implements Segment {
   readonly isKeyOrdered = true

@@ -5,8 +5,8 @@ import type { TextRanks } from './text-order.ts'
 const NO_VALUES: Float64Array = new Float64Array(0)
 
 /**
- * The values of a field that grow document by document. Keywords are kept by the number of their
- * term, which does not change, and read by its rank among the terms, which does: see
+ * The values of a field, which grow document by document. A keyword is kept as the number of its
+ * term, which does not change, and read as the rank of its term, which changes: see
  * MemoryColumnReader.
  */
 export class MemoryColumn {

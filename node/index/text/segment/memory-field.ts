@@ -1,9 +1,9 @@
 // One field of a memory segment, for the writer and for the readers beside it.
 //
 // Invariants:
-//   F1  What belongs to documents below a number does not change when later documents are added, so
-//       that a view below that number needs no copy. The ranks of terms alone change: a view takes
-//       those it uses once.
+//   F1  The data of documents below a number does not change when later documents are added, so
+//       that a view below that number needs no copy. Only the ranks of terms change: a view takes
+//       the ranks that it uses once.
 
 import { assert, unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'

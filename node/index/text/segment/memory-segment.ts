@@ -1,8 +1,8 @@
 // The documents that are not on disk yet, for the writer and for the readers beside it.
 //
 // Invariants:
-//   M1  A document is there when all of its fields are: `docCount` is the last to change.
-//   M2  A view below a number of documents never changes, while it is counted among the readers
+//   M1  A document exists when all of its fields are added: `docCount` changes last.
+//   M2  A view below a number of documents never changes while it is counted among the readers
 //       (see F1 of the memory field).
 
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -18,8 +18,8 @@ const NONE = -1
 const FIELDS_PER_STEP = 256
 
 /**
- * The documents that came since the last flush. One thread adds documents and hands out views; the
- * index marks a document as deleted when another one replaces it.
+ * The documents since the last flush. One thread adds documents and creates views; the index marks
+ * a document as deleted when another one replaces it.
  */
 export class MemorySegment {
   readonly isSealed = false
@@ -52,8 +52,8 @@ export class MemorySegment {
   }
 
   /**
-   * The document is there, with the number `docCount`, when the last step is done; only then may
-   * another be added. A key added again leaves the former document to be deleted.
+   * Adds a document, which exists with the number `docCount` after the last step. Only then may
+   * another be added. If the key exists already, the caller deletes the earlier document.
    */
   *add(key: string, document: IndexableDocument): Sliced<number> {
     const doc = this.#keys.length

@@ -1,5 +1,5 @@
-// One segment out of several: what a flush (of one memory segment) and a merge (of many) both do.
-// The work is in steps of about a millisecond, whatever the documents are: what counts is values,
+// Writes one segment from several: a flush has one memory segment as its source, a merge has many.
+// The work is in steps of about a millisecond for any documents, because it is counted in values,
 // postings, positions and bytes. Documents are numbered in the order of their keys.
 
 import { must } from '../../../../lib/assert.ts'

@@ -15,10 +15,10 @@ export interface FieldStatistics {
 
 /**
  * One field of one segment. Contract:
- * - Text and keyword fields have terms; `entriesFrom` walks them in the order of code units, those
- *   without any document (`docFreq` 0) included.
+ * - Text and keyword fields have terms; `entriesFrom` walks them in the order of code units,
+ *   including terms without a document (`docFreq` 0).
  * - Keyword, number and point fields have a column; text fields have norms.
- * - An entry is good for the segment it came from, while the segment does not grow.
+ * - An entry is valid for its own segment, while the segment does not grow.
  */
 export interface SegmentField {
   readonly name: string
@@ -47,7 +47,7 @@ export const NO_ORDINAL = 0xffff_ffff
  * - Keys are strings of one code unit a byte, so that their order is that of the bytes.
  * - With `isKeyOrdered`, document numbers ascend with keys, and every key occurs once.
  * - Without it a key may occur again; the later document is the valid one and `docOf` finds it.
- * - Nothing changes, whatever is written meanwhile.
+ * - Later writes do not change it.
  */
 export interface Segment {
   readonly docCount: number

@@ -1,6 +1,6 @@
 /**
- * A walk through sorted lists together: at each step the items with the least text, and the number
- * of the list each is from. A list may hold a text several times.
+ * Walks through several sorted lists together. Each step has the items with the least text, and for
+ * each item the number of its list. A list may hold a text several times.
  */
 export class TextMerge<Item extends { readonly text: string }> {
   /** The items of the present step. The next step overwrites them. */

@@ -1,7 +1,8 @@
-// The order of texts that only grow in number: terms and keys of a memory segment.
+// The order of a growing list of texts: the terms and keys of a memory segment.
 //
 // A text's first characters and its number make one whole number below 2^53, and numbers are sorted
-// many times faster than texts are compared. Texts that begin alike are then compared whole.
+// many times faster than texts are compared. Texts with the same first characters are then compared
+// whole.
 
 import { compareTexts } from '../encoding/compare-texts.ts'
 
