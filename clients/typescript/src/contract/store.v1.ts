@@ -711,7 +711,11 @@ export interface components {
          *     pattern 1000 (a regular expression 500), all texts, terms and patterns together 200000; 8192
          *     words in all; 10000 ids. Regular expressions may together repeat up to 50000 parts. Prefixes,
          *     wildcards, ranges and fuzzy words may mean any number of terms; one word of a fuzzy phrase may
-         *     mean 1024, and all of a query 16384. A query above a limit is refused with 400, and the message names the limit.
+         *     mean 1024, one of several words in a pattern 4096, and all of a query 16384. A query above a limit is refused with 400, and the message names the limit.
+         *
+         *     A prefix or wildcard is split where the field's analyzer splits text: `python3-req*` means the
+         *     word `python3` and behind it a word that begins with `req`. A wildcard matches inside one word. The
+         *     sub-field `.keyword` has whole values, so `name.keyword:python3*req*` matches across words.
          *
          *     Where hits are scored, a fuzzy word, a prefix or a wildcard ranks them by the terms that it
          *     means: each scores by BM25, multiplied by how close it is, and all are as rare as the most
@@ -731,8 +735,8 @@ export interface components {
          *     | `{"term": "north", "field": "region"}` | the field is exactly this |
          *     | `{"term": "nroth", "fuzziness": 1, "prefix_length": 1, "field": "region"}` | the field differs from this by up to `fuzziness` (0, 1, 2 or `auto`) characters added, removed, replaced or exchanged, none of them among the first `prefix_length` |
          *     | `{"match": "sea chart", "field": "title", "operator": "and"}` | the field has these words; `or` is the default |
-         *     | `{"prefix": "nor", "field": "region"}` | the field begins with this |
-         *     | `{"wildcard": "n?r*", "field": "region"}` | the field fits, with `?` for one character and `*` for any number |
+         *     | `{"prefix": "nor", "field": "region"}` | a word of the field begins with this |
+         *     | `{"wildcard": "n?r*", "field": "region"}` | a word of the field fits, with `?` for one character and `*` for any number |
          *     | `{"regexp": "n[ou]rth.*", "field": "region"}` | the whole of a term fits; without back-references and look-around, and run in linear time |
          *     | `{"simple": {"query": "nort sea \\"old map\\" -draft", "fields": ["title^3", "about"]}}` | what a person typed, and never a syntax error: the last word perhaps only begun, typos in words, phrases in quotation marks, no word behind a minus. Of more than two words, three in four have to be there. Exact words and phrases come first, by the weights of `fields` and of the schema (`x-service-boost`). Without `fields`, all text is searched |
          *     | `{"multi_match": {"query": "sea cha", "fields": ["title._2gram"], "type": "bool_prefix"}}` | one of the fields has one of the words or begins with the last; `fuzziness` (0 by default) allows typos in words |
