@@ -1338,10 +1338,7 @@ export interface components {
             readonly version?: number;
             /** @description The type of a document without a `_type` member. It must be one of `document_schemas`. */
             readonly default_type?: string;
-            /**
-             * @description Refuse a document whose type is unknown or that does not fit its type.
-             * @default false
-             */
+            /** @description Refuse a document whose type is unknown or that does not fit its type. False if it is left out. */
             readonly enforce_types?: boolean;
             /** @description By document type, its JSON Schema. */
             readonly document_schemas?: {
@@ -1353,9 +1350,8 @@ export interface components {
              */
             readonly ttl_duration?: string;
             /**
-             * @description The field with the time at which a document's life begins. A document that has outlived its time
+             * @description The field with the time at which a document's life begins; `_timestamp` if it is left out. A document that has outlived its time
              *     is accepted, and expires at once.
-             * @default _timestamp
              */
             readonly ttl_field?: string;
             readonly language?: components["schemas"]["Language"];
@@ -1442,17 +1438,14 @@ export interface components {
             readonly path_unmatch?: string;
             /** @enum {string} */
             readonly match_mapping_type?: "string" | "number" | "boolean" | "date" | "object";
+            /** @description Left out, `index` is true, and `store`, `include_in_all` and `doc_values` are false. */
             readonly mapping?: {
                 readonly type?: string;
                 /** @description As in `x-service-analyzer`. */
                 readonly analyzer?: string;
-                /** @default true */
                 readonly index?: boolean;
-                /** @default false */
                 readonly store?: boolean;
-                /** @default false */
                 readonly include_in_all?: boolean;
-                /** @default false */
                 readonly doc_values?: boolean;
             };
         };
@@ -1511,8 +1504,9 @@ export interface components {
                 readonly empty: boolean;
             };
             /**
-             * @description Indexes that are being built, for instance after a change of the schema. Meanwhile an index
-             *     answers as it was built before. Absent while all are as the schema says.
+             * @description Indexes that are built again because the schema changed. Meanwhile an index answers as it was
+             *     built before. Absent while all answer by the schema. An index that is built for another reason,
+             *     as after a crash, shows as `rebuilding` in its own status and in the `message` of `/status`.
              */
             readonly migration?: {
                 readonly indexes: readonly string[];
