@@ -1235,7 +1235,7 @@ export interface components {
                     readonly successful: number;
                     readonly failed: number;
                 };
-                /** @description Milliseconds. */
+                /** @description Milliseconds. `suggest` is there if the query asks for suggestions. */
                 readonly phases: {
                     readonly [key: string]: number;
                 };
@@ -2990,6 +2990,11 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["QueryRequest"];
+                /**
+                 * @example {"full_text_search":{"query":"parser"}}
+                 *     {"count":true}
+                 */
+                readonly "application/x-ndjson": string;
             };
         };
         readonly responses: {
@@ -3017,6 +3022,11 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["QueryRequest"];
+                /**
+                 * @example {"table":"packages","full_text_search":{"query":"parser"}}
+                 *     {"table":"packages","count":true}
+                 */
+                readonly "application/x-ndjson": string;
             };
         };
         readonly responses: {
