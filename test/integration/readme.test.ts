@@ -135,7 +135,7 @@ describe('the README, followed from top to bottom', () => {
     rmSync(copy, { recursive: true, force: true })
   })
 
-  it('has commands, and of those that are not run each for its reason', () => {
+  it('has commands, and each that is not run has a reason', () => {
     expect(COMMANDS.length).to.be.greaterThan(15)
     for (const [pattern, why] of NOT_RUN) {
       expect(
@@ -158,7 +158,7 @@ describe('the README, followed from top to bottom', () => {
     expect(git(copy, 'ls-files', '--others', '--modified', '--exclude-standard')).to.equal('')
   })
 
-  it('shows what it promises', () => {
+  it('prints the values that it promises', () => {
     expect(printed).to.include('Ctrl-C')
     expect(printed.toLowerCase()).to.include('x-service-version')
   })

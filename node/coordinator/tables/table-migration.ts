@@ -4,7 +4,7 @@
 import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 import type { TableMigration } from './table-answers.ts'
-import { indexHealthOf } from './index-health.ts'
+import { indexHealthOf } from './index-summary.ts'
 
 /** Undefined while all indexes of the table answer by its schema. */
 export async function migrationOf(
