@@ -3,6 +3,7 @@ import type { CacheCounts } from '../../host/worker-report.ts'
 import { TextMemory } from '../engine/text-memory.ts'
 import { SelectionCache } from '../search/run-text-select.ts'
 import { TextEngine } from './text-engine.ts'
+import { TextReader } from './text-reader.ts'
 
 /** The text engines of one worker: they share caches of pages and terms, and a bound for what is in memory alone. */
 export function openTextFamily({ clock, memoryBytesMax }: FamilyParts): EngineFamily {
@@ -18,6 +19,7 @@ export function openTextFamily({ clock, memoryBytesMax }: FamilyParts): EngineFa
         engine: yield* TextEngine.openInSteps(opening, { clock, memory, selections }),
       }
     },
+    openReader: () => new TextReader(memory),
     caches() {
       const { pages, terms } = memory
       return {
