@@ -9,6 +9,7 @@ import { openTestPool, searchFor, textOp, TextShard, WORDS } from '../support/wo
 import { parseTestSettings } from '../support/worlds/test-settings.ts'
 
 const { seed } = parseTestSettings(process.env)
+const ENTRY = new URL('../support/fakes/dividing-index-worker.ts', import.meta.url)
 /** So little that the index is flushed all the time. */
 const MEMORY_BYTES_MAX = 2 ** 20
 const SETTLED = 300
@@ -20,7 +21,7 @@ const PADDING = 'sand bank light quay wind '.repeat(8)
 
 describe(`searches of one shard in two workers (QUARRY_TEST_SEED=${seed})`, () => {
   it('find what is there while it is written, flushed and merged', async () => {
-    const pool = openTestPool({ threads: 2, memoryBytesMax: MEMORY_BYTES_MAX })
+    const pool = openTestPool({ threads: 2, memoryBytesMax: MEMORY_BYTES_MAX, entry: ENTRY })
     await using text = await TextShard.open({ pool, indexes: [WORDS, { ...WORDS, name: 'other' }] })
     const world = new World(text)
     await world.settle()

@@ -65,17 +65,18 @@ export class IndexClient {
   }
 
   async setSchema(schema: RequestOf<'setSchema'>['schema']): Promise<void> {
-    await this.#call('setSchema', { schema })
+    await this.#route.change(this.#call('setSchema', { schema }))
   }
 
   async learn(fields: RequestOf<'learn'>['fields']): Promise<void> {
-    await this.#call('learn', { fields })
+    await this.#route.change(this.#call('learn', { fields }))
   }
 
   /** The batch's buffers are gone afterwards. */
   apply(batch: DocumentBatch): Promise<AnswerOf<'apply'>> {
     const transfer = [batch.bytes.buffer, batch.entries.buffer]
-    return this.#thread.call({ index: this.#id, kind: 'apply', request: { batch }, transfer })
+    const sent = { index: this.#id, kind: 'apply', request: { batch }, transfer } as const
+    return this.#route.change(this.#thread.call(sent))
   }
 
   flush(sequence: number): Promise<AnswerOf<'flush'>> {

@@ -70,7 +70,10 @@ export type DividedAnswer =
   | { readonly kind: 'whole'; readonly answer: unknown }
   | {
       readonly kind: 'divided'
-      /** The answer of what this thread alone has; undefined if it has nothing alone. */
+      /**
+       * The answer of what this thread alone has. Undefined if it has nothing alone: then `sealed` does for
+       * every question that this kind divides, until something is applied or learnt.
+       */
       readonly part: unknown
       /** For a `SealedReader` of the same index in another thread: plain data. */
       readonly sealed: unknown

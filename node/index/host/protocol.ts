@@ -71,7 +71,10 @@ export interface IndexWorkerCalls extends QuestionCalls {
     {
       readonly kind: string
       readonly asked: AskedQuestion
-      readonly sealed: unknown
+      /** Of the division. */
+      readonly hold: number
+      /** Absent for the division that the worker was asked about last. */
+      readonly part: { readonly sealed: unknown } | undefined
       readonly stop: StopFlag
     },
     unknown

@@ -10,31 +10,42 @@ import { unlessStopped } from './stop-flag.ts'
 /** The readers of indexes that live in other workers. */
 export class SealedReaders {
   readonly #familyOf: (kind: string) => EngineFamily
-  readonly #readers = new Map<number, SealedReader>()
+  readonly #readers = new Map<number, OpenedReader>()
 
   constructor(familyOf: (kind: string) => EngineFamily) {
     this.#familyOf = familyOf
   }
 
+  /** UNAVAILABLE for a question without a part, of another division than the last. */
   answer(index: number, request: RequestOf<'answerSealed'>): Sliced<unknown> {
-    const { kind, asked, sealed, stop } = request
-    const reader = this.#readers.get(index) ?? this.#open(index, kind)
-    return unlessStopped(reader.answer(asked, sealed), stop)
+    const { kind, asked, hold, part, stop } = request
+    const opened = this.#readers.get(index) ?? this.#open(index, kind)
+    if (part !== undefined) opened.last = { hold, sealed: part.sealed }
+    const { reader, last } = opened
+    if (last?.hold !== hold) throw new ServiceError('UNAVAILABLE', 'the reader lacks the part')
+    return unlessStopped(reader.answer(asked, last.sealed), stop)
   }
 
   forget(index: number): void {
-    this.#readers.get(index)?.close()
+    this.#readers.get(index)?.reader.close()
     this.#readers.delete(index)
   }
 
-  #open(index: number, kind: string): SealedReader {
+  #open(index: number, kind: string): OpenedReader {
     const reader = this.#familyOf(kind).openReader?.()
     if (reader === undefined) {
       throw new ServiceError('UNAVAILABLE', `indexes of kind "${kind}" have no readers`)
     }
-    this.#readers.set(index, reader)
-    return reader
+    const opened: OpenedReader = { reader, last: undefined }
+    this.#readers.set(index, opened)
+    return opened
   }
+}
+
+interface OpenedReader {
+  readonly reader: SealedReader
+  /** The division that was asked about last. */
+  last: { readonly hold: number; readonly sealed: unknown } | undefined
 }
 
 /** The view of an index, kept for the reader of a sealed part. */

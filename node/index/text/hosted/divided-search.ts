@@ -20,12 +20,12 @@ import { searchSnapshot } from '../search/run-text-search.ts'
 import type { TextSearchRequest, TextStatistics } from '../search/text-search.ts'
 import { describePart, type DescribedIndex, type ReaderKnowledge } from './sealed-part.ts'
 
-const UNSCORED: TextStatistics = { fields: new Map(), docFreqs: new Map(), expansions: new Map() }
-
 /** The index that is searched. */
 export interface DividedIndex extends Omit<DescribedIndex, 'view' | 'fields'> {
   readonly index: TextIndex
   readonly mapping: FieldMapping
+  /** Searches that look at fewer documents are not divided while something is in memory. */
+  readonly costMin: number
 }
 
 /** Divides what can be divided, and answers the rest by itself. */
@@ -34,12 +34,12 @@ export function* divideSearch(
   request: TextSearchRequest,
   known: ReaderKnowledge | undefined,
 ): Sliced<DividedAnswer> {
-  const { index, mapping } = divided
+  const { index, mapping, costMin } = divided
   const whole = index.snapshot()
   const { view, memory } = index.snapshotInParts()
   let isHandedOver = false
   try {
-    const own = yield* ownPart({ whole, memory, mapping }, request)
+    const own = yield* ownPart({ whole, memory, mapping, costMin }, request)
     if (own.kind === 'whole') return { kind: 'whole', answer: own.answer }
     const described = { ...divided, fields: mapping.fields, view: view.description }
     const sealed = describePart(described, known, own.statistics)
@@ -57,6 +57,7 @@ interface Snapshots {
   readonly whole: IndexSnapshot
   readonly memory: IndexSnapshot
   readonly mapping: FieldMapping
+  readonly costMin: number
 }
 
 type OwnPart =
@@ -79,9 +80,10 @@ function* ownPart(held: Snapshots, request: TextSearchRequest): Sliced<OwnPart> 
   const resolver = new ConditionResolver(whole, mapping)
   const { query } = yield* resolver.match(request.conditions, request.nowMs)
   if (resolver.hasExpanded) return yield* wholeAnswer(held, request)
-  const isScored = request.window.limit > 0
-  const given = request.statistics ?? (isScored ? undefined : UNSCORED)
-  const statistics = given ?? (yield* whole.queryStatistics(query))
+  const statistics = request.statistics ?? (yield* whole.queryStatistics(query))
+  if (costOf(request, statistics, whole) < held.costMin) {
+    return yield* wholeAnswer(held, request)
+  }
   const answer = yield* searchSnapshot(memory, mapping, { ...request, statistics })
   return { kind: 'memory', answer: yield* packAnswer(answer), statistics }
 }
@@ -89,6 +91,21 @@ function* ownPart(held: Snapshots, request: TextSearchRequest): Sliced<OwnPart> 
 function* wholeAnswer({ whole, mapping }: Snapshots, request: TextSearchRequest): Sliced<OwnPart> {
   const answer = yield* searchSnapshot(whole, mapping, request)
   return { kind: 'whole', answer: yield* packAnswer(answer) }
+}
+
+/** How many documents a search looks at, roughly. */
+function costOf(
+  { conditions, order, aggregations }: TextSearchRequest,
+  { docFreqs, expansions }: TextStatistics,
+  { segments }: IndexSnapshot,
+): number {
+  const { query, filter, exclusion, keyPrefix } = conditions
+  const isFiltered = filter !== undefined || exclusion !== undefined || keyPrefix !== undefined
+  const isOrdered = order.length > 0 && order[0]?.field !== '_score'
+  const looksAtAll = query === undefined ? isOrdered || aggregations.size > 0 : docFreqs.size === 0
+  const found = docFreqs.values().reduce((sum, count) => sum + count, 0)
+  if (!isFiltered && !looksAtAll && expansions.size === 0) return found
+  return found + segments.reduce((sum, { liveCount }) => sum + liveCount, 0)
 }
 
 /** A part would have to tell of all its terms, so that their counts can be added up. */

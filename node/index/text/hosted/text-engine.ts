@@ -57,6 +57,7 @@ export class TextEngine implements IndexEngine {
   readonly index: TextIndex
   readonly #directory: string | undefined
   readonly #selections: SelectionCache | undefined
+  readonly #dividedCostMin: number
   #schema: TableSchema | undefined
   #mapping: FieldMapping
   #savedFields: number
@@ -67,10 +68,11 @@ export class TextEngine implements IndexEngine {
   private constructor(
     index: TextIndex,
     opened: OpenedMapping,
-    { directory, selections }: EnginePlace,
+    { directory, selections, dividedCostMin }: EnginePlace,
   ) {
     this.#directory = directory
     this.#selections = selections
+    this.#dividedCostMin = dividedCostMin
     this.index = index
     this.#schema = opened.schema
     this.#mapping = opened.mapping
@@ -88,9 +90,9 @@ export class TextEngine implements IndexEngine {
     const opened = directory === undefined ? freshMapping(request) : openMapping(directory, request)
     yield* opened.mapping.learnInSteps(request.fields)
     yield
-    const { selections, ...parts } = engine
+    const { selections, dividedCostMin = 0, ...parts } = engine
     const index = yield* TextIndex.openInSteps({ directory, ...parts })
-    return new TextEngine(index, opened, { directory, selections })
+    return new TextEngine(index, opened, { directory, selections, dividedCostMin })
   }
 
   /** Why what is on disk cannot be used and has to be built again, though it is not damaged. */
@@ -171,7 +173,7 @@ export class TextEngine implements IndexEngine {
     const { index } = this
     const [opening, schemaNumber] = [this.#opening, this.#schemaNumber]
     const [schema, mapping] = [this.#schema, this.#mapping]
-    const divided = { index, mapping, opening, schemaNumber, schema }
+    const divided = { index, mapping, opening, schemaNumber, schema, costMin: this.#dividedCostMin }
     return divideSearch(divided, asked.request, known)
   }
 
@@ -283,10 +285,13 @@ const ignored: OnDocument = () => undefined
 export interface EngineParts extends Pick<TextIndexOptions, 'clock' | 'memory' | 'limits'> {
   /** Of the indexes that share `memory`. Absent: every selection is made anew. */
   readonly selections?: SelectionCache
+  /** Of documents to be looked at by a search that is divided. Absent: every search is worth it. */
+  readonly dividedCostMin?: number
 }
 
 interface EnginePlace {
   readonly directory: string | undefined
+  readonly dividedCostMin: number
   readonly selections: SelectionCache | undefined
 }
 

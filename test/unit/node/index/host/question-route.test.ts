@@ -14,7 +14,7 @@ import { errorOf } from '../../../../support/error-of.ts'
 import { until } from '../../../../support/until.ts'
 import { openTestPool, searchFor } from '../../../../support/worlds/text-shard.ts'
 
-const FAULTY = new URL('../../../../support/fakes/faulty-reader-worker.ts', import.meta.url)
+const ENTRY = new URL('../../../../support/fakes/dividing-index-worker.ts', import.meta.url)
 const TEXT: TableField = { path: ['text'], kind: 'string', documentType: undefined }
 const HANG_MS = 1500
 
@@ -24,7 +24,7 @@ describe('the route of a question', () => {
 
   beforeEach(() => {
     directory = mkdtempSync(path.join(tmpdir(), 'question-route-'))
-    pool = openTestPool({ threads: 2, entry: FAULTY, hangMs: HANG_MS })
+    pool = openTestPool({ threads: 2, entry: ENTRY, hangMs: HANG_MS })
   })
 
   afterEach(async () => {
@@ -52,6 +52,23 @@ describe('the route of a question', () => {
     expect(found).to.have.length(3)
     expect(settled).to.deep.equal(['found', 'applied'])
     expect(await dividedIn(pool)).to.equal(true)
+  })
+
+  it('shares one division among the questions that come while it is held', async () => {
+    const index = await World.open(pool, directory)
+
+    const applied = index.apply(large())
+    const found = await Promise.all(Array.from({ length: 20 }, () => index.find()))
+    await applied
+    await index.apply([put('b', 'tide')])
+    const afterwards = index.apply(large())
+    const later = await Promise.all(Array.from({ length: 20 }, () => index.find()))
+    await afterwards
+    await index.write(10)
+
+    for (const keys of found) expect(keys).to.have.length(3)
+    for (const keys of later) expect(keys).to.have.length(4)
+    await until(() => index.hasItsFilesAlone())
   })
 
   it('joins what is in memory with what is sealed', async () => {

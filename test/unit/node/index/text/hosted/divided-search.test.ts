@@ -11,7 +11,7 @@ import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { JsonObject } from '../../../../../../node/document/exact-json.ts'
 import { packBatch, type DocumentChange } from '../../../../../../node/index/host/document-batch.ts'
-import type { IndexEngine } from '../../../../../../node/index/host/index-engine.ts'
+import type { EngineFamily, IndexEngine } from '../../../../../../node/index/host/index-engine.ts'
 import { aggregationResults } from '../../../../../../node/index/text/aggregation/aggregation-result.ts'
 import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
 import { TEXT_KIND } from '../../../../../../node/index/text/hosted/text-kind.ts'
@@ -120,6 +120,16 @@ describe(`a divided search (QUARRY_TEST_SEED=${seed})`, () => {
     }).timeout(60_000)
   }
 
+  it('is not worth its messages for few documents, beside what is in memory', () => {
+    using world = new World(directory, 1000)
+    for (let step = 0; step < 20; step += 1) world.goOn()
+    const beside = world.isDivided(requestOf(SEA))
+    world.flush()
+
+    expect(beside).to.equal(false)
+    expect(world.isDivided(requestOf(SEA))).to.equal(true)
+  })
+
   it('turns pages, forwards and backwards', () => {
     using world = new World(directory)
     for (let step = 0; step < 25; step += 1) world.goOn()
@@ -161,14 +171,16 @@ describe(`a divided search (QUARRY_TEST_SEED=${seed})`, () => {
 
 /** One index that documents are written to at random, and its reader. */
 class World implements Disposable {
-  readonly family = openTextFamily({ clock: new ManualClock(), memoryBytesMax: 2 ** 22 })
+  readonly family: EngineFamily
   readonly engine: IndexEngine
   readonly #reader: IndexReader
   readonly #random = seededRandom(seed)
   readonly #fields: TableField[] = []
   #sequence = 0
 
-  constructor(directory: string) {
+  constructor(directory: string, dividedCostMin = 0) {
+    const parts = { clock: new ManualClock(), memoryBytesMax: 2 ** 22 }
+    this.family = openTextFamily(parts, { dividedCostMin })
     const definition = { kind: 'text', name: 'words', memOnly: false }
     const source = { kind: 'given', schema: undefined } as const
     const opened = runAtOnce(this.family.open({ definition, directory, source, fields: [] }))

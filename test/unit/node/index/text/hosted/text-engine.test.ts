@@ -9,7 +9,11 @@ const MEMORY_BYTES = 8 * 2 ** 20
 
 describeIndexEngine('text', {
   kind: 'text',
-  openFamily: () => openTextFamily({ clock: new ManualClock(), memoryBytesMax: MEMORY_BYTES }),
+  openFamily: () =>
+    openTextFamily(
+      { clock: new ManualClock(), memoryBytesMax: MEMORY_BYTES },
+      { dividedCostMin: 0 },
+    ),
   answers: ['search', 'select', 'statistics', 'highlight', 'suggest'],
   find: textSearch,
   keysOf: (answer: TextSearchAnswer) => answer.hits.map(({ key }) => Buffer.from(key).toString()),

@@ -1,6 +1,8 @@
-// An index worker that ends or hangs when it answers the sealed part of another worker's index, if the
-// search is for keys that begin with `end` or `hang`. All else is the product's.
+// An index worker that divides searches however cheap they are. It ends or hangs when it answers the sealed
+// part of another worker's index, if the search is for keys that begin with `end` or `hang`.
 
+import { serveIndexes } from '../../../node/index/host/serve-indexes.ts'
+import { openTextFamily } from '../../../node/index/text/hosted/text-family.ts'
 import { TextReader } from '../../../node/index/text/hosted/text-reader.ts'
 
 const PREFIXES: Readonly<Record<string, () => unknown>> = {
@@ -20,4 +22,4 @@ Reflect.set(
   },
 )
 
-await import('../../../node/index/kinds/index-worker.ts')
+serveIndexes({ text: (parts) => openTextFamily(parts, { dividedCostMin: 0 }) })
