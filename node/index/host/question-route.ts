@@ -70,6 +70,8 @@ type Divided = Extract<DividedCallAnswer, { readonly kind: 'divided' }>
 export class QuestionRoute {
   readonly #with: QuestionRouteOptions
   readonly #readers = new Map<IndexWorkerThread, ReaderState>()
+  /** They may have something open, whether they are known to or not. */
+  readonly #asked = new Set<IndexWorkerThread>()
   readonly #shared = new Map<IndexWorkerThread, SharedDivision>()
   #openings = 0
   #changes = 0
@@ -103,7 +105,8 @@ export class QuestionRoute {
   forget(): void {
     this.#openings += 1
     const { index } = this.#with
-    for (const reader of this.#readers.keys()) reader.tell({ kind: 'forget', index })
+    for (const reader of this.#asked) reader.tell({ kind: 'forget', index })
+    this.#asked.clear()
     this.#readers.clear()
     this.#changes += 1
   }
@@ -111,6 +114,7 @@ export class QuestionRoute {
   /** Undefined if none is. A worker that is not running is started for later questions. */
   #idlerThanHome(): IndexWorkerThread | undefined {
     const { home, others } = this.#with
+    if (others.length === 0) return undefined
     let least = home.load
     let found: IndexWorkerThread | undefined
     if (least === 0) return undefined
@@ -219,6 +223,7 @@ export class QuestionRoute {
     const { index, kindName } = this.#with
     const request = { kind: kindName, asked, ...from, stop }
     const identity = this.#identityOf(asked)
+    this.#asked.add(reader)
     try {
       return { answer: await reader.call({ index, kind: 'answerSealed', request, identity }) }
     } catch (error) {
