@@ -54,6 +54,20 @@ describe('the route of a question', () => {
     expect(await dividedIn(pool)).to.equal(true)
   })
 
+  it('leads to a worker that was started because the home was busy before', async () => {
+    const index = await World.openAlone(pool, directory)
+
+    await until(async () => {
+      const applied = index.apply(large())
+      const found = await index.find()
+      await applied
+      expect(found).to.have.length(3)
+      return dividedIn(pool)
+    })
+
+    expect(pool.restarts).to.equal(0)
+  })
+
   it('shares one division among the questions that come while it is held', async () => {
     const index = await World.open(pool, directory)
 
@@ -144,7 +158,7 @@ function large(): readonly DocumentChange[] {
   return [put('large', words.join(' '))]
 }
 
-/** An index with three sealed documents, and another worker that runs. */
+/** An index with three sealed documents. */
 class World {
   readonly #index: IndexClient
   readonly #directory: string
@@ -155,12 +169,18 @@ class World {
     this.#directory = directory
   }
 
+  /** Beside another index, so that both workers run. */
   static async open(pool: IndexWorkerPool, directory: string): Promise<World> {
-    const [index, other] = ['words', 'other'].map((name) => pool.newIndex({ name, kind: 'text' }))
-    if (index === undefined || other === undefined) throw new TypeError('two indexes')
+    const world = await World.openAlone(pool, directory)
+    const other = pool.newIndex({ name: 'other', kind: 'text' })
+    await new World(other, path.join(directory, 'other')).#open()
+    return world
+  }
+
+  static async openAlone(pool: IndexWorkerPool, directory: string): Promise<World> {
+    const index = pool.newIndex({ name: 'words', kind: 'text' })
     const world = new World(index, path.join(directory, 'words'))
     await world.#open()
-    await new World(other, path.join(directory, 'other')).#open()
     await world.apply([put('a', 'tide'), put('end', 'tide'), put('hang', 'tide road')])
     await world.flush()
     return world

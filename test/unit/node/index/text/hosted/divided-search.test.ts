@@ -44,6 +44,17 @@ const BODIES: Readonly<Record<string, { readonly body: JsonObject; readonly isDi
       body: text({ match_phrase: 'tyde road', field: 'text', fuzziness: 1 }),
       isDivided: false,
     },
+    wildcard: { body: text({ wildcard: 't*d?', field: 'text' }), isDivided: true },
+    regexp: { body: text({ regexp: 'ti.*', field: 'text' }), isDivided: true },
+    simple: {
+      body: text({ simple: { query: 'tyde roads har', fields: ['text'] } }),
+      isDivided: true,
+    },
+    'query string': { body: text({ query: 'text:sea -text:road^2 n:>10' }), isDivided: true },
+    exclusion: {
+      body: { ...SEA, exclusion_query: { match: 'quay', field: 'text' } },
+      isDivided: true,
+    },
     filter: { body: { ...SEA, filter_query: { min: 20, max: 80, field: 'n' } }, isDivided: true },
     sorted: { body: { ...SEA, order_by: [{ field: 'n', desc: true }] }, isDivided: true },
     'no hits': { body: { ...SEA, limit: 0 }, isDivided: true },
