@@ -155,14 +155,14 @@ export interface SealedReader {
 
 /** The engines of one kind in one worker, and what they share. */
 export interface EngineFamily {
-  /** Of all its engines together: beyond it the host has the largest make room. */
+  /** The bound of all its engines together. Beyond it the host lets the largest make room. */
   readonly unflushedBytesMax: number
   /**
    * Opens what the directory holds, or an empty index. CORRUPTION for what is damaged; an index that was
    * built by an earlier version of the product, or by other fields, is `outdated`.
    */
   open(opening: IndexOpening): Sliced<EngineOpening>
-  /** Of a kind whose engines divide answers. */
+  /** Present for a kind whose engines divide answers. */
   openReader?(): SealedReader
   /** By name, what its caches hold. */
   caches(): CacheReport
@@ -171,7 +171,7 @@ export interface EngineFamily {
 /** What a worker gives the engines of one kind. */
 export interface FamilyParts {
   readonly clock: Clock
-  /** Of what the engines share. */
+  /** The bound of the memory that the engines share. */
   readonly memoryBytesMax: number
 }
 

@@ -12,7 +12,7 @@ export interface IndexKind {
    * Undefined for a question that is never refused.
    */
   identityOf(question: Question, request: unknown): readonly unknown[] | undefined
-  /** Of a kind whose engines divide answers (`IndexEngine.divide`). */
+  /** Present for a kind whose engines divide answers (`IndexEngine.divide`). */
   readonly division?: IndexDivision
 }
 

@@ -48,7 +48,7 @@ export interface IndexWorkerThreadOptions {
   readonly hangMs: number
   /** The file that the worker runs. */
   readonly entry: URL
-  /** Of all threads together: the question that ended one may be asked of another. */
+  /** The lost questions of all threads: the question that ended one may be asked of another. */
   readonly lost: LostQuestions
   /** For the log. */
   nameOf(index: number): string

@@ -37,7 +37,7 @@ export interface SealedPart {
   readonly fieldsFrom: number
   readonly fields: readonly TableField[]
   readonly segments: readonly SegmentNews[]
-  /** Of the whole index; undefined if the sealed segments are the whole index. */
+  /** The statistics of the whole index; undefined if the sealed segments are the whole index. */
   readonly statistics: TextStatistics | undefined
 }
 

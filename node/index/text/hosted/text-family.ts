@@ -5,7 +5,7 @@ import { SelectionCache } from '../search/run-text-select.ts'
 import { TextEngine } from './text-engine.ts'
 import { TextReader } from './text-reader.ts'
 
-/** Of documents to be looked at: a cheaper search takes less time than the messages of its parts. */
+/** The number of documents that a search looks at: a cheaper search takes less time than the messages of its parts. */
 const DIVIDED_COST_MIN = 20_000
 
 /** When searches are worth dividing; tests divide cheaper ones. */

@@ -168,7 +168,7 @@ describe(`a divided search (QUARRY_TEST_SEED=${seed})`, () => {
     expect(total).to.equal(3) // with the first document of the world
   })
 
-  it('lets go of its files when it is left at any step', () => {
+  it('releases its files when a search is left at any step', () => {
     using world = new World(directory)
     for (let step = 0; step < 10; step += 1) world.goOn()
     for (let steps = 0; steps < 3; steps += 1) world.leave(requestOf(SEA), steps)
