@@ -37,7 +37,7 @@ export class EmbeddedEntries {
     this.#store = store
   }
 
-  /** Of the last commit that was written, also if its caller heard of a failure. */
+  /** The revision of the last commit that was written, also if its caller heard of a failure. */
   get revision(): number {
     return decodeRevision(this.#store.get(REVISION_KEY))
   }

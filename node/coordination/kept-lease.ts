@@ -63,7 +63,7 @@ export class KeptLease implements Lease {
   #ttlSeconds: number
   #renewedAt: Moment
   #revoking: Promise<void> | undefined
-  /** Of the last renewal. */
+  /** Why the last renewal failed. */
   #failure = 'no renewal was sent'
 
   constructor({ id, ttlSeconds, grantedAt, clock, home }: KeptLeaseOptions) {

@@ -105,7 +105,7 @@ function describeAttaching(open: OpenLeaseWorld): void {
     expect(await other.get('/a')).to.equal(undefined)
   })
 
-  it('lets go of a key that is put without it', async () => {
+  it('releases a key that is put without it', async () => {
     await using world = await open(TTL_SECONDS)
     const { owner, other } = world
     const lease = await owner.grantLease(TTL_SECONDS)
@@ -119,7 +119,7 @@ function describeAttaching(open: OpenLeaseWorld): void {
     expect(left?.value.toString()).to.equal('2')
   })
 
-  it('lets go of a key that is put with another lease', async () => {
+  it('releases a key that is put with another lease', async () => {
     await using world = await open(TTL_SECONDS)
     const { owner, other } = world
     const [first, second] = await Promise.all([

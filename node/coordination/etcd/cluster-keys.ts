@@ -33,7 +33,7 @@ export class ClusterKeys {
     return Buffer.from(`${this.#root}e${key}`)
   }
 
-  /** Of all entries whose keys begin with `prefix`. */
+  /** The range of all entries whose keys begin with `prefix`. */
   range(prefix: string): Required<KeyRange> {
     const key = this.entry(prefix)
     return { key, end: Buffer.concat([key, BEHIND_ALL]) }

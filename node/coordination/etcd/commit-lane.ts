@@ -47,7 +47,7 @@ export class CommitLane {
   readonly #members: EtcdMembers
   readonly #mark: Buffer
   readonly #session: string
-  /** Of the mark; undefined until it was read. */
+  /** The mod revision of the mark; undefined until it was read. */
   #markRevision: number | undefined
   #unsettled: Unsettled | undefined
   #count = 0

@@ -24,7 +24,7 @@ function storedKey(message: ProtoMessage): StoredKey {
   }
 }
 
-/** Of the answer to a range, alone or as part of a transaction. */
+/** The keys of the answer to a range, alone or as part of a transaction. */
 export function rangeOf(answer: ProtoMessage): {
   readonly keys: readonly StoredKey[]
   readonly hasMore: boolean
@@ -32,7 +32,7 @@ export function rangeOf(answer: ProtoMessage): {
   return { keys: answer.messages(2).map(storedKey), hasMore: answer.flag(3) }
 }
 
-/** Of a transaction. */
+/** The answer to a transaction. */
 export interface TxnAnswer {
   readonly succeeded: boolean
   /** One for each operation of the branch that ran. */
@@ -43,12 +43,12 @@ export function txnOf(answer: ProtoMessage): TxnAnswer {
   return { succeeded: answer.flag(2), parts: answer.messages(3) }
 }
 
-/** Of the part of a transaction that is a range. */
+/** The keys of a range that is part of a transaction. */
 export function rangeInTxn(part: ProtoMessage): readonly StoredKey[] {
   return rangeOf(part.message(1)).keys
 }
 
-/** Of a granted or renewed lease; 0 seconds are left of a lease that etcd does not have. */
+/** The id and time of a granted or renewed lease; 0 seconds are left of a lease that etcd does not have. */
 export function leaseOf(answer: ProtoMessage): {
   readonly id: bigint
   readonly ttlSeconds: number

@@ -20,7 +20,7 @@ const TIMING: EtcdTiming = { attemptTimeoutMs: 2000, callTimeoutMs: 8000, watchI
 export interface EtcdTls {
   /** Who signs etcd's certificates, if that is not an authority that Node trusts anyway. */
   readonly ca?: Buffer
-  /** Of this node, where etcd asks for it: both or neither. */
+  /** The certificate of this node, where etcd asks for one: both or neither. */
   readonly cert?: Buffer
   readonly key?: Buffer
 }

@@ -9,7 +9,7 @@ const PAYLOAD_MASK = 0x7f
 const CONTINUES = 0x80
 /** A varint of 64 bits has at most so many bytes. */
 const VARINT_BYTES_MAX = 10
-/** Of the wire types that have a fixed length. */
+/** The lengths of the wire types that have a fixed one. */
 const FIXED_BYTES: Readonly<Record<string, number>> = { '1': 8, '5': 4 }
 
 /**

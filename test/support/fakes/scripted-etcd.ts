@@ -7,7 +7,7 @@ import { ProtoMessage } from '../../../node/coordination/etcd/proto-message.ts'
 import { ProtoWriter } from '../../../node/coordination/etcd/proto-writer.ts'
 import { until } from '../until.ts'
 
-/** Of rpc.proto: the answer to a request for progress of all watches has the id -1. */
+/** rpc.proto: the answer to a request for progress of all watches has the id -1. */
 const ALL_WATCHES = 2n ** 64n - 1n
 
 /** One stream of a client, from the member's side. */
