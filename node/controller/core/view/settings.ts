@@ -10,7 +10,10 @@ export interface ControllerSettings {
   readonly balanceChangesPerSecond: number
   /** Commits without an outcome. */
   readonly inFlightMax: number
-  /** A commit without an outcome is taken for lost after this; its conditions make that safe. */
+  /**
+   * A commit without an outcome is taken for lost after this; its conditions make that safe. Limits of moves
+   * hold only if it is longer than the deadline of a commit and the lag of the watch together.
+   */
   readonly outcomeMaxMs: number
   /** A shard whose change met a conflict is left alone for this long, or until it is observed. */
   readonly conflictPauseMs: number

@@ -31,7 +31,7 @@ const REST_MAX_MS = 240_000
 /** Patience is short, so that runs are. */
 export const SIMULATION_SETTINGS: ControllerSettings = {
   ...CONTROLLER_SETTINGS,
-  outcomeMaxMs: 3000,
+  outcomeMaxMs: 4000,
   replaceAfterMs: 8000,
   targetAwayMaxMs: 4000,
   settleMs: 2000,

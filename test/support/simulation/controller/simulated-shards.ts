@@ -28,7 +28,8 @@ interface CatchUp {
   readonly untilMs: number
 }
 
-interface SimulatedShard {
+/** A shard as its replicas have it. */
+export interface SimulatedShard {
   readonly path: string
   committed: number
   /** The epoch that has begun to serve. */
@@ -45,6 +46,7 @@ export class SimulatedShards {
   readonly #store: SimulatedStore
   readonly #nodes: SimulatedNodes
   readonly #random: Random
+  readonly #unsteady = new Set<string>()
   #read = 0
   #changes = 0
   /** How long a learner takes to catch up, at most. */
@@ -68,9 +70,24 @@ export class SimulatedShards {
     }
   }
 
-  /** One round of every leader. */
-  lead(): void {
-    for (const shard of this.all.values()) {
+  /** Those whose set is not what it should be: with nothing else to do, the others need no round. */
+  *unsteady(): Iterable<SimulatedShard> {
+    for (const path of this.#unsteady) {
+      const shard = this.all.get(path)
+      if (shard?.configuration === undefined || this.#isSteady(shard.configuration)) {
+        this.#unsteady.delete(path)
+      } else yield shard
+    }
+  }
+
+  /** The node has stopped: members of its shards will notice. */
+  unsettle(node: SimulatedNode): void {
+    for (const path of node.logs.keys()) this.#unsteady.add(path)
+  }
+
+  /** One round of the leaders of these shards. */
+  lead(shards: Iterable<SimulatedShard> = this.all.values()): void {
+    for (const shard of shards) {
       const { configuration } = shard
       const leader = configuration?.leader
       if (configuration === undefined || leader === undefined) continue
@@ -92,6 +109,11 @@ export class SimulatedShards {
       if (!others.some((replica) => this.#isWhole(shard, replica))) return false
     }
     return true
+  }
+
+  #isSteady({ inSync, replicas }: ShardConfiguration): boolean {
+    const isAlive = inSync.every(({ node, incarnation }) => this.#nodes.lives(node, incarnation))
+    return isAlive && inSync.length === replicas.length
   }
 
   #isWhole({ path, committed }: SimulatedShard, { node, incarnation }: ReplicaId): boolean {
@@ -121,6 +143,7 @@ export class SimulatedShards {
     }
     const before = shard.configuration
     shard.configuration = configuration
+    this.#unsteady.add(path)
     for (const id of before?.replicas ?? []) {
       if (configuration.replicas.includes(id)) continue
       this.#nodes.all.get(id)?.logs.delete(path)

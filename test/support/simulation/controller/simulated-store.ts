@@ -16,31 +16,35 @@ interface Entry {
 
 /** The coordination store: linearizable, with a log of all events that watchers read at their own pace. */
 export class SimulatedStore {
-  readonly #entries = new Map<string, Entry>()
+  /** By the first two names of their keys, so that a listing need not walk all of a large cluster. */
+  readonly #folders = new Map<string, Map<string, Entry>>()
   readonly events: StoreEvent[] = []
   revision = 0
   nowMs = 0
 
   get(key: string): Entry | undefined {
-    return this.#entries.get(key)
+    return this.#folders.get(folderOf(key))?.get(key)
   }
 
   *list(prefix: string): Iterable<readonly [string, Entry]> {
-    for (const found of this.#entries) if (found[0].startsWith(prefix)) yield found
+    for (const [folder, entries] of this.#folders) {
+      if (!folder.startsWith(prefix) && !prefix.startsWith(folder)) continue
+      for (const found of entries) if (found[0].startsWith(prefix)) yield found
+    }
   }
 
   commit(commit: Commit): CommitOutcome {
     checkCommit(commit)
     const holds = commit.when.every(
-      ({ key, modRevision }) => (this.#entries.get(key)?.modRevision ?? 0) === modRevision,
+      ({ key, modRevision }) => (this.get(key)?.modRevision ?? 0) === modRevision,
     )
     if (!holds) return { kind: 'conflict', entries: [] }
     this.revision += 1
     for (const change of commit.changes) {
       const { key } = change
       const value = change.type === 'put' ? change.value : undefined
-      if (value === undefined) this.#entries.delete(key)
-      else this.#entries.set(key, { value, modRevision: this.revision })
+      if (value === undefined) this.#folders.get(folderOf(key))?.delete(key)
+      else this.#folder(key).set(key, { value, modRevision: this.revision })
       this.events.push({ key, value, revision: this.revision, atMs: this.nowMs })
     }
     return { kind: 'committed', revision: this.revision }
@@ -51,6 +55,17 @@ export class SimulatedStore {
   }
 
   delete(key: string): void {
-    if (this.#entries.has(key)) this.commit({ when: [], changes: [{ type: 'delete', key }] })
+    if (this.get(key) !== undefined) this.commit({ when: [], changes: [{ type: 'delete', key }] })
   }
+
+  #folder(key: string): Map<string, Entry> {
+    const name = folderOf(key)
+    const folder = this.#folders.get(name) ?? new Map<string, Entry>()
+    this.#folders.set(name, folder)
+    return folder
+  }
+}
+
+function folderOf(key: string): string {
+  return key.slice(0, key.indexOf('/', key.indexOf('/', 1) + 1) + 1)
 }
