@@ -28,9 +28,11 @@ const FAULTS_FOR_MS = 40_000
 const QUIET_MS = 15_000
 const REST_MAX_MS = 240_000
 
-/** Patience is short, so that runs are. */
+/** Patience is short, so that runs are, and limits are low, so that small clusters meet them. */
 export const SIMULATION_SETTINGS: ControllerSettings = {
   ...CONTROLLER_SETTINGS,
+  changesPerSecond: 20,
+  changeBurst: 5,
   outcomeMaxMs: 4000,
   replaceAfterMs: 8000,
   targetAwayMaxMs: 4000,

@@ -24,6 +24,8 @@ export interface SimulatedNode {
   isDestroyed: boolean
   wholeSince: number
   leaseUntilMs: number
+  /** The life that its registration names. */
+  registered: number
   /** For each shard, the last committed entry that it has on disk. */
   readonly logs: Map<string, number>
 }
@@ -51,6 +53,7 @@ export class SimulatedNodes {
       isDestroyed: false,
       wholeSince: 1,
       leaseUntilMs: 0,
+      registered: 0,
       logs: new Map(),
     }
     this.all.set(node.id, node)
@@ -80,6 +83,7 @@ export class SimulatedNodes {
     const record = { id, incarnation, addresses, version: '1', wholeSince, isLeaving }
     this.#store.put(liveKey(id), encodeRegistration(record))
     node.leaseUntilMs = this.#store.nowMs + LEASE_MS
+    node.registered = incarnation
   }
 
   stop(node: SimulatedNode, isClean: boolean): void {
@@ -101,7 +105,8 @@ export class SimulatedNodes {
     for (const node of this.all.values()) {
       const isRegistered = this.#store.get(liveKey(node.id)) !== undefined
       if (node.isRunning && node.isReachable) {
-        if (isRegistered) node.leaseUntilMs = nowMs + LEASE_MS
+        const isOwn = isRegistered && node.registered === node.incarnation
+        if (isOwn) node.leaseUntilMs = nowMs + LEASE_MS
         else this.register(node)
       } else if (isRegistered && nowMs >= node.leaseUntilMs) this.#store.delete(liveKey(node.id))
     }
