@@ -41,6 +41,9 @@ export interface ControllerStart {
 /** Shards of one urgency that are looked at in one plan. */
 const TRIES_MAX = 256
 
+/** After a search that found nothing to balance: such a search looks at the most. */
+const BALANCE_PAUSE_MS = 1000
+
 /** Starts of moves, which wait while the cluster has as many as it may. */
 const MOVE_STARTS: ReadonlySet<Urgency> = new Set<Urgency>(['repair', 'drain', 'spread'])
 
@@ -67,6 +70,7 @@ export class ControllerCore {
   readonly #balanceBudget: ChangeBudget
   /** The version of the view in which nothing was found to balance. */
   #restedAt: number | undefined
+  #balanceAgainMs = 0
   #operations = 0
   #listedRevision: number | undefined
   #frozen: string | undefined
@@ -170,11 +174,13 @@ export class ControllerCore {
 
   /** Only what is left of the budget. */
   #planBalance(changes: PlannedChange[], nowMs: number): void {
+    if (nowMs < this.#balanceAgainMs) return
     while (!this.#isFull && !this.#balanceBudget.isEmpty) {
       if (this.#restedAt === this.cluster.version) return
       const steps = this.#nextBalance()
       if (steps.length === 0) {
         this.#restedAt = this.cluster.version
+        this.#balanceAgainMs = nowMs + BALANCE_PAUSE_MS
         return
       }
       for (const step of steps) {

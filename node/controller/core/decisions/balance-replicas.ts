@@ -12,6 +12,8 @@ import type { Step } from './step.ts'
 
 /** The next move for balance; undefined when the nodes are even enough, or no move would help. */
 export function balanceReplicas(cluster: ClusterView): Step | undefined {
+  // Half of the moves are kept for repairs; and while so many are under way, most searches are in vain.
+  if (2 * cluster.moves >= cluster.settings.movesMax) return undefined
   const nodes = settledByLoad(cluster)
   const [lightest, heaviest] = [nodes[0], nodes.at(-1)]
   if (lightest === undefined || heaviest === undefined) return undefined
@@ -75,9 +77,10 @@ function movable(from: NodeView, to: NodeView, cluster: ClusterView): ShardView 
 function isMovable(shard: ShardView, from: NodeView, to: NodeView, cluster: ClusterView): boolean {
   const { configuration } = shard
   if (configuration === undefined || to.replicas.has(shard)) return false
+  // The cheap and frequent refusals come first: a search may look at every shard of a node.
+  if (isFeedingEnough(configuration.leader?.node ?? '', cluster)) return false
   if (!isWhole({ shard, configuration }, cluster)) return false
   if (!hasRoom(to, shard, cluster) || !cluster.hasRoomToMove(shard)) return false
-  if (isFeedingEnough(configuration.leader?.node ?? '', cluster)) return false
   if (from.zone === to.zone) return true
   const others = configuration.replicas.filter((id) => id !== from.id)
   const before = sharedZones(cluster, configuration.replicas)

@@ -41,7 +41,7 @@ export function startMove(
   }
 }
 
-function phaseOf({ configuration, move }: Omit<Moving, 'shard'>): MovePhase {
+export function phaseOf({ configuration, move }: Omit<Moving, 'shard'>): MovePhase {
   if (!configuration.replicas.includes(move.to)) return 'adding'
   if (!isInSync(configuration, move.to)) return 'catching_up'
   return configuration.leader?.node === move.from ? 'handing_over' : 'removing'

@@ -12,7 +12,7 @@ import type { NodeRecord, NodeRegistration, NodeState } from './node-record.ts'
 
 const FORMAT = 1
 
-/** Of the controller that is elected. Its revision fences each change of that controller. */
+/** The key of the controller that is elected. Its revision fences each change of that controller. */
 export const CONTROLLER_KEY = '/cluster/controller'
 export const NODE_PREFIX = '/cluster/nodes/'
 /** Keys under it are attached to leases. */

@@ -47,7 +47,7 @@ export class ClusterView {
     this.#touched.add(shard)
   }
 
-  /** Of a node that a shard names there may be no record; it is a lost one then. */
+  /** The node of that name. A shard may name one without a record; it is a lost one then. */
   node(id: NodeId, nowMs: number): NodeView {
     let node = this.nodes.get(id)
     if (node === undefined) {

@@ -12,7 +12,7 @@ import { seedOf } from './tie-break.ts'
 export interface ShardRecords {
   readonly configuration: ShardConfiguration | undefined
   readonly move: MoveRecord | undefined
-  /** Of the move's key; 0 when it is absent. */
+  /** The revision of the move's key; 0 when it is absent. */
   readonly moveRevision: number
 }
 
@@ -39,7 +39,7 @@ export class ShardView {
   /** The newest revisions known of the two keys, deletions among them: what is older is ignored. */
   configurationSeen = 0
   moveSeen = 0
-  /** Of one replica, as its leader says; undefined until it does. */
+  /** The size of one replica, as its leader says; undefined until it does. */
   bytes: number | undefined
   /** No change is planned before. */
   pausedUntilMs = 0

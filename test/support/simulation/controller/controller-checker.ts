@@ -33,7 +33,7 @@ export class ControllerChecker {
   readonly #store: SimulatedStore
   readonly #nodes: SimulatedNodes
   readonly #settings: ControllerSettings
-  readonly #attemptsMs: number[] = []
+  readonly #attemptsMs = new Map<number, number[]>()
   trace = 0
   committed = 0
   readonly kinds = new Map<string, number>()
@@ -44,16 +44,18 @@ export class ControllerChecker {
     this.#settings = settings
   }
 
-  /** C6: in no second are there more changes than promised. */
-  attempted(nowMs: number): void {
-    this.#attemptsMs.push(nowMs)
+  /** C6: in no second a controller asks for more changes than promised. */
+  attempted(controllerRevision: number, nowMs: number): void {
+    const attemptsMs = this.#attemptsMs.get(controllerRevision) ?? []
+    this.#attemptsMs.set(controllerRevision, attemptsMs)
+    attemptsMs.push(nowMs)
     const { changesPerSecond, changeBurst } = this.#settings
     const most = changesPerSecond + changeBurst
-    const first = this.#attemptsMs.at(-1 - most)
+    const first = attemptsMs.at(-1 - most)
     if (first !== undefined && nowMs - first < 1000) {
       throw new BrokenInvariant(`C6: more than ${most} changes within a second`)
     }
-    if (this.#attemptsMs.length > 4 * most) this.#attemptsMs.splice(0, 2 * most)
+    if (attemptsMs.length > 4 * most) attemptsMs.splice(0, 2 * most)
   }
 
   /** Called after the commit took effect; `before` is the configuration that it replaced. */

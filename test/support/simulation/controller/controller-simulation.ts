@@ -328,7 +328,7 @@ class SimulatedCluster {
     this.#setReplication(id, { replicationFactor, minInSync })
   }
 
-  /** Old controllers go on for a while. */
+  /** The controller before continues for a while. */
   #elect(): void {
     this.#named += 1
     const world = {

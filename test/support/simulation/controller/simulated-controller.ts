@@ -40,7 +40,7 @@ export type MakeController = (start: {
   readonly settings: ControllerSettings
 }) => ControllerCore
 
-/** The shell of a controller: elected once, it goes on until it notices that another one is. */
+/** The shell of a controller: elected once, it continues after another one is, as one that has not noticed. */
 export class SimulatedController {
   readonly core: ControllerCore
   readonly #revision: number
@@ -95,7 +95,7 @@ export class SimulatedController {
     const { nowMs } = this.#store
     for (const change of this.core.plan(nowMs)) {
       this.planned += 1
-      this.#checker.attempted(nowMs)
+      this.#checker.attempted(this.#revision, nowMs)
       this.#flights.push({ change, atMs: nowMs + commitDelayMs * this.#random() })
     }
   }

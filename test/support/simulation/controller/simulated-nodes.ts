@@ -99,7 +99,7 @@ export class SimulatedNodes {
     this.#store.delete(liveKey(node.id))
   }
 
-  /** Leases of those that run and reach the store go on; the others end. */
+  /** Renews the leases of nodes that run and reach the store; the others' leases end. */
   renewLeases(): void {
     const { nowMs } = this.#store
     for (const node of this.all.values()) {
