@@ -189,6 +189,8 @@ export class ControllerCore {
         this.#balanceBudget.take()
         changes.push(this.change(step, nowMs))
       }
+      // One search for a move may look at the most shards, so there is one in a plan.
+      if (steps[0]?.kind === 'balance_replicas') return
     }
   }
 
