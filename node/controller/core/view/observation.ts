@@ -30,7 +30,11 @@ export type Observation =
       readonly replication: TableReplication | undefined
     }
   /** The catalog's key of a shard, as a condition that holds now; revision 0 when it is absent. */
-  | { readonly kind: 'catalog'; readonly path: ShardPath; readonly entry: Condition }
+  | {
+      readonly kind: 'catalog'
+      readonly path: ShardPath
+      readonly entry: Extract<Condition, { modRevision: number }>
+    }
   | {
       readonly kind: 'configuration'
       readonly path: ShardPath

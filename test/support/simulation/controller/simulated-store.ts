@@ -12,6 +12,7 @@ export interface StoreEvent {
 interface Entry {
   readonly value: Uint8Array
   readonly modRevision: number
+  readonly createRevision: number
 }
 
 /** The coordination store: linearizable, with a log of all events that watchers read at their own pace. */
@@ -35,16 +36,23 @@ export class SimulatedStore {
 
   commit(commit: Commit): CommitOutcome {
     checkCommit(commit)
-    const holds = commit.when.every(
-      ({ key, modRevision }) => (this.get(key)?.modRevision ?? 0) === modRevision,
-    )
+    const holds = commit.when.every((condition) => {
+      const entry = this.get(condition.key)
+      if ('createRevision' in condition) {
+        return (entry?.createRevision ?? 0) === condition.createRevision
+      }
+      return (entry?.modRevision ?? 0) === condition.modRevision
+    })
     if (!holds) return { kind: 'conflict', entries: [] }
     this.revision += 1
     for (const change of commit.changes) {
       const { key } = change
       const value = change.type === 'put' ? change.value : undefined
       if (value === undefined) this.#folders.get(folderOf(key))?.delete(key)
-      else this.#folder(key).set(key, { value, modRevision: this.revision })
+      else {
+        const createRevision = this.get(key)?.createRevision ?? this.revision
+        this.#folder(key).set(key, { value, modRevision: this.revision, createRevision })
+      }
       this.events.push({ key, value, revision: this.revision, atMs: this.nowMs })
     }
     return { kind: 'committed', revision: this.revision }
