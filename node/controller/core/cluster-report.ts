@@ -1,0 +1,205 @@
+// What a cluster looks like to an operator, as data. It is made on request: it walks all shards once.
+
+import type { NodeId, ShardConfiguration } from '../../replication/core/configuration.ts'
+import { needsElection } from './decisions/elections.ts'
+import { phaseOf } from './decisions/move-steps.ts'
+import type { ShardPath } from './records/cluster-codec.ts'
+import type { MoveCause, MovePhase } from './records/move-record.ts'
+import type { NodeState } from './records/node-record.ts'
+import type { ClusterView } from './view/cluster-view.ts'
+import type { NodeCondition, NodeView } from './view/node-view.ts'
+import type { ShardView } from './view/shard-view.ts'
+
+/** The number of shards that a list of a report names at most; counts are of all. */
+const NAMED_SHARDS_MAX = 100
+
+/** The worst comes first: a shard counts for its worst trouble alone. */
+const SHARD_TROUBLES = [
+  /** It has no replicas yet. */
+  'unplaced',
+  /** Nobody leads it: neither reads nor writes. */
+  'leaderless',
+  /** Too few are in sync: reads, but no writes. */
+  'below_minimum',
+  /** Fewer are in sync than the table wants. */
+  'under_replicated',
+  /** A replica is where it should not stay. */
+  'misplaced',
+] as const
+
+export type ShardTrouble = (typeof SHARD_TROUBLES)[number]
+
+/** A node, what it holds, and whether it may be stopped. */
+export interface NodeReport {
+  readonly id: NodeId
+  readonly zone: string
+  readonly state: NodeState | undefined
+  readonly condition: NodeCondition
+  readonly incarnation: number | undefined
+  readonly version: string | undefined
+  readonly replicas: number
+  readonly leaders: number
+  readonly movesIn: number
+  readonly movesOut: number
+  /** Each of its shards keeps its minimum without it, and it leads none. */
+  readonly isSafeToStop: boolean
+  /** Only of a node that is to be emptied. */
+  readonly emptying: EmptyingReport | undefined
+}
+
+/** How far a draining or decommissioned node is: done when it holds nothing. */
+export interface EmptyingReport {
+  readonly isDone: boolean
+  readonly replicasLeft: number
+  readonly leadersLeft: number
+  readonly moving: number
+  /** Shards that wait, with the reason; at most NAMED_SHARDS_MAX. */
+  readonly waiting: readonly ShardReason[]
+}
+
+/** Why nothing happens to a shard. */
+export interface ShardReason {
+  readonly path: ShardPath
+  readonly reason: string
+}
+
+/** A shard that is not as it should be. */
+export interface ShardReport {
+  readonly path: ShardPath
+  readonly trouble: ShardTrouble
+  readonly leader: NodeId | undefined
+  readonly epoch: number
+  readonly replicas: readonly NodeId[]
+  readonly inSync: readonly NodeId[]
+  readonly minInSync: number
+  readonly replicationFactor: number
+  /** Why the controller cannot help now; undefined while it does. */
+  readonly waits: string | undefined
+}
+
+/** A move and where it is. */
+export interface MoveReport {
+  readonly path: ShardPath
+  readonly cause: MoveCause
+  readonly from: NodeId | undefined
+  readonly to: NodeId
+  readonly phase: MovePhase
+  readonly bytes: number | undefined
+  readonly waits: string | undefined
+}
+
+/** The whole cluster. */
+export interface ClusterReport {
+  readonly nodes: readonly NodeReport[]
+  readonly shards: number
+  readonly troubles: Readonly<Record<ShardTrouble, number>>
+  /** The worst first; at most NAMED_SHARDS_MAX. */
+  readonly troubled: readonly ShardReport[]
+  readonly moves: readonly MoveReport[]
+}
+
+export function reportCluster(cluster: ClusterView): ClusterReport {
+  const troubled = new Map<ShardTrouble, ShardView[]>(SHARD_TROUBLES.map((name) => [name, []]))
+  for (const shard of cluster.shards.values()) {
+    const trouble = troubleOf(shard, cluster)
+    if (trouble !== undefined) troubled.get(trouble)?.push(shard)
+  }
+  const count = (name: ShardTrouble): number => troubled.get(name)?.length ?? 0
+  return {
+    nodes: [...cluster.nodes.values()].filter(isWorthNaming).map(reportNode),
+    shards: cluster.shards.size,
+    troubles: {
+      unplaced: count('unplaced'),
+      leaderless: count('leaderless'),
+      below_minimum: count('below_minimum'),
+      under_replicated: count('under_replicated'),
+      misplaced: count('misplaced'),
+    },
+    troubled: [...troubled]
+      .flatMap(([trouble, shards]) => shards.map((shard) => ({ trouble, shard })))
+      .slice(0, NAMED_SHARDS_MAX)
+      .map(({ trouble, shard }) => reportShard(shard, trouble, cluster)),
+    moves: [...cluster.shards.values()].flatMap(reportMove),
+  }
+}
+
+function troubleOf(shard: ShardView, cluster: ClusterView): ShardTrouble | undefined {
+  const { configuration, exists } = shard
+  if (exists === undefined) return undefined
+  if (configuration === undefined) return 'unplaced'
+  const { leader, inSync, replicas, minInSync } = configuration
+  if (leader === undefined || needsElection(configuration, cluster)) return 'leaderless'
+  if (inSync.length < minInSync) return 'below_minimum'
+  if (inSync.length < cluster.replicationOf(shard).replicationFactor) return 'under_replicated'
+  return replicas.some((id) => cluster.nodes.get(id)?.isUnfit ?? true) ? 'misplaced' : undefined
+}
+
+function reportShard(shard: ShardView, trouble: ShardTrouble, cluster: ClusterView): ShardReport {
+  const { path, configuration, waits } = shard
+  const wanted = cluster.replicationOf(shard)
+  return {
+    path,
+    trouble,
+    leader: configuration?.leader?.node,
+    epoch: configuration?.epoch ?? 0,
+    replicas: configuration?.replicas ?? [],
+    inSync: configuration?.inSync.map(({ node }) => node) ?? [],
+    minInSync: configuration?.minInSync ?? wanted.minInSync,
+    replicationFactor: wanted.replicationFactor,
+    waits,
+  }
+}
+
+function reportMove(shard: ShardView): readonly MoveReport[] {
+  const { path, configuration, move, bytes, waits } = shard
+  if (configuration === undefined || move === undefined) return []
+  const { cause, from, to } = move
+  return [{ path, cause, from, to, phase: phaseOf({ configuration, move }), bytes, waits }]
+}
+
+/** One that has no record and holds nothing any more is a name that old configurations mentioned. */
+function isWorthNaming({ stored, live, replicas }: NodeView): boolean {
+  return stored !== undefined || live !== undefined || replicas.size > 0
+}
+
+function reportNode(node: NodeView): NodeReport {
+  const { id, zone, stored, live, condition, replicas, led } = node
+  const state = stored?.record.state
+  return {
+    id,
+    zone,
+    state,
+    condition,
+    incarnation: live?.record.incarnation,
+    version: live?.record.version,
+    replicas: replicas.size,
+    leaders: led.size,
+    movesIn: node.incoming,
+    movesOut: node.outgoing,
+    isSafeToStop: led.size === 0 && [...replicas].every((shard) => canSpare(shard, id)),
+    emptying: state === undefined || state === 'serving' ? undefined : reportEmptying(node),
+  }
+}
+
+function canSpare({ configuration }: ShardView, id: NodeId): boolean {
+  return configuration === undefined || inSyncWithout(configuration, id) >= configuration.minInSync
+}
+
+function inSyncWithout({ inSync }: ShardConfiguration, id: NodeId): number {
+  return inSync.filter(({ node }) => node !== id).length
+}
+
+function reportEmptying({ replicas, led, outgoing }: NodeView): EmptyingReport {
+  const waiting: ShardReason[] = []
+  for (const { path, waits } of replicas) {
+    if (waiting.length === NAMED_SHARDS_MAX) break
+    if (waits !== undefined) waiting.push({ path, reason: waits })
+  }
+  return {
+    isDone: replicas.size === 0,
+    replicasLeft: replicas.size,
+    leadersLeft: led.size,
+    moving: outgoing,
+    waiting,
+  }
+}

@@ -1,0 +1,41 @@
+import type { NodeId } from '../../../replication/core/configuration.ts'
+
+/**
+ * What operators want of a node:
+ *
+ *   serving ◄──undrain── draining
+ *      │ ──────drain──────► │
+ *      └──decommission──────┴──► decommissioned
+ *
+ * A draining and a decommissioned node give up their leaderships and replicas. A decommissioned one is
+ * never used again. A machine comes back by a start over an empty data directory.
+ */
+export type NodeState = 'serving' | 'draining' | 'decommissioned'
+
+/** A node that has joined the cluster. It outlives the node's lives and their leases. */
+export interface NodeRecord {
+  readonly id: NodeId
+  /** Nodes of a zone may fail together. Empty when the cluster has no zones. */
+  readonly zone: string
+  readonly state: NodeState
+  /** Names the change that made this record. */
+  readonly operation: string
+}
+
+/** The life of a node. The key is attached to its lease, so that it vanishes with it. */
+export interface NodeRegistration {
+  readonly id: NodeId
+  /** Grows with each start over the data directory. */
+  readonly incarnation: number
+  /** For other nodes, and for clients: `host:port`. */
+  readonly addresses: { readonly peer: string; readonly api: string }
+  readonly version: string
+  /**
+   * The first life since which the data directory has lost nothing. What was in sync in an earlier life
+   * misses something that it acknowledged (I3). The directory remembers it, so that a later start over
+   * the same damage says so again.
+   */
+  readonly wholeSince: number
+  /** It is shutting down and wants to hand its leaderships over. */
+  readonly isLeaving: boolean
+}

@@ -1,0 +1,149 @@
+import { unreachable } from '../../../../lib/assert.ts'
+import type { Condition } from '../../../coordination/coordination.ts'
+import type { NodeId, ShardConfiguration } from '../../../replication/core/configuration.ts'
+import type { ShardPath } from '../records/cluster-codec.ts'
+import type { ClusterView, TableReplication } from './cluster-view.ts'
+import type { MoveRecord } from '../records/move-record.ts'
+import type { NodeRecord, NodeRegistration } from '../records/node-record.ts'
+import type { ShardView } from './shard-view.ts'
+
+/**
+ * What the coordination store has, or has no more (undefined). The revision is that of the commit that wrote
+ * or deleted the key; for a key that a listing does not show, it is the listing's.
+ */
+export type Observation =
+  | {
+      readonly kind: 'node'
+      readonly id: NodeId
+      readonly record: NodeRecord | undefined
+      readonly revision: number
+    }
+  | {
+      readonly kind: 'live'
+      readonly id: NodeId
+      readonly record: NodeRegistration | undefined
+      readonly revision: number
+    }
+  | {
+      readonly kind: 'table'
+      readonly tableId: string
+      readonly replication: TableReplication | undefined
+    }
+  /** The catalog's key of a shard, as a condition that holds now; revision 0 when it is absent. */
+  | {
+      readonly kind: 'catalog'
+      readonly path: ShardPath
+      readonly entry: Extract<Condition, { modRevision: number }>
+    }
+  | {
+      readonly kind: 'configuration'
+      readonly path: ShardPath
+      readonly configuration: ShardConfiguration | undefined
+      readonly revision: number
+    }
+  | {
+      readonly kind: 'move'
+      readonly path: ShardPath
+      readonly record: MoveRecord | undefined
+      readonly revision: number
+    }
+  /** How large a replica is, as the shard's leader says now and then. */
+  | { readonly kind: 'size'; readonly path: ShardPath; readonly bytes: number }
+
+/** Puts the observation into the view. Answers the shard whose configuration or move it was about. */
+export function observe(
+  cluster: ClusterView,
+  observation: Observation,
+  nowMs: number,
+): ShardView | undefined {
+  switch (observation.kind) {
+    case 'node':
+      return observeNode(cluster, observation, nowMs)
+    case 'live':
+      return observeLive(cluster, observation, nowMs)
+    case 'table':
+      cluster.setReplication(observation.tableId, observation.replication)
+      return undefined
+    case 'catalog':
+      return observeCatalog(cluster, observation, nowMs)
+    case 'configuration':
+      return observeConfiguration(cluster, observation, nowMs)
+    case 'move':
+      return observeMove(cluster, observation, nowMs)
+    case 'size':
+      return observeSize(cluster, observation, nowMs)
+    default:
+      return unreachable(observation)
+  }
+}
+
+type Of<Kind extends Observation['kind']> = Extract<Observation, { kind: Kind }>
+
+function observeNode(cluster: ClusterView, observed: Of<'node'>, nowMs: number): undefined {
+  const { id, record, revision } = observed
+  const node = cluster.node(id, nowMs)
+  if (revision < node.storedSeen) return
+  node.storedSeen = revision
+  node.stored = record === undefined ? undefined : { record, revision }
+  cluster.nodeChanged(node)
+}
+
+function observeLive(cluster: ClusterView, observed: Of<'live'>, nowMs: number): undefined {
+  const { id, record, revision } = observed
+  const node = cluster.node(id, nowMs)
+  if (revision < node.liveSeen) return
+  node.liveSeen = revision
+  // Another life begins anew: it has to stay for a while before it is trusted.
+  if (record?.incarnation !== node.live?.record.incarnation) node.sinceMs = nowMs
+  node.live = record === undefined ? undefined : { record, revision }
+  cluster.nodeChanged(node)
+}
+
+function observeCatalog(
+  cluster: ClusterView,
+  { path, entry }: Of<'catalog'>,
+  nowMs: number,
+): undefined {
+  const shard = cluster.shard(path)
+  cluster.change(shard, nowMs, () => {
+    shard.catalogKey = entry.key
+    shard.exists = entry.modRevision === 0 ? undefined : entry
+  })
+}
+
+function observeConfiguration(
+  cluster: ClusterView,
+  { path, configuration, revision }: Of<'configuration'>,
+  nowMs: number,
+): ShardView {
+  const shard = cluster.shard(path)
+  if (revision <= shard.configurationSeen) return shard
+  shard.configurationSeen = revision
+  cluster.change(shard, nowMs, () => {
+    shard.known = { ...shard.known, configuration }
+  })
+  return shard
+}
+
+function observeMove(
+  cluster: ClusterView,
+  { path, record, revision }: Of<'move'>,
+  nowMs: number,
+): ShardView {
+  const shard = cluster.shard(path)
+  if (revision <= shard.moveSeen) return shard
+  shard.moveSeen = revision
+  const moveRevision = record === undefined ? 0 : revision
+  cluster.change(shard, nowMs, () => {
+    shard.known = { ...shard.known, move: record, moveRevision }
+  })
+  return shard
+}
+
+function observeSize(cluster: ClusterView, { path, bytes }: Of<'size'>, nowMs: number): undefined {
+  const shard = cluster.shards.get(path)
+  if (shard === undefined) return
+  cluster.change(shard, nowMs, () => {
+    shard.bytes = bytes
+  })
+}

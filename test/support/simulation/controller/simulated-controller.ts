@@ -1,0 +1,171 @@
+import type { PlannedChange } from '../../../../node/controller/core/planned-change.ts'
+import type { ControllerCore } from '../../../../node/controller/core/controller-core.ts'
+import {
+  CONFIGURATION_PREFIX,
+  CONTROLLER_KEY,
+  LIVE_PREFIX,
+  MOVE_PREFIX,
+  NODE_PREFIX,
+  decodeConfiguration,
+  decodeMove,
+  decodeNode,
+  decodeRegistration,
+} from '../../../../node/controller/core/records/cluster-codec.ts'
+import type { ControllerSettings } from '../../../../node/controller/core/view/settings.ts'
+import { must } from '../../../../lib/assert.ts'
+import type { Observation } from '../../../../node/controller/core/view/observation.ts'
+import type { Random } from '../../../../lib/random.ts'
+import { storedConfiguration, type ControllerChecker } from './controller-checker.ts'
+import type { SimulatedStore, StoreEvent } from './simulated-store.ts'
+
+export const CATALOG_PREFIX = '/table-shards/'
+/** In the simulation the replication of a table is an entry of its own. */
+export const TABLE_PREFIX = '/tables/'
+
+/** What goes wrong between a controller and the store. */
+export interface ControllerTroubles {
+  watchDelayMs: number
+  commitDelayMs: number
+  lostAnswerRatio: number
+}
+
+interface Flight {
+  readonly change: PlannedChange
+  readonly atMs: number
+}
+
+export type MakeController = (start: {
+  readonly name: string
+  readonly fence: { readonly key: string; readonly modRevision: number }
+  readonly settings: ControllerSettings
+}) => ControllerCore
+
+/** The shell of a controller: elected once, it continues after another one is, as one that has not noticed. */
+export class SimulatedController {
+  readonly core: ControllerCore
+  readonly #revision: number
+  readonly #store: SimulatedStore
+  readonly #checker: ControllerChecker
+  readonly #random: Random
+  readonly #flights: Flight[] = []
+  #read: number
+  planned = 0
+
+  constructor(
+    name: string,
+    make: MakeController,
+    world: {
+      readonly store: SimulatedStore
+      readonly checker: ControllerChecker
+      readonly random: Random
+      readonly settings: ControllerSettings
+    },
+  ) {
+    const { store, checker, random, settings } = world
+    store.put(CONTROLLER_KEY, Buffer.from(name))
+    this.#revision = store.revision
+    this.#store = store
+    this.#checker = checker
+    this.#random = random
+    const fence = { key: CONTROLLER_KEY, modRevision: this.#revision }
+    this.core = make({ name, fence, settings })
+    this.#read = store.events.length
+    for (const [key, { value, modRevision }] of store.list('/')) {
+      this.#observe(key, value, modRevision)
+    }
+    this.core.listed(store.revision)
+  }
+
+  get isDeposed(): boolean {
+    return this.#store.get(CONTROLLER_KEY)?.modRevision !== this.#revision
+  }
+
+  /** Hears of what is old enough. */
+  watch({ watchDelayMs }: ControllerTroubles): void {
+    const { events, nowMs } = this.#store
+    for (;;) {
+      const event = events[this.#read]
+      if (event === undefined || event.atMs > nowMs - watchDelayMs) return
+      this.#observe(event.key, event.value, event.revision)
+      this.#read += 1
+    }
+  }
+
+  plan({ commitDelayMs }: ControllerTroubles): void {
+    const { nowMs } = this.#store
+    for (const change of this.core.plan(nowMs)) {
+      this.planned += 1
+      this.#checker.attempted(this.#revision, nowMs)
+      this.#flights.push({ change, atMs: nowMs + commitDelayMs * this.#random() })
+    }
+  }
+
+  commit({ lostAnswerRatio }: ControllerTroubles): void {
+    const { nowMs } = this.#store
+    for (const flight of this.#flights.splice(0)) {
+      if (flight.atMs > nowMs) this.#flights.push(flight)
+      else this.#commitOne(flight.change, this.#random() < lostAnswerRatio)
+    }
+  }
+
+  #commitOne(change: PlannedChange, isLost: boolean): void {
+    const { nowMs } = this.#store
+    const before = storedConfiguration(this.#store, change.path)
+    const outcome = this.#store.commit(change.commit)
+    if (outcome.kind === 'committed') this.#checker.happened(change, before, this.#revision)
+    if (isLost) return this.core.settle(change.operation, { kind: 'unknown' }, nowMs)
+    if (outcome.kind === 'committed') return this.core.settle(change.operation, outcome, nowMs)
+    for (const { key } of change.commit.when) {
+      const entry = this.#store.get(key)
+      if (entry !== undefined) this.#observe(key, entry.value, entry.modRevision)
+    }
+    this.core.settle(change.operation, { kind: 'conflict' }, nowMs)
+  }
+
+  #observe(key: string, value: Uint8Array | undefined, revision: number): void {
+    const prefix = Object.keys(OBSERVED).find((start) => key.startsWith(start))
+    if (prefix === undefined) return
+    const observation = must(OBSERVED[prefix], 'a reader')({ key, value, revision }, prefix.length)
+    this.core.observe(observation, this.#store.nowMs)
+  }
+}
+
+type Event = Pick<StoreEvent, 'key' | 'value' | 'revision'>
+
+/** How each key is read, by how it begins. */
+const OBSERVED: Readonly<Record<string, (event: Event, length: number) => Observation>> = {
+  [NODE_PREFIX]: ({ key, value, revision }, length) => ({
+    kind: 'node',
+    id: key.slice(length),
+    record: value && decodeNode(value),
+    revision,
+  }),
+  [LIVE_PREFIX]: ({ key, value, revision }, length) => ({
+    kind: 'live',
+    id: key.slice(length),
+    record: value && decodeRegistration(value),
+    revision,
+  }),
+  [CONFIGURATION_PREFIX]: ({ key, value, revision }, length) => ({
+    kind: 'configuration',
+    path: key.slice(length),
+    configuration: value && decodeConfiguration(value, revision),
+    revision,
+  }),
+  [MOVE_PREFIX]: ({ key, value, revision }, length) => ({
+    kind: 'move',
+    path: key.slice(length),
+    record: value && decodeMove(value),
+    revision,
+  }),
+  [CATALOG_PREFIX]: ({ key, value, revision }, length) => ({
+    kind: 'catalog',
+    path: key.slice(length),
+    entry: { key, modRevision: value === undefined ? 0 : revision },
+  }),
+  [TABLE_PREFIX]: ({ key, value }, length) => ({
+    kind: 'table',
+    tableId: key.slice(length),
+    replication: value && JSON.parse(Buffer.from(value).toString()),
+  }),
+}

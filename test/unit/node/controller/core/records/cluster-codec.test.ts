@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import {
+  configurationKey,
+  decodeConfiguration,
+  decodeMove,
+  decodeNode,
+  decodeRegistration,
+  encodeConfiguration,
+  encodeMove,
+  encodeNode,
+  encodeRegistration,
+  liveKey,
+  moveKey,
+  nodeKey,
+} from '../../../../../../node/controller/core/records/cluster-codec.ts'
+import type { MoveRecord } from '../../../../../../node/controller/core/records/move-record.ts'
+import { errorOf } from '../../../../../support/error-of.ts'
+
+const GOLDEN: Readonly<Record<string, string>> = JSON.parse(
+  readFileSync('test/golden/cluster-formats.json', 'utf8'),
+)
+
+const NODE = { id: 'n1', zone: 'a', state: 'draining', operation: 'c/1' } as const
+const REGISTRATION = {
+  id: 'n1',
+  incarnation: 3,
+  addresses: { peer: '10.0.0.1:7000', api: '10.0.0.1:8080' },
+  version: '0.1.0',
+  wholeSince: 2,
+  isLeaving: true,
+}
+const CONFIGURATION = {
+  epoch: 4,
+  leader: { node: 'n1', incarnation: 3 },
+  replicas: ['n1', 'n2', 'n3'],
+  inSync: [{ node: 'n1', incarnation: 3 }],
+  eligible: [{ node: 'n2', incarnation: 1 }],
+  minInSync: 2,
+  operation: 'n1/3/4/1',
+}
+const MOVE: MoveRecord = { cause: 'drain', to: 'n3', from: 'n1', operation: 'c/2' }
+
+describe('the records of a cluster', () => {
+  it('lie under their keys', () => {
+    const keys = [nodeKey('n1'), liveKey('n1'), configurationKey('t/s'), moveKey('t/s')]
+
+    expect(keys).to.deep.equal([
+      '/cluster/nodes/n1',
+      '/cluster/live/n1',
+      '/cluster/shards/t/s',
+      '/cluster/moves/t/s',
+    ])
+  })
+
+  it('are written as the golden file has them', () => {
+    const written = {
+      node: encodeNode(NODE).toString(),
+      registration: encodeRegistration(REGISTRATION).toString(),
+      configuration: encodeConfiguration(CONFIGURATION).toString(),
+      leaderless: encodeConfiguration({ ...CONFIGURATION, leader: undefined }).toString(),
+      move: encodeMove(MOVE).toString(),
+      growing: encodeMove({ ...MOVE, cause: 'grow', from: undefined }).toString(),
+    }
+
+    expect(written).to.deep.equal(GOLDEN)
+  })
+
+  it('are read from the golden file', () => {
+    expect(decodeNode(read('node'))).to.deep.equal(NODE)
+    expect(decodeRegistration(read('registration'))).to.deep.equal(REGISTRATION)
+    const configuration = { ...CONFIGURATION, revision: 9 }
+    expect(decodeConfiguration(read('configuration'), 9)).to.deep.equal(configuration)
+    expect(decodeConfiguration(read('leaderless'), 9).leader).to.equal(undefined)
+    expect(decodeMove(read('move'))).to.deep.equal(MOVE)
+    expect(decodeMove(read('growing')).from).to.equal(undefined)
+  })
+
+  it('are refused when they are damaged or of another format', async () => {
+    const damaged = [
+      '',
+      'null',
+      '[]',
+      '{"format":2}',
+      '{"format":1}',
+      '{"format":1,"id":"n","zone":"","state":"asleep","operation":"o"}',
+      '{"format":1,"id":7,"zone":"","state":"serving","operation":"o"}',
+    ]
+
+    for (const text of damaged) {
+      const error = await errorOf(() => decodeNode(Buffer.from(text)))
+      expect(error, text).to.have.property('code', 'CORRUPTION')
+    }
+    const replica = '{"format":1,"epoch":1,"leader":["n"],"replicas":[],"inSync":[],"eligible":[]}'
+    const error = await errorOf(() => decodeConfiguration(Buffer.from(replica), 1))
+    expect(error).to.have.property('code', 'CORRUPTION')
+  })
+})
+
+function read(name: string): Buffer {
+  return Buffer.from(GOLDEN[name] ?? '')
+}
