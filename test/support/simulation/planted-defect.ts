@@ -1,38 +1,18 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { InvariantError } from '../../../lib/assert.ts'
 import type { ReplicationTiming } from '../../../node/replication/core/timing.ts'
+import { plantCopy, type Defect } from './planted-copy.ts'
 import { OUR_MODULES, type ReplicationModules } from './replication-modules.ts'
 
-const ROOT = path.resolve(import.meta.dirname, '../../..')
 const CORE = 'node/replication/core'
-
-/** A line of the core's text, and what stands there in a copy of it. */
-export interface Defect {
-  readonly file: string
-  readonly text: string
-  readonly instead: string
-}
 
 /** A copy of the core with a defect in it. Fails when the text is not there once. */
 export async function plantDefect(
-  { file, text, instead }: Defect,
+  defect: Defect,
   timing: Partial<ReplicationTiming> = {},
 ): Promise<ReplicationModules> {
-  const root = mkdtempSync(path.join(tmpdir(), 'quarry-defect-'))
-  mkdirSync(path.join(root, path.dirname(CORE)), { recursive: true })
-  cpSync(path.join(ROOT, CORE), path.join(root, CORE), { recursive: true })
-  symlinkSync(path.join(ROOT, 'lib'), path.join(root, 'lib'))
-  const target = path.join(root, CORE, file)
-  const parts = readFileSync(target, 'utf8').split(text)
-  if (parts.length !== 2) throw new InvariantError(`${file} has not once: ${text}`)
-  writeFileSync(target, parts.join(instead))
-  const load = (name: string) => import(pathToFileURL(path.join(root, CORE, name)).href)
-  const { LogIndex } = await load('log-index.ts')
-  const { ReplicaCore } = await load('replica-core.ts')
-  const { changedConfiguration } = await load('configuration.ts')
+  const load = plantCopy({ copied: [CORE], linked: ['lib'] }, defect)
+  const { LogIndex } = await load<ReplicationModules>(`${CORE}/log-index.ts`)
+  const { ReplicaCore } = await load<ReplicationModules>(`${CORE}/replica-core.ts`)
+  const { changedConfiguration } = await load<ReplicationModules>(`${CORE}/configuration.ts`)
   return {
     LogIndex,
     ReplicaCore,
