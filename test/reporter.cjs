@@ -7,6 +7,8 @@ const { reporters, Runner } = require('mocha')
 
 const SLOW_TEST_MS = 2000
 const SLOW_SUITE_MS = 20_000
+/** Connections that are kept alive end within seconds. */
+const LEFT_RUNNING_MS = 30_000
 
 class CountingReporter extends reporters.Base {
   constructor(runner, options) {
@@ -32,8 +34,21 @@ class CountingReporter extends reporters.Base {
     runner.on(EVENT_RUN_END, () => {
       this.epilogue()
       writeFileSync(output, JSON.stringify({ stats: this.stats }))
+      failIfLeftRunning()
     })
   }
+}
+
+/** The process ends by itself unless a test has left something running: a server, a timer, a child. */
+function failIfLeftRunning() {
+  setTimeout(failForLeftovers, LEFT_RUNNING_MS).unref()
+}
+
+function failForLeftovers() {
+  print(`FAIL the tests left something running: ${process.getActiveResourcesInfo().join(', ')}`)
+  // After mocha's own listener, which sets the code by the tests alone.
+  process.once('exit', () => (process.exitCode = 1))
+  process.exit()
 }
 
 function seconds(ms) {

@@ -277,7 +277,7 @@ export class Journal {
     }
   }
 
-  /** Of these, the next batch has marks. */
+  /** The number of committed sequences that the next batch has marks for. */
   get #notedCount(): number {
     return Math.min(this.#content.marks.notedCount, NOTED_MAX)
   }

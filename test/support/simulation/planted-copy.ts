@@ -6,7 +6,7 @@ import { InvariantError } from '../../../lib/assert.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 
-/** A line of a file's text, and what stands there in a copy of it. */
+/** A line of a file's text, and the line that replaces it in a copy. */
 export interface Defect {
   readonly file: string
   readonly text: string
