@@ -105,9 +105,9 @@ export class BatchQueue {
   }
 }
 
-/** The bytes of a batch with all ready entries of the sources. */
-export function batchBytes(sources: readonly JournalSource[]): number {
-  let bytes = BATCH_HEADER_BYTES
+/** The bytes of a batch with all ready rows of the sources, and `marks` rows more. */
+export function batchBytes(sources: readonly JournalSource[], marks: number): number {
+  let bytes = BATCH_HEADER_BYTES + marks * ROW_BYTES
   for (const { readyBytes, readyEntries } of sources) bytes += readyBytes + readyEntries * ROW_BYTES
   return alignedLength(bytes)
 }

@@ -8,6 +8,7 @@ import {
   SEGMENT_HEADER_BYTES,
   type LogId,
 } from './journal-format.ts'
+import type { AppendedMark } from './log-mark.ts'
 import { openSegment, type OpenSegment, type Segment } from './segment.ts'
 import type { ChainPosition } from './segment-scan.ts'
 
@@ -18,6 +19,18 @@ export interface AppendedEntry {
   /** 32 bytes, see journal-format.ts. */
   readonly row: Buffer
   readonly body: readonly Uint8Array[]
+  readonly mark?: undefined
+}
+
+/** A row of a batch with its body. */
+export type AppendedRow = AppendedEntry | AppendedMark
+
+/** A batch that is durable. */
+export interface WrittenPlace {
+  readonly segment: Segment
+  readonly batch: number
+  readonly offset: number
+  readonly bytes: number
 }
 
 /** Where batches go, and the end of the chain that they continue. */
@@ -43,6 +56,11 @@ export class BatchWriter {
     this.#previousCrc = options.position.previousCrc
   }
 
+  /** The number of the batch that comes next. */
+  get nextBatch(): number {
+    return this.#nextBatch
+  }
+
   /** The free bytes of the open segment. */
   get left(): number {
     return this.#open === undefined ? 0 : this.#open.segment.bytes - this.#open.end
@@ -62,23 +80,22 @@ export class BatchWriter {
   }
 
   /**
-   * Writes one batch and resolves to its bytes once it is durable. A batch without entries is a
+   * Writes one batch and resolves to its place once it is durable. A batch without entries is a
    * seal. The segment must have room.
    */
-  async write(entries: readonly AppendedEntry[]): Promise<number> {
+  async write(rows: readonly AppendedRow[]): Promise<WrittenPlace> {
     const open = this.#open
     if (open === undefined) throw new RangeError('no segment is open')
-    const { head, parts, length } = this.#encode(entries, open.salt)
+    const { head, parts, length } = this.#encode(rows, open.salt)
     const offset = open.end
     const header = this.#segmentHeader
     if (header === undefined) await open.file.write(parts, offset)
     else await open.file.write([header, ...parts], 0)
     this.#segmentHeader = undefined
-    this.#nextBatch += 1
+    const batch = this.#nextBatch++
     this.#previousCrc = head.readUInt32BE(0)
     open.end = offset + alignedLength(length)
-    for (const { logId, sequence } of entries) open.segment.add(logId, sequence, offset)
-    return length
+    return { segment: open.segment, batch, offset, bytes: length }
   }
 
   async close(): Promise<void> {
@@ -87,11 +104,11 @@ export class BatchWriter {
   }
 
   #encode(
-    entries: readonly AppendedEntry[],
+    appended: readonly AppendedRow[],
     salt: number,
   ): { readonly head: Buffer; readonly parts: readonly Uint8Array[]; readonly length: number } {
-    const bodies = entries.flatMap(({ body }) => body)
-    const rows = entries.map(({ row }) => row)
+    const bodies = appended.flatMap(({ body }) => body)
+    const rows = appended.map(({ row }) => row)
     const bodyBytes = bodies.reduce((sum, part) => sum + part.length, 0)
     const length = BATCH_HEADER_BYTES + rows.length * ROW_BYTES + bodyBytes
     const head = encodeBatchHead({

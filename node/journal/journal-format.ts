@@ -1,6 +1,7 @@
 // The bytes of segments and batches. Format: docs/formats/journal.md.
 
 import { crc32 } from 'node:zlib'
+import { ServiceError } from '../../lib/errors.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 
 /** The identity of a replica's log: 16 hexadecimal digits. */
@@ -12,10 +13,13 @@ export const BATCH_HEADER_BYTES = 32
 export const ROW_BYTES = 32
 export const BATCH_ALIGNMENT = 16
 
-const MAGIC = Buffer.from('QRYJRNL\u0001', 'latin1')
+const MAGIC = Buffer.from('QRYJRNL', 'latin1')
+const HEADER_VERSION = 1
 const HEADER_COPY_BYTES = 64
 const HEADER_CHECKED_BYTES = 32
 const ROW_CHECKED_BYTES = 24
+const KIND_AT = 8
+const SEQUENCE_AT = 8
 const PREVIOUS_AT = 24
 const CRC_AT = 28
 const HEADER_CRC_AT = 24
@@ -57,6 +61,7 @@ export type UncheckedRow = Omit<EntryRow, 'crc'>
 export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   const out = Buffer.alloc(HEADER_COPY_BYTES)
   MAGIC.copy(out, 0)
+  out.writeUInt8(HEADER_VERSION, MAGIC.length)
   writeU64(out, header.number, 8)
   writeU64(out, header.firstBatch, 16)
   out.writeUInt32BE(header.previousCrc, 24)
@@ -65,10 +70,21 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   return Buffer.concat([out, out])
 }
 
-/** Undefined for any bytes that are not the header of this segment. The file is then a spare. */
+/**
+ * Undefined for any bytes that are not the header of this segment. The file is then a spare. Throws
+ * INVALID_ARGUMENT if a later version of the program wrote the header.
+ */
 export function decodeSegmentHeader(bytes: Buffer, number: number): SegmentHeader | undefined {
   if (bytes.length < SEGMENT_HEADER_BYTES) return undefined
   return decodeCopy(bytes, number) ?? decodeCopy(bytes.subarray(HEADER_COPY_BYTES), number)
+}
+
+/** INVALID_ARGUMENT for content that a later version of the program wrote. */
+export function newerJournalError(fileName: string): ServiceError {
+  return new ServiceError(
+    'INVALID_ARGUMENT',
+    `${fileName} of the journal was written by a newer version of the program; start that version`,
+  )
 }
 
 function decodeCopy(bytes: Buffer, number: number): SegmentHeader | undefined {
@@ -76,6 +92,9 @@ function decodeCopy(bytes: Buffer, number: number): SegmentHeader | undefined {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return undefined
   if (crc32(checked) !== bytes.readUInt32BE(HEADER_CHECKED_BYTES)) return undefined
   if (readU64(bytes, 8) !== number) return undefined
+  if (bytes.readUInt8(MAGIC.length) > HEADER_VERSION) {
+    throw newerJournalError(segmentFileName(number))
+  }
   return {
     number,
     firstBatch: readU64(bytes, 16),
@@ -92,7 +111,7 @@ export function encodeLogId(logId: LogId): Buffer {
 export function encodeUncheckedRow(log: Buffer, row: Omit<UncheckedRow, 'logId'>): Buffer {
   const out = Buffer.allocUnsafe(ROW_BYTES)
   out.set(log, 0)
-  writeU64(out, row.sequence, 8)
+  writeU64(out, row.sequence, SEQUENCE_AT) // below 2^53, so its first byte is the kind of entries
   out.writeUInt32BE(row.epoch, 16)
   out.writeUInt32BE(row.length, 20)
   out.writeUInt32BE(row.previousCrc, PREVIOUS_AT)
@@ -128,16 +147,33 @@ export function* crcOfEntryInSteps(row: Buffer, body: readonly Uint8Array[]): Sl
   return crc32(row.subarray(0, ROW_CHECKED_BYTES), chained)
 }
 
+/** Makes a row that of a mark; 0 is the kind of entries. */
+export function setRowKind(row: Buffer, kind: number): void {
+  row.writeUInt8(kind, KIND_AT)
+}
+
 /** Writes the crc into a row. Returns the same row. */
 export function setRowCrc(row: Buffer, crc: number): Buffer {
   row.writeUInt32BE(crc, CRC_AT)
   return row
 }
 
+/** The 32 bytes of an entry's row, as the leader encoded them. */
+export function encodeRow(row: EntryRow): Buffer {
+  return setRowCrc(encodeUncheckedRow(encodeLogId(row.logId), row), row.crc)
+}
+
+/** 0 for an entry. */
+export function rowKindOf(bytes: Buffer): number {
+  return bytes.readUInt8(KIND_AT)
+}
+
+/** Decodes a row of any kind without checking it. */
 export function decodeRow(bytes: Buffer): EntryRow {
   return {
     logId: bytes.toString('hex', 0, 8),
-    sequence: readU64(bytes, 8),
+    sequence:
+      (bytes.readUInt32BE(SEQUENCE_AT) & 0xff_ffff) * 0x1_0000_0000 + bytes.readUInt32BE(12),
     epoch: bytes.readUInt32BE(16),
     length: bytes.readUInt32BE(20),
     previousCrc: bytes.readUInt32BE(PREVIOUS_AT),

@@ -1,3 +1,5 @@
+import { must } from '../../lib/assert.ts'
+import type { JournalContent } from './journal-content.ts'
 import type { JournalDirectory, SegmentFile } from './journal-directory.ts'
 import {
   BATCH_HEADER_BYTES,
@@ -7,6 +9,7 @@ import {
   type EntryRow,
   type LogId,
 } from './journal-format.ts'
+import type { RowPlace } from './log-marks.ts'
 import type { Segment } from './segment.ts'
 import { batchAt, damagedError, entriesOf } from './segment-scan.ts'
 
@@ -25,23 +28,42 @@ export interface EntrySelection {
   readonly above: number
 }
 
+/** The batch of an entry, and the place of its row there. */
+type EntryPlace = Omit<RowPlace, 'segment'>
+
 /** A segment is read in windows of this size. A larger batch gets a larger window. */
 const WINDOW_BYTES = 4 * 1024 * 1024
 
-/** Reads the selected entries of the segments in order. Each page comes from one window. */
+/** Where entries are read, and which of them count. */
+export interface ReadableJournal {
+  readonly directory: JournalDirectory
+  readonly content: JournalContent
+}
+
+/**
+ * Reads the selected entries of the segments in order. Each page comes from one window. A segment
+ * that is being read stays, and those after it as well, because segments go from the front.
+ */
 export async function* readEntries(
-  directory: JournalDirectory,
-  segments: readonly Segment[],
+  journal: ReadableJournal,
   selection: EntrySelection,
 ): AsyncGenerator<readonly JournalEntry[]> {
-  for (const segment of segments) {
-    if ((segment.lastSequenceOf(selection.logId) ?? -1) <= selection.above) continue
-    yield* readSegment(directory, segment, selection)
+  const segments = journal.content.segments.filter(
+    (segment) => (segment.lastSequenceOf(selection.logId) ?? -1) > selection.above,
+  )
+  for (const segment of segments) segment.beginReading()
+  try {
+    while (segments.length > 0) {
+      yield* readSegment(journal, must(segments[0], 'the next segment'), selection)
+      segments.shift()?.endReading()
+    }
+  } finally {
+    for (const segment of segments) segment.endReading()
   }
 }
 
 async function* readSegment(
-  directory: JournalDirectory,
+  { directory, content }: ReadableJournal,
   segment: Segment,
   { logId, above }: EntrySelection,
 ): AsyncGenerator<readonly JournalEntry[]> {
@@ -52,7 +74,10 @@ async function* readSegment(
     const window = new Window(file, { name: segment.name, salt: header.salt })
     for (const offset of segment.offsetsOf(logId)) {
       if (!window.holds(offset)) yield* window.moveTo(offset)
-      window.takeEntriesAt(offset, (row) => row.logId === logId && row.sequence > above)
+      window.takeEntriesAt(offset, (row, place) => {
+        if (row.logId !== logId || row.sequence <= above) return false
+        return content.marks.counts(logId, row.sequence, place)
+      })
     }
     yield* window.page()
   } finally {
@@ -93,12 +118,13 @@ class Window {
     if (length > this.#bytes.length) this.#bytes = await this.#file.read(offset, length)
   }
 
-  takeEntriesAt(offset: number, isWanted: (row: EntryRow) => boolean): void {
+  takeEntriesAt(offset: number, isWanted: (row: EntryRow, place: EntryPlace) => boolean): void {
     const { name, salt } = this.#segment
     const batch = batchAt(this.#bytes, offset - this.#from, salt)
     if (batch === undefined) throw damagedError(name, offset, 'a batch is not readable')
-    for (const { row, body } of entriesOf(this.#bytes, batch)) {
-      if (isWanted(row)) this.#page.push({ ...row, body })
+    const { number } = batch.header
+    for (const { row, at, body } of entriesOf(this.#bytes, batch)) {
+      if (isWanted(row, { batch: number, row: at })) this.#page.push({ ...row, body })
     }
   }
 

@@ -1,6 +1,7 @@
 // Reads the journal's directory at a start: finds the segments in order and checks them from end to
 // end.
 
+import { JournalContent, type ContentRow } from './journal-content.ts'
 import type { JournalDirectory } from './journal-directory.ts'
 import {
   decodeSegmentHeader,
@@ -10,12 +11,18 @@ import {
   type SegmentHeader,
 } from './journal-format.ts'
 import { Segment } from './segment.ts'
-import { damagedError, findLaterBatch, scanSegment, type ChainPosition } from './segment-scan.ts'
+import {
+  damagedError,
+  findLaterBatch,
+  rowsOf,
+  scanSegment,
+  type ChainPosition,
+  type ScannedBatch,
+} from './segment-scan.ts'
 
 /** The state of the journal after recovery. */
 export interface RecoveredJournal {
-  /** The segments with batches, oldest first. */
-  readonly segments: readonly Segment[]
+  readonly content: JournalContent
   /** The names of allocated files without batches. */
   readonly spares: readonly string[]
   /** Greater than the number of every file. */
@@ -44,16 +51,15 @@ export async function recoverJournal(directory: JournalDirectory): Promise<Recov
     .filter((number) => number !== undefined)
     .toSorted((a, b) => a - b)
   await directory.sync()
-  const chain = new ChainReader()
-  const segments: Segment[] = []
+  const content = new JournalContent()
+  const chain = new ChainReader(content)
   const spares: string[] = []
   for (const number of numbers) {
     const file = await readFile(directory, number)
-    const segment = chain.take(file)
-    if (segment === undefined) spares.push(segmentFileName(number))
-    else segments.push(segment)
+    const hasContent = chain.take(file)
+    if (!hasContent) spares.push(segmentFileName(number))
   }
-  return { segments, spares, nextNumber: (numbers.at(-1) ?? 0) + 1, position: chain.position }
+  return { content, spares, nextNumber: (numbers.at(-1) ?? 0) + 1, position: chain.position }
 }
 
 async function readFile(directory: JournalDirectory, number: number): Promise<FoundFile> {
@@ -70,29 +76,39 @@ async function readFile(directory: JournalDirectory, number: number): Promise<Fo
 
 /** Follows the chain from file to file. Holds the bytes of one file at a time. */
 class ChainReader {
+  readonly #content: JournalContent
   #position: ChainPosition | undefined
   /** The place where the chain broke off. No later file may hold a later batch. */
   #brokenAt: { readonly name: string; readonly offset: number } | undefined
+
+  constructor(content: JournalContent) {
+    this.#content = content
+  }
 
   get position(): ChainPosition {
     return this.#position ?? BEGINNING
   }
 
-  take({ number, bytes, header }: FoundFile): Segment | undefined {
+  /** False for a spare. */
+  take({ number, bytes, header }: FoundFile): boolean {
     const name = segmentFileName(number)
     if (header === undefined) {
       this.#refuseLater({ bytes, salt: saltOf(bytes) }, 0)
-      return undefined
+      return false
     }
     this.#position ??= { nextBatch: header.firstBatch, previousCrc: header.previousCrc }
     this.#assertFollows(header, name)
     const segment = new Segment(number, bytes.length)
+    this.#content.segments.push(segment)
     const from = this.#position
-    const scanned = scanSegment({ bytes, salt: header.salt, from }, (batch) => segment.index(batch))
+    const scanned = scanSegment({ bytes, salt: header.salt, from }, (batch) => {
+      const place = { segment, batch: batch.header.number, offset: batch.offset }
+      this.#content.add(rowsIn(batch, name), place)
+    })
     this.#position = scanned.position
     this.#brokenAt = { name, offset: scanned.end }
     this.#refuseLater({ bytes, salt: header.salt }, scanned.end)
-    return segment
+    return true
   }
 
   #assertFollows({ firstBatch, previousCrc }: SegmentHeader, name: string): void {
@@ -117,6 +133,10 @@ class ChainReader {
       `batch ${number} is not readable, and later ones are there`,
     )
   }
+}
+
+function* rowsIn(batch: ScannedBatch, name: string): IterableIterator<ContentRow> {
+  for (const row of rowsOf(batch, name)) yield row.mark === undefined ? row.entry : row
 }
 
 /** The salt of a header that is damaged in both copies. With a wrong salt, no batch is found. */

@@ -2,10 +2,12 @@
 // reports how far that state is durable. If too many segments are kept, the owners that need the
 // oldest one are asked to flush.
 
+import { assert } from '../../lib/assert.ts'
 import type { Log } from '../../lib/log.ts'
 import { messageOf } from '../../lib/errors.ts'
+import type { JournalContent } from './journal-content.ts'
 import type { LogId } from './journal-format.ts'
-import type { LogOwner } from './journal.ts'
+import type { LogOwner } from './log-owner.ts'
 import type { Segment } from './segment.ts'
 
 /** At this multiple of `keptBytes`, writes wait until the owners have flushed. */
@@ -16,9 +18,16 @@ const FLUSHES_MAX = 2
 /** The segments to keep, and the callback that removes one. */
 export interface JournalRetentionOptions {
   readonly log: Log
-  /** Oldest first; the last one is being written. This object removes segments from the front. */
-  readonly segments: Segment[]
+  /** This object removes segments from its front. */
+  readonly content: JournalContent
   readonly keptBytes: number
+  /** Entries that an owner wants beyond its flush are kept up to so many bytes of segments. */
+  readonly wantedBytes: number
+  /**
+   * Writes marks again that would go away with the segment. False if it has none; otherwise the
+   * caller calls `shrink` again when they are durable.
+   */
+  readonly carry: (segment: Segment) => boolean
   readonly release: (segment: Segment) => Promise<void>
 }
 
@@ -28,7 +37,7 @@ interface KnownLog {
   readonly flushed: number
 }
 
-/** Tracks which logs need which segments (J3). */
+/** Tracks which logs need which segments (J3, J6). */
 export class JournalRetention {
   readonly #with: JournalRetentionOptions
   readonly #logs = new Map<LogId, KnownLog>()
@@ -36,7 +45,9 @@ export class JournalRetention {
 
   constructor(options: JournalRetentionOptions) {
     this.#with = options
-    for (const segment of options.segments) {
+    const { keptBytes, wantedBytes } = options
+    assert(wantedBytes < keptBytes * OVERFULL, 'wanted entries never make writes wait')
+    for (const segment of options.content.segments) {
       for (const [logId] of segment.logs()) this.#logs.set(logId, { owner: undefined, flushed: 0 })
     }
   }
@@ -90,14 +101,18 @@ export class JournalRetention {
   }
 
   #isOver(times: number): boolean {
-    const bytes = this.#with.segments.reduce((sum, segment) => sum + segment.bytes, 0)
-    return bytes > this.#with.keptBytes * times
+    return this.#bytes > this.#with.keptBytes * times
+  }
+
+  get #bytes(): number {
+    return this.#with.content.segments.reduce((sum, segment) => sum + segment.bytes, 0)
   }
 
   async #shrink(): Promise<void> {
-    while (this.#isOver(1) && this.#with.segments.length > 1) {
-      const [oldest] = this.#with.segments
-      if (oldest === undefined) return
+    const { content } = this.#with
+    while (this.#isOver(1) && content.segments.length > 1) {
+      const [oldest] = content.segments
+      if (oldest === undefined || oldest.isRead || this.#isWanted(oldest)) return
       const holders = this.#holdersOf(oldest)
       if (holders.some(([, { owner }]) => owner === undefined)) {
         if (!this.#isOver(OVERFULL)) return
@@ -105,9 +120,20 @@ export class JournalRetention {
       }
       await this.#flush(holders)
       if (this.#holdersOf(oldest).length > 0) return // an owner is not that far; the next call tries again
-      this.#with.segments.shift()
+      if (this.#with.carry(oldest) || oldest.isRead) return
+      content.removeOldest()
       await this.#with.release(oldest)
     }
+  }
+
+  /** Whether an owner still wants entries of the segment, and there is room for its wish. */
+  #isWanted(segment: Segment): boolean {
+    if (this.#bytes > this.#with.wantedBytes) return false
+    for (const [logId, lastSequence] of segment.logs()) {
+      const wantedFrom = this.#logs.get(logId)?.owner?.wantedFrom?.() ?? Infinity
+      if (wantedFrom <= lastSequence) return true
+    }
+    return false
   }
 
   /** The logs that need a segment (J3). */

@@ -6,21 +6,29 @@
 //   J1  At most one batch is being written. The next one begins once it is durable.
 //   J2  The entries of a log are taken, written and reported in the order of their sequence numbers.
 //       A source's entries are never in an earlier batch than the ready entries of its companions.
-//   J3  A segment is removed only when every log with entries in it has flushed past them, or is
-//       forgotten.
+//   J3  A segment is removed only when every log with entries in it that count has flushed past them,
+//       or is forgotten.
 //   J4  After a failed write nothing more is written: the state of the disk is unknown, and the
 //       process ends.
 //   J5  A segment counts only once something in it is durable. Then earlier segments may be removed,
 //       and the journal always keeps one.
+//   J6  A segment is removed only when each promise and each committed sequence that counts is in a
+//       newer one.
 
 import { setImmediate as turnEnd } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
+import { assert, InvariantError } from '../../lib/assert.ts'
 import { messageOf, ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import type { JournalDirectory } from './journal-directory.ts'
 import { BatchQueue, batchBytes } from './batch-queue.ts'
-import { BatchWriter } from './batch-writer.ts'
-import { BATCH_HEADER_BYTES, type LogId } from './journal-format.ts'
+import { BatchWriter, type AppendedRow, type WrittenPlace } from './batch-writer.ts'
+import { CarriedMarks } from './carried-marks.ts'
+import type { JournalContent } from './journal-content.ts'
+import { BATCH_HEADER_BYTES, ROW_BYTES, type LogId } from './journal-format.ts'
+import { readKeptLogs, type KeptLog } from './kept-logs.ts'
+import type { LogState } from './log-marks.ts'
+import type { LogOwner } from './log-owner.ts'
 import { readEntries, type JournalEntry } from './journal-reader.ts'
 import { recoverJournal, type RecoveredJournal } from './journal-recovery.ts'
 import type { JournalSource } from './journal-source.ts'
@@ -38,6 +46,10 @@ const KEPT_BYTES = 96 * MIB
  * torn write.
  */
 const SEAL_AFTER_MS = 50
+/** `wantedBytes` in multiples of `keptBytes`. A follower that is farther behind needs a snapshot. */
+const WANTED_TIMES = 4
+/** A batch has no more marks of committed sequences than this: 32 KiB. Others wait for the next one. */
+const NOTED_MAX = 1024
 
 /** What the journal needs from its node. */
 export interface JournalOptions {
@@ -52,12 +64,13 @@ export interface JournalOptions {
   readonly onFailure: (error: Error) => void
   readonly segmentBytes?: number
   readonly keptBytes?: number
-}
-
-/** The owner of a log. The journal calls it to remove old segments. */
-export interface LogOwner {
-  /** Makes all entries of the journal durable elsewhere. Resolves to the last such sequence. */
-  flush(): Promise<number>
+  /** The limit of bytes for which `LogOwner.wantedFrom` counts; less than 8 times `keptBytes`. */
+  readonly wantedBytes?: number
+  /**
+   * Whether marks may be written. The format of the data directory must say so before: programs
+   * that do not know marks refuse it then.
+   */
+  readonly mayMark?: boolean
 }
 
 /**
@@ -69,7 +82,9 @@ export class Journal {
   readonly #supply: SegmentSupply
   readonly #writer: BatchWriter
   readonly #retention: JournalRetention
-  readonly #segments: Segment[]
+  readonly #content: JournalContent
+  readonly #carried: CarriedMarks
+  readonly #mayMark: boolean
   readonly #metrics = new JournalMetrics()
   /** The open segment while nothing in it is durable; otherwise undefined. */
   #begun: Segment | undefined
@@ -85,16 +100,24 @@ export class Journal {
   private constructor(options: JournalOptions, found: RecoveredJournal) {
     this.#with = options
     const { directory, clock, hasRoomFor, randomBits, log } = options
-    const { spares, nextNumber, position } = found
+    const { content, spares, nextNumber, position } = found
     const segmentBytes = options.segmentBytes ?? SEGMENT_BYTES
-    this.#segments = [...found.segments]
+    const keptBytes = options.keptBytes ?? KEPT_BYTES
+    this.#content = content
+    this.#mayMark = options.mayMark === true || !content.marks.isEmpty
     this.#supply = new SegmentSupply({ directory, segmentBytes, hasRoomFor, spares, nextNumber })
     this.#writer = new BatchWriter({ directory, position, randomBits })
     this.#queue = new BatchQueue({ clock, onDue: () => this.#begin() })
+    this.#carried = new CarriedMarks({
+      onReady: (source) => this.ready(source, { isAwaited: false }),
+      onWritten: () => this.#retention.shrink(),
+    })
     this.#retention = new JournalRetention({
       log,
-      segments: this.#segments,
-      keptBytes: options.keptBytes ?? KEPT_BYTES,
+      content,
+      keptBytes,
+      wantedBytes: options.wantedBytes ?? WANTED_TIMES * keptBytes,
+      carry: ({ number }) => this.#carried.carry(() => content.marks.endingIn(number)),
       release: (segment) => this.#supply.giveBack(segment),
     })
   }
@@ -110,24 +133,51 @@ export class Journal {
 
   /** Whether the journal was never written to. A used journal keeps at least its last segment. */
   get isNew(): boolean {
-    return this.#segments.length === 0
+    return this.#content.segments.length === 0
   }
 
   /** The bytes of all kept segments. */
   get keptBytes(): number {
-    return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0)
+    return this.#content.segments.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
   /** The journal's metrics as Prometheus text. */
   metricLines(): readonly string[] {
-    const { length: segments } = this.#segments
+    const { length: segments } = this.#content.segments
     const { length: queuedGroups } = this.#queue
     return this.#metrics.lines({ segments, keptBytes: this.keptBytes, queuedGroups })
   }
 
-  /** Reads the entries of a log above a sequence number, in order, in pages. */
+  /**
+   * Reads the entries of a log above a sequence number, in order, in pages. Entries that are
+   * truncated meanwhile may be among them. The segments stay until the reader has passed them, so
+   * read to the end, or leave the loop.
+   */
   entries(logId: LogId, above: number): AsyncGenerator<readonly JournalEntry[]> {
-    return readEntries(this.#with.directory, [...this.#segments], { logId, above })
+    return readEntries(this.#readable, { logId, above })
+  }
+
+  /** Reads the rows of these logs in one pass. Nothing may be appended meanwhile. */
+  keptLogs(logIds: ReadonlySet<LogId>): Promise<ReadonlyMap<LogId, KeptLog>> {
+    return readKeptLogs(this.#readable, logIds)
+  }
+
+  /** The promise and the committed sequence of a log, as far as they are durable. */
+  stateOf(logId: LogId): LogState {
+    return this.#content.marks.stateOf(logId)
+  }
+
+  /**
+   * Reports that the log's entries up to `sequence` will never go away. The next batch says so on
+   * disk; nothing is written for this alone. A truncation below it is refused from now on.
+   */
+  committed(logId: LogId, sequence: number): void {
+    assert(this.#mayMark, 'a journal without marks keeps single replicas')
+    this.#content.marks.note(logId, sequence)
+  }
+
+  get #readable(): { readonly directory: JournalDirectory; readonly content: JournalContent } {
+    return { directory: this.#with.directory, content: this.#content }
   }
 
   /**
@@ -144,11 +194,13 @@ export class Journal {
    */
   retainOnly(logIds: ReadonlySet<LogId>): void {
     this.#retention.retainOnly(logIds)
+    this.#content.marks.retainOnly(logIds)
   }
 
   /** The owner closes: `keep` its entries for the next start, or `drop` them with the shard. */
   unregister(logId: LogId, entries: 'keep' | 'drop'): void {
     this.#retention.unregister(logId, entries)
+    if (entries === 'drop') this.#content.marks.forget(logId)
   }
 
   /** Reports that everything of the log up to `sequence` is durable elsewhere. */
@@ -185,7 +237,8 @@ export class Journal {
     await this.idle()
     this.#isClosed = true
     this.#closing.abort()
-    if (!this.#isSealed && this.#failure === undefined) await this.#seal()
+    const isNoted = this.#content.marks.notedCount > 0
+    if ((!this.#isSealed || isNoted) && this.#failure === undefined) await this.#seal()
     await this.#retention.idle()
     await this.#supply.idle()
     await this.#writer.close()
@@ -201,7 +254,7 @@ export class Journal {
       // each batch costs the wake-up of two threads.
       await turnEnd()
       const sources = this.#queue.next()
-      const bytes = batchBytes(sources)
+      const bytes = batchBytes(sources, this.#notedCount)
       if (this.#writer.left >= bytes) await this.#write(sources)
       else await this.#rotate(bytes)
     }
@@ -224,28 +277,52 @@ export class Journal {
     }
   }
 
+  /** The number of committed sequences that the next batch has marks for. */
+  get #notedCount(): number {
+    return Math.min(this.#content.marks.notedCount, NOTED_MAX)
+  }
+
   async #write(sources: readonly JournalSource[]): Promise<void> {
     this.#queue.remove(sources)
-    const entries = sources.flatMap((source) => source.take())
+    const taken = sources.flatMap((source) => source.take())
     this.#isSealed = false
     const { clock } = this.#with
     const beganMs = clock.monotonicMs()
     try {
-      const bytes = await this.#writer.write(entries)
+      const rows = this.#withNoted(taken)
+      const place = await this.#writer.write(rows)
       const tookMs = clock.monotonicMs() - beganMs
-      this.#metrics.wrote({ groups: sources.length, entries: entries.length, bytes, tookMs })
+      const { bytes } = place
+      this.#metrics.wrote({ groups: sources.length, entries: rows.length, bytes, tookMs })
+      this.#remember(rows, place)
     } catch (error) {
       this.#fail(error, sources)
       return
     }
-    if (this.#begun !== undefined) this.#keep(this.#begun)
     for (const source of sources) source.written()
+  }
+
+  /** The rows of a batch. Committed sequences were noted before what the sources gave. */
+  #withNoted(taken: readonly AppendedRow[]): readonly AppendedRow[] {
+    const { marks } = this.#content
+    for (const { mark } of taken) {
+      if (mark === undefined) continue
+      assert(this.#mayMark, 'a journal without marks keeps single replicas')
+      marks.assertAllowed(mark)
+    }
+    if (marks.notedCount === 0) return taken
+    return [...marks.takeNoted(NOTED_MAX), ...taken]
+  }
+
+  #remember(rows: readonly AppendedRow[], place: WrittenPlace): void {
+    this.#content.add(rows, place)
+    if (this.#begun !== undefined) this.#keep(this.#begun)
   }
 
   /** The segment's header and first batch are durable (J5). */
   #keep(segment: Segment): void {
     this.#begun = undefined
-    this.#segments.push(segment)
+    this.#content.segments.push(segment)
     this.#supply.prepare()
     this.#retention.shrink()
   }
@@ -259,7 +336,7 @@ export class Journal {
     )
     this.#failure = failure
     for (const source of [...sources, ...this.#queue.clear()]) source.failed(failure)
-    this.#with.onFailure(failure)
+    this.#with.onFailure(error instanceof InvariantError ? error : failure)
   }
 
   #sealWhenIdle(): void {
@@ -289,9 +366,12 @@ export class Journal {
   }
 
   async #seal(): Promise<void> {
-    if (this.#writer.left < BATCH_HEADER_BYTES) return // the next segment's header is a seal too
+    const room = this.#writer.left - BATCH_HEADER_BYTES
+    if (room < 0) return // the next segment's header is a seal too
+    const marks = Math.min(this.#notedCount, Math.floor(room / ROW_BYTES))
     try {
-      await this.#writer.write([])
+      const rows = this.#content.marks.takeNoted(marks)
+      this.#remember(rows, await this.#writer.write(rows))
       this.#isSealed = true
     } catch (error) {
       this.#fail(error, [])

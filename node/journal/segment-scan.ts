@@ -10,11 +10,14 @@ import {
   decodeRow,
   isHeaderValid,
   isHeadValid,
+  newerJournalError,
   ROW_BYTES,
+  rowKindOf,
   SEGMENT_HEADER_BYTES,
   type BatchHeader,
   type EntryRow,
 } from './journal-format.ts'
+import { markOfRow, type LogMark } from './log-mark.ts'
 
 /** The position in the chain of batches: what the next batch must contain. */
 export interface ChainPosition {
@@ -59,24 +62,44 @@ function areBodiesValid(bytes: Buffer, { offset, header, head }: ScannedBatch): 
 /** One entry of a batch: its row and its body. */
 export interface ScannedEntry {
   readonly row: EntryRow
+  /** The place of the row in the table, from 0 on. */
+  readonly at: number
   readonly body: Buffer
 }
 
-/** The entries of a batch that `batchAt` found in the same bytes. */
+/** The entries of a batch that `batchAt` found in the same bytes. Passes over marks. */
 export function* entriesOf(
   bytes: Buffer,
   { offset, head }: ScannedBatch,
 ): IterableIterator<ScannedEntry> {
-  let at = offset + head.length
-  for (const [, row] of rawRows(head)) {
-    yield { row, body: bytes.subarray(at, at + row.length) }
-    at += row.length
+  let bodyAt = offset + head.length
+  let at = 0
+  for (const [raw, row] of rawRows(head)) {
+    if (rowKindOf(raw) === 0) yield { row, at, body: bytes.subarray(bodyAt, bodyAt + row.length) }
+    bodyAt += row.length
+    at += 1
   }
 }
 
-/** The rows of the table. Does not read the bodies. */
-export function* rowsOf({ head }: ScannedBatch): IterableIterator<EntryRow> {
-  for (const [, row] of rawRows(head)) yield row
+/** A row of the table: that of an entry, or a mark. */
+export type ScannedRow =
+  { readonly entry: EntryRow; readonly mark?: undefined } | { readonly mark: LogMark }
+
+/**
+ * The rows of the table. Does not read the bodies. Throws INVALID_ARGUMENT at a row that a later
+ * version of the program wrote; `fileName` names the segment.
+ */
+export function* rowsOf({ head }: ScannedBatch, fileName: string): IterableIterator<ScannedRow> {
+  for (const [raw, row] of rawRows(head)) {
+    const kind = rowKindOf(raw)
+    if (kind === 0) {
+      yield { entry: row }
+      continue
+    }
+    const mark = markOfRow(kind, row)
+    if (mark === undefined) throw newerJournalError(fileName)
+    yield { mark }
+  }
 }
 
 function* rawRows(head: Buffer): IterableIterator<readonly [Buffer, EntryRow]> {

@@ -1,9 +1,9 @@
 import type { JournalDirectory, SegmentFile } from './journal-directory.ts'
 import { SEGMENT_HEADER_BYTES, segmentFileName, type LogId } from './journal-format.ts'
-import { rowsOf, type ScannedBatch } from './segment-scan.ts'
 
 /** The entries of one log in a segment. */
 interface LogSpan {
+  /** No entry that counts is above it. */
   lastSequence: number
   /** The offsets of the batches with entries of the log, ascending. */
   readonly offsets: number[]
@@ -16,7 +16,10 @@ interface LogSpan {
 export class Segment {
   readonly number: number
   readonly bytes: number
+  /** The number of the newest durable batch in it; 0 for none. */
+  lastBatch = 0
   readonly #spans = new Map<LogId, LogSpan>()
+  #readers = 0
 
   constructor(number: number, bytes: number) {
     this.number = number
@@ -40,8 +43,17 @@ export class Segment {
     return this.#spans.get(logId)?.offsets ?? []
   }
 
-  index(batch: ScannedBatch): void {
-    for (const { logId, sequence } of rowsOf(batch)) this.add(logId, sequence, batch.offset)
+  /** Whether a reader needs the file to stay as it is. */
+  get isRead(): boolean {
+    return this.#readers > 0
+  }
+
+  beginReading(): void {
+    this.#readers += 1
+  }
+
+  endReading(): void {
+    this.#readers -= 1
   }
 
   add(logId: LogId, sequence: number, offset: number): void {
@@ -52,6 +64,12 @@ export class Segment {
     }
     span.lastSequence = sequence
     if (span.offsets.at(-1) !== offset) span.offsets.push(offset)
+  }
+
+  /** The log's entries above `sequence` that were added so far no longer count. */
+  cut(logId: LogId, sequence: number): void {
+    const span = this.#spans.get(logId)
+    if (span !== undefined) span.lastSequence = Math.min(span.lastSequence, sequence)
   }
 }
 

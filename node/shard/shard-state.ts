@@ -10,6 +10,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { isSliced, runSliced, type Sliced } from '../../lib/sliced.ts'
 import { millisOf, TIMESTAMP_ZERO, type HybridClock } from '../clock/hybrid-clock.ts'
 import type { AppendedEntry } from '../journal/batch-writer.ts'
+import type { LogPosition } from '../journal/log-position.ts'
 import {
   CRC_BYTES_PER_STEP,
   crcOfEntry,
@@ -28,7 +29,6 @@ import {
   LOG_START,
   NOTHING_APPLIED,
   type AppliedPosition,
-  type LogPosition,
 } from './format/applied-position.ts'
 import {
   encodeBody,

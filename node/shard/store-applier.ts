@@ -10,6 +10,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { assert } from '../../lib/assert.ts'
 import type { Sliced } from '../../lib/sliced.ts'
+import type { LogPosition } from '../journal/log-position.ts'
 import type { KvOp, KvStore } from '../storage/kv-store.ts'
 import type { DocumentEffect, Effect } from './format/effect.ts'
 import {
@@ -30,7 +31,7 @@ import {
   KEYSPACES,
   logKey,
 } from './format/keyspace.ts'
-import { decodeApplied, encodeApplied, type LogPosition } from './format/applied-position.ts'
+import { decodeApplied, encodeApplied } from './format/applied-position.ts'
 import { encodeLogEntry, encodeLogEntryInSteps, type Touch } from './format/log-entry.ts'
 import type { EntryHead } from './format/entry-body.ts'
 import { nameOf } from './apply/shard-overlay.ts'

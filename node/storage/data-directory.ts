@@ -15,6 +15,8 @@ const FORMAT = 'quarry-data'
  * the catalog, and key intervals for participants.
  */
 const FORMAT_VERSION = 3
+/** Version 4 is version 3 with marks in the journal. */
+const FORMAT_VERSION_WITH_MARKS = 4
 const FORMAT_FILE = 'format.json'
 const LOCK = 'lock'
 /**
@@ -37,8 +39,13 @@ export interface DataDirectory extends AsyncDisposable {
   readonly id: string
   /** The format of the directory's content, from `format.json` at the opening. */
   readonly formatVersion: number
-  /** Records that the content now has the newest format. */
+  /** Records that the content was converted to format 3. */
   markConverted(): Promise<void>
+  /**
+   * Records that the journal may have marks, once and permanently: programs that do not know them
+   * refuse the directory from then on. The content must have format 3 at least.
+   */
+  allowMarks(): Promise<void>
   close(): Promise<void>
 }
 
@@ -59,12 +66,18 @@ export async function openDataDirectory(
   try {
     const { id, version } = await readOrCreateFormat(absolute, options.newId ?? randomUUID)
     const close = (): Promise<void> => lock.close()
-    const markConverted = (): Promise<void> => writeFormat(absolute, id)
+    const markConverted = (): Promise<void> =>
+      writeFormat(absolute, { id, version: FORMAT_VERSION })
+    const allowMarks = async (): Promise<void> => {
+      if (version === FORMAT_VERSION_WITH_MARKS) return
+      await writeFormat(absolute, { id, version: FORMAT_VERSION_WITH_MARKS })
+    }
     return {
       path: absolute,
       id,
       formatVersion: version,
       markConverted,
+      allowMarks,
       close,
       [Symbol.asyncDispose]: close,
     }
@@ -134,12 +147,13 @@ async function readOrCreateFormat(directory: string, newId: () => string): Promi
   const text = await readIfPresent(file)
   if (text !== undefined) return parseFormat(text, file)
   const id = newId()
-  await writeFormat(directory, id)
-  return { id, version: FORMAT_VERSION }
+  const format = { id, version: FORMAT_VERSION }
+  await writeFormat(directory, format)
+  return format
 }
 
-async function writeFormat(directory: string, id: string): Promise<void> {
-  const format = { format: FORMAT, version: FORMAT_VERSION, id }
+async function writeFormat(directory: string, { id, version }: Format): Promise<void> {
+  const format = { format: FORMAT, version, id }
   try {
     await replaceFile(path.join(directory, FORMAT_FILE), `${JSON.stringify(format)}\n`)
   } catch (error) {
@@ -161,11 +175,11 @@ function parseFormat(text: string, file: string): Format {
   if (!isFormat(found)) {
     throw new ServiceError('CORRUPTION', `${file} is damaged; restore it from a backup`)
   }
-  if (found.version > FORMAT_VERSION) {
+  if (found.version > FORMAT_VERSION_WITH_MARKS) {
     throw new ServiceError(
       'INVALID_ARGUMENT',
       `${file} has format version ${found.version}, but this program supports up to ` +
-        `${FORMAT_VERSION}; start a newer version of the program`,
+        `${FORMAT_VERSION_WITH_MARKS}; start a newer version of the program`,
     )
   }
   return found

@@ -1,17 +1,11 @@
 // How far the log has been applied to the store, in the same write as the effects. Described in
 // docs/formats/shard.md.
 
+import type { LogPosition } from '../../journal/log-position.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
 
 const FORMAT_WITHOUT_ORDINAL = 1
 const FORMAT = 2
-
-/** An entry of a log, and what the next one must be chained to. */
-export interface LogPosition {
-  readonly sequence: number
-  readonly epoch: number
-  readonly crc: number
-}
 
 export const LOG_START: LogPosition = { sequence: 0, epoch: 0, crc: 0 }
 

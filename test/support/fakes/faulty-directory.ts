@@ -35,8 +35,12 @@ export class FaultyDirectory implements JournalDirectory {
     this.#with = options
   }
 
-  async list(): Promise<readonly string[]> {
+  get names(): readonly string[] {
     return [...this.#names.keys()]
+  }
+
+  async list(): Promise<readonly string[]> {
+    return this.names
   }
 
   async open(name: string): Promise<SegmentFile> {

@@ -1,16 +1,18 @@
 import type { ReplicationTiming } from '../../../node/replication/core/timing.ts'
-import { defectiveCopy, type Defect } from './defective-copy.ts'
+import { plantCopy, type Defect } from './planted-copy.ts'
 import { OUR_MODULES, type ReplicationModules } from './replication-modules.ts'
+
+const CORE = 'node/replication/core'
 
 /** A copy of the core with a defect in it. Fails when the text is not there once. */
 export async function plantDefect(
   defect: Defect,
   timing: Partial<ReplicationTiming> = {},
 ): Promise<ReplicationModules> {
-  const load = defectiveCopy('node/replication/core', ['lib'], defect)
-  const { LogIndex } = await load('log-index.ts')
-  const { ReplicaCore } = await load('replica-core.ts')
-  const { changedConfiguration } = await load('configuration.ts')
+  const load = plantCopy({ copied: [CORE], linked: ['lib'] }, defect)
+  const { LogIndex } = await load<ReplicationModules>(`${CORE}/log-index.ts`)
+  const { ReplicaCore } = await load<ReplicationModules>(`${CORE}/replica-core.ts`)
+  const { changedConfiguration } = await load<ReplicationModules>(`${CORE}/configuration.ts`)
   return {
     LogIndex,
     ReplicaCore,

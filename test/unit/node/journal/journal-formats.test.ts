@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
 import { expect } from 'chai'
+import { ServiceError } from '../../../../lib/errors.ts'
 import { runAtOnce } from '../../../../lib/sliced.ts'
 import { timestampOf } from '../../../../node/clock/hybrid-clock.ts'
 import {
@@ -10,13 +12,18 @@ import {
   decodeRow,
   decodeSegmentHeader,
   encodeBatchHead,
+  encodeRow,
   encodeSegmentHeader,
   encodeLogId,
   encodeUncheckedRow,
   isHeaderValid,
   isHeadValid,
+  rowKindOf,
+  segmentFileName,
   setRowCrc,
 } from '../../../../node/journal/journal-format.ts'
+import type { Journal } from '../../../../node/journal/journal.ts'
+import { appendedMark, markOfRow, type LogMark } from '../../../../node/journal/log-mark.ts'
 import type { Effect } from '../../../../node/shard/format/effect.ts'
 import { decodeApplied, encodeApplied } from '../../../../node/shard/format/applied-position.ts'
 import { encodeRecord, encodeTombstone } from '../../../../node/shard/format/document-record.ts'
@@ -26,6 +33,9 @@ import {
   type LoggedEffect,
 } from '../../../../node/shard/format/entry-body.ts'
 import { buildTransactionId } from '../../../../node/shard/command/transaction-id.ts'
+import { FaultyDisk } from '../../../support/fakes/faulty-disk.ts'
+import { textsOfLog } from '../../../support/worlds/journal-source.ts'
+import { openTestJournal, TEST_SEGMENT_BYTES } from '../../../support/worlds/test-journal.ts'
 
 const golden: Readonly<Record<string, string>> = JSON.parse(
   readFileSync(new URL('../../../golden/journal-formats.json', import.meta.url), 'utf8'),
@@ -97,6 +107,28 @@ function bodyOf(effect: Effect): Buffer {
   return Buffer.concat(runAtOnce(encodeBody(head, [effect])).parts)
 }
 
+const last = { sequence: 258, epoch: 5, crc: 0x0a0b0c0d }
+const logId = '00112233445566ff'
+
+const marks: { readonly [Kind in LogMark['kind']]: LogMark } = {
+  truncate: { kind: 'truncate', logId, last },
+  promise: { kind: 'promise', logId, epoch: 9 },
+  committed: { kind: 'committed', logId, sequence: 0x1_0000_0102 },
+  restart: { kind: 'restart', logId, last },
+}
+
+/** Opens a journal whose only segment begins with golden bytes. */
+async function openGolden(name: string): Promise<Journal> {
+  const disk = new FaultyDisk()
+  const { directory } = disk
+  await directory.allocate(segmentFileName(1), TEST_SEGMENT_BYTES)
+  await directory.sync()
+  const file = await directory.open(segmentFileName(1))
+  await file.write([Buffer.from(golden[name] ?? '', 'hex')], 0)
+  await file.close()
+  return openTestJournal({ disk })
+}
+
 describe('the formats of the journal', () => {
   const segment = { number: 7, firstBatch: 300, previousCrc: 0x01020304, salt: 0xcafebabe }
   const unchecked = {
@@ -132,6 +164,46 @@ describe('the formats of the journal', () => {
     expect(row.toString('hex')).to.equal(golden['row'])
     expect(decodeRow(row)).to.deep.equal({ ...unchecked, crc })
     expect(crcOfEntry(row, [Buffer.from('body')])).to.equal(crc)
+  })
+
+  it('write the row of a received entry with the bytes of the leader', () => {
+    const row = encodeUncheckedRow(encodeLogId(unchecked.logId), unchecked)
+    setRowCrc(row, crcOfEntry(row, body))
+
+    expect(encodeRow(decodeRow(row)).equals(row)).to.equal(true)
+  })
+
+  for (const [kind, mark] of Object.entries(marks)) {
+    it(`write a mark "${kind}" as documented, and read it`, () => {
+      const { row } = appendedMark(mark)
+
+      expect(row.toString('hex')).to.equal(golden[`mark: ${kind}`])
+      expect(markOfRow(rowKindOf(row), decodeRow(row))).to.deep.equal(mark)
+      expect(crcOfEntry(row, [])).to.equal(decodeRow(row).crc)
+    })
+  }
+
+  it('refuse the segment header of a later version', () => {
+    const bytes = encodeSegmentHeader(segment)
+    for (const copy of [bytes.subarray(0, 64), bytes.subarray(64)]) {
+      copy.writeUInt8(2, 7)
+      copy.writeUInt32BE(crc32(copy.subarray(0, 32)), 32)
+    }
+
+    expect(() => decodeSegmentHeader(bytes, 7)).to.throw(ServiceError, 'newer version')
+    expect(decodeSegmentHeader(bytes, 8)).to.equal(undefined)
+  })
+
+  it('read a journal of version 1, and one with marks', async () => {
+    const v1 = await openGolden('journal of version 1')
+    const marked = await openGolden('journal with marks')
+
+    expect(await textsOfLog(v1, '000000000000000a')).to.deep.equal(['one', 'two', 'three'])
+    expect(await textsOfLog(v1, '000000000000000b')).to.deep.equal(['of b'])
+    expect(v1.stateOf('000000000000000a')).to.deep.equal({ promised: 0, committed: 0 })
+    expect(await textsOfLog(marked, '000000000000000a')).to.deep.equal(['one', 'two anew'])
+    expect(await textsOfLog(marked, '000000000000000b')).to.deep.equal(['behind the snapshot'])
+    expect(marked.stateOf('000000000000000a')).to.deep.equal({ promised: 4, committed: 1 })
   })
 
   it('compute the same crc of a long body in steps', () => {

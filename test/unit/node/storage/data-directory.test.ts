@@ -44,6 +44,20 @@ describe('the data directory', () => {
     )
   })
 
+  it('has format version 4 from the moment when its journal may have marks', async () => {
+    const first = await open()
+    await first.allowMarks()
+    await first.close()
+
+    const marked = await open()
+    await marked.allowMarks()
+    await marked.close()
+
+    await using again = await open()
+    expect(marked).to.include({ formatVersion: 4, id: first.id })
+    expect(again).to.include({ formatVersion: 4, id: first.id })
+  })
+
   it('reports the old format of its content until it is converted', async () => {
     const first = await open()
     await first.close()
@@ -104,7 +118,7 @@ describe('the data directory', () => {
   })
 
   const formats = {
-    'a newer version': ['{"format":"quarry-data","version":4,"id":"x"}', 'INVALID_ARGUMENT'],
+    'a newer version': ['{"format":"quarry-data","version":5,"id":"x"}', 'INVALID_ARGUMENT'],
     'half a file': ['{"format":"quarry-da', 'CORRUPTION'],
     'an empty file': ['', 'CORRUPTION'],
     'another format': ['{"format":"other","version":1,"id":"x"}', 'CORRUPTION'],

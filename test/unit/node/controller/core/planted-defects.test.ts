@@ -5,8 +5,10 @@ import {
   simulateController,
   type ControllerFault,
 } from '../../../../support/simulation/controller/controller-simulation.ts'
-import { defectiveCopy, type Defect } from '../../../../support/simulation/defective-copy.ts'
+import { plantCopy, type Defect } from '../../../../support/simulation/planted-copy.ts'
 import { BrokenInvariant } from '../../../../support/simulation/replication-checker.ts'
+
+type ControllerModule = typeof import('../../../../../node/controller/core/controller-core.ts')
 
 const CORE = 'node/controller/core'
 const LINKED = ['lib', 'node/replication', 'node/coordination']
@@ -149,7 +151,8 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
 }
 
 async function plantedController(defect: Defect): Promise<MakeController> {
-  const { ControllerCore } = await defectiveCopy(CORE, LINKED, defect)('controller-core.ts')
+  const load = plantCopy({ copied: [CORE], linked: LINKED }, defect)
+  const { ControllerCore } = await load<ControllerModule>(`${CORE}/controller-core.ts`)
   return (start) => new ControllerCore(start)
 }
 

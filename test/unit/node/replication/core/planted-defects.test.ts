@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { InvariantError } from '../../../../../lib/assert.ts'
 import type { ReplicationTiming } from '../../../../../node/replication/core/timing.ts'
-import type { Defect } from '../../../../support/simulation/defective-copy.ts'
+import type { Defect } from '../../../../support/simulation/planted-copy.ts'
 import { plantDefect } from '../../../../support/simulation/planted-defect.ts'
 import { BrokenInvariant } from '../../../../support/simulation/replication-checker.ts'
 import type { ReplicationModules } from '../../../../support/simulation/replication-modules.ts'
