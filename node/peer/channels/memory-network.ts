@@ -67,7 +67,7 @@ export class MemoryNetwork {
     }
   }
 
-  /** Changes a byte of what one host sends to another next. */
+  /** Changes a bit in the middle of what one host sends to another next. */
   corruptNext(from: string, to: string): void {
     for (const end of this.#ends) {
       if (end.host === from && end.otherHost === to) end.isCorrupting = true
@@ -93,7 +93,9 @@ export class MemoryNetwork {
     const weather = this.weatherOf(from, to.host)
     const back = this.weatherOf(to.host, from)
     if (weather.isBlackHole || back.isBlackHole) await this.#clock.sleep(2 ** 30, signal)
-    await this.#clock.sleep(weather.delayMs + back.delayMs, signal)
+    const delayMs = weather.delayMs + back.delayMs
+    if (delayMs > 0) await this.#clock.sleep(delayMs, signal)
+    signal.throwIfAborted()
     const accept = this.#listeners.get(`${to.host}:${to.port}`)
     if (accept === undefined) throw new Error('connection refused')
     const near = new ChannelEnd(this, { host: from, other: to.host, clock: this.#clock })
@@ -215,7 +217,8 @@ class ChannelEnd implements ByteChannel {
   #corrupted(bytes: Buffer): Buffer {
     if (!this.isCorrupting || bytes.length === 0) return bytes
     this.isCorrupting = false
-    bytes[bytes.length - 1] = (bytes[bytes.length - 1] ?? 0) ^ 1
+    const middle = bytes.length >> 1
+    bytes[middle] = (bytes[middle] ?? 0) ^ 1
     return bytes
   }
 }

@@ -135,7 +135,7 @@ export class OutgoingCall {
     if (this.#isSettled) return false
     this.#isSettled = true
     this.#inbound.close()
-    this.outbound.stop(new ServiceError('CANCELLED', 'the call has ended'))
+    this.outbound.stop(callEnded)
     return true
   }
 }
@@ -146,4 +146,8 @@ export function tooLarge(bytes: number): ServiceError {
     'PAYLOAD_TOO_LARGE',
     `a message of ${bytes} bytes is too large for a peer`,
   )
+}
+
+function callEnded(): ServiceError {
+  return new ServiceError('CANCELLED', 'the call has ended')
 }

@@ -95,7 +95,7 @@ export class ServedCall {
     this.#abortReason = reason
     this.#inbound.close()
     this.#parts?.fail(reason)
-    this.outbound.stop(reason)
+    this.outbound.stop(() => reason)
     if (this.#request === undefined) this.#fail(reason, NOTHING_HAPPENED)
     else if (this.#hasAnswered) this.#fail(reason, 0)
     else this.#request.abort(reason)
@@ -167,7 +167,7 @@ export class ServedCall {
 
   #fail(error: unknown, flags: number): void {
     if (this.#hasEnded) return
-    this.outbound.stop(error)
+    this.outbound.stop(() => error)
     const body = encodeFailure(this.#failureOf(error))
     this.#surroundings.fail(
       encodeFrame({ type: FRAME.failure, flags, stream: this.#opened.number, body }),

@@ -42,7 +42,8 @@ export class OutboundStream {
   /** Called when the end is written. Undefined: more messages may follow. */
   #onEnded: (() => void) | undefined
   #room: PromiseWithResolvers<void> | undefined
-  #stopped: unknown
+  /** Makes the error of `room`. An error is costly, and most calls end with nobody in there. */
+  #stopped: (() => unknown) | undefined
 
   constructor(options: {
     readonly urgent: boolean
@@ -78,21 +79,21 @@ export class OutboundStream {
     if (this.#stopped === undefined) this.#onEnded = onEnded
   }
 
-  /** Resolves when little enough is queued. Rejects with the reason of `stop`. */
+  /** Resolves when little enough is queued. Rejects with the error of `stop`. */
   room(): Promise<void> {
-    if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
+    if (this.#stopped !== undefined) return Promise.reject(this.#stopped())
     if (this.#queuedBytes < ROOM_BYTES) return Promise.resolve()
     this.#room ??= Promise.withResolvers()
     return this.#room.promise
   }
 
   /** Drops what is queued. Nothing more is sent. */
-  stop(reason: unknown): void {
-    this.#stopped = reason
+  stop(errorOf: () => unknown): void {
+    this.#stopped = errorOf
     this.#messages = []
     this.#queuedBytes = 0
     this.#onEnded = undefined
-    this.#room?.reject(reason)
+    this.#room?.reject(errorOf())
     this.#room = undefined
   }
 
