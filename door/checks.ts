@@ -104,7 +104,7 @@ export class SchemaChecks {
     this.#ajv.addSchema(withPatternsForLengths(structuredClone(document)), 'contract')
   }
 
-  /** Of the parameters of the path, by name. */
+  /** The checks of the path's parameters, by name. */
   params({ parameters }: Operation): Readonly<Record<string, Fits>> {
     const ofPath = parameters.filter((each) => each.in === 'path')
     return Object.fromEntries(
@@ -112,7 +112,7 @@ export class SchemaChecks {
     )
   }
 
-  /** Of the JSON body. */
+  /** The check of the JSON body. */
   body({ pointer }: Operation): Fits {
     return this.#at(`${pointer}/requestBody/content/application~1json/schema`)
   }

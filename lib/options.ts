@@ -8,7 +8,7 @@ import type { Env } from './env.ts'
 export type Flags = Readonly<Record<string, string | boolean | undefined>>
 
 /** The type of an option: how its text becomes a value. */
-export interface ValueKind<Value> {
+export interface OptionType<Value> {
   readonly default: Value
   /** Describes valid texts, as in `"abc" is not an integer from 0 to 65535`. */
   readonly expected: string
@@ -24,7 +24,7 @@ export interface Option<Value = unknown> {
    * the option has no flag.
    */
   readonly flag?: string
-  readonly value: ValueKind<Value>
+  readonly value: OptionType<Value>
   readonly help: string
   /** The default in the help, if it depends on the machine. */
   readonly defaultText?: string
@@ -37,7 +37,7 @@ export interface Option<Value = unknown> {
 export type OptionTable = Readonly<Record<string, Option>>
 
 export type ConfigOf<Table extends OptionTable> = {
-  readonly [Name in keyof Table]: Table[Name]['value'] extends ValueKind<infer Value>
+  readonly [Name in keyof Table]: Table[Name]['value'] extends OptionType<infer Value>
     ? Value
     : never
 }
@@ -152,7 +152,7 @@ export interface IntegerRule {
 const PORT_MAX = 65_535
 
 /** An integer in decimal digits, within the rule. */
-export function integer(rule: IntegerRule): ValueKind<number> {
+export function integer(rule: IntegerRule): OptionType<number> {
   const { min, max = Number.MAX_SAFE_INTEGER, orZero = false } = rule
   return {
     default: rule.default,
@@ -165,12 +165,12 @@ export function integer(rule: IntegerRule): ValueKind<number> {
 }
 
 /** A port number. 0 means any free port. */
-export function port(fallback: number): ValueKind<number> {
+export function port(fallback: number): OptionType<number> {
   return integer({ default: fallback, min: 0, max: PORT_MAX })
 }
 
 /** Any text with at least one character. */
-export function text(fallback: string): ValueKind<string> {
+export function text(fallback: string): OptionType<string> {
   return {
     default: fallback,
     expected: 'a text of at least one character',
@@ -179,7 +179,7 @@ export function text(fallback: string): ValueKind<string> {
 }
 
 /** A switch. The default is false. */
-export function flag(): ValueKind<boolean> {
+export function flag(): OptionType<boolean> {
   return {
     default: false,
     expected: 'one of false, true',
@@ -191,7 +191,7 @@ export function flag(): ValueKind<boolean> {
 export function choice<const Choice extends string>(
   choices: readonly Choice[],
   fallback: NoInfer<Choice>,
-): ValueKind<Choice> {
+): OptionType<Choice> {
   return {
     default: fallback,
     expected: `one of ${choices.join(', ')}`,
@@ -200,7 +200,7 @@ export function choice<const Choice extends string>(
 }
 
 /** A list with commas. Empty parts are ignored. */
-export function list(): ValueKind<readonly string[]> {
+export function list(): OptionType<readonly string[]> {
   return {
     default: [],
     expected: 'a list',

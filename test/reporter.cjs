@@ -1,24 +1,58 @@
-// Mocha's dot-free reporter for `npm test`: prints suites that fail and slow ones, and leaves the
-// counts in a file for test/run.ts. CommonJS, because mocha loads reporters by require.
+// Mocha's dot-free reporter for `npm test`: prints tests that fail, slow ones, and how long slow suites
+// took. It leaves the counts in a file for test/run.ts, and the title of the test that runs in another,
+// which tells what hung when the run is ended from outside. CommonJS, because mocha loads reporters by require.
 
 const { writeFileSync } = require('node:fs')
 const { reporters, Runner } = require('mocha')
 
-const SLOW_MS = 2000
+const SLOW_TEST_MS = 2000
+const SLOW_SUITE_MS = 20_000
+/** Connections that are kept alive end within seconds. */
+const LEFT_RUNNING_MS = 30_000
 
 class CountingReporter extends reporters.Base {
   constructor(runner, options) {
     super(runner, options)
-    const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_RUN_END } = Runner.constants
+    const { EVENT_HOOK_BEGIN, EVENT_TEST_BEGIN, EVENT_TEST_PASS, EVENT_TEST_FAIL } =
+      Runner.constants
+    const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_RUN_END } = Runner.constants
+    const { output, running } = options.reporterOption
+    const beganMs = new Map()
+    const tellRunning = (runnable) => writeFileSync(running, runnable.fullTitle())
+    runner.on(EVENT_TEST_BEGIN, tellRunning)
+    runner.on(EVENT_HOOK_BEGIN, tellRunning)
     runner.on(EVENT_TEST_PASS, (test) => {
-      if (test.duration > SLOW_MS) print(`ok   ${test.fullTitle()} (${test.duration} ms)`)
+      if (test.duration > SLOW_TEST_MS) print(`ok   ${test.fullTitle()} (${test.duration} ms)`)
     })
     runner.on(EVENT_TEST_FAIL, (test) => print(`FAIL ${test.fullTitle()}`))
+    runner.on(EVENT_SUITE_BEGIN, (suite) => beganMs.set(suite, performance.now()))
+    runner.on(EVENT_SUITE_END, (suite) => {
+      const ms = performance.now() - beganMs.get(suite)
+      beganMs.delete(suite)
+      if (suite.parent?.root && ms > SLOW_SUITE_MS) print(`     ${suite.title}: ${seconds(ms)}`)
+    })
     runner.on(EVENT_RUN_END, () => {
       this.epilogue()
-      writeFileSync(options.reporterOption.output, JSON.stringify({ stats: this.stats }))
+      writeFileSync(output, JSON.stringify({ stats: this.stats }))
+      failIfLeftRunning()
     })
   }
+}
+
+/** The process ends by itself unless a test has left something running: a server, a timer, a child. */
+function failIfLeftRunning() {
+  setTimeout(failForLeftovers, LEFT_RUNNING_MS).unref()
+}
+
+function failForLeftovers() {
+  print(`FAIL the tests left something running: ${process.getActiveResourcesInfo().join(', ')}`)
+  // After mocha's own listener, which sets the code by the tests alone.
+  process.once('exit', () => (process.exitCode = 1))
+  process.exit()
+}
+
+function seconds(ms) {
+  return `${(ms / 1000).toFixed(0)} s`
 }
 
 function print(line) {

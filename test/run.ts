@@ -19,6 +19,9 @@ interface MochaReport {
 
 const ROOT = path.resolve(import.meta.dirname, '..')
 const BIN = path.join(ROOT, 'node_modules/.bin')
+const MINUTE_MS = 60_000
+/** Twice what the tests take on a busy machine of two cores. */
+const TESTS_LIMIT_MS = 70 * MINUTE_MS
 
 const CHECKS: readonly Step[] = [
   { name: 'types', command: ['tsc'] },
@@ -26,10 +29,17 @@ const CHECKS: readonly Step[] = [
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'] },
 ]
 
-async function run([program, ...args]: readonly [string, ...string[]]): Promise<boolean> {
+/** Ended when `limitMs` are over, without asking: it may be in an endless loop. */
+async function run(
+  [program, ...args]: readonly [string, ...string[]],
+  limitMs = 10 * MINUTE_MS,
+): Promise<'passed' | 'failed' | 'ended'> {
   const child = spawn(path.join(BIN, program), args, { cwd: ROOT, stdio: 'inherit' })
-  const [code] = await once(child, 'exit')
-  return code === 0
+  const limit = setTimeout(() => child.kill('SIGKILL'), limitMs)
+  const [code, signal] = await once(child, 'exit')
+  clearTimeout(limit)
+  if (signal === 'SIGKILL') return 'ended'
+  return code === 0 ? 'passed' : 'failed'
 }
 
 /** Counts by mocha's own report; a run that left no report counts as one failure. */
@@ -37,11 +47,16 @@ async function runMocha(): Promise<{ passed: number; failed: number }> {
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'quarry-test-'))
   const report = path.join(scratch, 'report.json')
   const reporter = path.join(import.meta.dirname, 'reporter.cjs')
-  const options = ['--reporter', reporter, '--reporter-option', `output=${report}`]
-  const ok = await run(['mocha', ...options, ...process.argv.slice(2)])
+  const running = path.join(scratch, 'running')
+  const outputs = `output=${report},running=${running}`
+  const options = ['--reporter', reporter, '--reporter-option', outputs]
+  const end = await run(['mocha', ...options, ...process.argv.slice(2)], TESTS_LIMIT_MS)
   try {
+    if (end === 'ended') {
+      process.stdout.write(`FAIL the tests were ended in "${readFileSync(running, 'utf8')}"\n`)
+    }
     const { stats }: MochaReport = JSON.parse(readFileSync(report, 'utf8'))
-    const silent = !ok && stats.failures === 0 ? 1 : 0
+    const silent = end !== 'passed' && stats.failures === 0 ? 1 : 0
     return { passed: stats.passes, failed: stats.failures + silent }
   } catch {
     return { passed: 0, failed: 1 }
@@ -53,7 +68,7 @@ async function runMocha(): Promise<{ passed: number; failed: number }> {
 let passed = 0
 let failed = 0
 for (const { name, command } of CHECKS) {
-  const ok = await run(command)
+  const ok = (await run(command)) === 'passed'
   process.stdout.write(`${ok ? 'ok  ' : 'FAIL'} ${name}\n`)
   if (ok) passed++
   else failed++

@@ -19,7 +19,7 @@ export interface TableLoad {
   readonly documents: number
 }
 
-/** Fills a table over HTTP and waits until the server has come to rest. */
+/** Fills a table over HTTP and waits until the server is idle. */
 export async function loadTable(
   bench: Bench,
   server: QuarryServer,

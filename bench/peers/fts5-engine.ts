@@ -34,7 +34,7 @@ const COLUMNS: Record<Fts5Purpose, string> = {
   searches: "body, prefix = '4'",
   inserts: 'title, body',
 }
-/** Of rowid, title and body. */
+/** The statements get rowid, title and body. */
 const INSERT_WORDS: Record<Fts5Purpose, string> = {
   searches: 'INSERT INTO articles (rowid, body) VALUES (?1, ?3)',
   inserts: 'INSERT INTO articles (rowid, title, body) VALUES (?1, ?2, ?3)',

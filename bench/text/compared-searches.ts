@@ -23,7 +23,7 @@ const QUERIES_QUICK = 20
 const CHECKED_QUERIES = 2
 const WARMUP: MeasurementBounds = { budgetMs: 300, queriesMin: 1 }
 const WARMUP_QUICK: MeasurementBounds = { budgetMs: 30, queriesMin: 1 }
-/** Of one class and round. Ours answers every query, a peer at least so many of them. */
+/** The bounds of a peer in one class and round. Our engine answers every query. */
 const PEER_BOUNDS: MeasurementBounds = { budgetMs: 400, queriesMin: 2 }
 /** The check and the warm-up have queries of their own. */
 const SEEDS = { check: 0, warmup: 1, firstRound: 2 } as const

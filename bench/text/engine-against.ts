@@ -36,7 +36,7 @@ const TURNS_PER_ROUND = 20
 const QUERIES_MIN = 40
 const QUERIES_MAX = 6000
 const QUERIES_TRIED = 200
-/** Of an index that is built anew in each round. */
+/** The documents of the index that each round builds again. */
 const INGESTED_DOCUMENTS = 20_000
 
 const { values, positionals } = parseArgs({

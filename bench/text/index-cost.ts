@@ -14,7 +14,7 @@ import { searchPlan } from './http-searches.ts'
 const INDEXES = 'indexes'
 const MIB = 2 ** 20
 
-/** Of the setting that bounds what text indexes keep in memory; the second is the default. */
+/** Values of the setting that bounds the memory of text indexes; the second is the default. */
 const TEXT_MEMORY_MIB = { small: 32, default: 192 } as const
 const CLIENTS = 16
 /** Enough to have read what is read often. */

@@ -23,7 +23,7 @@ export interface SearchFindings {
 
 type PeerName = Exclude<EngineName, 'quarry'>
 const PEERS: readonly PeerName[] = ['FTS5', 'MiniSearch']
-/** Of the ratio of queries per second: for the median over the classes, and for each class. */
+/** Goals for the ratio of queries per second: the median over the classes, and each class. */
 const GOALS: Record<PeerName, { readonly median: number; readonly each: number | undefined }> = {
   FTS5: { median: 20, each: 1 },
   MiniSearch: { median: 10, each: undefined },
@@ -154,7 +154,7 @@ function boundedNote(
   })
   if (bounded.length === 0) return []
   return [
-    `${peer} answered fewer than the ${queriesPerRound} queries of a round, for want of time, and is ` +
+    `${peer} answered fewer than the ${queriesPerRound} queries of a round, for lack of time, and is ` +
       `compared by those alone (the fewest in a round): ${bounded.join(', ')}`,
   ]
 }

@@ -28,7 +28,7 @@ const RETRIED_STATUS = new Set([429, 502, 503, 504])
 /** Refusals because of a batch's contents. Any other refusal concerns every batch. */
 const CONTENT_STATUS = new Set([400, 413])
 
-/** Where and how documents are written, and who is told about it. */
+/** The place and the way of the writes, and the callbacks about them. */
 export interface BatchWriterOptions {
   readonly client: ApiClient
   readonly table: string

@@ -16,7 +16,7 @@ const FORMAT_BY_EXTENSION: Readonly<Record<string, InputFormat>> = {
 }
 const JSON_EXTENSIONS: ReadonlySet<string> = new Set(['.ndjson', '.jsonl', '.json'])
 const COMPRESSED = /\.(?:gz|zst)$/i
-/** Of these, the one that occurs most often in the header is used. */
+/** The delimiters that are detected: the one that occurs most often in the header is used. */
 const DELIMITERS = [',', ';', '\t', '|'] as const
 
 /** The format to read. Tab-separated values are CSV with a tab. */

@@ -25,7 +25,7 @@ const lazy = {
   },
 }
 
-/** Of printable text: escape sequences of terminals count nothing. */
+/** The columns of printable text. Escape sequences of terminals count nothing. */
 export function textWidth(text: string): number {
   return PLAIN_ASCII.test(text) ? text.length : lazy.stringWidth(text)
 }

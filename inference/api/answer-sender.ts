@@ -59,7 +59,7 @@ async function* followed(
   yield* rest
 }
 
-/** Pieces, joined to what is written at once, with turns of the event loop while they are made. */
+/** Joins pieces to the size of one write, and takes turns of the event loop while they are made. */
 async function* joinedSlices(
   pieces: Iterator<string | Buffer>,
   clock: Clock,

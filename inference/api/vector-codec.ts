@@ -10,7 +10,7 @@ const NUMBERS_PER_PIECE = 1_024
 const DIGITS_MIN = 6
 /** Always enough for 32 bits. */
 const DIGITS_MAX = 9
-/** Of an answer without vectors. */
+/** The bytes of an answer without vectors. */
 const EMPTY_BYTES = FLOAT_BYTES + FLOAT_BYTES
 
 export function vectorBytesLength(count: number, dimension: number): number {

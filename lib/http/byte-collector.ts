@@ -47,7 +47,7 @@ export class ByteCollector {
     this.#copy(chunk)
   }
 
-  /** Lets go of everything. */
+  /** Releases all bytes. */
   clear(): void {
     this.#segments.length = 0
     this.#only = undefined

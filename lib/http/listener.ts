@@ -1,4 +1,4 @@
-// A listening HTTP server: limits, answers to what is not HTTP, and an orderly end.
+// A listening HTTP server: limits, answers to requests that are not HTTP, and an orderly end.
 
 import { once } from 'node:events'
 import type { Server, ServerOptions, ServerResponse } from 'node:http'

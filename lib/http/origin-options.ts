@@ -1,16 +1,16 @@
 // Options of origins and URLs, as people give them to a server.
 
-import type { ValueKind } from '../options.ts'
+import type { OptionType } from '../options.ts'
 
 /** Separated by commas: `*`, or origins as browsers send them (`http://localhost:3000`). */
-export function origins(): ValueKind<readonly string[]> {
+export function origins(): OptionType<readonly string[]> {
   return listOf((text) => text === '*' || URL.parse(text)?.origin === text.toLowerCase(), {
     expected: 'a list of origins such as http://localhost:3000, or *',
   })
 }
 
 /** Separated by commas: URLs of http or https, without anything behind host and port. */
-export function serverUrls(): ValueKind<readonly string[]> {
+export function serverUrls(): OptionType<readonly string[]> {
   return listOf((text) => /^https?:\/\/[^/]+\/?$/i.test(text) && URL.canParse(text), {
     expected: 'a list of URLs such as https://quarry.example.com',
   })
@@ -19,7 +19,7 @@ export function serverUrls(): ValueKind<readonly string[]> {
 function listOf(
   isRight: (text: string) => boolean,
   { expected }: { readonly expected: string },
-): ValueKind<readonly string[]> {
+): OptionType<readonly string[]> {
   return {
     default: [],
     expected,

@@ -13,7 +13,7 @@ import { receive, tooLarge } from './body-arrival.ts'
 import { ByteCollector } from './byte-collector.ts'
 import type { HeldMemory } from './request-memory.ts'
 
-/** Of the body as it arrives, and again of what it decompresses to. */
+/** The limit of the received body, and also of the decompressed body. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024
 /** What is handled at once: no more than a fraction of a millisecond for any reader of bytes. */
 export const AT_ONCE_BYTES_MAX = 64 * 1024
@@ -113,7 +113,7 @@ function parseEncoding(header: string | undefined): Encoding {
   throw unsupported(`content-encoding ${shown} is not supported; use gzip or none`)
 }
 
-/** What was received makes way for what it holds. */
+/** The decompressed bytes of a gzip body. At the end it releases the received bytes. */
 async function inflate(
   received: Buffer,
   bytesMax: number,

@@ -2,8 +2,8 @@
 // program; the second time that a kind of character meets a state, its move is looked up.
 //
 // Characters that pass the same tests are of one kind. States and kinds share a budget of memory. When
-// it is spent, the automaton forgets all of them and starts anew, so that a hostile program costs time
-// but not memory.
+// it is spent, the automaton forgets all of them and starts again, so that a hostile program costs
+// time but not memory.
 
 import { unreachable } from '../assert.ts'
 import { isWord } from './character-sets.ts'
@@ -18,7 +18,7 @@ const ASCII = 128
 const UNITS_PER_MOVE = 0.25
 
 interface State {
-  /** Of characters to take and of assertions not decided yet, ascending. */
+  /** Where the program waits for a character or for an assertion, ascending. */
   readonly places: Uint16Array
   readonly behind: Behind
   /** By kind of the next character. */

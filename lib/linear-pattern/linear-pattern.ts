@@ -19,7 +19,7 @@ export interface LinearPatternOptions {
    * `ecma-262`: as a RegExp with the flag `u` reads it, without look-around and back-references.
    */
   readonly dialect?: PatternDialect
-  /** Of the source, in code units; default PATTERN_LENGTH_MAX. */
+  /** The longest source, in code units; default PATTERN_LENGTH_MAX. */
   readonly lengthMax?: number
 }
 
@@ -43,7 +43,7 @@ export interface LinearPattern {
   forget(): void
 }
 
-/** INVALID_ARGUMENT, with a message that begins with "pattern", for what is not supported. */
+/** INVALID_ARGUMENT, with a message that begins with "pattern", for unsupported syntax. */
 export function compileLinearPattern(
   source: string,
   { match, dialect = 'query', lengthMax = PATTERN_LENGTH_MAX }: LinearPatternOptions,

@@ -17,7 +17,7 @@ export class JsonPieces {
   #pieces: Buffer[] = []
   #bytes = 0
 
-  /** Of the pieces that are whole. */
+  /** The bytes of the complete pieces. */
   get bytes(): number {
     return this.#bytes
   }

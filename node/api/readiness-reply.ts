@@ -1,4 +1,4 @@
-import type { IndexCounts } from '../coordinator/tables/index-health.ts'
+import type { IndexCounts } from '../coordinator/tables/index-summary.ts'
 import { jsonReply } from '../../lib/http/reply.ts'
 import type { BytesReply } from '../../lib/http/reply.ts'
 

@@ -16,9 +16,9 @@ const COMMON_KEY = '/clock/bound'
 export class StoredTimestampBound implements TimestampBound {
   readonly #coordination: Coordination
   readonly #key: string
-  /** Of the entry as this object has read or written it; 0: there is none. */
+  /** The revision of the entry that this object has read or written; 0 for no entry. */
   #modRevision = 0
-  /** Of the common bound, until it is removed; 0: there is none. */
+  /** The revision of the bound that all nodes shared, until it is removed; 0 for no entry. */
   #commonRevision = 0
 
   /** `nodeId` tells the data directory from every other one. */

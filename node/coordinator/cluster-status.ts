@@ -9,7 +9,7 @@ import type { OpenTable } from './tables/open-table.ts'
 import type { LedShards } from './shards/led-shards.ts'
 import type { ClusterStatus, ShardHealth } from './store-service.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
-import { indexTroubles } from './tables/index-health.ts'
+import { indexTroubles } from './tables/index-summary.ts'
 
 const SHOWN_PROBLEMS_MAX = 100
 

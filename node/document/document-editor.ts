@@ -4,7 +4,7 @@
 import { unreachable } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Sliced } from '../../lib/sliced.ts'
-import { DOCUMENT_DEPTH_MAX, kindAt, type ValueKind } from './json-scanner.ts'
+import { DOCUMENT_DEPTH_MAX, kindAt, type JsonKind } from './json-scanner.ts'
 import { AskedNames, OpenObject, type EditedValue } from './open-object.ts'
 import { OpenArray } from './open-array.ts'
 import { TextWriter } from './text-writer.ts'
@@ -91,7 +91,7 @@ export class DocumentEditor {
   *#openMember(parent: OpenObject, name: string, refuse: Refuse): Sliced<OpenObject | undefined> {
     const value = parent.get(name)
     if (value === undefined || value instanceof OpenObject) return value
-    const kind = kindOf(value)
+    const kind = jsonKindOf(value)
     if (!Buffer.isBuffer(value) || kind !== 'object') {
       return refuse(`"${name}" is of type ${kindName(kind)}, not object`)
     }
@@ -101,13 +101,13 @@ export class DocumentEditor {
   }
 }
 
-export function kindOf(value: EditedValue): ValueKind {
+export function jsonKindOf(value: EditedValue): JsonKind {
   if (Buffer.isBuffer(value)) return kindAt(value, 0)
   return value instanceof OpenArray ? 'array' : 'object'
 }
 
 /** The name of a kind, for messages. */
-export function kindName(kind: ValueKind): string {
+export function kindName(kind: JsonKind): string {
   return kind === 'true' || kind === 'false' ? 'boolean' : kind
 }
 

@@ -22,11 +22,11 @@ const WHITESPACE_RUN_MAX = 1024 * 1024
 /** About half a millisecond of scanning. */
 export const SCAN_STEP_BYTES = 128 * 1024
 
-export type ValueKind = 'object' | 'array' | 'string' | 'number' | 'true' | 'false' | 'null'
+export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'true' | 'false' | 'null'
 
 /** The extent and the shape of one scanned value. */
 export interface ValueShape {
-  readonly kind: ValueKind
+  readonly kind: JsonKind
   /** Byte offsets: the value is `bytes.subarray(start, end)`. */
   readonly start: number
   readonly end: number
@@ -67,7 +67,7 @@ const SHOWN_PATH_LENGTH_MAX = 200
 // A shorter number without an exponent cannot exceed the largest double.
 const SAFE_NUMBER_LENGTH_MAX = 300
 
-const KIND_BY_FIRST_BYTE: ReadonlyMap<number, ValueKind> = new Map([
+const KIND_BY_FIRST_BYTE: ReadonlyMap<number, JsonKind> = new Map([
   [OPEN_BRACE, 'object'],
   [OPEN_BRACKET, 'array'],
   [QUOTE, 'string'],
@@ -462,7 +462,7 @@ export class JsonScanner {
 }
 
 /** The kind of a value, by its first byte. A byte that begins no value counts as a number. */
-export function kindAt(json: Buffer, start: number): ValueKind {
+export function kindAt(json: Buffer, start: number): JsonKind {
   return KIND_BY_FIRST_BYTE.get(json[start] ?? 0) ?? 'number'
 }
 

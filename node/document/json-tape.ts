@@ -9,7 +9,7 @@
 //   T3  `next(entry)` is the entry behind the value and everything inside it.
 
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
-import { kindAt, readString, type ValueKind } from './json-scanner.ts'
+import { kindAt, readString, type JsonKind } from './json-scanner.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -75,7 +75,7 @@ export class JsonTape {
     return tape
   }
 
-  kind(entry: number): ValueKind {
+  kind(entry: number): JsonKind {
     return kindAt(this.bytes, this.#get(entry, START))
   }
 

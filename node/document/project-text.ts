@@ -20,7 +20,7 @@ import {
   omit,
   pick,
   project,
-  type PathNode,
+  type ProjectionNode,
   type PathSet,
   type Projection,
 } from './projection.ts'
@@ -39,7 +39,7 @@ const COMMA = Buffer.from(',')
 const OBJECT: Brackets = { open: Buffer.from('{'), close: Buffer.from('}') }
 const ARRAY: Brackets = { open: Buffer.from('['), close: Buffer.from(']') }
 
-type Nodes = readonly PathNode[]
+type Nodes = readonly ProjectionNode[]
 /** Cuts a small value. Answers undefined if nothing is left of it. */
 type Cut = (value: JsonValue, nodes: Nodes) => JsonValue | undefined
 
@@ -101,7 +101,7 @@ function* cutText(json: Buffer, set: PathSet, rule: CutRule): Sliced<Buffer> {
 /**
  * A path with dots first means the top-level member of exactly this name, then the nested value.
  */
-function* rootFor(json: Buffer, { paths, root }: PathSet): Sliced<PathNode> {
+function* rootFor(json: Buffer, { paths, root }: PathSet): Sliced<ProjectionNode> {
   const dotted = paths.filter(({ segments }) => segments.length > 1)
   if (dotted.length === 0) return root
   const names = new AskedNames(dotted.map(({ text }) => text))

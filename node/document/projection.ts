@@ -14,15 +14,15 @@ const PROJECTION_FIELDS_MAX = 1000
 const WILDCARD = '*'
 
 /** Paths as a tree. `children` holds a wildcard under the name `*`. */
-export interface PathNode {
+export interface ProjectionNode {
   isLeaf: boolean
-  readonly children: Map<string, PathNode>
+  readonly children: Map<string, ProjectionNode>
 }
 
 /** Parsed paths, as a list and as a tree. Both describe the same paths. */
 export interface PathSet {
   readonly paths: readonly FieldPath[]
-  readonly root: PathNode
+  readonly root: ProjectionNode
 }
 
 /**
@@ -84,8 +84,8 @@ export function buildPathSet(paths: readonly FieldPath[]): PathSet {
   return { paths, root: buildTree(paths.map((path) => path.segments)) }
 }
 
-export function buildTree(paths: readonly (readonly string[])[]): PathNode {
-  const root: PathNode = { isLeaf: false, children: new Map() }
+export function buildTree(paths: readonly (readonly string[])[]): ProjectionNode {
+  const root: ProjectionNode = { isLeaf: false, children: new Map() }
   for (const segments of paths) {
     let node = root
     for (const segment of segments) {
@@ -101,14 +101,14 @@ export function buildTree(paths: readonly (readonly string[])[]): PathNode {
 /**
  * A path with dots first means the top-level member of exactly this name, then the nested value.
  */
-function rootFor(document: JsonObject, { paths, root }: PathSet): PathNode {
+function rootFor(document: JsonObject, { paths, root }: PathSet): ProjectionNode {
   const isLiteral = (path: FieldPath) =>
     path.segments.length > 1 && Object.hasOwn(document, path.text)
   if (!paths.some(isLiteral)) return root
   return buildTree(paths.map((path) => (isLiteral(path) ? [path.text] : path.segments)))
 }
 
-export function pick(value: JsonValue, nodes: readonly PathNode[]): JsonValue | undefined {
+export function pick(value: JsonValue, nodes: readonly ProjectionNode[]): JsonValue | undefined {
   if (nodes.some((node) => node.isLeaf)) return value
   if (isJsonArray(value)) {
     const inside = insideArray(nodes)
@@ -127,7 +127,7 @@ export function pick(value: JsonValue, nodes: readonly PathNode[]): JsonValue | 
 
 export function omit(
   value: JsonValue | undefined,
-  nodes: readonly PathNode[],
+  nodes: readonly ProjectionNode[],
 ): JsonValue | undefined {
   if (value === undefined || nodes.some((node) => node.isLeaf)) return undefined
   if (nodes.length === 0) return value
@@ -145,12 +145,15 @@ export function omit(
 }
 
 /** A path looks into an array. A wildcard may also stand for the array's elements. */
-export function insideArray(nodes: readonly PathNode[]): readonly PathNode[] {
+export function insideArray(nodes: readonly ProjectionNode[]): readonly ProjectionNode[] {
   return [...new Set([...nodes, ...childrenOf(nodes, WILDCARD)])]
 }
 
-export function childrenOf(nodes: readonly PathNode[], name: string): readonly PathNode[] {
-  const found = new Set<PathNode>()
+export function childrenOf(
+  nodes: readonly ProjectionNode[],
+  name: string,
+): readonly ProjectionNode[] {
+  const found = new Set<ProjectionNode>()
   for (const { children } of nodes) {
     const named = children.get(name)
     const any = name === WILDCARD ? undefined : children.get(WILDCARD)

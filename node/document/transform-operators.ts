@@ -2,7 +2,7 @@
 // nothing outside that path.
 
 import type { Sliced } from '../../lib/sliced.ts'
-import { kindName, kindOf, type DocumentEditor, type Refuse } from './document-editor.ts'
+import { kindName, jsonKindOf, type DocumentEditor, type Refuse } from './document-editor.ts'
 import { parseExact, stringifyExact } from './exact-json.ts'
 import { addNumbers, compareNumbers, isJsonNumber, multiplyNumbers } from './json-number.ts'
 import { kindAt } from './json-scanner.ts'
@@ -95,8 +95,8 @@ function* calculate(
 ): Sliced<void> {
   const { editor, path, refuse } = to
   const current = yield* editor.valueAt(path, refuse)
-  if (current !== undefined && kindOf(current) !== 'number') {
-    refuse(`found ${kindName(kindOf(current))}, not number`)
+  if (current !== undefined && jsonKindOf(current) !== 'number') {
+    refuse(`found ${kindName(jsonKindOf(current))}, not number`)
   }
   const result =
     current === undefined ? whenMissing : resultText(compute(numberIn(current), numberIn(to.value)))
@@ -117,7 +117,7 @@ function numberIn(value: EditedValue): JsonNumber {
 function* openArrayAt({ editor, path, refuse }: OperatorInput): Sliced<OpenArray | undefined> {
   const current = yield* editor.valueAt(path, refuse)
   if (current === undefined || current instanceof OpenArray) return current
-  const kind = kindOf(current)
+  const kind = jsonKindOf(current)
   if (kind !== 'array' || !Buffer.isBuffer(current)) {
     return refuse(`found ${kindName(kind)}, not array`)
   }

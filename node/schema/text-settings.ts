@@ -5,12 +5,12 @@ import { parseChoice, parseRecord, refuse } from './schema-members.ts'
 
 export const STOP_WORDS_MAX = 2000
 export const SYNONYM_RULES_MAX = 1000
-/** Of one side of a rule. */
+/** The most texts on one side of a rule. */
 export const SYNONYM_TEXTS_MAX = 32
-/** Of all rules together: they are cut into terms in one piece of work. */
+/** The most texts of all rules together, because they are cut into terms in one piece of work. */
 export const SYNONYM_TEXTS_TOTAL_MAX = 2000
 const SYNONYM_WORDS_MAX = 8
-/** Of a stop word, and of a synonym with all of its words, in characters. */
+/** The most characters of a stop word, and of a synonym with all of its words. */
 export const SETTING_LENGTH_MAX = 100
 
 const STOP_WORD_LISTS = ['none', ...LANGUAGE_NAMES] as const

@@ -67,7 +67,7 @@ function assertFollows({ sequence, previousCrc }: JournalEntry, before: LogPosit
   )
 }
 
-/** Puts in what a logged effect only refers to. */
+/** Completes a logged effect with the stored records that it refers to. */
 class EffectResolver {
   readonly #store: KvStore
   readonly #applier: StoreApplier

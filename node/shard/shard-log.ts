@@ -200,7 +200,7 @@ export class ShardLog implements JournalSource {
     const groups = [this.#taken, this.#open]
     this.#taken = undefined
     this.#with.state.overlay.dropUndurable()
-    // Only a refusal for want of room leaves the journal as it was; any other ends the process.
+    // Only a refusal for lack of room leaves the journal unchanged. Other failures end the process.
     if (error.code !== 'DISK_FULL') this.#end = error
     this.#refuse(error, groups)
   }
@@ -287,7 +287,7 @@ export class ShardLog implements JournalSource {
     this.#advance()
   }
 
-  /** A command that changed nothing waits for what it saw (G2). */
+  /** A command without a change waits until the effects that it saw are durable (G2). */
   #join(proposal: Proposal, applied: Applied): void {
     proposal.options.onApplied?.(proposal)
     if (applied === undefined) {

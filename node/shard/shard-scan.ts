@@ -1,5 +1,5 @@
 // A walk over a key range at one timestamp. It reads a snapshot of the store and replaces the rows that
-// committed transactions had not resolved yet (DESIGN 5.5, A.7.3).
+// committed transactions had not resolved yet.
 //
 // Invariants:
 //   INV-T5  A scan at a timestamp sees all of a transaction or nothing.

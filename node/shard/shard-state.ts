@@ -252,7 +252,7 @@ export class ShardState {
     return stored === undefined ? NOTHING_APPLIED : decodeApplied(stored)
   }
 
-  /** Builds the memory anew from the store, which must hold everything that is durable. */
+  /** Builds the memory again from the store, which must hold everything that is durable. */
   async rebuild(): Promise<void> {
     const { hybridClock } = this.#options
     const { nextOrdinal, ...position } = this.storedPosition()

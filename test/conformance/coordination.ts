@@ -190,7 +190,7 @@ function describeCommits(open: () => Promise<Coordination>): void {
 }
 
 function describeLists(open: () => Promise<Coordination>): void {
-  it('lists a prefix in byte order, and no other keys', async () => {
+  it('lists the keys of a prefix in byte order, and no others', async () => {
     await using store = await open()
     const keys = ['/t/b', '/t/a', '/t', '/tt', '/u', '/t/ä', '/t/\u{10ffff}', '/s']
     await store.commit(always(...keys.map((key) => putting(key))))
@@ -241,7 +241,7 @@ function describeWatches(open: () => Promise<Coordination>): void {
     ])
   })
 
-  it('yields only the prefix, and no event for a conflict or a delete of nothing', async () => {
+  it('yields events of the prefix alone, and none for a refused commit or the deletion of an absent key', async () => {
     await using store = await open()
     const { revision } = await store.list('')
     const taken = take(store.watch('/t/', revision + 1, forever()), 2)

@@ -34,7 +34,7 @@ export function describeGraphSession(name: string, open: () => Promise<GraphSess
     })
     afterEach(() => session.release())
 
-    it('tells its inputs and outputs, with the sizes that are fixed', () => {
+    it('describes its inputs and outputs with their fixed sizes', () => {
       const slots = [...session.inputs, ...session.outputs]
 
       expect(slots).to.deep.equal([
@@ -45,7 +45,7 @@ export function describeGraphSession(name: string, open: () => Promise<GraphSess
       ])
     })
 
-    it('answers every output', async () => {
+    it('answers every output of the graph', async () => {
       const answers = await session.run(feed(2, 4))
 
       expect(Object.keys(answers)).to.have.members(ALL)
@@ -56,14 +56,14 @@ export function describeGraphSession(name: string, open: () => Promise<GraphSess
     })
 
     for (const wanted of [[ALL[0]!], [ALL[1]!], ALL.toReversed()]) {
-      it(`answers only ${wanted.join(' and ')} if no more is wanted`, async () => {
+      it(`answers only ${wanted.join(' and ')} when asked for nothing else`, async () => {
         expect(Object.keys(await session.run(feed(2), wanted))).to.have.members(wanted)
       })
     }
 
     describeRefusals(() => session)
 
-    it('gives its answers away: they stay as they are, and may be changed', async () => {
+    it('gives its answers to the caller, who may change them without effect on later runs', async () => {
       const first = await session.run(feed(2), ALL)
       const second = await session.run(feed(4), ALL)
 
@@ -73,7 +73,7 @@ export function describeGraphSession(name: string, open: () => Promise<GraphSess
       expect(numbersOf(await session.run(feed(2)), 'pooler_output')).to.deep.equal([2, 1, -2, 1])
     })
 
-    it('leaves what it is fed as it was', async () => {
+    it('does not change the tensors that it is fed', async () => {
       const given = feed(2, 4)
       const copy = structuredClone(given)
 
@@ -83,7 +83,7 @@ export function describeGraphSession(name: string, open: () => Promise<GraphSess
       expect(given).to.deep.equal(copy)
     })
 
-    it('keeps runs apart that are asked for at once', async () => {
+    it('keeps concurrent runs apart', async () => {
       const ids = [2, 4, 7, 9]
       const answers = await Promise.all(ids.map((id) => session.run(feed(id), ALL)))
 
@@ -91,7 +91,7 @@ export function describeGraphSession(name: string, open: () => Promise<GraphSess
       expect(firsts).to.deep.equal(ids)
     })
 
-    it('may be released twice, and is not run after that', async () => {
+    it('may be released twice, and refuses runs after that', async () => {
       await session.release()
       await session.release()
 
@@ -117,7 +117,7 @@ function describeRefusals(session: () => GraphSession): void {
     'an input left out': { input_ids: must(ids['input_ids'], 'ids') },
   }
   for (const [name, feeds] of Object.entries(cases)) {
-    it(`refuses ${name}, and serves on`, async () => {
+    it(`refuses ${name}, and serves the next run`, async () => {
       const error = await errorOf(() => session().run(feeds))
 
       expect(error).to.have.property('code', 'INFERENCE_FAILED')

@@ -47,7 +47,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       return new Opened(tested, fields, directory)
     }
 
-    it('finds what was applied, and not what was replaced or deleted', () => {
+    it('finds applied documents, but not replaced or deleted ones', () => {
       using index = open()
       index.apply(1, [put('a', 'tide'), put('b', 'tide'), put('c', 'tide')])
       index.apply(2, [put('a', 'road'), remove('b')])
@@ -57,7 +57,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       expect(index.engine.report().documents).to.equal(2)
     })
 
-    it('is changed by nothing when a batch comes again', () => {
+    it('does not change when a batch is applied again', () => {
       using index = open()
       index.apply(1, [put('b', 'tide')])
 
@@ -67,7 +67,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       expect(index.engine.report().documents).to.equal(1)
     })
 
-    it('keeps a checkpoint over a crash, and nothing of what came later', () => {
+    it('reopens at its checkpoint after a crash, without later changes', () => {
       const first = open()
       first.apply(1, [put('a', 'tide'), put('b', 'tide')])
       runAtOnce(first.engine.flush(5))
@@ -82,7 +82,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       expect(second.find('tide')).to.deep.equal(['a', 'b'])
     })
 
-    it('finds the same before, within and after a flush and all that follows it', () => {
+    it('finds the same before, during and after a flush and its maintenance', () => {
       using index = open()
       for (let sequence = 1; sequence <= 6; sequence += 1) {
         index.apply(sequence, [put(`k${sequence}`, 'tide'), put('same', 'tide')])
@@ -99,7 +99,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       expect(index.engine.checkpoint).to.equal(6)
     })
 
-    it('gives back memory when it makes room', () => {
+    it('frees memory when it makes room', () => {
       using index = open()
       index.apply(1, [put('a', 'tide '.repeat(1000))])
       const held = index.engine.unflushedBytes
@@ -112,7 +112,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       expect(index.engine.unflushedBytes).to.be.below(held)
     })
 
-    it('answers what was there at its first step, and may be left at any', () => {
+    it('answers with the documents of its first step, and may be abandoned at any step', () => {
       using index = open()
       const changes = Array.from({ length: 300 }, (_, i) => put(`k${i}`, 'tide'))
       index.apply(1, changes)
@@ -128,7 +128,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       expect(index.find('tide')).to.have.length(300).and.include('new')
     })
 
-    it('answers in plain data', () => {
+    it('answers with data that structuredClone copies', () => {
       using index = open()
       index.apply(1, [put('a', 'tide')])
 
@@ -148,7 +148,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       })
     }
 
-    it('has snapshots that open as the checkpoint was', () => {
+    it('takes snapshots that open at the checkpoint', () => {
       using index = open()
       index.apply(1, [put('a', 'tide')])
       runAtOnce(index.engine.flush(1))
@@ -185,7 +185,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       expect(refusal).to.include({ code: 'CORRUPTION' })
     })
 
-    it('keeps nothing and no checkpoint in memory', async () => {
+    it('writes no files and takes no snapshots when it is in memory alone', async () => {
       using index = new Opened(tested, fields, undefined)
       index.apply(4, [put('a', 'tide')])
       runAtOnce(index.engine.flush(4))

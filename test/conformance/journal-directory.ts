@@ -11,7 +11,7 @@ export interface OpenedDirectory extends AsyncDisposable {
 /** Every JournalDirectory must pass. `open` gives a new, empty one. */
 export function describeJournalDirectory(name: string, open: () => Promise<OpenedDirectory>): void {
   describe(`${name}: JournalDirectory contract`, () => {
-    it('names the files that were allocated, renamed and removed', async () => {
+    it('lists files after they were allocated, renamed and removed', async () => {
       await using opened = await open()
       const { directory } = opened
       for (const file of ['a', 'b', 'c']) await directory.allocate(file, 16)
@@ -36,7 +36,7 @@ export function describeJournalDirectory(name: string, open: () => Promise<Opene
       await file.close()
     })
 
-    it('writes parts one behind the other, at a position', async () => {
+    it('writes parts one behind the other from a position', async () => {
       await using opened = await open()
       const { directory } = opened
       await directory.allocate('a', 10)
@@ -72,7 +72,7 @@ export function describeJournalDirectory(name: string, open: () => Promise<Opene
       await file.close()
     })
 
-    it('shows in one open file what another one wrote', async () => {
+    it('shows an open file the writes of another one', async () => {
       await using opened = await open()
       const { directory } = opened
       await directory.allocate('a', 4)
@@ -87,7 +87,7 @@ export function describeJournalDirectory(name: string, open: () => Promise<Opene
       await reader.close()
     })
 
-    it('fails to open a file that is not there', async () => {
+    it('fails to open a missing file', async () => {
       await using opened = await open()
 
       expect(await errorOf(() => opened.directory.open('a'))).to.be.instanceOf(Error)

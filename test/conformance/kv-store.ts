@@ -76,7 +76,7 @@ export function describeDurableKvStore(name: string, create: () => Promise<Reope
 }
 
 function describeReadingAndWriting(open: () => Promise<KvStore>): void {
-  it('reads what was written, and undefined for what was not', async () => {
+  it('reads written values, and undefined for absent keys', async () => {
     await using store = await open()
     await store.write([put('a', '1')], NO_SYNC)
 
@@ -137,7 +137,7 @@ function describeReadingAndWriting(open: () => Promise<KvStore>): void {
     expect(store.generation).to.equal(generation)
   })
 
-  it('accepts a write of nothing', async () => {
+  it('accepts a write without operations', async () => {
     await using store = await open()
     await store.write([], SYNC)
 

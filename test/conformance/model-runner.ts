@@ -48,14 +48,14 @@ export function describeModelRunner<Spec extends ModelSpec, Item, Result>(
       })
     })
 
-    it('answers nothing for no items, without a run', async () => {
+    it('answers an empty list for no items, without a run', async () => {
       await withRunner(async (runner, watch) => {
         expect(await runner.run([], runSignal())).to.deep.equal([])
         expect(watch.runs).to.equal(0)
       })
     })
 
-    it('answers for an item what it answers for it alone, whatever is beside it', async () => {
+    it('answers for an item the same in any batch as alone', async () => {
       await withRunner(async (runner) => {
         const alone = await outcomesAlone(runner, items)
         const indexes = fc.array(fc.nat(items.length - 1), { maxLength: BATCH_ITEMS_MAX })
@@ -71,7 +71,7 @@ export function describeModelRunner<Spec extends ModelSpec, Item, Result>(
       })
     })
 
-    it('takes and gives plain data, and leaves its items as they are', async () => {
+    it('takes and returns plain data, and does not change its items', async () => {
       await withRunner(async (runner) => {
         const sent = structuredClone(items)
         const before = structuredClone(sent)

@@ -54,7 +54,7 @@ export function describeSessionsOf<Spec extends ModelSpec, Runner extends Dispos
     })
   })
 
-  it('releases what it has opened when another session cannot be opened', async () => {
+  it('releases its open sessions when another one cannot be opened', async () => {
     let count = 0
     await withWatchedRunner(opened, async (_runner, watch) => void (count = watch.opened))
 
@@ -86,7 +86,7 @@ export function describeAbortsOf<Spec extends ModelSpec, Runner extends Disposab
     })
   })
 
-  it('rejects before the next run of a graph when it is aborted in one, and serves on', async () => {
+  it('rejects before the next run of a graph when it is aborted during one, and serves the next call', async () => {
     await withWatchedRunner(opened, async (runner, watch) => {
       const answer = await work(runner, runSignal())
       const { runs } = watch

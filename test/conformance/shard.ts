@@ -69,7 +69,7 @@ const put = (shard: Shard, value: unknown) =>
   shard.write({ checks: [], ops: [putOp('k', value)], ttl: undefined })
 
 function describeWriting(start: Start): void {
-  it('reads what was written, and nothing after its deletion', async () => {
+  it('reads a written document, and undefined after its deletion', async () => {
     await using bench = await start()
     const { shard } = bench
     await put(shard, 1)
@@ -80,7 +80,7 @@ function describeWriting(start: Start): void {
     expect(await valueOf(shard)).to.equal(undefined)
   })
 
-  it('answers a failed check with the version that is there, and changes nothing', async () => {
+  it('answers a failed check with the present version, and changes nothing', async () => {
     await using bench = await start()
     const { shard } = bench
     const written = await put(shard, 1)
@@ -93,7 +93,7 @@ function describeWriting(start: Start): void {
     expect(await valueOf(shard)).to.equal(1)
   })
 
-  it('gives a key ever greater versions', async () => {
+  it('gives each write of a key a greater version', async () => {
     await using bench = await start()
     const { shard } = bench
     await Promise.all([put(shard, 1), put(shard, 2)])
@@ -122,7 +122,7 @@ function decide({ shard }: Bench, transactionId: TransactionId, decision: 'commi
 }
 
 function describeTransactions(start: Start): void {
-  it('shows a prepared write from its decision on, not from its resolution', async () => {
+  it('shows a prepared write as soon as it is decided, before it is resolved', async () => {
     await using bench = await start()
     const id = newId(bench)
     await prepare(bench, id)
@@ -145,7 +145,7 @@ function describeTransactions(start: Start): void {
   })
 
   for (const decision of ['commit', 'abort'] as const) {
-    it(`bears every repetition of a transaction that ends with ${decision}`, async () => {
+    it(`answers repeated calls of a transaction that ended with ${decision} as the first`, async () => {
       await using bench = await start()
       const { shard } = bench
       const id = newId(bench)
@@ -166,7 +166,7 @@ function describeTransactions(start: Start): void {
     })
   }
 
-  it('lets go of whoever waits when the holder is resolved', async () => {
+  it('releases waiting callers when the holder is resolved', async () => {
     await using bench = await start()
     const id = newId(bench)
     await prepare(bench, id)
@@ -192,7 +192,7 @@ function describeTransactions(start: Start): void {
     expect(decided.state === 'committed' && decided.commitTs > above).to.equal(true)
   })
 
-  it('keeps what was never begun from beginning once it was pushed as expired', async () => {
+  it('keeps a transaction from beginning after it was pushed as expired', async () => {
     await using bench = await start()
     const id = newId(bench)
     const above = bench.hybridClock.now()
@@ -205,7 +205,7 @@ function describeTransactions(start: Start): void {
 }
 
 function describeScanning(start: Start): void {
-  it('scans the past as it was, in key order', async () => {
+  it('scans the documents of a past timestamp in key order', async () => {
     await using bench = await start()
     const { shard, hybridClock } = bench
     await shard.write({ checks: [], ops: [putOp('b', 1), putOp('a', 1)], ttl: undefined })
@@ -289,7 +289,7 @@ class CountedSignal {
 
 function describeCancellation(start: Start): void {
   for (const [method, call] of Object.entries(WAITING_CALLS)) {
-    it(`tells the caller of ${method} the reason of its signal, and serves on`, async () => {
+    it(`rejects ${method} with the reason of its signal, and serves the next call`, async () => {
       await using bench = await start()
       const held = newId(bench)
       await prepare(bench, held)
@@ -305,7 +305,7 @@ function describeCancellation(start: Start): void {
     })
   }
 
-  it('begins nothing for a signal that has aborted before', async () => {
+  it('begins no call whose signal has aborted before', async () => {
     await using bench = await start()
     const { shard } = bench
     const signal = AbortSignal.abort(new RangeError('gone before'))
@@ -324,7 +324,7 @@ function describeCancellation(start: Start): void {
     expect(bench.led.unfinishedTransactions()).to.deep.equal([])
   })
 
-  it('may still carry out a write that its caller left, whole', async () => {
+  it('carries out a write as a whole even if its caller left', async () => {
     await using bench = await start()
     const { shard } = bench
     const caller = new AbortController()
@@ -353,7 +353,7 @@ function describeCancellation(start: Start): void {
     expect(caller.listeners).to.equal(0)
   })
 
-  it('answers a read without a promise while nobody holds the key, and hears a signal else', async () => {
+  it('answers a read without a promise while no transaction holds the key, and otherwise obeys the signal', async () => {
     await using bench = await start()
     await put(bench.shard, 1)
     const signal = AbortSignal.abort(new RangeError('gone'))

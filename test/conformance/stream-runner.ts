@@ -47,7 +47,7 @@ export function describeStreamRunner<Spec extends ModelSpec, Request, Event, End
       })
     })
 
-    it('tells each of several streams what it tells it alone', async () => {
+    it('emits the same events to each of several streams as to one alone', async () => {
       await withRunner(async (runner) => {
         const long = await tellAll(runner, kase.long)
         const other = await tellAll(runner, kase.other)
@@ -61,7 +61,7 @@ export function describeStreamRunner<Spec extends ModelSpec, Request, Event, End
       })
     })
 
-    it('takes and gives plain data, and leaves its request as it is', async () => {
+    it('takes and returns plain data, and does not change its request', async () => {
       await withRunner(async (runner) => {
         const sent = structuredClone(kase.long)
         const before = structuredClone(sent)
@@ -85,7 +85,7 @@ export function describeStreamRunner<Spec extends ModelSpec, Request, Event, End
       })
     })
 
-    it('refuses what it cannot serve before the first event and the first run', async () => {
+    it('refuses invalid requests before the first event and the first run', async () => {
       await withRunner(async (runner, watch) => {
         for (const request of kase.refused) {
           const events: Event[] = []
@@ -99,7 +99,7 @@ export function describeStreamRunner<Spec extends ModelSpec, Request, Event, End
       })
     })
 
-    it('rejects before the next run when it is aborted at an event', async () => {
+    it('rejects before the next run when it is aborted during an event', async () => {
       await withRunner(async (runner, watch) => {
         const controller = new AbortController()
         let runsAtAbort = 0

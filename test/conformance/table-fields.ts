@@ -33,7 +33,7 @@ export function describeTableFields(
       expect(fields.known).to.deep.equal([])
     })
 
-    it('keep what is proposed, in its order, with all its members', async () => {
+    it('keep the proposed fields in order, with all members', async () => {
       const proposed = [
         fieldOf('b.c', 'number'),
         { path: ['a.b', 'é\ud800'], kind: 'date', documentType: 'note' } as const,
@@ -52,7 +52,7 @@ export function describeTableFields(
       expect(fields.known).to.deep.equal([fieldOf('a', 'number'), fieldOf('b')])
     })
 
-    it('are the same for everybody', async () => {
+    it('are the same for all openers', async () => {
       const other = await open()
 
       await fields.propose([fieldOf('a', 'number')])
@@ -63,7 +63,7 @@ export function describeTableFields(
       expect(fields.known).to.deep.equal(other.known)
     })
 
-    it('are known to who loads them later', async () => {
+    it('are known to an opener that loads them later', async () => {
       await fields.propose([fieldOf('a'), fieldOf('b')])
       const other = await open()
 
@@ -72,7 +72,7 @@ export function describeTableFields(
       expect(other.known).to.deep.equal(fields.known)
     })
 
-    it('come to one list however many propose at once', async () => {
+    it('form one list however many openers propose at once', async () => {
       const others = await Promise.all(Array.from({ length: 4 }, open))
 
       const proposals = others.flatMap((one, at) =>
@@ -86,7 +86,7 @@ export function describeTableFields(
       for (const one of rest) expect(one).to.deep.equal(first)
     })
 
-    it('grow at their end alone', async () => {
+    it('grow only at the end', async () => {
       const seen: (readonly TableField[])[] = []
       const stop = fields.onGrown(() => seen.push(fields.known))
       await fields.propose([fieldOf('a')])
@@ -99,7 +99,7 @@ export function describeTableFields(
       expect(namesOf(fields)).to.deep.equal(['a', 'b', 'c'])
     })
 
-    it('are bounded in number, and nobody waits for the rest', async () => {
+    it('are bounded in number, and drop further proposals without waiting', async () => {
       const many = Array.from({ length: TABLE_FIELDS_MAX + 5 }, (_, at) => fieldOf(`f${at}`))
 
       await fields.propose(many)

@@ -82,14 +82,14 @@ export function describeWorkerChannel(isolation: Isolation): void {
       await connection.exit()
     })
 
-    it('is ready once, and tells its settings', () => {
+    it('reports once that it is ready, with its settings', () => {
       expect(connection.seen).to.deep.equal([
         { kind: 'ready' },
         { kind: 'answer', call: 1, answer: { spec: 'a spec', settings: SETTINGS } },
       ])
     })
 
-    it('carries values as they are, typed arrays among them', async () => {
+    it('carries values unchanged, typed arrays among them', async () => {
       const value = {
         vector: Float32Array.of(1, Number.NaN, -0),
         bytes: new Uint8Array([1, 2]).subarray(1),
@@ -118,7 +118,7 @@ export function describeWorkerChannel(isolation: Isolation): void {
       expect([2, 3, 4, 5].map((call) => connection.of(call).length)).to.deep.equal([1, 1, 1, 1])
     })
 
-    it('brings events in order, and before the end', async () => {
+    it('delivers events in order and before the end of the call', async () => {
       connection.start(2, { kind: 'count', to: 1000 })
       await connection.end(2)
 
@@ -126,7 +126,7 @@ export function describeWorkerChannel(isolation: Isolation): void {
       expect(connection.of(2)).to.deep.equal([...events, { kind: 'answer', call: 2, answer: 1000 }])
     })
 
-    it('does nothing for the cancelling of a call that has ended (WP2)', async () => {
+    it('ignores the cancellation of a call that has ended (WP2)', async () => {
       connection.run(2, { kind: 'echo', value: 2 })
       await connection.end(2)
       connection.send({ kind: 'cancel', call: 2 })
@@ -136,7 +136,7 @@ export function describeWorkerChannel(isolation: Isolation): void {
       expect(connection.of(2)).to.have.length(1)
     })
 
-    it('ends what runs when it is told to quit, and then itself, which is told last', async () => {
+    it('refuses the running calls when it is told to quit, then ends and reports its exit last', async () => {
       connection.run(2, { kind: 'wait' })
       connection.send({ kind: 'quit' })
       await connection.exit()
@@ -145,7 +145,7 @@ export function describeWorkerChannel(isolation: Isolation): void {
       expect(connection.seen.at(-1)).to.deep.equal({ kind: 'exit' })
     })
 
-    it('is told to have ended once and last, also when it dies, and loses what is sent then', async () => {
+    it('reports its exit once and last, also after a crash, and ignores later messages', async () => {
       connection.start(2, { kind: 'die', after: 1000 })
       await connection.exit()
       const { length } = connection.seen

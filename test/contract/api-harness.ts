@@ -54,6 +54,10 @@ export async function startApi({
   const logged: string[] = []
   const broken: InvariantError[] = []
   const log: Log = { ...silentLog, error: (message, fields) => logged.push(line(message, fields)) }
+  const closeStore = async (): Promise<void> => {
+    await harness.close()
+    if (indexRoot !== undefined) await rm(indexRoot, { recursive: true })
+  }
   const server = await startApiServer({
     host: '127.0.0.1',
     port: 0,
@@ -62,19 +66,20 @@ export async function startApi({
     onInvariantBroken: (error) => broken.push(error),
     ...overrides,
     service: withOverrides(store, service),
+  }).catch(async (error: unknown) => {
+    await closeStore()
+    throw error
   })
-  const close = async (): Promise<void> => {
-    await server.close()
-    await harness.close()
-    if (indexRoot !== undefined) await rm(indexRoot, { recursive: true })
-  }
   return {
     url: server.url,
     service: store,
     logged,
     broken,
     send: (sent) => send(server.url, sent),
-    [Symbol.asyncDispose]: close,
+    async [Symbol.asyncDispose]() {
+      await server.close()
+      await closeStore()
+    },
   }
 }
 

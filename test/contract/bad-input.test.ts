@@ -492,7 +492,7 @@ describe('bad input', () => {
     })
   }
 
-  it('leaves the store as it was and the log empty', async () => {
+  it('leaves the store unchanged and the log empty', async () => {
     expect(await everything()).to.equal(untouched)
     expect(api.logged).to.deep.equal([])
   })

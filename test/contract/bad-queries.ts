@@ -207,7 +207,7 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   'an array': ['[]', /query: must be an object, not array/],
 }
 
-/** What stands behind the question mark of a search, and what is said of it. */
+/** The text behind the question mark of a search, and the message about it. */
 export const BAD_SEARCHES: Readonly<Record<string, RegExp>> = {
   'limit=10001': /limit/,
   'limit=x': /limit/,

@@ -169,7 +169,7 @@ describe('the byte parsers and the contract', () => {
   const ajv = new Ajv2020.default({ strict: false })
   ajv.addSchema(loadContract('store.v1').document, 'contract')
 
-  it('are compared for every operation that is parsed from bytes', () => {
+  it('are compared for every operation whose body is parsed from bytes', () => {
     const fromBytes = Object.entries(OPERATIONS).filter(([, { body }]) => body !== 'json')
     expect(Object.keys(rows)).to.have.members(fromBytes.map(([id]) => id))
   })

@@ -164,7 +164,7 @@ describe('the hot door and the front door', () => {
     expect(body).to.equal('{"n":9007199254740993}')
   })
 
-  it('tell the version of a document, and 0 for an absent one', async () => {
+  it('report the version of a document, and 0 for an absent one', async () => {
     const found = await hot.send(get(`${LOOKUP}/big`))
     const absent = await hot.send(get(`${LOOKUP}/nobody`))
 
@@ -172,7 +172,7 @@ describe('the hot door and the front door', () => {
     expect(absent.headers['x-service-version']).to.equal('0')
   })
 
-  it('leave nothing in the log', () => {
+  it('write nothing to the log', () => {
     expect([...hot.logged, ...front.logged]).to.deep.equal([])
   })
 })

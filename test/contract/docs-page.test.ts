@@ -23,14 +23,14 @@ describe('the page of the contract', () => {
   const parameters = [...parametersIn(loadContract('store.v1').document)]
   const named = (name: string) => parameters.filter((parameter) => parameter['name'] === name)
 
-  it('fills in no Idempotency-Key, which all requests would share', () => {
+  it('leaves the Idempotency-Key empty, because all requests would share it', () => {
     const keys = named('Idempotency-Key')
 
     expect(keys).to.not.deep.equal([])
     expect(keys.map(prefilled)).to.deep.equal(keys.map(() => undefined))
   })
 
-  it('fills in what a path needs', () => {
+  it('fills in the parameters of a path', () => {
     const names = named('tableName')
 
     expect(names).to.not.deep.equal([])

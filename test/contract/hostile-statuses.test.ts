@@ -35,7 +35,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   key: 'k',
 }
 
-describe('what a hostile client provokes', () => {
+describe('each status that a hostile client provokes', () => {
   const { document, operations } = loadContract('store.v1')
   let api: Api
 

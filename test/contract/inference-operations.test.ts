@@ -62,13 +62,13 @@ describe('the operations of the inference API', () => {
 
   after(() => server[Symbol.asyncDispose]())
 
-  it('are all here', () => {
+  it('all have a request in this test', () => {
     const ids = contract.operations.map(({ operationId }) => operationId)
     expect(Object.keys(REQUESTS)).to.have.members(ids)
   })
 
   for (const { operationId, method, template } of contract.operations) {
-    it(`${operationId} answers what it promises`, async () => {
+    it(`answer as the contract says: ${operationId}`, async () => {
       const accept = { accept: 'application/json' }
       const answer =
         method === 'GET'
@@ -86,7 +86,7 @@ describe('the operations of the inference API', () => {
     })
   }
 
-  it('publish a page that needs nothing from elsewhere', async () => {
+  it('publish a page that loads nothing from other servers', async () => {
     const page = await server.get('/api/docs')
     const text = page.bytes.toString()
     const assets = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, asset]) => asset)

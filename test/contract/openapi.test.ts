@@ -76,7 +76,7 @@ function describeContract(service: Service): void {
       )
     })
 
-    it('has no member that OpenAPI does not know, and no array of unknown items', () => {
+    it('has only members that OpenAPI knows, and arrays of described items', () => {
       expect(brokenRules(document)).to.deep.equal([])
     })
 
@@ -117,7 +117,7 @@ function describeContract(service: Service): void {
       }
     })
 
-    it('says of every operation what any may answer', () => {
+    it('lists for every operation the statuses that any operation may answer', () => {
       const silent = operations.filter(({ method, template, body }) => {
         const operation = memberOf(document.paths[template], method.toLowerCase())
         const answers = Object.keys(Object(memberOf(operation, 'responses')))

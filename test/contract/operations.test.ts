@@ -73,7 +73,7 @@ describe('the operations of the store API', () => {
     return String(headers['x-service-version'])
   }
 
-  it('tell the status', async () => {
+  it('report the status', async () => {
     const { status, body } = await operate('getStatus', '/api/v1/status')
 
     expect(status).to.equal(200)
@@ -123,7 +123,7 @@ describe('the operations of the store API', () => {
     expect([status, refused.status]).to.deep.equal([200, 400])
   })
 
-  it('write in the order of deletes, inserts, transforms', async () => {
+  it('apply deletes, inserts and transforms in this order', async () => {
     const transform = '{"key":"a","operations":[{"op":"$inc","path":"n","value":2}]}'
     const { status, body } = await write(
       `{"transforms":[${transform}],"inserts":{"a":{"n":5}},"deletes":["a","b"]}`,
@@ -159,7 +159,7 @@ describe('the operations of the store API', () => {
     expect(JSON.parse(body).tables.boats).to.deep.equal({ inserted: 1, deleted: 0, transformed: 0 })
   })
 
-  it('commit what was read, and abort what has changed', async () => {
+  it('commit if nothing read has changed, and abort otherwise', async () => {
     const version = await versionOf('a')
     const commit = JSON.stringify({
       read_set: [
@@ -233,7 +233,7 @@ describe('the operations of the store API', () => {
     expect(responses[1].error).to.include('column')
   })
 
-  it('search as a search box does, whatever is typed', async () => {
+  it('search for any text that a person types', async () => {
     const all = await operate('searchTable', `${BOOKS}/query`)
     const found = await operate(
       'searchTable',
@@ -262,7 +262,7 @@ describe('the operations of the store API', () => {
     expect([kept.body, left.body]).to.deep.equal(['{"who":{"name":"Ann"}}', '{"n":1}'])
   })
 
-  it('publish the contract and a page that needs nothing from elsewhere', async () => {
+  it('publish the contract and a page that loads nothing from other servers', async () => {
     const text = await operate('getContract', '/api/v1/openapi.yaml')
     const page = await operate('getDocs', '/api/v1/docs')
     const root = await api.send({ method: 'GET', path: '/' })
@@ -281,7 +281,7 @@ describe('the operations of the store API', () => {
     expect((await operate('getHealth', '/healthz')).body).to.equal('ok')
   })
 
-  it('have all been tried', () => {
+  it('have all been tried above', () => {
     const ids = contract.operations.map(({ operationId }) => operationId)
     expect([...answered]).to.have.members(ids)
   })

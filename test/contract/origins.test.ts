@@ -139,7 +139,7 @@ const BY_SERVER: Readonly<Record<string, { options: Options; cases: Record<strin
   },
 }
 
-describe('requests that a browser was made to send', () => {
+describe('requests that a page made a browser send', () => {
   for (const [server, { options, cases }] of Object.entries(BY_SERVER)) {
     describe(`to a server ${server}`, () => {
       let api: Api
@@ -161,7 +161,7 @@ describe('requests that a browser was made to send', () => {
     })
   }
 
-  it('are refused before a body is taken', async () => {
+  it('are refused before the body is read', async () => {
     await using api = await startApi()
     const headers = { origin: 'https://example.com' }
 
@@ -170,7 +170,7 @@ describe('requests that a browser was made to send', () => {
     expect(await api.service.listTables({})).to.deep.equal([])
   })
 
-  it('are told how a front end of their own is allowed', async () => {
+  it('are refused with a hint how to allow a front end', async () => {
     await using api = await startApi()
 
     const { body } = await api.send({ ...TABLES, headers: { origin: PAGE } })
@@ -195,7 +195,7 @@ describe('answers to pages of an allowed origin', () => {
   }
   const headers = { origin: PAGE }
 
-  it('may be read by them, whatever the answer', async () => {
+  it('may be read by the page, whatever the status', async () => {
     await using api = await startApi({ corsOrigins: [PAGE] })
     const requests = [
       TABLES,
@@ -211,7 +211,7 @@ describe('answers to pages of an allowed origin', () => {
     }
   })
 
-  it('vary by origin even for those who send none', async () => {
+  it('vary by origin even for requests without one', async () => {
     await using api = await startApi({ corsOrigins: [PAGE] })
 
     expect(cors(await api.send(TABLES))).to.deep.equal({
@@ -221,7 +221,7 @@ describe('answers to pages of an allowed origin', () => {
     })
   })
 
-  it('are the same for all where all are allowed', async () => {
+  it('are the same for all origins where all are allowed', async () => {
     await using api = await startApi({ corsOrigins: ['*'] })
 
     const answer = await api.send({ ...TABLES, headers })
@@ -229,7 +229,7 @@ describe('answers to pages of an allowed origin', () => {
     expect(cors(answer)).to.deep.equal({ ...exact, allow: '*', vary: undefined })
   })
 
-  it('tell a preflight what may be sent', async () => {
+  it('tell a preflight the methods and headers that may be sent', async () => {
     await using api = await startApi({ corsOrigins: [PAGE] })
     const asked = {
       ...headers,

@@ -18,7 +18,7 @@ export const NEED_A_MODEL: ReadonlySet<string> = new Set([
 
 export interface Trial {
   readonly operationId: string
-  /** Of the body; undefined if the operation has none or one without a name. */
+  /** The name of the body's example; undefined if the operation has no example with a name. */
   readonly example: string | undefined
   readonly method: string
   /** Filled in and encoded, with the query string. */

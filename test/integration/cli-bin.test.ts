@@ -61,7 +61,7 @@ describe('bin/quarry', () => {
 
   for (const [way, preload] of Object.entries(WAYS)) {
     describe(way, () => {
-      it('hands over arguments, output and exit code', async () => {
+      it('passes on arguments, output and exit code', async () => {
         const help = await start(preload, ['lookup', '--help'])
         const [output] = await Promise.all([text(help.stdout), once(help, 'close')])
         const usage = await start(preload, ['lookup'])
@@ -73,7 +73,7 @@ describe('bin/quarry', () => {
         expect(usage.exitCode).to.equal(2)
       })
 
-      it('hands over input', async () => {
+      it('passes on input', async () => {
         const load = await start(preload, ['load', 'books'])
         load.stdin.end('{"id":"a"}\n')
         await once(load, 'close')
@@ -97,7 +97,7 @@ describe('bin/quarry', () => {
     })
   }
 
-  it('runs where no cache can be made', async () => {
+  it('runs where no cache folder can be created', async () => {
     const args = [BIN, 'version']
     const env = { ...process.env, XDG_CACHE_HOME: '/proc/none', NODE_COMPILE_CACHE: '' }
 

@@ -28,7 +28,7 @@ describe('quarry client commands', () => {
     })
   })
 
-  it('lookup --json keeps every digit within its envelope', async () => {
+  it('lookup --json keeps every digit of a document', async () => {
     const run = await runCommand(['lookup', 'books', 'book/1', '--json'], service)
 
     expect(run.stdout).to.equal(
@@ -37,7 +37,7 @@ describe('quarry client commands', () => {
     )
   })
 
-  it('lookup indents for people', async () => {
+  it('lookup indents documents on a terminal', async () => {
     const setting = { url: service.url, isTty: true, columns: 40 }
     const run = await runCommand(['lookup', 'books', 'book/1'], setting)
 
@@ -84,7 +84,7 @@ describe('quarry client commands', () => {
     })
   }
 
-  it('scan copies the lines of the service into a pipe', async () => {
+  it('scan copies the lines of the service unchanged into a pipe', async () => {
     const run = await runCommand(['scan', 'books'], service)
 
     expect(run.stdout).to.equal('{"key":"book/1","title":"Sea charts","n":12345678901234567890}\n')
@@ -129,7 +129,7 @@ describe('quarry client commands', () => {
     expect(run.stderr).to.contain('the scan was interrupted: disk gone')
   })
 
-  it('scan does not take a document with a field "error" for an error', async () => {
+  it('scan does not mistake a document with a field "error" for an error', async () => {
     service.intervene = () => ({ status: 200, body: '{"key":"a","error":"fine"}\n' })
 
     const run = await runCommand(['scan', 'books'], service)
@@ -137,7 +137,7 @@ describe('quarry client commands', () => {
     expect(run.exitCode).to.equal(0)
   })
 
-  it('table list --json prints a value a line, with every digit', async () => {
+  it('table list --json prints one value on each line, with every digit', async () => {
     service.intervene = () => ({
       status: 200,
       body: '[\n{"name":"a","schema":{"max":12345678901234567890}},{"name":"b"}]',
@@ -160,7 +160,7 @@ describe('quarry client commands', () => {
     expect(run.stdout).to.contain(description)
   })
 
-  it('table create sends what was asked for, and nothing else', async () => {
+  it('table create sends only the settings that were given', async () => {
     const args = ['table', 'create', 'new', '--split-key', 'h', '--split-key', 'q']
     const run = await runCommand(args, service)
 
@@ -195,7 +195,7 @@ describe('quarry client commands', () => {
     expect(service.tables.has('books')).to.equal(false)
   })
 
-  it('table list tells data that is in no file of the table from none', async () => {
+  it('table list distinguishes data that is still in the journal from none', async () => {
     const body = JSON.stringify([
       { name: 'small', storage_status: { disk_usage: 0, empty: false } },
       { name: 'unused', storage_status: { disk_usage: 0, empty: true } },
@@ -233,7 +233,7 @@ describe('quarry client commands', () => {
     })
   }
 
-  it('delete does not say that what was missing was there', async () => {
+  it('delete does not claim that a missing document was deleted', async () => {
     const run = await runCommand(['delete', 'books', 'none'], service)
 
     expect(run.stdout).to.equal('deleted 1 key from books, if it existed\n')
@@ -246,7 +246,7 @@ describe('quarry client commands', () => {
     expect(service.table('books').size).to.equal(0)
   })
 
-  it('what the service says cannot drive the terminal', async () => {
+  it('text of the service cannot control the terminal', async () => {
     service.intervene = () => refusal(400, 'INVALID_ARGUMENT', 'bad \u001b[2Jkey')
 
     const run = await runCommand(['status'], service)

@@ -31,7 +31,7 @@ describe('a service that the command line cannot reach', () => {
 
   const openHttp = (listener?: RequestListener): Promise<number> => portOf(createServer(listener))
 
-  it('is exit code 3, with the remedy where no server listens', async () => {
+  it('gives exit code 3, and the remedy where no server listens', async () => {
     const port = await openHttp()
     await new Promise((resolve) => servers.pop()?.close(resolve))
 
@@ -79,7 +79,7 @@ describe('a service that the command line cannot reach', () => {
     expect(run.stderr).to.contain('the connection was closed').and.contain('(ECONNRESET)')
   })
 
-  it('is explained where another place is named: that is not asked by itself', async () => {
+  it('is explained where it redirects elsewhere, and the redirect is not followed', async () => {
     const port = await openHttp((_request, response) => {
       response.writeHead(308, { location: 'https://example.org/' }).end()
     })

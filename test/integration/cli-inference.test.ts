@@ -26,7 +26,7 @@ describe('quarry inference', () => {
     return folder.quarry(['inference', '--port', '0', '--health-port', '0', ...more])
   }
 
-  it('says in one line where it serves, and serves there', async () => {
+  it('prints one line with its addresses, and serves there', async () => {
     const child = inference()
 
     const ready = await readyLine(child)
@@ -38,7 +38,7 @@ describe('quarry inference', () => {
     expect(health.status).to.equal(200)
   })
 
-  it('finishes what runs when it is told to end, and leaves nothing behind', async () => {
+  it('finishes running requests when it is told to end, and leaves no process behind', async () => {
     await writeTinyEmbedder(path.join(folder.path, 'models/embedders/slow'), { products: 30 })
     const child = inference('--workers', '2')
     const log = text(child.stderr)
@@ -58,7 +58,7 @@ describe('quarry inference', () => {
     expect(await alive(group)).to.deep.equal([])
   })
 
-  it('takes its workers with it when it is killed', async () => {
+  it('leaves no worker behind when it is killed', async () => {
     const child = inference('--workers', '2')
     await readyLine(child)
     const group = await descendantsOf(child.pid!)
@@ -69,7 +69,7 @@ describe('quarry inference', () => {
     await until(async () => (await alive(group)).length === 0)
   })
 
-  it('names everything that is wrong with its settings, and exits with 78', async () => {
+  it('lists all wrong settings, and exits with 78', async () => {
     const child = inference('--workers', 'many', '--isolation', 'wish')
 
     const [, err] = await output(child)
@@ -78,7 +78,7 @@ describe('quarry inference', () => {
     expect(err).to.include('--workers: "many"').and.include('--isolation: "wish"')
   })
 
-  it('refuses to be reached from elsewhere without --insecure', async () => {
+  it('refuses to listen beyond this machine without --insecure', async () => {
     const child = inference('--host', '0.0.0.0')
 
     const [code] = await once(child, 'close')
@@ -86,7 +86,7 @@ describe('quarry inference', () => {
     expect(code).to.equal(78)
   })
 
-  it('runs inside the swarm, where it is asked to', async () => {
+  it('runs inside the swarm on request', async () => {
     await writeTinyEmbedder(path.join(folder.path, 'elsewhere/embedders/tiny'))
     const ports = ['--api-port', '0', '--health-port', '0', '--inference-port', '0']
     const data = ['--data-dir', path.join(folder.path, 'data')]
@@ -103,7 +103,7 @@ describe('quarry inference', () => {
     expect((await once(child, 'close'))[0]).to.equal(0)
   })
 
-  it('has its usual health port inside the swarm as well, and says so where it is in use', async () => {
+  it('has its usual health port inside the swarm as well, and reports when that port is in use', async () => {
     const taken = createServer()
     taken.on('error', () => undefined) // somebody else has it: just as well
     taken.listen(USUAL_HEALTH_PORT, '127.0.0.1')
@@ -118,7 +118,7 @@ describe('quarry inference', () => {
     expect(err).to.include('--inference-port and QUARRY_INFERENCE_HEALTH_PORT')
   })
 
-  it('is not part of a swarm that does not ask', async () => {
+  it('does not run inside a swarm without the request', async () => {
     const ports = ['--api-port', '0', '--health-port', '0']
     const child = folder.quarry(['swarm', '--data-dir', path.join(folder.path, 'data'), ...ports])
 

@@ -72,7 +72,7 @@ describe('the formats of quarry load', () => {
     expect(loaded()).to.deep.equal(expected)
   })
 
-  it('says that columns of numbers are text, and how to have numbers', async () => {
+  it('reports columns of numbers that are text, with the option that makes them numbers', async () => {
     const csv = 'id,price,year\na,1.5,1999\n'
     const hinted = await loadFile('books.csv', csv)
     const typed = await loadFile('books.csv', csv, '--types', 'price:number,year:number')
@@ -85,7 +85,7 @@ describe('the formats of quarry load', () => {
     expect(loaded()).to.deep.equal({ a: '{"id":"a","price":1.5,"year":1999}' })
   })
 
-  it('keeps inputs that are not documents, in any format, with the reason of the first', async () => {
+  it('keeps invalid inputs of any format, and reports the reason of the first', async () => {
     const array = await loadInput('[{"id":"a"},\n{"id":\n},\n[1,\n2]]')
     const report = await readFile(errors(), 'utf8')
     const rows = await loadFile('books.csv', 'id,n\nb,x\nc\n', '--types', 'n:number')
@@ -101,7 +101,7 @@ describe('the formats of quarry load', () => {
     expect(rowReport).to.contain('"text":"b,x"').and.contain('"text":"c"')
   })
 
-  it('tells what a file is that cannot be read, before anything is asked', async () => {
+  it('names the format of a file that it cannot read, before it sends a request', async () => {
     const run = await loadFile('books.parquet', 'PAR1', '--create')
 
     expect(run.exitCode).to.equal(2)
@@ -109,7 +109,7 @@ describe('the formats of quarry load', () => {
     expect(service.seen).to.deep.equal([])
   })
 
-  it('stops where a header does not fit, without a word on what was loaded', async () => {
+  it('refuses a header without a key column, without a report of loaded documents', async () => {
     const run = await loadFile('books.csv', 'isbn,title\n1,a\n')
 
     expect(run).to.deep.equal({
@@ -120,7 +120,7 @@ describe('the formats of quarry load', () => {
     })
   })
 
-  it('obeys --format and --delimiter, and refuses what does not go together', async () => {
+  it('obeys --format and --delimiter, and refuses options that contradict each other', async () => {
     await loadFile('books.txt', 'id:t\na:b,c\n', '--format', 'csv', '--delimiter', ':')
     const wrong = await loadInput('{}', '--format', 'json', '--types', 'a:number')
 
@@ -129,7 +129,7 @@ describe('the formats of quarry load', () => {
     expect(wrong.stderr).to.contain('--types is for CSV, not for json')
   })
 
-  it('says so once when the server is waited for', async () => {
+  it('reports once that it waits for the server', async () => {
     const answers = [refusal(503, 'OVERLOADED', 'busy'), refusal(503, 'OVERLOADED', 'busy')]
     service.intervene = ({ path: asked }) =>
       asked.endsWith('/batch') ? answers.shift() : undefined

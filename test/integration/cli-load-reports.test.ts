@@ -37,7 +37,7 @@ describe('the reports of quarry load', () => {
 
   const numbered = (number: number): string => path.join(folder, `books.${number}.errors.ndjson`)
 
-  it('are kept when another load rejects documents, too', async () => {
+  it('are kept when a later load rejects documents, too', async () => {
     await load('{"id":"bad 1"}')
     await load('{"id":"bad 2"}')
     const run = await load('{"id":"bad 3"}')
@@ -50,7 +50,7 @@ describe('the reports of quarry load', () => {
     )
   })
 
-  it('do not stand for a later load that rejected nothing', async () => {
+  it('are renamed when a later load rejects nothing', async () => {
     await load('{"id":"bad 1"}')
 
     const run = await load('{"id":"good"}', '--json')
@@ -64,7 +64,7 @@ describe('the reports of quarry load', () => {
     })
   })
 
-  it('are gone when all of their documents are loaded', async () => {
+  it('are removed when all of their documents are loaded', async () => {
     await load('{"id":"bad 1"}\n{"id":"bad 2"}')
     service.intervene = () => undefined
 
@@ -75,7 +75,7 @@ describe('the reports of quarry load', () => {
     expect(await readdir(folder)).to.deep.equal([])
   })
 
-  it('shrink to what is still refused', async () => {
+  it('shrink to the documents that are still refused', async () => {
     await load('{"id":"bad 1"}\n{"id":"worse bad"}')
     service.intervene = ({ body }) =>
       body.includes('worse') ? refusal(400, 'INVALID_ARGUMENT', 'no') : undefined
@@ -103,7 +103,7 @@ describe('the reports of quarry load', () => {
     expect(await readdir(folder)).to.deep.equal([path.basename(report)])
   })
 
-  it('take no place from documents that happen to have their name', async () => {
+  it('do not overwrite a file of documents that has their name', async () => {
     const documents = '{"id":"good"}\n{"id":"bad"}\n'
     await writeFile(report, documents)
 
@@ -125,7 +125,7 @@ describe('the reports of quarry load', () => {
     )
   })
 
-  it('are not begun for a directory: a file is asked for', async () => {
+  it('are not begun for a directory, which is refused', async () => {
     const run = await runCommand(['load', 'books', folder], service)
 
     expect(run.exitCode).to.equal(2)

@@ -105,7 +105,7 @@ describe('quarry load', () => {
     expect(service.table('books').get('x')).to.equal(stdin.trimEnd())
   })
 
-  it('reports lines that are no documents, with their text', async () => {
+  it('reports lines that are not documents, with their text', async () => {
     const stdin = '{"id":\n[1]\n{"name":"no key"}\n{"id":"good"}\n'
 
     const run = await runCommand(['load', 'books', ...errorsOf()], { url: service.url, stdin })
@@ -118,7 +118,7 @@ describe('quarry load', () => {
     expect(report.split('\n')[2]).to.contain('--key FIELD')
   })
 
-  it('writes the same report again when nothing was repaired', async () => {
+  it('writes the same report again when no document was repaired', async () => {
     const report = path.join(folder, 'errors.ndjson')
     const stdin = '{"id":\n[1]\n{"name":"no key"}\n'
     await runCommand(['load', 'books', '--errors', report], { url: service.url, stdin })
@@ -130,7 +130,7 @@ describe('quarry load', () => {
     expect(await readFile(report, 'utf8')).to.equal(first)
   })
 
-  it('leaves no report when everything was loaded', async () => {
+  it('leaves no report when all documents were loaded', async () => {
     await runCommand(['load', 'books', ...errorsOf()], { url: service.url, stdin: '{"id":"a"}' })
 
     expect(existsSync(path.join(folder, 'errors.ndjson'))).to.equal(false)
@@ -169,7 +169,7 @@ describe('quarry load', () => {
     expect(clock.sleptMs).to.deep.equal([7000])
   })
 
-  it('stops, and says where, when the service stays away', async () => {
+  it('stops and names the line when the service stays unreachable', async () => {
     service.intervene = ({ path: asked }) =>
       asked.endsWith('/batch') ? refusal(503, 'UNAVAILABLE', 'stopping') : undefined
 
@@ -184,7 +184,7 @@ describe('quarry load', () => {
     expect(JSON.parse(run.stderr)).to.include({ code: 'UNAVAILABLE' })
   })
 
-  it('ends with the last line of a key, however many requests run at once', async () => {
+  it('keeps the last line of a key, however many requests run at once', async () => {
     const stdin = Array.from({ length: 300 }, (_, at) => `{"id":"k${at % 3}","at":${at}}`).join(
       '\n',
     )

@@ -28,8 +28,8 @@ const FILES = {
   'onnx/model.onnx': Buffer.alloc(1000, 'x'),
 }
 
-describe('a model that was pulled', () => {
-  it('outlives a power failure: its files, their names and those of its folders', async () => {
+describe('a pulled model', () => {
+  it('keeps its files and the names of its folders over a power failure', async () => {
     await using hub = await HubServer.open()
     hub.add('acme/mini', FILES)
     await using folder = await CommandFolder.open()

@@ -46,7 +46,7 @@ describe('quarry models', () => {
   const pull = (...args: readonly string[]) =>
     run(['pull', 'acme/mini', '--endpoint', hub.endpoint, ...args])
 
-  it('pull brings a model, and says what came', async () => {
+  it('pull installs a model, and lists its files', async () => {
     const { exitCode, stdout, stderr } = await pull()
 
     expect(exitCode).to.equal(0)
@@ -65,7 +65,7 @@ describe('quarry models', () => {
     )
   })
 
-  it('pull --json is one value for programs', async () => {
+  it('pull --json prints one value for programs', async () => {
     const { stdout } = await pull('--json', '--variant', 'i8', '--kind', 'rerankers')
 
     expect(JSON.parse(stdout)).to.deep.equal({
@@ -109,14 +109,14 @@ describe('quarry models', () => {
     expect(catalog.ofKind('embedder').map(({ name }) => name)).to.deep.equal(['acme/mini-i8'])
   })
 
-  it('list of nothing says how to get something', async () => {
+  it('list without models says how to pull one', async () => {
     const { exitCode, stdout } = await run(['list'])
 
     expect(exitCode).to.equal(0)
     expect(stdout).to.include('get one with: quarry models pull OWNER/NAME')
   })
 
-  it('rm wants to be sure, and removes with --yes', async () => {
+  it('rm asks for --yes, and removes with it', async () => {
     await pull()
 
     const unsure = await run(['rm', 'acme/mini'])
@@ -128,7 +128,7 @@ describe('quarry models', () => {
     expect((await run(['list'])).stdout).to.include('no models in')
   })
 
-  it('rm asks which one when a name is there twice', async () => {
+  it('rm asks for the kind when two models have the name', async () => {
     await pull()
     await pull('--kind', 'reranker')
 
@@ -158,7 +158,7 @@ describe('quarry models', () => {
     })
   }
 
-  it('says so when it cannot write', async () => {
+  it('reports a folder that it cannot write to', async () => {
     await writeFile(path.join(modelsDir, '.pulls'), 'a file')
 
     const { exitCode, stderr } = await pull()
@@ -167,7 +167,7 @@ describe('quarry models', () => {
     expect(stderr).to.match(/^error: the models directory cannot be used: E\w+: /)
   })
 
-  it('continues after it was killed', async () => {
+  it('pull continues after it was killed', async () => {
     hub.fail('onnx/model.onnx', { kind: 'stall', afterBytes: 300_000 })
     const part = path.join(modelsDir, '.pulls/acme/mini/files/onnx/model.onnx.part')
     const killed = startPull()
@@ -187,7 +187,7 @@ describe('quarry models', () => {
     expect(placed.equals(GRAPH)).to.equal(true)
   })
 
-  it('stops at Ctrl-C, and says how to go on', async () => {
+  it('pull stops at Ctrl-C, and says how to continue', async () => {
     hub.fail('onnx/model.onnx', { kind: 'stall', afterBytes: 100 })
     const child = startPull()
     let stderr = ''
@@ -199,7 +199,7 @@ describe('quarry models', () => {
     expect(stderr).to.include('stopped; to continue, run: quarry models pull acme/mini')
   })
 
-  it('takes hub, token and folder from the environment', async () => {
+  it('pull takes hub, token and folder from the environment', async () => {
     hub.token = 'secret'
     const environment = { HF_TOKEN: 'secret', HF_ENDPOINT: hub.endpoint }
     const child = spawn(process.execPath, [BIN, 'models', 'pull', 'acme/mini'], {

@@ -33,7 +33,7 @@ describe('quarry query', () => {
     expect(stdout).to.match(/\n2 hits in \d+ ms\n$/)
   })
 
-  it('filters, sorts and cuts as it is told', async () => {
+  it('filters, sorts and limits as its options say', async () => {
     const filter = '{"max":9,"inclusive_max":true,"field":"price"}'
     const order = ['--order-by', '-price', '--limit', '2', '--fields', 'price']
 
@@ -43,7 +43,7 @@ describe('quarry query', () => {
     expect(stdout).to.match(/b\n {4}\{"price":9\}\n.*a\n {4}\{"price":3\}\n3 hits/)
   })
 
-  it('searches what a person typed with --simple', async () => {
+  it('searches for any typed text with --simple', async () => {
     const found = await runCommand(['query', 'books', 'see char', '--simple'], { url: api.url })
     const url = await runCommand(['query', 'books', 'https://sea', '--simple'], { url: api.url })
 
@@ -51,7 +51,7 @@ describe('quarry query', () => {
     expect(url.exitCode).to.equal(0)
   })
 
-  it('searches the index that is named', async () => {
+  it('searches the index that its option names', async () => {
     const { stdout } = await runCommand(['query', 'books', '--index', 'full_text_index_v0'], api)
     const { stderr, exitCode } = await runCommand(['query', 'books', '--index', 'notes'], api)
 
@@ -60,20 +60,20 @@ describe('quarry query', () => {
     expect(stderr).to.contain('no index "notes"; there are full_text_index_v0')
   })
 
-  it('prints the answer as it came with --json', async () => {
+  it('prints the unchanged answer with --json', async () => {
     const { stdout } = await runCommand(['query', 'books', '--limit', '0', '--json'], api)
 
     expect(JSON.parse(stdout)).to.have.nested.property('responses[0].hits.total', 3)
   })
 
-  it('warns of what can find nothing, and shows the phases', async () => {
+  it('warns of unknown fields, and shows the phases with --profile', async () => {
     const { stdout } = await runCommand(['query', 'books', 'isbn:7', '--profile'], api)
 
     expect(stdout).to.contain('warning: no document has a field "isbn"')
     expect(stdout).to.match(/0 hits in \d+ ms · statistics .* · search .* ms/)
   })
 
-  it('asks what a text meant that found nothing', async () => {
+  it('suggests a correction when a text finds nothing', async () => {
     const { stdout } = await runCommand(['query', 'books', 'title:chrats sae'], api)
     const found = await runCommand(['query', 'books', 'sea'], api)
     const nothing = await runCommand(['query', 'books', 'zzzzzz'], api)
@@ -83,7 +83,7 @@ describe('quarry query', () => {
     expect(nothing.stdout).to.match(/^0 hits in \d+ ms\n$/)
   })
 
-  it('gives what a text meant as data with --json', async () => {
+  it('prints suggestions as data with --json', async () => {
     const { stdout } = await runCommand(['query', 'books', 'chrats', '--json'], api)
 
     expect(JSON.parse(stdout)).to.have.nested.property(

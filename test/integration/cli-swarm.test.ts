@@ -23,7 +23,7 @@ describe('quarry swarm', () => {
     return ['swarm', '--data-dir', path.join(folder.path, 'data'), ...ports, ...more]
   }
 
-  it('says in one line where it serves, and serves there', async () => {
+  it('prints one line with its addresses, and serves there', async () => {
     const child = folder.quarry(swarm())
 
     const ready = await readyLine(child)
@@ -37,7 +37,7 @@ describe('quarry swarm', () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`ends in order on ${signal}, and keeps what was written`, async () => {
+    it(`ends in order on ${signal}, and keeps all writes`, async () => {
       const first = folder.quarry(swarm())
       const { api } = await readyLine(first)
       await fetch(`${api}/api/v1/tables/books`, { method: 'POST' })
@@ -53,7 +53,7 @@ describe('quarry swarm', () => {
     })
   }
 
-  it('tells in its log what starts where, and why it stops', async () => {
+  it('logs its version, its data directory and the reason of its stop', async () => {
     const child = folder.quarry(swarm())
     const log = text(child.stderr)
     const { api } = await readyLine(child)
@@ -78,7 +78,7 @@ describe('quarry swarm', () => {
     }
   })
 
-  it('tells of every request at level debug, and of none otherwise', async () => {
+  it('logs every request at level debug, and no request at other levels', async () => {
     const logs = await Promise.all(
       ['debug', 'info'].map(async (level) => {
         const data = path.join(folder.path, level)
@@ -111,7 +111,7 @@ describe('quarry swarm', () => {
     expect(debug[1]).to.include({ operation: 'listTables', status: 200 })
   })
 
-  it('ends at once on a second signal, while a request holds up the orderly end', async () => {
+  it('ends at once on a second signal, while a request delays the orderly end', async () => {
     const child = folder.quarry(swarm())
     const { api } = await readyLine(child)
     const slow = request(`${api}/api/v1/tables/books`, { method: 'POST' })
@@ -129,7 +129,7 @@ describe('quarry swarm', () => {
     expect(child.exitCode).to.equal(130)
   })
 
-  it('takes a Ctrl-C that reaches both wrapper and child as one', async () => {
+  it('treats a Ctrl-C that reaches both wrapper and child as one', async () => {
     const preload = path.join(folder.path, 'older-node.cjs')
     await writeFile(
       preload,

@@ -23,7 +23,7 @@ describe('the store under SIGKILL', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('keeps every acknowledged write, whole, heals by itself, and finds what is there', async () => {
+  it('keeps every acknowledged write as a whole, recovers by itself, and finds all documents', async () => {
     const tally = new Tally()
     const context = { random: seededRandom(seed), versions: new VersionLedger(), tally }
     await using rounds = await CrashRounds.open({ dataDir: path.join(folder, 'data'), context })

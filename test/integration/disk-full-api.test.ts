@@ -117,7 +117,7 @@ describe('the API on a full disk', function () {
 
   for (const [name, reserveBytes] of Object.entries(RESERVES)) {
     for (const cause of CAUSES) {
-      it(`filled by ${cause}, ${name}: refuses writes, reads on, resumes, loses nothing`, async () => {
+      it(`filled by ${cause}, ${name}: refuses writes, serves reads, resumes, loses nothing`, async () => {
         await writeFile(ballast, Buffer.alloc(40 * MIB, 1))
         await start(reserveBytes)
         await client.createTable('one', { split_keys: ['m'] })

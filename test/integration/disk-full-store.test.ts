@@ -56,7 +56,7 @@ describe('a full disk', () => {
 
   const freeRoom = (): Promise<void> => rm(path.join(mount, 'ballast'))
 
-  it('refuses writes at the real end, reads on, and resumes by itself', async () => {
+  it('refuses writes at the real end of the disk, serves reads, and resumes by itself', async () => {
     const directory = path.join(mount, 'db')
     await using store = await LevelKvStore.open(directory, { clock: systemClock })
 
@@ -78,7 +78,7 @@ describe('a full disk', () => {
     expect(await keysOf(store)).to.include.members([...keys, 'z'])
   })
 
-  it('loses nothing that was acknowledged before or after, across a restart', async () => {
+  it('loses no write that was acknowledged before or after it, across a restart', async () => {
     const directory = path.join(mount, 'db')
     const store = await LevelKvStore.open(directory, { clock: systemClock })
     const { keys } = await writeUntilRefused(store)
@@ -92,7 +92,7 @@ describe('a full disk', () => {
     expect(await keysOf(again)).to.include.members([...keys, 'x', 'y', 'z'])
   })
 
-  it('closes while it waits for room, and opens again later', async () => {
+  it('lets a store that waits for room close and open again', async () => {
     const directory = path.join(mount, 'db')
     const store = await LevelKvStore.open(directory, { clock: systemClock })
     const { keys } = await writeUntilRefused(store)
@@ -104,7 +104,7 @@ describe('a full disk', () => {
     expect(await keysOf(again)).to.include.members(keys)
   })
 
-  it('with a reserve refuses before the end, so that nothing has to be reopened', async () => {
+  it('with a reserve refuses writes before the real end, so that no store has to be reopened', async () => {
     const guard = new DiskGuard({ directory: mount, clock: systemClock, reserveBytes: 12 * MIB })
     const options = { clock: systemClock, guard }
     await using store = await LevelKvStore.open(path.join(mount, 'db'), options)

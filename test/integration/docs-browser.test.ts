@@ -82,7 +82,7 @@ describe('the API pages in a browser', () => {
 })
 
 function shows(contract: ContractName, page: () => DocsPage): void {
-  it('show every operation, and fill in all that is sent', async () => {
+  it('show every operation, and fill in all required parameters', async () => {
     expect(await page().operations()).to.have.members(operationIds(contract))
     expect(page().takeComplaints()).to.deep.equal([])
   })

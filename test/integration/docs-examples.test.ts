@@ -12,7 +12,7 @@ import { InferenceServer } from '../support/servers/inference-server.ts'
 import { CommandFolder } from '../support/processes/quarry-command.ts'
 import { until } from '../support/until.ts'
 
-/** By operation and example: what is answered, if it is no success, and why it cannot be one. */
+/** By operation and example: the refusals that are expected, and their reasons. */
 const STORE_REFUSALS: Readonly<Record<string, number>> = {
   // The demo has one table.
   'crossTableBatch several': 404,
@@ -62,7 +62,7 @@ describe("the store's docs page on a fresh demo", () => {
 
   after(() => folder[Symbol.asyncDispose]())
 
-  it('fills in no header', () => {
+  it('leaves the headers of requests empty', () => {
     const filledIn = trials.flatMap(({ headers }) => Object.keys(headers))
     expect([...new Set(filledIn)].toSorted()).to.deep.equal(['accept', 'content-type'])
   })
@@ -95,7 +95,7 @@ describe("the store's docs page on a fresh demo", () => {
     })
   }
 
-  it('leaves the packages of the demo where they were', async () => {
+  it('leaves the packages of the demo unchanged', async () => {
     expect(scopedPackages).to.be.greaterThan(0)
     expect(await countScopedPackages(url)).to.equal(scopedPackages)
   })

@@ -20,7 +20,7 @@ interface Running {
 interface Server {
   readonly start: (folder: string) => Promise<Running>
   readonly path: string
-  /** Of a request that the server answers with 200. */
+  /** The body of a request that the server answers with 200. */
   readonly body: string
 }
 

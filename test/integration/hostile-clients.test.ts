@@ -43,7 +43,7 @@ describe('a store with hostile clients', function () {
 
   const openFiles = (): number => readdirSync(`/proc/${store.pid}/fd`).length
 
-  /** Waits until the server has let go of the connections that a test made. */
+  /** Waits until the server has closed the connections that a test opened. */
   async function expectFilesBackTo(count: number): Promise<void> {
     for (let poll = 0; openFiles() > count && poll < POLLS_MAX; poll++) {
       await systemClock.sleep(POLL_MS)
@@ -59,7 +59,7 @@ describe('a store with hostile clients', function () {
   const keys = async (): Promise<readonly string[]> =>
     (await client.scan('books')).map(({ key }) => key)
 
-  it('writes nothing of a body that breaks off', async () => {
+  it('applies no operation of a body that breaks off', async () => {
     await expectServing()
     const before = openFiles()
 
@@ -135,7 +135,7 @@ describe('a store with hostile clients', function () {
     for (const raw of slow) raw[Symbol.dispose]()
   })
 
-  it('holds little for clients that ask for a big scan and do not read it', async () => {
+  it('holds little memory for clients that ask for a big scan and do not read it', async () => {
     const DOCUMENT_BYTES = 64 * 1024
     const SCANNED_BYTES = 96 * MIB
     const CLIENTS = 16
@@ -180,7 +180,7 @@ describe('a store with hostile clients', function () {
     expect(found.at(-1)).to.equal('099999')
   })
 
-  it('refuses a body of one byte more than 64 MiB, said or unsaid, and goes on', async () => {
+  it('refuses a body of one byte more than 64 MiB, with or without Content-Length, and serves the next request', async () => {
     const body = Buffer.alloc(BODY_BYTES_MAX + 1, ' ')
     const statuses = [
       await statusOf(body, { 'content-length': body.length }),
@@ -211,7 +211,7 @@ describe('a store with hostile clients', function () {
     })
   }
 
-  it('keeps a second process away from its data, and serves on', async () => {
+  it('keeps a second process away from its data, and serves requests meanwhile', async () => {
     const { exitCode, log } = await failedStart({ dataDir: path.join(folder, 'data') })
 
     expect(log).to.match(/the data directory .* is in use by another process; stop it/)

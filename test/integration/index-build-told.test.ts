@@ -37,7 +37,7 @@ describe('a text index that is built again after a crash', () => {
 
   afterEach(() => rm(folder, { recursive: true }))
 
-  it('is told by status, readiness, metrics and log until it answers', async () => {
+  it('is reported by status, readiness, metrics and log until it answers', async () => {
     await killWhileLoading(folder)
     await using store = await StoreProcess.start({ dataDir: folder })
     using client = new StoreClient(store.api)

@@ -43,7 +43,7 @@ describe('the official clients', () => {
     expect(two.model).to.equal('tiny')
   })
 
-  it('ollama hears of a missing model and of a text that is too long', async () => {
+  it('ollama gets errors for a missing model and for a text that is too long', async () => {
     expect(await failureOf(ollama.embed({ model: 'none', input: 'a' }))).to.include('not found')
     const long = ollama.embed({ model: 'short', input: 'hello worlds', truncate: false })
     expect(await failureOf(long)).to.include('exceeds the context length')
@@ -134,7 +134,7 @@ describe('the official clients', () => {
     expectClose(data[0]!.embedding, [0.9701425, 0.24253563])
   })
 
-  it('openai hears of a missing model as a 404', async () => {
+  it('openai gets 404 for a missing model', async () => {
     try {
       await openai.embeddings.create({ model: 'none', input: 'a' })
       expect.fail('the model is not there')
@@ -212,7 +212,7 @@ describe('the official clients', () => {
     expect(tokens.map((each) => each.top_logprobs.length)).to.deep.equal([2, 2, 2, 2])
   })
 
-  it('openai hears of a refusal before the stream begins', async () => {
+  it('openai gets a refusal before the stream begins', async () => {
     const refused = openai.chat.completions.create({ model: 'none', messages, stream: true })
     expect(await failureOf(refused)).to.include('404')
   })

@@ -47,7 +47,7 @@ describe('POST /api/embed', () => {
     return answer.json.embeddings
   }
 
-  it("pools the mean of a text's own tokens, whatever stands beside it", async () => {
+  it("pools the mean of a text's own tokens, whatever texts share its batch", async () => {
     const [hello, foo] = await vectors(TINY, ['hello worlds', 'foo'])
 
     expectClose(hello, HELLO)
@@ -137,7 +137,7 @@ describe('POST /api/embed', () => {
     })
   }
 
-  it('prints numbers that are the same 32-bit numbers again', async () => {
+  it('prints numbers that parse to the same 32-bit floats', async () => {
     const body = { model: TINY, input: ['hello worlds', 'foo'] }
     const { bytes } = await server.post('/api/embed', body)
     const { json } = await server.post('/api/embed', body, JSON_ONLY)
@@ -155,7 +155,7 @@ describe('POST /api/embed', () => {
     expect(status).to.equal(400)
   })
 
-  it('embeds a text alike alone, first, last, twice and beside a long one', async () => {
+  it('embeds a text alike alone, first, last, twice and in a batch with a long one', async () => {
     const long = 'hello worlds foo bar '.repeat(50)
     const [alone] = await vectors('typed', 'alice works')
 
@@ -165,7 +165,7 @@ describe('POST /api/embed', () => {
     for (const row of [rows[0], rows[3], beside[1]]) expectClose(row, alone!, 1e-6)
   })
 
-  it('cuts what is too long but keeps the end token, or refuses', async () => {
+  it('cuts texts that are too long before the end token, or refuses them', async () => {
     // 2 4 5 3: [CLS] hello world [SEP].
     expectClose((await vectors('short', 'hello worlds'))[0], mean([2, 4, 5, 3]))
     const { status, json } = await server.post('/api/embed', {
@@ -190,7 +190,7 @@ describe('POST /api/embed', () => {
     expect(json.error).to.include('exceeds the context length of 8 tokens')
   })
 
-  it('runs few rows at once of a graph that pads them far', async () => {
+  it('runs few rows at once of a graph that pads them to a large fixed size', async () => {
     const batches = 'quarry_inference_batch_items_count{model="long-rows"}'
 
     const rows = await vectors('long-rows', ['hello', 'world', 'foo', 'bar', 'paris', 'corp'])
@@ -200,7 +200,7 @@ describe('POST /api/embed', () => {
     expectClose(rows[2], FOO)
   })
 
-  it('tells what clients of a local model server read', async () => {
+  it('answers with the members that clients of Ollama read', async () => {
     const { json } = await server.post(
       '/api/embed',
       { model: TINY, input: 'hello worlds', keep_alive: '5m', options: { num_ctx: 1 } },
@@ -220,7 +220,7 @@ describe('POST /api/embed', () => {
     expect(one).to.not.deep.equal(two)
   })
 
-  it('embeds megabytes with the built-in model beside the main thread', async () => {
+  it('embeds megabytes with the built-in model outside the main thread', async () => {
     const text = 'the tide is high '.repeat(20_000)
 
     const [small, large] = await vectors('builtin-hash', ['the tide is high', text])

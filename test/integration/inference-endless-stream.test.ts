@@ -31,7 +31,7 @@ describe('a generation whose step does not end', () => {
 
   after(() => server[Symbol.asyncDispose]())
 
-  it('ends with its worker when its client has left', async () => {
+  it('is ended with its worker when its client has left', async () => {
     const messages = [{ role: 'user', content: 'hello' }]
     const { status, json } = await server.post('/api/generate', { model: 'endless', messages })
 

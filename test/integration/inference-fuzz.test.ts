@@ -29,7 +29,7 @@ const TEMPLATE =
   '{% if message.tool_calls %}{{ message.tool_calls | tojson }}{% endif %}{% endfor %}' +
   '{% if tools %}{{ tools | tojson }}{% endif %}'
 
-/** Of the contract's table; what cannot come of a request to honest models is not here. */
+/** The statuses of the contract's table that requests to honest models can cause. */
 const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   INVALID_ARGUMENT: 400,
   NOT_FOUND: 404,
@@ -66,7 +66,7 @@ describe('any request to the inference API', function () {
 
   after(() => server[Symbol.asyncDispose]())
 
-  it(`is answered as the contract says (QUARRY_TEST_SEED=${seed})`, async () => {
+  it(`gets an answer that the contract allows (QUARRY_TEST_SEED=${seed})`, async () => {
     const property = fc.asyncProperty(fuzzedRequest, async (request) => {
       checkAnswer(request, await server.post(request.route, request.body, request.headers))
     })

@@ -361,7 +361,7 @@ describe('a model with', () => {
     })
   }
 
-  it('none of this takes a worker with it', async () => {
+  it('any of these defects ends no worker', async () => {
     expect((await server.post('/api/embed', { model: 'tiny', input: 'world' })).status).to.equal(
       200,
     )

@@ -49,7 +49,7 @@ describe('a hostile model', () => {
   const recognize = (text: string): Promise<InferenceAnswer> =>
     server.post('/api/recognize', { model: 'ner', texts: [text] })
 
-  it('that is a segmentation fault costs a worker twice, and then rests', async () => {
+  it('that crashes its process costs a worker twice, and is then not tried for a while', async () => {
     await start({}, async (root) => {
       const directory = await writeTinyEmbedder(path.join(root, 'embedders/crash'))
       await writeModelDirectory(directory, { 'model.onnx': crashingGraph() })
@@ -70,7 +70,7 @@ describe('a hostile model', () => {
     expect(await server.metric('quarry_inference_workers_up')).to.equal(1)
   })
 
-  it('that allocates without end is refused the memory, and its neighbours go on', async () => {
+  it('that allocates without end is refused the memory, and other models are served', async () => {
     await start({ workerMemoryBytesMax: 2 * GIB }, async (root) => {
       const directory = await writeTinyEmbedder(path.join(root, 'embedders/hungry'))
       await writeModelDirectory(directory, { 'model.onnx': hungryGraph() })
@@ -88,7 +88,7 @@ describe('a hostile model', () => {
     expect((await embed('tiny', 'hello')).status).to.equal(200)
   })
 
-  it('finds no secrets in its worker, which is the first to end where memory runs out', async () => {
+  it('finds no secrets in its worker, which the kernel ends first when memory runs out', async () => {
     process.env['HF_TOKEN'] = SECRET
     try {
       await start({}, async () => undefined)
@@ -137,7 +137,7 @@ describe('a hostile model', () => {
     expect((await recognize('alice works')).status).to.equal(200)
   })
 
-  it('whose run does not end in time is waited for in a thread, which takes nothing else', async () => {
+  it('whose run does not end in time is waited for in a thread, and other models are served', async () => {
     await start({ isolation: 'thread', callTimeoutMs: 300 }, (root) =>
       writeTinyEmbedder(path.join(root, 'embedders/slow'), { products: 80 }),
     )

@@ -110,7 +110,7 @@ const BODIES: Readonly<Record<string, readonly [route: string, body: string, sai
   ],
 }
 
-/** Of several forms, what is wrong with the one that was meant. */
+/** Members with several forms, and the message about the form that the client meant. */
 const FORMS: readonly (readonly [fields: object, said: string])[] = [
   [{ stop: 5 }, 'stop must be null or string or array'],
   [{ stop: '' }, 'stop must NOT have fewer than 1 characters'],
@@ -129,7 +129,7 @@ const FORMS: readonly (readonly [fields: object, said: string])[] = [
   [{ seed: 1.5 }, 'seed must be integer or null'],
 ]
 
-describe('below the contract of inference,', () => {
+describe('a request below the contract of the inference API:', () => {
   let server: InferenceServer
 
   before(async () => {
@@ -154,7 +154,7 @@ describe('below the contract of inference,', () => {
   }
 
   for (const [fields, said] of FORMS) {
-    it(`${JSON.stringify(fields).slice(0, 60)} is told what is wrong with it`, async () => {
+    it(`${JSON.stringify(fields).slice(0, 60)} is refused with the reason`, async () => {
       const messages = [{ role: 'user', content: 'hello' }]
 
       const { json } = await server.post('/api/generate', { model: 'none', messages, ...fields })
@@ -163,7 +163,7 @@ describe('below the contract of inference,', () => {
     })
   }
 
-  it('too many inputs are told how many there may be', async () => {
+  it('too many inputs are refused with the limit', async () => {
     const input = Array.from({ length: 2049 }, () => 'a')
 
     const { json } = await server.post('/api/embed', { model: 'builtin-hash', input })
@@ -172,7 +172,7 @@ describe('below the contract of inference,', () => {
   })
 
   for (const [what, [route, body, said]] of Object.entries(BODIES)) {
-    it(`${what} is refused in short`, async () => {
+    it(`${what} is refused in a short message`, async () => {
       const { status, json } = await server.post(route, body)
 
       expect([status, json.code]).to.deep.equal([400, 'INVALID_ARGUMENT'])

@@ -78,7 +78,7 @@ describe('POST /api/embed with images', () => {
 
   const urlOf = (host: string, file: string, at = open) => `http://${host}:${portOf(at)}/${file}`
 
-  it('answers the vector of a plain colour, as the model wants it normalised', async () => {
+  it('answers the vector of a plain colour, normalised as the model demands', async () => {
     // 255, 102, 0 → 1, 0.4, 0 → (1 - 0.5) / 0.5, (0.4 - 0.25) / 0.25, (0 - 0.125) / 0.5
     const [orange] = await vectors(TOWERS, imagePart(dataUri(await plain(ORANGE))))
 
@@ -115,14 +115,14 @@ describe('POST /api/embed with images', () => {
     expectClose(vector, unit([...mean, mean.reduce((sum, value) => sum + value)]), 0.01)
   })
 
-  it('takes the end token of a tower of texts that does not pool', async () => {
+  it('pools the end token of a tower of texts that does not pool', async () => {
     // [SEP] has the id 3.
     const [text] = await vectors('unpooled', textPart('hello worlds'))
 
     expectClose(text, unit([2.25, -3, 1, 3]))
   })
 
-  it('brings images from where they are', async () => {
+  it('downloads images from their URLs', async () => {
     const bytes = await plain(TEAL)
     answer = (request, response) => {
       if (request.url === '/old.png') redirect(response, '/new.png')
@@ -134,7 +134,7 @@ describe('POST /api/embed with images', () => {
     expectClose(teal, vectorOfColour(TEAL))
   })
 
-  it('runs once for one image, wherever it came from', async () => {
+  it('runs once for equal images from different URLs', async () => {
     const bytes = await plain([1, 2, 3])
     answer = (_request, response) => response.end(bytes)
     const runs = 'quarry_inference_results_total{task="embed",source="run"}'
@@ -149,7 +149,7 @@ describe('POST /api/embed with images', () => {
     expect(await server.metric(runs)).to.equal(before + 1)
   })
 
-  it('refuses a private address, and a redirect to one, without going there', async () => {
+  it('refuses a private address and a redirect to one without a connection', async () => {
     answer = (_request, response) => redirect(response, urlOf('inner.test', 'a.png', inner))
 
     const urls = [
@@ -163,7 +163,7 @@ describe('POST /api/embed with images', () => {
     expect(innerHits).to.equal(0)
   })
 
-  it('refuses what is too large to be brought', async () => {
+  it('refuses images that are too large to be downloaded', async () => {
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': '100000001' }).flushHeaders()
     }

@@ -64,7 +64,7 @@ describe('loading a model', () => {
   const said = (message: string) =>
     lines.filter((line) => line.message === message).map(({ level, fields }) => ({ level, fields }))
 
-  it('warns once of a tokenizer that may differ from the reference', async () => {
+  it('warns once about a tokenizer that may differ from the reference', async () => {
     await embed('odd', 'hello')
     await embed('plain', 'hello')
     await embed('odd', 'foo')
@@ -82,7 +82,7 @@ describe('loading a model', () => {
     ])
   })
 
-  it('finds out that a graph takes shorter texts than its configuration promises', async () => {
+  it('detects a graph that takes shorter texts than its configuration promises', async () => {
     const answers = [
       await embed('short', 'hello'),
       await server.post('/api/rerank', { model: 'short', query: 'hello', prompts: ['foo'] }),
@@ -95,7 +95,7 @@ describe('loading a model', () => {
   })
 
   for (const [file, bytesMax] of Object.entries(LARGE)) {
-    it(`refuses a ${file} that is too large, before reading it`, async () => {
+    it(`refuses a ${file} that is too large before reading it`, async () => {
       const { status, json } = await embed(file, 'hello')
 
       expect(status).to.equal(503)

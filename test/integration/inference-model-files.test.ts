@@ -51,7 +51,7 @@ describe('the files of an embedder', () => {
     return loaded.find((each) => each.model === model)?.warnings ?? []
   }
 
-  it('are warned of where they do not say how to pool', async () => {
+  it('cause a warning where they do not name the pooling', async () => {
     await start()
 
     const [silent, plain] = [
@@ -64,7 +64,7 @@ describe('the files of an embedder', () => {
     expect(await warningsOf('plain')).to.deep.equal([])
   })
 
-  it('are refused where a step behind pooling would be left out', async () => {
+  it('are refused where a step after pooling would be left out', async () => {
     await start()
 
     const refused = await server.post('/api/embed', { model: 'dense', input: 'hello' })
@@ -78,7 +78,7 @@ describe('the files of an embedder', () => {
     expect(await warningsOf('whole')).to.deep.equal([])
   })
 
-  it('are skipped where they join several poolings', async () => {
+  it('are skipped where they combine several poolings', async () => {
     await start()
 
     const { json } = await server.get('/readyz')
@@ -96,7 +96,7 @@ describe('the files of an embedder', () => {
   const alone = ['hello']
   const together = ['paris', 'hello']
 
-  it('tell that rows which run together change each other', async () => {
+  it('cause a warning where rows of a batch change each other', async () => {
     await start({ cacheBytesMax: 1 })
 
     const [first] = await vectorsOf('rounded', alone)
@@ -108,7 +108,7 @@ describe('the files of an embedder', () => {
     )
   })
 
-  it('give a text the same vector alone and beside others where rows are exact', async () => {
+  it('give a text the same vector alone and in a batch with exact rows', async () => {
     await start({ cacheBytesMax: 1, exactRows: true })
 
     const [first] = await vectorsOf('rounded', alone)

@@ -34,7 +34,7 @@ describe('the inference server', () => {
   const embedRuns = (): Promise<number> =>
     server.metric('quarry_inference_results_total{task="embed",source="run"}')
 
-  it('runs once what is asked fifty times at once', async () => {
+  it('runs a text once for fifty concurrent requests', async () => {
     await start()
 
     const answers = await Promise.all(Array.from({ length: 50 }, () => embed('tiny', 'hello')))
@@ -43,7 +43,7 @@ describe('the inference server', () => {
     expect(await embedRuns()).to.equal(1)
   })
 
-  it('runs once what stands fifty times in a request, and not again soon after', async () => {
+  it('runs a text once that a request repeats fifty times, and remembers its result', async () => {
     await start()
 
     const { json } = await embed(
@@ -72,7 +72,7 @@ describe('the inference server', () => {
     expect((await slow).status).to.equal(200)
   })
 
-  it('refuses what is one too many with 503 and Retry-After', async () => {
+  it('refuses the first request beyond its limit with 503 and Retry-After', async () => {
     await start({ requestsRunningMax: 1, requestsWaitingMax: 1 })
     const first = embed('slow', 'hello')
     await until(async () => (await server.metric('quarry_inference_requests_running')) === 1)
@@ -88,7 +88,7 @@ describe('the inference server', () => {
     expect([(await first).status, (await second).status]).to.deep.equal([200, 200])
   })
 
-  it('refuses bodies that are too large together, and takes them when others have left', async () => {
+  it('refuses bodies that are too large together, and accepts them when others have been answered', async () => {
     await start({ requestMemoryBytesMax: 100_000 })
     const text = 'hello '.repeat(1_500)
     const ask = (i: number) => embed('slow', `${i} ${text}`)
@@ -101,7 +101,7 @@ describe('the inference server', () => {
     expect((await ask(25)).status).to.equal(200)
   })
 
-  it('answers 504 in time and does not run what was still waiting', async () => {
+  it('answers 504 in time and does not run the items that still waited', async () => {
     await start({ requestTimeoutMs: 400 }, async (root) => {
       await writeTinyEmbedder(path.join(root, 'embedders/tiny'))
       await writeTinyEmbedder(path.join(root, 'embedders/slow'), { products: 5 * SLOW_PRODUCTS })
@@ -120,7 +120,7 @@ describe('the inference server', () => {
     expect(await server.metric(BATCHES_OF_SLOW)).to.equal(1)
   })
 
-  it('forgets what a client that went away was waiting for', async () => {
+  it('drops the waiting items of a client that disconnected', async () => {
     await start()
     const first = embed('slow', 'hello')
     await runningOf('slow')
@@ -173,7 +173,7 @@ describe('the inference server', () => {
     await until(async () => (await server.metric('quarry_inference_loaded_models')) === 0)
   })
 
-  it('loads at the start what it is told to preload, keeps it, and is ready only then', async () => {
+  it('loads the models of --preload at the start, keeps them, and is ready only then', async () => {
     await start({ preload: ['tiny', 'builtin-hash'], loadedModelsMax: 1, keepAliveMs: 0 })
     const stateOf = async () => {
       const { json } = await server.get('/readyz')
@@ -192,7 +192,7 @@ describe('the inference server', () => {
     expect(await stateOf()).to.deep.equal(loaded)
   })
 
-  it('is not ready without what it is told to preload, but serves all else', async () => {
+  it('is not ready without the models of --preload, but serves all others', async () => {
     server = await InferenceServer.start(writeModels, { workers: 1, preload: ['absent'] })
     await until(async () => (await embed('tiny', 'hello')).status === 200)
 
@@ -259,7 +259,7 @@ describe('the inference server', () => {
     expect((await embed('tiny', 'hello')).status).to.equal(200)
   })
 
-  it('says what is there with no models at all', async () => {
+  it('lists the built-in models when no others are installed', async () => {
     await start({}, async () => undefined)
 
     const { json } = await server.get('/api/models')

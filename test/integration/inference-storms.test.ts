@@ -79,7 +79,7 @@ describe('a storm of requests', function () {
     expect(last.status).to.equal(200)
   }
 
-  it(`that nobody waits for leaves nothing behind (QUARRY_TEST_SEED=${seed})`, async () => {
+  it(`whose clients all disconnect leaves nothing behind (QUARRY_TEST_SEED=${seed})`, async () => {
     const random = seededRandom(seed)
     const upTo = (limit: number): number => Math.floor(random() * limit)
     const before = openFiles()
@@ -110,7 +110,7 @@ describe('a storm of requests', function () {
     await until(async () => openFiles() <= before + FILES_SLACK)
   })
 
-  it(`under which workers end is answered, and served again (QUARRY_TEST_SEED=${seed})`, async () => {
+  it(`during which workers end is answered, and later requests are served (QUARRY_TEST_SEED=${seed})`, async () => {
     const random = seededRandom(seed)
     const over = new AbortController()
     const answers: string[] = []

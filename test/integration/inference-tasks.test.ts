@@ -66,7 +66,7 @@ describe('the tasks of the inference API', () => {
       })
     }
 
-    it('answers logits where they are asked for', async () => {
+    it('answers logits on request', async () => {
       expectClose(await scores({ model: 'acme/cross', raw_scores: true }), [0.5, 0.1, 0.6])
     })
 
@@ -91,7 +91,7 @@ describe('the tasks of the inference API', () => {
   })
 
   describe('chunk', () => {
-    it('cuts by the built-in chunker, and remembers', async () => {
+    it('cuts with the built-in chunker, and caches the result', async () => {
       const config = { model: 'fixed', target_tokens: 4, overlap_tokens: 1, separator: ' ' }
 
       const first = await chunk(NUMBERS, config)
@@ -125,7 +125,7 @@ describe('the tasks of the inference API', () => {
       expect(bytes.length).to.be.at.most(5 * text.length)
     })
 
-    it('cuts megabytes beside the main thread', async () => {
+    it('cuts megabytes outside the main thread', async () => {
       const text = `${NUMBERS}. `.repeat(20_000)
 
       const { chunks } = await chunk(text, { max_chunks: 10_000, target_tokens: 100 })
@@ -135,7 +135,7 @@ describe('the tasks of the inference API', () => {
       }
     })
 
-    it('cuts where a model sees borders', async () => {
+    it('cuts at the borders that a model finds', async () => {
       const sentence = `${'hello world '.repeat(8)}.`
       const text = `${sentence} ${sentence} ${sentence}`
 
@@ -148,7 +148,7 @@ describe('the tasks of the inference API', () => {
       }
     })
 
-    it('falls back to the built-in chunker when a model fails, and says so', async () => {
+    it('falls back to the built-in chunker when a model fails, and reports it', async () => {
       const config = { target_tokens: 4, overlap_tokens: 0 }
 
       const failing = await chunk(NUMBERS, { ...config, model: 'failing' })
@@ -158,14 +158,14 @@ describe('the tasks of the inference API', () => {
       expect(failing.chunks).to.deep.equal(fixed.chunks)
     })
 
-    it('takes no model for the built-in one, and the names others give it', async () => {
+    it('uses the built-in chunker without a model and under all of its names', async () => {
       expect((await chunk(NUMBERS)).model).to.equal('fixed')
       expect((await chunk(NUMBERS, { model: 'fixed-bert-tokenizer' })).model).to.equal('fixed')
     })
   })
 
   describe('recognize', () => {
-    it('finds entities of the usual labels', async () => {
+    it("finds entities of the model's own labels", async () => {
       const { json } = await server.post('/api/recognize', {
         model: 'ner',
         texts: ['Alice works at Acme Corp in Paris.', 'foo'],
@@ -185,7 +185,7 @@ describe('the tasks of the inference API', () => {
       expect(json).to.not.have.property('relations')
     })
 
-    it('finds what it is asked for', async () => {
+    it('finds entities of the requested labels', async () => {
       const { json } = await server.post('/api/recognize', {
         model: 'gliner',
         texts: ['Alice works in Paris'],
@@ -205,7 +205,7 @@ describe('the tasks of the inference API', () => {
       expectClose([json.entities[0][0].score], [0.98201379])
     })
 
-    it('lists what each model can do', async () => {
+    it('lists the capabilities of each model', async () => {
       const { json } = await server.get('/api/models')
 
       expect(json.recognizer_info).to.deep.equal({
@@ -216,7 +216,7 @@ describe('the tasks of the inference API', () => {
     })
   })
 
-  it('rewrites each input by itself', async () => {
+  it('rewrites each input separately', async () => {
     // Source ids 2 4 3: 9, 6, then the end.
     const { json } = await server.post('/api/rewrite', {
       model: 'sums',
@@ -232,7 +232,7 @@ describe('the tasks of the inference API', () => {
   describe('generate', () => {
     const chat = { messages: [{ role: 'user', content: 'hello' }], temperature: 0 }
 
-    it('avoids what the answer already has, where it is asked to', async () => {
+    it('avoids repeated tokens under a penalty', async () => {
       const asked = { model: 'sums', ...chat, max_tokens: 4, repetition_penalty: 10 }
       const plain = await server.post('/api/generate', asked)
       const penalized = await server.post('/api/generate', {
@@ -248,7 +248,7 @@ describe('the tasks of the inference API', () => {
       expect(penalized.json.choices[0].message.content).to.equal('##s corp')
     })
 
-    it('tells the probabilities of tokens, in one answer as in a stream', async () => {
+    it('reports the probabilities of tokens in one answer and in a stream', async () => {
       const asked = { model: 'sums', ...chat, max_tokens: 3, logprobs: true, top_logprobs: 1 }
       const whole = await server.post('/api/generate', asked)
       const stream = await server.post('/api/generate', { ...asked, stream: true })
@@ -277,7 +277,7 @@ describe('the tasks of the inference API', () => {
       expect(json.usage).to.deep.equal({ prompt_tokens: 2, completion_tokens: 1, total_tokens: 3 })
     })
 
-    it('streams events that end with [DONE] and say the same as one answer', async () => {
+    it('streams events that end with [DONE] and give the same text as one answer', async () => {
       const asked = { model: 'sums', ...chat, max_tokens: 6 }
       const whole = await server.post('/api/generate', asked)
       const stream = await server.post('/api/generate', { ...asked, stream: true })
@@ -292,7 +292,7 @@ describe('the tasks of the inference API', () => {
       expect(text).to.equal(whole.json.choices[0].message.content)
     })
 
-    it('gives streams at once what each gets alone', async () => {
+    it('gives concurrent streams the same text as each gets alone', async () => {
       const texts = ['hello', 'world', 'foo', 'bar', 'alice', 'acme']
       const alone: string[] = []
       for (const text of texts) alone.push(await askBriefly(text))
@@ -302,7 +302,7 @@ describe('the tasks of the inference API', () => {
       expect(together).to.deep.equal(alone)
     })
 
-    it('repeats itself with a seed', async () => {
+    it('repeats its answer for the same seed', async () => {
       const asked = { model: 'sums', ...chat, temperature: 2, top_k: 0, seed: 7, max_tokens: 12 }
 
       const first = await server.post('/api/generate', asked)

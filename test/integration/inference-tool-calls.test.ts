@@ -10,7 +10,7 @@ import { scriptedDecoderGraph } from '../support/inference/model-graphs.ts'
 import { byteLevelTokenizer } from '../support/inference/tokenizer-files.ts'
 
 const END = '<|endoftext|>'
-/** Special tokens, which are no text unless they are kept. */
+/** Special tokens, which are not part of the text unless they are kept. */
 const MARKS = [
   '[TOOL_CALLS]',
   '[CALL_ID]',
@@ -83,7 +83,7 @@ describe('calls of tools', () => {
   }
 
   for (const format of Object.keys(SCRIPTS)) {
-    it(`are read as ${format} writes them, alike at once and streamed`, async () => {
+    it(`are parsed from the format of ${format}, whole and streamed`, async () => {
       for (const choice of [await whole(format), await streamed(format)]) {
         const { message, finish_reason: reason } = choice
         expect(reason).to.equal('tool_calls')
@@ -110,7 +110,7 @@ describe('calls of tools', () => {
     }
   })
 
-  it('are not looked for when no tools are given', async () => {
+  it('are not parsed when the request has no tools', async () => {
     const { json } = await server.post('/api/generate', { ...asked('mistral-args'), tools: [] })
 
     expect(json.choices[0].finish_reason).to.equal('stop')

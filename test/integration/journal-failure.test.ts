@@ -24,7 +24,7 @@ describe('a store whose journal cannot be written', () => {
 
   afterEach(() => rm(folder, { recursive: true }))
 
-  it('ends instead of refusing all writes while it says that it is healthy (p10)', async () => {
+  it('ends its process instead of refusing all writes while it reports that it is healthy (p10)', async () => {
     const acknowledged = countTo(20).map((n) => `k${n}`)
     {
       await using store = await StoreProcess.start({ dataDir })

@@ -148,7 +148,7 @@ describe('a power failure under a shard on LevelDB', () => {
     }
   })
 
-  it("is indifferent to a flipped bit in LevelDB's log", async function () {
+  it("loses nothing by a flipped bit in LevelDB's log", async function () {
     this.timeout(240_000)
     const data = path.join(root, 'data')
     const image = path.join(root, 'image')
@@ -176,7 +176,7 @@ describe('a power failure under a shard on LevelDB', () => {
     }
   })
 
-  it('refuses to open when the journal is gone that its store was written from', async () => {
+  it('makes a shard refuse to open when its journal is missing', async () => {
     const data = path.join(root, 'data')
     {
       await using opened = await openShard(data)

@@ -102,7 +102,7 @@ class RestartableStore implements Subject, AsyncDisposable {
     this.#restarts += 1
   }
 
-  /** Drops every table. A store that cannot is replaced, so that shrinking can go on. */
+  /** Drops every table. A store that cannot is replaced, so that shrinking can continue. */
   async clear(): Promise<void> {
     this.versions.clear()
     try {

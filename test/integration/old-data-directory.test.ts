@@ -90,7 +90,7 @@ describe('a data directory of format 2', () => {
     return found
   }
 
-  it('is served as it was, and its documents get ordinals beside that', async () => {
+  it('is served unchanged while its documents get ordinals', async () => {
     const node = await start()
     for (const [key, title] of Object.entries(TITLES)) {
       const { status, value } = await ask(node, 'GET', `lookup/${key}`)
@@ -115,7 +115,7 @@ describe('a data directory of format 2', () => {
     expect([found['p'], found['z']]).to.have.members([0, 1])
   })
 
-  it('has no document without its ordinal after a second start', async () => {
+  it('has an ordinal for each document after a second start', async () => {
     const first = await start()
     await first.close()
     const second = await start()

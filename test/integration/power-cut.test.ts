@@ -74,7 +74,7 @@ async function complaintOf(wrap: RunOptions['wrap']): Promise<unknown> {
 }
 
 describe('a power failure at any moment', () => {
-  it('takes nothing that was acknowledged, and leaves nothing half', async function () {
+  it('loses no acknowledged write, and leaves no write half done', async function () {
     this.timeout(300_000)
     let images = 0
     for (let seed = 1; images < IMAGES_MIN; seed++) {
@@ -89,14 +89,14 @@ describe('a power failure at any moment', () => {
     expect(images).to.be.at.least(IMAGES_MIN)
   })
 
-  it('would find a journal that answers before its write is durable', async function () {
+  it('reveals a journal that answers before its write is durable', async function () {
     this.timeout(240_000)
     const complaint = await complaintOf((directory) => new HastyDirectory(directory))
 
     expect(String(complaint)).to.match(/expected|all or nothing/)
   })
 
-  it('would find a journal that does not sync the directory of a new segment', async function () {
+  it('reveals a journal that does not sync the directory of a new segment', async function () {
     this.timeout(240_000)
     const complaint = await complaintOf((directory) => new ForgetfulDirectory(directory))
 

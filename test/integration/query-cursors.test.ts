@@ -99,7 +99,7 @@ describe(`cursors over HTTP (QUARRY_TEST_SEED=${seed})`, () => {
 
   for (const { asked, compare } of ORDERS) {
     for (const direction of ['search_after', 'search_before'] as const) {
-      it(`find what nobody touches by ${JSON.stringify(asked)}, ${direction}`, async () => {
+      it(`find every unchanged document by ${JSON.stringify(asked)}, ${direction}`, async () => {
         const sorted = [...settled].toSorted(compare).map(([key]) => key)
         const isForward = direction === 'search_after'
         const over = new AbortController()

@@ -107,7 +107,7 @@ describe('queries that cannot be answered as asked', () => {
     return path.join(dataDir, 'indexes', String(shard))
   }
 
-  it('end at their deadline, with the status for that', async () => {
+  it('end at their deadline with its status', async () => {
     const startedMs = performance.now()
     const { status, value } = await ask(`${WORDS}/query`, { ...HEAVY, timeout: '30ms' })
     const tookMs = performance.now() - startedMs
@@ -118,7 +118,7 @@ describe('queries that cannot be answered as asked', () => {
     expect(tookMs).to.be.lessThan(2000)
   })
 
-  it('end at their deadline one by one, where there are several', async () => {
+  it('end at their deadlines one by one in a body of several', async () => {
     const lines = [{ count: true }, { ...HEAVY, timeout: '1ms' }, { count: true }]
     const body = lines.map((line) => JSON.stringify(line)).join('\n')
     const headers = { 'content-type': 'application/x-ndjson' }
@@ -131,7 +131,7 @@ describe('queries that cannot be answered as asked', () => {
     expect(responses.map((one) => one.status)).to.deep.equal([200, 504, 200])
   })
 
-  it('end when their client goes away, and leave the index to others', async () => {
+  it('end when their client disconnects, and free the index for others', async () => {
     const gone = 'quarry_http_requests_total{operation="queryTable",status="499"}'
     const body = JSON.stringify({ ...HEAVY, timeout: '600s' })
     using client = await RawClient.open(node.apiUrl)
@@ -149,7 +149,7 @@ describe('queries that cannot be answered as asked', () => {
     expect(tookMs).to.be.lessThan(1000)
   })
 
-  it('are partial while an index cannot be built, and whole once it can', async function () {
+  it('are partial while an index cannot be built, and complete afterwards', async function () {
     this.timeout(240_000)
     const directory = await shardDirectory()
     await node.close()
@@ -180,7 +180,7 @@ describe('queries that cannot be answered as asked', () => {
     expect((await stat(directory)).isDirectory()).to.equal(true)
   })
 
-  it('notice a damaged segment when they read it, and are whole again soon', async function () {
+  it('report a damaged segment when they read it, and are complete after its rebuild', async function () {
     this.timeout(240_000)
     const directory = path.join(await shardDirectory(), `${INDEX}-v0`)
     await node.close()
@@ -206,7 +206,7 @@ describe('queries that cannot be answered as asked', () => {
     await untilBuilt()
   })
 
-  it('are whole again after the files of an index were lost', async function () {
+  it('are complete again after the files of an index were lost', async function () {
     this.timeout(240_000)
     const directory = await shardDirectory()
     await node.close()

@@ -97,7 +97,7 @@ describe('indexes that queries choose', () => {
     return lines.map(({ key }) => key)
   }
 
-  it('are named, and those that are there are told to who names another', async () => {
+  it('are found by name, and an unknown name is refused with the list of indexes', async () => {
     const full_text_search = { query: 'name:island' }
     await store.createIndex('places', 'notes', { config: { type: 'full_text' } })
 
@@ -114,7 +114,7 @@ describe('indexes that queries choose', () => {
     )
   })
 
-  it('stand in for the built-in one where it was dropped', async () => {
+  it('replace the built-in one where it was dropped', async () => {
     const island = { full_text_search: { query: 'name:island' } }
     await store.dropIndex('places', BUILT_IN)
     const byDefault = await store.queryTable('places', island)
@@ -131,7 +131,7 @@ describe('indexes that queries choose', () => {
     expect(again.hits.total).to.equal(2)
   })
 
-  it('find shapes by how they lie to one another', async () => {
+  it('find shapes by their relation to another shape', async () => {
     expect(await foundBy(square(11, 11, 3), 'intersects')).to.deep.equal([
       'island',
       'lake',
@@ -160,7 +160,7 @@ describe('indexes that queries choose', () => {
     ).to.deep.equal(['river'])
   })
 
-  it('find shapes by boxes, distances and polygons, and say what they cannot do with them', async () => {
+  it('find shapes by boxes, distances and polygons, and refuse unsupported uses with the reason', async () => {
     const box = { top_left: [178, 5], bottom_right: [-178, -5], field: 'area' }
     const near = { location: [16, 12], distance: '120km', field: 'area' }
     const triangle = {
@@ -183,7 +183,7 @@ describe('indexes that queries choose', () => {
     )
   })
 
-  it('answer as a scan of the documents does', async () => {
+  it('give the same answers as a scan of the documents', async () => {
     const filters: readonly DocumentFilter[] = [
       { geometry: { shape: square(11, 11, 3), relation: 'within' }, field: 'area' },
       { geometry: { shape: square(11, 11, 3), relation: 'within' }, field: 'spot' },

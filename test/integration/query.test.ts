@@ -112,7 +112,7 @@ describe('queries over HTTP', () => {
     })
   })
 
-  it('highlight by default what they look into, and nothing else', async () => {
+  it('highlight by default only the fields that they search', async () => {
     const { hits } = await query({
       full_text_search: { query: 'map charts OR tags:map' },
       filter_query: { ids: ['b:1'] },
@@ -147,7 +147,7 @@ describe('queries over HTTP', () => {
     ).to.deep.equal([1, 2])
   })
 
-  it('refuse fields that are not indexed, and warn of those that nobody has', async () => {
+  it('refuse fields that are not indexed, and warn about fields that no document has', async () => {
     const refused = await ask(`${BOOKS}/query`, { full_text_search: { query: 'secret:x' } })
     const unknown = await query({ full_text_search: { query: 'isbn:x' } })
 
@@ -157,7 +157,7 @@ describe('queries over HTTP', () => {
     expect(unknown.warnings).to.deep.equal(['no document has a field "isbn"'])
   })
 
-  it('find by a wildcard, however many words it stands for', async () => {
+  it('find by a wildcard that matches any number of words', async () => {
     const inserts = Object.fromEntries(
       Array.from({ length: 1500 }, (_, i) => [`w:${i}`, { title: `word${i}`, at: '2020-01-01' }]),
     )
@@ -170,13 +170,13 @@ describe('queries over HTTP', () => {
     expect(found.hits.total).to.equal(1500)
   })
 
-  it('take exploding expressions for what they are: slow to write, quick to run', async () => {
+  it('run regular expressions quickly that explode in a backtracking engine', async () => {
     const filter_query = { regexp: '(n|no|nor|north)*(r+)+x', field: 'title' }
 
     expect((await query({ filter_query })).hits.total).to.equal(0)
   })
 
-  it('see what was written before them, and not what was deleted', async () => {
+  it('find documents that were written before them, but not deleted ones', async () => {
     const inserts = { 'n:9': { title: 'Brand new atlas' } }
     await ask(`${BOOKS}/batch`, { inserts, sync_level: 'full_text' })
     const found = await query({ full_text_search: { query: 'atlas' } })

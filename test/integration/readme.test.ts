@@ -125,7 +125,7 @@ describe('the README, followed from top to bottom', () => {
     rmSync(copy, { recursive: true, force: true })
   })
 
-  it('has commands, and of those that are not run each for its reason', () => {
+  it('has commands, and each that is not run has a reason', () => {
     expect(COMMANDS.length).to.be.greaterThan(15)
     for (const [pattern, why] of NOT_RUN) {
       expect(
@@ -144,7 +144,7 @@ describe('the README, followed from top to bottom', () => {
     })
   }
 
-  it('shows what it promises', () => {
+  it('prints the values that it promises', () => {
     expect(printed).to.include('Ctrl-C')
     expect(printed.toLowerCase()).to.include('x-service-version')
   })

@@ -21,12 +21,12 @@ import { expectShortSlices, type Overrun, type SliceBounds } from '../support/sl
 import { until } from '../support/until.ts'
 import { WatchedInference, type WatchedRole } from '../support/processes/watched-inference.ts'
 
-/** Of one text of the largest size. */
+/** The time that one text of the largest size may take to tokenize. */
 const TOKENIZING_MS_MAX = 500
 /** Sixteen times the largest body: itself, its text, what is made of it, and what is garbage. */
 const MEMORY_MIB_MAX = 16 * 32
 const MIB = 2 ** 20
-/** The largest body, less what stands around a text. */
+/** The largest body without the characters around a text. */
 const CHARS_MAX = 32 * MIB - 1_000
 const INPUTS_MAX = 2_048
 const MODELS_MAX = 1_000
@@ -242,7 +242,7 @@ describe('no request within the limits holds up the inference server', function 
     return response.status
   }
 
-  it('holds little of answers that nobody reads', async () => {
+  it('holds little memory for answers that no client reads', async () => {
     const text = long('abcde ', 4 * MIB)
     const config = { target_tokens: 8192, overlap_tokens: 4096, max_chunks: 10_000, separator: ' ' }
     const body = JSON.stringify({ text, config })

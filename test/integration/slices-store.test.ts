@@ -1,5 +1,5 @@
-// The rule of slices: whatever a client asks for within the limits, the event loop goes on turning and
-// memory stays within bounds. Each operation of the contract is driven at its limits.
+// The rule of slices: whatever a client asks for within the limits, no turn of the event loop is
+// long, and memory stays within bounds. Each operation of the contract is driven at its limits.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -56,7 +56,7 @@ function post(
   return fetch(`${client.url}${asked}`, { method: 'POST', headers, body })
 }
 
-/** Of an answer that is longer than a string may be. */
+/** The bytes of an answer that may be longer than the longest string. */
 async function bytesOf({ body }: Response): Promise<number> {
   let bytes = 0
   for await (const chunk of body ?? []) bytes += chunk.length

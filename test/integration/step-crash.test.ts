@@ -66,7 +66,7 @@ async function restartCrashing(harness: SwarmHarness, n: number, moment: Moment)
 }
 
 describe('a power failure at any step', () => {
-  it('leaves every transaction whole, and whatever was acknowledged in place', async function () {
+  it('leaves every transaction whole, and keeps every acknowledged write', async function () {
     this.timeout(240_000)
     const writes = await countWrites()
     expect(writes).to.be.greaterThan(30)
@@ -101,7 +101,7 @@ describe('a power failure at any step', () => {
     }
   })
 
-  it('leaves no mark of a transaction behind when its retention is over', async () => {
+  it('leaves no mark of a transaction after its retention', async () => {
     const [harness, fates] = await crashRun(12, 'after')
     await using closing = harness
     await closing.restart()

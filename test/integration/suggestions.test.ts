@@ -43,7 +43,7 @@ describe('suggestions of a query', () => {
     },
   ]
 
-  it('come with the answer of a query that asks for them', async () => {
+  it('come with the answer of a query that requests them', async () => {
     const body = { full_text_search: { query: 'gutiar strings' }, suggest: true }
 
     const { text } = await client.succeed('POST', `${TABLE}/query`, body)
@@ -51,13 +51,13 @@ describe('suggestions of a query', () => {
     expect(JSON.parse(text).responses[0].suggestions).to.deep.equal(MEANT)
   })
 
-  it('come with what a person typed into an address', async () => {
+  it('come with the answer of GET with suggest=true', async () => {
     const { text } = await client.succeed('GET', `${TABLE}/query?q=gutiar+strings&suggest=true`)
 
     expect(JSON.parse(text).responses[0].suggestions).to.deep.equal(MEANT)
   })
 
-  it('are not looked for otherwise', async () => {
+  it('are not computed without a request', async () => {
     const { text } = await client.succeed('GET', `${TABLE}/query?q=gutiar+strings`)
 
     expect(JSON.parse(text).responses[0]).to.not.have.property('suggestions')

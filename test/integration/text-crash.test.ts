@@ -56,7 +56,7 @@ describe(`a text index under power failures (QUARRY_TEST_SEED=${seed})`, () => {
     return directory
   }
 
-  it('opens at a checkpoint and becomes whole, whichever step was the last', () => {
+  it('opens at a checkpoint and catches up, whichever step was the last', () => {
     const random = seededRandom(seed)
     const script = new TextScript({ seed, steps: SCRIPT_STEPS })
     const { steps } = run(script, emptied()).files
@@ -86,7 +86,7 @@ describe(`a text index under power failures (QUARRY_TEST_SEED=${seed})`, () => {
     }
   }).timeout(300_000)
 
-  it('never has a document whose field decisions are lost', () => {
+  it('never contains a document whose field decisions are lost', () => {
     const random = seededRandom(seed)
     const { steps } = runHeld(emptied()).files
     for (let failsAt = 1; failsAt <= steps + 1; failsAt += 1) {
@@ -108,7 +108,7 @@ describe(`a text index under power failures (QUARRY_TEST_SEED=${seed})`, () => {
     }
   }).timeout(240_000)
 
-  it('opens and becomes whole after kills of its process', async () => {
+  it('opens and catches up after its process was killed', async () => {
     const random = seededRandom(seed)
     for (let at = 0; at < SCRIPTS; at += 1) {
       const script = new TextScript({ seed: seed + at, steps: CHILD_STEPS })

@@ -69,7 +69,7 @@ describe(`the text engine against the formula (QUARRY_TEST_SEED=${baseSeed})`, (
   }).timeout(textCorpora * CORPUS_TIMEOUT_MS)
 
   const largeCorpora = Math.ceil(textCorpora / 80)
-  it(`does so in ${largeCorpora} larger ones through many changes`, () => {
+  it(`finds the same documents in ${largeCorpora} larger corpora through many changes`, () => {
     repeat(largeCorpora, (random, seed) => {
       const keys = below(random, 8) === 0 ? 1000 : 50 + below(random, 200)
       const sizes = { words: 3 + below(random, 40), keys, tokensMax: 12 }

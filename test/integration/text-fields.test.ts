@@ -105,7 +105,7 @@ describe('the type of a field that no schema describes', () => {
     expect(await answer('one', DEAR)).to.deep.equal(before)
   })
 
-  it('is the same after a change of the schema that says nothing about it', async () => {
+  it('is the same after a change of the schema that does not mention it', async () => {
     await create('one')
     const before = await answer('one', DEAR)
 
@@ -115,7 +115,7 @@ describe('the type of a field that no schema describes', () => {
     expect(await answer('one', DEAR)).to.deep.equal(before)
   })
 
-  it('leaves it searched, sorted and counted when a schema declares another field', async () => {
+  it('is searched, sorted and counted as before when a schema declares another field', async () => {
     await ask('POST', 'people')
     const inserts = { k: { name: 'Kate', about: 'sailor' }, l: { name: 'Lou', about: 'cook' } }
     await ask('POST', 'people/batch', { inserts, sync_level: 'full_text' })
@@ -145,7 +145,7 @@ describe('the type of a field that no schema describes', () => {
     expect(stored).to.deep.equal(inserts.k)
   })
 
-  it('is told to be left out where the schema says so, and not to be absent', async () => {
+  it('is reported as not indexed, not as absent, where the schema leaves it out', async () => {
     const schema = { properties: { about: { type: 'string' } }, 'x-service-dynamic': false }
     await ask('POST', 'people', { schema })
     const inserts = { k: { name: 'Kate', about: 'sailor' } }
@@ -160,7 +160,7 @@ describe('the type of a field that no schema describes', () => {
     })
   })
 
-  it('is taken over from an index that an earlier version decided about it by', async () => {
+  it('is taken over from an index of an earlier version', async () => {
     await create('one')
     const before = await answer('one', DEAR)
     await ask('DELETE', 'one')
@@ -185,7 +185,7 @@ describe('the type of a field that no schema describes', () => {
     expect(await answer('one', DEAR)).to.deep.equal(before)
   })
 
-  it('shows in the index status what it leaves out', async () => {
+  it('counts in the index status the values that do not fit it', async () => {
     await create('two', { split_keys: ['b'] })
     const inserts = { z: { price: 'none', size: 1 }, zz: { price: ['?', 3], size: 'large' } }
     await ask('POST', 'two/batch', { inserts, sync_level: 'full_text' })

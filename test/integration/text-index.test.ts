@@ -89,7 +89,7 @@ describe('text indexes over HTTP', () => {
     expect(await segmentFiles(dataDir)).to.deep.equal(before)
   })
 
-  it('may all be dropped, the built-in one too, which then builds anew from what is there', async () => {
+  it('may all be dropped, and the built-in one is built again from the documents when it is added', async () => {
     const builtIn = `${BOOKS}/indexes/full_text_index_v0`
     const search = ['POST', `${BOOKS}/query`, '{"full_text_search":{"query":"number"}}'] as const
     await write(40)
@@ -103,7 +103,7 @@ describe('text indexes over HTTP', () => {
     expect(status.total_indexed).to.equal(40)
   })
 
-  it('index what is there when they are added, and leave the disk when they are dropped', async () => {
+  it('index existing documents when they are added, and free the disk when they are dropped', async () => {
     await write(40)
 
     const created = await ask('POST', NOTES, '{"type":"full_text"}')
@@ -117,7 +117,7 @@ describe('text indexes over HTTP', () => {
     expect(await indexDirectories()).to.have.length(2)
   })
 
-  it('are named in the table, with those it was created with', async () => {
+  it('are listed in the table, with those it was created with', async () => {
     const body = '{"indexes":{"notes":{"type":"full_text","mem_only":true}}}'
 
     const { value } = await ask('POST', '/api/v1/tables/boats', body)
@@ -153,7 +153,7 @@ describe('text indexes over HTTP', () => {
     expect(directories).to.deep.equal(['full_text_index_v0-v1', 'full_text_index_v0-v1'])
   })
 
-  it('leave out what a new policy takes for expired, also from before 1970 (p16)', async () => {
+  it('leave out documents that expired by a new policy, also those with a time before 1970 (p16)', async () => {
     const inserts = { a: { born: '1969-07-20T00:00:00Z' }, z: { born: '2999-01-01T00:00:00Z' } }
     await ask('POST', `${BOOKS}/batch`, JSON.stringify({ inserts, sync_level: 'full_text' }))
 
@@ -182,7 +182,7 @@ describe('text indexes over HTTP', () => {
     expect(status).to.include({ total_indexed: 40, error: '' })
   })
 
-  it('go with their table', async () => {
+  it('are removed with their table', async () => {
     await write(4)
 
     await ask('DELETE', BOOKS)

@@ -67,7 +67,7 @@ describe('the package of the TypeScript client', () => {
 
   after(() => rm(folder, { recursive: true }))
 
-  it('has what it needs and nothing else', async () => {
+  it('contains the needed files and no others', async () => {
     const files = await readdir(path.join(folder, 'node_modules/quarry-client'), {
       recursive: true,
       withFileTypes: true,
@@ -92,7 +92,7 @@ describe('the package of the TypeScript client', () => {
     expect(JSON.parse(stdout)).to.deep.equal({ hits: 1, lines, missing: true })
   })
 
-  it('has types that know the contract', async () => {
+  it('has types that follow the contract', async () => {
     await writeFile(path.join(folder, 'typed.ts'), TYPED)
     const options = ['--strict', '--noEmit', '--module', 'nodenext', '--lib', 'esnext,dom']
     const tsc = path.join(ROOT, 'node_modules/.bin/tsc')

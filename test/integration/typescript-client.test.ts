@@ -51,7 +51,7 @@ describe('the client of the store', () => {
 
   afterEach(() => store.dropTable('books'))
 
-  it('tells how the store is doing', async () => {
+  it('reads the status of the store', async () => {
     expect(await store.getHealth()).to.equal('ok')
     expect(await store.getStatus()).to.include({ health: 'healthy', tables: 1 })
     expect(await store.getContract()).to.match(/^openapi: 3\.1\.0$/m)
@@ -93,7 +93,7 @@ describe('the client of the store', () => {
     expect(await store.listIndexes('books')).to.have.length(1)
   })
 
-  it('looks up documents, parts of them, and that there is none', async () => {
+  it('looks up documents, parts of them, and absent ones', async () => {
     const whole = await store.lookupDocument('books', 'atlas/1')
     const part = await store.lookupDocument('books', 'atlas/1', { fields: ['title'] })
     const none = await store.lookupDocument('books', 'a b/ü?')
@@ -105,7 +105,7 @@ describe('the client of the store', () => {
     expect(error).to.be.instanceOf(NotFoundError)
   })
 
-  it('applies a write with a key of the caller once', async () => {
+  it('applies a write with an idempotency key of the caller once', async () => {
     const operations = [{ op: '$inc', path: 'price', value: 1 }] as const
     const write = { transforms: [{ key: 'atlas/1', operations }] }
     const options = { idempotencyKey: 'raise' }
@@ -120,7 +120,7 @@ describe('the client of the store', () => {
     expect(document?.['price']).to.equal(13)
   })
 
-  it('commits what was read, and tells what has changed', async () => {
+  it('commits against read versions, and names the changed document', async () => {
     const { version } = await store.lookupDocument('books', 'atlas/1')
     const commit = {
       read_set: [{ table: 'books', key: 'atlas/1', version }],
@@ -146,7 +146,7 @@ describe('the client of the store', () => {
     expect(merged).to.include({ upserted: 1, skipped: 1, next_cursor: 'c' })
   })
 
-  it('scans lines, and stops when nobody wants more', async () => {
+  it('scans lines, and stops when the caller leaves the loop', async () => {
     const request = { fields: ['title'], filter_query: { min: 10, field: 'price' } } as const
     const lines = await Array.fromAsync(store.scanTable('books', request))
     const keys: string[] = []
@@ -175,7 +175,7 @@ describe('the client of the store', () => {
     expect(lines).to.equal(20_000)
   })
 
-  it('searches for what a person typed', async () => {
+  it('searches for a text that a person typed', async () => {
     const { hits } = await store.searchTable('books', {
       q: '"sea -(',
       searchFields: ['title^3'],
@@ -221,14 +221,14 @@ describe('the client of the inference server', () => {
 
   after(() => server[Symbol.asyncDispose]())
 
-  it('tells what there is', async () => {
+  it('lists models and version', async () => {
     expect(await inference.getHealth()).to.deep.equal({ status: 'ok' })
     expect((await inference.listModels()).embedders).to.include('builtin-hash')
     expect((await inference.getVersion()).version).to.match(/^\d/)
     expect(await inference.getContract()).to.match(/^openapi: 3\.1\.0$/m)
   })
 
-  it('embeds, in numbers that are those of the JSON answer', async () => {
+  it('embeds in binary with the numbers of the JSON answer', async () => {
     const request = { model: 'builtin-hash', input: ['high water', 'low water'] }
     const vectors = await inference.embed(request)
 
@@ -236,7 +236,7 @@ describe('the client of the inference server', () => {
     expect(vectors.map((vector) => [...vector])).to.deep.equal(json.embeddings.map(asFloats))
   })
 
-  it('chunks', async () => {
+  it('cuts a text into chunks', async () => {
     const { chunks } = await inference.chunk({ text: 'one two three', config: { model: 'fixed' } })
     expect(chunks.map(({ text }) => text)).to.deep.equal(['one two three'])
   })
@@ -253,7 +253,7 @@ describe('the client of the inference server', () => {
     expect(pieces.at(-1)?.choices[0]?.finish_reason).to.equal(whole.choices[0]?.finish_reason)
   })
 
-  it('says what is not there', async () => {
+  it('throws NotFoundError for an unknown model', async () => {
     const missing = [
       () => inference.rerank({ model: 'none', query: 'a', prompts: ['b'] }),
       () => inference.recognize({ model: 'none', texts: ['a'] }),

@@ -33,7 +33,7 @@ const SAMPLE_PERIOD_MS = 1_000
 const KILL_PERIOD_MS = 20_000
 /** Caches, heaps and arenas fill up first. */
 const WARM_UP_SHARE = 0.3
-/** Of the warm-up. */
+/** The share of the warm-up in which workers are killed. */
 const KILLING_SHARE = 0.5
 const WINDOW_SHARE = 0.2
 const GROWTH_MAX = 1.05

@@ -62,7 +62,7 @@ describe('a journal whose system calls fail', () => {
     }
   }
 
-  it('refuses writes while there is no room for a segment, and goes on when there is', async () => {
+  it('refuses writes while there is no room for a segment, and accepts them when there is', async () => {
     const files = countTo(REFUSALS).map((index) => segment(index + 2))
     await using store = await start({ calls: ['pwrite64'], error: 'ENOSPC', files, from: 1 })
     using client = new StoreClient(store.api)

@@ -46,7 +46,7 @@ describe('a power cut under the traced store', () => {
     await rm(folder, { recursive: true })
   })
 
-  it(`takes nothing that was answered, and leaves nothing half, seed ${seed}`, async () => {
+  it(`loses no answered write, and leaves no write half done, seed ${seed}`, async () => {
     const load = new PowerTraceLoad(seededRandom(seed))
     const { lives, moments } = await runLives(folder, load)
 
@@ -84,7 +84,7 @@ describe('a power cut under the traced store', () => {
 
 interface TracedLife {
   readonly trace: string
-  /** Of the calls that were under way at its end, how much was done. */
+  /** How many bytes of each call were done that was under way when the life ended. */
   readonly lengths: readonly number[]
 }
 

@@ -7,7 +7,7 @@ export type Watched = keyof typeof WORK_MS_MAX
 /** The watch of the loop looks every so often, and cannot tell a turn from the one that it woke up in. */
 const WATCH_MS: Readonly<Record<Watched, number>> = { loop: 10, worker: 0 }
 
-/** Of work, without collections of garbage. */
+/** The bound of the work in a slice, without collections of garbage. */
 export function boundMs(thread: Watched): number {
   return WORK_MS_MAX[thread] + WATCH_MS[thread]
 }

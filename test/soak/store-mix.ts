@@ -12,7 +12,7 @@ const HEAVY_KEYS = 8
 const BATCH_DOCUMENTS = 1000
 const WORDS_PER_DOCUMENT = 40
 const TAGS_PER_HEAVY_DOCUMENT = 30_000
-/** Of the words of the fields of text, the less frequent the later. */
+/** The words of text fields; later words are less frequent. */
 const WORDS = countTo(5000).map((n) => `w${(n * 2_654_435_761).toString(36).slice(-5)}${n % 10}`)
 const TTL_MS = 3_600_000
 const LIFE_MS = 2000

@@ -21,7 +21,7 @@ function commandsOfBlock(block: string): readonly string[] {
   return [...commands, ...(open.length === 0 ? [] : [open.join('\n')])]
 }
 
-/** Whether a quotation mark is open, or the last line goes on. */
+/** Whether a quotation mark is open, or the last line continues. */
 function isOpen(text: string): boolean {
   const closed = /^(?:[^'"\\#]|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(?<=\S)#|(?<=\s)#.*)*$/
   return !closed.test(text) || text.endsWith('\\')

@@ -14,7 +14,7 @@ const PICTURES: Readonly<Record<string, (layer: string) => boolean>> = {
   rest: (layer) => !/^(?:node|inference)\//.test(layer),
 }
 
-/** The text with every picture between `<!-- picture: NAME -->` and `<!-- /picture -->` made anew. */
+/** Draws every picture between `<!-- picture: NAME -->` and `<!-- /picture -->` again. */
 export function withPictures(architecture: string): string {
   const files = layeredFiles()
   const graph = reduced(layerGraph(files))
@@ -41,7 +41,7 @@ export function layerGraph(files: readonly string[]): Graph {
   )
 }
 
-/** Of each layer, its folders by their paths in it. */
+/** The folders of each layer, by their paths in it. */
 function foldersOf(files: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const folders = new Map<string, Set<string>>()
   for (const file of files) {

@@ -29,8 +29,8 @@ function loadedWith(entry: string): Set<string> {
 const packagesOf = (loaded: ReadonlySet<string>): string[] =>
   [...loaded].filter((name) => !name.endsWith('.ts')).toSorted()
 
-describe('what a call of the command line loads', () => {
-  it('is not the commands: the one that is called is loaded then', () => {
+describe('a call of the command line', () => {
+  it('loads no command but the one that is called', () => {
     const loaded = loadedWith('cli/main.ts')
 
     expect([...loaded].filter((file) => file.startsWith('cli/commands/'))).to.deep.equal([])
@@ -39,7 +39,7 @@ describe('what a call of the command line loads', () => {
   })
 
   for (const command of ['documents', 'query', 'scan', 'status', 'table']) {
-    it(`${command}: is neither a server nor a package that it does not need`, () => {
+    it(`${command}: loads no server and no package that it does not need`, () => {
       const loaded = loadedWith(`cli/commands/${command}.ts`)
 
       expect([...loaded].filter((file) => /^(?:node|inference)\//.test(file))).to.deep.equal([])

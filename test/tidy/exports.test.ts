@@ -11,7 +11,7 @@ const DYNAMIC = /\bimport\('(?<from>\.[^']+)'\)/gm
 /** Published to other programs, which import what they need. */
 const PUBLISHED = /^clients\/typescript\//
 
-// Types are left out: the interface of a parameter is exported for whoever reads the signature.
+// Types are left out: the interface of a parameter is exported for readers of the signature.
 describe('exported values', () => {
   it('are imported by another file', () => {
     const tests = globSync('test/**/*.ts', { cwd: ROOT })
@@ -42,7 +42,7 @@ function importedNames(file: string): string[] {
   })
 }
 
-/** Of a list in braces, the names that the other file knows. */
+/** The exported names in a list in braces. */
 function namesIn(list: string): string[] {
   return list
     .split(',')

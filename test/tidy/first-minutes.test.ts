@@ -17,8 +17,8 @@ const citations = [...textOf('docs/first-minutes.md').matchAll(CITED)].map(({ gr
   title: groups?.['title'] ?? '',
 }))
 
-describe('what a newcomer found', () => {
-  it('is held by tests that exist', () => {
+describe('the table of what a newcomer found', () => {
+  it('names tests that exist', () => {
     const missing = citations.filter(({ file, title }) => {
       return !existsSync(path.join(ROOT, file)) || !textOf(file).includes(title)
     })
@@ -27,7 +27,7 @@ describe('what a newcomer found', () => {
     expect(missing).to.deep.equal([])
   })
 
-  it('is answered for all eighteen defects', () => {
+  it('has a row for each of the eighteen defects', () => {
     const rows = textOf('docs/first-minutes.md').matchAll(/^\| (?<number>\d+) +\| .* \| `test\//gm)
 
     expect([...rows].map(({ groups }) => Number(groups?.['number'])).slice(0, 18)).to.deep.equal(

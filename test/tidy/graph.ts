@@ -1,6 +1,6 @@
 // Directed graphs of folders and layers: who reaches whom, circles, and the arrows that a picture needs.
 
-/** Of each node, the nodes that it points to; every target is a node too. */
+/** The nodes that each node points to. Every target is a node, too. */
 export type Graph = ReadonlyMap<string, ReadonlySet<string>>
 
 export function buildGraph(arrows: Iterable<readonly [from: string, to: string]>): Graph {

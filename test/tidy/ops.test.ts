@@ -30,7 +30,7 @@ interface DocumentedMetric {
   readonly help: string
 }
 
-describe('what operators are told of metrics', () => {
+describe('the documentation of metrics', () => {
   let directory = ''
   let store: Families
   let inference: Families
@@ -74,7 +74,7 @@ describe('what operators are told of metrics', () => {
     expect(wrong.map(({ name }) => name)).to.deep.equal([])
   })
 
-  it('alerts about what is exported', () => {
+  it('alerts only about exported metrics', () => {
     const rules = textOf('ops/prometheus/alerts.yaml')
     const expressions = [...rules.matchAll(/expr: (?:\|\n(?<block>(?: {10}.*\n)+)|(?<line>.*)\n)/g)]
     const names = expressions.flatMap(({ groups }) =>
@@ -85,7 +85,7 @@ describe('what operators are told of metrics', () => {
     expect(names.filter((name) => !exported().has(name))).to.deep.equal([])
   })
 
-  it('explains alerts, and tests them, with metrics and alerts that there are', () => {
+  it('explains and tests alerts by existing metrics and alerts', () => {
     const rules = textOf('ops/prometheus/alerts.yaml')
     const tests = textOf('ops/prometheus/alerts.test.yaml')
     const alerts = new Set([...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name))
@@ -104,7 +104,7 @@ describe('what operators are told of metrics', () => {
     expect(promtool('test', 'rules', 'alerts.test.yaml')).to.include('SUCCESS')
   })
 
-  it('shows in the dashboard what is exported', () => {
+  it('shows only exported metrics in the dashboard', () => {
     const names = namesIn(textOf('ops/grafana/quarry.json'), OURS_OR_STANDARD)
 
     expect(names.length).to.be.greaterThan(40)
@@ -123,7 +123,7 @@ describe('what operators are told of metrics', () => {
     expect(wide).to.deep.equal([])
   })
 
-  it('is YAML where it says so', () => {
+  it('parses as YAML', () => {
     const files = globSync('ops/**/*.yaml', { cwd: ROOT })
     const broken = files.filter((file) =>
       parseAllDocuments(textOf(file)).some(

@@ -12,7 +12,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   'exit codes': () => exitCodesTable(),
 }
 
-/** The text with every table between `<!-- table: NAME -->` and `<!-- /table -->` made anew. */
+/** Writes every table between `<!-- table: NAME -->` and `<!-- /table -->` again. */
 export function withTables(readme: string): string {
   return Object.entries(TABLES).reduce((text, [name, build]) => {
     const [begin, end] = [`<!-- table: ${name} -->`, '<!-- /table -->']

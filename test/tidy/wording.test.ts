@@ -4,34 +4,64 @@ import { expect } from 'chai'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const COMMENT = /^\s*(?:\/\/|\/?\*)|\s\/\/\s/
+const TITLE = /^\s*(?:describe|it)\(|^\s*[`'"].*[`'"],$/
+/** This file names the habits. */
+const SELF = 'test/tidy/wording.test.ts'
+
+type Habit = readonly [pattern: RegExp, advice: string]
 
 /** Habits that hide the subject, the verb or the object of a sentence, with what to write instead. */
-const HABITS: readonly (readonly [RegExp, string])[] = [
+const HABITS: readonly Habit[] = [
   [/\b(?:whoever|whosever|whomever)\b/i, 'name who it is: the caller, the client, the reader'],
   [/\bgo(?:es|ing)? on\b/i, 'write "continues" and what does'],
+  [/\b(?:serves|reads|runs) on(?=[.,;:)'`]|$| and\b)/i, 'write what is served or read after that'],
   [/\bfor ever\b/i, 'write how long, or "permanently"'],
   [/\bwhat stands\b/i, 'name the thing'],
   [/\bof which none\b/i, 'write a sentence of its own'],
   [/(?<!\bthere )\b(?:is|are) no (?!longer\b|more\b)\w/i, 'write "is not a"'],
   [/,? be it\b/i, 'write "whether"'],
+  [/\bfor want of\b/i, 'write "for lack of", or "without"'],
+  [/\blets? go of\b/i, 'write "releases" and what'],
 ]
 
-const sources = globSync(
-  ['{bench,cli,node,inference,lib,door,openapi}/**/*.ts', 'clients/typescript/{*.ts,src/*.ts}'],
-  { cwd: ROOT },
-)
+/** A habit of doc comments alone: the name behind them does not say what this is a part of. */
+const HEADLESS: Habit = [/^\s*\/\*\* Of\b/, 'begin with the noun: the bytes of, the cost of']
 
-function habitsIn(file: string): string[] {
+const sources = globSync(
+  [
+    '{bench,cli,node,inference,lib,door,openapi,test}/**/*.ts',
+    'clients/typescript/{*.ts,src/*.ts}',
+  ],
+  { cwd: ROOT },
+).filter((file) => file !== SELF)
+const documents = globSync(['*.md', '{docs,ops,clients}/**/*.md'], {
+  cwd: ROOT,
+  exclude: ['**/node_modules/**'],
+})
+
+function complaints(file: string, isChecked: (line: string) => boolean): string[] {
+  const habits = [...HABITS, HEADLESS]
   const lines = readFileSync(path.join(ROOT, file), 'utf8').split('\n')
   return lines.flatMap((line, index) => {
-    if (!COMMENT.test(line)) return []
-    const found = HABITS.find(([habit]) => habit.test(line))
+    const found = isChecked(line) ? habits.find(([habit]) => habit.test(line)) : undefined
     return found === undefined ? [] : [`${file}:${index + 1}: ${found[1]}: ${line.trim()}`]
   })
 }
 
 describe('wording', () => {
-  it('comments have a subject, a verb and a named object', () => {
-    expect(sources.flatMap(habitsIn)).to.deep.equal([])
+  it('of comments has a subject, a verb and a named object', () => {
+    expect(sources.flatMap((file) => complaints(file, (line) => COMMENT.test(line)))).to.deep.equal(
+      [],
+    )
+  })
+
+  it('of titles of tests has a subject, a verb and a named object', () => {
+    const tests = sources.filter((file) => /^test\/.*(?:\.test|\.soak)?\.ts$/.test(file))
+
+    expect(tests.flatMap((file) => complaints(file, (line) => TITLE.test(line)))).to.deep.equal([])
+  })
+
+  it('of documents has a subject, a verb and a named object', () => {
+    expect(documents.flatMap((file) => complaints(file, () => true))).to.deep.equal([])
   })
 })

@@ -1,4 +1,4 @@
-// `npm run architecture`: draws ARCHITECTURE.md's pictures anew.
+// `npm run architecture`: draws ARCHITECTURE.md's pictures again.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// `npm run readme`: writes the README's tables anew.
+// `npm run readme`: writes the README's tables again.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -12,7 +12,7 @@ describe('the configuration of a server', () => {
     expect(new Set(ports).size).to.equal(4)
   })
 
-  it('names an option of the command line as it was written', () => {
+  it('names a wrong option of the command line as it was written', () => {
     const names = { port: '--inference-port' }
 
     expect(() => parseNodeConfig({}, { apiPort: 'abc' })).to.throw('- --api-port: "abc" is not')
@@ -22,7 +22,7 @@ describe('the configuration of a server', () => {
     )
   })
 
-  it('names a setting of the file by the file and as it is called there', () => {
+  it('names a wrong setting of the file with the file and its name there', () => {
     const node = { path: 'etc/quarry.yaml', text: 'api_port: 99999' }
     const inference = { path: 'inference.json', text: '{"keep_alive_ms": "soon"}' }
 
@@ -34,7 +34,7 @@ describe('the configuration of a server', () => {
     )
   })
 
-  it('names a variable of the environment', () => {
+  it('names a wrong variable of the environment', () => {
     const file = { path: 'quarry.yaml', text: 'api_port: 1' }
 
     expect(() => parseNodeConfig({ QUARRY_API_PORT: 'x' }, {}, file)).to.throw(
@@ -52,7 +52,7 @@ describe('the configuration of a server', () => {
     expect(parseInferenceConfig({}, {}, { file }).mediaHosts).to.deep.equal([])
   })
 
-  it('leaves a worker of the inference server what it needs before it loads anything', () => {
+  it('demands enough memory for a worker of the inference server without models', () => {
     const env = { QUARRY_INFERENCE_WORKER_MEMORY_BYTES_MAX: '1000' }
 
     expect(() => parseInferenceConfig(env)).to.throw('is not 0 or an integer from 1073741824 to')

@@ -27,7 +27,7 @@ export interface ApiServerOptions extends DoorSettings, DoorParts, DoorChoices {
   /** How long running requests may take to end once the server closes. */
   readonly closeDeadlineMs: number
   readonly gate: RequestGate
-  /** Of bodies and of what becomes of them, of all requests together. */
+  /** The budget for the bodies of all requests and for the values that are parsed from them. */
   readonly memory: RequestMemory
   readonly metrics: InferenceMetrics
 }

@@ -35,7 +35,7 @@ export interface ApiServerOptions
   /** Default true. False sends every request through express. */
   readonly hotDoor?: boolean
   readonly bodyBytesMax?: number
-  /** Of bodies on their way and of large answers, of all requests together. */
+  /** The budget of all requests together, for their bodies and for large answers. */
   readonly requestMemoryBytes?: number
   readonly writeTimeoutMs?: number
   readonly closeDeadlineMs?: number

@@ -20,7 +20,7 @@ export type FoundWord = Omit<WordInField, 'isBegun'>
 
 type Counts = Pick<TermStatistics, 'fields' | 'docFreqs'>
 
-/** Words that something is close to. The frequencies are those of what the shards reported. */
+/** Merges the answers of all shards: frequencies add up. Words without a close one are left out. */
 export function* mergeWords(
   answers: readonly (readonly WordInField[])[],
 ): Sliced<readonly FoundWord[]> {

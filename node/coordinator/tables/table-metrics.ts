@@ -8,7 +8,7 @@ import { SliceClock } from '../../../lib/sliced.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
-import { indexHealthOf } from './index-health.ts'
+import { indexHealthOf } from './index-summary.ts'
 
 /** Tables with samples of their own, those with the most bytes; the others are one sample together. */
 export const TABLES_SHOWN_MAX = 100

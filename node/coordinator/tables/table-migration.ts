@@ -3,7 +3,7 @@
 import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
 import type { TableMigration } from './table-answers.ts'
-import { indexHealthOf } from './index-health.ts'
+import { indexHealthOf } from './index-summary.ts'
 
 /** Undefined while all indexes of the table are as its schema says. */
 export async function migrationOf(

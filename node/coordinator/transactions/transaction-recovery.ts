@@ -1,4 +1,4 @@
-// Ends transactions after a crash (A.7.4). A round aborts or finishes each record on this node's shards
+// Ends transactions after a crash. A round aborts or finishes each record on this node's shards
 // whose coordinator is silent. For keys held here by other transactions it asks their records.
 //
 // Invariants:

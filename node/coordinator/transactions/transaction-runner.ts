@@ -1,5 +1,5 @@
 // Commits a request of many keys as one: by one log entry if it touches one shard, and in two phases if
-// it touches more (DESIGN 5.4, A.7.2).
+// it touches more.
 //
 //   prepare everywhere (the anchor also begins) ─► decide at the anchor ─► answer ─► resolve, forget
 //

@@ -119,7 +119,7 @@ export interface IndexEngine {
 
 /** The engines of one kind in one worker, and what they share. */
 export interface EngineFamily {
-  /** Of all its engines together: beyond it the host has the largest make room. */
+  /** The bound of all its engines together. Beyond it the host lets the largest make room. */
   readonly unflushedBytesMax: number
   /**
    * Opens what the directory holds, or an empty index. CORRUPTION for what is damaged; an index that was
@@ -133,7 +133,7 @@ export interface EngineFamily {
 /** What a worker gives the engines of one kind. */
 export interface FamilyParts {
   readonly clock: Clock
-  /** Of what the engines share. */
+  /** The bound of the memory that the engines share. */
   readonly memoryBytesMax: number
 }
 

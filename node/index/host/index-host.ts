@@ -105,7 +105,7 @@ export class IndexHost {
     }
   }
 
-  /** Of all kinds of index that the worker has. */
+  /** The caches of all kinds of index that the worker has. */
   caches(): CacheReport {
     return Object.assign({}, ...this.#families.values().map((family) => family.caches()))
   }

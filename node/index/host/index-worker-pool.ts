@@ -25,7 +25,7 @@ export interface IndexWorkerPoolOptions {
   /** The file that workers run: it has an engine for each kind. */
   readonly entry: URL
   readonly threads?: number
-  /** Of what all threads together keep of their indexes. */
+  /** The bound of the memory that all threads together use for their indexes. */
   readonly memoryBytesMax?: number
   /** A worker that makes no progress for longer is ended and started again. */
   readonly hangMs?: number
@@ -67,12 +67,12 @@ export class IndexWorkerPool implements AsyncDisposable {
     return new IndexClient({ id, thread, clock: this.#clock, kind: facts })
   }
 
-  /** Of all kinds of index. */
+  /** The names of the caches of all kinds of index. */
   get cacheNames(): readonly string[] {
     return Object.values(this.#kinds).flatMap(({ cacheNames }) => cacheNames)
   }
 
-  /** Of all threads together. */
+  /** The reports of all threads, merged. */
   async report(): Promise<WorkerReport> {
     return mergeWorkerReports(await Promise.all(this.#threads.map((thread) => thread.report())))
   }

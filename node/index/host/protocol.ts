@@ -19,7 +19,7 @@ import type { WorkerReport } from './worker-report.ts'
 
 /** What a worker is started with. */
 export interface IndexWorkerSettings {
-  /** Of what its indexes share. */
+  /** The bound of the memory that its indexes share. */
   readonly memoryBytesMax: number
   /** Where the worker tells what it is doing. */
   readonly progress: ProgressMemory
@@ -103,7 +103,7 @@ export type FromIndexWorker<Answer> =
 
 /** The worker ended while it did this call: perhaps because of it. */
 export class WorkerLostError extends ServiceError {
-  /** Of a batch: the number of the document that was under way; undefined between documents. */
+  /** The number of the document in its batch that was under way; undefined between documents. */
   readonly document: number | undefined
 
   constructor(message: string, document: number | undefined) {

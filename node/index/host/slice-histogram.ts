@@ -95,7 +95,7 @@ class Counts {
   }
 }
 
-/** Of several threads together. */
+/** Merges the reports of several threads. */
 export function mergeReports(reports: readonly SliceReport[]): SliceReport {
   return reports.reduce(
     (merged, report) => ({

@@ -98,7 +98,7 @@ export class SliceScheduler<Label = string> {
 
 interface Task<Label> {
   readonly label: Label | undefined
-  readonly running: { advance(mayGoOn: () => boolean): boolean }
+  readonly running: { advance(mayContinue: () => boolean): boolean }
 }
 
 interface Outcome<Result> {
@@ -117,10 +117,10 @@ class RunningWork<Result> {
   }
 
   /** One slice, of at least a step; answers whether it was the last. */
-  advance(mayGoOn: () => boolean): boolean {
+  advance(mayContinue: () => boolean): boolean {
     try {
       let step = this.#begin()
-      while (step.done !== true && mayGoOn()) step = this.#work.next()
+      while (step.done !== true && mayContinue()) step = this.#work.next()
       if (step.done === true) this.#outcome.resolve(step.value)
       return step.done === true
     } catch (error) {

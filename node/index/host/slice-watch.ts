@@ -39,7 +39,7 @@ export class SliceWatch {
     this.#beganCpuMs = this.#with.cpuMs()
   }
 
-  /** Of the slice that began last. */
+  /** Ends the slice that began last. */
   end(operation: string): void {
     const beganMs = this.#beganMs
     const endedMs = this.#with.clock.monotonicMs()
@@ -55,7 +55,7 @@ export class SliceWatch {
     })
   }
 
-  /** Of all slices that ended before. */
+  /** Reports all slices that ended before. */
   report(): Promise<SliceReport> {
     return new Promise((resolve) => {
       this.#collections.whenKnown(() => resolve(this.#slices.report()))

@@ -29,7 +29,7 @@ export class WorkerMetrics {
     this.#with = options
   }
 
-  /** Of the last report, while the workers do not answer. */
+  /** The metrics of the last report if the workers do not answer in time. */
   async lines(): Promise<readonly string[]> {
     const { clock, pool } = this.#with
     const over = new AbortController()

@@ -10,7 +10,7 @@ export interface Sender {
 
 /** How far one follower is, as its leader knows it. */
 export class FollowerProgress {
-  /** Of the life that answered last; an earlier life's answers count for nothing. */
+  /** The follower's life that answered last. Answers of an earlier life are ignored. */
   incarnation: number | undefined
   /** While false the leader looks for the entry that both have, and sends no entries. */
   isStreaming = false
@@ -41,7 +41,7 @@ export class FollowerProgress {
     this.#confirmedRound = Math.max(this.#confirmedRound, round)
   }
 
-  /** A restarted follower begins anew: what it held in memory, its grants among it, is gone. */
+  /** A restarted follower begins again: it has lost its memory, and its grants with it. */
   meet(incarnation: number, logEnd: number): void {
     if (this.incarnation === incarnation) return
     this.incarnation = incarnation
@@ -63,7 +63,7 @@ export class FollowerProgress {
     this.#streamedFrom = this.next
   }
 
-  /** Of the entries that were streamed and are acknowledged by this. */
+  /** The bytes of the streamed entries that this acknowledges. */
   #bytesReached(durable: number, log: LogIndex): number {
     const above = Math.max(this.matched, this.#streamedFrom - 1)
     return bytesBetween(log, above, Math.min(durable, this.next - 1))
@@ -102,7 +102,7 @@ export class FollowerProgress {
   }
 }
 
-/** Of the entries after `above`, through `through`, as far as they are in the log. */
+/** The bytes of the entries after `above`, through `through`, as far as they are in the log. */
 function bytesBetween(log: LogIndex, above: number, through: number): number {
   let bytes = 0
   for (let sequence = Math.max(above, log.base.sequence) + 1; sequence <= through; sequence++) {

@@ -1,4 +1,4 @@
-// The leader of one epoch: sends its log, knows who has what, and decides what is committed.
+// The leader of one epoch. It sends its log, tracks its followers, and decides what is committed.
 //
 // Invariants:
 //   L1  An entry is committed when it is on disk on every member of the maximal in-sync set: the
@@ -147,7 +147,7 @@ export class Leader {
     this.#with.emit({ kind: 'serve', epoch: this.epoch })
   }
 
-  /** Of the maximal in-sync set, less the leader itself. */
+  /** The members of the maximal in-sync set without the leader itself. */
   #others(): ReadonlyMap<NodeId, FollowerProgress> {
     const nodes = this.#configuration.inSync.map(({ node }) => node)
     if (this.#pending?.kind === 'add') nodes.push(this.#pending.replica.node)

@@ -3,7 +3,7 @@ import { assert, must } from '../../../lib/assert.ts'
 /** An entry of a replica's log, and what the next one is chained to. */
 export interface LogPosition {
   readonly sequence: number
-  /** Of the leadership that appended it. */
+  /** The epoch of the leader that appended the entry. */
   readonly epoch: number
   /** Over this entry and, by the chain, over all before it. */
   readonly crc: number
@@ -11,7 +11,7 @@ export interface LogPosition {
 
 /** All that the core knows of an entry. The shell knows its payload. */
 export interface EntryInfo extends LogPosition {
-  /** Of the payload; for flow control. */
+  /** The bytes of the payload, for flow control. */
   readonly bytes: number
 }
 
@@ -32,7 +32,7 @@ export class LogIndex {
   #base: LogPosition
   readonly #crcs: number[] = []
   readonly #bytes: number[] = []
-  /** Of the epochs after that of `base`, in order; those within the log only. */
+  /** Where each epoch after that of `base` starts within the log, in order. */
   readonly #epochs: EpochStart[] = []
 
   constructor(base: LogPosition, entries: Iterable<EntryInfo> = []) {
@@ -105,7 +105,7 @@ export class LogIndex {
     this.#base = base
   }
 
-  /** The log begins anew after a snapshot. */
+  /** The log begins again after a snapshot. */
   restart(base: LogPosition): void {
     this.#crcs.length = 0
     this.#bytes.length = 0

@@ -17,7 +17,7 @@ export interface AppendMessage {
 
 /**
  * The follower's log equals the leader's up to `durable`, on disk. It follows no newer leader before
- * its grant, counted from the arrival of what it answers, is over.
+ * its grant, counted from the arrival of the answered message, is over.
  */
 export interface AppendedMessage {
   readonly kind: 'appended'

@@ -81,7 +81,7 @@ export class ReplicaCore {
     return leader.isServing ? 'open' : 'starting'
   }
 
-  /** Of the leadership that this replica leads or follows. */
+  /** The epoch that this replica leads or follows. */
   get epoch(): number {
     return this.#promised
   }

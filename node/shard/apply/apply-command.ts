@@ -31,7 +31,7 @@ const APPLY: {
 
 /**
  * The state machine of a shard: one command against one state gives one outcome and one set of
- * effects. Reads no clock, no randomness and nothing outside the context (DESIGN 5.2).
+ * effects. Reads no clock, no randomness and nothing outside the context.
  */
 export function applyCommand<Kind extends CommandKind>(
   context: ApplyContext,

@@ -1,4 +1,4 @@
-// The participant's and the record's side of a transaction (DESIGN 5.4, A.7).
+// The participant's and the record's side of a transaction.
 //
 // Invariants:
 //   INV-T1  A decided transaction stays decided: only `pending` is ever replaced.

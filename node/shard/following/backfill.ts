@@ -1,4 +1,4 @@
-// A walk through the whole table that builds an index. What is written meanwhile comes by the log.
+// A walk through the whole table that builds an index. Later writes reach the index by the log.
 
 import type { DocumentChange } from '../../index/host/document-batch.ts'
 import { keyspaceRange } from '../format/keyspace.ts'
@@ -7,7 +7,7 @@ import { readLastKey, readNextDocuments, type DocumentSource } from './document-
 /** The table to walk, and the log entry from which the log takes over. */
 export interface BackfillOptions {
   readonly source: DocumentSource
-  /** What was committed up to this log entry is met on the walk, and not before. */
+  /** The walk sees every write up to this log entry, because it begins after them. */
   readonly walkedTo: number
   /** Why the index is built again, if it was there before. */
   readonly reason: string | undefined
@@ -29,7 +29,10 @@ export class Backfill {
     this.reason = reason
   }
 
-  /** To be called behind `walkedTo`, so that no key of before is left out. */
+  /**
+   * The caller calls it when the store has the entries up to `walkedTo`, so that no earlier key is
+   * left out.
+   */
   async begin(): Promise<void> {
     this.#last = await readLastKey(this.#source)
   }
@@ -39,7 +42,7 @@ export class Backfill {
     return this.#last !== undefined
   }
 
-  /** Documents that the index has taken. */
+  /** The number of documents that the index has taken. */
   get processed(): number {
     return this.#processed
   }

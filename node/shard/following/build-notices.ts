@@ -7,7 +7,7 @@ export type IndexPlace = Readonly<Record<'table' | 'shardId' | 'index', string>>
 
 const NEVER_COMPLETE = 'there is none yet, or it was not complete when the node ended'
 
-/** Where the notices of one index go. */
+/** The index that the notices are about, and the log and the counts that they go to. */
 export interface BuildNoticesOptions {
   readonly log: Log
   readonly clock: Clock
@@ -16,7 +16,7 @@ export interface BuildNoticesOptions {
   readonly kind: string
 }
 
-/** Logs long work on an index: one line at its begin and one at its end. */
+/** Logs long work on an index: one line when it begins and one when it ends. */
 export class BuildNotices {
   readonly #log: Log
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class BuildNotices {
     this.#kind = kind
   }
 
-  /** The index existed before, and lacks the newest entries of the log. */
+  /** Whether the index existed before, and lacks only the newest entries of the log. */
   get isCatchingUp(): boolean {
     return this.#since?.kind === 'caught up'
   }

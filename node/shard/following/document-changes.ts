@@ -21,16 +21,16 @@ import type { OpenedLogEntry } from '../format/log-entry.ts'
 import { readLog } from '../format/log-reader.ts'
 import { effectiveExpiryMs } from '../format/visibility.ts'
 
-/** The keys of one step. An entry that touches more is taken whole. */
+/** The most keys of one step. An entry that touches more is taken as a whole. */
 const STEP_KEYS_MAX = 1000
 /** The limit of one message to the index. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024
 /** Reading is synchronous; other work gets its turn this often. */
 const SLICE_MS = 1
-/** At the clock, which costs as much as some of them. */
+/** The touches between two looks at the clock, which costs as much as several touches. */
 const TOUCHES_BETWEEN_LOOKS = 256
 
-/** A shard as its documents are read: their store, and the policy that says when they expire. */
+/** The documents of a shard: their store, and the policy by which they expire. */
 export interface DocumentSource {
   readonly store: KvStore
   readonly ttl: TtlPolicy | undefined
@@ -109,13 +109,16 @@ export async function* readChanges(
   yield { changes, isLast: true }
 }
 
-/** The keys of a walk through the table: behind `after`, or from the first, up to and with `last`. */
+/**
+ * The keys of a walk through the table: behind `after`, or from the first, up to and including
+ * `last`.
+ */
 export interface KeySpan {
   readonly after: Buffer | undefined
   readonly last: Buffer
 }
 
-/** As many documents as come in one page; none at the end of the span. */
+/** The documents of the next page; none at the end of the span. */
 export async function readNextDocuments(
   { store, ttl }: DocumentSource,
   { after, last }: KeySpan,
@@ -130,7 +133,7 @@ export async function readNextDocuments(
   return undefined
 }
 
-/** The greatest key of the table, be its document deleted or not; undefined if there is none. */
+/** The greatest key of the table, deleted or not; undefined for an empty table. */
 export async function readLastKey({ store }: DocumentSource): Promise<Buffer | undefined> {
   const newestFirst = { ...keyspaceRange('documents'), reverse: true, limit: 1 }
   for await (const page of store.pages(newestFirst)) {

@@ -4,14 +4,17 @@ import type { AppliedBatch } from '../../index/host/protocol.ts'
 import type { LearntFields } from './learnt-fields.ts'
 import type { SetAsideDocuments } from './set-aside-documents.ts'
 
-/** The index that gets the documents, and the parts that may hold one back. */
+/** The index that gets the documents, and the parts that may hold a document back. */
 export interface DocumentSenderOptions {
   readonly index: Pick<IndexClient, 'apply'>
   readonly fields: LearntFields
   readonly setAside: SetAsideDocuments
 }
 
-/** Hands documents to an index, with the agreement about their fields and without those set aside. */
+/**
+ * Sends documents to an index. It adds new fields to the table's list first, and leaves out
+ * documents set aside.
+ */
 export class DocumentSender {
   readonly #with: DocumentSenderOptions
 
@@ -19,7 +22,10 @@ export class DocumentSender {
     this.#with = options
   }
 
-  /** Resolves when all are applied, as of the log entry `sequence`, to the checkpoint of the index. */
+  /**
+   * Resolves when the index has applied all changes up to log entry `sequence`. The result is its
+   * checkpoint.
+   */
   async send(sequence: number, changes: readonly DocumentChange[]): Promise<number> {
     const { fields, setAside } = this.#with
     for (let left = setAside.without(changes); ;) {

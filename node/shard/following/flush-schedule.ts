@@ -23,7 +23,7 @@ export class FlushSchedule {
     return this.leftMs !== undefined && this.leftMs <= 0
   }
 
-  /** Undefined without a change. */
+  /** The time until the next flush; undefined without a change. */
   get leftMs(): number | undefined {
     if (this.#dirtySinceMs === undefined) return undefined
     return this.#dirtySinceMs + FLUSH_PERIOD_MS - this.#clock.monotonicMs()

@@ -3,7 +3,7 @@ import type { Backfill } from './backfill.ts'
 
 /** The states of a follower; index-follower.ts draws the transitions. */
 export type FollowerState =
-  /** `reason`: why the index is built again, if it was there before. */
+  /** `reason`: why the index is built again, if it existed before. */
   | { readonly kind: 'opening'; readonly reason: string | undefined }
   | { readonly kind: 'building'; readonly backfill: Backfill }
   | { readonly kind: 'serving' }
@@ -25,7 +25,7 @@ export function errorOf(state: FollowerState): string | undefined {
   }
 }
 
-/** From 0 to 1, by bytes of the table without the most recently written ones. */
+/** The progress from 0 to 1, by bytes of the table without the most recently written ones. */
 export async function progressOf(state: FollowerState): Promise<number> {
   if (state.kind === 'building') return state.backfill.progress()
   return state.kind === 'serving' ? 1 : 0

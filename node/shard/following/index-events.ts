@@ -1,6 +1,6 @@
 /** Counts the events of a node's indexes since its start, by shard, for the metrics. */
 export class IndexEvents {
-  /** Builds of an index that was not there, or not complete. */
+  /** Builds of an index that did not exist, or that was not complete. */
   firstBuilds = 0
   /** Builds of an index that was damaged, outdated or too far behind. */
   rebuilds = 0

@@ -1,19 +1,19 @@
-// Keeps one index of one shard in step with the shard's log (DESIGN 7).
+// Keeps one index of one shard in step with the shard's log.
 //
 //            ┌──────────── lost, damaged, log too short ───────────┐
 //            ▼                                                     │
 //   start ─► opening ─► building ──walked the whole table──► serving
 //            ▲   └──the log continues its checkpoint──────────►│   │
 //            └───────────── after a pause ── failed ◄──────────┴───┘ any other failure
-//
-// The loop pulls: it reads what the log says was touched, takes the newest documents, and hands
-// them to the worker, one step after the other; while it builds, steps of the log and pages of the
+// The loop pulls: it reads the touched keys from the log, reads their newest documents, and sends
+// them to the worker, one step after the other. While it builds, steps of the log and pages of the
 // table alternate.
 //
 // Invariants:
-//   X1  What has been applied up to log entry n shows every document at least as new as entry n.
-//   X2  The checkpoint of the index is 0 until the whole table has been walked. It is never above what
-//       a power failure may take back, because the store holds durable entries alone.
+//   X1  An index that has applied log entry n shows every document at least as new as at entry n.
+//   X2  The checkpoint of the index is 0 until the whole table has been walked. A power failure
+//       never takes an entry below the checkpoint back, because the store holds only durable
+//       entries.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
@@ -68,8 +68,8 @@ export interface IndexFollowerOptions {
 }
 
 /**
- * Brings one index up to its shard and keeps it there (X1, X2) until it is closed. It never fails:
- * what goes wrong is its state, and is tried again.
+ * Brings one index up to date with its shard and keeps it so (X1, X2) until it is closed. It never
+ * fails: an error becomes its state, and the work is tried again.
  */
 export class IndexFollower {
   readonly index: IndexClient
@@ -88,7 +88,7 @@ export class IndexFollower {
   #flushed = 0
   #openingSinceMs = Infinity
   #failures = 0
-  /** What the worker told about the index while nobody waited for an answer. */
+  /** The error that the worker reported about the index outside of a call. */
   #broken: ServiceError | undefined
   #wake: (() => void) | undefined
   #running: Promise<void> | undefined
@@ -128,7 +128,7 @@ export class IndexFollower {
     return this.#with.clock.monotonicMs() - this.#openingSinceMs > OPENING_MS_MAX
   }
 
-  /** How many log entries of its shard it has not applied yet. */
+  /** The log entries of the shard that the index has not applied yet. */
   get entriesBehind(): number {
     return Math.max(0, this.#with.shard.appliedSequence - this.#applied)
   }
@@ -137,7 +137,7 @@ export class IndexFollower {
     return this.#state
   }
 
-  /** Resolves when the index answers searches with all that was written before it began to. */
+  /** Resolves when the index answers searches with all writes before its start. */
   get serving(): Promise<void> {
     return this.#serving.promise
   }
@@ -163,35 +163,41 @@ export class IndexFollower {
     this.#running = this.#run().finally(() => unlisten.forEach((one) => one()))
   }
 
-  /** Resolves when what is committed up to this log entry is searchable, or UNAVAILABLE at the end. */
+  /**
+   * Resolves when all commits up to this log entry are searchable. Rejects with UNAVAILABLE at the
+   * end.
+   */
   waitFor(sequence: number, signal: AbortSignal): Promise<void> {
     const isKnown = this.#applied >= sequence && sequence > this.#walkedTo
     return isKnown ? Promise.resolve() : this.#waiters.wait(sequence, signal)
   }
 
-  /** What was committed up to this log entry is met on a walk that has not ended; -1 without one. */
+  /** The log entry up to which a running walk sees all commits; -1 without a walk. */
   get #walkedTo(): number {
     if (this.#state.kind === 'opening') return this.#applied
     return this.#state.kind === 'building' ? this.#state.backfill.walkedTo : -1
   }
 
-  /** For a schema of the same version: only what documents hold from now on is mapped by it. */
+  /** Sets a schema of the same version. Only later documents are mapped by it. */
   async setSchema(schema: TableSchema | undefined): Promise<void> {
     this.#source = { kind: 'given', schema }
     await this.index.setSchema(schema)
   }
 
-  /** Tells the worker of fields that documents brought elsewhere: no search misses them. */
+  /**
+   * Tells the worker the fields that documents of other shards brought, so that no search misses
+   * them.
+   */
   learnFields(): Promise<void> {
     return this.#fields.tell()
   }
 
-  /** The index answers until another version has taken over; it is not worth a rebuild any more. */
+  /** Keeps the index answering until another version has taken over, but without any rebuild. */
   retire(): void {
     this.#source = { kind: 'stored' }
   }
 
-  /** Stops following; a flush on the way spares the next start a replay. */
+  /** Stops following. A flush before that spares the next start a replay. */
   async close({ flush }: { readonly flush: boolean }): Promise<void> {
     await this.#end(flush)
     await this.index.close()
@@ -221,7 +227,7 @@ export class IndexFollower {
     }
   }
 
-  /** False when the index is given up. */
+  /** Tries to repair the index; false when the follower gives it up. */
   async #recoverFrom(error: unknown): Promise<boolean> {
     const { log, clock, place, definition } = this.#with
     const message = messageOf(error)
@@ -253,7 +259,7 @@ export class IndexFollower {
     }
   }
 
-  /** One step of the log, with all fields known; answers whether there is more. */
+  /** Takes one step of the log after all fields are known. Returns whether there is more. */
   async #step(): Promise<boolean> {
     if (this.#broken !== undefined) throw this.#broken
     await this.#fields.tell()
@@ -291,7 +297,7 @@ export class IndexFollower {
   }
 
   async #build(reason: string | undefined): Promise<void> {
-    // Whatever was committed before is met on the walk, whatever comes later by the log.
+    // The walk meets all earlier commits, and the log brings all later ones.
     const { shard: source } = this.#with
     const walkedTo = source.appliedSequence
     const backfill = new Backfill({ source, walkedTo, reason })
@@ -299,11 +305,11 @@ export class IndexFollower {
     this.#flushed = 0
     this.#setState({ kind: 'building', backfill })
     await backfill.begin()
-    // An empty table is done at once: there is nothing to tell.
+    // The build of an empty table ends at once, so it gets no notice.
     if (backfill.hasDocuments) this.#notices.building(reason)
   }
 
-  /** One step of the log; answers whether there is more. */
+  /** Takes one step of the log. Returns whether there is more. */
   async #takeFromLog(): Promise<boolean> {
     const { shard, clock } = this.#with
     const to = shard.appliedSequence
@@ -350,7 +356,7 @@ export class IndexFollower {
     this.#flushed = (await this.index.flush(sequence)).checkpoint
   }
 
-  /** Until there is something to do. */
+  /** Waits until there is work. */
   async #idle(): Promise<void> {
     const { shard, clock } = this.#with
     if (this.#isBuilding || this.#stop.signal.aborted) return

@@ -1,7 +1,7 @@
-// How far the indexes of a shard are behind its log, in bytes of documents.
+// The bytes of documents by which the indexes of a shard are behind its log.
 //
-// Marks say how many bytes had been written when the log had reached an entry. They are a quarter of
-// a mebibyte apart, so that many small writes make few of them.
+// A mark holds the bytes that were written up to a log entry. Marks are a quarter of a mebibyte
+// apart, so that many small writes need few of them.
 
 /** Writes wait for an index that is further behind. Without a limit it would never catch up. */
 export const INDEX_LAG_BYTES_MAX = 8 * 1024 * 1024
@@ -14,14 +14,14 @@ interface Mark {
   bytes: number
 }
 
-/** Says when writes have to wait for the indexes of a shard, and for which log entry. */
+/** Decides when writes have to wait for the indexes of a shard, and for which log entry. */
 export class IndexLag {
-  /** Ascending. */
+  /** The written bytes at some log entries, ascending. */
   #marks: Mark[] = []
   #written = 0
   #indexed = 0
 
-  /** `sequence` is a log entry at or behind the write's. */
+  /** Counts a write. `sequence` is its log entry or a later one. */
   wrote(bytes: number, sequence: number): void {
     this.#written += bytes
     const last = this.#marks.at(-1)
@@ -35,7 +35,7 @@ export class IndexLag {
     }
   }
 
-  /** The log entry to wait for until there is room; undefined if there is some. */
+  /** The log entry to wait for until there is room; undefined if there is room. */
   neededFor(bytesMax: number, indexedUpTo: number): number | undefined {
     const ahead = this.#marks.findIndex(({ sequence }) => sequence > indexedUpTo)
     const passed = ahead < 0 ? this.#marks.length : ahead

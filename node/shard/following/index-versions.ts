@@ -3,7 +3,7 @@
 //   current ──new schema──► current + next (builds) ──next serves──► next becomes current
 //
 // Invariants:
-//   V1  Searches meet one version, which follows the log until another one has caught up with it.
+//   V1  One version answers searches, and follows the log until another one has caught up with it.
 //   V2  On disk there are at most the version that answers and the one that is being built.
 
 import path from 'node:path'
@@ -40,7 +40,7 @@ export interface IndexVersionsOptions {
   readonly shard: FollowedShard
   readonly fields: TableFields
   readonly pool: IndexWorkerPool
-  /** Of the shard's indexes. */
+  /** The directory of all indexes of the shard. */
   readonly root: string
   readonly clock: Clock
   readonly log: Log
@@ -56,7 +56,10 @@ const MAPPING_MEMBERS = [
   'dynamic_templates',
 ] as const
 
-/** A table without a schema has version 0, and keeps it when its first one says nothing of mapping. */
+/**
+ * The version is 0 for a table without a schema, and stays 0 if its first schema changes no
+ * mapping.
+ */
 export function indexVersionOf(schema: TableSchema | undefined): number {
   if (schema === undefined) return 0
   const isMapped = MAPPING_MEMBERS.some((member) => schema[member] !== undefined)
@@ -81,7 +84,7 @@ interface Version {
 }
 
 /**
- * One index under its name: asks whichever version answers, and replaces it when the schema
+ * One index under its name. It asks the version that answers, and replaces it when the schema
  * changes (V1, V2).
  */
 export class IndexVersions {
@@ -93,7 +96,7 @@ export class IndexVersions {
   #next: Version | undefined
   #isClosed = false
 
-  /** `earlier` is the version of another schema that is found on disk: it answers meanwhile. */
+  /** `earlier` is a version of another schema on the disk, which answers meanwhile. */
   constructor(
     options: IndexVersionsOptions,
     schema: TableSchema | undefined,
@@ -160,7 +163,7 @@ export class IndexVersions {
     return follower.index.ask<IndexAnswer<Kind, Name>>(asked, limits)
   }
 
-  /** Resolves when what is committed up to this log entry is searchable. */
+  /** Resolves when all commits up to this log entry are searchable. */
   async waitFor(sequence: number, signal: AbortSignal): Promise<void> {
     // A version that was replaced meanwhile is closed: its successor knows.
     for (let waited; waited !== this.#current;) {

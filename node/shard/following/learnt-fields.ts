@@ -1,5 +1,5 @@
-// Keeps one index at the table's list of fields (table-fields.ts): tells the index what the list has,
-// and puts on the list what the index's documents bring.
+// Keeps one index in step with the table's list of fields (table-fields.ts): it tells the index the
+// fields of the list, and adds the new fields of the index's documents to the list.
 
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError } from '../../../lib/errors.ts'
@@ -26,7 +26,7 @@ export interface LearntFieldsOptions {
 /** Tells one index each field of the list once, in the order of the list. */
 export class LearntFields {
   readonly #with: LearntFieldsOptions
-  /** How many of the list's fields the index has been told. */
+  /** The number of the list's fields that the index knows. */
   #told = 0
   #telling: Promise<void> | undefined
 
@@ -34,12 +34,12 @@ export class LearntFields {
     this.#with = options
   }
 
-  /** Until the list is there as it was at the call. */
+  /** Resolves when the list is loaded as it was at the call. */
   load(): Promise<void> {
     return this.#with.fields.load()
   }
 
-  /** All that is known, for an index that is opened with it. */
+  /** All known fields, for an index that is opened with them. */
   forOpening(): readonly TableField[] {
     const { known } = this.#with.fields
     this.#told = known.length
@@ -47,7 +47,7 @@ export class LearntFields {
     return known
   }
 
-  /** Resolves when the index knows what the list has. */
+  /** Resolves when the index knows all fields of the list. */
   async tell(): Promise<void> {
     const { fields, index } = this.#with
     const { known } = fields
@@ -60,8 +60,8 @@ export class LearntFields {
   }
 
   /**
-   * Puts new fields on the list. The index answers while the list is out of reach; it falls
-   * behind, and no more.
+   * Adds new fields to the list. While the list is out of reach, the index answers and only falls
+   * behind.
    */
   async propose(undecided: readonly TableField[]): Promise<void> {
     const { fields, log, clock, place, signal } = this.#with

@@ -21,10 +21,10 @@ export interface OpenIndexOptions {
 /** `current` is as of a log entry that the log continues; `empty` needs the whole table. */
 export type OpenedFollowing =
   | { readonly kind: 'current'; readonly checkpoint: number }
-  /** `reason`: why it is built again, if it was there before. */
+  /** `reason`: why the index is built again, if it existed before. */
   | { readonly kind: 'empty'; readonly reason: string | undefined }
 
-/** CORRUPTION: what is on disk cannot be used, and has to be reset. */
+/** Opens an index. CORRUPTION means that its files cannot be used and must be reset. */
 export async function openIndex(
   options: OpenIndexOptions,
   source: SchemaSource,
@@ -39,12 +39,12 @@ export async function openIndex(
     if (reason !== undefined) throw new ServiceError('CORRUPTION', reason)
     return { kind: 'current', checkpoint }
   }
-  // With documents, a crash came before the end of the table.
+  // An index with documents but without a checkpoint was not complete before a crash.
   const isPartial = documents > 0 || source.kind === 'stored'
   return isPartial ? resetIndex(options, source, undefined) : { kind: 'empty', reason: undefined }
 }
 
-/** Throws away what there is. CORRUPTION for the index of an earlier schema, which nobody builds again. */
+/** Empties the index. CORRUPTION for the index of an earlier schema, which is not built again. */
 export async function resetIndex(
   { index, fields, definition, directory }: OpenIndexOptions,
   source: SchemaSource,

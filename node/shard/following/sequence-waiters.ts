@@ -9,7 +9,7 @@ interface Waiter {
 export class SequenceWaiters {
   readonly #waiters = new Set<Waiter>()
 
-  /** Rejects with the signal's reason, or with UNAVAILABLE when nobody works the log off any more. */
+  /** Rejects with the signal's reason, or with UNAVAILABLE when the follower has stopped. */
   async wait(sequence: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     const waiter: Waiter = { sequence, done: Promise.withResolvers() }
@@ -24,7 +24,7 @@ export class SequenceWaiters {
     }
   }
 
-  /** Everything above one entry, up to and including another, has been worked off. */
+  /** Settles the callers that wait for an entry above one, up to and including another. */
   reached({ above, upTo }: { readonly above: number; readonly upTo: number }): void {
     for (const { sequence, done } of this.#waiters) {
       if (sequence > above && sequence <= upTo) done.resolve()

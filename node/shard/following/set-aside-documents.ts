@@ -15,13 +15,13 @@ const LOSSES_MAX = 2
 const REMEMBERED_MAX = 1000
 
 interface Suspect {
-  /** Of the document's JSON: another one is another document. */
+  /** A checksum of the document's JSON. Another version of the document has another sum. */
   readonly sum: number
   readonly losses: number
 }
 
 /**
- * Remembers, for one index, which documents its worker was lost at, until a new version of them
+ * Remembers the documents at which the worker of one index was lost, until a new version of them
  * comes.
  */
 export class SetAsideDocuments {
@@ -53,7 +53,7 @@ export class SetAsideDocuments {
     )
   }
 
-  /** These were to be applied when `error` came. */
+  /** Notes an error that came while these documents were applied. */
   blame(error: unknown, changes: readonly DocumentChange[]): void {
     if (!(error instanceof WorkerLostError) || error.document === undefined) return
     const { key, json } = changes[error.document] ?? {}

@@ -15,7 +15,7 @@ import type { IndexEvents } from './index-events.ts'
 import { indexVersionOf, parseIndexDirectoryName, IndexVersions } from './index-versions.ts'
 
 const ROOM_WAIT_MS_MAX = 2000
-/** A reason given spares the error that `abort` would make. */
+/** A given reason saves the error that `abort` would create. */
 const ROOM_WAIT_OVER = 'the wait for room is over'
 
 /** The parts that all shards of a node share for their indexes. */
@@ -57,7 +57,7 @@ export class ShardIndexes {
     await rm(path.join(root, shardId), { recursive: true, force: true })
   }
 
-  /** Resolves when indexes that are gone have left the disk and new ones are being built. */
+  /** Resolves when dropped indexes are removed from the disk and new ones are being built. */
   set(settings: TableSettings): Promise<void> {
     this.#wanted = settings
     this.#working = this.#working.then(() => this.#reconcile())
@@ -66,19 +66,19 @@ export class ShardIndexes {
 
   /** The log entries above this one are still needed; Infinity without an index. */
   get neededAbove(): number {
-    // Not open yet: what is on disk may need anything.
+    // The indexes are not open yet, and those on disk may need any log entry.
     if (this.#indexes.size < this.#wanted.indexes.length) return 0
     return Math.min(Infinity, ...this.#indexes.values().map(({ neededAbove }) => neededAbove))
   }
 
-  /** `sequence` is a log entry at or behind that of the write. */
+  /** Counts a write for the lag. `sequence` is its log entry or a later one. */
   wrote(bytes: number, sequence: number): void {
     if (this.#indexes.size > 0) this.#lag.wrote(bytes, sequence)
   }
 
   /**
-   * For a writer: undefined if no index is far behind. Otherwise resolves when that is
-   * so, or after a while in any case, so that an index in trouble slows writes down and no more.
+   * Called by a writer: undefined if no index is far behind. Otherwise it resolves when none is, or
+   * after a while in any case, so that a broken index only slows writes down.
    */
   room(): Promise<void> | undefined {
     const servesUpTo = Math.min(
@@ -96,7 +96,7 @@ export class ShardIndexes {
     const served = [...this.#indexes.values()].filter(({ servesUpTo }) => servesUpTo < sequence)
     const tooLong = this.#clock.sleep(ROOM_WAIT_MS_MAX, over.signal)
     const caughtUp = Promise.all(served.map((index) => index.waitFor(sequence, over.signal)))
-    // An index that is dropped or fails holds nobody up.
+    // An index that is dropped or has failed delays no caller.
     await Promise.race([Promise.allSettled([caughtUp]), Promise.allSettled([tooLong])])
     over.abort(ROOM_WAIT_OVER)
   }
@@ -105,7 +105,7 @@ export class ShardIndexes {
     return [...this.#indexes.values()].map((index) => index.health())
   }
 
-  /** Throws NOT_FOUND. */
+  /** The index of this name. Throws NOT_FOUND if the shard has none. */
   async get(name: string): Promise<IndexVersions> {
     const known = this.#indexes.get(name)
     if (known !== undefined) return known
@@ -115,7 +115,7 @@ export class ShardIndexes {
     throw new ServiceError('NOT_FOUND', `index "${name}" does not exist; create it first`)
   }
 
-  /** Resolves when what is committed up to this log entry is searchable in every index. */
+  /** Resolves when all commits up to this log entry are searchable in every index. */
   async waitFor(sequence: number, signal: AbortSignal): Promise<void> {
     await this.#working
     await Promise.all(this.#indexes.values().map((index) => index.waitFor(sequence, signal)))
@@ -139,7 +139,10 @@ export class ShardIndexes {
     await this.#reconcile()
   }
 
-  /** Looks through the disk: removes what nobody wants, tells which other versions there are. */
+  /**
+   * Removes the directories that no index needs. Returns the version of an earlier schema that each
+   * index has on the disk.
+   */
   async #earlierVersions(
     wanted: readonly IndexDefinition[],
     schema: TableSchema | undefined,

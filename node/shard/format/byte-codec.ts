@@ -88,7 +88,7 @@ export class ByteReader {
     return this
   }
 
-  /** As `format`, for what earlier versions wrote differently: answers which one it is. */
+  /** Like `format`, for records with several formats. Returns the format of this one. */
   oneOfFormats(expected: readonly number[]): number {
     const found = this.u8()
     if (expected.includes(found)) return found

@@ -1,5 +1,5 @@
 // The changes that a command makes in a shard's store. The log carries them, so that a replay and a
-// follower need neither the command nor the code, clock and schema of the leader (DESIGN 5.2).
+// follower need neither the command nor the code, clock and schema of the leader.
 
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { DocumentRecord } from './document-record.ts'

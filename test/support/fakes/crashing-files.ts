@@ -2,7 +2,7 @@
 // and changes that were not synced by then may be lost.
 //
 // A file's content is safe once the file was synced, and its name once the directory was, after it
-// was created, renamed or removed. What is not safe may be there or not, each thing by itself.
+// was created, renamed or removed. Each unsafe change may be there or not, independently.
 // Reading goes past this.
 
 import fs from 'node:fs'
@@ -103,7 +103,7 @@ export class CrashingFiles {
       fdatasyncSync: (fd) => this.#step(() => this.#sync(fd)),
       renameSync: (from, to) => this.#step(() => this.#rename(String(from), String(to))),
       rmSync: (at, options) => {
-        // Whoever tidies up after the failure is dead as well.
+        // Code that would tidy up after the failure is dead as well.
         if (!this.#hasFailed) this.#step(() => this.#remove(String(at), options))
       },
     }

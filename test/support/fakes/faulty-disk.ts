@@ -75,7 +75,7 @@ export class FaultyDisk implements KvStoreFactory {
   readonly #random: Random
   readonly #directory: FaultyDirectory
 
-  /** `seed` decides what a power failure takes of what was not synced. */
+  /** `seed` decides which unsynced writes a power failure takes. */
   constructor(seed = 1) {
     this.#random = seededRandom(seed)
     this.#directory = this.#newDirectory()
@@ -91,8 +91,8 @@ export class FaultyDisk implements KvStoreFactory {
   }
 
   /**
-   * What the disk would hold if power failed now, as another disk; this one goes on. Of a write that is
-   * under way chance takes a part.
+   * Another disk with the content that this one would have after a power failure now. This one
+   * continues. A random part of a write that is under way is lost.
    */
   image(seed: number): FaultyDisk {
     const image = new FaultyDisk(seed)
@@ -236,7 +236,7 @@ export class FaultyDisk implements KvStoreFactory {
 
   #enqueue(write: PendingWrite): Promise<void> {
     const done = this.#tail.then(() => this.#perform(write))
-    this.#tail = done.catch(() => undefined) // its caller hears of it; the next write goes on
+    this.#tail = done.catch(() => undefined) // its caller gets the error; the next write continues
     return done
   }
 

@@ -7,7 +7,7 @@ import type { TableFields } from '../../../node/shard/following/table-fields.ts'
 export class MemoryTableFields implements TableFields {
   /** Set it, and nothing can be added. */
   isOutOfReach = false
-  /** What whoever loads the list waits for. */
+  /** A caller that loads the list waits for this promise. */
   loading: Promise<void> = Promise.resolve()
   readonly #list = new FieldList()
   readonly #listeners = new Set<() => void>()

@@ -15,7 +15,7 @@ import { tokensOf } from '../worlds/field-tokens.ts'
 export interface NaiveHit {
   readonly key: string
   readonly score: number
-  /** Of a search with an order. */
+  /** The values of the order; undefined for a search by score. */
   readonly sortValues?: readonly SortValue[]
 }
 
@@ -135,7 +135,7 @@ export class NaiveTextIndex {
     return score
   }
 
-  /** Of all documents, the closest first. */
+  /** The matching terms of all documents, with the closest first. */
   #matchingTerms({ matcher, field }: ExpandQuery, ranking: TermRanking): readonly CloseTerm[] {
     const remembered = this.#closest.get(ranking)
     if (remembered !== undefined) return remembered
@@ -220,7 +220,7 @@ function compareBy(sort: readonly SortField[], a: NaiveHit, b: NaiveHit): number
   return a.key < b.key ? -1 : 1
 }
 
-/** Of several values the least counts ascending, the greatest descending. */
+/** The least of several values for an ascending order, the greatest for a descending one. */
 function sortValueOf(sort: SortField, document: IndexableDocument, score: number): SortValue {
   if (sort.by === 'score') return score
   if (sort.by === 'key') return textOf(document.key)

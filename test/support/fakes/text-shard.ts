@@ -2,7 +2,7 @@
 
 import { deserialize, serialize } from 'node:v8'
 import { timestampAtMs } from '../../../node/clock/hybrid-clock.ts'
-import type { QueriedShard } from '../../../node/coordinator/query/query-service.ts'
+import type { QueriedShard } from '../../../node/coordinator/query/query-table.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
 import { stringifyExact } from '../../../node/document/exact-json.ts'
 import type { TableSchema } from '../../../node/schema/table-schema.ts'

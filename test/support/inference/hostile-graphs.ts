@@ -48,7 +48,7 @@ export function crashingGraph(depth = TREE_DEPTH): Uint8Array {
 
 const zero = (): number => 0
 
-/** Of the largest token id: 3 ** 8 numbers are nothing, 13 ** 8 are 3 GiB. */
+/** The exponent of the largest token id: 3 ** 8 numbers are few, 13 ** 8 are 3 GiB. */
 const HUNGER = 8
 
 /** Allocates as many numbers as the largest token id says; state(v) = [v]. */

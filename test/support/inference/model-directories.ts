@@ -120,14 +120,14 @@ export const TINY_IMAGE_CONFIG = {
   image_std: [0.5, 0.25, 0.5],
 }
 
-/** Of four numbers [a, b, c, d], [d, c, b, a]. */
+/** Turns [a, b, c, d] into [d, c, b, a]. */
 const TEXT_PROJECTION = [
   [0, 0, 0, 1],
   [0, 0, 1, 0],
   [0, 1, 0, 0],
   [1, 0, 0, 0],
 ]
-/** Of three numbers [r, g, b], [r, g, b, r + g + b]. */
+/** Turns [r, g, b] into [r, g, b, r + g + b]. */
 const IMAGE_PROJECTION = [
   [1, 0, 0, 1],
   [0, 1, 0, 1],

@@ -1,4 +1,4 @@
-// A worker whose model goes on by steps, or holds up its thread, as the first item says.
+// A worker whose model works in steps or blocks its thread, as the first item says.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serveModels } from '../../../inference/runtime/worker-host.ts'

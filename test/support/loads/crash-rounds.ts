@@ -129,7 +129,7 @@ export class CrashRounds implements AsyncDisposable {
     await this.#store.stopAndKill(random() * KILLED_STOP_MAX_MS)
   }
 
-  /** Nobody helps: intents of transactions that died go away, lost indexes are built anew. */
+  /** Without any help, intents of dead transactions vanish, and lost indexes are built again. */
   async #expectHealthy(client: StoreClient): Promise<void> {
     const ready = await fetch(`${this.#store.health}/readyz`)
     expect(ready.status, await ready.text()).to.equal(200)

@@ -109,7 +109,7 @@ export class ProseLoad implements Load {
     return expectStatus(store, ['DELETE', `${INDEXES}/${name}`], [204, 404])
   }
 
-  /** Another one each time, so that the table is indexed anew. */
+  /** Another one each time, so that the table is indexed again. */
   #putSchema(store: StoreClient): Promise<void> {
     const types = this.#change % 6 === 2 ? ['text'] : ['text', 'keyword']
     const properties = { n: { type: 'number' }, text: { type: 'string', 'x-service-types': types } }

@@ -14,7 +14,7 @@ export interface TextSizes {
   readonly words: number
   /** About how many distinct keys there are. */
   readonly keys: number
-  /** Of an ordinary text; one in five is up to six times as long. */
+  /** The most tokens of an ordinary text. One text in five is up to six times as long. */
   readonly tokensMax: number
   /** Whether some ranges of keys have a word that their texts hardly say anything but. */
   readonly hasThemes?: boolean
@@ -200,7 +200,7 @@ export class TextGenerator {
   }
 }
 
-/** Of some terms the same, as it is of many terms. */
+/** A closeness that several terms share, as often happens. */
 function anyCloseness(term: string): number {
   return 1 / (1 + (term.charCodeAt(term.length - 2) % 4))
 }

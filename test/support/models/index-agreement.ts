@@ -39,7 +39,7 @@ interface Indexed extends IndexedTable {
   readonly index: string
 }
 
-/** Of each key the value of the table's field. */
+/** The value of the table's field by key. */
 type Values = ReadonlyMap<string, unknown>
 
 /** Called while nobody writes. */

@@ -1,5 +1,5 @@
-// What transforms mean, on whole values: slow and plain, for comparison with the one that works on
-// the text.
+// The meaning of transforms on whole values: slow and plain, for comparison with the code that
+// edits the text.
 
 import { sameValue } from '../../../node/document/canonical-json.ts'
 import {

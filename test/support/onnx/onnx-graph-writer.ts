@@ -24,7 +24,9 @@ export interface GraphNode {
   readonly attributes: Readonly<Record<string, Attribute>>
 }
 
-/** Numbers are INT attributes and INTS; FLOAT and FLOATS are wrapped because 1 is no integer there. */
+/**
+ * Plain numbers are INT and INTS. FLOAT and FLOATS are wrapped, because 1 looks like an integer.
+ */
 export type Attribute =
   | number
   | string

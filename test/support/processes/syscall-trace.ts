@@ -4,7 +4,7 @@
 //   123 fsync(5</data/x> <unfinished ...>             begins; another thread comes between
 //   123 <... fsync resumed>)          = 0             ends
 //
-// Lines are in the order in which strace saw the stops, and it lets a thread go on only after that. So
+// Lines are in the order in which strace saw the stops, and it resumes a thread only after that. So
 // whatever one call made another one do comes later in the file.
 
 import { createReadStream } from 'node:fs'

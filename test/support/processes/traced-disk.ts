@@ -3,7 +3,7 @@
 //
 // A file's bytes are safe once the file was synced after they were written, or when they were written
 // through a descriptor with O_DSYNC or O_SYNC. A name is safe once its directory was synced after
-// the name was made, changed or removed. Of what is not safe, each sector may be there by itself; the
+// the name was made, changed or removed. Each unsafe sector may be there or not, independently; the
 // changes of one directory come in their order, as journals of file systems keep them.
 // A call that this file does not understand, on a file below the root, is an error.
 
@@ -82,7 +82,7 @@ interface UnderWay {
 const WRITES = /^(?:write|writev|pwrite64|pwritev)$/
 const ON_DESCRIPTORS =
   /^(?:write|writev|pwrite64|pwritev2?|fsync|fdatasync|close|ftruncate|fallocate|dup|sync_|send)/
-/** Of a file that was opened for nobody. */
+/** The descriptor of a file that no call holds open. */
 const NO_DESCRIPTOR = -1
 const CHANGES_NOTHING = /^(?:close|mmap)$/
 /** Where a descriptor's path ends at the latest. */
@@ -184,7 +184,7 @@ export class TracedDisk {
     return false
   }
 
-  /** Of a call that does not change names, or not any more, there is nothing to finish. */
+  /** Notes the names that a call is about to change. Other calls have nothing to finish. */
   #beginNames(call: Syscall): void {
     const [first = '', second = ''] = pathsOf(call)
     const known = this.#find(first)

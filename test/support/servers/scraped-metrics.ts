@@ -11,7 +11,7 @@ export interface ScrapedFamily {
   readonly name: string
   type: string
   help: string
-  /** Of all samples together, without the bounds of buckets; empty as well where there is none. */
+  /** The labels of all samples together, without the bounds of buckets. */
   readonly labels: Set<string>
   samples: number
 }

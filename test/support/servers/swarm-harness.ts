@@ -125,7 +125,7 @@ export class SwarmHarness implements AsyncDisposable {
     }
   }
 
-  /** Loses power now; what was not synced is gone. */
+  /** Loses power now. Unsynced writes are lost. */
   async crash(): Promise<void> {
     this.disk.crash()
     await this.#bury()

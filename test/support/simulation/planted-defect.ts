@@ -9,7 +9,7 @@ import { OUR_MODULES, type ReplicationModules } from './replication-modules.ts'
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 const CORE = 'node/replication/core'
 
-/** A line of the core's text, and what stands there in a copy of it. */
+/** A line of the core's text, and the line that replaces it in a copy. */
 export interface Defect {
   readonly file: string
   readonly text: string

@@ -22,7 +22,7 @@ export class ReplicationChecker {
   acknowledgedWrites = 0
   servedReads = 0
 
-  /** Of everything that happened; equal seeds have equal traces. */
+  /** A digest of all events. Equal seeds have equal traces. */
   get trace(): number {
     return this.#trace
   }
@@ -45,7 +45,7 @@ export class ReplicationChecker {
     this.note(`serves ${epoch} ${replica}`)
   }
 
-  /** INV-R2, INV-R3, INV-R4: what is committed is the same everywhere and for ever. */
+  /** INV-R2, INV-R3, INV-R4: a committed entry is the same on every replica and never changes. */
   commits(replica: string, entries: readonly EntryInfo[]): void {
     for (const { sequence, crc, epoch } of entries) {
       const known = this.#committed[sequence]

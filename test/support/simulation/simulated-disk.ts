@@ -19,7 +19,7 @@ interface Write {
   readonly done: () => void
 }
 
-/** Of one replica. Writes become durable in order, some time later; a crash loses those that are not. */
+/** The disk of one replica. Writes become durable in order and late; a crash loses the others. */
 export class SimulatedDisk {
   readonly #time: VirtualTime
   readonly #durable: DiskContent = { base: NOTHING, entries: [], promised: 0, committed: 0 }

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 
-/** Of work, without collections of garbage: in one turn of an event loop, in one slice of a worker. */
+/** Work without collections of garbage, in a turn of an event loop and in a slice of a worker. */
 const RULE_MS = { loop: 20, worker: 50 } as const
 
 /**

@@ -3,10 +3,10 @@
 import { randomInt } from 'node:crypto'
 import type { Env } from '../../../lib/env.ts'
 import { flag, integer, readOptions, text } from '../../../lib/options.ts'
-import type { ValueKind } from '../../../lib/options.ts'
+import type { OptionType } from '../../../lib/options.ts'
 
 export interface TestSettings {
-  /** Replays a random test; chosen anew when it is not given. Every such test prints it. */
+  /** The seed of random tests. By default each run chooses one. Every such test prints it. */
   readonly seed: number
   /** SIGKILLs of the crash test. */
   readonly crashRounds: number
@@ -28,7 +28,7 @@ export function parseTestSettings(env: Env): TestSettings {
   const max = 2 ** 31 - 1
   const table = {
     seed: option('QUARRY_TEST_SEED', integer({ default: randomInt(max), min: 0, max })),
-    crashRounds: option('QUARRY_CRASH_ROUNDS', integer({ default: 30, min: 1, max: 1_000_000 })),
+    crashRounds: option('QUARRY_CRASH_ROUNDS', integer({ default: 20, min: 1, max: 1_000_000 })),
     modelRuns: option('QUARRY_MODEL_RUNS', integer({ default: 50, min: 1, max: 1_000_000 })),
     textCorpora: option(
       'QUARRY_TEXT_CORPORA',
@@ -42,6 +42,6 @@ export function parseTestSettings(env: Env): TestSettings {
   return readOptions(table, { env })
 }
 
-function option<Value>(variable: string, value: ValueKind<Value>) {
+function option<Value>(variable: string, value: OptionType<Value>) {
   return { variable, value, help: '' }
 }

@@ -116,7 +116,7 @@ export class TextWorld {
     for (const batch of lost) this.index.apply(batch)
   }
 
-  /** As a shard replays its log: of each key that was touched, what is there now. */
+  /** Replays like a shard's log: the present document of each touched key. */
   #newest(): TextBatch {
     const touched = this.#log.flatMap(({ upserts, deletes }) => [
       ...upserts.map(({ key }) => key),

@@ -61,7 +61,7 @@ describe('bench process figures', () => {
     expect(memory).to.deep.equal({ resident: 3, anonymous: 2, file: 1, residentPeak: 4 })
   })
 
-  it('does not take a missing line for zero', () => {
+  it('does not mistake a missing line for zero', () => {
     expect(() => parseProcessMemory('VmRSS:\t 1 kB\n')).to.throw('RssAnon')
   })
 

@@ -76,7 +76,7 @@ describe('the parser of JSON in steps', () => {
     )
   })
 
-  it('cuts long strings in no character and no escape', () => {
+  it('cuts long strings outside of characters and escapes', () => {
     const alphabet = ['a', '\\n', '\\\\', '\\"', '\\u00e9', '\\ud83d\\ude00', 'é', '漢', '😀']
     fc.assert(
       fc.property(
@@ -98,7 +98,7 @@ describe('the parser of JSON in steps', () => {
     expect(parsed).to.not.have.property('a')
   })
 
-  it('takes any depth', () => {
+  it('parses values of any depth', () => {
     const [own, reference] = [parse, JSON.parse].map((read) =>
       read('['.repeat(50_000) + ']'.repeat(50_000)),
     )

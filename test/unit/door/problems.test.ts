@@ -91,14 +91,14 @@ function explain({ field }: { readonly field: string }): string {
   return `${field}: ask us`
 }
 
-describe('the sentence for what a validator found', () => {
+describe('the sentence for a finding of the validator', () => {
   for (const [name, { errors, sentence }] of Object.entries(CASES)) {
-    it(`tells ${name}`, () => {
+    it(`names ${name}`, () => {
       expect(sentenceOf(errors, CONTEXT)).to.equal(sentence)
     })
   }
 
-  it('is the one of the API where it has one', () => {
+  it('is that of the API where it has one', () => {
     const errors = [error('/body/input', 'type', 'must be string')]
 
     expect(sentenceOf(errors, { ...CONTEXT, explain })).to.equal('input: ask us')

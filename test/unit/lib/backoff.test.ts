@@ -14,7 +14,7 @@ describe('backoff', () => {
     expect(longest).to.equal(5000)
   })
 
-  it('is always within its bounds', () => {
+  it('keeps every delay within its bounds', () => {
     fc.assert(
       fc.property(fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (retry, chance) => {
         const delayMs = backoffDelayMs(POLICY, retry, () => chance)
@@ -23,7 +23,7 @@ describe('backoff', () => {
     )
   })
 
-  it('waits by the clock, at least as long as requested', async () => {
+  it('waits by the clock, for at least the requested time', async () => {
     const clock = new ManualClock()
     const backoff = new Backoff(POLICY, clock, () => 0)
     let over = false

@@ -37,7 +37,7 @@ describe('a wall clock that leaps two hours ahead for a while', () => {
     expect((await documentOf(store, 'u', 'c'))?.value).to.deep.equal({ n: 1 })
   })
 
-  it('is named by the cluster status until time agrees again', async () => {
+  it("is reported by the cluster status until the store's time agrees with it again", async () => {
     const clock = new ManualClock()
     await using harness = await SwarmHarness.open({ clock })
     clock.stepWall(2 * HOUR_MS)
@@ -54,7 +54,7 @@ describe('a wall clock that leaps two hours ahead for a while', () => {
 })
 
 describe('a wall clock that steps two hours back', () => {
-  it('holds up neither the collection of history nor expiry', async () => {
+  it('stops neither the collection of history nor expiry', async () => {
     const clock = new ManualClock()
     await using harness = await SwarmHarness.open({ clock })
     const { store } = harness

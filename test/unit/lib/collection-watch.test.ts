@@ -21,7 +21,7 @@ async function watchOf(...spans: readonly (readonly [startTime: number, duration
 }
 
 describe('CollectionWatch', () => {
-  it('measures how much of a span of time was collecting', async () => {
+  it('measures how much of a span of time was collection of garbage', async () => {
     const { watch, heard } = await watchOf([10, 5], [20, 10], [40, 5])
 
     expect(watch.msWithin(12, 25)).to.equal(3 + 5)
@@ -36,7 +36,7 @@ describe('CollectionWatch', () => {
     expect(watch.msWithin(0, 100)).to.equal(15)
   })
 
-  it('answers in a later turn, in the order of the questions', async () => {
+  it('answers in a later turn, in the order of the calls', async () => {
     const { watch } = await watchOf()
     const order: string[] = []
 
@@ -49,7 +49,7 @@ describe('CollectionWatch', () => {
     expect(order).to.deep.equal(['first', 'second'])
   })
 
-  it('forgets old collections, and none of the last turns', async () => {
+  it('forgets old collections, but none of the last turns', async () => {
     const many = Array.from({ length: 1000 }, (_, i) => [i * 10, 5] as const)
     const { watch } = await watchOf(...many)
 

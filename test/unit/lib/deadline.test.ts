@@ -5,7 +5,7 @@ import { answerWithin, prodWhenLate } from '../../../lib/deadline.ts'
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
 describe('work with a deadline', () => {
-  it('is prodded once when it is late, and settles as it does', async () => {
+  it('has its callback called once when it is late, and settles with its own result', async () => {
     const clock = new ManualClock()
     const work = Promise.withResolvers<string>()
     let prods = 0
@@ -27,7 +27,7 @@ describe('work with a deadline', () => {
     expect(prods).to.equal(1)
   })
 
-  it('is not prodded when it is in time, though it fail', async () => {
+  it('has no callback called when it ends in time, even if it fails', async () => {
     const clock = new ManualClock()
     let prods = 0
     const onLate = (): void => void (prods += 1)
@@ -43,7 +43,7 @@ describe('work with a deadline', () => {
     expect([failure, prods]).to.deep.equal(['Error: torn', 0])
   })
 
-  it('answers nothing when it is late or fails', async () => {
+  it('gives undefined when it is late or fails', async () => {
     const clock = new ManualClock()
     const limit = { clock, ms: 100 }
     const never = answerWithin(new Promise<string>(() => undefined), limit)

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { Lifecycle } from '../../../lib/lifecycle.ts'
 
 describe('Lifecycle', () => {
-  it('leaves open what a finished build has opened', async () => {
+  it('leaves resources of a finished build open', async () => {
     const closed: string[] = []
 
     const built = await Lifecycle.build(async (life) => {
@@ -14,7 +14,7 @@ describe('Lifecycle', () => {
     expect(closed).to.deep.equal([])
   })
 
-  it('closes what a failed build has opened in reverse order, and throws its error', async () => {
+  it('closes resources of a failed build in reverse order, and throws its error', async () => {
     const closed: string[] = []
     const failure = new Error('the port is taken')
 

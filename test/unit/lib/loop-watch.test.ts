@@ -66,7 +66,7 @@ describe('LoopWatch', () => {
     ])
   })
 
-  it('counts the time of a busy machine apart from its own', async () => {
+  it('counts CPU time apart from the time of a busy machine', async () => {
     await hold(500, 2)
 
     expect(await linesOf('quarry_event_loop_holds_total')).to.deep.equal([])
@@ -78,7 +78,7 @@ describe('LoopWatch', () => {
     ])
   })
 
-  it('charges an operation with its work, not with collections of garbage in its turn', async () => {
+  it('charges an operation for its work, not for collections of garbage in its turn', async () => {
     watch.enter(2)
     // The timer is due at 10 ms: a part of the collection is of turns before this one.
     collections.add({ startTime: 5, duration: 85 })
@@ -108,7 +108,7 @@ describe('LoopWatch', () => {
     ])
   })
 
-  it('keeps the operation while another request is under way', async () => {
+  it('names the operation that is still under way when another one has ended', async () => {
     watch.enter(1)
     watch.enter(2)
     watch.leave()
@@ -142,11 +142,11 @@ describe('the guard of the event loop', () => {
     })
   })
 
-  it('leaves a process alone that ends normally', async () => {
+  it('does not disturb a process that ends normally', async () => {
     expect(await endOf(60_000, 'end')).to.deep.equal({ exitCode: 0, signal: null, text: '' })
   })
 
-  it('guards nothing when it is turned off', async () => {
+  it('does not start when it is turned off', async () => {
     expect(await endOf(0, 'end')).to.deep.equal({ exitCode: 0, signal: null, text: '' })
   })
 })

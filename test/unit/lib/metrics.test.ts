@@ -57,7 +57,7 @@ describe('Histogram', () => {
 })
 
 describe('MetricSources', () => {
-  it('answers the lines of all, and counts those that fail instead of failing', async () => {
+  it('gives the lines of all sources, and counts failing sources instead of failing', async () => {
     const sources = new MetricSources()
     sources.add(() => ['first 1'])
     sources.add(() => {

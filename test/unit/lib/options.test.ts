@@ -73,7 +73,7 @@ describe('options of a program', () => {
     )
   })
 
-  it('may be given as JSON, and not as anything else', () => {
+  it('may be given as JSON or as an empty file, but only as a mapping', () => {
     expect(read({ file: '{"api_port": 7}' }).apiPort).to.equal(7)
     expect(read({ file: '# nothing yet\n' }).apiPort).to.equal(80)
     expect(() => read({ file: '- a' })).to.throw('- q.yaml: the file must be a mapping of settings')

@@ -63,7 +63,7 @@ describe('a computation that runs in its turn', () => {
     expect(runInTurn(countTo(0), { clock: tickingClock() })).to.equal(0)
   })
 
-  it('runs in slices when it is not', async () => {
+  it('runs in slices if it does not end in one step', async () => {
     const running = runInTurn(countTo(100), { clock: tickingClock() })
 
     expect(running).to.be.instanceOf(Promise)

@@ -13,7 +13,7 @@ describe('TurnGate', () => {
     expect(world.spent()).to.equal('a4 b4')
   })
 
-  it('gives all computations together one measure of each turn (TG1)', async () => {
+  it('gives all computations together one share of each turn (TG1)', async () => {
     const world = new World()
 
     const runs = ['a', 'b', 'c', 'd', 'e'].map((name) => world.run(name, 40))
@@ -35,11 +35,11 @@ describe('TurnGate', () => {
     await world.turnUntil(runs)
 
     expect(arrival).to.equal('a4 b4')
-    // In the third, those go on whose computations were over (TG5).
+    // In the third, callers whose computations were over continue (TG5).
     expect(turns).to.deep.equal(['a1', 'b2 c2 d2 a1', '', 'c4 d4'])
   })
 
-  it('advances one in each turn, whatever arrivals took (TG3)', () => {
+  it('advances one computation in each turn, however much time arrivals took (TG3)', () => {
     const world = new World()
     void world.run('old', 100)
     world.turn()
@@ -86,7 +86,7 @@ describe('TurnGate', () => {
     expect(world.deferred).to.equal(0)
   })
 
-  it('gives computations that run themselves a share, in the order of the queue', async () => {
+  it('gives waiting callers a share of time, in the order of the queue', async () => {
     const world = new World()
     const shares: number[] = []
     for (const name of ['a', 'b']) void world.run(name, 30)
@@ -96,12 +96,12 @@ describe('TurnGate', () => {
     await Promise.all(waits)
 
     // Of the second turn, all five have a share: 8 / 5 ms, and a whole step of each computation.
-    // They go on in the third.
+    // They continue in the third.
     expect(turns).to.deep.equal(['a1', 'b2 a2', ''])
     expect(shares).to.deep.equal([1.6, 1.6, 1])
   })
 
-  it('has no slices in the turn in which awaiting code continues (TG5)', async () => {
+  it('runs no slice in the turn in which awaiting code continues (TG5)', async () => {
     const world = new World()
     const order: string[] = []
     const first = world.run('a', 6).then(() => order.push('a is over'))
@@ -116,7 +116,7 @@ describe('TurnGate', () => {
     expect(order).to.deep.equal(['a1', 'b4 a1', '', 'a is over', 'b4'])
   })
 
-  it('settles at once what ends on arrival, and what waits while the gate is idle', async () => {
+  it('settles at once a computation that ends on arrival, and a wait while the gate is idle', async () => {
     const world = new World()
     const order: string[] = []
     const over = world.run('a', 3).then(() => order.push('a is over'))
@@ -128,7 +128,7 @@ describe('TurnGate', () => {
     expect(order).to.deep.equal(['a is over', '', '4 ms'])
   })
 
-  it('settles as computations do', async () => {
+  it('settles with the result or the error of the computation', async () => {
     const world = new World()
     const error = new Error('broken')
 
@@ -182,7 +182,7 @@ class World {
     return this.#deferred.length
   }
 
-  /** Of whom steps were done since the last look, and how many. */
+  /** The computations that made steps since the last call, with the number of steps. */
   spent(): string {
     const steps = this.#steps.splice(0)
     return [...new Set(steps)]

@@ -43,7 +43,7 @@ describe('the calls of a worker', () => {
     expect(errors.map(String)).to.deep.equal(['ServiceError: a 1', 'ServiceError: b 2'])
   })
 
-  it('reject with what sending throws', async () => {
+  it('reject with the error that sending throws', async () => {
     const calls = new WorkerCalls<string>()
 
     const call = calls.call('a', () => {
@@ -54,7 +54,7 @@ describe('the calls of a worker', () => {
     expect(calls.size).to.equal(0)
   })
 
-  it('hear of an abort until they are settled, also of one that came before', async () => {
+  it('are aborted until they are settled, also by a signal that aborted before', async () => {
     const calls = new WorkerCalls<string>()
     const aborted: number[] = []
     const over = new AbortController()

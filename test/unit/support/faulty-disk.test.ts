@@ -22,7 +22,7 @@ describe('FaultyDisk', () => {
   })
 
   for (const durably of ['by a synced write', 'by a flush'] as const) {
-    it(`keeps what was made durable ${durably}, and of later writes some, none or all`, async () => {
+    it(`keeps writes that were made durable ${durably}, and some, none or all later ones`, async () => {
       const found = await survivorsOf(async (store) => {
         await store.write([put('a', '1')], NO_SYNC)
         await store.write([put('b', '1')], { sync: durably === 'by a synced write' })
@@ -92,7 +92,7 @@ describe('FaultyDisk', () => {
     }
   })
 
-  it('closing an old store after the restart leaves the new one alone', async () => {
+  it('does not close a new store when the old one is closed after the restart', async () => {
     const disk = new FaultyDisk()
     const old = await disk.open('store')
     disk.restart()

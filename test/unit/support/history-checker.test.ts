@@ -84,7 +84,7 @@ describe('the serializability checker', () => {
     expect(kindsOf(steps)).to.deep.equal([])
   })
 
-  it('accepts a reader that is behind, as long as one point in time explains it', () => {
+  it('accepts a reader that lags if one point in time explains it', () => {
     const steps = {
       a: { w: { x: 1n, y: 1n } },
       b: { w: { x: 2n, y: 2n } },

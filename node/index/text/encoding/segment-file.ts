@@ -177,7 +177,7 @@ export class SegmentFile {
     }
   }
 
-  /** One more who reads: the file stays open until each has called `close`. */
+  /** Adds a reader. The file stays open until each reader has called `close`. */
   retain(): void {
     this.#holders += 1
   }
@@ -210,7 +210,7 @@ export class SegmentFile {
     this.#load(offset, length)
   }
 
-  /** A copy, past the cache: for what stays in memory anyhow. */
+  /** A copy of bytes that does not hold the cached pages in memory. */
   copy(offset: number, length: number): Uint8Array {
     const out = new Uint8Array(length)
     for (let done = 0; done < length;) {

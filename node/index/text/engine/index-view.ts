@@ -83,7 +83,7 @@ export class ViewHolds {
     else remove()
   }
 
-  /** Removes nothing any more, and lets go of what waited for it. */
+  /** Closes the files that wait for their removal. They stay on the disk. */
   close(): void {
     for (const segment of this.#removals.keys()) segment.file.close()
     this.#removals.clear()

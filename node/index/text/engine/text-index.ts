@@ -289,7 +289,7 @@ export class TextIndex {
     }
   }
 
-  /** Gives the files up without flushing: what was not flushed is replayed. */
+  /** Closes the files without a flush. The follower replays unflushed changes. */
   close(): void {
     this.#isClosed = true
     this.#viewHolds.close()

@@ -21,9 +21,9 @@ const TEXT_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
 export class TextMemory {
   readonly pages: PageCache
   readonly terms: TermCache
-  /** Of all memory segments together. */
+  /** The bound of all memory segments together. */
   readonly segmentBytesMax: number
-  /** Of all selections that are remembered. */
+  /** The bound of all cached selections together. */
   readonly selectionBytesMax: number
 
   constructor(bytesMax = TEXT_MEMORY_BYTES_DEFAULT) {

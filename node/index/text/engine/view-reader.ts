@@ -84,7 +84,7 @@ export class ViewReader {
 
 const NO_BITS = new Uint32Array(0)
 
-/** A segment that a reader has open, with what its views share. */
+/** A segment that a reader has open, with the parts that its views share. */
 class ViewedSegment implements SegmentShares {
   readonly id: number
   readonly segment: DiskSegment

@@ -31,7 +31,7 @@ const TOKEN_COST = 4
 /** The fields that the index knows. */
 export interface IndexedFields {
   readonly schema: TableSchema | undefined
-  /** Of the index, whose analyzers and synonyms need not be built again. Default: built from the schema. */
+  /** The index's analyzers and synonyms. Default: built again from the schema. */
   readonly analysis?: TableAnalysis
   readonly fields: readonly TableField[]
 }

@@ -263,7 +263,7 @@ const ignored: OnDocument = () => undefined
 
 /** What an engine is given besides its directory. */
 export interface EngineParts extends Pick<TextIndexOptions, 'clock' | 'memory' | 'limits'> {
-  /** Of the indexes that share `memory`. Absent: every selection is made anew. */
+  /** The cached selections of the indexes that share `memory`. Default: none are cached. */
   readonly selections?: SelectionCache
 }
 
@@ -279,9 +279,9 @@ const STEP_BYTES_MAX = 32 * 1024
 class Step {
   readonly deletes: Uint8Array[] = []
   readonly upserts: IndexableDocument[] = []
-  /** Of the upserts in the batch. */
+  /** The numbers of the upserts in the batch. */
   readonly numbers: number[] = []
-  /** Of the documents' JSON. */
+  /** The bytes of the documents' JSON. */
   bytes = 0
 
   get isFull(): boolean {

@@ -6,7 +6,7 @@
 //
 // Invariants:
 //   E1  The bits are exactly the documents below `#known` and in the tail that have expired at `#nowMs`.
-//   E2  Bits that were given away do not change: they are copied first.
+//   E2  Returned bits do not change: they are copied before a change.
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { Segment } from '../segment/segment.ts'
@@ -14,10 +14,10 @@ import { hasBit, newBitset, type Bitset } from '../encoding/bitset.ts'
 
 const BUCKET_DOCS = 512
 const BUCKETS_MAX = 4096
-/** Bounds of buckets are taken from so many documents, evenly spread. */
+/** The evenly spread documents, for each bucket, whose times give the bounds of the buckets. */
 const SAMPLES_PER_BUCKET = 8
 const CHUNK_DOCS = 4096
-/** Documents that came after the buckets were made are looked at one by one: at most so many. */
+/** The most documents behind the buckets. They came later and are looked at one by one. */
 const TAIL_DOCS = 4096
 
 interface Buckets {
@@ -25,7 +25,7 @@ interface Buckets {
   readonly bounds: Float64Array
   /** The earliest time in each bucket. */
   readonly leasts: Float64Array
-  /** Its documents are those from `starts[i]` to `starts[i + 1]`. */
+  /** Bucket `i` has the documents from `starts[i]` to `starts[i + 1]`. */
   readonly starts: Uint32Array
   readonly docs: Uint32Array
   readonly times: Float64Array
@@ -55,7 +55,7 @@ export class ExpiredDocuments {
   #isShared = false
   #changes = 0
 
-  /** Grows whenever a document enters or leaves the set that `at` answers. */
+  /** Grows whenever a document enters or leaves the set that `at` returns. */
   get changes(): number {
     return this.#changes
   }
@@ -80,7 +80,7 @@ export class ExpiredDocuments {
     this.#changes += 1
   }
 
-  /** Those of the segment's documents that have expired, and perhaps later ones; see E2. */
+  /** The expired documents of the segment, and perhaps later ones; see E2. */
   at(segment: Segment, nowMs: number): Bitset | undefined {
     if (segment.firstExpiryMs > nowMs) return undefined
     const tailMax = Math.max(TAIL_DOCS, this.#known >>> 3)
@@ -216,7 +216,7 @@ function* forEachExpiry(
   }
 }
 
-/** The first whose bound is not below the time. */
+/** The first bucket whose bound is at or above the time. */
 function bucketOf(bounds: Float64Array, time: number): number {
   let low = 0
   let high = bounds.length - 1

@@ -1,8 +1,8 @@
-// A segment as a search sees it: its documents at one moment, and what was deleted from it by then.
-// Whatever is written, flushed or merged meanwhile changes nothing.
+// A segment as a search sees it: its documents and its deletions at one moment. Later writes,
+// flushes and merges do not change it.
 //
 // Statistics are exact: they count live documents only, so that scores depend on the documents and
-// not on what has been merged.
+// not on merges.
 
 import type { PostingsSource } from '../postings/postings-source.ts'
 import type { FieldStatistics, Segment } from '../segment/segment.ts'
@@ -15,7 +15,7 @@ export interface SegmentTerm {
   readonly liveDocFreq: number
 }
 
-/** What the views of a segment share. */
+/** The parts that all views of a segment share. */
 export interface SegmentShares {
   readonly id: number
   readonly terms: SegmentTerms
@@ -28,9 +28,11 @@ export interface SegmentShares {
 /** A segment as one search sees it: its documents and deletions do not change during the search. */
 export class LiveSegment {
   readonly segment: Segment
-  /** The documents deleted by then. It does not change and must not be changed. */
+  /**
+   * The deleted documents at the moment of the view. It does not change and must not be changed.
+   */
   readonly deleted: Bitset
-  /** One entry for each of them. */
+  /** One entry for each deleted document. */
   readonly log: { readonly length: number }
   readonly #shares: SegmentShares
   readonly #deletions: Deletions
@@ -49,8 +51,8 @@ export class LiveSegment {
   }
 
   /**
-   * Of segments in one thread: equal for two views only if the same documents are live in both and
-   * none of them has expired in one alone.
+   * A text that is equal for two views in one thread only if the same documents are live in both,
+   * and none of them has expired in only one view.
    */
   versionAt(nowMs: number): string {
     const { terms } = this.#shares
@@ -63,7 +65,7 @@ export class LiveSegment {
     return this.segment.docCount - this.log.length
   }
 
-  /** Norm 0 for every document: of fields without lengths. */
+  /** Norms of a field without lengths: 0 for every document. */
   noNorms(): Uint8Array {
     if (this.#noNorms.length < this.segment.docCount) {
       this.#noNorms = new Uint8Array(this.segment.docCount)
@@ -71,7 +73,7 @@ export class LiveSegment {
     return this.#noNorms
   }
 
-  /** Of a text field: documents with a length. Of others: all documents. */
+  /** Counts the documents with a length for a text field, and all documents for other fields. */
   fieldStatistics(name: string): FieldStatistics {
     const field = this.segment.field(name)
     const norms = field?.norms

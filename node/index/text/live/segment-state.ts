@@ -3,7 +3,7 @@
 // Invariants:
 //   D1  `deleted` has exactly the bits named in `log`, each once.
 //   D2  The first `checkpointed` entries of the log are those of the last checkpoint.
-//   D3  What a view was given does not change: the bits are copied before the next deletion.
+//   D3  The bits of a view do not change: they are copied before the next deletion.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { GrowableUint32 } from '../encoding/growable.ts'

@@ -9,7 +9,7 @@ import { hasBit, type Bitset } from '../encoding/bitset.ts'
 import { bytesOfCachedTerm, type CachedTerm, type TermCache } from './term-cache.ts'
 
 const RECENT_TERMS_MAX = 16
-/** Of larger terms the shared cache alone decides: what is recent is not counted in its bound. */
+/** Larger terms stay only in the shared cache, whose bound does not count recent terms. */
 const RECENT_BLOCKS_MAX = 16
 /** Looking a deleted document up in a term costs about as much as walking so many of the term. */
 const SEARCHED_RATIO = 4
@@ -28,23 +28,24 @@ export interface Deletions {
 interface DeletedLengths {
   readonly docCount: number
   readonly totalLength: number
-  /** How much of the log is counted. */
+  /** The number of log entries that are counted. */
   readonly seen: number
 }
 
 const NOTHING: DeletedLengths = { docCount: 0, totalLength: 0, seen: 0 }
 
 /**
- * How many deleted documents have a term, and how long deleted fields are. A search subtracts
- * these from the figures of the segment, so that scores do not depend on when segments are merged.
+ * The number of deleted documents with a term, and the lengths of deleted fields. A search
+ * subtracts these from the figures of the segment, so that scores do not depend on when segments
+ * are merged.
  */
 export class SegmentTerms {
   readonly #log: DeletionLog
   readonly #cache: TermCache
-  /** Of the segment, never used again. */
+  /** The segment's number in the cache. No later segment gets the same number. */
   readonly number: number
   readonly #lengths = new Map<string, DeletedLengths>()
-  /** A query asks for a term several times: these need no key to be made. */
+  /** Recent terms, because a query asks for a term several times. A look here needs no key. */
   readonly #recent = new Map<string, Map<string, CachedTerm>>()
   #recentCount = 0
   #sortedLog = { from: 0, to: 0, docs: new Uint32Array(0) }
@@ -65,7 +66,7 @@ export class SegmentTerms {
     return cached
   }
 
-  /** How many of the deleted documents have the term. */
+  /** The number of deleted documents that have the term. */
   deletedWith(cached: CachedTerm, source: PostingsSource, deletions: Deletions): number {
     const { count } = deletions
     // A later search has counted further than this one may see.
@@ -116,7 +117,7 @@ export class SegmentTerms {
     return cached
   }
 
-  /** How many of the documents deleted since log entry `from` have the term. */
+  /** The number of documents deleted since log entry `from` that have the term. */
   #deletedIn(source: PostingsSource, from: number, { count, bits }: Deletions): number {
     const cursor = new PostingsCursor(source)
     let found = 0

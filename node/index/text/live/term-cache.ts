@@ -5,27 +5,27 @@ import type { PostingsSource } from '../postings/postings-source.ts'
 const TERM_BYTES = 300
 const BLOCK_BYTES = 60
 
-/** What is known of a term of one segment. */
+/** A term of one segment: its postings and its deleted documents. */
 export interface CachedTerm {
   readonly entry: DictionaryEntry | undefined
   readonly source: PostingsSource | undefined
   deletedCount: number
-  /** How much of the segment's log of deletions `deletedCount` covers. */
+  /** The number of entries in the segment's log of deletions that `deletedCount` covers. */
   seen: number
 }
 
-/** Terms looked up, by the number of their segment, their field and their text. */
+/** The looked-up terms, by the number of their segment, their field and their text. */
 export class TermCache extends BoundedCache<string, CachedTerm> {
   #nextSegment = 0
 
-  /** A number for a segment, never used again. */
+  /** A number for a new segment. No other segment gets the same number. */
   newSegment(): number {
     this.#nextSegment += 1
     return this.#nextSegment
   }
 }
 
-/** About what a term takes with the descriptions of its blocks. */
+/** An estimate of a term's bytes with the descriptions of its blocks. */
 export function bytesOfCachedTerm(key: string, blockCount: number): number {
   return TERM_BYTES + key.length + blockCount * BLOCK_BYTES
 }

@@ -17,7 +17,7 @@ import type { IndexedField } from './field-registry.ts'
 export const NOTHING: EngineQuery = { kind: 'none' }
 const WARNINGS_MAX = 20
 const TERMS_PER_STEP = 512
-/** Of all synonyms that a query adds. */
+/** The most terms that synonyms add to a query. */
 const SYNONYM_TERMS_MAX = 1024
 
 /** Resolves the fields and analyzers of one query and collects its warnings. */
@@ -102,7 +102,7 @@ export class QueryContext {
     )
   }
 
-  /** The tokens of a text for the field, with what the table's synonyms say beside them. */
+  /** The tokens of a text for the field, with the table's synonyms for them. */
   spans(
     field: IndexedField,
     tokens: readonly IndexableToken[],

@@ -4,7 +4,6 @@
 // A field that no document has is not an error, because another shard may have it. Its part of the
 // query matches nothing, with a warning. A field that exists but cannot answer is refused.
 
-import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { NOTHING, QueryContext } from './query-context.ts'
 import { resolveGeo } from './resolve-geo.ts'
@@ -29,7 +28,6 @@ import {
 import type { EngineQuery } from '../engine-query.ts'
 import type { Query, QueryOf } from '../../../query/query-tree.ts'
 import type { FieldMapping } from './field-mapping.ts'
-import type { GeoQuery } from '../../../query/filter/geo-test.ts'
 
 /** A query that the engine can run. */
 export interface ResolvedQuery {
@@ -48,81 +46,49 @@ export function* resolveQuery(query: Query, mapping: FieldMapping): Sliced<Resol
 }
 
 type BooleanQuery = QueryOf<'boolean'>
+type LeafKind = Exclude<Query['kind'], 'boolean'>
 type RangeQuery = QueryOf<'numbers' | 'dates' | 'terms' | 'untyped-range'>
-type TermQuery = QueryOf<
-  'exists' | 'term' | 'fuzzy' | 'prefix' | 'wildcard' | 'regexp' | 'bool' | 'ip'
->
 
-const GEO_KINDS: ReadonlySet<string> = new Set<GeoQuery['kind']>([
-  'geo-box',
-  'geo-distance',
-  'geo-polygon',
-  'geo-shape',
-])
-const RANGE_KINDS: ReadonlySet<string> = new Set<RangeQuery['kind']>([
-  'numbers',
-  'dates',
-  'terms',
-  'untyped-range',
-])
-const TERM_KINDS: ReadonlySet<string> = new Set<TermQuery['kind']>([
-  'exists',
-  'term',
-  'fuzzy',
-  'prefix',
-  'wildcard',
-  'regexp',
-  'bool',
-  'ip',
-])
-
-function resolveLeaf(query: Exclude<Query, BooleanQuery>, context: QueryContext): EngineQuery {
-  if (isGeo(query)) return resolveGeo(query, context)
-  if (isRange(query)) return resolveRange(query, context)
-  if (isAboutTerms(query)) return resolveTermQuery(query, context)
-  switch (query.kind) {
-    case 'all':
-      return { kind: 'all', boost: query.boost }
-    case 'none':
-      return NOTHING
-    case 'ids':
-      return { kind: 'keys', keys: query.ids.map(keyOf), boost: query.boost }
-    case 'match':
-      return resolveMatch(query, context)
-    case 'phrase':
-      return resolvePhrase(query, context)
-    case 'phrase-terms':
-      return resolvePhraseTerms(query, context)
-    case 'simple':
-      return resolveSimple(query, context)
-    case 'multi-match':
-      return resolveMultiMatch(query, context)
-    default:
-      return unreachable(query)
-  }
+/** A mapped type, by which the compiler sees that a resolver and its query are of the same kind. */
+type LeafOf<Kind extends LeafKind> = {
+  readonly [Each in Kind]: QueryOf<Each> & { readonly kind: Each }
+}[Kind]
+type Resolvers = {
+  readonly [Kind in LeafKind]: (query: LeafOf<Kind>, context: QueryContext) => EngineQuery
 }
 
-function resolveTermQuery(query: TermQuery, context: QueryContext): EngineQuery {
-  switch (query.kind) {
-    case 'exists':
-      return resolveExists(query, context)
-    case 'term':
-      return resolveTerm(query, context)
-    case 'fuzzy':
-      return resolveFuzzy(query, context)
-    case 'prefix':
-      return resolvePrefix(query, context)
-    case 'wildcard':
-      return resolveWildcard(query, context)
-    case 'regexp':
-      return resolveRegexp(query, context)
-    case 'bool':
-      return resolveBool(query, context)
-    case 'ip':
-      return resolveNetwork(query, context)
-    default:
-      return unreachable(query)
-  }
+const RESOLVERS: Resolvers = {
+  all: ({ boost }) => ({ kind: 'all', boost }),
+  none: () => NOTHING,
+  ids: ({ ids, boost }) => ({ kind: 'keys', keys: ids.map(keyOf), boost }),
+  match: resolveMatch,
+  phrase: resolvePhrase,
+  'phrase-terms': resolvePhraseTerms,
+  simple: resolveSimple,
+  'multi-match': resolveMultiMatch,
+  exists: resolveExists,
+  term: resolveTerm,
+  fuzzy: resolveFuzzy,
+  prefix: resolvePrefix,
+  wildcard: resolveWildcard,
+  regexp: resolveRegexp,
+  bool: resolveBool,
+  ip: resolveNetwork,
+  numbers: resolveRange,
+  dates: resolveRange,
+  terms: resolveRange,
+  'untyped-range': resolveRange,
+  'geo-box': resolveGeo,
+  'geo-distance': resolveGeo,
+  'geo-polygon': resolveGeo,
+  'geo-shape': resolveGeo,
+}
+
+function resolveLeaf<Kind extends LeafKind>(
+  query: LeafOf<Kind>,
+  context: QueryContext,
+): EngineQuery {
+  return RESOLVERS[query.kind](query, context)
 }
 
 function resolveRange(query: RangeQuery, context: QueryContext): EngineQuery {
@@ -160,18 +126,6 @@ function* resolveAll(
     if (context.takePause()) yield
   }
   return resolved
-}
-
-function isGeo(query: Query): query is GeoQuery {
-  return GEO_KINDS.has(query.kind)
-}
-
-function isRange(query: Query): query is RangeQuery {
-  return RANGE_KINDS.has(query.kind)
-}
-
-function isAboutTerms(query: Query): query is TermQuery {
-  return TERM_KINDS.has(query.kind)
 }
 
 function keyOf(id: string): Uint8Array {

@@ -91,7 +91,7 @@ function exactFields({ mapping }: QueryContext): readonly SearchedField[] {
     .slice(0, EXACT_FIELDS_MAX)
 }
 
-/** Of two words, both must match; of more, three in four. */
+/** Requires both words of two, and three in four of more. */
 function mostOf(words: readonly EngineQuery[]): EngineQuery {
   const [only] = words
   if (only === undefined || words.length === 1) return only ?? NOTHING
@@ -140,13 +140,15 @@ class SimpleSearch {
   }
 
   /** Words that have to be there together, or another way to say them. */
-  group(words: readonly string[], mayGoOn: boolean): EngineQuery {
-    const own = words.map((word, index) => this.#word(word, mayGoOn && index === words.length - 1))
+  group(words: readonly string[], mayContinue: boolean): EngineQuery {
+    const own = words.map((word, index) =>
+      this.#word(word, mayContinue && index === words.length - 1),
+    )
     const synonyms = this.#context.hasSynonyms ? this.#synonymsOf(words.join(' ')) : []
     return anyOf([combine(own.filter(isSomething), 'and'), ...synonyms])
   }
 
-  /** Of the whole text, in each field. */
+  /** The synonyms of the whole text in each field. */
   #synonymsOf(text: string): readonly EngineQuery[] {
     return this.#fields.flatMap((one) => {
       const [span, ...others] = this.#context.spans(
@@ -159,12 +161,12 @@ class SimpleSearch {
   }
 
   /** Resolves the text between two spaces. An analyzer may find several words in it. */
-  #word(text: string, mayGoOn: boolean): EngineQuery {
+  #word(text: string, mayContinue: boolean): EngineQuery {
     return anyOf(
       this.#fields.map(({ field, boost }) => {
         const terms = tokensIn(field, text, this.#context).map(({ term }) => term)
         const parts = terms.map((term, index) => {
-          return this.#term({ field, boost }, term, mayGoOn && index === terms.length - 1)
+          return this.#term({ field, boost }, term, mayContinue && index === terms.length - 1)
         })
         return combine(parts, 'and')
       }),
@@ -185,11 +187,11 @@ class SimpleSearch {
     )
   }
 
-  #term({ field, boost }: SearchedField, term: string, mayGoOn: boolean): EngineQuery {
+  #term({ field, boost }: SearchedField, term: string, mayContinue: boolean): EngineQuery {
     this.#typosLeft -= 1
     const fuzziness = this.#typosLeft >= 0 ? 'auto' : 0
     const spelt = fuzzyTerm({ field: field.indexField, term, fuzziness, prefixLength: 1 }, boost)
-    if (!mayGoOn || term.length < PREFIX_LENGTH_MIN) return spelt
+    if (!mayContinue || term.length < PREFIX_LENGTH_MIN) return spelt
     const prefix: EngineQuery = {
       kind: 'expand',
       field: field.indexField,

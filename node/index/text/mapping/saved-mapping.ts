@@ -14,7 +14,7 @@ export const MAPPING_FILE = 'mapping'
 /** Goes up when the file changes, and also when the analysis makes other terms of a text. */
 const FORMAT_VERSION = 4
 
-/** By what the documents of an index were mapped, as the file says. */
+/** The mapping of an index's documents, as its file has it. */
 export interface SavedMapping {
   readonly kind: 'saved'
   readonly schema: TableSchema | undefined

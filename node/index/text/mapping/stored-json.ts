@@ -42,7 +42,7 @@ interface Frame {
   readonly isObject: boolean
   /** Undefined as long as it may be small enough to be parsed with its neighbours. */
   target: Target | undefined
-  /** What is not parsed yet begins here. */
+  /** The start of the text that is not parsed yet. */
   runAt: number
   /** Where the member under way begins: in an object, with its name. */
   memberAt: number
@@ -154,7 +154,7 @@ class StoredJson {
     return value
   }
 
-  /** Of the member under way. */
+  /** The name of the member that is being parsed. */
   #nameOf({ isObject, memberAt, valueAt }: Frame): string {
     return isObject ? String(JSON.parse(this.#bytes.toString('utf8', memberAt, valueAt - 1))) : ''
   }

@@ -4,7 +4,7 @@ import type { SynonymRule } from '../../../schema/text-settings.ts'
 import type { Analyzer } from '../analysis/analyzer.ts'
 import type { IndexableToken } from '../indexable-document.ts'
 
-/** Of one text, whatever number of rules it stands in. */
+/** The most alternatives of one text in all rules together. */
 const ALTERNATIVES_MAX = 64
 
 /** Neighbouring tokens of a query that have synonyms together, or one token that has none. */
@@ -27,7 +27,7 @@ type Meanings = ReadonlyMap<string, Wording>
 
 /** Finds the synonyms of a query's tokens. It does not change after the constructor. */
 export class SynonymTable {
-  /** Of each text, the meanings that its rules give it. */
+  /** The meanings of each text, one for each rule that contains it. */
   readonly #meanings = new Map<string, Meanings[]>()
   /** By first term, how many tokens the longest text has that begins with it. */
   readonly #longest = new Map<string, number>()

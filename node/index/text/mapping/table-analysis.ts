@@ -38,7 +38,7 @@ export class TableAnalysis {
     return (this.#settings.synonyms ?? []).length > 0
   }
 
-  /** For what documents hold; undefined if there is no analyzer of this name. */
+  /** The analyzer for the text of documents; undefined for an unknown name. */
   ofDocuments(name: string): Analyzer | undefined {
     if (!this.#ofDocuments.has(name)) this.#ofDocuments.set(name, this.#build(name, analyzerOf))
     return this.#ofDocuments.get(name)

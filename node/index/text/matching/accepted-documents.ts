@@ -1,4 +1,4 @@
-// Which documents of a segment a search may find at all: live ones that no filter leaves out.
+// The documents of a segment that a search may find: live ones that no filter leaves out.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { fullBitset, intersect, subtract, type Bitset } from '../encoding/bitset.ts'
@@ -22,12 +22,12 @@ export function acceptsLive(live: LiveSegment, { filters, excluded, nowMs }: Con
   return !hasConditions && live.expiredAt(nowMs) === undefined
 }
 
-/** Whether every document is: there is nothing to gather then. */
+/** Whether every document is accepted. Then no set need be gathered. */
 export function acceptsAll(live: LiveSegment, conditions: Conditions): boolean {
   return live.log.length === 0 && acceptsLive(live, conditions)
 }
 
-/** What is neither deleted nor expired nor filtered out. */
+/** The documents that are neither deleted nor expired nor filtered out. */
 export function* acceptedDocuments(
   live: LiveSegment,
   compiler: QueryCompiler,

@@ -2,12 +2,12 @@ import type { Bitset } from '../encoding/bitset.ts'
 import type { Poll } from '../poll.ts'
 import type { TopHits } from './top-hits.ts'
 
-/** What the loops over whole segments share. */
+/** The inputs that all loops over whole segments share. */
 export interface BulkSearch {
   readonly hits: TopHits
   /** The documents that may be found; undefined for all. */
   readonly accepted: Bitset | undefined
-  /** Every match is visited and counted, also those that cannot get among the best. */
+  /** Whether every match is visited and counted, also those that cannot be among the best. */
   readonly countsAll: boolean
   readonly poll: Poll
 }

@@ -5,10 +5,10 @@ const CHUNK_DOCS = 512
 /** Documents that are further apart on average are looked up one by one. */
 const GAP_MAX = 8
 const GAP_FIRST = 64
-/** How much of the average is the newest gap. */
+/** The weight of the newest gap in the moving average. */
 const GAP_WEIGHT = 1 / 8
 
-/** The least or greatest value of documents that are asked for in ascending order. */
+/** Reads the least or greatest value of documents, which callers name in ascending order. */
 export class ColumnCursor {
   readonly #column: ColumnReader
   readonly #docCount: number
@@ -26,7 +26,7 @@ export class ColumnCursor {
     this.#takesLast = takesLast
   }
 
-  /** NaN for a document without a value. */
+  /** The value of a document; NaN without one. Documents ascend. */
   valueOf(doc: number): number {
     this.#averageGap += (doc - this.#lastDoc - this.#averageGap) * GAP_WEIGHT
     this.#lastDoc = doc

@@ -9,8 +9,9 @@ const CHUNK_MIN = 32
 const CHUNK_MAX = 4096
 
 /**
- * The documents whose values in a column pass a test, looked at as far as somebody asks: few by a
- * leader with few documents. Chunks grow while they are read one behind the other.
+ * The documents whose values in a column pass a test. It reads only as far as the caller walks,
+ * which is little beside a leader with few documents. Chunks grow while they are read one behind
+ * the other.
  */
 export class ColumnScorer implements Scorer {
   doc = -1

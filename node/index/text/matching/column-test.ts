@@ -1,4 +1,4 @@
-// What a query asks of the values of a column. A document may have several, or none.
+// The tests of queries on the values of a column. A document may have several values, or none.
 
 import { setBit, type Bitset } from '../encoding/bitset.ts'
 import type { ColumnChunk } from '../segment/column.ts'
@@ -10,11 +10,11 @@ export type ColumnQuery = EngineQueryOf<'range' | 'area'>
 
 /** A query about a column, prepared for one segment. Both members accept the same documents. */
 export interface ColumnTest {
-  /** Whether one of the values from `from` to `to` (not included) is what is asked for. */
+  /** Whether one of the values from `from` to `to` (not included) matches. */
   readonly passes: ValueTest
   /**
-   * Adds to `bits` the documents of a chunk that pass, of which `from` is the first. Loops of their
-   * own: a call for each document, or the body of a generator, would be slower.
+   * Adds the passing documents of a chunk to `bits`; the chunk starts at document `from`. It is a
+   * loop of its own, because a call for each document or the body of a generator would be slower.
    */
   readonly addPassing: (bits: Bitset, from: number, chunk: ColumnChunk) => void
 }
@@ -25,7 +25,7 @@ export function testOf(query: ColumnQuery): ColumnTest {
   return query.kind === 'range' ? rangeTest(query) : areaTest(query)
 }
 
-/** Both ends included. */
+/** Tests for a value in the range. Both ends are included. */
 export function rangeTest(range: { readonly min: number; readonly max: number }): ColumnTest {
   const { min, max } = range
   return {
@@ -79,7 +79,7 @@ function areaTest(query: EngineQueryOf<'area'>): ColumnTest {
   }
 }
 
-/** Whether there is any value. */
+/** Accepts every document with a value. */
 export const hasValue: ColumnTest = {
   passes: (_, from, to) => from < to,
   addPassing: (bits, from, { ends }) => {

@@ -1,12 +1,12 @@
-// The best documents that have all of several terms: the rarest leads, the others leap to it, and
-// blocks of the leader whose maxima together cannot reach the bar are passed over undecoded.
+// Finds the best documents that have all of several terms. The rarest term leads, and the others
+// seek its documents. Blocks whose maxima together cannot reach the bar are skipped undecoded.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
 import { isAccepted, type BulkSearch } from './bulk-search.ts'
 import type { TermScorer } from './term-scorer.ts'
 
-/** Answers how many matches were visited: all of them with `countsAll`. */
+/** Returns the number of visited matches: all of them with `countsAll`. */
 export function* searchConjunction(
   terms: readonly [TermScorer, ...TermScorer[]],
   search: BulkSearch,
@@ -22,7 +22,7 @@ class Conjunction {
   readonly #lead: TermScorer
   readonly #others: readonly TermScorer[]
   readonly #search: BulkSearch
-  /** In the present block of the leader: what the others can add at most. */
+  /** The most that the other terms can add within the leader's present block. */
   #othersBound = 0
 
   constructor(lead: TermScorer, others: readonly TermScorer[], search: BulkSearch) {
@@ -51,8 +51,8 @@ class Conjunction {
   }
 
   /**
-   * Answers where the search continues: behind the block, or at the document that another term has reached. Without
-   * `mayScore` matches are only counted.
+   * Returns the document at which the search continues: behind the block, or where another term is.
+   * Without `mayScore` matches are only counted.
    */
   #searchBlock(from: number, end: number, mayScore: boolean): number {
     const lead = this.#lead
@@ -80,7 +80,7 @@ class Conjunction {
     return end + 1
   }
 
-  /** `doc` if all are there, else where the first that is not stands. */
+  /** `doc` if all terms are at it, otherwise the document of the first term that is not. */
   #disagreement(doc: number): number {
     for (let i = 0; i < this.#others.length; i += 1) {
       const cursor = this.#others[i]?.cursor

@@ -1,9 +1,11 @@
-// The best documents that have at least one of several terms: MaxScore over windows of documents.
+// Finds the best documents that have at least one of several terms: MaxScore over windows of
+// documents.
 //
-// In each window a term's block maxima bound its scores. Terms in ascending order of their bounds,
-// as long as their sum cannot reach the bar, are "optional" there: a document with these alone
-// cannot get in. The others are walked whole; what they found is completed by looking up optional
-// terms, the highest bound first, as long as the bar can still be reached.
+// In each window a term's block maxima bound its scores. The terms with the lowest bounds are
+// "optional" as long as the sum of their bounds cannot reach the bar: a document that has only
+// these terms cannot become a hit. The other terms are walked completely. The scores of the found
+// documents are completed by looking up optional terms, the highest bound first, as long as the
+// document can still reach the bar.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { f64At, isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
@@ -13,7 +15,7 @@ import type { TermScorer } from './term-scorer.ts'
 const WINDOW_MIN = 1024
 const WINDOW_MAX = 8192
 
-/** Of few postings every document is scored, one after the other; answers how many there are. */
+/** Scores every document of a few postings, one after the other, and returns their number. */
 export function scoreAnyTerm(terms: readonly TermScorer[], search: BulkSearch): number {
   const { hits, accepted, poll } = search
   let matchCount = 0
@@ -39,7 +41,7 @@ export function scoreAnyTerm(terms: readonly TermScorer[], search: BulkSearch): 
   return matchCount
 }
 
-/** Answers how many matches were visited: all of them with `countsAll`. */
+/** Returns the number of visited matches: all of them with `countsAll`. */
 export function* searchDisjunction(
   terms: readonly TermScorer[],
   docCount: number,
@@ -64,7 +66,7 @@ class Disjunction {
   readonly #order: TermScorer[]
   readonly #bounds: Float64Array
   readonly #sums: Float64Array
-  /** Sums by document of the window; made when a window first needs them. */
+  /** The sums by document of the window, allocated when a window first needs them. */
   #scores = new Float64Array(0)
   #found = new Uint32Array(0)
 
@@ -76,7 +78,7 @@ class Disjunction {
     this.#sums = new Float64Array(terms.length)
   }
 
-  /** Answers where the next window begins. */
+  /** Returns the begin of the next window. */
   searchWindow(from: number, docCount: number): number {
     let blockEnd = docCount - 1
     for (const term of this.#terms) blockEnd = Math.min(blockEnd, term.blockEnd(from))
@@ -89,7 +91,7 @@ class Disjunction {
     return end
   }
 
-  /** Orders the terms by their bounds; answers how many of them are optional. */
+  /** Orders the terms by their bounds, and returns the number of optional ones. */
   #partition(from: number, end: number): number {
     const order = this.#order
     const bounds = this.#bounds
@@ -140,7 +142,7 @@ class Disjunction {
     }
   }
 
-  /** What the first `count` terms can add together. */
+  /** The most that the first `count` terms can add together. */
   #optionalBound(count: number): number {
     return count === 0 ? 0 : f64At(this.#sums, count - 1)
   }
@@ -193,7 +195,7 @@ class Disjunction {
     }
   }
 
-  /** Adds what the optional terms have for the document, and offers it. */
+  /** Adds the scores of the optional terms, and offers the document. */
   #complete(doc: number, requiredScore: number, required: number): void {
     const { hits, countsAll } = this.#search
     let score = requiredScore

@@ -12,12 +12,15 @@ import type { TermScorer } from './term-scorer.ts'
 
 /** Fewer alternatives are walked. */
 const ALTERNATIVES_MIN = 8
-/** Of a segment: its scores take eight bytes each, one MiB, and hundreds of searches may be under way. */
+/** The largest segment with gathered scores: they take eight bytes each, so 1 MiB for a search. */
 const DOCS_MAX = 128 * 1024
-/** Of one query in one segment. */
+/** The most gathered parts of one query in one segment. */
 export const GATHERED_MAX = 4
 
-/** Terms that an expansion stands for, perhaps beside other terms and the rest of the expansion. */
+/**
+ * Whether the scores of these alternatives are gathered: enough terms of an expansion, in a small
+ * segment.
+ */
 export function isGathered(alternatives: readonly EngineQuery[], docCount: number): boolean {
   if (docCount > DOCS_MAX) return false
   const ranked = alternatives.filter((one) => one.kind === 'term' && one.alike !== undefined)
@@ -27,7 +30,7 @@ export function isGathered(alternatives: readonly EngineQuery[], docCount: numbe
 
 /**
  * The sums of the scores of several terms in one segment. The caller adds every term before it
- * asks for the first document; then it walks as any other scorer.
+ * asks for the first document; then it walks like any other scorer.
  */
 export class GatheredScores implements Scorer {
   doc = -1
@@ -54,7 +57,7 @@ export class GatheredScores implements Scorer {
     }
   }
 
-  /** The same score for every member. */
+  /** Adds the same score for every member. */
   *addSet(bits: Bitset, score: number, poll: Poll): Sliced<void> {
     unite(this.#bits, bits)
     const docCount = this.#scores.length

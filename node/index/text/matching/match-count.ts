@@ -18,7 +18,7 @@ import type { Poll } from '../poll.ts'
 /** Looking up a document costs about as much as walking so many. */
 const SPARSE_RATIO = 16
 
-/** What is counted in one segment, and the meter that says when to pause. */
+/** The documents that count in one segment, and the meter that says when to pause. */
 export interface CountScope {
   readonly docCount: number
   /** The documents that count; undefined for all. */
@@ -26,7 +26,7 @@ export interface CountScope {
   readonly poll: Poll
 }
 
-/** Documents with the term. */
+/** Counts the documents with the term. */
 export function* countTerm(source: PostingsSource, { accepted, poll }: CountScope): Sliced<number> {
   if (accepted === undefined) return source.docFreq
   let total = 0
@@ -36,15 +36,15 @@ export function* countTerm(source: PostingsSource, { accepted, poll }: CountScop
   return total
 }
 
-/** A term, and how many documents of the segment that are not deleted have it. */
+/** A term, and the number of live documents of the segment that have it. */
 export interface CountedTerm {
   readonly source: PostingsSource
   readonly liveDocFreq: number
 }
 
 /**
- * Documents with any of the terms. Where all live documents count, as `acceptsLive` says, the most
- * frequent term need not be walked: it is asked about the documents of the others alone.
+ * Counts the documents with any of the terms. If all live documents count, as `acceptsLive` says,
+ * the most frequent term is not walked, but only looked up for the documents of the other terms.
  */
 export function* countAnyTerm(
   terms: readonly CountedTerm[],
@@ -63,7 +63,7 @@ export function* countAnyTerm(
   return largest.liveDocFreq + (yield* countWithout(bits, largest.source, scope))
 }
 
-/** Members that do not have the term. */
+/** Counts the members without the term. */
 function* countWithout(
   bits: Bitset,
   source: PostingsSource,

@@ -1,5 +1,5 @@
-// The documents of one segment that match a query, whatever they score, as a bitmap: what filters and
-// exclusions are made of. Deleted and expired documents are still in it.
+// The documents of one segment that match a query, as a bitmap without scores. Filters and
+// exclusions use such bitmaps. They still contain deleted and expired documents.
 
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -42,7 +42,7 @@ const SET_KINDS: ReadonlySet<string> = new Set([
 /** Words of a bitmap cost this much less than postings. */
 const WORDS_PER_UNIT = 8
 
-/** Queries that are answered by a bitmap anyhow. */
+/** Whether a bitmap answers the query in any case. */
 export function isSetQuery(query: EngineQuery): query is SetQuery {
   return SET_KINDS.has(query.kind)
 }
@@ -58,7 +58,7 @@ export function isColumnQuery(query: EngineQuery): query is ColumnQuery {
 export interface SetScope {
   readonly live: LiveSegment
   readonly poll: Poll
-  /** For what has to be walked: phrases, and a choice of several parts. */
+  /** Builds the scorer of a part that must be walked: a phrase, or a choice among several parts. */
   readonly walk: (query: EngineQuery) => Sliced<Scorer>
 }
 
@@ -102,7 +102,7 @@ function* termSet(
   return bits
 }
 
-/** One set for the result and one for the part at hand, however many parts there are. */
+/** Holds two sets at a time for any number of parts: the result and the present part. */
 function* booleanSet(query: BooleanQuery, scope: SetScope): Sliced<Bitset> {
   const { docCount } = scope.live.segment
   let result: Bitset | undefined

@@ -1,16 +1,16 @@
-// A set of ordinals on its way from an index to another. Few are a sorted list; many are a bitmap over
-// the range that is in use, because ordinals of documents that came and went leave gaps.
+// A set of ordinals that one index passes to another. Few ordinals are a sorted list. Many are a
+// bitmap over the range in use, because ordinals of deleted documents are not used again.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 
-/** From so many members on a set is a bitmap. */
+/** A set with this number of members or more is a bitmap. */
 export const ORDINAL_LIST_END = 4096
 
 /**
  * A set of ordinals of one shard, which may be posted to another thread. Contract:
  * - A list ascends and has fewer than ORDINAL_LIST_END members.
  * - A bitmap has bit `(ordinal - from) & 31` of word `(ordinal - from) >>> 5`; `from` is a multiple of 32.
- * - Nobody changes the arrays: a set may be shared.
+ * - The arrays never change, because a set may be shared.
  */
 export type OrdinalSet =
   | { readonly kind: 'list'; readonly ordinals: Uint32Array }
@@ -32,7 +32,7 @@ export function hasOrdinal(set: OrdinalSet, ordinal: number): boolean {
   return set.ordinals[low] === ordinal
 }
 
-/** What a set holds in memory. */
+/** The bytes that a set holds in memory. */
 export function bytesOfOrdinals(set: OrdinalSet): number {
   return set.kind === 'list' ? set.ordinals.byteLength : set.words.byteLength
 }

@@ -1,5 +1,6 @@
-// How often a phrase occurs, given for each of its positions where its terms stand in a document,
-// less the position's offset: an exact occurrence is one number found in every list.
+// Counts the occurrences of a phrase. The input is one list for each place of the phrase: the
+// positions of its terms in a document minus the offset of the place. An exact occurrence is one
+// number that every list has.
 //
 // With slop, an occurrence is one entry of each list; its width is the greatest less the least, and
 // it counts 1 / (1 + width) if the width is at most the slop. As in Lucene, the list with the least
@@ -9,18 +10,18 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Poll } from '../poll.ts'
 
-/** Of one look at all places of a sloppy phrase. */
+/** The cost of one look at all places of a sloppy phrase, for each list. */
 const COST_PER_LIST = 16
-/** Looked at between two looks at the poll, in each list. */
+/** The entries of each list that are read between two looks at the poll. */
 const ENTRIES_PER_LOOK = 64
 
-/** Ascending, with repeats. */
+/** The positions of one place of the phrase in a document, ascending, with repeats. */
 export interface FoundPositions {
   readonly values: Uint32Array
   readonly length: number
 }
 
-/** What was found, less the offset: may be below 0. */
+/** The found positions minus the offset of their place, which may be below 0. */
 export interface ShiftedPositions {
   readonly offset: number
   readonly found: FoundPositions
@@ -28,7 +29,9 @@ export interface ShiftedPositions {
   at: number
 }
 
-/** Yields when the poll says so, and leaves it to the caller to renew it; so does the other. */
+/**
+ * Counts the occurrences in order. It yields when the poll is due, and the caller renews the poll.
+ */
 export function* exactFrequency(lists: readonly ShiftedPositions[], poll: Poll): Sliced<number> {
   const length = lists[0]?.found.length ?? 0
   let frequency = 0
@@ -41,7 +44,7 @@ export function* exactFrequency(lists: readonly ShiftedPositions[], poll: Poll):
   return frequency
 }
 
-/** For lists known to be short. */
+/** The same for lists that are known to be short. */
 export function exactFrequencyAtOnce(lists: readonly ShiftedPositions[]): number {
   beginAll(lists)
   return exactBetween(lists, 0, lists[0]?.found.length ?? 0)
@@ -51,7 +54,7 @@ function beginAll(lists: readonly ShiftedPositions[]): void {
   for (const list of lists) list.at = 0
 }
 
-/** Of the occurrences that begin with these entries of the first list, one look behind the other. */
+/** Counts the occurrences that begin with these entries of the first list. */
 function exactBetween(lists: readonly ShiftedPositions[], from: number, to: number): number {
   const [first] = lists
   if (first === undefined) return 0
@@ -67,7 +70,7 @@ function exactBetween(lists: readonly ShiftedPositions[], from: number, to: numb
   return frequency
 }
 
-/** Goes to the first entry at or above `value`, and says whether it is the value. */
+/** Moves to the first entry at or above `value`, and returns whether it is the value. */
 function reaches(list: ShiftedPositions, value: number): boolean {
   const { values, length } = list.found
   const wanted = value + list.offset

@@ -19,7 +19,7 @@ const SHORT_MAX = 2048
 export class PhraseCursor {
   doc = -1
   readonly cost: number
-  /** In the present document, once loaded; those of the same terms share them. */
+  /** The positions in the present document after `load`. Places with the same terms share them. */
   readonly found: PositionsWalk
   readonly #cursors: readonly PostingsCursor[]
   readonly #only: PostingsCursor | undefined
@@ -31,7 +31,7 @@ export class PhraseCursor {
     this.cost = cursors.reduce((sum, { source }) => sum + source.docFreq, 0)
   }
 
-  /** `target` is behind `doc`. */
+  /** Moves to the first document at or behind `target`, which is behind `doc`. */
   advance(target: number): number {
     if (this.#only !== undefined) {
       this.doc = this.#only.advance(target)
@@ -45,7 +45,7 @@ export class PhraseCursor {
     return least
   }
 
-  /** How many entries `load` would fill in. */
+  /** The number of entries that `load` would fill in. */
   frequency(): number {
     if (this.#only !== undefined) return this.#only.freq()
     let sum = 0
@@ -72,7 +72,9 @@ export class PhraseCursor {
   }
 }
 
-/** Where there is room. Most lists are short, and making a view of one costs more than a copy. */
+/**
+ * Appends the values one by one: most lists are short, and a view of one costs more than a copy.
+ */
 function append(to: PositionsWalk, { values, length }: PositionsWalk): void {
   for (let i = 0; i < length; i += 1) to.values[to.length + i] = values[i] ?? 0
   to.length += length
@@ -161,7 +163,7 @@ export class PhraseScorer implements Scorer {
     }
   }
 
-  /** `doc` if all positions are there, else where the first that is not stands. */
+  /** `doc` if all positions are at it, otherwise the document of the first that is not. */
   #disagreement(doc: number): number {
     for (const position of this.#positions) {
       const at = position.doc < doc ? position.advance(doc) : position.doc
@@ -170,7 +172,7 @@ export class PhraseScorer implements Scorer {
     return doc
   }
 
-  /** The occurrences in the document at which all positions stand, or PAUSED. */
+  /** The occurrences in the present document of all positions, or PAUSED. */
   #countOn(): number {
     if (this.#counting === undefined && this.#isShort()) return this.#countAtOnce()
     this.#counting ??= this.#countOccurrences()

@@ -30,7 +30,7 @@ type BooleanQuery = EngineQueryOf<'boolean'>
 const LIST_RATIO = 64
 const WORDS_PER_UNIT = 4
 
-/** Of looking up a term and making its scorer. */
+/** The cost of looking up a term and making its scorer. */
 const TERM_COST = 256
 
 /** Turns queries into walks of one segment. Deleted and expired documents are still in them. */
@@ -38,7 +38,7 @@ export class QueryCompiler {
   readonly #live: LiveSegment
   readonly #weights: Weights
   readonly #poll: Poll
-  /** How many sets of scores this segment's query holds. */
+  /** The number of gathered sets of scores that the query holds in this segment. */
   #gathered = 0
 
   constructor(live: LiveSegment, weights: Weights, poll: Poll) {
@@ -91,7 +91,7 @@ export class QueryCompiler {
     return new ColumnScorer(column, { docCount, test: testOf(query), score, poll: this.#poll })
   }
 
-  /** Of those that the segment has. */
+  /** Scorers of those terms that the segment has. */
   *terms(queries: readonly EngineQueryOf<'term'>[], factor: number): Sliced<TermScorer[]> {
     const scorers: TermScorer[] = []
     for (const query of queries) {
@@ -111,7 +111,7 @@ export class QueryCompiler {
     return new TermScorer(found.source, this.#norms(query.field), weight)
   }
 
-  /** The documents that match, whatever they score. */
+  /** The set of matching documents, without scores. */
   set(query: EngineQuery): Sliced<Bitset> {
     const walk = (part: EngineQuery): Sliced<Scorer> => this.compile(part)
     return matchingSet(query, { live: this.#live, poll: this.#poll, walk })

@@ -7,7 +7,7 @@ import { neededShould } from './matching-set.ts'
 type TermQuery = Extract<EngineQuery, { kind: 'term' }>
 
 /**
- * A query taken apart: a match meets the body and all `filters`, and none of `excluded`. `boost`
+ * The parts of a query: a match meets the body and all `filters`, and none of `excluded`. `boost`
  * multiplies the score of the body.
  */
 export interface QueryPlan {
@@ -20,7 +20,9 @@ export interface QueryPlan {
     | { readonly kind: 'walk'; readonly query: EngineQuery }
 }
 
-/** More terms than this are walked: each costs the bulk loop a look at every window. */
+/**
+ * A query of more terms is walked, because each term costs the bulk loop a look at every window.
+ */
 const BULK_TERMS_MAX = 64
 
 export function planQuery(query: EngineQuery): QueryPlan {

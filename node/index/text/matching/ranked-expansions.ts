@@ -1,12 +1,11 @@
-// Fuzzy words, prefixes and wildcards where scores are asked for: the terms that are closest to what was
-// written score like words of their own, each by its closeness, and as rare as the most frequent of
-// them, so that a rare slip of the pen does not come before the word itself. All other terms count
-// alike, and little.
+// Fuzzy words, prefixes and wildcards in queries with scores. The closest terms score like words of
+// their own, each by its closeness. All of them count as rare as the most frequent one, so that a
+// rare typo does not rank before the word itself. All other terms have the same low score.
 //
 // Invariants:
-//   RE1  Which terms those are depends on the terms that live documents have, and neither on how often,
-//        nor on how documents are spread over segments and shards: of the closest terms of the whole
-//        table, each shard names those it has.
+//   RE1  The closest terms depend only on the set of terms that live documents have. They depend
+//        neither on frequencies nor on the division into segments and shards: each shard names
+//        those of the table's closest terms that it has.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { RANKED_TERMS_MAX, type EngineQuery, type TermRanking } from '../engine-query.ts'
@@ -16,18 +15,20 @@ import { compareTexts } from '../encoding/compare-texts.ts'
 import type { EngineQueryOf } from './set-query.ts'
 import { TermWalk } from './term-walk.ts'
 
-/** Of all expansions of a query; each has a cursor of its own. */
+/** The most ranked terms of all expansions of a query, because each has a cursor of its own. */
 const QUERY_RANKED_TERMS_MAX = 1024
 /** An expansion of more terms in one shard is walked as one set: looking at each takes too long. */
 const MATCHING_TERMS_MAX = 65_536
-/** What documents with other terms score, in boosts. */
+/** The score of documents with other terms, as a share of the boost. */
 const REST_SHARE = 0.1
-/** Of looking up how many live documents have a term. */
+/** The cost of looking up how many live documents have a term. */
 const LOOKUP_COST = 256
 
-/** The closest terms, one more than may score, in no order; or that there are too many to tell. */
+/**
+ * The closest terms in no order, one more than may score; or a mark that the shard has too many.
+ */
 export type ClosestTerms = readonly string[] | 'too-many'
-/** By `expansionKey`. */
+/** The closest terms of each expansion, by `expansionKey`. */
 export type Expansions = ReadonlyMap<string, ClosestTerms>
 
 interface RankedExpansion extends EngineQueryOf<'expand'> {
@@ -42,7 +43,7 @@ export function fieldOfExpansion(key: string): string {
   return key.slice(0, key.indexOf('\0'))
 }
 
-/** Of several shards; too many in one of them are too many. */
+/** Merges the expansions of several shards. Too many terms in one shard are too many in all. */
 export function mergeExpansions(all: readonly Expansions[]): Expansions {
   const merged = new Map<string, Set<string>>()
   const tooMany = new Set<string>()
@@ -62,7 +63,7 @@ function addAll(known: Set<string>, terms: readonly string[]): Set<string> {
   return known
 }
 
-/** What this index has to say about the expansions that score. */
+/** Gathers this index's closest terms for the expansions that score. */
 export function* gatherExpansions(
   segments: readonly LiveSegment[],
   query: EngineQuery,
@@ -87,7 +88,7 @@ export function rankExpansions(query: EngineQuery, expansions: Expansions): Engi
   }
   if (query.kind !== 'boolean') return query
   const { must, should, minShould } = query
-  // Where one is enough, the terms are as good as alternatives of their own, and quicker to search.
+  // Where one match is enough, the terms become alternatives of the query, which is faster.
   const isFlat = minShould <= 1
   return {
     ...query,
@@ -104,7 +105,7 @@ function isRanked(query: EngineQuery): query is RankedExpansion {
   return query.kind === 'expand' && query.ranking !== undefined
 }
 
-/** Most queries have none, and need not be gathered for. */
+/** Whether a query has expansions that score. Most have none, and skip the gathering. */
 export function hasRanked(query: EngineQuery): boolean {
   if (query.kind === 'best') return query.parts.some(hasRanked)
   if (query.kind === 'boolean') return query.must.some(hasRanked) || query.should.some(hasRanked)
@@ -180,7 +181,7 @@ function* closestTerms(
       if (matching > MATCHING_TERMS_MAX) return 'too-many'
       const close = { term: entry.text, closeness: ranking.closeness(entry.text) }
       if (!closest.hasRoomFor(close)) continue
-      // A term that only deleted documents have is there until they are merged away.
+      // A term of deleted documents stays in the dictionary until they are merged away.
       poll.spend(LOOKUP_COST)
       const isLive = live.log.length === 0 || (live.term(name, entry.text)?.liveDocFreq ?? 0) > 0
       if (isLive) closest.add(close)
@@ -202,7 +203,7 @@ class ClosestList {
     return this.#list.map(({ term }) => term)
   }
 
-  /** False for one that is there already. */
+  /** Whether a term may enter; false for a term that the list has already. */
   hasRoomFor(close: CloseTerm): boolean {
     const worst = this.#list.length < this.#count ? undefined : this.#list.at(-1)
     if (worst !== undefined && compareClose(close, worst) >= 0) return false

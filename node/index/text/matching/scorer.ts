@@ -2,17 +2,17 @@ import { NO_MORE } from '../postings/postings-cursor.ts'
 import { hasBit, nextBit, type Bitset } from '../encoding/bitset.ts'
 import type { Poll } from '../poll.ts'
 
-/** What a walk answers in place of a document when the poll says that a pause is due. */
+/** The result of a walk in the place of a document when a pause is due. */
 export const PAUSED = -2
 
 /**
  * A walk through the documents of a segment that match a query, in order. Contract:
- * - Begins at -1; `next` and `advance` answer the new `doc`, NO_MORE behind the last.
+ * - It begins at -1; `next` and `advance` return the new `doc`, NO_MORE behind the last.
  * - `advance(target)` goes to the first match at or behind `target`, which is behind `doc`.
- * - Either may answer PAUSED, and leaves `doc` as it was. The same call after the poll is renewed
- *   continues where it stopped. Each call advances, however small the poll's steps are.
- * - `score` is that of the present document, and changes nothing.
- * - `cost` is about how many documents match at most: the cheapest leads a conjunction.
+ * - Either may return PAUSED, and then does not change `doc`. The same call after the poll is
+ *   renewed continues where it stopped. Each call advances, however small the poll's steps are.
+ * - `score` returns the score of the present document, and changes nothing.
+ * - `cost` estimates the most documents that match: the cheapest scorer leads a conjunction.
  */
 export interface Scorer {
   readonly doc: number
@@ -70,7 +70,9 @@ export class BitsetScorer implements Scorer {
   }
 }
 
-/** The same for few documents, ascending: a query of a thousand clauses keeps a thousand sets. */
+/**
+ * The same for a short ascending list, because a query of a thousand clauses keeps a thousand sets.
+ */
 export class ListScorer implements Scorer {
   doc = -1
   readonly cost: number
@@ -115,7 +117,7 @@ export class ListScorer implements Scorer {
 /** Documents that match all parts; only `scoring` ones add to the score. */
 export class AllOfScorer implements Scorer {
   doc = -1
-  /** The lead has moved and the others have not been asked yet. */
+  /** Whether the lead has moved and the others have not followed yet. */
   #isBehindLead = false
   readonly cost: number
   readonly #lead: Scorer
@@ -163,7 +165,7 @@ export class AllOfScorer implements Scorer {
     return doc
   }
 
-  /** `doc` if all are there, else where the first that is not stands. */
+  /** `doc` if all parts are at it, otherwise the document of the first part that is not. */
   #disagreement(doc: number): number {
     for (const other of this.#others) {
       const at = other.doc < doc ? other.advance(doc) : other.doc
@@ -253,7 +255,7 @@ export class OptionalScorer implements Scorer {
     return this.advance(this.doc + 1)
   }
 
-  /** The optional part comes along, since its way may be too long for `score`. */
+  /** Moves the optional part, too, because its way may be too long for `score`. */
   advance(target: number): number {
     const doc = this.#required.doc < target ? this.#required.advance(target) : this.#required.doc
     if (doc === PAUSED) return PAUSED
@@ -288,7 +290,7 @@ export class AllowedScorer implements Scorer {
     return this.#settle(this.#part.next())
   }
 
-  /** After a pause the part may stand behind the target already, at what is not allowed. */
+  /** After a pause the part may be behind the target already, at a document that is not allowed. */
   advance(target: number): number {
     const isBehind = this.#part.doc < target
     return this.#settle(isBehind ? this.#part.advance(target) : this.#part.next())

@@ -12,18 +12,21 @@ import { TopHits } from './top-hits.ts'
 /** A key is read from a dictionary in some microseconds. */
 const HITS_PER_STEP = 256
 
-/** A query with the page that is asked for. `limit` is the number of hits at most. */
+/** A query and the requested page. `limit` is the most hits of the page. */
 export interface SearchRequest extends MatchRequest {
   readonly limit: number
   /** Default: by score, the best first. Ties are in ascending order of keys. */
   readonly sort?: readonly SortField[]
-  /** Only hits behind this one, in the order asked for: the last hit of the page before. */
+  /** The last hit of the page before. Only hits behind it, in the requested order, are returned. */
   readonly after?: SearchBoundary
   /** With `sort`: from the last hit towards the first, so that `after` means in front of it. */
   readonly isBackwards?: boolean
-  /** Of the whole table. Default: this index's own. */
+  /** The statistics of the whole table. Default: this index's own. */
   readonly statistics?: TermStatistics
-  /** Count every match; else `total` may be a lower bound, and the search faster. */
+  /**
+   * Whether every match is counted. Otherwise `total` may be a lower bound, and the search is
+   * faster.
+   */
   readonly countTotal: boolean
 }
 
@@ -41,7 +44,7 @@ export interface SearchBoundary {
 export interface SearchHit extends SearchBoundary {}
 
 /**
- * The hits of one page, in the order asked for. `total` counts the matches of all pages; it is a
+ * The hits of one page, in the requested order. `total` counts the matches of all pages; it is a
  * lower bound unless `isTotalExact`.
  */
 export interface SearchResult {
@@ -99,7 +102,7 @@ function* searchByScore(
   return yield* resultOf(best, { total, isTotalExact: countTotal })
 }
 
-/** Its key is read when a tie or the answer asks for it: that is a look into the dictionary. */
+/** The key is read from the dictionary only when a tie or the answer needs it. */
 class ScoredHit implements SortedHit {
   readonly score: number
   readonly #segment: Segment

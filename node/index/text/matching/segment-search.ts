@@ -1,5 +1,5 @@
-// One query under fixed statistics, in one segment after the other: which loop finds its best hits,
-// and how they are counted.
+// Searches one query under fixed statistics, in one segment after the other. It chooses the loop
+// that finds the best hits, and the way of counting all hits.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
@@ -38,7 +38,9 @@ import { searchTerm } from './term-search.ts'
 import type { TopHits } from './top-hits.ts'
 
 const DOCS_PER_VISIT = 1024
-/** As few postings are scored one by one sooner than searched for the best and counted apart. */
+/**
+ * A query with at most this many postings scores each, which is faster than pruning and counting.
+ */
 const SCORED_WHOLE_MAX = 1024
 /** A filter's documents are gathered if the query may have more than one in this many documents. */
 const FILTER_GATHER_RATIO = 32
@@ -56,9 +58,9 @@ export interface MatchRequest {
 
 /** How the hits of a search score. */
 export interface Scoring {
-  /** Of the whole table; undefined: these segments are all of it. */
+  /** The statistics of the whole table; undefined if these segments are the whole table. */
   readonly statistics: TermStatistics | undefined
-  /** Whether anybody looks at the scores. */
+  /** Whether the caller uses the scores. */
   readonly scores: boolean
 }
 
@@ -71,7 +73,7 @@ export class SegmentSearch {
   readonly #plan: QueryPlan
   readonly #poll: Poll
 
-  /** Without scores, what means several terms is a set of documents. */
+  /** Begins a search. Without scores, an expansion is a set of documents. */
   static *begin(
     segments: readonly LiveSegment[],
     request: MatchRequest,
@@ -98,7 +100,7 @@ export class SegmentSearch {
     this.#plan = filter === undefined ? plan : { ...plan, filters: [...plan.filters, filter] }
   }
 
-  /** Fills `hits`; answers how many matches were seen, all of them if `countsAll`. */
+  /** Fills `hits`, and returns the number of seen matches: all of them with `countsAll`. */
   *top(live: LiveSegment, hits: TopHits, countsAll: boolean): Sliced<number> {
     if (hits.bar === Infinity && !countsAll) return 0
     const { body, boost } = this.#plan
@@ -131,7 +133,7 @@ export class SegmentSearch {
     return acceptsLive(live, this.#conditions())
   }
 
-  /** Of the plan's only term that the segment has. */
+  /** The live documents of the only term of the plan that the segment has. */
   #liveCount(live: LiveSegment): number {
     const { body } = this.#plan
     const [found] = body.kind === 'walk' ? [] : this.#found(live, body.terms)
@@ -184,7 +186,7 @@ export class SegmentSearch {
     while (walkSome(scorer, step)) yield this.#poll.renewed()
   }
 
-  /** Every match in order of documents, some at a time, in an array that is used again. */
+  /** Visits every match in order of documents, some at a time, in an array that is used again. */
   *collect(live: LiveSegment, visit: (docs: Uint32Array) => void): Sliced<void> {
     const docs = new Uint32Array(DOCS_PER_VISIT)
     let count = 0
@@ -249,7 +251,7 @@ export class SegmentSearch {
   }
 }
 
-/** The scorer stands at the document. */
+/** Called for each match, with the scorer at the document. */
 export type WalkVisitor = (doc: number, scorer: Scorer) => void
 
 interface WalkStep {
@@ -259,8 +261,8 @@ interface WalkStep {
 }
 
 /**
- * Visits documents until a pause is due or there are no more, and says whether there may be. It is no
- * generator, whose loops the compiler makes slower.
+ * Visits documents until a pause is due or none are left, and returns whether some may be left. It
+ * is not a generator, because the compiler makes their loops slower.
  */
 function walkSome(scorer: Scorer, { accepted, poll, visit }: WalkStep): boolean {
   for (let doc = scorer.next(); doc !== NO_MORE; doc = scorer.next()) {
@@ -274,7 +276,7 @@ function postingsOf(terms: readonly TermScorer[]): number {
   return terms.reduce((sum, { cost }) => sum + cost, 0)
 }
 
-/** The given statistics, and our own where they say nothing. */
+/** The given statistics, completed by this index's own. */
 function withStatistics(own: TermStatistics, given: TermStatistics | undefined): TermStatistics {
   if (given === undefined) return own
   return {
@@ -284,7 +286,10 @@ function withStatistics(own: TermStatistics, given: TermStatistics | undefined):
   }
 }
 
-/** With those of filters, whose scorers are built though their scores are not used. */
+/**
+ * The scoring terms with those of filters, whose scorers are built although no score of theirs is
+ * used.
+ */
 function allTerms(queries: readonly EngineQuery[]): ReturnType<typeof scoringTerms> {
   return queries.flatMap((query) => [...scoringTerms(query), ...allTerms(unscoredParts(query))])
 }

@@ -11,10 +11,10 @@ import type { MatchRequest } from './segment-search.ts'
 const BLOCK_DOCS = 4096
 
 /**
- * The documents that match a request, less those deleted or expired.
- * - `count` is how many ordinals `set` has.
- * - `unnumbered` is how many more match and have no ordinal, as documents of earlier versions may.
- *   A caller that needs the whole set refuses or waits while it is above 0.
+ * The live documents that match a request.
+ * - `count` is the number of ordinals in `set`.
+ * - `unnumbered` is the number of further matches without an ordinal, as documents of earlier
+ *   versions. A caller that needs the whole set refuses or waits while it is above 0.
  */
 export interface Selection {
   readonly count: number
@@ -22,7 +22,7 @@ export interface Selection {
   readonly set: OrdinalSet
 }
 
-/** Pauses by what it costs, as a search does. */
+/** Selects the matching documents. It pauses in proportion to its work, as a search does. */
 export function* select(
   segments: readonly LiveSegment[],
   request: MatchRequest,

@@ -1,4 +1,4 @@
-// Queries without scores, as sets of documents of a segment.
+// Evaluates queries without scores as sets of documents of a segment.
 
 import { assert } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
@@ -13,14 +13,16 @@ import type { Poll } from '../poll.ts'
 import { TermWalk } from './term-walk.ts'
 
 const DOCS_PER_CHUNK = 4096
-/** Of finding out where a term's postings are, and of finding a key. */
+/** The costs of finding a term's postings, and of finding a key. */
 const POSTINGS_COST = 64
 const KEY_COST = 256
 
 export type FieldExpansion = Expansion & { readonly field: string }
 export type EngineQueryOf<Kind extends EngineQuery['kind']> = Extract<EngineQuery, { kind: Kind }>
 
-/** Fewer terms are gathered from their postings sooner than looked for in the whole column. */
+/**
+ * Fewer terms are gathered from their postings, which is faster than a walk of the whole column.
+ */
 const COLUMN_TERMS_MIN = 64
 
 export function* expandedSet(
@@ -51,7 +53,9 @@ export function* expandedSet(
   return bits
 }
 
-/** A range of many keywords is a range of the column's numbers, and no term need be looked at. */
+/**
+ * The ordinals of a range of keywords: a range of the column's numbers, without a look at terms.
+ */
 function ordinalsOf(field: SegmentField, { range }: TermMatcher) {
   const { column } = field
   if (range === undefined || column?.kind !== 'keyword') return undefined
@@ -92,7 +96,7 @@ function tooManyTerms({ shown, termsMax, field }: FieldExpansion): ServiceError 
   )
 }
 
-/** Of text the documents with a word, of other fields those with a value. */
+/** The documents with a word in a text field, or with a value in another field. */
 export function* fieldSet(segment: Segment, name: string, poll: Poll): Sliced<Bitset> {
   const field = segment.field(name)
   if (field?.column !== undefined) {
@@ -143,7 +147,7 @@ export function* keyPrefixSet(segment: Segment, prefix: Uint8Array, poll: Poll):
   return bits
 }
 
-/** Of numbers or points; undefined if no document of the segment has the field. */
+/** The column of a field of numbers or points; undefined if no document of the segment has it. */
 export function columnOf(segment: Segment, name: string): ColumnReader | undefined {
   const field = segment.field(name)
   if (field === undefined) return undefined

@@ -1,5 +1,5 @@
 // The first documents of one segment in the order of columns. Inside a segment keyword values are
-// compared by ordinal; what leaves it are values, which compare across segments and shards.
+// compared by ordinal. The hits carry values, which can be compared across segments and shards.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { SortValue } from '../../../query/request/query-cursor.ts'
@@ -33,7 +33,7 @@ export interface SortedHit extends SortBoundary {
   readonly score: number
 }
 
-/** In the order of one index, whose keys are texts of one code unit a byte. */
+/** Compares two hits of one index, whose keys are texts of one code unit a byte. */
 export function compareSorted(
   sort: readonly SortField[],
   a: SortBoundary,
@@ -49,7 +49,7 @@ export function compareSorted(
 interface Candidate {
   readonly doc: number
   readonly score: number
-  /** Smaller comes first; Infinity for no value. */
+  /** The place of the hit in each field's order. Smaller comes first; Infinity for no value. */
   readonly ranks: readonly number[]
 }
 
@@ -102,7 +102,7 @@ export class SortedHits {
           }
   }
 
-  /** The score is asked for if the order or a kept hit needs it. */
+  /** Offers a match. Its score is computed only if the order or a kept hit needs it. */
   offer(doc: number, scorer: { score(): number }): void {
     if (this.#limit === 0) return
     if (this.#worst !== undefined && !this.#sortsByScore) {
@@ -118,7 +118,10 @@ export class SortedHits {
     if (this.#kept.length >= this.#limit * 2 + 64) this.#trim()
   }
 
-  /** Told by the first field alone, which decides about nearly all documents. */
+  /**
+   * Whether a document comes behind the worst hit. The first field decides this for nearly all
+   * documents.
+   */
   #isBehind(worst: Candidate, doc: number, score: number): boolean {
     const [field] = this.#sort
     if (field === undefined || field.by === 'key') return false
@@ -172,7 +175,9 @@ export class SortedHits {
     return compareTexts(this.#segment.key(doc), this.#after.key) * this.#direction > 0
   }
 
-  /** By the i-th field. For every match: plain arguments make no object. */
+  /**
+   * The rank by the i-th field. It is called for every match, so plain arguments avoid an object.
+   */
   #rankOf(i: number, doc: number, score: number): number {
     const field = this.#sort[i]
     if (field === undefined || field.by === 'key') return 0

@@ -21,12 +21,12 @@ export interface FieldTerm {
 }
 
 /**
- * What BM25 needs of the whole collection. Those of several shards are summed, number by number.
- * Of fields without lengths `docCount` is the number of documents.
+ * The figures that BM25 needs about the whole collection. The figures of several shards add up. For
+ * fields without lengths, `docCount` is the number of documents.
  */
 export interface TermStatistics {
   readonly fields: ReadonlyMap<string, FieldStatistics>
-  /** Documents that have the term, by `termKey`. */
+  /** The number of documents that have the term, by `termKey`. */
   readonly docFreqs: ReadonlyMap<string, number>
   /** The terms by which fuzzy words, prefixes and wildcards score. */
   readonly expansions: Expansions
@@ -37,10 +37,10 @@ export function termKey(field: string, term: string): string {
   return `${field}\0${term}`
 }
 
-/** Of looking up a term in a segment. */
+/** The cost of looking up a term in a segment. */
 const LOOKUP_COST = 256
 
-/** All that the scores of a query depend on in this index. */
+/** Gathers all statistics of this index on which the scores of a query depend. */
 export function* gatherQueryStatistics(
   segments: readonly LiveSegment[],
   query: EngineQuery,
@@ -51,16 +51,16 @@ export function* gatherQueryStatistics(
   const fields = new Map<string, FieldStatistics>()
   for (const [key, closest] of expansions) {
     const field = fieldOfExpansion(key)
-    // Also of an index that has none of the terms: its documents count.
+    // An index without any of the terms counts, too, because its documents do.
     fields.set(field, sumOfField(segments, field))
-    // One more than this index would score by: another one may lack some of them.
+    // One term more than may score is among them, because another shard may lack some.
     if (closest !== 'too-many') for (const term of closest) terms.push({ field, term })
   }
   const found = yield* gatherStatistics(segments, terms, poll)
   return { fields: new Map([...fields, ...found.fields]), docFreqs: found.docFreqs, expansions }
 }
 
-/** Of these terms alone. */
+/** Gathers the statistics of these terms and their fields, without expansions. */
 export function* gatherStatistics(
   segments: readonly LiveSegment[],
   terms: Iterable<FieldTerm>,
@@ -131,7 +131,7 @@ export class Weights {
     return this.#weigh(field, idf, boost)
   }
 
-  /** Of the most frequent one. */
+  /** The inverse document frequency of the most frequent of the terms. */
   #idfOfAll(field: string, terms: readonly string[]): number {
     const known = this.#together.get(terms)
     if (known !== undefined) return known

@@ -3,9 +3,9 @@ import type { PostingsSource } from '../postings/postings-source.ts'
 import { K1 } from './bm25.ts'
 import type { Scorer } from './scorer.ts'
 
-/** Blocks looked at for one bound; a longer stretch takes the term's best score instead. */
+/** The most blocks that a bound looks at. A longer range gets the term's best score instead. */
 const BLOCKS_PER_BOUND = 16
-/** Bounds are sums in another order than scores: this covers the rounding. */
+/** A factor for bounds, which are sums in another order than scores. It covers the rounding. */
 const SLACK = 1 + 1e-9
 
 /** How a term scores: `weight * f / (f + lengths[norm])`, `weight` being boost * idf * (k1 + 1). */
@@ -21,7 +21,7 @@ export class TermScorer implements Scorer {
   readonly lengths: Float64Array
   readonly norms: Uint8Array
   readonly cost: number
-  /** The best score of each block, once asked for; below 0 before. */
+  /** The best score of each block; below 0 before its first use. */
   readonly #bounds: Float64Array
   #bestBound = -1
 
@@ -54,7 +54,7 @@ export class TermScorer implements Scorer {
     return (this.weight * freq) / (freq + (this.lengths[this.norms[doc] ?? 0] ?? K1))
   }
 
-  /** No document of the term scores more. */
+  /** The best score of the term: no document scores more. */
   bestBound(): number {
     if (this.#bestBound >= 0) return this.#bestBound
     let best = 0
@@ -65,7 +65,9 @@ export class TermScorer implements Scorer {
     return best
   }
 
-  /** No document between the two, both included, scores more. `from` never goes back. */
+  /**
+   * A bound for the documents from the first to the last, both included. `from` never decreases.
+   */
   boundBetween(from: number, to: number): number {
     const { source } = this.cursor
     const first = this.cursor.blockOf(from)
@@ -83,7 +85,7 @@ export class TermScorer implements Scorer {
     return this.cursor.source.lastDocs[this.cursor.blockOf(from)] ?? NO_MORE
   }
 
-  /** No document of the block scores more. */
+  /** A bound for the block: no document in it scores more. */
   boundOf(block: number): number {
     const known = this.#bounds[block] ?? -1
     if (known >= 0) return known

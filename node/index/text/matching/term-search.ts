@@ -1,10 +1,11 @@
-// The best documents that have one term: blocks whose best score cannot get in are not decoded.
+// Finds the best documents with one term. Blocks whose best score cannot become a hit are not
+// decoded.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
 import type { TermScorer } from './term-scorer.ts'
 
-/** Answers how many matches were visited. */
+/** Searches one term, and returns the number of visited matches. */
 export function* searchTerm(term: TermScorer, search: BulkSearch): Sliced<number> {
   const { blockCount } = term.cursor.source
   const { hits, poll } = search

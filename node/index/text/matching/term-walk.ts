@@ -19,8 +19,8 @@ export class TermWalk {
   readonly #poll: Poll
   readonly #field: SegmentField
   #entries: Iterator<DictionaryEntry>
-  /** No term before it matches; undefined if the next one may. */
-  #goOnAt: string | undefined
+  /** Where the walk continues: no term before it matches. Undefined if the next term may match. */
+  #resumeAt: string | undefined
   #passed = 0
   #underTest: { readonly entry: DictionaryEntry; readonly test: Sliced<boolean> } | undefined
   #spent: number
@@ -33,7 +33,7 @@ export class TermWalk {
     this.#spent = matcher.spent?.() ?? 0
   }
 
-  /** `pause` asks to be called again once the poll is renewed. */
+  /** The next matching term. After `pause` the caller renews the poll and calls again. */
   next(): DictionaryEntry | 'pause' | 'end' {
     while (!this.#poll.isDue) {
       const entry = this.#underTest === undefined ? this.#nextToTest() : this.#testOn()
@@ -64,23 +64,26 @@ export class TermWalk {
   #matches(text: string): boolean {
     if (this.#matcher.matches(text)) return true
     const deadEnd = this.#matcher.deadEnd?.()
-    if (deadEnd !== undefined && deadEnd !== '') this.#goOnAt = endOfPrefix(deadEnd)
+    if (deadEnd !== undefined && deadEnd !== '') this.#resumeAt = endOfPrefix(deadEnd)
     return false
   }
 
-  /** Whether the term lies in a stretch that has no match; leaps to its end if that may be far away. */
+  /**
+   * Whether the term lies in a range without a match. It seeks the end of the range if that may be
+   * far.
+   */
   #isPassed(text: string): boolean {
-    if (this.#goOnAt === undefined) return false
-    if (text >= this.#goOnAt) {
-      this.#goOnAt = undefined
+    if (this.#resumeAt === undefined) return false
+    if (text >= this.#resumeAt) {
+      this.#resumeAt = undefined
       this.#passed = 0
       return false
     }
     this.#passed += 1
     if (this.#passed < PASSED_MAX) return true
-    this.#entries = this.#field.entriesFrom(this.#goOnAt)[Symbol.iterator]()
+    this.#entries = this.#field.entriesFrom(this.#resumeAt)[Symbol.iterator]()
     this.#poll.spend(LEAP_COST)
-    this.#goOnAt = undefined
+    this.#resumeAt = undefined
     this.#passed = 0
     return true
   }
@@ -101,7 +104,7 @@ export class TermWalk {
   }
 }
 
-/** The first text behind all that begin so; undefined where there is none. */
+/** The first text behind all texts with the prefix; undefined if none can be behind. */
 function endOfPrefix(prefix: string): string | undefined {
   const unit = prefix.charCodeAt(prefix.length - 1)
   return unit === 0xffff ? undefined : prefix.slice(0, -1) + String.fromCharCode(unit + 1)

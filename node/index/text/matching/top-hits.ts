@@ -1,19 +1,19 @@
 import type { Segment } from '../segment/segment.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
 
-/** The place behind which a page of hits begins, in the order of `search` without `sort`. */
+/** The last hit before a page, in the order of `search` without `sort`. */
 export interface ScoreBoundary {
   readonly score: number
-  /** As the segments hold keys: one code unit a byte. */
+  /** The key as segments hold it: one code unit a byte. */
   readonly key: string
 }
 
 /**
  * The best documents of one segment: higher scores first, then lower keys. A heap with the worst at
- * the root. Scores are single precision: a sum's order of addition does not show in it.
+ * the root. Scores have single precision, so that the order of additions does not change ranks.
  */
 export class TopHits {
-  /** A score at or below this cannot get in. */
+  /** No document with a score at or below this can become a hit. */
   bar: number
   readonly #limit: number
   readonly #segment: Segment
@@ -22,7 +22,7 @@ export class TopHits {
   readonly docs: number[] = []
   length = 0
 
-  /** `floor`: a score below it is known to be too low; one equal to it is not. */
+  /** `floor`: scores below it are too low to become hits; scores equal to it are not. */
   constructor(
     segment: Segment,
     options: { limit: number; floor: number; after: ScoreBoundary | undefined },
@@ -47,7 +47,7 @@ export class TopHits {
     if (this.length === this.#limit) this.#raiseBar(this.scores[0] ?? 0)
   }
 
-  /** With documents in key order one that comes later loses every tie. */
+  /** Raises the bar to the worst hit: with documents in key order, a later one loses every tie. */
   #raiseBar(worst: number): void {
     this.bar = Math.max(this.bar, this.#segment.isKeyOrdered ? worst : justBelow(worst))
   }
@@ -100,7 +100,7 @@ export class TopHits {
   }
 }
 
-/** Below every exact score that rounds to this one in single precision. */
+/** A number below every exact score that rounds to this one in single precision. */
 function justBelow(score: number): number {
   return score <= 0 ? -1 : score * (1 - 2 ** -23)
 }

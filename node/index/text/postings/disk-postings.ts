@@ -8,17 +8,17 @@ import type { SegmentFile } from '../encoding/segment-file.ts'
 
 const END_OF_IMPACTS = 255
 
-/** Where a term's bytes are. */
+/** The place of a term's postings in the file. */
 export interface PostingsPlace {
   readonly docFreq: number
   readonly offset: number
   readonly length: number
 }
 
-/** Where the blocks of a term are, and what is known of them. */
+/** The places of a term's blocks, with the last document and the impacts of each. */
 interface BlockTable {
   readonly lastDocs: Uint32Array
-  /** Where each block's bytes begin; one more for the end of the last. */
+  /** The start of each block's bytes, and the end of the last block. */
   readonly blockStarts: Float64Array
   /** Empty unless the field has positions. */
   readonly positionStarts: Float64Array
@@ -50,7 +50,7 @@ export class DiskPostings implements PostingsSource {
     return this.#table?.impacts
   }
 
-  /** Of a short term only decoding tells it, which a merge has no need of. */
+  /** The last document of each block. For a short term they are decoded, so only on request. */
   get lastDocs(): Uint32Array {
     if (this.#table !== undefined) return this.#table.lastDocs
     this.#tailLastDocs ??= this.#lastDocOfTail()
@@ -131,7 +131,7 @@ export class DiskPostings implements PostingsSource {
     return block === 0 ? -1 : (this.#table?.lastDocs[block - 1] ?? -1)
   }
 
-  /** The last block, shorter than the others: after `#seekBlock`. */
+  /** Decodes the last block, which is shorter than the others, after `#seekBlock`. */
   #decodeTail(block: number, docs?: Uint32Array, freqs?: Uint32Array): number {
     const reader = new ByteBufferReader(this.#file.view, this.#file.at)
     const count = this.docFreq - block * BLOCK_LENGTH

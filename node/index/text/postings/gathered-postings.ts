@@ -11,10 +11,10 @@ const SORTED_MAX = 16_384
 /** Postings and positions: about a millisecond of work. */
 const POSTINGS_PER_STEP = 8192
 const SCATTERED_PER_STEP = 131_072
-/** Of a block of documents; nearly all have some hundreds. */
+/** The most positions that a block gathers at once. Nearly all blocks have some hundreds. */
 const BLOCK_POSITIONS_MAX = 131_072
 
-/** One term's postings from several segments, brought into the order of the new documents. */
+/** Gathers one term's postings from several segments, in the order of the new documents. */
 export class GatheredPostings {
   readonly #docs = new GrowableUint32()
   readonly #freqs = new GrowableUint32()
@@ -40,7 +40,10 @@ export class GatheredPostings {
     return this.#positions.length
   }
 
-  /** `docMap` holds the new document of each, -1 for one left out. */
+  /**
+   * Adds the postings of one segment. `docMap` holds the new number of each document, -1 for a
+   * dropped one.
+   */
   *gather(source: PostingsSource, docMap: Int32Array, hasPositions: boolean): Sliced<void> {
     const meter = new StepMeter(POSTINGS_PER_STEP)
     for (let block = 0; block < source.blockCount; block += 1) {
@@ -52,7 +55,9 @@ export class GatheredPostings {
     }
   }
 
-  /** False, and nothing is gathered, if the block has more positions than a step may read. */
+  /**
+   * Gathers one block. False, without any effect, if it has more positions than a step may read.
+   */
   gatherBlock(
     source: PostingsSource,
     block: number,
@@ -69,7 +74,7 @@ export class GatheredPostings {
     return true
   }
 
-  /** With positions, a document in a step. */
+  /** Gathers one block with positions, one document in each step. */
   *gatherLongBlock(source: PostingsSource, block: number, docMap: Int32Array): Sliced<void> {
     const count = source.decodeDocs(block, this.#blockDocs)
     source.decodeFreqs(block, this.#blockFreqs)
@@ -112,7 +117,7 @@ export class GatheredPostings {
     }
   }
 
-  /** As `write`, for few postings with few positions. */
+  /** The same as `write` in one step, for few postings with few positions. */
   writeShort(writer: PostingsWriter, hasPositions: boolean): void {
     const order = shortOrder(this.#docs.values, this.#docs.length)
     const docs = this.#docs.values
@@ -141,7 +146,9 @@ export class GatheredPostings {
     positions.pushSome(values, from, to)
   }
 
-  /** Where the postings are found in order of documents; undefined if they are in order. */
+  /**
+   * The places of the postings in the order of documents; undefined if they are in order already.
+   */
   *#order(docCount: number): Sliced<Uint32Array | undefined> {
     const docs = this.#docs.values
     const { length } = this.#docs

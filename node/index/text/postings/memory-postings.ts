@@ -3,19 +3,20 @@
 // move to one of twice the size, and the old room goes to the next term that needs it.
 //
 // Invariants:
-//   P1  What a source was given stays as it is while readers are counted: postings are only added
-//       behind it, and a room that was given up is not used again before the last reader left.
+//   P1  The postings of a source do not change while readers are counted. New postings are only
+//       added behind them, and a room that a term has left is not used again before the last reader
+//       is gone.
 
 import { BLOCK_LENGTH } from '../encoding/bit-packing.ts'
 import { GrowableUint32 } from '../encoding/growable.ts'
 import type { PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
 
 const WORDS = 3
-/** Fewer positions are copied sooner one by one than by way of a view. */
+/** Fewer positions are copied one by one, which is faster than a view. */
 const COPIED_SINGLY_MAX = 32
 const FIRST_ROOM = 1
 
-/** How many searches hold on to a memory segment. */
+/** The number of snapshots that use a memory segment. */
 export interface ReaderCount {
   readonly readers: number
 }
@@ -31,9 +32,9 @@ export class MemoryPostingsPool {
   readonly #counts = new GrowableUint32()
   readonly #rooms = new GrowableUint32()
   readonly #positions = new GrowableUint32()
-  /** Rooms given up, by the logarithm of their size. */
+  /** The free rooms, by the logarithm of their size. */
   readonly #free: number[][] = []
-  /** Rooms given up that a reader may still be in: logarithm of the size, place. */
+  /** Rooms that terms have left while a reader may still use them. */
   #left: { readonly size: number; readonly at: number }[] = []
 
   constructor(held: ReaderCount) {
@@ -55,7 +56,7 @@ export class MemoryPostingsPool {
     return this.#counts.values[term] ?? 0
   }
 
-  /** Of the documents below `docEnd`. */
+  /** The number of documents below `docEnd` that have the term. */
   docFreqBelow(term: number, docEnd: number): number {
     const count = this.docFreq(term)
     const start = this.#starts.values[term] ?? 0
@@ -71,7 +72,9 @@ export class MemoryPostingsPool {
     return low
   }
 
-  /** Documents ascend. Answers where the caller must write the positions, in `positions`. */
+  /**
+   * Adds a document; documents ascend. Returns the place in `positions` for the caller's positions.
+   */
   add(term: number, doc: number, freq: number): void {
     const count = this.#counts.values[term] ?? 0
     if (count === this.#rooms.values[term]) this.#grow(term, count)
@@ -83,7 +86,7 @@ export class MemoryPostingsPool {
     this.#counts.values[term] = count + 1
   }
 
-  /** Makes room for positions and answers where the first goes. */
+  /** Makes room for positions, and returns the place of the first. */
   addPositions(count: number): number {
     this.#positions.reserve(count)
     const at = this.#positions.length
@@ -95,7 +98,7 @@ export class MemoryPostingsPool {
     return this.#positions.values
   }
 
-  /** The first `count` documents of a term. */
+  /** The postings of the first `count` documents of a term. */
   source(term: number, count: number): PostingsSource {
     const start = this.#starts.values[term] ?? 0
     return new MemoryPostings(this.#pool.values, this.#positions.values, { start, count })

@@ -5,7 +5,9 @@ import { PositionsWalk, type PostingsSource } from './postings-source.ts'
 export const NO_MORE = 0x7fffffff
 
 const NONE = new Uint32Array(0)
-/** Entries looked at one by one first: in dense lists the target is among them. */
+/**
+ * The entries that are first looked at one by one, because in dense lists the target is among them.
+ */
 const NEAR = 6
 
 /** A walk through one term's postings. Begins before the first document, at -1. */
@@ -14,7 +16,7 @@ export class PostingsCursor {
   doc = -1
   /** The decoded block: entries `index` to `count` are still ahead. For loops over whole blocks. */
   readonly docs: Uint32Array
-  /** Filled by `loadFreqs`. */
+  /** The frequencies of the decoded block, filled by `loadFreqs`. */
   freqs: Uint32Array = NONE
   index = 0
   count = 0
@@ -125,7 +127,7 @@ export class PostingsCursor {
     return this.freqs[this.index] ?? 0
   }
 
-  /** Those of the present document, once `loadPositions` was called; always the same object. */
+  /** The positions of the present document after `loadPositions`, always in the same object. */
   get positions(): PositionsWalk {
     this.#positions ??= new PositionsWalk()
     return this.#positions

@@ -2,7 +2,7 @@ import { ByteBufferReader } from '../encoding/byte-buffer.ts'
 
 const NO_BYTES = new Uint8Array(0)
 
-/** The positions of the documents of one block: those of entry i from starts[i] to starts[i + 1]. */
+/** The positions of one block's documents. Entry i has those from starts[i] to starts[i + 1]. */
 export class PositionBlock {
   readonly starts = new Uint32Array(129)
   values = new Uint32Array(256)
@@ -46,9 +46,12 @@ export class PositionBlock {
   }
 }
 
-/** A walk through the positions of a block's documents, and those of the one read last. */
+/**
+ * A walk through the positions of a block's documents. It holds the positions of the last read
+ * document.
+ */
 export class PositionsWalk {
-  /** Entry `index` of `block` is the next: it begins at `bytes[at]`. */
+  /** The place of the walk: entry `index` of `block` is the next, and it begins at `bytes[at]`. */
   block = -1
   index = 0
   bytes: Uint8Array = NO_BYTES
@@ -93,15 +96,15 @@ function readRest(
   return { value: reader.varint() * 0x80, at: reader.at }
 }
 
-/** Where bytes to be read begin. */
+/** Bytes, and the place from which they are read. */
 export interface BytesAt {
   readonly bytes: Uint8Array
   readonly at: number
 }
 
 /**
- * The frequencies and field norms that matter in each block: no document of block `b` scores more
- * than the best of the pairs from starts[b] to starts[b + 1], whatever the statistics are.
+ * The pairs of frequency and field norm that bound each block: under any statistics, no document of
+ * block `b` scores more than the best of the pairs from starts[b] to starts[b + 1].
  */
 export interface Impacts {
   readonly starts: Uint32Array
@@ -118,12 +121,12 @@ export interface PostingsSource {
   readonly blockCount: number
   /** The last document of each block. */
   readonly lastDocs: Uint32Array
-  /** Undefined: nothing is known, any block may hold the best score there is. */
+  /** The impacts of each block. Undefined means that any block may hold the best score. */
   readonly impacts: Impacts | undefined
-  /** Answers how many documents the block has. */
+  /** Decodes the documents of a block, and returns their number. */
   decodeDocs(block: number, docs: Uint32Array): number
   decodeFreqs(block: number, freqs: Uint32Array): void
-  /** Of a text field only. `freqs` are those of the block, `count` its documents. */
+  /** Only for text fields. `freqs` are the frequencies of the block's documents. */
   decodePositions(block: number, freqs: Uint32Array, out: PositionBlock): void
   /** The positions of one entry. `walk` belongs to this source and moves from entry to entry. */
   readPositions(block: number, index: number, freqs: Uint32Array, walk: PositionsWalk): void

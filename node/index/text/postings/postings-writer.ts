@@ -7,10 +7,10 @@ import { ByteBuffer } from '../encoding/byte-buffer.ts'
 const IMPACT_FREQ_MAX = 255
 const UNBOUNDED_FREQ = 0
 
-/** What the postings of all terms of one field share while they are written. */
+/** The inputs that the postings of all terms of a field share while they are written. */
 export interface PostingsFieldOptions {
   readonly hasPositions: boolean
-  /** By document of the segment being written; all the same for a field without norms. */
+  /** The norm byte of each document of the new segment; all equal for a field without norms. */
   readonly norms: Uint8Array
 }
 
@@ -77,7 +77,7 @@ export class PostingsWriter {
     this.#clear()
   }
 
-  /** Hands those bytes over: they are good until the next call. */
+  /** Takes the pending bytes, which are valid until the next call. */
   takePending(): Uint8Array {
     const bytes = this.#pending.view()
     this.#pending.clear()

@@ -15,7 +15,7 @@ const EVERYTHING: EngineQuery = { kind: 'all', boost: 1 }
  * INVALID_ARGUMENT for what the fields of the index cannot answer.
  */
 export class ConditionResolver {
-  /** What parts of the conditions can find nothing, and why. */
+  /** The parts of the conditions that can match nothing, with the reason. */
   readonly warnings = new Set<string>()
   readonly #index: IndexSnapshot
   readonly #mapping: FieldMapping
@@ -33,7 +33,7 @@ export class ConditionResolver {
     return { nowMs, query: body, ...(filter === undefined ? {} : { filter }) }
   }
 
-  /** Without a query: every document. */
+  /** The engine's query; without a query it matches every document. */
   *resolve(query: Query | undefined): Sliced<EngineQuery> {
     if (query === undefined) return EVERYTHING
     const resolved = yield* resolveQuery(query, this.#mapping)

@@ -4,13 +4,13 @@
 import type { SortKey, SortValue } from '../../../query/request/query-cursor.ts'
 import { compareSortValues } from '../matching/compare-sort-values.ts'
 
-/** A hit as far as its order is concerned. */
+/** The members of a hit that decide on its order. */
 export interface OrderedHit {
   readonly key: Uint8Array
   readonly sortValues: readonly SortValue[]
 }
 
-/** Negative if `a` comes first. */
+/** Compares two hits; negative if `a` comes first. */
 export function compareHits(order: readonly SortKey[], a: OrderedHit, b: OrderedHit): number {
   for (const [i, { isDescending }] of order.entries()) {
     const compared = compareSortValues(a.sortValues[i], b.sortValues[i], isDescending)

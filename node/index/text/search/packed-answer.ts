@@ -15,14 +15,17 @@ import type {
 } from '../aggregation/aggregation-partial.ts'
 import type { TextSearchAnswer } from './text-search.ts'
 
-/** Written or read in about a millisecond. A record weighs 1, and more for what it carries along. */
+/**
+ * A piece of this weight is written or read in about a millisecond. A record weighs 1 or more by
+ * its size.
+ */
 const WEIGHT_PER_PIECE = 1024
 /** Bytes of a sketch are copied as they are. */
 const BYTES_PER_WEIGHT = 256
 
 /** An answer as it crosses a thread: with few buckets it is the answer itself. */
 export interface PackedAnswer extends TextSearchAnswer {
-  /** All aggregations, which the answer itself then lacks. */
+  /** All aggregations in pieces. The answer itself then has none. */
   readonly packed?: { readonly partialCount: number; readonly pieces: readonly Uint8Array[] }
 }
 
@@ -122,7 +125,7 @@ function* readBuckets(records: RecordReader, count: number): Sliced<readonly Buc
 class RecordReader {
   readonly #pieces: readonly Uint8Array[]
   #nextPiece = 0
-  /** Our own worker wrote them. */
+  /** The records of the present piece, unchecked because our own worker wrote them. */
   #records: readonly (PartialRecord | BucketRecord)[] = []
   #at = 0
 
@@ -130,7 +133,7 @@ class RecordReader {
     this.#pieces = pieces
   }
 
-  /** Whether the next record costs a piece, and is not the first. */
+  /** Whether the next record is in another piece, and is not the first of all. */
   get needsPiece(): boolean {
     return this.#at === this.#records.length && this.#nextPiece > 0
   }

@@ -12,17 +12,17 @@ import { ConditionResolver } from './condition-resolver.ts'
 import type { MappedIndex } from './run-text-search.ts'
 import type { TextConditions } from './text-search.ts'
 
-/** What an entry holds beside its set and its key. */
+/** The bytes of an entry without its set and its key. */
 const ENTRY_BYTES = 300
 
-/** Which documents are wanted. */
+/** The conditions of a selection. */
 export interface TextSelectRequest {
   readonly conditions: TextConditions
   /** Documents that have expired by then are not in the set. */
   readonly nowMs: number
 }
 
-/** A selection, and what the user should know of the conditions. */
+/** A selection, with warnings about its conditions. */
 export interface TextSelection extends Selection {
   readonly warnings: readonly string[]
 }
@@ -35,7 +35,7 @@ export class SelectionCache extends BoundedCache<string, TextSelection> {
   readonly #mappings = new WeakMap<FieldMapping, number>()
   #nextMapping = 0
 
-  /** A number for a mapping and the fields that it knows. */
+  /** A text that changes with the mapping and with the fields that it knows. */
   stateOf(mapping: FieldMapping): string {
     const known = this.#mappings.get(mapping)
     const number = known ?? this.#nextMapping
@@ -48,14 +48,14 @@ export class SelectionCache extends BoundedCache<string, TextSelection> {
 }
 
 /**
- * The documents that meet the conditions, as the index is at the first step: the documents that a
- * search with the same conditions finds. Contract:
+ * The documents that meet the conditions in the state of the index at the first step. A search with
+ * the same conditions finds the same documents. Contract:
  * - Deleted and expired documents are not in it.
- * - It pauses by what it costs, as a search does, and may be left at any pause.
- * - A selection is shared with the cache: nobody changes its arrays.
+ * - It pauses in proportion to its work, as a search does, and may be abandoned at any pause.
+ * - The cache shares a selection, so callers must not change its arrays.
  * - The same conditions over an unchanged index come from the cache; any write to the index, and any
  *   document that expires, makes a new selection.
- * - Throws INVALID_ARGUMENT for what the fields of the index cannot answer.
+ * - Throws INVALID_ARGUMENT for conditions that the fields of the index cannot answer.
  */
 export function* runTextSelect(
   { index, mapping }: MappedIndex,
@@ -71,7 +71,7 @@ export function* runTextSelect(
     const known = cache.get(key)
     if (known !== undefined) return known
     const found = yield* selectFrom(snapshot, mapping, request)
-    // Another may have put it there in a pause.
+    // Another caller may have cached it during a pause.
     if (!cache.has(key)) {
       cache.put(key, found, ENTRY_BYTES + key.length + bytesOfOrdinals(found.set))
     }

@@ -89,7 +89,7 @@ export interface TextStatisticsRequest {
 
 export type TextStatistics = TermStatistics
 
-/** What a text index is asked, and what it answers. */
+/** The questions to a text index and their answers. */
 export interface TextQuestions {
   /** The caller unpacks the answer. */
   readonly search: { readonly request: TextSearchRequest; readonly answer: PackedAnswer }

@@ -1,4 +1,5 @@
-// A column of a new segment out of those of others. Format: docs/formats/text-segment.md, "Columns".
+// Writes a column of a new segment from the columns of its source segments. Format:
+// docs/formats/text-segment.md, "Columns".
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { ColumnPlace, ColumnReader } from './column.ts'
@@ -8,17 +9,17 @@ import type { SegmentOutput } from '../encoding/segment-file.ts'
 const DOCS_PER_STEP = 4096
 const VALUES_PER_STEP = 4096
 
-/** By document of the new segment: which segment it comes from, and its number there. */
+/** The origin of each document of the new segment: its source segment and its number there. */
 export interface NewDocuments {
   readonly count: number
   readonly sourceOf: Uint16Array
   readonly docOf: Uint32Array
 }
 
-/** By segment. */
+/** The column of each source segment; undefined for a segment without the field. */
 export interface ColumnSources {
   readonly columns: readonly (ColumnReader | undefined)[]
-  /** Of keywords: the new ordinal of each ordinal. */
+  /** For keywords: the new ordinal of each ordinal. */
   readonly ordinals: readonly Uint32Array[] | undefined
 }
 
@@ -36,7 +37,10 @@ export function* writeColumn(
   return { endsOffset, valuesOffset, perDoc: Math.max(perDoc, 0) }
 }
 
-/** How many values there are up to each document; `perDoc` is below 0 unless all have as many. */
+/**
+ * Counts the values up to each document. `perDoc` is below 0 unless all documents have equally
+ * many.
+ */
 function* countValues(
   { count: docCount, sourceOf, docOf }: NewDocuments,
   { columns }: ColumnSources,
@@ -89,7 +93,7 @@ class ValuePage {
     this.#values = holdsOrdinals ? new Uint32Array(length) : new Float64Array(length)
   }
 
-  /** Answers whether a page was written. */
+  /** Returns whether a page was written. */
   add(value: number): boolean {
     this.#values[this.#count] = value
     this.#count += 1

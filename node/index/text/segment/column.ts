@@ -10,8 +10,8 @@ export type ColumnKind = 'number' | 'keyword' | 'point'
  * The values of one field in one segment. Contract:
  * - `count(doc)` is 0 for a document without the field.
  * - The i-th value of `doc`: a number, or for keywords the ordinal of a term in the segment; a
- *   document's numbers and ordinals ascend. Of a point, value 2i is the longitude, 2i + 1 the
- *   latitude, in the order given, and `count` counts both.
+ *   document's numbers and ordinals ascend. Points keep their order: value 2i is the longitude and
+ *   value 2i + 1 the latitude, and `count` counts both.
  * - `read` fills `values` with all values of documents `from` to `to` (not included), one after
  *   the other, and `ends[i]` with the number of values up to and with document `from + i`.
  *   The arrays do not change afterwards, and must not be changed.
@@ -35,8 +35,8 @@ export interface ColumnChunk {
 }
 
 /**
- * Where a column lies in its segment file, as the description of the segment keeps it. Offsets are
- * bytes.
+ * The place of a column in its segment file, as the description of the segment keeps it. Offsets
+ * are in bytes.
  */
 export interface ColumnPlace {
   /** 0: every document has exactly `perDoc` values and there are no ends. */
@@ -45,7 +45,7 @@ export interface ColumnPlace {
   readonly perDoc: number
 }
 
-/** Terms by ordinal, which a column of keywords needs. */
+/** The terms of a column of keywords, by ordinal. */
 export interface OrdinalTerms {
   readonly count: number
   at(ordinal: number): string
@@ -126,7 +126,7 @@ export class DiskColumn implements ColumnReader {
     return ends
   }
 
-  /** The ends of documents that all have as many values. */
+  /** The ends of documents that all have equally many values. */
   #regularEnds(count: number, perDoc: number): Uint32Array {
     if (this.#ends.length < count) {
       const ends = new Uint32Array(count)
@@ -136,7 +136,7 @@ export class DiskColumn implements ColumnReader {
     return this.#ends.subarray(0, count)
   }
 
-  /** How many values there are up to and with this document. */
+  /** The number of values up to and including this document. */
   #end(doc: number): number {
     const { perDoc, endsOffset } = this.#place
     if (doc < 0) return 0

@@ -11,7 +11,7 @@ const BLOCKS_PER_STEP = 2048
 
 export type DictionaryEncoding = 'utf8' | 'latin1'
 
-/** What the segment's description keeps of a dictionary. */
+/** The place of a dictionary, in the description of its segment. */
 export interface DictionaryPlace {
   readonly count: number
   readonly offset: number
@@ -44,7 +44,7 @@ export class DictionaryWriter {
     this.#encoding = encoding
   }
 
-  /** Texts ascend. `postings` is left out for keys. */
+  /** Adds a text; texts ascend. `postings` is absent for keys. */
   add(text: string, postings?: { docFreq: number; offset: number; length: number }): void {
     const bytes = Buffer.from(text, this.#encoding)
     const isFirst = this.#count % BLOCK_TEXTS === 0
@@ -155,7 +155,7 @@ export class DictionaryReader {
     return undefined
   }
 
-  /** The number of texts below this one, which is the ordinal of the first that is not. */
+  /** The number of texts below this one. It is the ordinal of the first text at or above it. */
   lowerBound(text: string): number {
     const block = this.#blockOf(text)
     if (block < 0) return 0
@@ -171,7 +171,7 @@ export class DictionaryReader {
     return walk.text(this.#encoding)
   }
 
-  /** From the first text that is not below `from`, in order. */
+  /** The entries in order, from the first text at or above `from`. */
   *entriesFrom(from: string): Generator<DictionaryEntry, void> {
     for (let block = Math.max(this.#blockOf(from), 0); block < this.#firsts.length; block += 1) {
       for (const entry of this.#blockEntries(block)) if (entry.text >= from) yield entry
@@ -207,13 +207,16 @@ export class DictionaryReader {
     return new BlockWalk(new ByteBufferReader(this.#file.view, this.#file.at), this.#hasPostings)
   }
 
-  /** The ordinal behind the last of the block. */
+  /** The ordinal behind the last text of the block. */
   #endOf(block: number): number {
     return Math.min((block + 1) * BLOCK_TEXTS, this.count)
   }
 }
 
-/** Text after text through one block, as bytes: most are only passed on the way to another. */
+/**
+ * Walks through the texts of one block as bytes, because most are only passed on the way to
+ * another.
+ */
 class BlockWalk {
   docFreq = 0
   offset = 0
@@ -246,7 +249,7 @@ class BlockWalk {
 
   isAt(wanted: Uint8Array): boolean {
     if (wanted.length !== this.#total) return false
-    // From the end: texts of a block begin alike.
+    // The comparison starts at the end, because texts of a block have a common prefix.
     for (let at = this.#total - 1; at >= 0; at -= 1) {
       if (wanted[at] !== this.#bytes[at]) return false
     }

@@ -16,7 +16,7 @@ import {
 import type { SegmentFile } from '../encoding/segment-file.ts'
 import { sharedBytes } from '../encoding/shared-array.ts'
 
-/** The description in a segment file: where everything is. */
+/** The description of a segment file: the places of all of its parts. */
 export interface SegmentDescription {
   readonly docCount: number
   readonly keys: DictionaryPlace
@@ -29,8 +29,8 @@ export interface SegmentDescription {
 }
 
 /**
- * Where one field of a segment is. `norms` is an offset in the file, in bytes. A part that is
- * undefined is not in the file, because fields of this kind do not have it.
+ * The places of one field's parts. `norms` is an offset in the file, in bytes. An undefined part is
+ * not in the file, because fields of this kind do not have it.
  */
 export interface FieldDescription {
   readonly name: string
@@ -42,16 +42,16 @@ export interface FieldDescription {
   readonly column: ColumnPlace | undefined
 }
 
-/** What a segment holds in memory that threads share: it is read once. */
+/** The parts of a segment that one thread reads into memory and all threads share. */
 export interface SegmentResident {
   readonly filter: Uint8Array
-  /** By field. */
+  /** The norms of all documents, by field. */
   readonly norms: ReadonlyMap<string, Uint8Array>
 }
 
 /**
  * A segment that is read from its file. Its documents never change; a deletion is kept outside, by
- * `SegmentState`. A user retains the file until it is done.
+ * `SegmentState`. A user retains the file while it reads.
  */
 export class DiskSegment implements Segment {
   readonly isKeyOrdered = true
@@ -65,7 +65,9 @@ export class DiskSegment implements Segment {
   readonly #filter: Uint8Array
   readonly #fields: ReadonlyMap<string, DiskField>
 
-  /** `resident` is that of the same segment in another thread. */
+  /**
+   * `resident` comes from the same segment in another thread. Default: it is read from the file.
+   */
   static *open(file: SegmentFile, resident?: SegmentResident): Sliced<DiskSegment> {
     // The description's checksum has been verified: it is what the writer wrote.
     const description: SegmentDescription = JSON.parse(file.description)
@@ -106,7 +108,7 @@ export class DiskSegment implements Segment {
     return { filter: this.#filter, norms }
   }
 
-  /** It never changes: a view of it is itself. */
+  /** The segment itself, because it never changes. */
   view(): Segment {
     return this
   }

@@ -1,5 +1,6 @@
 // A Bloom filter over the keys of a segment: an update asks every segment whether it has the key,
-// and nearly all say no without a read. Ten bits a key and six probes: about one in 120 is wrong.
+// and nearly all deny it without a read. With ten bits a key and six probes, about one answer in
+// 120 is a false positive.
 
 const BITS_PER_KEY = 10
 const PROBES = 6

@@ -5,8 +5,8 @@ import type { TextRanks } from './text-order.ts'
 const NO_VALUES: Float64Array = new Float64Array(0)
 
 /**
- * The values of a field that grow document by document. Keywords are kept by the number of their
- * term, which does not change, and read by its rank among the terms, which does: see
+ * The values of a field, which grow document by document. A keyword is kept as the number of its
+ * term, which does not change, and read as the rank of its term, which changes: see
  * MemoryColumnReader.
  */
 export class MemoryColumn {
@@ -22,40 +22,40 @@ export class MemoryColumn {
     return this.#ends.length * 4 + this.#values.length * 8
   }
 
-  /** Values of the document that `end` is called for next. */
+  /** Adds a value to the document for which `end` is called next. */
   push(value: number): void {
     this.#values.push(value)
   }
 
-  /** Documents ascend; each is ended at most once. */
+  /** Ends a document. Documents ascend, and each is ended at most once. */
   end(doc: number): void {
     const before = this.endOf(doc)
     while (this.#ends.length < doc) this.#ends.push(before)
     this.#ends.push(this.#values.length)
   }
 
-  /** How many values there are up to and with this document. */
+  /** The number of values up to and including this document. */
   endOf(doc: number): number {
     const last = Math.min(doc, this.#ends.length - 1)
     return last < 0 ? 0 : (this.#ends.values[last] ?? 0)
   }
 
-  /** A view of values, as they were given. */
+  /** A view of values in the order of their addition. */
   values(start: number, end: number): Float64Array {
     return this.#values.values.subarray(start, end)
   }
 }
 
-/** A growing column as of the moment when it was first asked for a rank: ordinals do not change. */
+/** A growing column at the moment of its first rank. After that its ordinals do not change. */
 export class MemoryColumnReader implements ColumnReader {
   readonly kind: ColumnKind
   readonly #column: MemoryColumn
   readonly #rank: () => TextRanks
   #known: TextRanks | undefined
-  /** A document's ordinals are made and sorted once for all of its values. */
+  /** The sorted ordinals of the last document, computed once for all of its values. */
   #ranked = { doc: -1, values: NO_VALUES }
 
-  /** `rank` answers the ranks of all terms. */
+  /** `rank` returns the ranks of all terms. */
   constructor(column: MemoryColumn, rank: () => TextRanks) {
     this.kind = column.kind
     this.#column = column

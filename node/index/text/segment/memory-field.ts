@@ -1,9 +1,9 @@
 // One field of a memory segment, for the writer and for the readers beside it.
 //
 // Invariants:
-//   F1  What belongs to documents below a number does not change when later documents are added, so
-//       that a view below that number needs no copy. The ranks of terms alone change: a view takes
-//       those it uses once.
+//   F1  The data of documents below a number does not change when later documents are added, so
+//       that a view below that number needs no copy. Only the ranks of terms change: a view takes
+//       the ranks that it uses once.
 
 import { assert, unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -37,10 +37,10 @@ export class MemoryField {
   readonly #column: MemoryColumn | undefined
   readonly #terms = new TermNumbers()
   readonly #texts: string[] = []
-  /** As if of one byte a character. */
+  /** The characters of all terms, counted as one byte each. */
   #textBytes = 0
   readonly #postings: MemoryPostingsPool
-  /** Of the document being added: the frequency and the next free position by term. */
+  /** The frequency and the next free position by term, of the document that is being added. */
   readonly #freqs = new GrowableUint32()
   readonly #nextPositions = new GrowableUint32()
   readonly #tokenTerms = new GrowableUint32()
@@ -61,7 +61,7 @@ export class MemoryField {
     return this.#norms.length + this.#postings.bytes + termBytes + columnBytes
   }
 
-  /** Documents ascend, and each has the field at most once. */
+  /** Adds the field of a document. Documents ascend, and each has the field at most once. */
   *add(doc: number, field: IndexableField): Sliced<void> {
     assert(field.kind === this.kind, `the kind of field ${this.name} is the same everywhere`)
     assert(doc > this.#lastDoc, `a document has field ${this.name} once`)
@@ -85,14 +85,16 @@ export class MemoryField {
     }
   }
 
-  /** The documents below a number. */
+  /** The field of the documents below `docEnd`. */
   view(docEnd: number): SegmentField {
     return new MemoryFieldView(this, docEnd)
   }
 
   // ---- For views
 
-  /** As long as the field's last document; what lies behind it does not have the field. */
+  /**
+   * One norm byte for each document up to the last with the field; later documents lack the field.
+   */
   get norms(): Uint8Array | undefined {
     return this.kind === 'text' ? this.#norms : undefined
   }
@@ -102,7 +104,7 @@ export class MemoryField {
     return new MemoryColumnReader(this.#column, () => this.ranks())
   }
 
-  /** Of all terms there are now. */
+  /** The ranks of all present terms. */
   ranks(): TextRanks {
     return this.#order.ranks()
   }
@@ -116,7 +118,7 @@ export class MemoryField {
     return this.#terms.get(term)
   }
 
-  /** Of the term with this number, as far as documents below `docEnd` have it. */
+  /** The entry of the term with this number. It counts only documents below `docEnd`. */
   entry(id: number, docEnd: number): DictionaryEntry {
     const docFreq = this.#postings.docFreqBelow(id, docEnd)
     return { text: this.#texts[id] ?? '', ordinal: id, docFreq, offset: 0, length: 0 }
@@ -280,7 +282,7 @@ class MemoryFieldView implements SegmentField {
     return this.#field.postings(entry)
   }
 
-  /** Those of the whole field, less those of later documents. */
+  /** The counts of the whole field without those of later documents. */
   #count(): { readonly docCount: number; readonly totalLength: number } {
     if (this.#totals !== undefined) return this.#totals
     let { docCount, totalLength } = this.#field

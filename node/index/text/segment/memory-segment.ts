@@ -1,8 +1,8 @@
 // The documents that are not on disk yet, for the writer and for the readers beside it.
 //
 // Invariants:
-//   M1  A document is there when all of its fields are: `docCount` is the last to change.
-//   M2  A view below a number of documents never changes, while it is counted among the readers
+//   M1  A document exists when all of its fields are added: `docCount` changes last.
+//   M2  A view below a number of documents never changes while it is counted among the readers
 //       (see F1 of the memory field).
 
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -18,18 +18,18 @@ const NONE = -1
 const FIELDS_PER_STEP = 256
 
 /**
- * The documents that came since the last flush. One thread adds documents and hands out views; the
- * index marks a document as deleted when another one replaces it.
+ * The documents since the last flush. One thread adds documents and creates views; the index marks
+ * a document as deleted when another one replaces it.
  */
 export class MemorySegment {
   readonly isSealed = false
-  /** Of searches that hold on to a view. */
+  /** The number of snapshots that use the segment. */
   readers = 0
   firstExpiryMs = Infinity
   hasOrdinals = false
   readonly #keys: string[] = []
   readonly #docs = new Map<string, number>()
-  /** The document with the same key before, for views that do not see the last one. */
+  /** The earlier document with the same key, for views that do not contain the last one. */
   readonly #earlier = new GrowableInt32()
   readonly #expiries = new GrowableFloat64()
   readonly #ordinals = new GrowableUint32()
@@ -42,7 +42,7 @@ export class MemorySegment {
     return this.#keys.length
   }
 
-  /** Of the documents that are there: asked more often than it changes. */
+  /** The bytes of all added documents, cached because callers ask more often than it changes. */
   get bytesInMemory(): number {
     if (this.#measuredDocs === this.docCount) return this.#bytes
     this.#bytes = this.docCount * (KEY_BYTES + 16)
@@ -52,8 +52,8 @@ export class MemorySegment {
   }
 
   /**
-   * The document is there, with the number `docCount`, when the last step is done; only then may
-   * another be added. A key added again leaves the former document to be deleted.
+   * Adds a document, which exists with the number `docCount` after the last step. Only then may
+   * another be added. If the key exists already, the caller deletes the earlier document.
    */
   *add(key: string, document: IndexableDocument): Sliced<number> {
     const doc = this.#keys.length
@@ -75,7 +75,7 @@ export class MemorySegment {
     return doc
   }
 
-  /** The documents there are now. */
+  /** A view of the present documents. */
   view(): Segment {
     return new MemorySegmentView(this, this.docCount)
   }
@@ -94,7 +94,7 @@ export class MemorySegment {
     return this.#keys[doc] ?? ''
   }
 
-  /** The last one below `docEnd` with this key; -1 for none. */
+  /** The last document below `docEnd` with this key; -1 for none. */
   docOf(key: string, docEnd = Infinity): number {
     let doc = this.#docs.get(key) ?? NONE
     while (doc >= docEnd) doc = this.#earlier.values[doc] ?? NONE

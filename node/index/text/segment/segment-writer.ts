@@ -1,5 +1,5 @@
-// One segment out of several: what a flush (of one memory segment) and a merge (of many) both do.
-// The work is in steps of about a millisecond, whatever the documents are: what counts is values,
+// Writes one segment from several: a flush has one memory segment as its source, a merge has many.
+// The work is in steps of about a millisecond for any documents, because it is counted in values,
 // postings, positions and bytes. Documents are numbered in the order of their keys.
 
 import { must } from '../../../../lib/assert.ts'
@@ -31,7 +31,7 @@ const DOCS_MAPPED_PER_STEP = 65_536
 /** One of the segments that a new segment is made of. */
 export interface SegmentInput {
   readonly segment: Segment
-  /** Whether a document is to be left out. Asked once for each. */
+  /** Whether a document is dropped. It is called once for each document. */
   isDropped(doc: number): boolean
 }
 
@@ -40,7 +40,7 @@ export interface WrittenSegment {
   readonly docCount: number
   /** The bytes, if they stay in memory. */
   readonly bytes: Uint8Array | undefined
-  /** For each input the new number of each document; -1 for one left out. */
+  /** The new number of each document, for each input; -1 for a dropped document. */
   readonly docMaps: readonly Int32Array[]
 }
 
@@ -56,7 +56,7 @@ export function* writeSegment(
   return yield* new Merge(segments, docMaps, out).run()
 }
 
-/** 0 for documents to be kept, which get their numbers later. */
+/** A map with 0 for kept documents, which get their numbers later, and -1 for dropped ones. */
 function* newDocMap(input: SegmentInput): Sliced<Int32Array> {
   const docMap = new Int32Array(input.segment.docCount)
   for (let doc = 0; doc < docMap.length; doc += 1) {
@@ -76,7 +76,7 @@ class Merge {
   readonly #segments: readonly Segment[]
   readonly #docMaps: readonly Int32Array[]
   readonly #out: SegmentOutput
-  /** By new document: which segment it comes from and its number there. */
+  /** The source segment of each new document. */
   readonly #sourceOf: Uint16Array
   readonly #docOf: Uint32Array
   readonly #docCount: number
@@ -214,7 +214,7 @@ class Merge {
     return { docCount, totalLength }
   }
 
-  /** Also answers, for each segment, the new ordinal of each of its ordinals. */
+  /** Also returns the new ordinal of each ordinal, for each segment. */
   *#writeTerms(
     fields: readonly (SegmentField | undefined)[],
     norms: Uint8Array,

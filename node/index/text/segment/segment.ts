@@ -5,7 +5,7 @@ import type { PostingsSource } from '../postings/postings-source.ts'
 
 export type SegmentFieldKind = 'text' | 'keyword' | 'number' | 'point'
 
-/** What the scores of a field depend on besides its terms. */
+/** The figures of a field that scores need besides its terms. */
 export interface FieldStatistics {
   /** Documents with a length above 0. */
   readonly docCount: number
@@ -15,10 +15,10 @@ export interface FieldStatistics {
 
 /**
  * One field of one segment. Contract:
- * - Text and keyword fields have terms; `entriesFrom` walks them in the order of code units, those
- *   without any document (`docFreq` 0) included.
+ * - Text and keyword fields have terms; `entriesFrom` walks them in the order of code units,
+ *   including terms without a document (`docFreq` 0).
  * - Keyword, number and point fields have a column; text fields have norms.
- * - An entry is good for the segment it came from, while the segment does not grow.
+ * - An entry is valid for its own segment, while the segment does not grow.
  */
 export interface SegmentField {
   readonly name: string
@@ -32,7 +32,10 @@ export interface SegmentField {
   find(term: string): DictionaryEntry | undefined
   entriesFrom(term: string): Iterable<DictionaryEntry>
   postings(entry: DictionaryEntry): PostingsSource
-  /** What the first walk of the terms, or the first ordinal, would do at once, in slices. */
+  /**
+   * Prepares the first walk of the terms and the first ordinal in slices. Without it they do so at
+   * once.
+   */
   prepareTerms(): Sliced<void>
 }
 
@@ -44,35 +47,38 @@ export const NO_ORDINAL = 0xffff_ffff
  * - Keys are strings of one code unit a byte, so that their order is that of the bytes.
  * - With `isKeyOrdered`, document numbers ascend with keys, and every key occurs once.
  * - Without it a key may occur again; the later document is the valid one and `docOf` finds it.
- * - Nothing changes, whatever is written meanwhile.
+ * - Later writes do not change it.
  */
 export interface Segment {
   readonly docCount: number
   readonly isKeyOrdered: boolean
-  /** What the segment holds in memory, caches aside. */
+  /** The bytes that the segment holds in memory, without caches. */
   readonly bytesInMemory: number
   /** The earliest expiry; Infinity if no document expires. */
   readonly firstExpiryMs: number
   fieldNames(): Iterable<string>
   field(name: string): SegmentField | undefined
   key(doc: number): string
-  /** -1 if there is none. */
+  /** The document with this key; -1 for none. */
   docOf(key: string): number
-  /** 0 for never. */
+  /** The expiries of the documents `from` to `to` (not included); 0 for never. */
   expiriesOf(from: number, to: number): Float64Array
   /** Whether a document of the segment has an ordinal. */
   readonly hasOrdinals: boolean
   /** The ordinals in the shard of the documents `from` to `to` (not included); NO_ORDINAL for none. */
   ordinalsOf(from: number, to: number): Uint32Array
-  /** Does the work `keysInOrder` and the walks of terms need, in slices. */
+  /** Prepares `keysInOrder` and the walks of terms in slices. */
   prepareMerge(): Sliced<void>
-  /** Documents by key; `text` is the key and `ordinal` the document. */
+  /** Documents in the order of keys; `text` is the key and `ordinal` the document. */
   keysInOrder(): Iterable<{ readonly text: string; readonly ordinal: number }>
-  /** Documents whose key begins so, as a range if `isKeyOrdered`, else by looking at each. */
+  /**
+   * Visits the documents whose keys have the prefix: a range if `isKeyOrdered`, else a look at
+   * each.
+   */
   docsWithPrefix(prefix: string, visit: (doc: number) => void): void
 }
 
-/** Sorts above every key that begins with `prefix`: no code unit of a key is above 0xff. */
+/** A text above every key with the prefix, because no code unit of a key is above 0xff. */
 export function endOfPrefix(prefix: string): string {
   return `${prefix}\u0100`
 }

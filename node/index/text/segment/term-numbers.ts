@@ -1,9 +1,9 @@
-/** Some characters of a term tell which map it is in. */
+/** Some characters of a term decide which of the maps holds it. */
 const SHARDS = 16
 
 /**
- * Numbers by term. A map that grows is rehashed as a whole now and then; of a million terms that takes
- * as long as a slice may, so that there are several smaller ones.
+ * Numbers by term. A growing map is rehashed as a whole from time to time. For a million terms that
+ * takes as long as a whole slice, so several smaller maps share the terms.
  */
 export class TermNumbers {
   readonly #shards: (Map<string, number> | undefined)[] = []

@@ -1,9 +1,9 @@
 /**
- * A walk through sorted lists together: at each step the items with the least text, and the number
- * of the list each is from. A list may hold a text several times.
+ * Walks through several sorted lists together. Each step has the items with the least text, and for
+ * each item the number of its list. A list may hold a text several times.
  */
 export class TextMerge<Item extends { readonly text: string }> {
-  /** Of the present step; the next one overwrites them. */
+  /** The items of the present step. The next step overwrites them. */
   readonly items: Item[] = []
   readonly sources: number[] = []
   readonly #walks: readonly Iterator<Item>[]
@@ -15,7 +15,7 @@ export class TextMerge<Item extends { readonly text: string }> {
     this.#heads = lists.map((_, source) => this.#take(source))
   }
 
-  /** Goes to the next text; false behind the last. */
+  /** Moves to the next text; false behind the last. */
   next(): boolean {
     this.items.length = 0
     this.sources.length = 0

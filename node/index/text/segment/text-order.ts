@@ -1,7 +1,8 @@
-// The order of texts that only grow in number: terms and keys of a memory segment.
+// The order of a growing list of texts: the terms and keys of a memory segment.
 //
 // A text's first characters and its number make one whole number below 2^53, and numbers are sorted
-// many times faster than texts are compared. Texts that begin alike are then compared whole.
+// many times faster than texts are compared. Texts with the same first characters are then compared
+// whole.
 
 import { compareTexts } from '../encoding/compare-texts.ts'
 
@@ -14,7 +15,7 @@ const RUN_CHARACTERS_MAX = 2 ** 19
 const COPIES_PER_SLICE = 32_768
 const EMPTY = new Uint32Array(0)
 
-/** Texts in order, as they were at one moment: texts that come later change nothing. */
+/** The order of the texts at one moment. Later texts do not change it. */
 export class TextRanks {
   /** The numbers of the texts in ascending order of code units; equal texts in order of numbers. */
   readonly sorted: Uint32Array
@@ -41,7 +42,7 @@ export class TextRanks {
     return this.#ranks[number] ?? 0
   }
 
-  /** Where the first text that is not below `text` stands in the order. */
+  /** The place in the order of the first text at or above `text`. */
   lowerBound(text: string): number {
     return lowerBound(this.#texts, this.sorted, text)
   }
@@ -53,7 +54,7 @@ function inverted(sorted: Uint32Array): Uint32Array {
   return ranks
 }
 
-/** Orders the numbers of texts, bringing new texts in where they belong. */
+/** Orders the numbers of texts, and inserts new texts. */
 export class TextOrder {
   readonly #texts: readonly string[]
   #ranks: TextRanks
@@ -68,13 +69,13 @@ export class TextOrder {
     return this.#ranks.count === this.#texts.length
   }
 
-  /** Of all texts there are now. */
+  /** The ranks of all present texts. */
   ranks(): TextRanks {
     if (!this.isCurrent) for (const _ of this.update());
     return this.#ranks
   }
 
-  /** The work of `ranks`, in slices of about a millisecond. Texts may come meanwhile. */
+  /** The work of `ranks` in slices of about a millisecond. Texts may be added meanwhile. */
   *update(): Generator<undefined, void> {
     const end = this.#texts.length
     const known = this.#ranks.sorted
@@ -94,11 +95,11 @@ export class TextOrder {
       runs = merged
     }
     const sorted = yield* this.#merge(known, runs[0] ?? EMPTY)
-    // Another update may have come to its end meanwhile, and know more.
+    // Another update may have ended meanwhile, and know more.
     if (sorted.length > this.#ranks.count) this.#ranks = new TextRanks(this.#texts, sorted)
   }
 
-  /** `b` is usually much the shorter: what lies between its texts is copied in one go. */
+  /** `b` is usually much shorter, so the texts of `a` between two of `b` are copied at once. */
   *#merge(a: Uint32Array, b: Uint32Array): Generator<undefined, Uint32Array> {
     if (a.length === 0) return b
     if (b.length === 0) return a
@@ -127,7 +128,7 @@ export class TextOrder {
   }
 }
 
-/** Long texts that begin alike are compared whole, time and again: fewer of them make a run. */
+/** Long texts with a common prefix are compared whole many times, so a run has fewer of them. */
 function endOfRun(texts: readonly string[], from: number, end: number): number {
   let characters = 0
   let to = from
@@ -207,7 +208,7 @@ function isAscending(texts: readonly string[], from: number, to: number): boolea
   return true
 }
 
-/** Orders as the texts do, or not at all: what is not ASCII counts as the last character. */
+/** A number that orders like the texts, or is equal. All characters beyond ASCII count alike. */
 function prefixOf(text: string): number {
   let prefix = 0
   for (let i = 0; i < PREFIX_LENGTH; i += 1) {

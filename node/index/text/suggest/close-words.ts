@@ -21,11 +21,11 @@ import type { FieldWord } from './typed-words.ts'
 export const CLOSE_WORDS_MAX = 16
 /** The terms within the distance that one walk looks at. */
 const MATCHING_TERMS_MAX = 16_384
-/** Of these terms, the closest get a spelling. */
+/** The most terms that get a spelling: the closest of those within the distance. */
 const SPELT_TERMS_MAX = 64
 /** The longest ending that a stem gets. */
 const ENDING_LENGTH_MAX = 6
-/** Of analyzing one spelling, in postings read. */
+/** The cost of analyzing one spelling, in postings read. */
 const SPELLING_COST = 128
 
 /** A word that may be meant, as one shard knows it. */

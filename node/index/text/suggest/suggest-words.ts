@@ -18,7 +18,7 @@ const WALKED_WORDS_MAX = 8
 const DECENT_DOCS_MIN = 3
 /** In a large index, slips of the pen are in several documents too. */
 const DECENT_SHARE = 1 / 10_000
-/** Of looking up a term in a segment, in postings read. */
+/** The cost of looking up a term in a segment, in postings read. */
 const LOOKUP_COST = 256
 
 /** Asks one shard for words close to those of a query. */
@@ -79,7 +79,7 @@ class WordSearch {
 
   *word(word: TypedWord): Sliced<readonly WordInField[]> {
     const { text, start, end } = word
-    const isBegun = word.mayGoOn && (yield* this.#isBegun(word))
+    const isBegun = word.mayContinue && (yield* this.#isBegun(word))
     const isLookedFor = !isBegun && !(yield* this.#isKnown(word)) && this.#walksLeft > 0
     if (isLookedFor) this.#walksLeft -= 1
     const found: WordInField[] = []

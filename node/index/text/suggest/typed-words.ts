@@ -34,7 +34,7 @@ export interface TypedWord {
   readonly start: number
   readonly end: number
   /** Whether the word may be the beginning of another one. */
-  readonly mayGoOn: boolean
+  readonly mayContinue: boolean
   readonly inFields: FieldWord[]
 }
 
@@ -110,8 +110,8 @@ function addWords(words: Map<string, TypedWord>, place: Place): void {
     const { term, start, end } = token
     if (!isWord(token) || isExcluded(place.leaf, text.slice(0, start))) continue
     const key = `${start}\0${end}\0${text}`
-    const mayGoOn = hasOpenEnd && token === last
-    const word = words.get(key) ?? { text, start, end, mayGoOn, inFields: [] }
+    const mayContinue = hasOpenEnd && token === last
+    const word = words.get(key) ?? { text, start, end, mayContinue, inFields: [] }
     words.set(key, word)
     const analyzer = place.context.analyzer(place.field, place.clause.analyzer)
     word.inFields.push({ field: place.field.indexField, term, analyzer })

@@ -17,14 +17,14 @@ describe('bench documents', () => {
     }
   })
 
-  it('are the same for the same seed, and others for another', () => {
+  it('are the same for the same seed, and differ for another', () => {
     const texts = [1, 1, 2].map((seed) => buildDocumentSource('kilobyte', seed).documentAt(42))
 
     expect(texts[0]).to.equal(texts[1])
     expect(texts[0]).to.not.equal(texts[2])
   })
 
-  it('stay small where small is asked for', () => {
+  it('stay small on request', () => {
     const document = buildDocumentSource('small', 1).documentAt(9_999_999)
 
     expect(JSON.parse(document)).to.deep.equal({ n: 9_999_999, group: 'g99', on: true })

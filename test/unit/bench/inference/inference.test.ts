@@ -52,7 +52,7 @@ describe('bench graphs', () => {
     })
   }
 
-  it('are run by raw processes, each its share', async () => {
+  it('are run by raw processes, each with its share of the rows', async () => {
     const graphFile = path.join(folder, 'raw.onnx')
     // The warm-up is 128 tokens long, and the token of all is number 1000.
     const shape = { ...SMALL, positions: 128, vocabulary: 1100 }
@@ -64,7 +64,7 @@ describe('bench graphs', () => {
 })
 
 describe('bench texts', () => {
-  it('have exactly as many tokens as they should', () => {
+  it('have exactly the requested number of tokens', () => {
     const tokenizer = openTokenizer({
       tokenizerJson: JSON.stringify(wordTokenizer()),
       tokenizerConfig: JSON.stringify(TOKENIZER_CONFIG),
@@ -78,7 +78,7 @@ describe('bench texts', () => {
     }
   })
 
-  it('of mixed lengths are as long as said', () => {
+  it('of mixed lengths have the requested lengths', () => {
     const lengths = mixedLengths(5000, seededRandom(1))
 
     expect(Math.min(...lengths)).to.equal(9)

@@ -93,7 +93,7 @@ describe('bench requests', () => {
     expect(scattered.toSorted()).to.deep.equal(keysOf(batches))
   })
 
-  it('deals every batch out over four shards', () => {
+  it('distributes every batch over four shards', () => {
     const [first] = bodies({ ...batches, keyOrder: 'by-shard' })
 
     const prefixes = new Set(Object.keys(first!).map((key) => key[0]))

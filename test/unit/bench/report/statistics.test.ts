@@ -10,7 +10,7 @@ describe('bench statistics', () => {
     expect(median([4, 1, 2, 100])).to.equal(3)
   })
 
-  it('does not reorder the values it is given', () => {
+  it('does not reorder its arguments', () => {
     const values = [3, 1, 2]
 
     median(values)
@@ -22,7 +22,7 @@ describe('bench statistics', () => {
     expect(spreadOf([2, 8, 5])).to.deep.equal({ median: 5, min: 2, max: 8 })
   })
 
-  it('refuses to sum up nothing', () => {
+  it('refuses to summarise an empty list', () => {
     expect(() => spreadOf([])).to.throw('at least one value')
   })
 

@@ -60,7 +60,7 @@ describe('bench engines', () => {
     MiniSearch: () => new MiniSearchEngine(articles),
   }
   for (const name of ENGINES) {
-    it(`${name} answers every class of queries as a look at every article does`, () => {
+    it(`${name} answers every class of queries as a scan of all articles does`, () => {
       using engine = builders[name]()
       engine.load(DOCUMENTS)
 
@@ -87,7 +87,7 @@ describe('bench engines', () => {
     expect(engine.answer(query).total).to.be.greaterThan(0)
   })
 
-  it('work in processes of their own, and leave a profile where one is wanted', async () => {
+  it('work in processes of their own, and write a profile on request', async () => {
     const profileDirectory = path.join(directory, 'profile')
     const queries = drawQueries(articles, QUERY_CLASSES[0]!, { seed: 2, documents: 50, count: 3 })
     const options = { documents: 50, seed: SEED, directory: path.join(directory, 'child') }

@@ -21,7 +21,7 @@ import { drawRank, VOCABULARY_WORDS } from '../../../../bench/data/vocabulary.ts
 const articles = buildArticleSource(1)
 
 describe('bench vocabulary', () => {
-  it('has words of which each is one term to the standard analyzer', () => {
+  it('has words that the standard analyzer keeps as one term each', () => {
     const analyzer = analyzerOf('standard')!
 
     const terms = analyzer.analyze(articles.words.join(' ')).map(({ term }) => term)
@@ -64,7 +64,7 @@ describe('bench articles', () => {
     }
   })
 
-  it('are the same for the same seed, and others for another seed or number', () => {
+  it('are the same for the same seed, and differ for another seed or number', () => {
     const texts = [1, 1, 2].map((seed) => buildArticleSource(seed).documentAt(42))
 
     expect(texts[0]).to.equal(texts[1])
@@ -86,18 +86,18 @@ function drawAll(seed: number): readonly (readonly TextQuery[])[] {
 }
 
 describe('bench queries', () => {
-  it('are the same for the same seed, and others for another', () => {
+  it('are the same for the same seed, and differ for another', () => {
     expect(drawAll(3)).to.deep.equal(drawAll(3))
     expect(drawAll(3)).to.not.deep.equal(drawAll(4))
   })
 
-  it('ask each class for something else', () => {
+  it('are different in each class', () => {
     const texts = drawAll(3).flatMap((queries) => queries.map((query) => JSON.stringify(query)))
 
     expect(new Set(texts).size).to.equal(texts.length)
   })
 
-  it('travel over HTTP without end, or so many times', () => {
+  it('are sent over HTTP without end, or up to a limit', () => {
     const plan = { kind: 'searches', path: '/', articlesSeed: 1, documents: 500, seed: 3 } as const
     const endless = buildRequests({ ...plan, requestsMax: undefined })
     const bounded = buildRequests({ ...plan, requestsMax: 2 })
@@ -113,7 +113,7 @@ describe('bench queries', () => {
     expect(new Set(QUERY_CLASSES.map(({ name }) => name)).size).to.equal(QUERY_CLASSES.length)
   })
 
-  it('travel over HTTP class after class, with the titles of the hits', () => {
+  it('are sent over HTTP class after class, and ask for the titles of the hits', () => {
     const plan = {
       kind: 'searches',
       path: '/query',
@@ -164,7 +164,7 @@ describe('bench options for text', () => {
 })
 
 describe('bench measureSearches', () => {
-  it('measures every query where nothing bounds it', () => {
+  it('measures every query without a bound', () => {
     expect(measure()).to.deep.equal(Array.from({ length: 8 }, () => 10))
   })
 
@@ -192,7 +192,7 @@ describe('bench search findings', () => {
   const { findings, latencies, notes } = findingsOf(times, { documents: 100, queriesPerRound: 4 })
   const find = (label: string) => findings.filter((finding) => finding.label.includes(label))
 
-  it('compare queries per second of those that both have answered', () => {
+  it('compare queries per second over queries that both engines have answered', () => {
     const [againstFts5, againstMiniSearch] = find(first!.name)
 
     expect(againstFts5).to.include({ kind: 'ratio', peerName: 'FTS5' })
@@ -216,7 +216,7 @@ describe('bench search findings', () => {
     expect(find('p99').map(({ ours }) => ours)).to.deep.equal([[4], [4]])
   })
 
-  it('show percentiles of every engine, and who answered fewer queries', () => {
+  it('show percentiles of every engine, and the engines that answered fewer queries', () => {
     expect(latencies.length).to.equal(6)
     expect(latencies[0]).to.deep.include({ side: 'quarry', p50Ms: [1], p95Ms: [4], p99Ms: [4] })
     expect(notes.length).to.equal(1)
@@ -225,14 +225,14 @@ describe('bench search findings', () => {
 })
 
 describe('bench delay of the event loop', () => {
-  it('is what the metrics say beyond the period of their timer', () => {
+  it('is the value of the metric minus the period of its timer', () => {
     const metrics =
       'nodejs_eventloop_lag_p90_seconds 0.5\nnodejs_eventloop_lag_p99_seconds 0.0125\n'
 
     expect(parseDelayP99Ms(metrics)).to.be.closeTo(2.5, 1e-9)
   })
 
-  it('is not taken for nothing where the metric is missing', () => {
+  it('is an error where the metric is missing', () => {
     expect(() => parseDelayP99Ms('quarry_other 1\n')).to.throw('metric of the event loop')
   })
 })

@@ -31,9 +31,9 @@ const CASES: Readonly<Record<string, { readonly members: object; readonly said: 
   },
 }
 
-describe('what keeps a server from starting', () => {
+describe('an error at the start of a server', () => {
   for (const [name, { members, said }] of Object.entries(CASES)) {
-    it(`is explained for ${name}, as wrong configuration`, () => {
+    it(`is explained as wrong configuration: ${name}`, () => {
       const explained = explainStart(systemError(members), FLAGS)
 
       expect(explained).to.be.instanceOf(CliError)
@@ -42,7 +42,7 @@ describe('what keeps a server from starting', () => {
     })
   }
 
-  it('is passed on where it is a mistake of ours', () => {
+  it('is passed on unchanged if it is a defect of the program', () => {
     const mistake = new TypeError('x is not a function')
 
     expect(explainStart(mistake, FLAGS)).to.equal(mistake)

@@ -34,7 +34,7 @@ async function failureOf(work: Promise<unknown>): Promise<string> {
 }
 
 describe('JSON values', () => {
-  it('are the elements of an array, as they were written, however the bytes are cut', async () => {
+  it('are the unchanged elements of an array, however the bytes are cut', async () => {
     const property = fc.asyncProperty(
       fc.array(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())),
       fc.integer({ min: 1, max: 20 }),
@@ -50,7 +50,7 @@ describe('JSON values', () => {
     await fc.assert(property)
   })
 
-  it('know the lines that they begin in', async () => {
+  it('know the line in which they begin', async () => {
     const text = '\n[\n  {"a": "x,]\\"}"},\n\n  {"b":\n 2} , 3\n]\n'
 
     expect(await valuesOf(text, 1)).to.deep.equal([
@@ -60,7 +60,7 @@ describe('JSON values', () => {
     ])
   })
 
-  it('are objects one after the other as well, pretty-printed ones too', async () => {
+  it('may be objects one after the other, also pretty-printed ones', async () => {
     expect(await valuesOf('{\n "a": [1]\n}\n{"b":2}{"c":3}\n', 2)).to.deep.equal([
       [1, '{\n "a": [1]\n}'],
       [4, '{"b":2}'],
@@ -68,7 +68,7 @@ describe('JSON values', () => {
     ])
   })
 
-  it('lose nothing that is no JSON: it is in the text between two commas', async () => {
+  it('include invalid elements, as the text between two commas', async () => {
     const found = await valuesOf('[{"a":1} {"b":2}, nonsense, }{, ], {"c":3}]')
 
     expect(found.map(([, text]) => text.trim())).to.deep.equal([
@@ -85,7 +85,7 @@ describe('JSON values', () => {
     })
   }
 
-  it('skip one beyond the limit in bounded memory, and go on behind it', async () => {
+  it('skip an element beyond the limit in bounded memory, and continue behind it', async () => {
     const mebibyte = Buffer.alloc(1024 * 1024, 'x')
     async function* chunks(): AsyncGenerator<Buffer> {
       yield Buffer.from('["')
@@ -107,7 +107,7 @@ describe('CSV rows', () => {
   const rowsOf = (text: string, options: Partial<CsvOptions> = {}, size = 1000): Promise<Found[]> =>
     collect(new CsvReader({ ...OPTIONS, ...options }).rows(chunksOf(Buffer.from(text), size)))
 
-  it('are documents of text, with what quotes hold', async () => {
+  it('are documents of text, with the content of quoted cells', async () => {
     const text = 'id,title,note\r\n01,"Sea, ""charts""",\r\n2,"two\nlines",""\r\n'
 
     for (const size of [1, 7, 1000]) {
@@ -118,7 +118,7 @@ describe('CSV rows', () => {
     }
   })
 
-  it('hold values of the types that were named, with every digit', async () => {
+  it('hold values of the named types, with every digit', async () => {
     const types = parseColumnTypes('price:number,sold:boolean,tags:json')
     const text = 'id,price,sold,tags\n1,12345678901234567890.10,TRUE,"[""a"", 1]"\n2,,,\n'
 
@@ -128,7 +128,7 @@ describe('CSV rows', () => {
     ])
   })
 
-  it('are kept as text where they do not fit the header or the types', async () => {
+  it('keep their text where they do not fit the header or the types', async () => {
     const types = parseColumnTypes('price:number')
     const text = 'id,price\n1,"12,50"\n2\n3,1,2\n4,5\n'
 
@@ -157,7 +157,7 @@ describe('CSV rows', () => {
     })
   }
 
-  it('are refused when a type is for no column', async () => {
+  it('are refused when a type names a missing column', async () => {
     const types = parseColumnTypes('prize:number')
 
     expect(await failureOf(rowsOf('id,price\n', { types }))).to.contain(
@@ -173,7 +173,7 @@ describe('CSV rows', () => {
     expect(await failureOf(collect(reader.rows(chunksOf(latin1, 100))))).to.contain('not UTF-8')
   })
 
-  it('tell of columns that look like numbers and are text', async () => {
+  it('report columns that look like numbers and are text', async () => {
     const reader = new CsvReader(OPTIONS)
     await collect(reader.rows(chunksOf(Buffer.from('id,n,zip,t\n1,1.5,01234,x\n2,,5,y\n'), 100)))
 
@@ -182,7 +182,7 @@ describe('CSV rows', () => {
 })
 
 describe('types of columns', () => {
-  it('are named behind the last colon', () => {
+  it('stand behind the last colon', () => {
     expect([...parseColumnTypes('a:b:number, c:json')]).to.deep.equal([
       ['a:b', 'number'],
       ['c', 'json'],
@@ -232,7 +232,7 @@ describe('the format of an input', () => {
     })
   }
 
-  it('may be none that can be read: then the remedy is named', () => {
+  it('may be unreadable, and is then refused with a remedy', () => {
     expect(refuse('PAR1\x15')).to.throw(
       `duckdb -c "COPY (FROM 'a b.parquet') TO '/dev/stdout' (FORMAT json)" | quarry load TABLE -`,
     )

@@ -67,7 +67,7 @@ describe('key rule', () => {
     expect(find({ key: 'k' }, '{"k":7}')).to.equal('7')
   })
 
-  it('reaches inside, but prefers a field with a dot in its name', () => {
+  it('follows a path into objects, but prefers a field with a dot in its name', () => {
     expect(find({ key: 'a.b' }, '{"a":{"b":"in"}}')).to.equal('in')
     expect(find({ key: 'a.b' }, '{"a":{"b":"in"},"a.b":"out"}')).to.equal('out')
   })
@@ -82,7 +82,7 @@ describe('key rule', () => {
     })
   }
 
-  it('does not take what every object inherits for a field', () => {
+  it('does not mistake inherited properties for fields', () => {
     expect(find({ key: 'constructor.name' }, '{}')).to.have.property('kind', 'problem')
   })
 
@@ -120,7 +120,7 @@ describe('error report', () => {
     fc.assert(property)
   })
 
-  it('gives back the text of what was no JSON', () => {
+  it('gives back the text of an invalid line', () => {
     const head = { line: 1, key: undefined, error: 'e', code: 'c' }
     const line = formatRejection({ ...head, bytes: Buffer.from('{"a":'), isJson: false })
 
@@ -136,7 +136,7 @@ describe('error report', () => {
     '{"line":1, "key":"a","error":"e","code":"c","document":{}}',
     '{"line":1,"key":"a","error":"e","code":"c","text":{}}',
   ]) {
-    it(`takes ${text} for an ordinary document`, () => {
+    it(`treats ${text} as an ordinary document`, () => {
       expect(parseReportLine(JSON.parse(text), Buffer.from(text))).to.equal(undefined)
     })
   }
@@ -154,7 +154,7 @@ describe('batch body', () => {
 })
 
 describe('end of a prefix', () => {
-  it('lies behind every key that begins with it, and before every other that is greater', () => {
+  it('lies behind every key with the prefix, and before every greater key without it', () => {
     const text = fc.string({ unit: 'binary' }).filter((value) => value.isWellFormed())
     fc.assert(
       fc.property(text, text, (prefix, rest) => {
@@ -176,11 +176,11 @@ describe('end of a prefix', () => {
 })
 
 describe('scan request', () => {
-  it('is empty when nothing is asked for', () => {
+  it('is empty without options', () => {
     expect(buildScanRequest({})).to.deep.equal({})
   })
 
-  it('is the part of the prefix between the ends', () => {
+  it('asks for the part of the prefix between the ends', () => {
     expect(buildScanRequest({ prefix: 'b', from: 'a', to: 'bm' })).to.deep.equal({
       from: 'b',
       inclusive_from: true,
@@ -193,7 +193,7 @@ describe('scan request', () => {
 describe('package document', () => {
   const size = { files: 2, bytes: 10 }
 
-  it('takes the fields of a manifest, whatever their shapes', () => {
+  it('takes the fields of a manifest in all of their shapes', () => {
     const manifest = {
       name: '@a/b',
       version: '1.0.0',

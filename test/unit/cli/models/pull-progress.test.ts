@@ -39,7 +39,7 @@ describe('the progress of a pull', () => {
     expect(text).to.include('50%  2.5 KB of 5.0 KB · 750 B/s · onnx/model.onnx')
   })
 
-  it('does not count as speed what an earlier pull has left', () => {
+  it('does not count bytes of an earlier pull as speed', () => {
     const text = draw(120, (progress, clock) => {
       progress.onPlan({ files: 1, bytes: 4000 })
       progress.onFileBytes(file, 3000)
@@ -50,7 +50,7 @@ describe('the progress of a pull', () => {
     expect(text).to.include('3.1 KB of 4.0 KB · 100 B/s')
   })
 
-  it('says why it tries again', () => {
+  it('shows why a download is tried again', () => {
     const text = draw(120, (progress) => {
       progress.onPlan({ files: 1, bytes: 4000 })
       progress.onRetry('the hub answered with status 503')

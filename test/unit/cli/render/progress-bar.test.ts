@@ -12,7 +12,7 @@ function screen(columns: number, color = false): Output {
   return { stream: new PassThrough({ encoding: 'utf8' }), isTty: true, color, columns }
 }
 
-/** What stands on the screen after the last drawing. */
+/** The text on the screen after the last drawing. */
 function shown(output: Output): string {
   const text: unknown = output.stream instanceof PassThrough ? output.stream.read() : ''
   return String(text).split('\r\u001b[K').at(-1) ?? ''
@@ -21,7 +21,7 @@ function shown(output: Output): string {
 const FIGURES = ['1,000 docs', '500 docs/s', '1.0 MB']
 
 describe('a line of progress', () => {
-  it('is narrower than the terminal, whatever it says', () => {
+  it('is narrower than the terminal, whatever its content', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 200 }),
@@ -53,7 +53,7 @@ describe('a line of progress', () => {
     )
   })
 
-  it('gives up the bar first, then the note, then the last figures', () => {
+  it('drops the bar first, then the note, then the last figures', () => {
     const texts = { share: 0.5, figures: FIGURES, note: 'waiting for the server, 12 s' }
 
     expect(fitProgress(screen(64), texts)).to.equal(
@@ -73,7 +73,7 @@ describe('the progress of a load', () => {
   }
   const counts = { loaded: 1200, rejected: 0, bytes: 1_000_000 }
 
-  it('says that the server is waited for when nothing was answered for a while', async () => {
+  it('says that it waits for the server after a time without an answer', async () => {
     const clock = new ManualClock()
     const output = screen(80)
     const progress = new LoadProgress({ source, counts }, { output, clock })
@@ -96,7 +96,7 @@ describe('the progress of a load', () => {
     expect(shown(output)).to.match(/ · 234 docs\/s · 1\.0 MB$/)
   })
 
-  it('is not cut in the middle of its colours', () => {
+  it('is not cut inside the codes of its colours', () => {
     const output = screen(40, true)
 
     new LoadProgress({ source, counts }, { output, clock: new ManualClock() }).update()

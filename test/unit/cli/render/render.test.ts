@@ -34,7 +34,7 @@ describe('text width', () => {
     })
   }
 
-  it('is never exceeded by what is cut', () => {
+  it('is never exceeded by a cut text', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme' }),
@@ -46,7 +46,7 @@ describe('text width', () => {
     )
   })
 
-  it('leaves nothing that moves the cursor or turns the text', () => {
+  it('is safe: characters that move the cursor or turn the text become spaces', () => {
     expect(printable('a\u001b[2J\nb\u202ec\u009bd')).to.equal('a [2J b c d')
   })
 })
@@ -54,7 +54,7 @@ describe('text width', () => {
 describe('text table', () => {
   const columns = [{ title: 'NAME' }, { title: 'N', align: 'right' }, { title: 'TEXT' }] as const
 
-  it('aligns by what the columns hold', () => {
+  it('pads cells to the width of their columns', () => {
     const table = formatTable(
       columns,
       [
@@ -67,7 +67,7 @@ describe('text table', () => {
     expect(table).to.equal('NAME   N  TEXT\n漢字   7  x\na     12  y')
   })
 
-  it('cuts the widest column to the screen', () => {
+  it('cuts the widest column to fit the screen', () => {
     const table = formatTable(columns, [['short', '1', 'long '.repeat(20)]], PLAIN)
 
     expect(table.split('\n')[1]).to.equal('short  1  long long long long long long…')
@@ -89,7 +89,7 @@ describe('text table', () => {
 })
 
 describe('pretty JSON', () => {
-  it('keeps the value, whatever the screen', () => {
+  it('keeps the value at any width of the screen', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.integer({ min: 1, max: 120 }), (value, columns) => {
         const shown = prettyJson(JSON.stringify(value), { columns, color: false })
@@ -104,7 +104,7 @@ describe('pretty JSON', () => {
     )
   })
 
-  it('breaks what does not fit, and fills lines with plain values', () => {
+  it('breaks values that do not fit, and fills lines with plain values', () => {
     const text = '{"name":"express","list":["accepts","body-parser","cookie","debug"],"o":{}}'
 
     expect(prettyJson(text, { columns: 32, color: false }).split('\n')).to.deep.equal([
@@ -125,13 +125,13 @@ describe('pretty JSON', () => {
     )
   })
 
-  it('escapes what would drive the terminal', () => {
+  it('escapes characters that would control the terminal', () => {
     expect(prettyJson('{"\u009b":"\u202e"}', PLAIN)).to.equal('{ "\\u009b": "\\u202e" }')
   })
 })
 
 describe('quantities', () => {
-  it('are read by people', () => {
+  it('are written for people', () => {
     expect([0, 999, 1000, 1_234_567, 123_456_789, 999_999].map(formatBytes)).to.deep.equal([
       '0 B',
       '999 B',

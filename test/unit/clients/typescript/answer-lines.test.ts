@@ -35,13 +35,13 @@ describe('the lines of an answer', () => {
   })
 
   // Were the line put together again with each piece, this would copy 400 GB.
-  it('take a time that grows with their length alone', async () => {
+  it('take time in proportion to their length', async () => {
     const pieces = Array.from({ length: 40_000 }, () => 'x'.repeat(512))
     const [line = ''] = await Array.fromAsync(linesOf(answer(pieces)))
     expect(line.length).to.equal(40_000 * 512)
   }).timeout(10_000)
 
-  it('are told before the answer breaks off', async () => {
+  it('are yielded before the answer breaks off', async () => {
     const got: string[] = []
     const failure = await errorOf(async () => {
       for await (const line of linesOf(answer(['a\nb\nc'], BROKEN))) got.push(line)
@@ -70,7 +70,7 @@ describe('the lines of an answer', () => {
 })
 
 describe('the events of an answer', () => {
-  it('are told without pings and the last one', async () => {
+  it('are yielded without pings and the last one', async () => {
     const events = eventsOf(answer(['data: 1\n\n: still here\n\ndata: 2\n\ndata: [DONE]\n\n']))
     expect(await Array.fromAsync(events)).to.deep.equal(['1', '2'])
   })

@@ -55,7 +55,7 @@ describe('the retry policy of the client', () => {
     })
   }
 
-  it('waits longer each time, up to the most', () => {
+  it('waits longer each time, up to the maximum', () => {
     const options = { attemptsMax: 9, firstDelayMs: 200, delayMsMax: 1000 }
     const delays = [1, 2, 3, 4, 5].map((attempts) =>
       retryDelayMs({ error: BROKEN, repeatable: 'always', attempts }, options, 1),
@@ -77,7 +77,7 @@ describe('the retry policy of the client', () => {
     expect(retryDelayMs(failure, RETRY_DEFAULTS, 0.5)).to.equal(3100)
   })
 
-  it('gives up when the server asks for more than the most', () => {
+  it('gives up when the server asks for more than the maximum', () => {
     const error = refusal('UNAVAILABLE', { retryAfterMs: 60_000 })
     const failure = { error, repeatable: 'always', attempts: 1 } as const
 

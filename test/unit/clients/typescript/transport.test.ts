@@ -23,7 +23,7 @@ function clientOf({ url }: ScriptedServer, timeoutMs = 60_000): StoreClient {
 }
 
 describe('the client', () => {
-  it('sends a write again under the same idempotency key, when the connection breaks', async () => {
+  it('sends a write again under the same idempotency key when the connection breaks', async () => {
     await using server = await ScriptedServer.start([
       breakingOff(),
       breakingOff('{"inser'),
@@ -40,7 +40,7 @@ describe('the client', () => {
       .and.to.satisfy(([key]: string[]) => key!.length > 20)
   })
 
-  it('takes another idempotency key for another write', async () => {
+  it('uses another idempotency key for another write', async () => {
     await using server = await ScriptedServer.start([answering(201, COUNTS)])
     const client = clientOf(server)
 
@@ -53,7 +53,7 @@ describe('the client', () => {
     expect(keys[2]).to.equal('mine')
   })
 
-  it('does not send a write without a key again, when the connection breaks', async () => {
+  it('does not send a write without a key again when the connection breaks', async () => {
     await using server = await ScriptedServer.start([breakingOff()])
 
     const error = await errorOf(() =>
@@ -66,7 +66,7 @@ describe('the client', () => {
     ])
   })
 
-  it('does not make a table twice, when the connection breaks', async () => {
+  it('does not create a table again when the connection breaks', async () => {
     await using server = await ScriptedServer.start([breakingOff()])
 
     expect(await errorOf(() => clientOf(server).createTable('books'))).to.be.instanceOf(
@@ -75,7 +75,7 @@ describe('the client', () => {
     expect(server.received).to.have.length(1)
   })
 
-  it('asks again where the server has no room, and gives up in the end', async () => {
+  it('repeats a request that the server refuses for lack of room, and gives up in the end', async () => {
     await using server = await ScriptedServer.start([overloaded])
 
     const error = await errorOf(() => clientOf(server).createTable('books'))
@@ -84,7 +84,7 @@ describe('the client', () => {
     expect(server.received).to.have.length(3)
   })
 
-  it('tells which version changed', async () => {
+  it('reports the version that changed', async () => {
     const conflict = { table: 'books', key: 'a', message: 'version changed' }
     const body = { status: 'aborted', conflict, error: 'key "a" changed', code: 'CONFLICT' }
     await using server = await ScriptedServer.start([answering(409, body)])
@@ -134,7 +134,7 @@ describe('the client', () => {
     expect(error).to.be.instanceOf(InvalidArgumentError).and.to.have.property('message', 'gone')
   })
 
-  it('waits no longer than it was told', async () => {
+  it('waits no longer than its time limit', async () => {
     await using server = await ScriptedServer.start([() => undefined])
 
     const error = await errorOf(() => clientOf(server, 20).getStatus())
@@ -144,7 +144,7 @@ describe('the client', () => {
     expect(server.received).to.have.length(3)
   })
 
-  it('stops at once when its caller does, with the reason of the caller', async () => {
+  it('stops at once when its caller aborts, with the reason of the caller', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     await using server = await ScriptedServer.start([() => controller.abort(reason)])
@@ -156,7 +156,7 @@ describe('the client', () => {
     expect(server.received).to.have.length(1)
   })
 
-  it('stops waiting for the next attempt when its caller does', async () => {
+  it('stops waiting for the next attempt when its caller aborts', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     await using server = await ScriptedServer.start([
@@ -171,7 +171,7 @@ describe('the client', () => {
     expect(await errorOf(() => client.getStatus({ signal: controller.signal }))).to.equal(reason)
   })
 
-  it('reads JSON as it was told', async () => {
+  it("parses JSON with the caller's codec", async () => {
     await using server = await ScriptedServer.start([
       answering(200, '{"n":9007199254740993}', { 'x-service-version': '7' }),
     ])
@@ -188,7 +188,7 @@ describe('the client', () => {
     expect(found).to.deep.equal({ document: { n: '9007199254740993' }, version: '7' })
   })
 
-  it('tells why an inference server is not ready', async () => {
+  it('reports why an inference server is not ready', async () => {
     const body = { status: 'not_ready', models: {}, loaded: [], preload: [], skipped: [] }
     await using server = await ScriptedServer.start([answering(503, body)])
     const client = new InferenceClient({ baseUrl: server.url, retries: RETRIES })

@@ -82,7 +82,7 @@ describe('an answer', () => {
     await closed
   })
 
-  it('is given up when the client takes nothing for long', async () => {
+  it('is given up when the client reads nothing for long', async () => {
     let isOver = false
     const sent = send(LARGE_BYTES).then(() => (isOver = true))
     await until(async () => response.writableNeedDrain)

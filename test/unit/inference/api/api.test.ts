@@ -40,21 +40,21 @@ describe('keep_alive', () => {
 })
 
 describe('vectors on the wire', () => {
-  it('are eight zero bytes when there are none', () => {
+  it('are eight zero bytes for an empty list', () => {
     const bytes = Buffer.concat([...vectorBytes([], 384)])
 
     expect(bytes.toString('hex')).to.equal('0000000000000000')
     expect(vectorBytesLength(0, 384)).to.equal(bytes.length)
   })
 
-  it('have the length that was told', () => {
+  it('have the announced length', () => {
     const bytes = Buffer.concat([...vectorBytes([Float32Array.of(1, 2), Float32Array.of(3, 4)], 2)])
 
     expect(bytes.readFloatLE(16 + 8)).to.equal(3)
     expect(vectorBytesLength(2, 2)).to.equal(bytes.length)
   })
 
-  it('are printed in decimals that are the same 32-bit numbers again', () => {
+  it('are printed in decimals that parse to the same 32-bit floats', () => {
     const random = seededRandom(7)
     const vector = Float32Array.from(
       { length: 20_000 },
@@ -77,12 +77,12 @@ describe('pooling', () => {
     'last-token': [3, -2],
   }
   for (const pooling of ['mean', 'cls', 'max', 'last-token'] as const) {
-    it(`takes the ${pooling} of a row's own tokens`, () => {
+    it(`computes the ${pooling} of a row's own tokens`, () => {
       expect([...pool(row, pooling)]).to.deep.equal(expected[pooling])
     })
   }
 
-  it('leaves zeros as they are, and refuses what is no number', () => {
+  it('keeps zeros, and refuses values that are not numbers', () => {
     expect([...(normalized(Float32Array.of(0, 0)) ?? [])]).to.deep.equal([0, 0])
     expect(normalized(Float32Array.of(NaN, 1))).to.equal(undefined)
     expect(normalized(Float32Array.of(Infinity, 1))).to.equal(undefined)
@@ -92,7 +92,7 @@ describe('pooling', () => {
 describe('a chat request', () => {
   const user = { role: 'user', content: 'hi' }
 
-  it('takes what is absent or null from the model, and its seed from chance', () => {
+  it('takes absent and null settings from the model, and a random seed', () => {
     const request = parseChat({ messages: [user], temperature: null, max_tokens: null }, CHANCE)
 
     expect(request.sampling).to.deep.equal({})
@@ -126,7 +126,7 @@ describe('a chat request', () => {
     ])
   })
 
-  it('refuses a choice that cannot be made', () => {
+  it('refuses a tool choice that its tools do not allow', () => {
     const messages = [user]
     const named = { function: { name: 'none' } }
     expect(() => parseChat({ messages, tool_choice: named }, CHANCE)).to.throw('"none"')
@@ -145,7 +145,7 @@ describe('the configuration of the inference server', () => {
     })
   })
 
-  it('takes a flag before the environment', () => {
+  it('prefers a flag to the environment', () => {
     const env = { QUARRY_MODELS_DIR: '/env', QUARRY_INFERENCE_PORT: '1' }
 
     const config = parseInferenceConfig(env, { modelsDir: '/flag', port: undefined })
@@ -153,7 +153,7 @@ describe('the configuration of the inference server', () => {
     expect([config.modelsDir, config.port]).to.deep.equal(['/flag', 1])
   })
 
-  it('names everything that is wrong at once', () => {
+  it('lists all problems at once', () => {
     const env = { QUARRY_INFERENCE_PORT: 'x', QUARRY_INFERENCE_ISOLATION: 'y' }
 
     expect(() => parseInferenceConfig(env)).to.throw(/PORT[^]*ISOLATION/)

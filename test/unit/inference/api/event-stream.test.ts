@@ -54,7 +54,7 @@ describe('sendEvents', () => {
     return { received, response, sent }
   }
 
-  it('ends with [DONE] when everything was sent (ES2)', async () => {
+  it('ends with [DONE] after the last event (ES2)', async () => {
     const { received, sent } = await exchange(listed('a', 'b'))
 
     expect(await text(await received)).to.equal('data: a\n\ndata: b\n\ndata: [DONE]\n\n')
@@ -77,7 +77,7 @@ describe('sendEvents', () => {
     expect(response.headersSent).to.equal(false)
   })
 
-  it('asks for the next event when the last has left (ES1)', async () => {
+  it('asks for the next event when the last one has left (ES1)', async () => {
     let produced = 0
     async function* large(): AsyncGenerator<string> {
       for (; produced < 64; produced += 1) yield 'x'.repeat(1024 * 1024)
@@ -93,7 +93,7 @@ describe('sendEvents', () => {
     expect(produced).to.equal(64)
   })
 
-  it('breaks a long silence, and leaves the iteration when the client goes', async () => {
+  it('sends pings in a long silence, and ends the iteration when the client disconnects', async () => {
     let isLeft = false
     const silence = Promise.withResolvers<void>()
     async function* silent(): AsyncGenerator<string> {

@@ -7,7 +7,7 @@ function joined(value: unknown): string {
 }
 
 describe('JSON in pieces', () => {
-  it('is what JSON.stringify writes', () => {
+  it('is the text that JSON.stringify writes', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(joined(value)).to.equal(JSON.stringify(value))
@@ -22,7 +22,7 @@ describe('JSON in pieces', () => {
     expect(joined(value)).to.equal('{"b":[{"number":1},{"number":2}],"c":[]}')
   })
 
-  it('cuts long texts in no character', () => {
+  it('cuts long texts between characters', () => {
     for (const shift of ['', 'x']) {
       const text = `${shift}${'😀"\n'.repeat(50_000)}\ud83d`
 
@@ -30,7 +30,7 @@ describe('JSON in pieces', () => {
     }
   })
 
-  it('makes nothing before it is asked for, and no large piece', () => {
+  it('makes each piece on request, and no large piece', () => {
     let made = 0
     const texts = Array.from({ length: 1000 }, () => 'x'.repeat(100_000))
     const pieces = jsonPieces(

@@ -65,7 +65,7 @@ describe('BatchQueue', () => {
     )
   })
 
-  it('counts what waits', () => {
+  it('counts waiting items', () => {
     const queue = filled([work(1, 10), work(1, 20), work(2, 30)])
     expect([queue.size, queue.cost, queue.oldestMs()]).to.deep.equal([3, 60, 0])
 
@@ -114,7 +114,7 @@ describe('BatchQueue', () => {
     ])
   })
 
-  it('never takes what was cancelled (B3)', () => {
+  it('never takes cancelled items (B3)', () => {
     const works = Array.from({ length: 40 }, (_, i) => work((i % 3) + 1, 10 + i))
     const queue = filled(works)
     const cancelled = works.filter((_, i) => i % 4 === 0)
@@ -126,7 +126,7 @@ describe('BatchQueue', () => {
     expect(queue.size).to.equal(0)
   })
 
-  it('gives up everything at once', () => {
+  it('rejects all waiting items at once', () => {
     const works = [work(1, 1), work(2, 2)]
     const queue = filled(works)
 
@@ -144,7 +144,7 @@ function cacheOf(bytesMax = 10_000): { clock: ManualClock; cache: ResultCache<st
 }
 
 describe('ResultCache', () => {
-  it('answers for two minutes from the writing, however often it is read (C1)', () => {
+  it('keeps a result for two minutes from its writing, however often it is read (C1)', () => {
     const { clock, cache } = cacheOf()
     cache.set('a', 'A')
 
@@ -156,7 +156,7 @@ describe('ResultCache', () => {
     expect(cache.bytes).to.equal(0)
   })
 
-  it('drops the least recently used beyond its bytes (C2)', () => {
+  it('drops the least recently used results beyond its bytes (C2)', () => {
     const { cache } = cacheOf(650)
     for (const key of ['a', 'b', 'c']) cache.set(key, 'x')
     cache.get('a')
@@ -172,7 +172,7 @@ describe('ResultCache', () => {
     expect(cache.bytes).to.be.at.most(650)
   })
 
-  it('does not keep what alone is too large, and replaces what is written again', () => {
+  it('does not keep a result that is too large, and replaces one that is written again', () => {
     const { cache } = cacheOf(1000)
     cache.set('a', 'x'.repeat(2000))
     expect(cache.get('a')).to.equal(undefined)
@@ -214,7 +214,7 @@ function shared() {
 }
 
 describe('SharedResults', () => {
-  it('runs once for all who ask at the same time (SR1)', async () => {
+  it('runs once for all concurrent callers (SR1)', async () => {
     const { started, sources, get } = shared()
     const asked = [get(['a']), get(['a', 'a']), get(['a'])]
 
@@ -226,7 +226,7 @@ describe('SharedResults', () => {
     expect(sources).to.deep.equal(['run', 'shared', 'shared', 'shared'])
   })
 
-  it('remembers what a run answered, and not that it failed (SR3)', async () => {
+  it('caches the answer of a run, but not its failure (SR3)', async () => {
     const { started, get } = shared()
     const first = get(['a'])
     started[0]!.reject(new ServiceError('INFERENCE_FAILED', 'no'))
@@ -239,7 +239,7 @@ describe('SharedResults', () => {
     expect((await get(['a']))[0]).to.deep.equal({ value: 'A', source: 'cache' })
   })
 
-  it('continues for the others when one leaves, and ends with the last (SR2)', async () => {
+  it('continues a run when one caller leaves, and cancels it with the last (SR2)', async () => {
     const { started, get } = shared()
     const [one, two] = [new AbortController(), new AbortController()]
     const first = get(['a', 'b'], one.signal).catch(() => 'gone')
@@ -254,7 +254,7 @@ describe('SharedResults', () => {
     expect(started.map(({ cancelled }) => cancelled)).to.deep.equal([true, true])
   })
 
-  it('leaves the other runs of a request when one of them fails (SR2)', async () => {
+  it('cancels the other runs of a request when one of them fails (SR2)', async () => {
     const { started, get } = shared()
     const asked = get(['a', 'b']).catch(({ message }: Error) => message)
 
@@ -264,7 +264,7 @@ describe('SharedResults', () => {
     expect(started[1]!.cancelled).to.equal(true)
   })
 
-  it('starts anew what everybody has left', async () => {
+  it('starts a run again that all callers have left', async () => {
     const { started, get } = shared()
     const gone = new AbortController()
     const left = get(['a'], gone.signal).catch(() => 'gone')
@@ -291,7 +291,7 @@ describe('SharedResults', () => {
 describe('RequestGate', () => {
   const never = new AbortController().signal
 
-  it('admits in order of arrival, and refuses what is one too many', async () => {
+  it('admits requests in order of arrival, and refuses the first beyond its limit', async () => {
     const gate = new RequestGate({ runningMax: 1, waitingMax: 2 })
     const order: number[] = []
     const enter = async (id: number): Promise<() => void> => {
@@ -313,7 +313,7 @@ describe('RequestGate', () => {
     expect([gate.running, gate.waiting, gate.rejected]).to.deep.equal([0, 0, 1])
   })
 
-  it('forgets who goes away while waiting', async () => {
+  it('forgets a waiting request whose client disconnects', async () => {
     const gate = new RequestGate({ runningMax: 1, waitingMax: 1 })
     const leave = await gate.enter(never)
     const gone = new AbortController()
@@ -328,7 +328,7 @@ describe('RequestGate', () => {
     expect(gate.running).to.equal(0)
   })
 
-  it('takes a place back once', async () => {
+  it('releases a place once', async () => {
     const gate = new RequestGate({ runningMax: 1, waitingMax: 1 })
     const leave = await gate.enter(never)
     leave()

@@ -10,7 +10,7 @@ import { silentLog } from '../../../../lib/log.ts'
 import { writeTinyEmbedder } from '../../../support/inference/model-directories.ts'
 
 describe('a model whose workers end', () => {
-  it('is forgiven one, and calls that were lost together count as one', async () => {
+  it('is suspended at the second ended worker, and calls lost with one worker count once', async () => {
     const root = await mkdtemp(path.join(tmpdir(), 'quarry-lost-'))
     await writeTinyEmbedder(path.join(root, 'embedders/m'))
     const spec = must((await scanModels(root, silentLog)).find('embedder', 'm'), 'the model')

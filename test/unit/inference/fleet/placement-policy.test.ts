@@ -17,19 +17,19 @@ describe('placing models', () => {
   const decide = (more: object) =>
     decidePlacement({ fileBytes: 100, waitedMs: 0, placed: [], workers, limits, ...more })
 
-  it('loads where the least is loaded', () => {
+  it('loads a model in the worker with the least memory in use', () => {
     expect(decide({})).to.deep.equal({ kind: 'load', worker: 1 })
   })
 
-  it('waits for a worker', () => {
+  it('waits while no worker runs', () => {
     expect(decide({ workers: [] })).to.deep.equal({ kind: 'wait' })
   })
 
-  it('says at once what can never be', () => {
+  it('reports at once a model that never fits', () => {
     expect(decide({ fileBytes: 700 })).to.deep.equal({ kind: 'impossible' })
   })
 
-  it('evicts the least recently used of the idle, and no more than needed', () => {
+  it('evicts the least recently used idle models, and no more than needed', () => {
     expect(decide({ placed: [placed(2), placed(1)] })).to.deep.equal({ kind: 'evict', models: [1] })
     const large = [placed(1, { fileBytes: 300 }), placed(2, { fileBytes: 300 })]
     expect(decide({ fileBytes: 600, placed: large })).to.deep.equal({
@@ -45,7 +45,7 @@ describe('placing models', () => {
     expect(decide({ placed: busy, waitedMs: 250 })).to.deep.equal({ kind: 'quiesce', model: 1 })
   })
 
-  it('does not evict what was loaded for somebody before that one is served', () => {
+  it('does not evict a model before the request that it was loaded for is served', () => {
     const fresh = placed(1, { isWanted: true, isUnserved: true })
 
     expect(decide({ placed: [fresh, placed(2, { isBusy: true })], waitedMs: 250 })).to.deep.equal({
@@ -55,7 +55,7 @@ describe('placing models', () => {
     expect(decide({ placed: [fresh, fresh], waitedMs: 250 })).to.deep.equal({ kind: 'wait' })
   })
 
-  it('never evicts what is preloaded, and says when that leaves no room', () => {
+  it('never evicts a preloaded model, and reports when that leaves no room', () => {
     const pinned = placed(1, { isPinned: true })
 
     expect(decide({ placed: [pinned, placed(2)] })).to.deep.equal({ kind: 'evict', models: [2] })
@@ -65,7 +65,7 @@ describe('placing models', () => {
     expect(decide({ placed: full, waitedMs: 250 })).to.deep.equal({ kind: 'impossible' })
   })
 
-  it('puts a second copy only where there is room and none yet', () => {
+  it('loads a second copy only in a worker with room and without a copy', () => {
     const model = placed(1)
     expect(decideReplica(model, { placed: [model], workers, limits })).to.equal(1)
     const full = [model, placed(2, { fileBytes: 500 })]

@@ -74,7 +74,7 @@ describe('media downloads', () => {
   const urlOf = (host: string, path = '/a.png', server = open) =>
     `http://${host}:${portOf(server)}${path}`
 
-  it('charge what they hold to the request, and end where there is no room', async () => {
+  it('charge their bytes to the request, and end where its budget ends', async () => {
     answer = (_request, response) => response.end(Buffer.concat([PNG, Buffer.alloc(200_000)]))
     const [roomy, narrow] = [memoryOf(1_000_000), memoryOf(100_000)]
 
@@ -96,7 +96,7 @@ describe('media downloads', () => {
     expect(error.code).to.equal('OVERLOADED')
   })
 
-  it('bring the bytes from the resolved address, and resolve once', async () => {
+  it('fetch the bytes from the resolved address, and resolve once', async () => {
     const image = await reader().readImage(urlOf('images.test', '/a.png?size=2'), quiet())
 
     expect(image).to.deep.equal({ type: 'image/png', bytes: PNG })
@@ -104,7 +104,7 @@ describe('media downloads', () => {
     expect(resolved).to.deep.equal(['images.test'])
   })
 
-  it('go to the address that was checked, whatever the name resolves to later', async () => {
+  it('connect to the checked address, whatever the name resolves to later', async () => {
     const answers = [['127.0.0.1'], ['127.0.0.2']]
     const rebinding = new MediaReader({
       limits: MEDIA_LIMITS_DEFAULT,
@@ -148,7 +148,7 @@ describe('media downloads', () => {
     })
   }
 
-  it('reach private addresses where the operator says so', async () => {
+  it('reach private addresses where the operator allows them', async () => {
     const image = await reader({ blockPrivateIps: false }).readImage(
       urlOf('inner.test', '/', inner),
       quiet(),
@@ -258,7 +258,7 @@ describe('media downloads', () => {
     'a body that does not end': (response) => response.writeHead(200).write(PNG),
   }
   for (const [what, stall] of Object.entries(slow)) {
-    it(`give up on ${what} after the time, and hang up`, async () => {
+    it(`give up on ${what} after the time limit, and hang up`, async () => {
       const clock = new ManualClock()
       const arrived = Promise.withResolvers<void>()
       const closed = Promise.withResolvers<void>()
@@ -276,7 +276,7 @@ describe('media downloads', () => {
       await closed.promise
     })
 
-    it(`stop waiting for ${what} when the caller does`, async () => {
+    it(`stop waiting for ${what} when the caller aborts`, async () => {
       const stop = new AbortController()
       const closed = Promise.withResolvers<void>()
       answer = (_request, response) => {
@@ -327,7 +327,7 @@ describe('media downloads', () => {
     expect(error.message).to.include('the download failed (ECONNRESET)')
   })
 
-  it('go by the bytes and not by what the host calls them', async () => {
+  it("detect the format by the bytes and not by the host's content type", async () => {
     answer = (request, response) => {
       const isImage = request.url === '/a.png'
       response.setHeader('content-type', isImage ? 'text/html' : 'image/png')
@@ -373,16 +373,16 @@ describe('media downloads over TLS', () => {
     return reader.readImage(`https://${host}:${portOf(server)}/a.png`, quiet())
   }
 
-  it('name the host to the server, and take the certificate of that name', async () => {
+  it("send the server the host's name, and accept a certificate of that name", async () => {
     expect(await readImage('images.test')).to.deep.equal({ type: 'image/png', bytes: PNG })
     expect(names).to.deep.equal(['images.test'])
   })
 
-  it('take the certificate of an address where the URL has an address', async () => {
+  it('accept the certificate of an address where the URL has an address', async () => {
     expect(await readImage('127.0.0.1')).to.deep.equal({ type: 'image/png', bytes: PNG })
   })
 
-  it('refuse a certificate of another name, though it be of the address', async () => {
+  it('refuse a certificate of another name, even if it names the address', async () => {
     const error = await failure(readImage('other.test'))
 
     expect(error.code).to.equal('INVALID_ARGUMENT')
@@ -414,7 +414,7 @@ describe('media downloads over TLS', () => {
 describe('data URIs', () => {
   const base64 = PNG.toString('base64')
 
-  it('hold the bytes of an image, whatever type they name', async () => {
+  it('give the bytes of an image, whatever type they name', async () => {
     for (const head of ['image/png', 'IMAGE/PNG;charset=x', 'text/html', '']) {
       expect(await read(`data:${head};base64,${base64}`)).to.deep.equal({
         type: 'image/png',

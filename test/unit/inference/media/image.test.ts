@@ -16,7 +16,7 @@ const RED: Pixel = [255, 0, 0]
 const GREEN: Pixel = [0, 255, 0]
 const BLUE: Pixel = [0, 0, 255]
 
-/** Of openai/clip-vit-base-patch32. */
+/** The configuration of openai/clip-vit-base-patch32. */
 const CLIP_CONFIG = {
   crop_size: { height: 224, width: 224 },
   do_center_crop: true,
@@ -32,7 +32,7 @@ const CLIP_CONFIG = {
 }
 
 describe('image recipes', () => {
-  it('read the configuration of CLIP, and take it where there is none', () => {
+  it('read the configuration of CLIP, which is the default without one', () => {
     const recipe = parseImageRecipe(CLIP_CONFIG)
 
     expect(recipe).to.deep.equal({
@@ -55,7 +55,7 @@ describe('image recipes', () => {
     expect(recipe.kernel).to.equal('linear')
   })
 
-  it('take a plain number for a square where the processor does', () => {
+  it('read a plain number as a square where the processor does', () => {
     const recipe = parseImageRecipe({ feature_extractor_type: 'ViTFeatureExtractor', size: 64 })
 
     expect(recipe.resize).to.deep.equal({ kind: 'exact', size: { width: 64, height: 64 } })
@@ -91,7 +91,7 @@ describe('image recipes', () => {
     image_std: { image_std: [1, 0, 1] },
   }
   for (const [field, config] of Object.entries(bad)) {
-    it(`name ${field} when it makes no sense`, () => {
+    it(`name an invalid ${field}`, () => {
       expect(() => parseImageRecipe(config)).to.throw(`preprocessor_config.json: ${field} must be`)
     })
   }
@@ -107,7 +107,7 @@ describe('image preprocessing', () => {
     deviation: [1, 1, 1],
   }
 
-  it('lays out red, then green, then blue, each in rows', async () => {
+  it('writes all red values, then green, then blue, each in rows', async () => {
     const bytes = await png([
       [RED, GREEN],
       [BLUE, [1, 2, 3]],
@@ -284,7 +284,7 @@ describe('image preprocessing', () => {
     })
   }
 
-  it('says so where sharp is not installed', async () => {
+  it('refuses images with the reason where sharp is not installed', async () => {
     const without = new ImagePreprocessor(MEDIA_LIMITS_DEFAULT, () =>
       Promise.reject(new Error('no binary')),
     )

@@ -16,7 +16,7 @@ interface Case {
   readonly name: string
   readonly config: object
   readonly shape: readonly [channels: number, height: number, width: number]
-  /** Places in the tensor, and what stands there. */
+  /** Places in the tensor with their values. */
   readonly at: readonly number[]
   readonly values: readonly number[]
   /** A file in base64. */

@@ -27,7 +27,7 @@ describe('public addresses', () => {
     })
   }
 
-  it('are the others', () => {
+  it('are all others', () => {
     const others = ['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1', '2a00:1450::1']
 
     expect(others.filter(isPublicAddress)).to.deep.equal(others)

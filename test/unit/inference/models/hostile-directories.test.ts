@@ -104,7 +104,7 @@ describe('the catalog of hostile model directories', () => {
     })
   }
 
-  it('takes a length from a tokenizer only if it can be one, and none where there is no limit', async () => {
+  it('takes a length from a tokenizer only if it is a usable number, and none where there is no limit', async () => {
     for (const [name, length] of Object.entries({ half: 1.5, none: 0, huge: 1e30 })) {
       const directory = await writeTinyEmbedder(at(`embedders/${name}`))
       await writeModelDirectory(directory, {
@@ -125,7 +125,7 @@ describe('the catalog of hostile model directories', () => {
     )
   })
 
-  it('takes a top_k of -1 for all tokens', async () => {
+  it('reads a top_k of -1 as all tokens', async () => {
     const directory = await writeTinyGenerator(at('generators/chat'))
     await writeModelDirectory(directory, { [GENERATION]: { top_k: -1 } })
 
@@ -139,7 +139,7 @@ describe('the catalog of hostile model directories', () => {
     await expectSkipped({ 'embedders/bad': 'larger than' })
   })
 
-  it('tells of links that lead nowhere, and of what stands where a folder should', async () => {
+  it('reports broken links, and files in the place of folders', async () => {
     await mkdir(at('embedders'))
     await symlink('loop', at('embedders/loop'))
     await symlink('gone', at('embedders/dangling'))
@@ -152,7 +152,7 @@ describe('the catalog of hostile model directories', () => {
     })
   })
 
-  it('serves one model of a name, and none by the name of one that is built in', async () => {
+  it('serves one model of a name, and none with the name of a built-in one', async () => {
     await writeTinyEmbedder(at('embedders/twice'), { file: 'model_i8.onnx' })
     await writeTinyEmbedder(at('embedders/twice-i8'))
     await writeTinyEmbedder(at('embedders/inside'))
@@ -166,7 +166,7 @@ describe('the catalog of hostile model directories', () => {
     ])
   })
 
-  it('finds under the name that it lists, whatever characters that has', async () => {
+  it('finds each model under its listed name, whatever its characters', async () => {
     for (const name of ['a:b', 'new\nline', 'ü☃', '"\\', '%2e']) {
       await writeTinyEmbedder(at(`embedders/${name}`), { file: 'model_i8.onnx' })
     }
@@ -198,7 +198,7 @@ describe('the catalog of hostile model directories', () => {
     expect(after?.fileBytes).to.equal((before?.fileBytes ?? 0) + 8_000_000_000)
   })
 
-  it('says so where there are more directories than it serves', async () => {
+  it('reports when there are more directories than it serves', async () => {
     for (let i = 0; i < 1_001; i++) await mkdir(at(`rewriters/m${i}`), { recursive: true })
 
     const { skipped } = await scan()

@@ -58,7 +58,7 @@ describe('the catalog of models', () => {
     expect(catalog.skipped).to.deep.equal([])
   })
 
-  it('is empty without a directory, and says so, or with an empty one', async () => {
+  it('is empty without a directory, which it reports, or with an empty one', async () => {
     const said: unknown[] = []
     const log = { ...silentLog, info: (...line: unknown[]) => void said.push(line) }
 
@@ -80,7 +80,7 @@ describe('the catalog of models', () => {
     ])
   })
 
-  it('says so when a kind has more models than are served (K1)', async () => {
+  it('reports a kind with more models than it serves (K1)', async () => {
     const names = Array.from({ length: 1_001 }, (_, index) => `m${index}`)
     for (const name of names) await mkdir(at(`embedders/${name}`), { recursive: true })
 
@@ -114,7 +114,7 @@ describe('the catalog of models', () => {
     expect(catalog.find('embedder', 'm-none')).to.equal(undefined)
   })
 
-  it('finds by its bare name what is there in a variant only', async () => {
+  it('finds a model by its bare name that has only a quantized variant', async () => {
     await writeTinyEmbedder(at('embedders/m'), { file: 'model_int8.onnx' })
 
     expect((await find('embedder', 'm')).name).to.equal('m-i8')
@@ -154,7 +154,7 @@ describe('the catalog of models', () => {
     expect((await find('embedder', 'm')).text.pooling).to.equal('last-token')
   })
 
-  it('takes the end token for the text where there is a tower of images', async () => {
+  it('pools the end token of a text where there is a tower of images', async () => {
     await writeTinyTowers(at('embedders/m'))
     await writeModelDirectory(at('embedders/m'), {
       'config.json': { model_type: 'clip', text_config: { max_position_embeddings: 77 } },
@@ -201,7 +201,7 @@ describe('the catalog of models', () => {
     expect((await find('recognizer', 'rebel-small')).capabilities).to.deep.equal(['relations'])
   })
 
-  it('reads what a generator and a rewriter need', async () => {
+  it('reads the settings of a generator and a rewriter', async () => {
     await writeTinyGenerator(at('generators/g'), { eos: [12, 99], contextLength: 64 })
     await writeTinyRewriter(at('rewriters/w'), { maxLength: 20 })
 
@@ -279,7 +279,7 @@ describe('the catalog of models', () => {
     ],
   }
   for (const [what, [directory, files, reason]] of Object.entries(broken)) {
-    it(`skips a directory with ${what}, and says so`, async () => {
+    it(`skips a directory with ${what}, and reports it`, async () => {
       await writeModelDirectory(at(directory), files)
       await writeTinyEmbedder(at('embedders/good'))
 

@@ -35,7 +35,7 @@ describe('token feeds', () => {
     })
   }
 
-  it('are padded on the left, where positions begin with the text', () => {
+  it('are padded on the left, with positions that begin at the text', () => {
     expect(numbersOf('left', 'int64')).to.deep.equal({
       input_ids: [2, 4, 5, 3, 9, 9, 2, 3],
       attention_mask: [1, 1, 1, 1, 0, 0, 1, 1],

@@ -29,7 +29,7 @@ describe('an ONNX session', () => {
     openOnnxSession(await write(textTowerGraph()), { threads: 1 }),
   )
 
-  it('says what is wrong with a file that is no graph', async () => {
+  it('refuses a file that is not a graph, with the reason', async () => {
     const file = await write('not a graph')
 
     const failure = await errorOf(() => openOnnxSession(file, { threads: 1 }))

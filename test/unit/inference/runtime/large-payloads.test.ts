@@ -19,14 +19,14 @@ describe('large payloads', () => {
     expect(received?.items[2]).to.deep.equal({ text: 'short' })
   })
 
-  it('are cut to pieces of a megabyte at most', () => {
+  it('are cut into pieces of at most a megabyte', () => {
     const { pieces } = detachLarge({ items: [{ text: LONG }, { bytes: BYTES }] })
 
     expect(Math.max(...pieces.map(({ data }) => data.length))).to.be.at.most(2 ** 20)
     expect(pieces.length).to.be.greaterThan(5)
   })
 
-  it('are long lists, too', () => {
+  it('include long lists', () => {
     const entities = Array.from({ length: 10_000 }, (_, at) => ({ label: 'PER', start: at }))
     const ids = Array.from({ length: 10_000 }, (_, at) => at)
     const message = { kind: 'answer', answer: [{ result: { entities, ids } }] }
@@ -40,7 +40,7 @@ describe('large payloads', () => {
     expect(received).to.deep.equal(message)
   })
 
-  it('leave what they are part of as it is, and small messages whole', () => {
+  it('leave their message unchanged, and small messages whole', () => {
     const small = { items: [{ text: 'short' }] }
     const large = { items: [{ text: LONG }] }
 

@@ -42,7 +42,7 @@ describe('a model worker', () => {
     expect(ends).to.equal(0)
   })
 
-  it('is ended when a run holds it up', async () => {
+  it('is ended when a run blocks it', async () => {
     const refusal = await worker.run(1, ['held up'], NEVER).catch((error: unknown) => error)
 
     expect(refusal).to.include({ code: 'DEADLINE_EXCEEDED' })

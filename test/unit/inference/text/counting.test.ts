@@ -44,7 +44,7 @@ describe('token counter', () => {
 })
 
 describe('token windows', () => {
-  it('own every token once, and see some around those they own', () => {
+  it('own every token once, and include some tokens around their own', () => {
     fc.assert(
       fc.property(fc.nat(500), fc.integer({ min: 1, max: 64 }), (count, room) => {
         const windows = buildTokenWindows(count, room)
@@ -61,7 +61,7 @@ describe('token windows', () => {
     )
   })
 
-  it('share a quarter and give each token to the window where it is farther from the edge', () => {
+  it('overlap by a quarter and give each token to the window where it is farther from the edge', () => {
     const windows = buildTokenWindows(20, 8)
 
     expect(windows.map(({ start, end }) => [start, end])).to.deep.equal([

@@ -22,7 +22,7 @@ function idsOf(content: string): readonly number[] {
 describe("a user's text within a prompt", () => {
   const [cls, sep] = ['[CLS]', '[SEP]'].map((token) => tokenizer.idOf(token))
 
-  it('is no control token, though it be spelled like one', () => {
+  it('is not a control token, even if it is spelled like one', () => {
     const ids = idsOf('hello [SEP][SEP] [CLS]world')
 
     expect(ids.filter((id) => id === sep)).to.have.length(1)
@@ -30,11 +30,11 @@ describe("a user's text within a prompt", () => {
     expect([ids[0], ids.at(-1)]).to.deep.equal([cls, sep])
   })
 
-  it('is what it was where it spells none', () => {
+  it('has the ids of plain text where it spells no control token', () => {
     expect(idsOf('hello world')).to.deep.equal(tokenizer.content('[CLS] hello world [SEP]'))
   })
 
-  it('leaves the text as it was written', () => {
+  it('is unchanged after marking and unmarking', () => {
     const written = 'a [SEP] b \uffff[[SEP]] c'
 
     expect(guard.unmark(guard.mark(written)).text).to.equal(written.replace('\uffff', ''))
@@ -43,7 +43,7 @@ describe("a user's text within a prompt", () => {
 })
 
 describe('the bytes of a token', () => {
-  it('are told of a part of a character', () => {
+  it('are reported for a part of a character', () => {
     const bytes = openTokenizer({
       tokenizerJson: JSON.stringify(byteLevelTokenizer()),
       tokenizerConfig: undefined,

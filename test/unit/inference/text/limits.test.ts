@@ -1,5 +1,5 @@
-// Whose fault it is that a text takes too long: its own, which is refused, or the tokenizer's, which
-// then is no model's to be asked again.
+// A text that takes too long is either refused itself, or shows that the tokenizer is bad. No model
+// runs a bad tokenizer again.
 
 import { expect } from 'chai'
 import { openTokenizer } from '../../../../inference/text/tokenizer-handle.ts'
@@ -53,7 +53,7 @@ describe('a text that takes too long to tokenize', () => {
     expect(codeOf(() => honest.count('a'.repeat(300_000)))).to.equal('INVALID_ARGUMENT')
   })
 
-  it('shows a bad tokenizer if it is of usual length', () => {
+  it('is a fault of the tokenizer if it has a usual length', () => {
     const hostile = opened({
       pre_tokenizer: { type: 'Split', pattern: { Regex: '(a+)+$' }, behavior: 'Isolated' },
     })

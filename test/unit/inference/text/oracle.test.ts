@@ -21,7 +21,7 @@ interface Family {
   readonly before: Ids
   readonly after: Ids
   readonly typeIds: Ids
-  /** Of each text, without special tokens; offsets are code points, a start and an end each. */
+  /** The results for each text, without special tokens. Offsets are code points: start, end. */
   readonly cases: readonly [ids: Ids, offsets: Ids, decoded: string, whole?: string][]
   readonly pairs: readonly [ids: Ids, typeIds: Ids][]
   readonly cuts: readonly [text: number, maxTokens: number, ids: Ids][]
@@ -31,17 +31,17 @@ interface Family {
 
 /** In what we differ on purpose; docs/decisions/0010-models-and-media.md has the reasons. */
 type Difference =
-  /** Of a span: all of a letter and its marks, or of a run of white space. */
+  /** Our span has a whole letter with its marks, or a whole run of white space. */
   | 'whole'
-  /** Of a span: a token of white space has a place, where theirs is empty. */
+  /** Our span of a token of white space has a place, where theirs is empty. */
   | 'placed'
-  /** Of a span: theirs is one character off. */
+  /** Their span is one character off. */
   | 'slipped'
-  /** Of a text: the mark at the end of a word is a space. */
+  /** Our text has a space for the mark at the end of a word. */
   | 'spaced'
-  /** Of a text: an added token is as it is written, where theirs is normalized. */
+  /** Our text has an added token as it is written, where theirs is normalized. */
   | 'written'
-  /** Of a text: broken bytes spare the characters before them. */
+  /** Our text keeps the characters before broken bytes. */
   | 'spared'
 
 type Tally = Partial<Record<Difference, number>>
@@ -122,7 +122,7 @@ for (const name of families) {
       }
     })
 
-    it('cuts texts and second texts to the same ids', () => {
+    it('truncates texts and pairs to the same ids', () => {
       for (const [text, maxTokens, ids] of family.cuts) {
         expect(handle.encode(shared.texts[text]!, { maxTokens }).ids).to.deep.equal(ids)
       }
@@ -143,7 +143,7 @@ for (const name of families) {
       expect(tally).to.deep.equal(differences.texts ?? {})
     })
 
-    it('decodes ids that no text has', () => {
+    it('decodes ids that no text gives as the original does', () => {
       const tally: Tally = {}
       for (const [ids, text] of family.decodes) {
         count(tally, compareTexts(handle.decode(ids, { keep: special }), text))
@@ -151,7 +151,7 @@ for (const name of families) {
       expect(tally).to.deep.equal(differences.anyIds ?? {})
     })
 
-    it('streams what it decodes, and no part of a character', () => {
+    it('streams the decoded text, and never a part of a character', () => {
       const sequences = [
         ...cases.map(({ answer }) => [...family.before, ...answer[0], ...family.after]),
         ...family.decodes.map(([ids]) => ids),
@@ -166,7 +166,7 @@ for (const name of families) {
       }
     })
 
-    it('takes a lone surrogate for U+FFFD', () => {
+    it('treats a lone surrogate as U+FFFD', () => {
       const broken = 'hello \ud800 wor\udc00ld'
       const whole = 'hello \ufffd wor\ufffdld'
       expect(handle.content(broken)).to.deep.equal(handle.content(whole))
@@ -225,7 +225,7 @@ function compareTexts(ours: string, theirs: string): Difference | undefined {
   return 'spared'
 }
 
-/** Of the added tokens, those that the normalizer changes. */
+/** Normalizes the added tokens that the normalizer changes. */
 function normalizeAdded(text: string): string {
   return text.replaceAll('É', 'e').replaceAll('WHOLE', 'whole')
 }

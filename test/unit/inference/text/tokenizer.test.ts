@@ -79,7 +79,7 @@ describe('TokenizerHandle', () => {
     expect(tokenizer.encodePair(pair, { maxTokens: 3 }).ids).to.deep.equal([2, 3, 3])
   })
 
-  it('looks at no more characters than a model could take', () => {
+  it('reads no more characters than a model could take', () => {
     const text = `foo${' '.repeat(3000)}foo`
 
     expect(tokenizer.encode(text, { maxTokens: 10 })).to.deep.include({
@@ -88,7 +88,7 @@ describe('TokenizerHandle', () => {
     })
   })
 
-  it('tells padding from tokenizer_config.json', () => {
+  it('reads the padding from tokenizer_config.json', () => {
     expect(tokenizer.padId).to.equal(0)
     expect(tokenizer.paddingSide).to.equal('right')
     const left = open(tinyTokenizer(), { padding_side: 'left', eos_token: { content: '[SEP]' } })
@@ -96,7 +96,7 @@ describe('TokenizerHandle', () => {
     expect(left.paddingSide).to.equal('left')
   })
 
-  it('encodes words that are cut already', () => {
+  it('encodes words that are already split', () => {
     const encoding = tokenizer.encodeWords(['hello', 'worlds', 'foo'])
 
     expect(encoding.ids).to.deep.equal([2, 4, 5, 6, 7, 3])
@@ -217,7 +217,7 @@ describe('TokenizerHandle', () => {
         )
       })
 
-      it('cuts a long text to what the beginning of all its tokens is', () => {
+      it('truncates a long text to the beginning of all its tokens', () => {
         const long = fc.array(texts, { minLength: 5, maxLength: 60 }).map((all) => all.join(' '))
         fc.assert(
           fc.property(long, fc.integer({ min: 4, max: 8 }), (text, maxTokens) => {
@@ -231,7 +231,7 @@ describe('TokenizerHandle', () => {
         )
       })
 
-      it('is bounded by the limit, whatever the text', () => {
+      it('keeps to the limit for any text', () => {
         fc.assert(
           fc.property(texts, fc.integer({ min: 4, max: 20 }), (text, maxTokens) => {
             const all = handle.encode(text)
@@ -260,7 +260,7 @@ describe('TokenizerHandle', () => {
     expect(tokenizer.decode([4, 3], { keep: new Set([3]) })).to.equal('hello [SEP]')
   })
 
-  it('refuses what it cannot serve, with the reason', () => {
+  it('refuses unsupported tokenizers with the reason', () => {
     const bpe = { type: 'BPE', vocab: { a: 0 }, merges: [] }
     const cases: Record<string, Json> = {
       WordLevel: { model: { type: 'WordLevel', vocab: { a: 0 }, unk_token: 'a' } },
@@ -341,7 +341,7 @@ describe('TokenizerHandle', () => {
     expect(hostile.encode('foo').ids).to.deep.equal([2, 7, 3])
   })
 
-  it('says in what it may differ from the reference', () => {
+  it('reports where it may differ from the reference', () => {
     expect(tokenizer.warnings).to.deep.equal([])
     const dropping = { type: 'BPE', vocab: { a: 0 }, merges: [], unk_token: 'a', dropout: 0.1 }
     expect(open(tiny({ model: dropping })).warnings).to.have.length(1)

@@ -12,7 +12,7 @@ function collected(chunks: readonly Buffer[], expectedBytes: number): Buffer {
 }
 
 describe('ByteCollector', () => {
-  it('gives back what came, in whatever chunks', () => {
+  it('gives back the received bytes, however they were cut into chunks', () => {
     const chunks = fc.array(
       fc.uint8Array({ maxLength: 100_000, size: 'max' }).map((bytes) => Buffer.from(bytes)),
       {
@@ -28,7 +28,7 @@ describe('ByteCollector', () => {
     )
   })
 
-  it('copies nothing of a single chunk', () => {
+  it('does not copy a single chunk', () => {
     const chunk = Buffer.from('all of it')
     const bytes = new ByteCollector(0)
 
@@ -37,7 +37,7 @@ describe('ByteCollector', () => {
     expect(bytes.whole()).to.equal(chunk)
   })
 
-  it('has one piece where the sender said how much would come', () => {
+  it('holds one piece where the sender announced the length', () => {
     const bytes = new ByteCollector(MIB)
     for (let i = 0; i < 16; i++) bytes.add(Buffer.alloc(MIB / 16, i))
 

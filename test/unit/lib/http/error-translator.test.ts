@@ -26,7 +26,7 @@ describe('ErrorTranslator', () => {
   const refuse = (code: 'UNAVAILABLE' | 'OVERLOADED'): unknown =>
     translator.bodyOf(new ServiceError(code, 'later'), REQUEST)
 
-  it('tells a mistake of ours to the log, and its id to the client', () => {
+  it('logs an unexpected error, and tells the client its id', () => {
     const body = translator.bodyOf(new TypeError('x is not a function'), REQUEST)
 
     expect(body).to.deep.equal({ error: 'internal error; request id r1', code: 'INTERNAL' })
@@ -42,20 +42,20 @@ describe('ErrorTranslator', () => {
     expect(broken).to.have.length(1)
   })
 
-  it('does not tell the log what clients did wrong', () => {
+  it('does not log mistakes of clients', () => {
     translator.bodyOf(new ServiceError('INVALID_ARGUMENT', 'name is missing'), REQUEST)
 
     expect(logged).to.deep.equal([])
   })
 
-  it('tells what the server could not do, with request, operation and code', () => {
+  it('logs what the server could not do, with request, operation and code', () => {
     translator.bodyOf(new ServiceError('UNAVAILABLE', 'the shard starts'), REQUEST)
 
     const fields = { ...REQUEST, code: 'UNAVAILABLE', error: 'the shard starts', othersBefore: 0 }
     expect(logged).to.deep.equal([{ message: 'request failed', fields }])
   })
 
-  it('tells each code once in a while, and how many it left out', () => {
+  it('logs each code once in a while, with the number of errors that it left out', () => {
     for (let i = 0; i < 5; i++) refuse('UNAVAILABLE')
     refuse('OVERLOADED')
     clock.advance(1000)
@@ -69,7 +69,7 @@ describe('ErrorTranslator', () => {
     ])
   })
 
-  it('counts errors by their code, and knows all codes beforehand', () => {
+  it('counts errors by their code, and exports all codes from the start', () => {
     translator.bodyOf(new ServiceError('CONFLICT', 'version changed'), REQUEST)
     translator.bodyOf(new TypeError('x'), REQUEST)
 

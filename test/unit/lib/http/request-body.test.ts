@@ -79,7 +79,7 @@ describe('readBody with a budget', () => {
     return sent
   }
 
-  it('gives long bodies back as they were sent, and holds their bytes', async () => {
+  it('returns long bodies unchanged, and holds their bytes', async () => {
     const body = Buffer.from(`"${randomBytes(MIB).toString('base64')}é"`)
     const sent = await post({ 'transfer-encoding': 'chunked' })
 
@@ -90,7 +90,7 @@ describe('readBody with a budget', () => {
     expect(budget.heldBytes).to.equal(body.length)
   })
 
-  it('holds what a compressed body becomes', async () => {
+  it('holds the decompressed bytes of a body', async () => {
     const text = Buffer.alloc(3 * MIB, 32)
     const sent = await post({ 'content-encoding': 'gzip', 'transfer-encoding': 'chunked' })
 
@@ -101,7 +101,7 @@ describe('readBody with a budget', () => {
     expect(budget.heldBytes).to.equal(text.length)
   })
 
-  it('refuses a body for which there is no room, and holds nothing of it', async () => {
+  it('refuses a body without room for it, and holds none of its bytes', async () => {
     const sent = await post({ 'content-length': 9 * MIB })
 
     sent.end(Buffer.alloc(9 * MIB, 32))
@@ -110,7 +110,7 @@ describe('readBody with a budget', () => {
     expect(budget.heldBytes).to.equal(0)
   })
 
-  it('refuses a compressed body that becomes more than there is room for', async () => {
+  it('refuses a compressed body that has no room when it is decompressed', async () => {
     const sent = await post({ 'content-encoding': 'gzip', 'transfer-encoding': 'chunked' })
 
     sent.end(gzipSync(Buffer.alloc(9 * MIB, 32)))
@@ -118,7 +118,7 @@ describe('readBody with a budget', () => {
     expect(await outcomes[0]).to.equal('OVERLOADED')
   })
 
-  it('refuses text that is wrong only far behind its beginning', async () => {
+  it('refuses text that is invalid only far behind its beginning', async () => {
     const body = Buffer.alloc(3 * MIB, 'é')
     body[2 * MIB] = 0xff
     const sent = await post({ 'content-length': body.length })
@@ -128,7 +128,7 @@ describe('readBody with a budget', () => {
     expect(await outcomes[0]).to.equal('INVALID_ARGUMENT')
   })
 
-  it('lets go of what a client that hangs up has sent', async () => {
+  it('releases the bytes of a client that hangs up', async () => {
     const sent = await unfinished(2 * MIB)
 
     sent.destroy()
@@ -137,7 +137,7 @@ describe('readBody with a budget', () => {
     expect(budget.heldBytes).to.equal(0)
   })
 
-  it('gives the place of uploads that stand still to others', async () => {
+  it('gives the place of stalled uploads to others', async () => {
     await unfinished(4 * MIB)
     clock.advance(PACE_WINDOW_MS * 100)
 
@@ -148,7 +148,7 @@ describe('readBody with a budget', () => {
     expect((await outcomes[1])?.length).to.equal(6 * MIB)
   })
 
-  it('keeps uploads that have just moved', async () => {
+  it('keeps uploads that have just progressed', async () => {
     const first = await unfinished(4 * MIB)
 
     const second = await post({ 'content-length': 6 * MIB })

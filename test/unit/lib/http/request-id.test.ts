@@ -6,7 +6,7 @@ import { prepareBooks, startApi } from '../../../contract/api-harness.ts'
 const LOOKUP = '/api/v1/tables/books/lookup/book%2F1'
 
 describe('RequestIds', () => {
-  it('takes the id that the client sent, whatever the case of the header', () => {
+  it('uses the id that the client sent, in any case of the header', () => {
     const ids = new RequestIds(seededRandom(1))
 
     expect(ids.of(['Host', 'localhost', 'X-Request-Id', 'a.b/c:1'])).to.equal('a.b/c:1')

@@ -21,7 +21,7 @@ function codeOf(act: () => void): string {
   return 'none'
 }
 
-/** An upload that is as slow as it is said to be, and lets go of its memory when it is told to. */
+/** An upload of the given pace, which releases its memory when it is ended. */
 function uploadOf(budget: RequestMemory, { bytes, isSlow }: { bytes: number; isSlow: boolean }) {
   const held = budget.hold()
   held.add(bytes)
@@ -46,7 +46,7 @@ describe('the memory of requests', () => {
     budget = new RequestMemory({ bytesMax: 100, clock })
   })
 
-  it('counts what all requests hold together', () => {
+  it('counts the bytes that all requests hold together', () => {
     const [left, right] = [budget.hold(), budget.hold()]
     left.add(30)
     right.add(40)
@@ -55,7 +55,7 @@ describe('the memory of requests', () => {
     expect(budget.heldBytes).to.equal(60)
   })
 
-  it('refuses what does not fit, and adds nothing of it', () => {
+  it('refuses bytes that do not fit, and adds none of them', () => {
     const [left, right] = [budget.hold(), budget.hold()]
     left.add(70)
 
@@ -66,7 +66,7 @@ describe('the memory of requests', () => {
     expect(codeOf(() => right.add(30))).to.equal('none')
   })
 
-  it('gets everything back from a holding that is closed, once', () => {
+  it('gets all bytes of a closed holding back, once', () => {
     const held = budget.hold()
     held.add(50)
 
@@ -119,7 +119,7 @@ describe('the pace of an upload', () => {
     expect(pace.isSlow(PACE_WINDOW_MS)).to.equal(true)
   })
 
-  it('is slow when it stands still after a fast beginning', () => {
+  it('is slow when it stalls after a fast beginning', () => {
     const pace = new Pace(0)
     pace.note(100 * PACE_BYTES_PER_WINDOW_MIN, 0)
 
@@ -128,7 +128,7 @@ describe('the pace of an upload', () => {
     expect(pace.isSlow(2 * PACE_WINDOW_MS)).to.equal(true)
   })
 
-  it('stays slow for an upload that trickles', () => {
+  it('is slow for an upload that trickles', () => {
     const pace = new Pace(0)
     const seen: boolean[] = []
     for (let ms = 0; ms < 10 * PACE_WINDOW_MS; ms += PACE_WINDOW_MS / 4) {
@@ -139,7 +139,7 @@ describe('the pace of an upload', () => {
     expect(seen.every(Boolean)).to.equal(true)
   })
 
-  it('is fine at the lowest pace that is allowed', () => {
+  it('is not slow at the lowest pace that is allowed', () => {
     const pace = new Pace(0)
     const seen: boolean[] = []
     for (let ms = 0; ms < 10 * PACE_WINDOW_MS; ms += PACE_WINDOW_MS / 4) {

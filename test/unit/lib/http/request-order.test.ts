@@ -56,7 +56,7 @@ describe('requests of one connection', () => {
     })
   }
 
-  it('are not begun before those in front of them are answered', async () => {
+  it('do not begin before earlier ones are answered', async () => {
     socket.write(get('/1') + get('/2') + get('/3'))
     await servedCount(1)
     const before = [...served]
@@ -70,7 +70,7 @@ describe('requests of one connection', () => {
     expect([before, between, served]).to.deep.equal([['/1'], ['/1', '/2'], ['/1', '/2', '/3']])
   })
 
-  it('are not begun at all when the client goes', async () => {
+  it('do not begin when the client disconnects', async () => {
     socket.write(get('/1') + get('/2'))
     await servedCount(1)
     const gone = once(answers[0] ?? socket, 'close')
@@ -82,7 +82,7 @@ describe('requests of one connection', () => {
     expect(served).to.deep.equal(['/1'])
   })
 
-  it('are too many at some number, and the connection is cut', async () => {
+  it('are limited in number, beyond which the connection is cut', async () => {
     const waiting = Array.from({ length: PIPELINED_REQUESTS_MAX + 1 }, (_, i) => get(`/${i}`))
     socket.on('error', () => undefined)
 

@@ -73,13 +73,13 @@ describe('compileLinearPattern', () => {
     )
   })
 
-  it('takes an emoji with one dot', () => {
+  it('matches an emoji with one dot', () => {
     const pattern = compileLinearPattern('a.c', { match: 'whole' })
 
     expect(pattern.test('a😀c')).to.equal(true)
   })
 
-  it('takes a line end with a dot in the dialect of queries alone', () => {
+  it('matches a line end with a dot only in the dialect of queries', () => {
     const inQuery = compileLinearPattern('a.c', { match: 'whole' })
     const inSchema = compileLinearPattern('a.c', { match: 'whole', dialect: 'ecma-262' })
 
@@ -102,7 +102,7 @@ describe('compileLinearPattern', () => {
     })
   }
 
-  it('spends a quarter of a unit on a character once it has seen such texts', () => {
+  it('spends a quarter of a unit on a character once its states are cached', () => {
     const pattern = compileLinearPattern('.*ing', { match: 'whole' })
     for (let i = 0; i < 1000; i += 1) pattern.test(`swim${i}ing`)
     const before = pattern.spent
@@ -112,7 +112,7 @@ describe('compileLinearPattern', () => {
     expect(pattern.spent - before).to.equal('swim12345ing'.length / 4)
   })
 
-  it('pauses within a long text whose states are all new, and answers the same', () => {
+  it('pauses within a long text whose states are all new, and gives the same answer', () => {
     // Which of the last 700 characters was an "a" is another state nearly each time.
     const pattern = compileLinearPattern('(a|b)*a(a|b){700}c', { match: 'anywhere' })
     const text = Array.from({ length: 3000 }, (_, i) => 'ab'[((i * i * 7) % 11) % 2]).join('')
@@ -128,7 +128,7 @@ describe('compileLinearPattern', () => {
     expect(step.value).to.equal(/[ab]*a[ab]{700}c/.test(`${text}c`))
   })
 
-  it('answers interleaved texts alike after it has forgotten', () => {
+  it('gives the same answers for interleaved texts after it has emptied its cache', () => {
     const pattern = compileLinearPattern('(a|b)*a(a|b){301}c', { match: 'whole' })
     const text = 'ab'.repeat(40_000)
     const first = pattern.testSliced(`${text}c`)

@@ -4,7 +4,7 @@ import { startHealthServer } from '../../../../lib/http/health-server.ts'
 import { seededRandom } from '../../../../lib/random.ts'
 import { ApiMetrics } from '../../../../node/api/metrics.ts'
 import { readinessReply } from '../../../../node/api/readiness-reply.ts'
-import type { IndexCounts } from '../../../../node/coordinator/tables/index-health.ts'
+import type { IndexCounts } from '../../../../node/coordinator/tables/index-summary.ts'
 import { send } from '../../../contract/api-harness.ts'
 
 const DURATION = 'quarry_http_request_duration_seconds'
@@ -42,7 +42,7 @@ describe('startHealthServer', () => {
     expect(JSON.parse(ready.body)).to.include({ status: 'not_ready', searches: 'not_ready' })
   })
 
-  it('is ready when the store is', async () => {
+  it('is ready when the store is ready', async () => {
     const server = await start(true)
 
     const { status, body } = await send(server.url, { method: 'GET', path: '/readyz' })
@@ -52,7 +52,7 @@ describe('startHealthServer', () => {
     expect(JSON.parse(body)).to.include({ status: 'ready', searches: 'ready' })
   })
 
-  it('is ready while an index is built, and tells that searches are refused', async () => {
+  it('is ready while an index is built, and reports that searches are refused', async () => {
     const counts = { ...QUIET, building: 4, refusing: 3 }
     const server = await start(true, new ApiMetrics(), counts)
 

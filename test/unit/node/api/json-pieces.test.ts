@@ -18,7 +18,7 @@ describe('JSON in pieces', () => {
     )
   })
 
-  it('leaves out what is undefined, and keeps the digits of a raw number', () => {
+  it('leaves out undefined members, and keeps the digits of a raw number', () => {
     const value = { a: undefined, b: JSON.rawJSON('12345678901234567890'), c: [NaN] }
 
     expect(textOf(value)).to.equal(JSON.stringify(value))
@@ -30,7 +30,7 @@ describe('JSON in pieces', () => {
     expect([...writeJson(value, new JsonPieces())].length).to.be.at.least(20)
   })
 
-  it('passes long JSON as the very bytes it was given', () => {
+  it('passes long JSON on without a copy', () => {
     const json = Buffer.from(JSON.stringify('x'.repeat(100_000)))
     const pieces = new JsonPieces()
 

@@ -33,18 +33,18 @@ describe('the queries of a body', () => {
     })
   }
 
-  it('are there', () => {
+  it('must not be missing', () => {
     expect(refusalOf(' \n\n')).to.match(/^the body is empty/)
   })
 
-  it('are no more than a hundred', () => {
+  it('must be a hundred at most', () => {
     const most = '{}\n'.repeat(QUERIES_PER_REQUEST_MAX)
 
     expect(split(most)).to.have.length(QUERIES_PER_REQUEST_MAX)
     expect(refusalOf(`${most}{}`)).to.match(/more than 100 queries/)
   })
 
-  it('are short enough to be parsed in one step', () => {
+  it('must be short enough to be parsed in one step', () => {
     const long = `{"a":"${'x'.repeat(QUERY_BYTES_MAX)}"}`
 
     expect(refusalOf(long)).to.match(/at most 1048576 bytes/)

@@ -63,7 +63,7 @@ async function textOf(response: AsyncIterable<Buffer>): Promise<string> {
 describe('the answers of queries', () => {
   const options: Partial<Omit<ApiServerOptions, 'service'>> = { requestMemoryBytes: 8 * MIB }
 
-  it('are asked for as the client reads them, and hold the memory of few', async () => {
+  it('are computed as the client reads them, and hold the memory of few', async () => {
     const { asked, query } = countingQueries()
     const metrics = new ApiMetrics()
     await using api = await startApi({ ...options, metrics, service: { query } })
@@ -79,7 +79,7 @@ describe('the answers of queries', () => {
     expect(await metrics.text()).to.match(/^quarry_request_memory_bytes 0$/m)
   })
 
-  it('stop when the client goes', async () => {
+  it('stop when the client disconnects', async () => {
     const { asked, query } = countingQueries()
     const metrics = new ApiMetrics()
     await using api = await startApi({ ...options, metrics, service: { query } })
@@ -94,7 +94,7 @@ describe('the answers of queries', () => {
     expect(api.logged).to.deep.equal([])
   })
 
-  it('tell of each query that finds no room, and go on', async () => {
+  it('have an error for each query without room, and continue with the next', async () => {
     let count = 0
     const query: StoreService['query'] = async (_name, _request, { memory }) => {
       count += 1
@@ -109,7 +109,7 @@ describe('the answers of queries', () => {
     expect(responses.map(({ status }) => status)).to.deep.equal([200, 503, 200])
   })
 
-  it('are refused alone when there is no room for one', async () => {
+  it('are refused with 503 when a single one has no room', async () => {
     await using api = await startApi({ ...options, service: { query: holdTooMuch } })
 
     const { status, headers } = await api.send({ method: 'POST', path: PATH, body: '{}' })
@@ -117,7 +117,7 @@ describe('the answers of queries', () => {
     expect([status, headers['retry-after']]).to.deep.equal([503, '1'])
   })
 
-  it('say when to ask again while an index is built', async () => {
+  it('carry Retry-After while an index is built', async () => {
     await using api = await startApi({ service: { query: refuseWhileBuilding } })
 
     const { status, headers } = await api.send({ method: 'POST', path: PATH, body: '{}' })
@@ -125,7 +125,7 @@ describe('the answers of queries', () => {
     expect([status, headers['retry-after']]).to.deep.equal([503, '1'])
   })
 
-  it('have the length in front when they are short, and none when they are long', async () => {
+  it('have a Content-Length when they are short, and none when they are long', async () => {
     const answer = { hits: [hitOf('short', Buffer.from('{"a":1}'))] }
     const query: StoreService['query'] = async () => resultOf(answer.hits)
     await using api = await startApi({ service: { query } })

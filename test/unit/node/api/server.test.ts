@@ -70,7 +70,7 @@ function findLater(): Promise<StoredDocument> {
 }
 
 describe('startApiServer', () => {
-  it('refuses a host that others can reach, unless told that this is meant', async () => {
+  it('refuses a host that others can reach without --insecure', async () => {
     const refused = await startApi({ host: '0.0.0.0' }).catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(ServiceError)
     expect(String(refused)).to.include('--insecure')
@@ -81,7 +81,7 @@ describe('startApiServer', () => {
 
   for (const hotDoor of [true, false]) {
     describe(hotDoor ? 'with the hot door' : 'without the hot door', () => {
-      it('hides what an unexpected error says, and logs it under a request id', async () => {
+      it('hides the message of an unexpected error, and logs it under a request id', async () => {
         await using api = await startApi({ hotDoor, service: { lookup: failUnexpectedly } })
 
         const { status, body } = await api.send({ method: 'GET', path: `${LOOKUP}/k` })
@@ -114,7 +114,7 @@ describe('startApiServer', () => {
         expect([status, headers['x-service-version']]).to.deep.equal([200, '7'])
       })
 
-      it('counts a client that leaves while it waits apart from errors', async () => {
+      it('counts a client that disconnects while it waits apart from errors', async () => {
         const asked = Promise.withResolvers<void>()
         const metrics = new ApiMetrics()
         const batch = waitForClient(asked.resolve)
@@ -157,7 +157,7 @@ describe('startApiServer', () => {
         expect(received).to.match(/\{"v":"second"\}$/)
       })
 
-      it('refuses an upload when unfinished ones hold all there is (c2)', async () => {
+      it('refuses an upload when unfinished ones hold the whole budget (c2)', async () => {
         const metrics = new ApiMetrics()
         await using api = await startApi({ hotDoor, metrics, requestMemoryBytes: 3 * MIB })
         await prepareBooks(api)
@@ -205,7 +205,7 @@ describe('startApiServer', () => {
     })
   }
 
-  it('breaks a scan off with a last line that tells why', async () => {
+  it('breaks a scan off with a last line that holds the reason', async () => {
     await using api = await startApi({
       service: { scan: async () => brokenPages('{"key":"a"}\n') },
     })
@@ -228,7 +228,7 @@ describe('startApiServer', () => {
     expect(body).to.equal('{"error":"shard 1 is gone","code":"UNAVAILABLE"}')
   })
 
-  it('asks for no more pages than the client reads, and stops when it leaves', async () => {
+  it('asks for no more pages than the client reads, and stops when it disconnects', async () => {
     const { pages, ended, asked } = endlessPages()
     await using api = await startApi({ service: { scan: async () => pages() } })
     const response = await startScan(api.url)
@@ -297,7 +297,7 @@ describe('startApiServer', () => {
     await api[Symbol.asyncDispose]()
   })
 
-  it('answers what is not HTTP, and headers that are too large', async () => {
+  it('answers requests that are not HTTP, and headers that are too large', async () => {
     await using api = await startApi()
 
     const garbage = await sendRaw(api.url, 'hello\r\n\r\n')

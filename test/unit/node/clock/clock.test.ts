@@ -71,7 +71,7 @@ describe('ManualClock', () => {
 })
 
 describe('DocumentClock', () => {
-  it('reports hybrid time, whatever the wall clock does', async () => {
+  it("reports hybrid time, not the wall clock's", async () => {
     const wall = new ManualClock(1000)
     const clock = new DocumentClock(wall, await HybridClock.open(wall, memoryBound))
 

@@ -138,7 +138,7 @@ describe('HybridClock', () => {
     expect(millisOf(hybrid.now())).to.equal(clock.nowMs())
   })
 
-  it('saves the bound again after half of it, not on each stamp', async () => {
+  it('saves the bound again when half of it is used, not on each stamp', async () => {
     const clock = new ManualClock(START_MS)
     const bound = new MemoryBound()
     const hybrid = await HybridClock.open(clock, bound)
@@ -248,7 +248,7 @@ describe('HybridClock', () => {
     expect(hybrid.leapMs()).to.equal(undefined)
   })
 
-  it('stamps later than what it has observed', async () => {
+  it('gives stamps later than every observed one', async () => {
     const hybrid = await HybridClock.open(new ManualClock(START_MS), new MemoryBound())
     const seen = timestampOf(timestampAtMs(START_MS + OFFSET_MAX_MS) + 7n)
 

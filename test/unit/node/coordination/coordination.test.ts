@@ -78,7 +78,7 @@ describe('EmbeddedCoordination', () => {
     })
   }
 
-  it('ends watches as compacted when a failed commit has taken effect', async () => {
+  it('ends watches as compacted when a failed commit took effect all the same', async () => {
     const backing = new MemoryKvStore()
     const store = new EmbeddedCoordination({
       generation: 0,
@@ -137,7 +137,7 @@ describe('StoredTimestampBound', () => {
     }
   })
 
-  it('takes over the bound that nodes had in common, and removes it with the first of its own', async () => {
+  it('takes over the bound that all nodes shared, and removes it when it saves its own', async () => {
     await using store = new EmbeddedCoordination(new MemoryKvStore())
     await store.commit({ when: [], changes: [putting('/clock/bound', '7')] })
     const bound = new StoredTimestampBound(store, 'n1')
@@ -157,7 +157,7 @@ describe('StoredTimestampBound', () => {
     expect(await new StoredTimestampBound(store, 'n2').load()).to.equal(TIMESTAMP_ZERO)
   })
 
-  it('never goes back, though two write it', async () => {
+  it('never goes back when two writers save it', async () => {
     await using store = new EmbeddedCoordination(new MemoryKvStore())
     const one = new StoredTimestampBound(store, 'n1')
     const other = new StoredTimestampBound(store, 'n1')

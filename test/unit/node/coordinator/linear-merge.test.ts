@@ -80,7 +80,7 @@ class Merging implements AsyncDisposable {
 }
 
 describe('the merge of a page while others write in its range', () => {
-  it('leaves alone what they insert, and the next merge finds it', async () => {
+  it('keeps documents that they insert, and the next merge finds them', async () => {
     await using merging = await Merging.open(putOp('a', 1), putOp('c', 1))
     const page = { a: 2, c: 1 }
 
@@ -94,7 +94,7 @@ describe('the merge of a page while others write in its range', () => {
     expect(await merging.content()).to.deep.equal(page)
   })
 
-  it('is compared anew when they changed what it replaces', async () => {
+  it('is compared again when they changed a document that it replaces', async () => {
     await using merging = await Merging.open(putOp('a', 1))
 
     const result = await merging.merge({ a: 2 }, [putOp('a', 3)])
@@ -104,7 +104,7 @@ describe('the merge of a page while others write in its range', () => {
     expect(await merging.content()).to.deep.equal({ a: 2 })
   })
 
-  it('is compared anew when they made it equal, or took a key that it inserts', async () => {
+  it('is compared again when they made a document equal, or inserted one of its keys', async () => {
     await using merging = await Merging.open(putOp('a', 1), putOp('z', 1))
 
     const result = await merging.merge({ a: 2, b: 2, z: 1 }, [putOp('a', 2), putOp('b', 3)])
@@ -114,7 +114,7 @@ describe('the merge of a page while others write in its range', () => {
     expect(await merging.content()).to.deep.equal({ a: 2, b: 2, z: 1 })
   })
 
-  it('deletes what they inserted before it was compared anew', async () => {
+  it('deletes documents that they inserted before it was compared again', async () => {
     await using merging = await Merging.open(putOp('a', 1), putOp('b', 1), putOp('z', 1))
 
     const result = await merging.merge({ a: 1, z: 1 }, [deleteOp('b'), putOp('c', 5)])

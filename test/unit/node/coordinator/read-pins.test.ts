@@ -6,7 +6,7 @@ import { errorOf } from '../../../support/error-of.ts'
 import { insert, SwarmHarness, WRITE, writesOf } from '../../../support/servers/swarm-harness.ts'
 
 describe('ReadPins', () => {
-  it('tells the oldest timestamp that is held, until its pin is disposed', () => {
+  it('reports the oldest held timestamp until its pin is disposed', () => {
     const pins = new ReadPins(new ManualClock())
     const older = pins.pin(timestampOf(1n))
     const same = pins.pin(timestampOf(1n))
@@ -21,7 +21,7 @@ describe('ReadPins', () => {
     expect(older.isHeld()).to.equal(false)
   })
 
-  it('does not let a reader hold history for ever', () => {
+  it('lets a reader hold history only for a limited time', () => {
     const clock = new ManualClock()
     const pins = new ReadPins(clock)
     using pin = pins.pin(timestampOf(1n))

@@ -22,7 +22,7 @@ function write({ store }: SwarmHarness, ...keys: string[]): Promise<unknown> {
 }
 
 describe('the metrics of the store', () => {
-  it('tell transactions over one shard from those over several', async () => {
+  it('count transactions over one shard apart from those over several', async () => {
     await using harness = await openTable()
     await write(harness, 'a')
     await write(harness, 'b')
@@ -35,7 +35,7 @@ describe('the metrics of the store', () => {
   })
 
   for (const keys of [['a'], ['a', 'z']]) {
-    it(`count a commit over ${keys.length} shards that is refused, once, by its reason`, async () => {
+    it(`count a refused commit over ${keys.length} shards once, by its reason`, async () => {
       await using harness = await openTable()
       const inserts = keys.map((key) => insert(key, {}))
       const claims = keys.map((key) => ({ table: 't', key: Buffer.from(key), version: 1n }))
@@ -50,7 +50,7 @@ describe('the metrics of the store', () => {
     })
   }
 
-  it('count a write that waited too long, and what it had waited for', async () => {
+  it('count a write that waited too long, and show waiting keys and commands meanwhile', async () => {
     await using harness = await openTable()
     const { disk, clock } = harness
     disk.hold('before')
@@ -75,7 +75,7 @@ describe('the metrics of the store', () => {
     ])
   })
 
-  it('count answers that an idempotency key had before', async () => {
+  it('count answers that are repeated for an idempotency key', async () => {
     await using harness = await openTable()
     const writes = writesOf('t', { inserts: [insert('a', {})] })
     const options = { ...WRITE, idempotency: { key: 'k', digest: 'd' } }
@@ -87,7 +87,7 @@ describe('the metrics of the store', () => {
     expect(await harness.metricLines()).to.include('quarry_idempotency_replays_total 1')
   })
 
-  it('tell tables and shards, and whether the store is ready', async () => {
+  it('count tables and shards, and show whether the store is ready', async () => {
     await using harness = await openTable()
 
     expect(await harness.metricLines()).to.include.members([
@@ -99,7 +99,7 @@ describe('the metrics of the store', () => {
     ])
   })
 
-  it('show so many tables and no more, and the others as one', async () => {
+  it('show a limited number of tables, and the others as one', async () => {
     await using harness = await SwarmHarness.open({ clock: new ManualClock() })
     for (const n of countTo(TABLES_SHOWN_MAX + 2)) await harness.store.createTable(`t${n}`, {})
 

@@ -83,7 +83,7 @@ describe('exact JSON', () => {
     )
   })
 
-  it('does not take an object with a rawJSON member for a number', () => {
+  it('does not mistake an object with a rawJSON member for a number', () => {
     const value = parseExact('{"rawJSON":"5"}')
     expect(isRawNumber(value)).to.equal(false)
     expect(isJsonObject(value)).to.equal(true)
@@ -123,7 +123,7 @@ const numberFrom = (text: string) => {
 }
 
 describe('JSON numbers', () => {
-  it('calculates and compares integers as bigints do', () => {
+  it('calculates and compares integers like bigints', () => {
     const integer = fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n })
     fc.assert(
       fc.property(integer, integer, (left, right) => {

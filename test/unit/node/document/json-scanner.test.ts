@@ -69,7 +69,7 @@ describe('JsonScanner', () => {
     ['9'.repeat(310)]: 'number at byte 0 is beyond the range of a double',
   }
   for (const [text, message] of Object.entries(refused)) {
-    it(`refuses ${JSON.stringify(text.slice(0, 20))} and says where and why`, () => {
+    it(`refuses ${JSON.stringify(text.slice(0, 20))} with place and reason`, () => {
       expect(() => scan(text))
         .to.throw(message)
         .with.property('code', 'INVALID_ARGUMENT')
@@ -181,7 +181,7 @@ describe('JsonScanner', () => {
     expect(scan('{"\\"":1,"\\u0022":2}').hasDuplicates).to.equal(true)
   })
 
-  it('does not take names of different objects for duplicates', () => {
+  it('does not mistake names of different objects for duplicates', () => {
     for (const text of [
       '[{"a":1},{"a":2}]',
       '{"a":{"a":{"a":1}},"b":{"a":1}}',
@@ -191,7 +191,7 @@ describe('JsonScanner', () => {
     }
   })
 
-  it('misses no duplicate wherever it stands in an object of many members', () => {
+  it('finds a duplicate at any place in an object of many members', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 90 }), fc.nat(), fc.nat(), (count, one, other) => {
         const names = Array.from({ length: count }, (_, index) => `n${index}`)

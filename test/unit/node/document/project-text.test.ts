@@ -74,7 +74,7 @@ describe('a projection of text', () => {
     expect(pauses).to.be.at.least(30)
   })
 
-  it('keeps the values that a filter reads', () => {
+  it('keeps the values that a filter needs', () => {
     const json = Buffer.from(JSON.stringify({ a: { b: 1, c: 2 }, d: 3, z: PADDING }))
     const paths = ['a.b', 'd', 'e'].map((path) => parseFieldPath(path, 'field'))
 

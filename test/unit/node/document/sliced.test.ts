@@ -38,7 +38,7 @@ const largest: Record<string, Buffer> = {
 }
 
 describe('a scan in steps', () => {
-  it('answers the same shape as a scan at once, however short the steps', () => {
+  it('gives the same result as a scan at once, however short the steps', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 5 }), fc.integer({ min: 1, max: 20 }), (text, bytes) => {
         const bySteps = new JsonScanner(Buffer.from(text))
@@ -118,7 +118,7 @@ describe('compactJson of large documents', () => {
     expect(String(result).split('"m5":').length, 'once each').to.equal(2)
   })
 
-  it('keeps the place of the first, in nested objects and arrays too', () => {
+  it('keeps the place of the first, also in nested objects and arrays', () => {
     const filler = `"f":"${'x'.repeat(40_000)}"`
     const text = `{"a":[{"b":1,${filler},"c":2,"b":{"d":1,"d":3}},1],"z":0}`
 
@@ -129,7 +129,7 @@ describe('compactJson of large documents', () => {
 describe('digestOf', () => {
   const pairs = fc.tuple(fc.jsonValue({ maxDepth: 3 }), fc.jsonValue({ maxDepth: 3 }))
 
-  it('is the same exactly for texts of the same meaning', () => {
+  it('is the same for texts of the same meaning, and only for those', () => {
     fc.assert(
       fc.property(pairs, ([left, right]) => {
         const [one, other] = [JSON.stringify(left), JSON.stringify(right)]

@@ -121,7 +121,7 @@ describe('the work of transforms', () => {
   const members = Array.from({ length: 200_000 }, (_, index) => `"k${index}":${index}`)
   const wide = Buffer.from(`{${members.join(',')}}`)
 
-  it('is one walk over a wide document, however many operations there are (p01)', () => {
+  it('is one walk over a wide document for any number of operations (p01)', () => {
     const one = walk(applyTransformsSliced(wide, requestsOf(setEach(1)), 0))
     const many = walk(applyTransformsSliced(wide, requestsOf(setEach(200)), 0))
 
@@ -130,14 +130,14 @@ describe('the work of transforms', () => {
     expect(many.result?.length).to.be.above(wide.length + 200 * '"n1":1'.length)
   })
 
-  it('is one walk over a wide document, however many transforms it gets (p01)', () => {
+  it('is one walk over a wide document for any number of transforms (p01)', () => {
     const one = walk(applyTransformsSliced(wide, requestsOf(setEach(1)), 0))
     const many = walk(applyTransformsSliced(wide, requestsOf(setEach(1), 50), 0))
 
     expect(many.pauses).to.be.at.most(one.pauses + 60)
   })
 
-  it('is one walk over a long array for all additions and removals of its elements', () => {
+  it('is one walk over a long array for all additions and removals', () => {
     const long = Buffer.from(`{"a":[${'1,'.repeat(100_000)}2]}`)
     const push = { op: '$push', path: 'a', value: 1 } as const
     const pop = { op: '$pop', path: 'a', value: 1 } as const
@@ -149,7 +149,7 @@ describe('the work of transforms', () => {
     expect(many.pauses).to.be.at.most(one.pauses + 20)
   })
 
-  it('refuses a document that renames nest too deeply', () => {
+  it('is refused where renames nest a document too deeply', () => {
     const deeper = `x${'.x'.repeat(99)}.a`
     const list = Array.from({ length: 50 }, (_, index): ModelOperation[] => [
       { op: '$rename', path: 'a', value: `b${index}.${deeper.slice(4)}` },

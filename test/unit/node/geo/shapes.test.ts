@@ -155,7 +155,7 @@ describe('shapes on the globe', () => {
   const ringOf = ({ west, south, width, height }: AnyBox) =>
     polygon(ring(west, south, west + width, south + height))
 
-  it('relate boxes as intervals do', () => {
+  it('relate boxes like pairs of intervals', () => {
     fc.assert(
       fc.property(box, box, (a, b) => {
         const overlaps = (from: 'west' | 'south', size: 'width' | 'height') =>
@@ -174,7 +174,7 @@ describe('shapes on the globe', () => {
     )
   })
 
-  it('hold the points between their corners', () => {
+  it('contain the points between their corners', () => {
     const corner = fc.tuple(fc.integer({ min: -60, max: 60 }), fc.integer({ min: -60, max: 60 }))
     const shares = fc.tuple(...[1, 2, 3].map(() => fc.integer({ min: 1, max: 9 })))
     fc.assert(
@@ -205,7 +205,7 @@ describe('shapes on the globe', () => {
 })
 
 describe('the distance to a shape', () => {
-  it('is measured to the nearest place, and zero inside', () => {
+  it('is measured to the nearest point, and is zero inside', () => {
     const edge = shapeOf(line([-10, 0], [10, 0]))
     const metres = distanceMetres({ lon: 3, lat: 0 }, { lon: 3, lat: 1 })
 
@@ -226,7 +226,7 @@ describe('the distance to a shape', () => {
     )
   })
 
-  it('is found quickly where every place is equally far', () => {
+  it('is found quickly where every point is equally far', () => {
     const around = Array.from({ length: 9 }, (_, i): Position => [((i * 45 + 180) % 360) - 180, 80])
     const metres = distanceMetres({ lon: 0, lat: 90 }, { lon: 0, lat: 80 })
 

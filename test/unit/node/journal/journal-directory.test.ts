@@ -43,7 +43,7 @@ describe('FaultyDirectory', () => {
     expect(await disk.directory.list()).to.deep.equal(['old'])
   })
 
-  it('keeps an answered write, and any part of an interrupted one', async () => {
+  it('keeps a completed write, and any part of an interrupted one', async () => {
     const found = new Set<string>()
     for (let seed = 1; seed <= 60; seed++) {
       const disk = new FaultyDisk(seed)
@@ -75,7 +75,7 @@ describe('FaultyDirectory', () => {
     expect(found).to.deep.equal(new Set(['a', '\0']))
   })
 
-  it('allocates nothing on a full disk', async () => {
+  it('refuses to allocate on a full disk', async () => {
     const disk = new FaultyDisk()
     disk.failWrites('DISK_FULL')
 

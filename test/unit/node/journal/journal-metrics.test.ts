@@ -30,7 +30,7 @@ describe('the metrics of the journal', () => {
     )
   })
 
-  it('count groups that found no room', async () => {
+  it('count groups that were refused for lack of room', async () => {
     const journal = await openTestJournal({ disk: new FaultyDisk(), hasRoomFor: () => false })
 
     const refused = await failureOf(new TextSource(journal, A).append('x'))

@@ -55,7 +55,7 @@ describe('editDistanceTest', () => {
     )
   })
 
-  it('reports as dead end only a prefix of no matching term', () => {
+  it('reports only prefixes without a matching term as dead ends', () => {
     fc.assert(
       fc.property(
         word,

@@ -124,7 +124,7 @@ const DIFFERENT: readonly {
 
 describe('a filter', () => {
   for (const [filter, keys] of SAME) {
-    it(`finds the same in a scan and in an index: ${stringifyExact(filter).slice(0, 90)}`, () => {
+    it(`gives the same documents in a scan and in an index: ${stringifyExact(filter).slice(0, 90)}`, () => {
       expect(scan(filter)).to.deep.equal(keys)
       expect(indexed(filter)).to.deep.equal(keys)
     })

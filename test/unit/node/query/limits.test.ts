@@ -57,7 +57,7 @@ describe('limits of a query', () => {
     expect(refusalOf(() => parseQueryRequest(body))).to.match(/^aggregations\.b.*all texts/)
   })
 
-  it('count what regular expressions repeat', () => {
+  it('count the repetitions in regular expressions', () => {
     const regexp = { regexp: '(ab?){1,900}', field: 'f' }
 
     const inClauses = refusalOf(() => parseQuery({ disjuncts: many(30, regexp) }, 'q'))
@@ -79,7 +79,7 @@ describe('limits of a query', () => {
     expect(message).to.include('field "f"')
   })
 
-  it('pause while many texts become words', () => {
+  it('let the parser pause while it splits many texts into words', () => {
     const mapping = new FieldMapping(undefined)
     mapping.mapDocument(Buffer.from('k'), { f: 'some words' }, 0)
     const query = parseQuery({ disjuncts: many(1000, { match: 'a b c d', field: 'f' }) }, 'q')

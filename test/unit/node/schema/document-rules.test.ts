@@ -26,7 +26,7 @@ const BOOKS = {
 }
 
 describe('DocumentRules', () => {
-  it('costs nothing without a schema', () => {
+  it('passes the same bytes on without a schema', () => {
     const json = Buffer.from('{"_type":5}')
     const checked = new DocumentRules(undefined).check(KEY, json)
     expect(checked.json).to.equal(json)
@@ -125,7 +125,7 @@ describe('DocumentRules', () => {
     })
   }
 
-  it('demands a string type even if types are not enforced', () => {
+  it('refuses a type that is not a string even if types are not enforced', () => {
     expect(() => check(BOOKS, '{"_type":5}')).to.throw('/_type must be a string')
   })
 })
@@ -187,7 +187,7 @@ describe('document expiry', () => {
     expect(expiryMsOf({ _timestamp: 5 }, byWrite, noon)).to.equal(undefined)
   })
 
-  it('is past, and neither negative nor never, for a time before 1970 (p16)', () => {
+  it('is in the past, and neither negative nor absent, for a time before 1970 (p16)', () => {
     const schema = { ttl_duration: '30d', ttl_field: 'born' }
     const ttl = rulesOf(schema).ttl!
     const expired = { kind: 'at', ms: 1 }

@@ -128,7 +128,7 @@ const roots = fc
   .map(([root, one]): Schema => ({ allOf: [root], $defs: { one } }))
 
 describe('the validator of documents', () => {
-  it('finds valid what ajv finds valid', () => {
+  it('accepts the documents that ajv accepts', () => {
     fc.assert(
       fc.property(roots, documents, (schema, document) => {
         fc.pre(!hasEndlessReference(schema))
@@ -141,7 +141,7 @@ describe('the validator of documents', () => {
     )
   })
 
-  it('finds valid what ajv finds valid among members that no keyword has evaluated', () => {
+  it('accepts the documents that ajv accepts under unevaluatedProperties and unevaluatedItems', () => {
     const known = fc.constantFrom<Schema>(
       { properties: { a: true } },
       { properties: { b: { type: 'string' } }, required: ['b'] },
@@ -202,7 +202,7 @@ describe('the validator of documents', () => {
     })
   }
 
-  it('applies two keywords to one member', () => {
+  it('applies several keywords to one member', () => {
     const bySchema = { dependentSchemas: { a: { required: ['b'] } }, dependencies: { a: true } }
     const byName = { dependentRequired: { a: ['b'] }, dependencies: { a: [] } }
 

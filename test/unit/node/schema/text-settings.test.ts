@@ -13,7 +13,7 @@ const texts = (count: number) => Array.from({ length: count }, (_, at) => `t${at
 const PAIR = ['tv', 'television']
 
 describe('the settings of text in a schema', () => {
-  it('are kept as they are, also beside a plain JSON Schema', () => {
+  it('are kept unchanged, also beside a plain JSON Schema', () => {
     const settings = {
       language: 'german',
       stop_words: ['und', 'oder'],
@@ -29,7 +29,7 @@ describe('the settings of text in a schema', () => {
     }
   })
 
-  it('build indexes again for a language and stop words, but not for synonyms', () => {
+  it('require a new build of indexes for a language and stop words, but not for synonyms', () => {
     const first = parse({ language: 'german' })
 
     expect(parse({ language: 'german', synonyms: [PAIR] }, first).version).to.equal(0)
@@ -47,7 +47,7 @@ describe('the settings of text in a schema', () => {
       'schema.stop_words: must be one of',
     ],
     [
-      'stop words that are no list',
+      'stop words that are not a list',
       { stop_words: 5 },
       'schema.stop_words: must be a list of words',
     ],
@@ -93,7 +93,7 @@ describe('the settings of text in a schema', () => {
     ],
   ]
   for (const [what, schema, message] of refusals) {
-    it(`refuse ${what}, and say where`, () => {
+    it(`are refused for ${what}, with the place`, () => {
       expect(() => parse(schema)).to.throw(message)
     })
   }

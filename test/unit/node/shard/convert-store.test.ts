@@ -40,7 +40,7 @@ describe('converting the stores of a data directory without a journal', () => {
   })
   afterEach(() => rm(root, { recursive: true, force: true }))
 
-  it("keeps what lay in LevelDB's own log, and notes how far the log goes", async () => {
+  it("keeps the writes in LevelDB's own log, and records the end of the log", async () => {
     await write([4, 5, 6])
 
     await convertStores(await open('replay'))

@@ -62,7 +62,7 @@ async function turnsDuring(
 describe('a small request over many large documents', () => {
   const keys = Array.from({ length: 40 }, (_, at) => `k${at}`)
 
-  it('reaches the store in writes of bounded size, whatever moves to history', async () => {
+  it('reaches the store in writes of bounded size, however many bytes move to history', async () => {
     const gauge = new BatchGauge()
     await using world = await ShardWorld.open(['s'], { stores: gauge })
     const shard = world.shard('s')
@@ -78,7 +78,7 @@ describe('a small request over many large documents', () => {
     expect(history.flat().length).to.equal(keys.length)
   })
 
-  it('gives others their turn while it is applied', async () => {
+  it('lets other work run while it is applied', async () => {
     await using world = await ShardWorld.open(['s'], { clock: slowClock() })
     const shard = world.shard('s')
     for (const key of keys) await shard.write({ checks: [], ops: [large(key)], ttl: undefined })
@@ -91,7 +91,7 @@ describe('a small request over many large documents', () => {
     expect(turns).to.be.at.least(3)
   })
 
-  it('is seen by nobody before it is whole', async () => {
+  it('is not visible before it is whole', async () => {
     await using world = await ShardWorld.open(['s'], { clock: systemClock })
     const shard = world.shard('s')
     for (const key of keys) await shard.write({ checks: [], ops: [large(key)], ttl: undefined })
@@ -114,7 +114,7 @@ describe('a small request over many large documents', () => {
 })
 
 describe('a resolution of many keys', () => {
-  it('is seen by everybody while it is applied, once its transaction has committed', async () => {
+  it('is visible as a whole while it is applied, once its transaction has committed', async () => {
     await using world = await ShardWorld.open(['s'], { clock: slowClock() })
     const shard = world.shard('s')
     const transactionId = world.newTransactionId()

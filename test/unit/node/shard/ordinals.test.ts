@@ -66,7 +66,7 @@ async function ordinals(shard: LocalShard): Promise<Record<string, number | unde
 }
 
 describe('the ordinals of documents', () => {
-  it('count inserts, stay through updates, and are new after a deletion', async () => {
+  it('count inserts, stay the same through updates, and are new after a deletion', async () => {
     await using world = await ShardWorld.open(['a'])
     const shard = world.shard('a')
 
@@ -123,7 +123,7 @@ describe('the ordinals of documents', () => {
     })
   }
 
-  it('are missing behind the last one, and writes are taken all the same', async () => {
+  it('are missing behind the last one, and writes are accepted all the same', async () => {
     const stores = await storesWith([
       [APPLIED_KEY, encodeApplied({ sequence: 0, epoch: 0, crc: 0, nextOrdinal: ORDINAL_END - 1 })],
     ])
@@ -179,7 +179,7 @@ describe('documents without ordinals', () => {
     expect(await numberDocuments(shard.led, NEVER)).to.equal(0)
   })
 
-  it('are touched by their numbering, so that indexes hear of it', async () => {
+  it('are touched by their numbering, so that indexes follow it', async () => {
     const stores = await storesWith([...oldRows(3), [UNNUMBERED_KEY, Buffer.alloc(0)]])
     await using world = await ShardWorld.open(['a'], { stores })
     const shard = world.shard('a')
@@ -195,7 +195,7 @@ describe('documents without ordinals', () => {
     expect(touched).to.deep.equal(['old00000', 'old00001', 'old00002'])
   })
 
-  it('keep what they were given over a power failure, and the walk is begun again', async () => {
+  it('keep their new ordinals over a power failure, after which the walk begins again', async () => {
     const stores = await storesWith([...oldRows(3000), [UNNUMBERED_KEY, Buffer.alloc(0)]])
     await using world = await ShardWorld.open(['a'], { stores })
     const keys = oldRows(1200).map(([stored]) => keyOfDocumentKey(stored))

@@ -15,7 +15,7 @@ import { intervalOfKey, routesTo } from '../../../support/worlds/routes.ts'
 const key = Buffer.from('k')
 const anchor = { tableId: 't', key }
 
-describe('a resolution that is refused for want of a timestamp', () => {
+describe('a resolution that is refused for lack of a timestamp', () => {
   it('keeps the keys held, as the disk does', async () => {
     const hybridClock = await HybridClock.open(new ManualClock(), memoryBound)
     await using shard = await LocalShard.open({
@@ -44,7 +44,7 @@ describe('a resolution that is refused for want of a timestamp', () => {
 })
 
 describe('a write that fails halfway, at a damaged block', () => {
-  it('leaves nothing of itself in its group', async () => {
+  it('leaves no effects in its group', async () => {
     const clock = new ManualClock()
     const hybridClock = await HybridClock.open(clock, memoryBound)
     await using shard = await LocalShard.open({

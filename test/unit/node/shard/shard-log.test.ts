@@ -64,7 +64,7 @@ async function keysOfScan({ shard, hybridClock }: Opened): Promise<readonly stri
 }
 
 describe("a shard's log", () => {
-  it('writes the proposals of one turn as one', async () => {
+  it('writes the proposals of one turn as one group', async () => {
     const opened = await open()
     await write(opened, putOp('first', 1))
     await opened.shard.settled()
@@ -77,7 +77,7 @@ describe("a shard's log", () => {
     expect(opened.disk.writeCount - before).to.equal(2)
   })
 
-  it('writes the store a little later, in one piece, or at once for whoever waits', async () => {
+  it('writes the store a little later in one batch, or at once for a waiting caller', async () => {
     const opened = await open()
     const { disk, clock, shard } = opened
     const isStored = (key: string) => shard.store.get(documentKey(Buffer.from(key))) !== undefined
@@ -127,7 +127,7 @@ describe("a shard's log", () => {
     expect((await second).kind).to.equal('version-changed')
   })
 
-  it('refuses a write for which there is no room, and nothing has happened', async () => {
+  it('refuses a write without room for it, and changes nothing', async () => {
     const opened = await open()
     await write(opened, putOp('k', 1))
     opened.disk.failWrites('DISK_FULL')
@@ -162,7 +162,7 @@ describe("a shard's log", () => {
     expect(walks).to.equal(0)
   })
 
-  it('keeps what it acknowledged when the store has no room for it', async () => {
+  it('keeps acknowledged writes when the store has no room for them', async () => {
     const opened = await open({ isGuarded: false })
     const { shard, disk, clock } = opened
     await write(opened, putOp('before', 1))
@@ -187,7 +187,7 @@ describe("a shard's log", () => {
     expect((await shard.state()).kind).to.equal('serving')
   })
 
-  it('says so when the store fails for good, and serves what it has', async () => {
+  it('reports a store that fails permanently, and serves from memory', async () => {
     const opened = await open()
     await write(opened, putOp('k', 1))
     await opened.shard.settled()
@@ -205,7 +205,7 @@ describe("a shard's log", () => {
     })
   })
 
-  it('undoes what was applied when the journal finds no room for it', async () => {
+  it('undoes applied commands when the journal has no room for them', async () => {
     const opened = await open({ isGuarded: false })
     const { shard, disk } = opened
     await write(opened, putOp('k', 1))
@@ -256,7 +256,7 @@ describe("a shard's log", () => {
     for (const error of [lost, later]) expect(error).to.include({ code: 'UNAVAILABLE' })
   })
 
-  it('replays what the store has lost, and only that', async () => {
+  it('replays only the entries that the store has lost', async () => {
     for (let seed = 1; seed <= 20; seed++) {
       const disk = new FaultyDisk(seed)
       const opened = await open({ disk })

@@ -113,7 +113,7 @@ describe('the data directory', () => {
     null: ['null', 'CORRUPTION'],
   } as const
   for (const [name, [text, code]] of Object.entries(formats)) {
-    it(`refuses a format file with ${name}, and lets go of the lock`, async () => {
+    it(`refuses a format file with ${name}, and releases the lock`, async () => {
       await (await open()).close()
       const file = path.join(directory, 'format.json')
       const good = await readFile(file, 'utf8')
@@ -133,7 +133,7 @@ describe('the data directory', () => {
     expect(data.path).to.equal(directory)
   })
 
-  it('is refused to a second process, and free again once the first was killed', async () => {
+  it('is refused to a second process, and free again after the first was killed', async () => {
     const args = ['--input-type=module-typescript', '--eval', HOLDER, directory]
     const holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(holder.stdout, 'data')

@@ -88,7 +88,7 @@ describe('LevelStoreFactory', () => {
   })
 
   for (const name of ['', '..', 'a/b', 'A', '-a', 'a.removed', 'a'.repeat(65)]) {
-    it(`takes "${name}" as a name for a bug`, async () => {
+    it(`fails an assertion for the name "${name}"`, async () => {
       const factory = await openFactory()
 
       expect(await errorOf(() => factory.open(name))).to.be.instanceOf(InvariantError)

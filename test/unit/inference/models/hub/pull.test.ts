@@ -92,7 +92,7 @@ describe('pulling a model', () => {
   const read = (file: string) => readFile(path.join(modelsDir, 'rerankers/acme/ranker', file))
   const held = async () => (await filesBelow(modelsDir)).filter((file) => !file.endsWith('.json'))
 
-  it('puts the files of the variant and a manifest in place, and nothing beside them', async () => {
+  it('installs the files of the variant and a manifest, and leaves no other file', async () => {
     const pulled = await pull()
 
     expect(pulled).to.deep.equal({
@@ -111,7 +111,7 @@ describe('pulling a model', () => {
     expect(seen.get('onnx/model.onnx')?.at(-1)).to.equal(300_000)
   })
 
-  it('writes what is there and where it came from', async () => {
+  it('writes a manifest with the files and their origin', async () => {
     await pull()
 
     const manifest = JSON.parse((await read('manifest.json')).toString('utf8'))
@@ -137,7 +137,7 @@ describe('pulling a model', () => {
     )
   })
 
-  it('adds a variant beside another, and does not fetch again what both need', async () => {
+  it('adds a variant beside another, and does not fetch shared files again', async () => {
     await pull()
     hub.requests.length = 0
     const pulled = await pull({ variant: 'i8' })
@@ -156,7 +156,7 @@ describe('pulling a model', () => {
     expect(manifest.files).to.have.length(4)
   })
 
-  it('replaces what has changed on the hub', async () => {
+  it('replaces files that have changed on the hub', async () => {
     await pull()
     const changed = randomBytes(300_000)
     hub.add(MODEL, { ...FILES, 'onnx/model.onnx': changed })
@@ -173,7 +173,7 @@ describe('pulling a model', () => {
     expect(await held()).to.have.length(1)
   })
 
-  it('sends the token to the hub and not to where it redirects', async () => {
+  it('sends the token to the hub and not to other hosts that it redirects to', async () => {
     hub.token = 'secret'
     await pull({ hub: { endpoint: hub.endpoint, token: 'secret' } })
 
@@ -183,19 +183,19 @@ describe('pulling a model', () => {
     expect([...sent('cdn')]).to.deep.equal([undefined])
   })
 
-  it('says what to do when the token is missing', async () => {
+  it('refuses a gated model with advice when the token is missing', async () => {
     hub.token = 'secret'
 
     expect(await failure(pull())).to.match(/^FORBIDDEN .*status 401.*set HF_TOKEN/)
   })
 
-  it('says so when the hub does not have the model', async () => {
+  it('reports a model that the hub does not have', async () => {
     hub.repositories.clear()
 
     expect(await failure(pull())).to.match(/^NOT_FOUND .*acme\/ranker.*status 404/)
   })
 
-  it('continues where a broken connection stopped', async () => {
+  it('continues a file where the connection broke', async () => {
     hub.onPartSent = () => arrivalOf('onnx/model.onnx')
     hub.fail(
       'onnx/model.onnx',
@@ -234,7 +234,7 @@ describe('pulling a model', () => {
     expect((await read('onnx/model.onnx')).equals(GRAPH)).to.equal(true)
   })
 
-  it('does not trust what lies in the place of an earlier pull', async () => {
+  it('checks the files of an earlier pull before it uses them', async () => {
     const folder = path.join(modelsDir, '.pulls/acme/ranker/files')
     await mkdir(path.join(folder, 'onnx'), { recursive: true })
     await writeFile(path.join(folder, 'tokenizer.json'), Buffer.alloc(5000))
@@ -247,7 +247,7 @@ describe('pulling a model', () => {
     expect(await held()).to.deep.equal(['rerankers/acme/ranker/onnx/model.onnx'])
   })
 
-  it('starts over when the server does not do ranges', async () => {
+  it('starts over when the server does not support ranges', async () => {
     hub.onPartSent = () => arrivalOf('onnx/model.onnx')
     hub.fail('onnx/model.onnx', { kind: 'cut', afterBytes: 100_000 }, { kind: 'no-range' })
     await pull()
@@ -257,7 +257,7 @@ describe('pulling a model', () => {
     expect((await read('onnx/model.onnx')).equals(GRAPH)).to.equal(true)
   })
 
-  it('does not take another range than it asked for', async () => {
+  it('refuses a range other than the requested one', async () => {
     hub.onPartSent = () => arrivalOf('onnx/model.onnx')
     hub.fail('onnx/model.onnx', { kind: 'cut', afterBytes: 100_000 }, { kind: 'other-range' })
     await pull()
@@ -267,7 +267,7 @@ describe('pulling a model', () => {
   })
 
   for (const file of ['config.json', 'onnx/model.onnx']) {
-    it(`fetches ${file} again when its bytes are wrong, and gives up at the third time`, async () => {
+    it(`fetches ${file} again when its bytes are wrong, and gives up at the third attempt`, async () => {
       hub.fail(file, { kind: 'wrong-bytes' }, { kind: 'wrong-bytes' })
       await pull()
       expect(retries).to.have.length(2)
@@ -295,7 +295,7 @@ describe('pulling a model', () => {
     expect(retries[0]).to.equal('the hub answered with status 503')
   })
 
-  it('gives up on a hub that does nothing but fail', async () => {
+  it('gives up on a hub that always fails', async () => {
     hub.fail('tree', ...Array.from({ length: 9 }, () => ({ kind: 'status', status: 502 }) as const))
 
     expect(await failure(pull())).to.match(
@@ -320,7 +320,7 @@ describe('pulling a model', () => {
     'a name that nobody has': [`http://${NO_NAME}`, `${NO_NAME} (ENOTFOUND)`],
   } as const
   for (const [what, [endpoint, shown]] of Object.entries(noHubs)) {
-    it(`does not ask again for ${what}`, async () => {
+    it(`does not repeat a request for ${what}`, async () => {
       const why = await failure(pull({ hub: { endpoint, token: undefined } }))
 
       expect(why).to.include(`UNAVAILABLE cannot reach ${shown}; check the endpoint`)
@@ -329,7 +329,7 @@ describe('pulling a model', () => {
     })
   }
 
-  it('gives up a connection that brings nothing, and takes another', async () => {
+  it('gives up a silent connection, and opens another', async () => {
     hub.fail('onnx/model.onnx', { kind: 'stall', afterBytes: 100_000 })
     hub.onPartSent = async () => {
       await arrivalOf('onnx/model.onnx')
@@ -365,7 +365,7 @@ describe('pulling a model', () => {
     expect(hub.fetched.some((file) => file.includes('evil'))).to.equal(false)
   })
 
-  it('asks for the kind when nothing tells it', async () => {
+  it('asks for the kind when the files do not tell it', async () => {
     hub.add(MODEL, { ...FILES, 'config.json': '{}' })
 
     expect(await failure(pull())).to.match(/^INVALID_ARGUMENT .*add --kind, one of embedders/)
@@ -374,7 +374,7 @@ describe('pulling a model', () => {
     )
   })
 
-  it('puts back what a pull that died while installing had moved away', async () => {
+  it('restores a model that a killed pull had moved away', async () => {
     await pull()
     const target = path.join(modelsDir, 'rerankers/acme/ranker')
     await mkdir(path.join(modelsDir, '.pulls/acme/ranker/files'), { recursive: true })
@@ -410,18 +410,18 @@ describe('pulling a model', () => {
       ])
     })
 
-    it('are none in a missing folder', async () => {
+    it('are an empty list in a missing folder', async () => {
       expect(await new ModelsFolder(path.join(modelsDir, 'absent')).list()).to.deep.equal([])
     })
 
-    it('vanish with all that is theirs', async () => {
+    it('are removed with all of their files', async () => {
       await pull()
       await new ModelsFolder(modelsDir).remove({ kind: 'reranker', name: 'acme/ranker' })
 
       expect(await filesBelow(modelsDir)).to.deep.equal([])
     })
 
-    it('vanish as links without what they lead to', async () => {
+    it('are removed as links, and the linked files stay', async () => {
       await pull()
       await mkdir(path.join(modelsDir, 'embedders'))
       await symlink('../rerankers/acme/ranker', path.join(modelsDir, 'embedders/linked'))

@@ -25,7 +25,7 @@ describe('names of models', () => {
     })
   }
 
-  it('come with a revision that stays within its place in the path', () => {
+  it('may have a revision that cannot leave its place in the path', () => {
     expect(parseRevision('refs/pr/1')).to.equal('refs/pr/1')
     for (const text of ['', '..', 'a/../b', '-x', 'a b', 'a?b']) {
       expect(() => parseRevision(text), text).to.throw('not a revision')
@@ -63,7 +63,7 @@ describe('listings of a hub', () => {
     })
   }
 
-  it('leave out entries that cannot be checked', () => {
+  it('leave out entries without a valid digest, size or path', () => {
     const good = { type: 'file', oid: OID, size: 1, path: 'a' }
     const entries = [
       { ...good, oid: 'short' },
@@ -117,7 +117,7 @@ describe('files of a pull', () => {
     )
   })
 
-  it('are the best spelling of 8 bits that is there', () => {
+  it('include the best available spelling of 8 bits', () => {
     const spellings = [
       'model_qint8_arm64',
       'model_qint8_avx512_vnni',
@@ -130,7 +130,7 @@ describe('files of a pull', () => {
     }
   })
 
-  it('may be named by the spelling of one file', () => {
+  it('may be chosen by the spelling of one file', () => {
     const files = [...config, 'onnx/model_int8.onnx', 'onnx/model_quantized.onnx'].map(file)
 
     const { variant, graphs } = selectFiles(files, { kind: 'embedder', variant: 'quantized' })
@@ -139,13 +139,13 @@ describe('files of a pull', () => {
     expect(graphs.map(({ path }) => path)).to.deep.equal(['onnx/model_quantized.onnx'])
   })
 
-  it('are the next variant where there is no f32', () => {
+  it('are of the next variant where there is no f32', () => {
     expect(pick(['onnx/model_q4.onnx', 'onnx/model_fp16.onnx'])).to.deep.equal([
       'onnx/model_fp16.onnx',
     ])
   })
 
-  it('bring external data along, and only that of the graph', () => {
+  it('include the external data of the graph, and no other', () => {
     const graphs = [
       'onnx/model.onnx',
       'onnx/model.onnx_data',
@@ -224,7 +224,7 @@ describe('files of a pull', () => {
     })
   }
 
-  it('tell the variant of a file by its name', () => {
+  it('have a variant that their name tells', () => {
     const variants = {
       'model.onnx': 'f32',
       'onnx/model_quantized.onnx': 'i8',
@@ -272,7 +272,7 @@ describe('the kind of a model', () => {
     })
   }
 
-  it('may be given as its folder is called', () => {
+  it('may be given as the name of its folder', () => {
     expect([parseModelKind('embedders'), parseModelKind('embedder')]).to.deep.equal([
       'embedder',
       'embedder',

@@ -7,7 +7,7 @@ import {
 } from '../../../../../inference/pipelines/builtin/builtin-hash.ts'
 
 describe('builtin-hash', () => {
-  it('has something to say in few dimensions, too', () => {
+  it('gives unit vectors of few dimensions, in which similar texts are near', () => {
     for (const dimensions of [8, 64]) {
       const [charts, chart, soup] = ['sea charts', 'sea chart', 'leek soup'].map((text) =>
         hashEmbedding(text, dimensions),
@@ -71,7 +71,7 @@ describe('builtin-hash', () => {
     })
   }
 
-  it('gives one symbol a word and a gram, at the places the rules say', () => {
+  it('hashes one symbol as a word and as a gram, at the places that the rules say', () => {
     const vector = hashEmbedding('🙂')
 
     const features = [...vector].flatMap((value, at) => (value === 0 ? [] : [{ at, value }]))
@@ -92,7 +92,7 @@ describe('builtin-hash', () => {
     expect(ratio).to.be.closeTo(2, 1e-5)
   })
 
-  it('takes spellings of the same characters as equal', () => {
+  it('treats spellings of the same characters as equal', () => {
     const pairs = [
       ['Café', 'cafe\u0301'],
       ['ＡＢＣ', 'abc'],
@@ -105,7 +105,7 @@ describe('builtin-hash', () => {
     }
   })
 
-  it('does not care about the order of words', () => {
+  it('ignores the order of words', () => {
     expect(cosine('north sea chart', 'chart sea north')).to.be.closeTo(1, 1e-6)
   })
 
@@ -140,16 +140,16 @@ describe('builtin-hash', () => {
     expect(Math.max(...cosines.map(Math.abs))).to.be.lessThan(0.3)
   })
 
-  it('has zeros for a text without visible characters', () => {
+  it('gives zeros for a text without visible characters', () => {
     expect([...hashEmbedding(' \n')].every((value) => value === 0)).to.equal(true)
   })
 
-  it('does not take half of a surrogate pair for a character', () => {
+  it('does not treat half of a surrogate pair as a character', () => {
     expect(cosine('𠮷', '𠮟')).to.be.lessThan(0.5)
     expect(dot(hashEmbedding('\ud842'), hashEmbedding('\ud842'))).to.be.closeTo(1, 1e-6)
   })
 
-  it('embeds 20 000 short texts in less than a second of its processor', () => {
+  it('embeds 20 000 short texts in less than a second of CPU', () => {
     const text = 'The tide turns at half past four in the northern harbour'
     const before = process.threadCpuUsage()
     for (let round = 0; round < 20_000; round += 1) hashEmbedding(text)

@@ -151,14 +151,14 @@ describe('fixed chunker', () => {
     )
   })
 
-  it('looks for separators within a part alone, not behind it', () => {
+  it('looks for separators only inside a part, not behind it', () => {
     const lines = 'a b c d\n'.repeat(4_000_000)
     const few = { targetTokens: 1, overlapTokens: 0, separator: '', maxChunks: 10_000 }
     const beginning = lines.slice(0, 40_000)
 
     const [short, long] = [beginning, lines].map((text) => cpuMsOf(() => chunksOf(text, few)))
 
-    // The same chunks of a text that goes on eight hundred times as far; it was seconds more.
+    // The same chunks of a text of eight hundred times the length; it took seconds more before.
     expect(long ?? 0).to.be.lessThan((short ?? 0) + 1000)
   })
 
@@ -184,7 +184,7 @@ describe('fixed chunker', () => {
     }
   })
 
-  it('leaves out nothing but white space and separators', () => {
+  it('leaves out only white space and separators', () => {
     fc.assert(
       fc.property(texts, settings, (text, chosen) => {
         let end = 0
@@ -197,7 +197,7 @@ describe('fixed chunker', () => {
     )
   })
 
-  it('is linear in the text', () => {
+  it('takes time in proportion to the text', () => {
     const million = 'The quick brown fox jumps over the lazy dog. '.repeat(22_000)
     const word = 'x'.repeat(1_000_000)
 
@@ -223,7 +223,7 @@ describe('chunk settings', () => {
     expect(buildChunkSettings({ targetTokens: 40 }).overlapTokens).to.equal(4)
   })
 
-  it('refuse what no chunker could honour', () => {
+  it('refuse values outside of their bounds', () => {
     const cases: Partial<ChunkSettings>[] = [
       { targetTokens: 0 },
       { targetTokens: 8193 },

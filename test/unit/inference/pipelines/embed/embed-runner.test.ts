@@ -100,7 +100,7 @@ describe('embed runner of two towers', () => {
     refused: [text('hello '.repeat(7), false), { kind: 'image', bytes: GREEN.subarray(0, 40) }],
   })
 
-  it('answers texts and images in their order, and refuses each for itself', async () => {
+  it('answers texts and images in their order, and refuses each separately', async () => {
     const items: EmbedItem[] = [
       { kind: 'image', bytes: RED },
       text('foo'),
@@ -122,7 +122,7 @@ describe('embed runner of two towers', () => {
     })
   })
 
-  it('feeds pixel_values, wherever the graph has them, and takes the class token', async () => {
+  it('feeds pixel_values at any place among the inputs, and pools the class token', async () => {
     const image = new ScriptedGraph(
       {
         inputs: [slot('pixel_values', 'float16')],

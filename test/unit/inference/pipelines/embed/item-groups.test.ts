@@ -26,13 +26,13 @@ async function groupsOf(sizes: readonly number[]): Promise<{ sizes: number[]; re
 }
 
 describe('readItemGroups', () => {
-  it('hands large images out before it reads others', async () => {
+  it('yields large images before it reads others', async () => {
     const large = Array.from({ length: 6 }, () => IMAGE_BYTES_HELD_MAX / 4 + 1)
 
     expect(await groupsOf(large)).to.deep.equal({ sizes: [4, 2], read: [4, 6] })
   })
 
-  it('reads all of a request where its images are small', async () => {
+  it('reads all items of a request whose images are small', async () => {
     const small = Array.from({ length: 40 }, () => 1_000)
 
     expect(await groupsOf(small)).to.deep.equal({ sizes: [40], read: [40] })

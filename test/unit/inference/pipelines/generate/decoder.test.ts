@@ -34,7 +34,7 @@ describe('KvDecoder', () => {
   const logits = slot('logits', 'float32', [undefined, undefined, 3])
   const outputs = [logits, slot('present.0.key', 'float16')]
 
-  it('feeds what the graph declares, with places behind what came before', async () => {
+  it('feeds the declared inputs, with positions behind the earlier tokens', async () => {
     const graph = new ScriptedGraph({ inputs, outputs }, () => ({
       logits: floats([1, 2, 3], [9, 9, 9, 1, 2, 3]),
       'present.0.key': half,
@@ -57,7 +57,7 @@ describe('KvDecoder', () => {
     expect(numbers(next!['use_cache_branch'])).to.deep.equal([1])
   })
 
-  it('asks for the cache alone while it takes a prompt in', async () => {
+  it('asks only for the cache while it reads a prompt', async () => {
     const graph = new ScriptedGraph({ inputs, outputs }, () => ({ 'present.0.key': half }))
     const decoder = new KvDecoder(graph, SHAPE)
 
@@ -67,7 +67,7 @@ describe('KvDecoder', () => {
     expect(fed).to.deep.equal({ cache: { 'past_key_values.0.key': half }, ids: [7, 8] })
   })
 
-  it('shows the whole text to a graph without a cache', async () => {
+  it('feeds the whole text to a graph without a cache', async () => {
     const plain = [slot('input_ids', 'int64'), slot('attention_mask', 'int64')]
     const graph = new ScriptedGraph({ inputs: plain, outputs: [logits] }, () => ({
       logits: floats([1, 1, 3], [1, 2, 3]),
@@ -84,7 +84,7 @@ describe('KvDecoder', () => {
     ])
   })
 
-  it('takes fewer tokens in at once the larger the vocabulary', () => {
+  it('reads fewer tokens at once the larger the vocabulary is', () => {
     expect(tokensPerRun(1000)).to.equal(512)
     expect(tokensPerRun(262_144)).to.equal(128)
     expect(tokensPerRun(undefined)).to.equal(128)
@@ -142,7 +142,7 @@ describe('runRows', () => {
     ])
   })
 
-  it('refuses rows that are longer than the graph takes', async () => {
+  it("refuses rows that are longer than the graph's fixed length", async () => {
     const inputs = [slot('input_ids', 'int64', [undefined, 2])]
     const graph = new ScriptedGraph({ inputs, outputs: [slot('logits', 'float32')] }, () => ({}))
     const long = { ids: [1, 2, 3], typeIds: [0, 0, 0] }
@@ -193,7 +193,7 @@ describe('a plan of runs', () => {
     )
   })
 
-  it('fills up runs of a graph with a size of its own', () => {
+  it('fills up the runs of a graph of a fixed size', () => {
     fc.assert(
       fc.property(lengths, fc.integer({ min: 1, max: 8 }), (rows, size) => {
         const runs = planRuns(rows, { lengthOf, fixed: { rows: size, tokens: undefined } })
@@ -223,7 +223,7 @@ describe('rows of a cache', () => {
     expect(numbers(gathered)).to.deep.equal([5, 6, 1, 2, 5, 6, 3, 4])
   })
 
-  it('may be half floats, and nothing else', () => {
+  it('may be half floats, but not integers', () => {
     const half: GraphTensor = { type: 'float16', dims: [2, 1], data: Uint16Array.of(1, 2) }
     expect(gatherRows(half, [1])).to.deep.equal({
       type: 'float16',

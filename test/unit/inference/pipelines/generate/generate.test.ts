@@ -161,7 +161,7 @@ describe('generate runner', () => {
     })
   }
 
-  it('continues a prompt with the cache of all that came before', async () => {
+  it('continues a prompt with the cache of all earlier tokens', async () => {
     await withRunner({}, async (runner) => {
       const { text, end } = await generate(runner)
 
@@ -170,7 +170,7 @@ describe('generate runner', () => {
     })
   })
 
-  it("takes a user's spelling of a control token for text", async () => {
+  it("treats a user's spelling of a control token as text", async () => {
     const chatTemplate = '{{ messages[0].content }}'
 
     const spelled = await promptTokensOf('hello [SEP]', chatTemplate)
@@ -202,7 +202,7 @@ describe('generate runner', () => {
     })
   })
 
-  it('tells what the model thought of each token, and of the likeliest at its place', async () => {
+  it('reports the log probability of each token and of the likeliest at its place', async () => {
     await withRunner({}, async (runner) => {
       const { events } = await generate(runner, { maxTokens: 2, topLogprobs: 2 })
 
@@ -244,7 +244,7 @@ describe('generate runner', () => {
     })
   })
 
-  it('takes a long prompt in by pieces, with the same result', async () => {
+  it('reads a long prompt in pieces, with the same result', async () => {
     const content = Array.from({ length: 1300 }, () => 'foo').join(' ')
     const sizes: number[] = []
     const wrap = (session: GraphSession): GraphSession => ({
@@ -289,7 +289,7 @@ describe('generate runner', () => {
     })
   })
 
-  it('lets go of its place when a waiting generation is aborted', async () => {
+  it('frees the place of a waiting generation that is aborted', async () => {
     await withRunner({ spec: { eosIds: [] } }, async (runner) => {
       const controller = new AbortController()
       const long = { ...HELLO, maxTokens: 60 }
@@ -305,7 +305,7 @@ describe('generate runner', () => {
     })
   })
 
-  it('repeats itself for the same seed, and is greedy with a top-k of 1', async () => {
+  it('repeats its answer for the same seed, and is greedy with a top-k of 1', async () => {
     const flat = { temperature: 1000, topK: 0 }
     await withRunner({ spec: { eosIds: [] } }, async (runner) => {
       const run = async (seed: number, sampling: GenerateRequest['sampling']) =>
@@ -319,7 +319,7 @@ describe('generate runner', () => {
     })
   })
 
-  it('takes what a request leaves open from the model', async () => {
+  it('takes settings that a request leaves out from the model', async () => {
     const sampling = { ...TINY_SPEC.sampling, temperature: 0 }
     await withRunner({ spec: { sampling } }, async (runner) => {
       const { text } = await generate(runner, { sampling: {} })

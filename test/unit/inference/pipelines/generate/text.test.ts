@@ -63,7 +63,7 @@ describe('sampler', () => {
     expect(negative.ids).to.deep.equal([1, 0])
   })
 
-  it('takes penalties from what the answer has, by count and by presence', () => {
+  it('applies penalties to tokens of the answer, by count and by presence', () => {
     const history = new Map([
       [0, 2],
       [1, 0],
@@ -79,7 +79,7 @@ describe('sampler', () => {
     expect(firstTwo({ presencePenalty: -1, frequencyPenalty: -0.5 })).to.be.closeTo(3, 1e-6)
   })
 
-  it('prefers the lowest id of equals, and never takes NaN', () => {
+  it('prefers the lowest id among equals, and never draws NaN', () => {
     const equal = Float32Array.of(Number.NaN, 3, 3, -Infinity)
 
     expect(buildCandidates(equal, { ...plain, temperature: 0 }, none).ids).to.deep.equal([1])
@@ -148,7 +148,7 @@ describe('stop filter', () => {
     expect(filtered(['abc'], ['ab', 'b'])).to.equal('')
   })
 
-  it('holds back only what may be a stop string', () => {
+  it('holds back only text that may become a stop string', () => {
     const filter = new StopFilter(['END'])
 
     expect([filter.push('the E'), filter.push('N'), filter.push('T'), filter.end()]).to.deep.equal([
@@ -260,7 +260,7 @@ describe('tool calls', () => {
     })
   }
 
-  it('keeps text behind a call', () => {
+  it('keeps the text behind a call', () => {
     const text = `a<tool_call>${json}</tool_call>b<tool_call>${json}</tool_call>c`
     expect(
       parse('hermes', [text]).map((part) => (part.kind === 'text' ? part.text : '!')),
@@ -307,7 +307,7 @@ describe('tool calls', () => {
     }
   })
 
-  it('finds the call behind what only began as one', () => {
+  it('finds the call behind text that only began like one', () => {
     const call = { kind: 'call', call: { name: 'f', arguments: '{}' } }
     const text = '[TOOL_CALLS]no call [TOOL_CALLS]f[ARGS]{}'
 
@@ -317,7 +317,7 @@ describe('tool calls', () => {
     ])
   })
 
-  it('understands either Mistral form, whichever the model is known for', () => {
+  it('reads both forms of Mistral, whichever the template names', () => {
     const call = { kind: 'call', call: { name: 'f', arguments: '{}' } }
 
     for (const format of ['mistral', 'mistral-args'] as const) {
@@ -327,7 +327,7 @@ describe('tool calls', () => {
     }
   })
 
-  it('takes a call at the end whose mark is missing', () => {
+  it('accepts a call at the end whose end mark is missing', () => {
     expect(parse('hermes', [`<tool_call>${json}`])).to.deep.equal([{ kind: 'call', call: paris }])
   })
 

@@ -205,7 +205,7 @@ describe('recognize runner of a GLiNER', () => {
     ],
   })
 
-  it('finds the best spans of given labels', async () => {
+  it('finds the best spans for the given labels', async () => {
     const [result] = await recognize(GLINER, WORKS)
 
     expect(briefly(result!)).to.deep.equal([
@@ -226,7 +226,7 @@ describe('recognize runner of a GLiNER', () => {
     })
   }
 
-  it('keeps nested spans where the model is set to', async () => {
+  it("keeps nested spans if the model's configuration says so", async () => {
     const [result] = await recognize(gliner({ flat: false }), WORKS)
 
     expect(briefly(result!)).to.deep.equal([
@@ -243,7 +243,7 @@ describe('recognize runner of a GLiNER', () => {
     expect(result!.entities).to.have.length(2)
   })
 
-  it('takes labels once, and those of the model where none are given', async () => {
+  it('uses each label once, and those of the model where none are given', async () => {
     const doubled = await recognize(GLINER, { ...WORKS, labels: ['a', 'b', 'a'] })
     const own = await recognize(gliner({ defaultLabels: ['a', 'b'] }), { ...WORKS, labels: [] })
 
@@ -251,7 +251,7 @@ describe('recognize runner of a GLiNER', () => {
     expect(own).to.deep.equal(doubled)
   })
 
-  it('feeds what such graphs are exported with', async () => {
+  it('feeds the inputs that such graphs are exported with', async () => {
     const seen: Readonly<Record<string, GraphTensor>>[] = []
     const item = { text: 'hello worlds foo .', labels: ['hello', 'foo corp'] }
     await recognize({ ...GLINER, wrap: (session) => recording(session, seen) }, item)
@@ -278,7 +278,7 @@ describe('recognize runner of a GLiNER', () => {
     expect(words).to.deep.equal(['a0', 'b2', 'b8', 'b14'])
   })
 
-  it('asks about the surest entities where there are too many for all', () => {
+  it('looks for relations among the surest entities where there are too many', () => {
     const entities = Array.from({ length: 300 }, (_, index) => {
       const text = `e${index}`
       return { text, label: 'a', start: index * 5, end: index * 5 + 4, score: (index % 100) / 100 }
@@ -422,7 +422,7 @@ describe('recognize runner of a REBEL', () => {
     refused: [],
   })
 
-  it('reads relations from what the model writes, and finds them in the text', async () => {
+  it("reads relations from the model's output, and finds them in the text", async () => {
     const [result] = await recognize(setting, { text: 'Alice works in Paris.' })
 
     expect(briefly(result!)).to.deep.equal([
@@ -439,7 +439,7 @@ describe('recognize runner of a REBEL', () => {
     for (const { score } of result!.relations) expect(score).to.be.within(0.9, 1)
   })
 
-  it('keeps the relations that are asked for', async () => {
+  it('keeps only the requested relations', async () => {
     const [result] = await recognize(setting, { text: 'Alice', relationLabels: ['AT'] })
 
     expect(result!.relations.map(({ label }) => label)).to.deep.equal(['at'])

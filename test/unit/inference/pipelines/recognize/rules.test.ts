@@ -108,7 +108,7 @@ describe('selection of spans', () => {
     })
   }
 
-  it('equals comparing each span with all that are kept', () => {
+  it('equals a comparison of each span with all kept ones', () => {
     const candidates = fc
       .array(fc.tuple(fc.nat(8), fc.nat(4), fc.nat(2), fc.integer({ min: 1, max: 9 })), {
         maxLength: 25,
@@ -151,7 +151,7 @@ describe('decoding of spans', () => {
     ])
   })
 
-  it('scores a span of begin, end and inside by the least likely', () => {
+  it('scores a span by the least likely of begin, end and inside', () => {
     const rows = [
       [2, -9, 2],
       [-9, 1, 2],
@@ -168,7 +168,7 @@ describe('decoding of spans', () => {
     expect(found[0]!.score).to.be.closeTo(0.7311, 1e-4)
   })
 
-  it('bounds what a graph that finds everything may cost', () => {
+  it('bounds the cost of a graph that finds every span', () => {
     const dims = [384, 12, 50]
     const values = new Float32Array(384 * 12 * 50).fill(3)
     const found = decodeSpans({ dims, values }, 384, 0.5)
@@ -185,7 +185,7 @@ describe('decoding of spans', () => {
 })
 
 describe('word windows', () => {
-  it('own every word once and keep to both limits', () => {
+  it('own every word once and stay within both limits', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(5), { maxLength: 60 }),
@@ -227,7 +227,7 @@ describe('REBEL parser', () => {
     expect(parseTriplets(text).map(({ head, tail }) => head + tail)).to.deep.equal(['ab', 'ac'])
   })
 
-  it('leaves out what is incomplete or repeated', () => {
+  it('leaves out incomplete and repeated triplets', () => {
     expect(parseTriplets('<triplet> a <subj> b')).to.deep.equal([])
     expect(parseTriplets('plain')).to.deep.equal([])
     expect(parseTriplets('<obj> r <triplet> a <subj> <obj> r')).to.deep.equal([])

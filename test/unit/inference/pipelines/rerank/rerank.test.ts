@@ -105,7 +105,7 @@ describe('rerank runner', () => {
     })
   }
 
-  it('gives an empty document its own place', async () => {
+  it('scores an empty document', async () => {
     await withRunner({}, async (runner) => {
       const [empty] = resultsOf(await runner.run(documents(''), runSignal()))
 

@@ -112,7 +112,7 @@ describe('rewrite runner', () => {
     })
   }
 
-  it('writes the same by an encoder of a fixed length, to which it cuts', async () => {
+  it('writes the same by an encoder of a fixed length, to which it cuts the text', async () => {
     const encoderLength = 6
 
     expect(await rewrite({ encoderLength }, 'hello')).to.deep.equal(await rewrite({}, 'hello'))
@@ -121,7 +121,7 @@ describe('rewrite runner', () => {
     )
   })
 
-  it('ends at the longest length', async () => {
+  it('ends at the maximum length', async () => {
     expect(await rewrite({ maxLength: 1 }, 'hello')).to.deep.equal([['.']])
   })
 
@@ -157,7 +157,7 @@ describe('beam search', () => {
   })
   const settings = { tokensMax: 2, eosIds: [] }
 
-  it('with one beam takes the likeliest token at each step, of equals the lower', async () => {
+  it('with one beam takes the likeliest token at each step, and the lower of equals', async () => {
     const [best] = await searchBeams(model, { ...settings, beamCount: 1 }, runSignal())
 
     expect(best!.ids).to.deep.equal([0, 2])
@@ -294,7 +294,7 @@ describe('seq2seq writer', () => {
     ['right', [1, 1, 1, 0, 0]],
     ['left', [0, 0, 1, 1, 1]],
   ] as const) {
-    it(`tells the decoder what of a fixed length is padding on the ${paddingSide}`, async () => {
+    it(`tells the decoder which tokens of a fixed length are padding on the ${paddingSide}`, async () => {
       const encoder = new ScriptedGraph(
         {
           inputs: [slot('input_ids', 'int64', [1, 5]), slot('attention_mask', 'int64', [1, 5])],

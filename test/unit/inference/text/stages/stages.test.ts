@@ -29,11 +29,11 @@ describe('split behaviors', () => {
     })
   }
 
-  it('let an empty match keep apart what lies around it', () => {
+  it('split at an empty match', () => {
     expect(split('a b', /\b/gu, 'Contiguous')).to.deep.equal(['a', ' ', 'b'])
   })
 
-  it('take what lies between matches for matches when inverted', () => {
+  it('treat the text between matches as matches when inverted', () => {
     const words = splitAligned(withoutPlaces('the-final--countdown'), /[a-z]+/gu, {
       behavior: 'Removed',
       isInverted: true,
@@ -43,7 +43,7 @@ describe('split behaviors', () => {
 })
 
 describe('edits of aligned texts', () => {
-  it('let new characters stand for all that they replace', () => {
+  it('map new characters to all characters that they replace', () => {
     const { text, places } = applyEdits(alignOriginal('a\u{1F600}bc'), [
       { start: 0, end: 0, content: '>' },
       { start: 1, end: 3, content: 'xyz' },
@@ -124,7 +124,7 @@ describe('stages of tokenizers', () => {
     )
   })
 
-  it('take what replaces a match as it is written', () => {
+  it('insert a replacement literally', () => {
     const stages = buildNormalizer({ type: 'Replace', pattern: { String: 'a' }, content: '$&$1' })
     const { text } = stages.reduce((input, stage) => stage(input), withoutPlaces('bab'))
     expect(text).to.equal('b$&$1b')

@@ -6,7 +6,7 @@ import * as fc from 'fast-check'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { must } from '../../../../../lib/assert.ts'
 import { EventLoopTurns } from '../../../../../node/coordinator/query/event-loop-turns.ts'
-import { queryTable } from '../../../../../node/coordinator/query/query-service.ts'
+import { queryTable } from '../../../../../node/coordinator/query/query-table.ts'
 import type { QueryHit } from '../../../../../node/coordinator/query/query-result.ts'
 import type { JsonObject } from '../../../../../node/document/exact-json.ts'
 import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
@@ -151,7 +151,7 @@ const limit = fc.integer({ min: 1, max: 5 })
 
 describe('cursors over several shards', () => {
   for (const direction of ['search_after', 'search_before'] as const) {
-    it(`give what stays exactly once and in its place, by ${direction}`, async () => {
+    it(`give unchanged documents exactly once and in order, by ${direction}`, async () => {
       const writes = fc.array(moving, { maxLength: 40 })
       const property = fc.asyncProperty(
         fc.record({ settled, order, limit, writes, first: fc.array(moving, { maxLength: 15 }) }),

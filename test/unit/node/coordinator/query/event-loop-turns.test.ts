@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { EventLoopTurns } from '../../../../../node/coordinator/query/event-loop-turns.ts'
 
 describe('turns of the event loop', () => {
-  it('go to the first at once and to each of the others one later, in order', async () => {
+  it('are granted to the first caller at once and to each later one a turn later, in order', async () => {
     const turns = new EventLoopTurns()
     const done: number[] = []
     const shares = [0, 1, 2].map(async (share) => {
@@ -26,7 +26,7 @@ describe('turns of the event loop', () => {
     expect(seen).to.include.members([1, 2, 3])
   })
 
-  it('are free again when nobody waits', async () => {
+  it('are free again when no caller waits', async () => {
     const turns = new EventLoopTurns()
     await turns.take()
     await nextTurn()

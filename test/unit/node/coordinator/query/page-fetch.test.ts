@@ -31,7 +31,7 @@ describe('the documents of a page', () => {
     expect(source?.buffer).to.equal(LARGE.buffer)
   })
 
-  it('are charged for', async () => {
+  it('are charged to the memory of the request', async () => {
     const budget = new RequestMemory({ bytesMax: 20 * MIB, clock: systemClock })
 
     const memory = budget.hold()
@@ -42,14 +42,14 @@ describe('the documents of a page', () => {
     expect(error).to.include({ code: 'OVERLOADED' })
   })
 
-  it('are refused beyond so many bytes, with the way out', async () => {
+  it('are refused beyond a number of bytes, with advice', async () => {
     const error = await errorOf(() => fetchPage(options, pageOf(PAGE_BYTES_MAX / (8 * MIB))))
 
     expect(error).to.include({ code: 'INVALID_ARGUMENT' })
     expect(String(error)).to.match(/limit: .* more than 64 MiB; ask for fewer hits/)
   })
 
-  it('count as what a projection leaves of them', async () => {
+  it('count with the bytes that a projection leaves', async () => {
     const request = { ...options.request, projection: parseProjection(['n']) }
 
     const hits = await fetchPage({ ...options, request }, pageOf(10))

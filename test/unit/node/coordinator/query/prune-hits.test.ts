@@ -17,30 +17,30 @@ const left = (scores: readonly number[], pruner: Partial<Pruner>): readonly numb
   ).map(({ score }) => score)
 
 describe('pruneHits', () => {
-  it('leaves hits alone that nobody judges', () => {
+  it('keeps all hits without a condition', () => {
     expect(left([5, 1, 0], {})).to.deep.equal([5, 1, 0])
     expect(left([], { minScore: 1, minRatio: 1, deviationsMax: 0, gapMax: 0 })).to.deep.equal([])
   })
 
-  it('asks for a least score, in points and as a share of the best', () => {
+  it('drops hits below a least score, and below a share of the best score', () => {
     expect(left([5, 4, 1], { minScore: 4 })).to.deep.equal([5, 4])
     expect(left([8, 4, 3.9], { minRatio: 0.5 })).to.deep.equal([8, 4])
   })
 
   // The mean of 9, 9, 9, 1 is 7 and their standard deviation 3.46.
-  it('drops what lies too many deviations below the mean, of three hits or more', () => {
+  it('drops hits too many deviations below the mean, of three hits or more', () => {
     expect(left([9, 9, 9, 1], { deviationsMax: 1 })).to.deep.equal([9, 9, 9])
     expect(left([9, 9, 9, 1], { deviationsMax: 2 })).to.deep.equal([9, 9, 9, 1])
     expect(left([9, 1], { deviationsMax: 0 })).to.deep.equal([9, 1])
   })
 
-  it('ends in front of the first wide gap', () => {
+  it('cuts the hits at the first wide gap', () => {
     expect(left([10, 9, 4, 3, 0], { gapMax: 0.3 })).to.deep.equal([10, 9])
     expect(left([10, 9, 4, 3, 0], { gapMax: 0.5 })).to.deep.equal([10, 9, 4, 3, 0])
     expect(left([3, 3, 3], { gapMax: 0 })).to.deep.equal([3, 3, 3])
   })
 
-  it('measures the gap among what the other rules left', () => {
+  it('measures gaps between the hits that the other rules left', () => {
     expect(left([10, 9, 8, 0], { minScore: 1, gapMax: 0.6 })).to.deep.equal([10, 9, 8])
     expect(left([10, 9, 8, 0], { gapMax: 0.6 })).to.deep.equal([10, 9, 8])
     expect(left([10, 9.9, 8, 0], { minScore: 1, gapMax: 0.6 })).to.deep.equal([10, 9.9])
@@ -50,7 +50,7 @@ describe('pruneHits', () => {
 const parse = (text: string) => parseQueryRequest(parseExact(text)).pruner
 
 describe('the pruner of a query', () => {
-  it('is read', () => {
+  it('has all of its members read', () => {
     const text =
       '{"pruner":{"min_absolute_score":1,"min_score_ratio":0.5,"std_dev_threshold":2,' +
       '"max_score_gap_percent":30,"require_multi_index":false}}'

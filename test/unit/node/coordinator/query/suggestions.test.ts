@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { EventLoopTurns } from '../../../../../node/coordinator/query/event-loop-turns.ts'
 import type { QuerySuggestion } from '../../../../../node/coordinator/query/query-result.ts'
-import { queryTable } from '../../../../../node/coordinator/query/query-service.ts'
+import { queryTable } from '../../../../../node/coordinator/query/query-table.ts'
 import type { JsonObject } from '../../../../../node/document/exact-json.ts'
 import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
 import { parseTableSchema, type TableSchema } from '../../../../../node/schema/table-schema.ts'
@@ -57,7 +57,7 @@ async function corrected(books: Library, query: string): Promise<string | undefi
   return only?.corrected
 }
 
-/** Of a `simple` query. */
+/** The corrected text of a `simple` query. */
 async function correctedTyping(query: string): Promise<string | undefined> {
   const [only] = await suggest(MUSIC, { simple: { query } })
   return only?.corrected
@@ -71,7 +71,7 @@ async function optionsFor(books: Library, match: string): Promise<readonly strin
 const MUSIC = library({ 'guitar lessons': 5, 'piano music': 4, 'the harbour': 3 })
 
 describe('suggestions', () => {
-  it('name the word, its place, the closest words with their documents, and the whole text', async () => {
+  it('name the word, its place, the closest words with their documents, and the corrected text', async () => {
     expect(await suggest(MUSIC, { match: 'my gutiar lessons', field: 'title' })).to.deep.equal([
       {
         text: 'my gutiar lessons',
@@ -125,7 +125,7 @@ describe('suggestions', () => {
     expect(only?.corrected).to.equal('title:guitar')
   })
 
-  it('are empty without a text, and absent unless they are asked for', async () => {
+  it('are empty without a text, and absent without a request', async () => {
     expect(await suggest(MUSIC, undefined)).to.deep.equal([])
     expect(await suggest(MUSIC, { query: '' })).to.deep.equal([])
     const plain = parseQueryRequest({ full_text_search: { query: 'gutiar' } })
@@ -133,8 +133,8 @@ describe('suggestions', () => {
   })
 })
 
-describe('suggestions choose', () => {
-  it('one edit before two, the same first letter, then the more frequent', async () => {
+describe('suggested words', () => {
+  it('come in the order of edits, then of equal first letters, then of frequency', async () => {
     const books = library({ planter: 1, planet: 2, plants: 6, slant: 9, plane: 3 })
 
     expect(await optionsFor(books, 'plant')).to.deep.equal(['plants', 'plane', 'planet', 'slant'])
@@ -146,13 +146,13 @@ describe('suggestions choose', () => {
     ])
   })
 
-  it('at most five words', async () => {
+  it('are five at most', async () => {
     const books = library({ bart: 1, cart: 1, dart: 1, fart: 1, hart: 1, mart: 1, part: 1 })
 
     expect(await optionsFor(books, 'zart')).to.have.lengthOf(5)
   })
 
-  it('nothing for words that documents have often, or that are short or numbers', async () => {
+  it('are absent for frequent words, short words and numbers', async () => {
     const books = library({ form: 3, from: 100, 'sea 2024': 5 })
 
     expect(await optionsFor(books, 'form')).to.deep.equal([])
@@ -160,13 +160,13 @@ describe('suggestions choose', () => {
     expect(await optionsFor(books, '2025')).to.deep.equal([])
   })
 
-  it('never a rarer word, and for a rare word one that is much more frequent', async () => {
+  it('are never rarer than the typed word, and for a rare word much more frequent', async () => {
     expect(await optionsFor(library({ form: 2, from: 1 }), 'form')).to.deep.equal([])
     expect(await optionsFor(library({ form: 2, from: 10 }), 'form')).to.deep.equal([])
     expect(await optionsFor(library({ form: 2, from: 40 }), 'form')).to.deep.equal(['from'])
   })
 
-  it('no word that only deleted documents have', async () => {
+  it('are not words that only deleted documents have', async () => {
     const books = library({ guitar: 1, guitars: 1 })
     books.shards[0]?.delete('k0')
 
@@ -174,8 +174,8 @@ describe('suggestions choose', () => {
   })
 })
 
-describe('suggestions read', () => {
-  it('what a person typed, but for what it excludes and what is only begun', async () => {
+describe('the text that suggestions correct', () => {
+  it('is typed text without excluded words and a last word that is only begun', async () => {
     expect(await correctedTyping('gutiar "paino music" -lesssons')).to.equal(
       'guitar "piano music" -lesssons',
     )
@@ -183,7 +183,7 @@ describe('suggestions read', () => {
     expect(await correctedTyping('paino guit')).to.equal('piano guit')
   })
 
-  it('several fields as one: a word that one of them knows is left alone', async () => {
+  it('is compared with several fields as one, and a word that one of them knows is kept', async () => {
     const shard = new TextShard({})
     for (const n of [1, 2, 3]) shard.write({ [`k${n}`]: { title: 'harbour', author: 'harbor' } })
     const fields = ['title', 'author']
@@ -201,7 +201,7 @@ describe('suggestions read', () => {
     expect(only?.words[0]?.options.map(({ text }) => text)).to.deep.equal(['harbour', 'harbor'])
   })
 
-  it('fuzzy words and phrases, and the texts of each clause by themselves', async () => {
+  it('includes fuzzy words and phrases, and each clause separately', async () => {
     const fuzzy = { term: 'gutiar', fuzziness: 2, field: 'title' }
     const match = { match: 'paino', field: 'title' }
     const found = await suggest(MUSIC, { conjuncts: [fuzzy, match] })
@@ -210,14 +210,14 @@ describe('suggestions read', () => {
     expect(await corrected(MUSIC, '"gutiar lessons"~2')).to.equal('"guitar lessons"~2')
   })
 
-  it('no exclusions, patterns, field names or quoted parts of other words', async () => {
+  it('leaves out exclusions, patterns, field names and quoted parts of other words', async () => {
     const query = 'title:gutiar -gutiar gutiar* gutiarists'
 
     expect(await corrected(MUSIC, query)).to.equal('title:guitar -gutiar gutiar* gutiarists')
     expect(await corrected(MUSIC, '-gutiar')).to.equal(undefined)
   })
 
-  it('words of other scripts', async () => {
+  it('may be in other scripts', async () => {
     const books = library({ 'московская гитара': 4, θάλασσα: 3, 'bücher über käse': 3 })
 
     expect(await corrected(books, 'гитраа')).to.equal('гитара')
@@ -225,7 +225,7 @@ describe('suggestions read', () => {
     expect(await corrected(books, 'büchre')).to.equal('bucher')
   })
 
-  it('whole values of keywords', async () => {
+  it('may be a whole value of a keyword', async () => {
     const books = library({ 'MIT License': 4 })
 
     const [only] = await suggest(books, { match: 'MIT Lisence', field: 'title.keyword' })
@@ -233,7 +233,7 @@ describe('suggestions read', () => {
     expect(only?.corrected).to.equal('MIT License')
   })
 
-  it('only so many words of a text', async () => {
+  it('ends after the first words of a long text', async () => {
     const words = Array.from({ length: 12 }, (_, n) => `gutiar${'abcdefghijkl'[n] ?? ''}`)
     const books = library({ [words.map((word) => word.replace('tia', 'ita')).join(' ')]: 3 })
 
@@ -243,15 +243,15 @@ describe('suggestions read', () => {
   })
 })
 
-describe('suggestions by the settings of a table', () => {
-  it('leave out stop words', async () => {
+describe('suggestions under the text settings of a table', () => {
+  it('do not correct stop words', async () => {
     const schema = settingsOf({ stop_words: ['teh', 'the'] })
     const books = library({ 'the harbour': 3 }, { schema })
 
     expect(await corrected(books, 'teh harbuor')).to.equal('teh harbour')
   })
 
-  it('leave words alone that have synonyms', async () => {
+  it('do not correct words that have synonyms', async () => {
     const schema = settingsOf({ synonyms: [['guitarr', 'guitar']] })
     const books = library({ guitar: 3 }, { schema })
 
@@ -259,7 +259,7 @@ describe('suggestions by the settings of a table', () => {
     expect(await corrected(books, 'guitarx')).to.equal('guitar')
   })
 
-  it('give stems the ending that was typed', async () => {
+  it('give a stemmed word the ending that was typed', async () => {
     const schema = settingsOf({ language: 'english' })
     const books = library(
       { 'computers make happiness': 4, 'she was running': 4, guitars: 4 },

@@ -8,7 +8,7 @@ import { clusterStatusOf } from '../../../../../node/coordinator/cluster-status.
 import { OpenTable } from '../../../../../node/coordinator/tables/open-table.ts'
 import { conditionsOf } from '../../../../../node/coordinator/shard-conditions.ts'
 import { LedShards } from '../../../../../node/coordinator/shards/led-shards.ts'
-import { countIndexes } from '../../../../../node/coordinator/tables/index-health.ts'
+import { countIndexes } from '../../../../../node/coordinator/tables/index-summary.ts'
 import { memoryBound } from '../../../../support/worlds/shard-world.ts'
 import { textOp, TextShard, WORDS } from '../../../../support/worlds/text-shard.ts'
 import { until } from '../../../../support/until.ts'
@@ -73,7 +73,7 @@ async function statusOf(text: TextShard) {
 }
 
 describe('the build of a text index', () => {
-  it('is told when it begins and when it ends, with table, index and reason', async () => {
+  it('is logged when it begins and when it ends, with table, index and reason', async () => {
     const log = new LogOfBuilds()
     await using text = await TextShard.open({ hasIndexes: false, log })
     await text.write(textOp('a', 'tide'), textOp('b', 'ebb'))
@@ -91,7 +91,7 @@ describe('the build of a text index', () => {
     expect(what).to.include({ ...place, documents: 2 })
   })
 
-  it('is not told of an empty table', async () => {
+  it('is not logged for an empty table', async () => {
     const log = new LogOfBuilds()
     await using text = await TextShard.open({ log })
     await text.find('nothing') // once it is open
@@ -102,7 +102,7 @@ describe('the build of a text index', () => {
     expect(log.lines).to.deep.equal([])
   })
 
-  it('shows in status and counts as long as it lasts', async () => {
+  it('shows in status and counts until it ends', async () => {
     await using text = await TextShard.open({ hasIndexes: false })
     await text.write(textOp('a', 'tide'))
     await text.close()
@@ -123,7 +123,7 @@ describe('the build of a text index', () => {
     expect(afterwards).to.include({ health: 'healthy', message: 'all shards serve' })
   })
 
-  it('is told of an index that takes long to open, because searches are refused', async () => {
+  it('is logged for an index that takes long to open, because searches are refused', async () => {
     await using text = await TextShard.open({ hasIndexes: false })
     await text.write(textOp('a', 'tide'))
     await text.close()
@@ -142,7 +142,7 @@ describe('the build of a text index', () => {
     expect(await text.find('tide')).to.deep.equal(['a'])
   })
 
-  it('is counted, and so is a failure', async () => {
+  it('is counted, and so is its failure', async () => {
     await using text = await TextShard.open({ hasIndexes: false })
     await text.write(textOp('a', 'tide'))
     await text.close()
@@ -157,7 +157,7 @@ describe('the build of a text index', () => {
     expect(text.events.failures).to.equal(1)
   })
 
-  it('is told with its reason when the files are lost', async () => {
+  it('is logged with its reason when the files are lost', async () => {
     const log = new LogOfBuilds()
     await using text = await TextShard.open({ log })
     await text.find('nothing')
@@ -172,7 +172,7 @@ describe('the build of a text index', () => {
     expect(log.messages).to.deep.equal(['text index is being built', 'text index is built'])
   })
 
-  it('leaves an index that only lacks the newest entries answering, and tells of it', async () => {
+  it('is not needed for an index that only lacks the newest entries: it answers, and the log reports that it catches up', async () => {
     const log = new LogOfBuilds()
     await using text = await TextShard.open({ log })
     await text.find('nothing') // so that it is open before there is anything to build

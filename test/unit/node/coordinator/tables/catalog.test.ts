@@ -58,7 +58,7 @@ describe('the catalog', () => {
     expect(gone.revision).to.equal(made.revision + 1)
   })
 
-  it('tells by its shards whether a table exists', async () => {
+  it('decides by its shards whether a table exists', async () => {
     const { catalog } = openCatalog()
     await catalog.create(BOOKS)
     const before = await catalog.exists(BOOKS.record.tableId)
@@ -69,7 +69,7 @@ describe('the catalog', () => {
     expect(await catalog.exists(OTHERS.record.tableId)).to.equal(false)
   })
 
-  it('leaves the shards alone when the record changes', async () => {
+  it('does not change the shards when the record changes', async () => {
     const { catalog } = openCatalog()
     await catalog.create(BOOKS)
 
@@ -80,7 +80,7 @@ describe('the catalog', () => {
     expect(found?.shards).to.deep.equal(BOOKS.shards)
   })
 
-  it('converts records that have the shards in them, whole, and once', async () => {
+  it('converts records that contain the shards in one commit, once', async () => {
     const { catalog, coordination } = openCatalog()
     const { record, shards } = BOOKS
     const stored = {

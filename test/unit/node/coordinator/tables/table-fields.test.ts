@@ -57,7 +57,7 @@ describe('StoredTableFields', () => {
     expect(again.known).to.deep.equal(fields.known)
   })
 
-  it('adds to a page that another one began behind the last it knew', async () => {
+  it('appends to a page that another writer began', async () => {
     const coordination = inMemory()
     const [one, other] = [1, 2].map(() => new StoredTableFields(coordination, TABLE))
     const many = Array.from({ length: 500 }, (_, at) => fieldOf(`${'x'.repeat(60)}${at}`))
@@ -74,7 +74,7 @@ describe('StoredTableFields', () => {
     expect(other!.known.at(-1)).to.deep.equal(fieldOf('c'))
   })
 
-  it('knows what became of an addition of which it heard nothing', async () => {
+  it('learns the outcome of an addition whose answer was lost', async () => {
     const silent = new SilentCoordination(new MemoryKvStore())
     const fields = new StoredTableFields(silent, TABLE)
 
@@ -87,7 +87,7 @@ describe('StoredTableFields', () => {
 })
 
 describe('FieldCatalog', () => {
-  it('removes the lists of tables that are gone, and no others', async () => {
+  it('removes the lists of dropped tables, and no others', async () => {
     const coordination = inMemory()
     const catalog = new FieldCatalog(coordination)
     await catalog.of('1').propose([fieldOf('a')])

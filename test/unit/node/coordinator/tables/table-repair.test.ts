@@ -48,7 +48,7 @@ describe('a table whose state was left half changed', () => {
     expect(Object.keys((await swarm.store.getTable('t')).shards)).to.have.lengthOf(2)
   })
 
-  it('is left alone while somebody works on it', async () => {
+  it('is left alone while another operation works on it', async () => {
     await using swarm = await SwarmHarness.open()
 
     swarm.disk.hold('after')
@@ -63,7 +63,7 @@ describe('a table whose state was left half changed', () => {
 })
 
 describe('a table that is dropped three times at once', () => {
-  it('is gone for all but one', async () => {
+  it('is dropped for one caller, and not found for the others', async () => {
     await using swarm = await SwarmHarness.open()
     for (let round = 0; round < 10; round++) {
       await swarm.store.createTable('t', { num_shards: 3 })
@@ -76,8 +76,8 @@ describe('a table that is dropped three times at once', () => {
   })
 })
 
-describe('what is not there', () => {
-  it('is not to be created for being dropped', async () => {
+describe('a drop of an absent table or index', () => {
+  it('is refused with NOT_FOUND', async () => {
     await using swarm = await SwarmHarness.open()
     await swarm.store.createTable('t', {})
 

@@ -6,7 +6,7 @@ import { ShardWorld } from '../../../../support/worlds/shard-world.ts'
 const address = { tableId: 'a', key: Buffer.from('k') }
 
 describe('the routes of a node', () => {
-  it('lead to the shard of a table that is open, whatever the catalog says', async () => {
+  it('lead to the shards of an open table without asking the catalog', async () => {
     await using world = await ShardWorld.open(['a'])
     const registry = new TableRegistry()
     registry.set(world.table('a'))
@@ -15,7 +15,7 @@ describe('the routes of a node', () => {
     expect(await routes.shardAt(address)).to.deep.equal({ kind: 'shard', shard: world.shard('a') })
   })
 
-  it('are gone only when the catalog says that the table is', async () => {
+  it('are gone only when the catalog says that the table was dropped', async () => {
     const catalog = { exists: async () => false }
     const routes = new TableRoutes({ registry: new TableRegistry(), catalog })
 

@@ -45,7 +45,7 @@ const claims: fc.Arbitrary<readonly Claim[]> = fc.uniqueArray(
 )
 
 describe('ContentionQueue', () => {
-  it('CQ1: lets everybody have a turn, and never two at a key who may not share it', async () => {
+  it('CQ1: gives every write a turn, and never lets two writes hold a key that they may not share', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(claims, { maxLength: 12 }), async (all) => {
         const queue = new ContentionQueue(new ManualClock())
@@ -96,7 +96,7 @@ describe('ContentionQueue', () => {
     expect(visitors.granted).to.deep.equal(['one', 'two', 'three'])
   })
 
-  it('CQ2: lets neighbours of one shared access in together, and nobody overtake', async () => {
+  it('CQ2: admits neighbours with shared access together, and lets no write overtake', async () => {
     const visitors = new Visitors()
     const shared: readonly Claim[] = [{ name: 'a', access: 'instant' }]
     const running = [
@@ -114,7 +114,7 @@ describe('ContentionQueue', () => {
     expect(visitors.granted).to.deep.equal(['first', 'second', 'writer', 'third'])
   })
 
-  it('CQ3: goes on behind a place that is given up', async () => {
+  it('CQ3: grants the next place after one that is given up', async () => {
     const visitors = new Visitors()
     const leaving = new AbortController()
     await visitors.enter('one', alone('a'))
@@ -131,7 +131,7 @@ describe('ContentionQueue', () => {
     expect(await given).to.include({ message: 'gone' })
   })
 
-  it('tells who is late where others were in front, and lets the next one go on', async () => {
+  it('tells a late write which key it waited for, and grants the next one', async () => {
     const clock = new ManualClock()
     const queue = new ContentionQueue(clock)
     await turnOf(queue, alone('a'))
@@ -144,7 +144,7 @@ describe('ContentionQueue', () => {
     expect((await queue.enter(alone('b'), PATIENCE)).kind).to.equal('turn')
   })
 
-  it('refuses to let more wait than its limit', async () => {
+  it('refuses more waiting writes than its limit', async () => {
     const queue = new ContentionQueue(new ManualClock())
     const stop = new AbortController()
     const patience = { ...PATIENCE, signal: stop.signal }

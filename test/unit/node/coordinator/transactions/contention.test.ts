@@ -65,7 +65,7 @@ describe('many writers of the same two keys in two shards', () => {
     expect(await valuesOf(harness)).to.deep.equal([{ n: WRITERS / 2 }, { n: (3 * WRITERS) / 4 }])
   })
 
-  it('are refused with CONFLICT at their deadline, and do not hold up who comes after', async () => {
+  it('are refused with CONFLICT at their deadline, and do not delay later writers', async () => {
     await using harness = await openTable()
     const { disk, clock } = harness
     disk.hold('before')
@@ -83,7 +83,7 @@ describe('many writers of the same two keys in two shards', () => {
     expect(await valuesOf(harness)).to.deep.equal([{ n: 2 }, { n: 2 }])
   })
 
-  it('leave when their client does: CANCELLED, without an effect', async () => {
+  it('end with CANCELLED and without an effect when their client disconnects', async () => {
     await using harness = await openTable()
     const { disk } = harness
     disk.hold('before')
@@ -104,8 +104,8 @@ describe('many writers of the same two keys in two shards', () => {
 
 async function doNothing(): Promise<void> {}
 
-describe('a write whose key is in the hands of one decided transaction after the other', () => {
-  it('is refused with CONFLICT at its deadline, not tried again for ever (W3, p19)', async () => {
+describe('a write whose key is held by one decided transaction after the other', () => {
+  it('is refused with CONFLICT at its deadline, and is not tried again after that (W3, p19)', async () => {
     const clock = new ManualClock()
     const key = Buffer.from('k')
     let attempts = 0

@@ -58,7 +58,7 @@ function countRebuilds({ store }: LocalShard): () => number {
 }
 
 describe('a decision whose write failed', () => {
-  it('is told to nobody who reads the key', async () => {
+  it('is not shown to readers of the key', async () => {
     await using world = await ShardWorld.open(['a', 'b'])
     const transactionId = await prepareBoth(world)
     world.disk.failWrites('DISK_FULL')
@@ -158,7 +158,7 @@ describe('the record of a committed transaction', () => {
 })
 
 describe('a reader that waits for the outcome of a transaction', () => {
-  it('sees the commit although a refused write made the shard rebuild its memory meanwhile', async () => {
+  it('sees the commit even if a refused write makes the shard rebuild its memory meanwhile', async () => {
     const pushes = Promise.withResolvers<void>()
     let isSlow = false
     const slowPush = (shard: LocalShard): Shard =>

@@ -15,7 +15,7 @@ import {
 const ONCE = { ...WRITE, idempotency: { key: 'once', digest: 'd' } }
 
 describe('a commit that is sent twice at once under one Idempotency-Key', () => {
-  it('gives both the answer of its one effect (INV-T12)', async () => {
+  it('has one effect, and gives both requests its answer (INV-T12)', async () => {
     await using harness = await SwarmHarness.open()
     const { store, disk } = harness
     await store.createTable('t', { split_keys: ['m'] })
@@ -88,7 +88,7 @@ describe('a write that is sent again under its Idempotency-Key', () => {
 })
 
 describe('commits that are sent three times at once', () => {
-  it('take effect, because nobody but their duplicates is in their way', async () => {
+  it('take effect, because they contend only with their duplicates', async () => {
     await using harness = await SwarmHarness.open()
     const { store } = harness
     await store.createTable('t', { split_keys: ['m'] })
@@ -121,7 +121,7 @@ describe('the table of idempotency keys', () => {
     expect(firstDigits.size).to.be.greaterThan(10)
   })
 
-  it('goes on with one shard where it was made so', async () => {
+  it('works with one shard where it was created so', async () => {
     await using harness = await SwarmHarness.open()
     await harness.store.createTable('t', {})
     const schema = { ttl_duration: '1h' }
@@ -133,7 +133,7 @@ describe('the table of idempotency keys', () => {
     expect(keys).to.include('once')
   })
 
-  it('finds room beside as many tables as a cluster may hold', async () => {
+  it('fits beside the maximum of tables', async () => {
     await using harness = await SwarmHarness.open()
     for (let i = 0; i < TABLES_MAX - 1; i++) await harness.store.createTable(`u${i}`, {})
     await harness.store.createTable('t', {})
@@ -144,7 +144,7 @@ describe('the table of idempotency keys', () => {
     })
   }).timeout(240_000)
 
-  it('takes the place of none of them when it was there first', async () => {
+  it('does not count towards the maximum when it was created first', async () => {
     await using harness = await SwarmHarness.open()
     await harness.store.createTable('t', {})
     await insertOnce(harness)

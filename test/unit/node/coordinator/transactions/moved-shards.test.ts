@@ -99,7 +99,7 @@ for (const code of CODES) {
       }
     }
 
-    it('ends with that code at its deadline, and nothing has happened', async () => {
+    it('ends with that code at its deadline, and changes nothing', async () => {
       await using scene = await openMoving()
       const moving = scene.moving('a')
       moving.code = code
@@ -142,7 +142,7 @@ function splitA(local: LocalShard, name: string): Shard {
 }
 
 describe('a write of a shard that was split', () => {
-  it('becomes one of both halves, by the map as it is then', async () => {
+  it('becomes one of both halves, by the fresh map', async () => {
     const clock = new ManualClock()
     const middle = Buffer.from('m')
     let halves: readonly Shard[] | undefined

@@ -54,7 +54,7 @@ async function heldIn(world: ShardWorld): Promise<number> {
 }
 
 describe('a transaction whose coordinator died', () => {
-  it('is left alone while it may still be alive', async () => {
+  it('is left alone while its coordinator may still be alive', async () => {
     await using world = await ShardWorld.open(['a', 'b'])
     const id = world.newTransactionId()
     await prepareAt(world, 'a', id)
@@ -90,7 +90,7 @@ describe('a transaction whose coordinator died', () => {
     expect(await decideAt(world, id, 'commit')).to.deep.equal({ state: 'aborted' })
   })
 
-  it('cannot begin any more when it was met before its record was there (INV-T7)', async () => {
+  it('cannot begin after a reader met its intent before its record existed (INV-T7)', async () => {
     await using world = await ShardWorld.open(['a', 'b'])
     const id = world.newTransactionId()
     await prepareAt(world, 'b', id)
@@ -103,7 +103,7 @@ describe('a transaction whose coordinator died', () => {
     expect(await heldIn(world)).to.equal(0)
   })
 
-  it('ends as it was decided when it died after the decision', async () => {
+  it('ends as it was decided when its coordinator died after the decision', async () => {
     await using world = await ShardWorld.open(['a', 'b'])
     const id = world.newTransactionId()
     await prepareAt(world, 'a', id)
@@ -123,7 +123,7 @@ describe('the recovery at the start', () => {
     const does = isOnlyProcess ? 'ends at once' : 'leaves alone'
     const others = isOnlyProcess ? 'no other process runs' : 'other processes may run'
 
-    it(`${does} what was heard of just now, where ${others}`, async () => {
+    it(`${does} a transaction with a recent heartbeat, where ${others}`, async () => {
       await using world = await ShardWorld.open(['a', 'b'], { isOnlyProcess })
       const id = world.newTransactionId()
       await prepareAt(world, 'a', id)
@@ -139,7 +139,7 @@ describe('the recovery at the start', () => {
 
 describe('late messages of a transaction', () => {
   for (const decision of ['commit', 'abort'] as const) {
-    it(`lay nothing after it was fully resolved with ${decision} (INV-T7)`, async () => {
+    it(`lay no intent after it was fully resolved with ${decision} (INV-T7)`, async () => {
       await using world = await ShardWorld.open(['a', 'b'])
       const id = world.newTransactionId()
       await prepareAt(world, 'a', id)
@@ -158,7 +158,7 @@ describe('late messages of a transaction', () => {
     })
   }
 
-  it('lay nothing when the abort came first, in the same group even', async () => {
+  it('lay no intent when the abort came first, even in the same group', async () => {
     await using world = await ShardWorld.open(['a', 'b'])
     const id = world.newTransactionId()
 
@@ -195,7 +195,7 @@ describe('late messages of a transaction', () => {
     expect(await prepareAt(world, 'a', id)).to.deep.equal(first)
   })
 
-  it('commit above the timestamp of every reader that saw it pending', async () => {
+  it('commit it above the timestamp of every reader that saw it pending', async () => {
     await using world = await ShardWorld.open(['a', 'b'])
     const id = world.newTransactionId()
     await prepareAt(world, 'a', id)
@@ -213,7 +213,7 @@ describe('late messages of a transaction', () => {
 })
 
 describe('a write over several shards', () => {
-  it('begins anew when the machine slept past the age at which a prepare is refused', async () => {
+  it('begins again when the machine slept past the age at which a prepare is refused', async () => {
     await using world = await ShardWorld.open(['a', 'b'])
     const collector = new PartCollector()
     collector.addOp(world.table('a'), putOp('k', 'new'))
@@ -238,7 +238,7 @@ describe('a write over several shards', () => {
 })
 
 describe('a participant that does not come back', () => {
-  it('keeps neither the start from ending nor the others from serving', async () => {
+  it('delays neither the start nor the other shards', async () => {
     await using harness = await SwarmHarness.open()
     const { store, disk } = harness
     await store.createTable('a', {})
@@ -261,7 +261,7 @@ describe('a participant that does not come back', () => {
 })
 
 describe('a table that is dropped while transactions begin in it', () => {
-  it('refuses them instead of forgetting what they promised to other tables', async () => {
+  it('refuses them instead of forgetting their outcomes', async () => {
     await using world = await ShardWorld.open(['a', 'b'])
     const id = world.newTransactionId()
     const early = prepareAt(world, 'a', id)

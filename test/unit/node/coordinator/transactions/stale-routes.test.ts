@@ -90,7 +90,7 @@ describe('a committed transaction that a stale map hides', () => {
     expect(await valuesInTheEnd(scene)).to.deep.equal(IN_PLACE)
   })
 
-  it('is not scanned as aborted either', async () => {
+  it('is not scanned as aborted', async () => {
     await using scene = await openLost()
     const { world } = scene
     const { signal } = new AbortController()
@@ -147,7 +147,7 @@ describe('a committed transaction that a stale map hides', () => {
     expect(await valuesInTheEnd(scene)).to.deep.equal(IN_PLACE)
   })
 
-  it('keeps its record while a participant cannot be told (INV-T6)', async () => {
+  it('keeps its record while a participant cannot be reached (INV-T6)', async () => {
     await using scene = await openLost()
     const { world, id, decision } = scene
     const ended = { transactionId: id, anchor, participants }

@@ -14,7 +14,7 @@ const changes = [
 ]
 
 describe('a batch of documents', () => {
-  it('gives back what was packed, with and without ordinals', () => {
+  it('gives back the packed documents, with and without ordinals', () => {
     const unpacked = [...unpackBatch(packBatch(5, changes))]
 
     expect(unpacked).to.have.length(changes.length)
@@ -29,7 +29,7 @@ describe('a batch of documents', () => {
     }
   })
 
-  it('brings the ordinals into the index', () => {
+  it('carries the ordinals into the index', () => {
     const source = { kind: 'given', schema: undefined } as const
     const request = { definition: WORDS, directory: undefined, source, fields: [] }
     const held = TextEngine.open(request, { clock: new ManualClock() })

@@ -32,7 +32,7 @@ class Watched {
 }
 
 describe('the watch over a text worker', () => {
-  it('tells once what the worker is at that makes no progress', async () => {
+  it('reports once the work and the document at which the worker makes no progress', async () => {
     const watched = new Watched()
 
     watched.progress.begin(WORK)
@@ -42,7 +42,7 @@ describe('the watch over a text worker', () => {
     expect(watched.hangs).to.deep.equal([{ ...WORK, beats: 1, document: 12 }])
   })
 
-  it('lets a worker be that goes on, however long it works', async () => {
+  it('does not report a worker that makes progress, however long it works', async () => {
     const watched = new Watched()
 
     await watched.pass(10 * HANG_MS, () => watched.progress.begin(WORK))
@@ -50,7 +50,7 @@ describe('the watch over a text worker', () => {
     expect(watched.hangs).to.deep.equal([])
   })
 
-  it('lets a worker be that has nothing to do', async () => {
+  it('does not report an idle worker', async () => {
     const watched = new Watched()
 
     watched.progress.begin(WORK)

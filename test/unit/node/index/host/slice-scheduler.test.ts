@@ -36,7 +36,7 @@ describe('SliceScheduler', () => {
     expect(world.turns).to.deep.equal(['a5 w4', 'b5 w4', 'a5', 'b5'])
   })
 
-  it('keeps what comes while it works for the next turn', async () => {
+  it('keeps calls that arrive while it works for the next turn', async () => {
     const world = new World()
 
     const first = world.run('a', 6)
@@ -47,7 +47,7 @@ describe('SliceScheduler', () => {
     expect(world.turns).to.deep.equal(['a5', 'a1 b1'])
   })
 
-  it('settles as the computation does', async () => {
+  it('settles with the result or the error of the computation', async () => {
     const world = new World()
 
     const answered = world.scheduler.run(answering(42))
@@ -58,7 +58,7 @@ describe('SliceScheduler', () => {
     expect(await failed).to.have.property('message', 'broken')
   })
 
-  it('ends an interrupted search at its next slice, and lets it give back what it holds', async () => {
+  it('ends an interrupted search at its next slice, and lets it release its resources', async () => {
     const world = new World()
     let stop: Error | undefined
     let isReleased = false
@@ -99,7 +99,7 @@ describe('SliceScheduler', () => {
     expect(world.turns).to.deep.equal([''])
   })
 
-  it('tells of each slice what was done and for how long', async () => {
+  it('reports the operation and the duration of each slice', async () => {
     const world = new World()
 
     await world.turnUntil([world.run('a', 7), world.run('w', 3, indexing)])

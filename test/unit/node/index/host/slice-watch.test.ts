@@ -4,7 +4,7 @@ import { SliceWatch } from '../../../../../node/index/host/slice-watch.ts'
 import { ManualCollections } from '../../../../support/fakes/manual-collections.ts'
 
 describe('the watch of slices', () => {
-  it('tells the work of a slice from collections in it, and from waits', async () => {
+  it('separates the work of a slice from collections and waits in it', async () => {
     const clock = new ManualClock()
     const collections = new ManualCollections()
     let cpuMs = 0
@@ -33,7 +33,7 @@ describe('the watch of slices', () => {
     ])
   })
 
-  it('never says that a slice did less than nothing', async () => {
+  it('never reports a negative duration', async () => {
     const clock = new ManualClock()
     const collections = new ManualCollections()
     let cpuMs = 0

@@ -42,7 +42,7 @@ async function searchField(text: TextShard, field: string): Promise<string> {
 
 describe('a worker of indexes', () => {
   for (const fate of ['hang', 'end'] as const) {
-    it(`that ${fate}s at a document goes on without it, and says which it was`, async () => {
+    it(`that ${fate}s at a document continues without it, and names it`, async () => {
       const heard = new Heard()
       await using text = await openShard(heard)
       await text.write(textOp('a', 'high tide'))
@@ -63,7 +63,7 @@ describe('a worker of indexes', () => {
     }).timeout(240_000)
   }
 
-  it('shows no earlier version of a document it leaves out, and takes a new one', async () => {
+  it('shows no earlier version of a document that it leaves out, and indexes its next version', async () => {
     const heard = new Heard()
     await using text = await openShard(heard)
     await text.write(textOp('a', 'high tide'))

@@ -53,7 +53,7 @@ describe('the loop of an index worker', () => {
     expect(world.answerTo(search)).to.include({ total: 1 })
   })
 
-  it('shows a search the document as it was before, or as it is afterwards', async () => {
+  it('shows a search either the earlier or the later version of a document', async () => {
     const world = new World(directory)
     world.send(1, { kind: 'open', request: world.openRequest(1) })
     await world.settle()
@@ -75,7 +75,7 @@ describe('the loop of an index worker', () => {
     expect(world.answerTo(afterwards)).to.include({ total: 1 })
   })
 
-  it('carries out the changes of one index in their order', async () => {
+  it('applies the changes of one index in order', async () => {
     const world = new World(directory)
     const ids = [
       world.send(1, { kind: 'open', request: world.openRequest(1) }),
@@ -116,7 +116,7 @@ describe('the loop of an index worker', () => {
     expect(world.slices.report().longest).to.have.property('operation')
   })
 
-  it('links the files of a checkpoint while the index goes on', async () => {
+  it('links the files of a checkpoint while the index takes changes', async () => {
     const copy = path.join(directory, 'copy')
     mkdirSync(copy)
     const world = new World(directory)
@@ -135,7 +135,7 @@ describe('the loop of an index worker', () => {
     expect(world.answerTo(search)).to.include({ total: 1 })
   })
 
-  it('merges what has been flushed when there is nothing else to do', async () => {
+  it('merges flushed segments when it is idle', async () => {
     const world = new World(directory)
     world.send(1, { kind: 'open', request: world.openRequest(1) })
     for (let sequence = 1; sequence <= 10; sequence += 1) {

@@ -27,7 +27,7 @@ describe('the metrics of index workers', () => {
     cacheNames: ['pages', 'terms'],
   }
 
-  it('are histograms of slices, and the longest of each operation', async () => {
+  it('include histograms of slices, and the longest slice of each operation', async () => {
     const clock = new ManualClock()
     const metrics = new WorkerMetrics({ clock, pool })
 
@@ -52,7 +52,7 @@ describe('the metrics of index workers', () => {
     ])
   })
 
-  it('are hits and misses of caches, calls that wait, and restarts', async () => {
+  it('include hits and misses of caches, waiting calls and restarts', async () => {
     const metrics = new WorkerMetrics({ clock: new ManualClock(), pool })
 
     const lines = await metrics.lines()

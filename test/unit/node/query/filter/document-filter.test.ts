@@ -155,12 +155,12 @@ describe('matchesFilter', () => {
     '{"cidr":"10.0.0.0/8","field":"n"}',
   ]
   for (const filter of yes) {
-    it(`holds for ${filter}`, () => {
+    it(`accepts the document for ${filter}`, () => {
       expect(matches(filter)).to.equal(true)
     })
   }
   for (const filter of no) {
-    it(`does not hold for ${filter}`, () => {
+    it(`rejects the document for ${filter}`, () => {
       expect(matches(filter)).to.equal(false)
     })
   }

@@ -17,7 +17,7 @@ const nested = (depth: number) =>
   '}}'.repeat(depth - 1)
 
 describe('parseQueryRequest', () => {
-  it('finds everything by default, ten hits by score', () => {
+  it('asks for all documents by default, ten hits by score', () => {
     expect(parse('{}')).to.deep.equal({
       table: undefined,
       textIndex: undefined,

@@ -24,7 +24,7 @@ describe('LogIndex', () => {
     expect(log.positionAt(4)).to.equal(undefined)
   })
 
-  it('tells an entry from another one with its number', () => {
+  it('distinguishes an entry from another one with its number', () => {
     const log = new LogIndex(START, entriesOf([1, 1]))
 
     expect(log.has({ sequence: 2, epoch: 1, crc: 1001 })).to.equal(true)
@@ -57,7 +57,7 @@ describe('LogIndex', () => {
     expect(log.last).to.deep.equal({ sequence: 2, epoch: 3, crc: 5 })
   })
 
-  it('keeps what lies behind the entries that leave it', () => {
+  it('keeps later entries when earlier ones are removed', () => {
     const log = new LogIndex(START, entriesOf([1, 2, 2, 3]))
 
     log.dropThrough(2)
@@ -69,7 +69,7 @@ describe('LogIndex', () => {
     expect(log.bytesAt(4)).to.equal(10)
   })
 
-  it('begins anew after a snapshot', () => {
+  it('begins again after a snapshot', () => {
     const log = new LogIndex(START, entriesOf([1]))
 
     log.restart({ sequence: 40, epoch: 7, crc: 9 })

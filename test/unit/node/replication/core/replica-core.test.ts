@@ -82,7 +82,7 @@ describe('ReplicaCore', () => {
     expect(core.admission).to.equal('open')
   })
 
-  it('commits nothing that it has not on its own disk', () => {
+  it('commits only entries that are on its own disk', () => {
     const core = newLeader()
     acknowledge(core, 1)
     core.step({ kind: 'proposed', entries: [entry(2)] }, AWAKE_MS)
@@ -138,7 +138,7 @@ describe('ReplicaCore', () => {
     ])
   })
 
-  it('takes no writes below the minimum, and reads only by the control plane', () => {
+  it('refuses writes below the minimum, and serves reads only after asking the control plane', () => {
     const core = newLeader()
     acknowledge(core, 1)
     const alone = { ...TWO, revision: 2, inSync: TWO.inSync.slice(0, 1) }
@@ -153,7 +153,7 @@ describe('ReplicaCore', () => {
     expect(core.step(confirmed, AWAKE_MS)).to.deep.equal([{ kind: 'read', token: 1 }])
   })
 
-  it('asks for the removal of a follower that stays behind, again and again', () => {
+  it('repeats the request to remove a follower that stays behind', () => {
     const core = newLeader()
     const { lagMaxMs, changeRetryMs } = REPLICATION_TIMING
     const lateMs = AWAKE_MS + lagMaxMs + 1
@@ -167,7 +167,7 @@ describe('ReplicaCore', () => {
     expect(again).to.deep.equal(asked)
   })
 
-  it('truncates what a newer leader does not have', () => {
+  it('truncates entries that a newer leader does not have', () => {
     const core = newCore('b', [entry(1), entry(2)])
     const from = { node: 'a', incarnation: 1 }
     const message = {
@@ -192,7 +192,7 @@ describe('ReplicaCore', () => {
     expect(core.committed).to.equal(1)
   })
 
-  it('halts rather than truncate what is committed', () => {
+  it('halts instead of truncating a committed entry', () => {
     const core = newCore('b', [entry(1), entry(2)])
     const from = { node: 'a', incarnation: 1 }
     const head = { kind: 'append', previous: START, sentMs: 5, logEnd: 2 } as const

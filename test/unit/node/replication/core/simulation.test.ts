@@ -17,14 +17,14 @@ function runSeed(seed: number): ReturnType<typeof simulateReplication> {
 }
 
 describe('replication, simulated', () => {
-  it('does the same with the same seed', () => {
+  it('repeats itself with the same seed', () => {
     const first = simulateReplication({ seed: FIRST_SEED })
 
     expect(simulateReplication({ seed: FIRST_SEED })).to.deep.equal(first)
     expect(simulateReplication({ seed: FIRST_SEED + 1 }).trace).to.not.equal(first.trace)
   })
 
-  it('loses nothing, reads nothing stale, and recovers, whatever fails', () => {
+  it('loses no write, reads no stale value, and recovers from every failure', () => {
     let writes = 0
     let reads = 0
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {

@@ -40,7 +40,7 @@ describe('LockTable', () => {
     expect(locks.writer(key)).to.equal(undefined)
   })
 
-  it('releases all that a transaction holds, and nothing of another', () => {
+  it('releases all holds of a transaction, and none of another', () => {
     const locks = new LockTable()
     locks.add(hold(one, 'lock'))
     locks.add(hold(other, 'lock'))

@@ -34,7 +34,7 @@ async function collectAll(text: TextShard): Promise<void> {
 }
 
 describe('a text index of a shard', () => {
-  it('finds what is written, in its newest form, and nothing that is deleted', async () => {
+  it('finds the newest version of written documents, and no deleted ones', async () => {
     await using text = await TextShard.open()
     await text.write(textOp('a', 'high tide'), textOp('b', 'low tide'), textOp('c', 'ebb'))
     await text.write(textOp('b', 'spring flood'), deleteOp('c'))
@@ -95,7 +95,7 @@ describe('a text index of a shard', () => {
     expect(walked).to.deep.equal(['a', 'aa', 'b'])
   })
 
-  it('holds a flood of writes back until it is near them', async () => {
+  it('slows a flood of writes down until it has nearly caught up', async () => {
     await using text = await TextShard.open()
     await text.find('nothing')
     const words = 'tide ebb flood calm storm swell surge drift wave foam '.repeat(1000)
@@ -115,7 +115,7 @@ describe('a text index of a shard', () => {
     expect((await text.status()).totalIndexed).to.equal(480)
   })
 
-  it('goes on answering while new fields cannot be agreed on, and follows then', async () => {
+  it('keeps answering while new fields cannot be added to the list, and catches up afterwards', async () => {
     await using text = await TextShard.open()
     await text.write(textOp('a', 'tide'))
     await text.caughtUp()
@@ -132,7 +132,7 @@ describe('a text index of a shard', () => {
     expect(text.fields.known.map(nameOf)).to.deep.equal(['text', 'height'])
   })
 
-  it('knows no more and no less of fields when its worker dies', async () => {
+  it('has the same fields after its worker died', async () => {
     await using text = await TextShard.open()
     await text.write(textOp('a', 'tide'))
     await text.find('tide')
@@ -149,7 +149,7 @@ describe('a text index of a shard', () => {
     })
   })
 
-  it('replays what it had not flushed when its worker dies', async () => {
+  it('replays unflushed changes when its worker dies', async () => {
     await using text = await TextShard.open()
     await text.write(textOp('a', 'tide'))
     await text.caughtUp()
@@ -246,7 +246,7 @@ describe('a text index of a shard', () => {
     expect(await readdir(text.indexRoot)).to.deep.equal(['words-v1'])
   })
 
-  it('goes on with a change of the schema that a stop interrupted', async () => {
+  it('continues a change of the schema that a stop interrupted', async () => {
     await using text = await TextShard.open()
     await text.write(textOp('a', 'tide'))
     await text.find('tide')
@@ -283,7 +283,7 @@ describe('a text index of a shard', () => {
     expect(await text.find('tide')).to.deep.equal(['b'])
   })
 
-  it('gives a search up for its deadline or its client', async () => {
+  it('gives a search up at its deadline or when its client disconnects', async () => {
     await using text = await TextShard.open()
     await text.find('nothing')
     const search = (signal: AbortSignal, deadlineMs: number): Promise<unknown> =>

@@ -46,7 +46,7 @@ describe('an index of another kind', () => {
     expect(text.shard.led.indexHealth().map(({ kind }) => kind)).to.deep.equal(['text', 'exact'])
   }).timeout(240_000)
 
-  it('is built from the table, and picks up its checkpoint after a restart', async () => {
+  it('is built from the table, and continues from its checkpoint after a restart', async () => {
     const indexes = [EXACT]
     await using text = await TextShard.open({ pool: openPool(), indexes: [] })
     await text.write(textOp('a', 'tide'))
@@ -65,7 +65,7 @@ describe('an index of another kind', () => {
     expect(text.events).to.include({ firstBuilds: 1, rebuilds: 0, failures: 0 })
   }).timeout(240_000)
 
-  it('refuses the questions of a kind that it is not', async () => {
+  it('refuses questions of other kinds', async () => {
     await using text = await TextShard.open({ pool: openPool(), indexes: [WORDS, EXACT] })
 
     const refusal = await errorOf(() => text.shard.search(EXACT.name, textSearch('tide'), limits()))

@@ -4,7 +4,7 @@ import { IndexLag } from '../../../../../node/shard/following/index-lag.ts'
 const MIB = 2 ** 20
 
 describe('the lag of text indexes', () => {
-  it('leaves room until more than the bound is written and not indexed', () => {
+  it('leaves room until more unindexed bytes than the bound are written', () => {
     const lag = new IndexLag()
     for (let sequence = 1; sequence <= 4; sequence += 1) lag.wrote(MIB, sequence)
 
@@ -14,7 +14,7 @@ describe('the lag of text indexes', () => {
     expect(lag.neededFor(2 * MIB, 2)).to.equal(undefined)
   })
 
-  it('has room again as entries are indexed, and goes on from there', () => {
+  it('has room again when entries are indexed, and continues from there', () => {
     const lag = new IndexLag()
     lag.wrote(3 * MIB, 7)
     expect(lag.neededFor(2 * MIB, 6)).to.equal(7)
@@ -26,7 +26,7 @@ describe('the lag of text indexes', () => {
     expect(lag.neededFor(2 * MIB, Infinity)).to.equal(undefined)
   })
 
-  it('counts small writes exactly enough', () => {
+  it('estimates the bytes of small writes within an eighth of the bound', () => {
     const lag = new IndexLag()
     for (let sequence = 1; sequence <= 10_000; sequence += 1) lag.wrote(1024, sequence)
 

@@ -182,7 +182,7 @@ const manyTouches: LogEntry = {
 }
 
 describe('a log entry of many touches', () => {
-  it('is written in steps as at once', () => {
+  it('has the same bytes in steps as at once', () => {
     const steps = [...encodeLogEntryInSteps(manyTouches)].length
     const written = runAtOnce(encodeLogEntryInSteps(manyTouches))
 
@@ -217,7 +217,7 @@ describe('the disk formats of a shard', () => {
   })
 
   for (const [name, bytes] of Object.entries(encoded)) {
-    it(`write ${name} as ever`, () => {
+    it(`write ${name} with its golden bytes`, () => {
       expect(bytes.toString('hex')).to.equal(golden[name])
     })
   }

@@ -39,7 +39,7 @@ describe('the keys of a shard', () => {
     )
   })
 
-  it('sort documents as the documents themselves', () => {
+  it('sort in the order of the document keys', () => {
     fc.assert(
       fc.property(key, key, (a, b) => {
         expect(sign(documentKey(a).compare(documentKey(b)))).to.equal(sign(a.compare(b)))
@@ -47,7 +47,7 @@ describe('the keys of a shard', () => {
     )
   })
 
-  it('give back what they were made of', () => {
+  it('decode to the parts that they were made of', () => {
     fc.assert(
       fc.property(key, version, transactionId, fc.nat(), (bytes, at, id, number) => {
         expect(keyOfDocumentKey(documentKey(bytes))).to.deep.equal(bytes)

@@ -99,7 +99,7 @@ describe('housekeeping', () => {
     expect(gauge.bytes).to.be.below(2 * PIECE_BYTES_MAX)
   })
 
-  it('collects an entry of very many touches in pieces, and leaves nothing', async () => {
+  it('collects an entry of very many touches in pieces, and completely', async () => {
     const gauged = await openGauged(undefined)
     const { world, gauge, clock } = gauged
     const shard = world.shard('s')
@@ -119,7 +119,7 @@ describe('housekeeping', () => {
     expect(await countOf(world, 'documents')).to.equal(1)
   })
 
-  it('ends between two pieces when it is told to, and goes on the next time', async () => {
+  it('stops between two pieces on request, and continues the next time', async () => {
     const gauged = await openGauged(TTL)
     const { world, clock } = gauged
     const shard = world.shard('s')
@@ -140,7 +140,7 @@ describe('housekeeping', () => {
     expect(first + rest).to.equal(20)
   })
 
-  it('comes to rest when nothing happens any more', async () => {
+  it('writes nothing once there are no changes', async () => {
     const gauged = await openGauged(undefined)
     const { world, gauge, clock } = gauged
     const shard = world.shard('s')
@@ -160,7 +160,7 @@ describe('housekeeping', () => {
   })
 })
 
-describe('a write that was checked under the TTL before, and lands after the retiming pass', () => {
+describe('a write that was checked under the previous TTL and applied after the retiming pass', () => {
   it('expires under the present one, and is deleted', async () => {
     const gauged = await openGauged(TTL)
     const { world, clock } = gauged

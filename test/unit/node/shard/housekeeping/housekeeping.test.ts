@@ -45,7 +45,7 @@ async function contentAt(world: ShardWorld, at: Timestamp): Promise<unknown> {
 const step = fc.record({ key: fc.constantFrom(...KEYS), kind: fc.constantFrom('put', 'delete') })
 
 describe('collecting history', () => {
-  it('keeps what readers at or above the horizon see, and drops what none of them needs', async () => {
+  it('keeps the versions that readers at or above the horizon see, and drops all others', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 1, maxLength: 12 }),
@@ -73,7 +73,7 @@ describe('collecting history', () => {
     )
   })
 
-  it('leaves nothing but the newest documents once all is older than the horizon', async () => {
+  it('keeps only the newest documents once all are older than the horizon', async () => {
     await using world = await ShardWorld.open(['s'])
     const shard = world.shard('s')
     for (const value of [1, 2, 3]) {
@@ -137,7 +137,7 @@ describe('expiring documents', () => {
   })
 })
 
-describe('a policy that comes to documents with a time before 1970 (p16)', () => {
+describe('a policy that is added over documents with a time before 1970 (p16)', () => {
   it('expires them, and ends the pass that gives documents their expiry', async () => {
     const ttl: TtlPolicy = { ...TTL, field: parseFieldPath('born', 'ttl_field') }
     await using world = await ShardWorld.open(['s'], { clock: new ManualClock() })

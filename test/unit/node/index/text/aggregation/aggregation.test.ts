@@ -177,13 +177,13 @@ describe('aggregations over shards', () => {
     )
   })
 
-  it('answer null where there are no values to average', () => {
+  it('give null for the average of no values', () => {
     const result = aggregate([[{ a: 1 }]], { type: 'avg', field: 'b' })
 
     expect(result).to.deep.equal({ value: null })
   })
 
-  it('count months by the calendar, and the empty ones between', () => {
+  it('count months by the calendar, with the empty ones between', () => {
     const documents = ['2024-01-31T23:59:59Z', '2024-01-01T00:00:00Z', '2024-03-01T00:00:00Z']
     const request = {
       type: 'date_histogram',
@@ -212,7 +212,7 @@ describe('aggregations over shards', () => {
     expect(result).to.have.nested.property('buckets[0].key_as_string', '2024-05-06T00:00:00.000Z')
   })
 
-  it('nest to any depth that a request may have', () => {
+  it('nest to the depth that a request may have', () => {
     const leaf = { type: 'max', field: 'n' }
     const inner = { type: 'terms', field: 'k.keyword', sub_aggregations: { most: leaf } }
     const request = { type: 'histogram', field: 'n', interval: 10, sub_aggregations: { by: inner } }
@@ -286,7 +286,7 @@ describe('aggregations over shards', () => {
     expect(result).to.deep.equal({ buckets: [{ key: 'q', doc_count: 2, score: 1, bg_count: 2 }] })
   })
 
-  it('name cells of the globe by their geohashes', () => {
+  it('name geohash cells', () => {
     // The example of the original description: 57.64911, 10.40744 is u4pruydqqvj.
     expect(geohashOf(10.40744, 57.64911, 11)).to.equal('u4pruydqqvj')
   })
@@ -321,7 +321,7 @@ describe('aggregations over shards', () => {
     })
   })
 
-  it('count distinct values within two percent beyond what is counted exactly', () => {
+  it('estimate many distinct values within two percent', () => {
     const [left, right] = [new DistinctCounter(), new DistinctCounter()]
     for (let i = 0; i < 120_000; i += 1) left.add(i)
     for (let i = 100_000; i < 200_000; i += 1) right.add(i)

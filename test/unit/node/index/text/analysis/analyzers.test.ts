@@ -226,7 +226,7 @@ describe('analyzerOf', () => {
     }
   })
 
-  it('keeps whole values, also with compatible characters', () => {
+  it('keeps whole values with their compatible characters', () => {
     expect(terms('keyword', 'ﬁ Ⅳ')).to.deep.equal(['ﬁ Ⅳ'])
   })
 
@@ -240,13 +240,13 @@ describe('analyzerOf', () => {
     }
   }).timeout(240_000)
 
-  it('leaves gaps in place of stop words', () => {
+  it('leaves gaps in the place of stop words', () => {
     expect(analyzerOf('standard')!.analyze('to be or not the question')).to.deep.equal([
       { term: 'question', position: 5 },
     ])
   })
 
-  it('leaves out words of more than 255 units, and a gap', () => {
+  it('leaves a gap in the place of a word of more than 255 units', () => {
     const text = `${'a'.repeat(255)} ${'b'.repeat(256)} c`
 
     const tokens = analyzerOf('standard')!.analyze(text)
@@ -270,7 +270,7 @@ describe('analyzerOf', () => {
   })
 
   for (const name of ANALYZER_NAMES) {
-    it(`${name} keeps the contract for any text`, () => {
+    it(`${name} keeps the contract of an analyzer for any text`, () => {
       const analyzer = analyzerOf(name)!
       const anyText = fc.oneof(
         fc.string({ unit: 'binary', maxLength: 60 }),
@@ -313,7 +313,7 @@ describe('analyzerOf', () => {
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {
         const text = pieces.join('')
-        // Without joiners a word is a run of letters and digits; "ab" and "z" are no stop words.
+        // Without joiners a word is a run of letters and digits; "ab" and "z" are not stop words.
         expect(terms('standard', text)).to.deep.equal(text.toLowerCase().match(/[a-z0-9]+/g) ?? [])
       }),
       { numRuns: 500 },

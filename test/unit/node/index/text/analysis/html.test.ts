@@ -30,7 +30,7 @@ const CASES: readonly (readonly [string, string])[] = [
   ['&hellip', '…'],
 ]
 
-/** The symbols of HTML 4, section 24.3.1, that are no Greek letters. */
+/** The symbols of HTML 4, section 24.3.1, other than Greek letters. */
 const SYMBOLS =
   'fnof ƒ bull • hellip … prime ′ Prime ″ oline ‾ frasl ⁄ weierp ℘ image ℑ real ℜ trade ™ ' +
   'alefsym ℵ larr ← uarr ↑ rarr → darr ↓ harr ↔ crarr ↵ lArr ⇐ uArr ⇑ rArr ⇒ dArr ⇓ hArr ⇔ ' +

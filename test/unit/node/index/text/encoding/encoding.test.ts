@@ -16,7 +16,7 @@ import {
 } from '../../../../../../node/index/text/encoding/small-float.ts'
 
 describe('bit packing', () => {
-  it('gives back what it was given, for every number of bits', () => {
+  it('gives back the packed numbers, for every number of bits', () => {
     for (let bits = 0; bits <= 31; bits += 1) {
       const most = 2 ** bits - 1
       const values = Uint32Array.from({ length: 128 }, (_, i) => (i * 2_654_435_761) % (most + 1))
@@ -46,7 +46,7 @@ describe('varints', () => {
   })
 })
 
-describe('field lengths in a byte', () => {
+describe('the codec of field lengths', () => {
   // Values of Lucene's SmallFloat.intToByte4, worked by hand from its definition.
   const cases: readonly (readonly [number, number])[] = [
     [0, 0],

@@ -133,7 +133,7 @@ describe('BM25 worked by hand', () => {
     })
   }
 
-  it('a deleted document no longer counts', () => {
+  it('does not count a deleted document', () => {
     const index = indexOf(DOCUMENTS)
     index.apply({ sequence: 2, upserts: [], deletes: [Buffer.from('c')] })
 
@@ -142,7 +142,7 @@ describe('BM25 worked by hand', () => {
     expectScores(scoresOf(index, term('sea')), [['b', Math.LN2 * 0.924_369_7]])
   })
 
-  it('several shards score as one, also where one has no document with the field', () => {
+  it('scores several shards as one, also where one has no document with the field', () => {
     const { a, ...rest } = DOCUMENTS
     const nothing = TextIndex.open({ directory: undefined, clock: new ManualClock() })
     const upserts = ['d', 'e'].map((key) => ({ key: Buffer.from(key), expiresAtMs: 0, fields: [] }))

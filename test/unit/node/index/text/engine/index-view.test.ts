@@ -1,5 +1,5 @@
-// Views in real threads, while the writer goes on: what the thread finds in the view and what this one
-// finds in memory are together what the whole index had at the moment.
+// Views in real threads, while the writer works. The hits of the thread in the view and the hits of
+// this thread in memory are together the hits of the whole index at that moment.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -86,7 +86,7 @@ describe(`a view of a text index (QUARRY_TEST_SEED=${baseSeed})`, () => {
     index.close()
   })
 
-  it('leaves its files to the next opening when the index is closed first', () => {
+  it('leaves its files to be removed at the next opening when the index is closed first', () => {
     const index = TextIndex.open({ directory, clock: new ManualClock(), limits: TINY_LIMITS })
     writeAndFlush(index, 0)
     const view = index.view()

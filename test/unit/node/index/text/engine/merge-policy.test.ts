@@ -33,7 +33,7 @@ describe('the merge policy', () => {
     expect(chooseMerge(sizes, policy)).to.equal(undefined)
   })
 
-  it('counts what lives, not what lies on the disk', () => {
+  it('counts live documents, not all documents on the disk', () => {
     const sizes = [segment(1, 150, 30), segment(2, 120), segment(3, 130)]
 
     expect(chooseMerge(sizes, policy)).to.deep.equal([1, 2, 3])

@@ -15,9 +15,9 @@ import { TextEngine } from '../../../../../../node/index/text/hosted/text-engine
 import { applyAloneInSteps } from '../../../../../support/worlds/apply-alone.ts'
 import { textOp, TextShard } from '../../../../../support/worlds/text-shard.ts'
 
-/** Of each step: it was 9 to 16 s for an array of 8,000 strings. */
+/** The CPU time of each step. It was 9 to 16 s for an array of 8,000 strings. */
 const STEP_CPU_MS_MAX = 250
-/** Of everything that is done to one document; it takes 2 s at most when nothing else runs. */
+/** The CPU time of all steps for one document. It is 2 s at most when nothing else runs. */
 const DOCUMENT_CPU_MS_MAX = 30_000
 
 const times = <T>(count: number, make: (i: number) => T): T[] =>
@@ -102,7 +102,7 @@ describe('the steps of a text index', () => {
     }).timeout(240_000)
   }
 
-  it('of a worker let the searches of other indexes in between', async () => {
+  it('of a worker alternate with searches of other indexes', async () => {
     await using text = await TextShard.open()
     await text.write(textOp('a', 'high tide'))
     await text.caughtUp()

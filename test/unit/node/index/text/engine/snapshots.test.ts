@@ -1,5 +1,5 @@
 // Searches that span slices, against everything that may come between two of them: the naive index
-// is copied when a snapshot is taken, and the snapshot must agree with the copy for ever.
+// is copied when a snapshot is taken, and the snapshot must agree with the copy from then on.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,7 +35,7 @@ describe(`a snapshot of a text index (QUARRY_TEST_SEED=${baseSeed})`, () => {
 
   afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-  it('answers the same whatever is applied, flushed and merged after it', () => {
+  it('gives the same answers after later changes, flushes and merges', () => {
     for (let seed = baseSeed; seed < baseSeed + WORLDS; seed += 1) {
       describing({ QUARRY_TEST_SEED: seed }, () => {
         const isDurable = seed % 2 === 0
@@ -62,7 +62,7 @@ describe(`a snapshot of a text index (QUARRY_TEST_SEED=${baseSeed})`, () => {
     expect([...seen]).to.deep.equal(['before 3', 'behind 50000'])
   })
 
-  it('goes on after its index is closed, and lets go of the files then', () => {
+  it('works after its index is closed, and releases the files when it is released', () => {
     const index = TextIndex.open({ directory, clock: new ManualClock() })
     index.apply({ sequence: 1, upserts: [longDocument('k', 'before', 30_000)], deletes: [] })
     index.flush()
@@ -82,7 +82,7 @@ describe(`a snapshot of a text index (QUARRY_TEST_SEED=${baseSeed})`, () => {
     asked?.release()
   })
 
-  it('keeps the postings that a search walks, however much its terms grow', () => {
+  it('keeps the postings that a search walks while their terms grow', () => {
     const index = TextIndex.open({ directory: undefined, clock: new ManualClock() })
     const write = (key: string, word: string, length = 3): void => {
       const upserts = [longDocument(key, word, length)]

@@ -76,7 +76,7 @@ describe('the text index', () => {
     expect(others).to.deep.equal([])
   })
 
-  it('scores with the statistics it is given', () => {
+  it('scores with the statistics of the query', () => {
     const index = open(undefined)
     index.apply({ sequence: 1, upserts: [documentOf('a', 'fox')], deletes: [] })
     const fields = new Map([['body', { docCount: 9, totalLength: 9 }]])
@@ -105,7 +105,7 @@ describe('the text index', () => {
     index.close()
   })
 
-  it('sorts by columns, documents without a value last, and goes on behind a hit', () => {
+  it('sorts by columns with missing values last, and continues behind a hit', () => {
     const index = fillAndFlush()
     const sort = [{ by: 'column', field: 'tag', descending: true }] as const
     const page = {
@@ -124,7 +124,7 @@ describe('the text index', () => {
     index.close()
   })
 
-  it('hands every match and its columns to a visitor', () => {
+  it('passes every match and its columns to a visitor', () => {
     const index = fillAndFlush()
     const found: number[][] = []
     index.collect({ query: term('lazy'), nowMs: 1 }, (live, docs) => {
@@ -136,7 +136,7 @@ describe('the text index', () => {
     index.close()
   })
 
-  it('finds the documents of any number of terms', () => {
+  it('finds the documents of a set of any number of terms', () => {
     const index = open(undefined)
     const upserts = Array.from({ length: 3000 }, (_, i) => documentOf(`k${i}`, `word${i}`))
     index.apply({ sequence: 1, upserts, deletes: [] })
@@ -182,7 +182,7 @@ describe('the text index', () => {
     third.close()
   })
 
-  it('opens at the last manifest whatever a crash has left of newer files', () => {
+  it('opens at the last manifest, whatever newer files a crash has left', () => {
     fillAndFlush().close()
     const newer = mkdtempSync(path.join(tmpdir(), 'text-index-newer-'))
     cpSync(directory, newer, { recursive: true })
@@ -207,7 +207,7 @@ describe('the text index', () => {
     rmSync(newer, { recursive: true })
   })
 
-  it('says CORRUPTION for every flipped byte of every file, never a wrong hit', () => {
+  it('reports CORRUPTION for every flipped byte of every file, and never a wrong hit', () => {
     const index = fillAndFlush()
     index.apply({ sequence: 4, upserts: [], deletes: [Buffer.from('a')] })
     index.flush()

@@ -50,7 +50,7 @@ function found(expired: ExpiredDocuments, segment: Segment, nowMs: number): read
 }
 
 describe(`the expired documents of a segment (QUARRY_TEST_SEED=${seed})`, () => {
-  it('are those past their time, however the clock moves and the segment grows', () => {
+  it('are the documents past their expiry, however the clock moves and the segment grows', () => {
     const segment = new Expiring()
     const expired = new ExpiredDocuments()
     let nowMs = 0
@@ -66,7 +66,7 @@ describe(`the expired documents of a segment (QUARRY_TEST_SEED=${seed})`, () => 
     }
   })
 
-  it('do not change in the hands of a search', () => {
+  it('do not change during a search', () => {
     const segment = new Expiring()
     const expired = new ExpiredDocuments()
     for (let doc = 1; doc <= 2000; doc += 1) segment.add(doc)
@@ -80,7 +80,7 @@ describe(`the expired documents of a segment (QUARRY_TEST_SEED=${seed})`, () => 
     expect(before).to.deep.equal(copy)
   })
 
-  it('cost a question what has expired since the last one, not the whole segment', () => {
+  it('cost time for the documents expired since the last question, not for the whole segment', () => {
     const segment = new Expiring()
     const expired = new ExpiredDocuments()
     for (let doc = 1; doc <= 20_000; doc += 1) segment.add(1 + below(1_000_000))

@@ -80,7 +80,7 @@ describe('FieldMapping without a schema', () => {
     expect(text?.kind === 'text' && text.length).to.equal(4)
   })
 
-  it('has no facets of strings above 256 characters', () => {
+  it('has no keyword of strings above 256 characters', () => {
     const mapping = mappingFor()
 
     expect(indexed(mapping, { t: 'x '.repeat(200) })).to.not.have.property('t__keyword')
@@ -117,7 +117,7 @@ describe('FieldMapping without a schema', () => {
     })
   })
 
-  it('limits its memory', () => {
+  it('limits the number of fields', () => {
     const mapping = mappingFor()
     const many = Object.fromEntries(Array.from({ length: 10_050 }, (_, at) => [`f${at}`, 1]))
 
@@ -135,7 +135,7 @@ describe('FieldMapping without a schema', () => {
     expect(mapping.dropped.counts.overLimit).to.equal(1)
   })
 
-  it('accepts any JSON', () => {
+  it('maps any JSON without an error', () => {
     const mapping = mappingFor()
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (document) => {
@@ -330,7 +330,7 @@ describe('FieldMapping with document schemas', () => {
     })
   })
 
-  it('describes documents without a type by a plain JSON Schema', () => {
+  it('applies a plain JSON Schema to documents without a type', () => {
     const mapping = mappingFor({ type: 'object', properties: { f: types('keyword') } })
 
     expect(indexed(mapping, { f: 'X', g: 'Y' })).to.deep.equal({
@@ -375,7 +375,7 @@ describe('FieldMapping with document schemas', () => {
     expect(indexed(mapping, { g: 'X' })).to.deep.equal({ g: 'x', g__keyword: ['X'], _all: 'x' })
   })
 
-  it('keeps the type of a field that a later document schema makes another', () => {
+  it('keeps the type of a field when a later document schema declares another', () => {
     const mapping = mappingFor({
       document_schemas: {
         a: { schema: { properties: { f: types('numeric') } } },

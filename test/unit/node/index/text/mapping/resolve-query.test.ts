@@ -381,7 +381,7 @@ describe('resolveQuery', () => {
     })
   }
 
-  it('warns of unknown fields, once', () => {
+  it('warns about an unknown field once', () => {
     const unknown: Query = { kind: 'term', field: 'nowhere', term: 'x', boost: 1 }
 
     const { warnings } = runAtOnce(

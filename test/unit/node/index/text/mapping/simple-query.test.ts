@@ -93,14 +93,14 @@ describe('a simple query', () => {
     }
   })
 
-  it('finds everything by an empty text, and warns of stop words', () => {
+  it('finds all documents by an empty text, and warns about stop words', () => {
     expect(search({ query: '  ' }).total).to.equal(6)
     const { total, warnings } = search({ query: 'the of' })
     expect(total).to.equal(0)
     expect(warnings[0]).to.match(/stop words/)
   })
 
-  it('is never an error, whatever the text', () => {
+  it('is never refused for its text', () => {
     const part = fc.oneof(
       fc.constantFrom(
         '"',

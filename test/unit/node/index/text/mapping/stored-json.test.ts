@@ -13,7 +13,7 @@ function expectParsed(text: string): void {
 }
 
 describe('a stored document parsed in steps', () => {
-  it('becomes what JSON.parse makes of it, wherever runs end', () => {
+  it('becomes the same value as by JSON.parse, wherever steps end', () => {
     const value = fc.jsonValue({ maxDepth: 6, noUnicodeString: false })
     const property = fc.property(fc.array(value, { maxLength: 12 }), (values) => {
       // Between and inside the values there is as much as makes each of them end a run.
@@ -31,7 +31,7 @@ describe('a stored document parsed in steps', () => {
     expectParsed(`{${long},"quotes":${quotes},"more":[[[${quotes}]],{"a":{"b":${quotes}}}]}`)
   })
 
-  it('makes own members of all names', () => {
+  it('makes an own property of every name', () => {
     const names = `{"__proto__":${JSON.stringify(FILLER)},"constructor":1,"":2}`
     const text = `{"a":${names},"__proto__":{"b":${names}}}`
 
@@ -41,7 +41,7 @@ describe('a stored document parsed in steps', () => {
     expectParsed(text)
   })
 
-  it('takes many steps for a large document, however it is shaped', () => {
+  it('takes many steps for a large document of any shape', () => {
     const shapes = [
       `{"a":[${'1,'.repeat(1_000_000)}12345678901234567]}`,
       `{"a":[${'{"b":[1]},'.repeat(200_000)}1]}`,

@@ -46,7 +46,7 @@ describe('fields of a table', () => {
   const documents = fc.array(anyDocument, { maxLength: 6 })
   const spellings = ['x1', 'x2', 'x2.keyword', 'y', 'y.x', 'y__keyword', 'z', 'd', undefined]
 
-  it('decide alike whatever documents an index met, and in whatever order', () => {
+  it('make every index decide alike, whatever documents it met and in any order', () => {
     fc.assert(
       fc.property(documents, documents, (ours, theirs) => {
         const first = new FieldMapping(schema)
@@ -88,7 +88,7 @@ describe('fields of a table', () => {
     expect(mapping.resolveField('n')).to.equal(undefined)
   })
 
-  it('are not the members of a point', () => {
+  it('do not include the members of a point', () => {
     const templates = [{ match: 'loc', mapping: { type: 'geopoint' } }]
     const mapping = new FieldMapping(parseTableSchema({ dynamic_templates: templates }, undefined))
 
@@ -104,7 +104,7 @@ describe('fields of a table', () => {
     expect(mapping.fields.map(nameOf)).to.deep.equal(['loc', 'at.loc'])
   })
 
-  it('are not made of names that are too long', () => {
+  it('do not include names that are too long', () => {
     const mapping = new FieldMapping(undefined)
 
     expect(indexed(mapping, { ['n'.repeat(513)]: 1, ['n'.repeat(512)]: 1 })).to.have.keys(

@@ -43,7 +43,7 @@ describe('the language of a table', () => {
   }
   const german = indexOf({ language: 'german' }, documents)
 
-  it('stems fields that no schema mentions, and what is searched without a field', () => {
+  it('stems fields that no schema mentions, and the search of all fields', () => {
     expect(keys(german, { match: 'haus', field: 'title' })).to.have.members(['a', 'b'])
     expect(keys(german, { match: 'städte' })).to.have.members(['a', 'b'])
     expect(keys(german, { simple: { query: 'hauses stadt' } })).to.have.members(['a', 'b'])
@@ -55,7 +55,7 @@ describe('the language of a table', () => {
     expect(keys(indexOf({}, documents), { match: 'der' })).to.have.members(['a', 'b'])
   })
 
-  it('holds for declared fields without an analyzer of their own, and for pages', () => {
+  it('applies to declared fields without an analyzer of their own, and to HTML', () => {
     const properties = {
       title: { type: 'string' },
       page: { 'x-service-types': ['html'] },
@@ -74,7 +74,7 @@ describe('the language of a table', () => {
 describe('the stop words of a table', () => {
   const documents = { a: { title: 'to be or not to be' }, b: { title: 'the sea' } }
 
-  it('take the place of the usual ones', () => {
+  it('replace the usual ones', () => {
     const none = indexOf({ stop_words: 'none' }, documents)
     const own = indexOf({ stop_words: ['Sea'] }, documents)
     const french = indexOf({ stop_words: 'french' }, { a: { title: 'les mots' } })
@@ -86,7 +86,7 @@ describe('the stop words of a table', () => {
     expect(keys(french, { match: 'mots' })).to.deep.equal(['a'])
   })
 
-  it('go with a language, whose words they stem no differently', () => {
+  it('may be set beside a language, and do not change its stemming', () => {
     const index = indexOf({ language: 'english', stop_words: 'none' }, documents)
 
     expect(keys(index, { match: 'the seas' })).to.deep.equal(['b'])
@@ -99,28 +99,28 @@ describe('the synonyms of a table', () => {
   const index = indexOf({ synonyms: SYNONYMS }, SHOPS)
   const hasTv = ['a', 'b', 'c']
 
-  it('are found by a match, the word that was written first', () => {
+  it('are found by a match, with the typed word first', () => {
     expect(keys(index, { match: 'tv' })).to.have.members(hasTv)
     expect(keys(index, { match: 'tv' })[0]).to.equal('b')
     expect(keys(index, { match: 'television' })[0]).to.equal('a')
     expect(keys(index, { match: 'tv', field: 'title' })).to.have.members(hasTv)
   })
 
-  it('may be several words, which have to stand in a row', () => {
+  it('may be several words, which must stand in a row', () => {
     expect(keys(index, { match: 'tv' })).to.not.include('d')
     expect(keys(index, { match: 'ny', operator: 'and' })).to.have.members(['e', 'f'])
     expect(keys(index, { match: 'new york', operator: 'and' })).to.have.members(['e', 'f', 'g'])
     expect(keys(index, { match: 'new york night', operator: 'and' })).to.have.members(['e', 'f'])
   })
 
-  it('go one way where a rule says so', () => {
+  it('work one way where a rule says so', () => {
     expect(keys(index, { match: 'lodging' })).to.deep.equal(['c'])
     expect(keys(index, { match: 'office' })).to.deep.equal(['c'])
     const back = indexOf({ synonyms: [{ from: ['a1'], to: ['b1'] }] }, { k: { t: 'a1' } })
     expect(keys(back, { match: 'b1' })).to.deep.equal([])
   })
 
-  it('stand in phrases, in place of their words', () => {
+  it('replace their words in phrases', () => {
     expect(keys(index, { match_phrase: 'new york by night' })).to.have.members(['e', 'f'])
     expect(keys(index, { match_phrase: 'tv on the wall' })).to.deep.equal(['a'])
     expect(keys(index, { match_phrase: 'tv for the office' })).to.deep.equal(['c'])
@@ -128,7 +128,7 @@ describe('the synonyms of a table', () => {
     expect(keys(index, { match_phrase: 'tv' })).to.have.members(hasTv)
   })
 
-  it('are found by what a person types, and by several fields at once', () => {
+  it('are found by a simple query, and in several fields at once', () => {
     expect(keys(index, { simple: { query: 'tv' } })).to.have.members(hasTv)
     expect(keys(index, { simple: { query: 'flat screen' } })).to.include.members(hasTv)
     expect(keys(index, { simple: { query: 'new york night' } })).to.include.members(['e', 'f'])
@@ -143,21 +143,21 @@ describe('the synonyms of a table', () => {
     expect(keys(index, { query: '"new york"' })).to.have.members(['e', 'f'])
   })
 
-  it('leave terms, prefixes and keywords alone', () => {
+  it('do not apply to terms, prefixes and keywords', () => {
     expect(keys(index, { term: 'tv', field: 'title' })).to.deep.equal(['b'])
     expect(keys(index, { prefix: 'tv', field: 'title' })).to.deep.equal(['b'])
     const whole = { match: 'tv', field: 'title.keyword' }
     expect(keys(indexOf({ synonyms: SYNONYMS }, { k: { title: 'television' } }), whole)).to.eql([])
   })
 
-  it('are cut into words like the text of their field', () => {
+  it('are analyzed like the text of their field', () => {
     const settings = { language: 'german', synonyms: [['Fernseher', 'Glotzen']] }
     const german = indexOf(settings, { a: { t: 'die alte Glotze' } })
 
     expect(keys(german, { match: 'FERNSEHERN' })).to.deep.equal(['a'])
   })
 
-  it('are marked where they stand', () => {
+  it('are highlighted', () => {
     const query = parseQuery({ match: 'tv' }, 'query')
     const documents = ['a', 'c'].map((key) => Buffer.from(JSON.stringify(SHOPS[key])))
     const highlight = { fields: undefined, pre: '[', post: ']' }
@@ -169,7 +169,7 @@ describe('the synonyms of a table', () => {
     ])
   })
 
-  it('are bounded: a query with too many is told so, and answered', () => {
+  it('are bounded: a query with too many is answered with a warning', () => {
     const synonyms = Array.from({ length: 60 }, (_, rule) => {
       return Array.from({ length: 32 }, (_text, at) => `w${rule}x${at}`)
     })

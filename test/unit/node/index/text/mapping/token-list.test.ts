@@ -25,7 +25,7 @@ describe('a list of tokens', () => {
     }
   })
 
-  it('has its last token at the end of a chunk, and none if it is empty', () => {
+  it('has its last token at the end of a chunk, and no last token if it is empty', () => {
     const list = new TokenList()
     const before = list.last
     for (let position = 0; position < CHUNK; position += 1) list.push({ term: 'a', position })

@@ -13,8 +13,8 @@ const documents = uniqueArray(integer({ min: 0, max: DOCS - 1 }), { maxLength: 6
 /** How far beyond the present document the next one is looked for. */
 const leaps = array(integer({ min: 1, max: 90 }), { maxLength: 80 })
 
-describe('a list of documents', () => {
-  it('walks as the bitmap of the same documents', () => {
+describe('a scorer of a list of documents', () => {
+  it('walks like the scorer of the same bitmap', () => {
     assert(
       property(documents, leaps, (docs, steps) => {
         const bits = newBitset(DOCS)

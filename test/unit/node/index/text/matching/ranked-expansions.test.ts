@@ -43,7 +43,7 @@ const WORDS = indexOf({
 })
 
 describe('a ranked expansion', () => {
-  it('puts the word before what is one edit away, and that before two edits', () => {
+  it('ranks the word before words one edit away, and those before words two edits away', () => {
     // The distances of "pythons" and "pythn" are 1, that of "ptyhn" is 2: an exchange and a letter.
     const byDistance = ['d', 'e', 'a', 'b', 'c']
 
@@ -59,7 +59,7 @@ describe('a ranked expansion', () => {
     }
   })
 
-  it('puts the whole word before longer ones with a prefix, and shorter before longer', () => {
+  it('ranks for a prefix the whole word first, and shorter words before longer ones', () => {
     const index = indexOf({
       a: 'charting sea',
       b: 'chart sea',
@@ -71,7 +71,7 @@ describe('a ranked expansion', () => {
     expect(keysOf(index, { wildcard: 'c*r*', field: 'body' })).to.deep.equal(['c', 'b', 'a', 'd'])
   })
 
-  it('scores by how often and in how short a text the words stand', () => {
+  it('scores by the frequency of the words and the length of the text', () => {
     const index = indexOf({ a: 'sea chart of the north sea', b: 'chart', c: 'chart chart' })
 
     const hits = hitsOf(index, { prefix: 'cha', field: 'body' })
@@ -79,7 +79,7 @@ describe('a ranked expansion', () => {
     expect(hits.map(({ key }) => key)).to.deep.equal(['c', 'b', 'a'])
   })
 
-  it('puts other terms than the closest fifty last, with one low score', () => {
+  it('ranks all terms but the closest fifty last, with one low score', () => {
     const index = indexOf({
       ...Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`k${i + 10}`, `aa${i + 10}`])),
       z: 'aa',
@@ -138,7 +138,7 @@ describe('a ranked expansion', () => {
     }
   })
 
-  it('forgets terms that only deleted documents have', () => {
+  it('ignores terms that only deleted documents have', () => {
     const index = indexOf({ a: 'whale', b: 'whalf' })
     index.write({}, ['b'])
 
@@ -147,7 +147,7 @@ describe('a ranked expansion', () => {
     expect(hits).to.deep.equal(hitsOf(indexOf({ a: 'whale' }), { match: 'whale', field: 'body' }))
   })
 
-  it('counts in a search by several fields with typos, the last word as a prefix', () => {
+  it('scores in a search of several fields with typos and a prefix', () => {
     const index = new MemoryTextIndex({
       a: { name: 'lighthouse', about: 'of the north' },
       b: { name: 'light', about: 'house of stone' },

@@ -54,7 +54,7 @@ describe(`selecting documents (QUARRY_TEST_SEED=${baseSeed})`, () => {
   })
   afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-  it('finds what a naive evaluation finds, under updates, deletions, expiry and merges', () => {
+  it('finds the same as a naive evaluation under updates, deletions, expiry and merges', () => {
     for (let seed = baseSeed; seed < baseSeed + WORLDS; seed += 1) {
       describing({ QUARRY_TEST_SEED: seed }, () => {
         const isDurable = seed % 2 === 0
@@ -64,7 +64,7 @@ describe(`selecting documents (QUARRY_TEST_SEED=${baseSeed})`, () => {
     }
   }).timeout(240_000)
 
-  it('answers a list for few and a bitmap for many', () => {
+  it('gives a list for few and a bitmap for many', () => {
     const index = TextIndex.open({ directory: undefined, clock: new ManualClock() })
     const upserts = Array.from({ length: 6000 }, (_, i) => numbered(i, 7 * i))
     index.apply({ sequence: 1, upserts: upserts.slice(0, 4000), deletes: [] })
@@ -130,7 +130,7 @@ describe(`selecting documents (QUARRY_TEST_SEED=${baseSeed})`, () => {
 })
 
 describe('a set of ordinals', () => {
-  it('holds memory for the range in use alone', () => {
+  it('holds memory only for the range in use', () => {
     const gatherer = new OrdinalGatherer()
     const first = 2 ** 32 - 100_000
     for (let i = 0; i < 50_000; i += 1) gatherer.add(first + 2 * i)

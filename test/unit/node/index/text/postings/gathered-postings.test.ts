@@ -56,7 +56,7 @@ describe('postings with many positions in a block', () => {
   const source = sourceOf([100_000, 5, 60_000, 1, 40_000])
   const docMap = Int32Array.of(3, 0, -1, 2, 1)
 
-  it('are refused as a whole, and gathered as they would be', () => {
+  it('are refused by gatherBlock, and gathered in steps with the same bytes', () => {
     const steps: boolean[] = []
 
     const long = bytesOf((gathered) => {

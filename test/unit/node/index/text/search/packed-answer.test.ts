@@ -24,7 +24,7 @@ const answerOf = (aggregations: AggregationPartials) => ({
 })
 
 describe('a packed answer', () => {
-  it('is what it was, when it is unpacked', () => {
+  it('is the same after it is unpacked', () => {
     const registers = Uint8Array.of(1, 2, 3)
     const sketch = new Map([['count', { kind: 'sketch' as const, registers }]])
     const answer = answerOf(
@@ -43,7 +43,7 @@ describe('a packed answer', () => {
     expect(received).to.deep.equal(answer)
   })
 
-  it('stays as it is when it is short', () => {
+  it('is not packed when it is short', () => {
     const answer = answerOf(new Map([['few', bucketsOf(1023)]]))
 
     expect(runAtOnce(packAnswer(answer))).to.equal(answer)
@@ -59,7 +59,7 @@ describe('a packed answer', () => {
     expect(steps).to.deep.equal([9, 9])
   })
 
-  it('has shorter pieces of records that carry much', () => {
+  it('has shorter pieces where records are large', () => {
     const values = Array.from({ length: 512 }, (_, i) => `value ${i}`)
     const distinct = new Map([['values', { kind: 'distinct' as const, values }]])
     const answer = answerOf(new Map([['few', bucketsOf(8, distinct)]]))
@@ -70,7 +70,7 @@ describe('a packed answer', () => {
     expect(runAtOnce(unpackAnswer(structuredClone(packed)))).to.deep.equal(answer)
   })
 
-  it('has no longer pieces when the many buckets stand within few', () => {
+  it('has pieces of the same length when many buckets are nested in few', () => {
     const tags = new Map([['tags', bucketsOf(5000)]])
     const answer = answerOf(new Map([['months', bucketsOf(12, tags)]]))
 

@@ -73,7 +73,7 @@ describe('a search in steps', () => {
     expect(step.value.total).to.be.above(20)
   })
 
-  it('pauses while it compares words, by how much they are compared', () => {
+  it('pauses in proportion to the comparisons of fuzzy words', () => {
     const few = pausesOf(searchOf({ match: words(3), field: 'body', fuzziness: 2 }))
     const many = pausesOf(searchOf({ match: words(30), field: 'body', fuzziness: 2 }))
 
@@ -81,7 +81,7 @@ describe('a search in steps', () => {
     expect(many).to.be.within(few * 5, few * 20)
   })
 
-  it('charges a regular expression for the work of its test', () => {
+  it('pauses in proportion to the work of a regular expression', () => {
     // Which of the last 60 characters was an "a" is another state nearly each time.
     const documents = Array.from({ length: 500 }, (_, i) => [
       `k${i}`,

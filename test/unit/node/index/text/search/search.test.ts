@@ -80,7 +80,7 @@ describe('a text search of one shard', () => {
     expect(keysOf(books.search(requestOf({ order_by })).hits)).to.deep.equal(['c', 'a', 'b', 'd'])
   })
 
-  it('warns of fields that no document has, and matches nothing by them', () => {
+  it('warns about fields that no document has, and matches nothing by them', () => {
     const { hits, warnings } = books.search(requestOf({ full_text_search: { query: 'isbn:7' } }))
 
     expect(hits).to.deep.equal([])
@@ -124,7 +124,7 @@ describe('a text search of one shard', () => {
     expect(books.search(phraseOf('zzz charts', 2)).total).to.equal(0)
   })
 
-  it('finds documents with a field, whatever its type', () => {
+  it('finds documents with a field of any type', () => {
     const withField = (field: string) =>
       keysOf(books.search(requestOf({ query: { exists: { field } } })).hits)
 

@@ -63,7 +63,7 @@ describe('the selection of a text index', () => {
     shelf.put('b/1', 'red cat', { ordinal: 5, expiresAtMs: 1000 })
   })
 
-  it('has the documents that meet all conditions, as ordinals', () => {
+  it('contains the ordinals of the documents that meet all conditions', () => {
     expect(ordinalsOf(shelf.select({}))).to.deep.equal([5, 10, 20])
     expect(ordinalsOf(shelf.select({ query: words('title:fox') }))).to.deep.equal([10])
     expect(ordinalsOf(shelf.select({ exclusion: words('title:fox') }))).to.deep.equal([5, 20])
@@ -72,7 +72,7 @@ describe('the selection of a text index', () => {
     expect(ordinalsOf(shelf.select({ filter, keyPrefix }))).to.deep.equal([10, 20])
   })
 
-  it('comes from the cache until something is written or expires', () => {
+  it('comes from the cache until a write or an expiry', () => {
     const filter = words('title:red')
     const first = shelf.select({ filter })
     const again = shelf.select({ filter: words('title:red') }, 999)
@@ -93,7 +93,7 @@ describe('the selection of a text index', () => {
     expect(ordinalsOf(flushed)).to.deep.equal([5])
   })
 
-  it('is made anew under another mapping', () => {
+  it('is computed again under another mapping', () => {
     const filter = words('title:red')
     const first = shelf.select({ filter })
     shelf.mapping = new FieldMapping(undefined)

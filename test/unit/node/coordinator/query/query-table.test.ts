@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../../../../lib/errors.ts'
 import { EventLoopTurns } from '../../../../../node/coordinator/query/event-loop-turns.ts'
-import { queryTable } from '../../../../../node/coordinator/query/query-service.ts'
-import type { QueriedShard } from '../../../../../node/coordinator/query/query-service.ts'
+import { queryTable } from '../../../../../node/coordinator/query/query-table.ts'
+import type { QueriedShard } from '../../../../../node/coordinator/query/query-table.ts'
 import type { QueryHit, QueryResult } from '../../../../../node/coordinator/query/query-result.ts'
 import { parseExact, type JsonObject } from '../../../../../node/document/exact-json.ts'
 import { isJsonObject } from '../../../../../node/document/json-object.ts'
@@ -142,13 +142,13 @@ describe('a query over shards', () => {
     })
   })
 
-  it('takes numbers of any length to the shards', async () => {
+  it('passes numbers of any length to the shards', async () => {
     const body = '{"filter_query":{"min":3.00000000000000000001,"field":"n"},"count":true}'
 
     expect((await ask(shards, body)).hits.total).to.equal(3)
   })
 
-  it('counts without hits', async () => {
+  it('counts matches without fetching hits', async () => {
     const { hits } = await ask(shards, { count: true })
 
     expect(hits).to.deep.equal({ total: 4, max_score: 0, hits: [] })
@@ -162,7 +162,7 @@ describe('a query over shards', () => {
     expect(result.aggregations).to.deep.equal({ total: { value: 13 } })
   })
 
-  it('warns only of what is true of every shard', async () => {
+  it('warns only about fields that no shard has', async () => {
     const uneven = [new TextShard({ a: { isbn: 'x' } }), new TextShard({ b: { title: 'y' } })]
 
     const known = await ask(uneven, { full_text_search: { query: 'isbn:x' } })
@@ -172,14 +172,14 @@ describe('a query over shards', () => {
     expect(unknown.warnings).to.deep.equal(['no document has a field "issn"'])
   })
 
-  it('leaves out what was deleted since the index last heard', async () => {
+  it('leaves out documents that were deleted since the index was updated', async () => {
     const shard = new TextShard(LEFT)
     shard.deleteUnseen('a1')
 
     expect(idsOf(await ask([shard], {}))).to.deep.equal(['a2'])
   })
 
-  it('tells of a shard that cannot serve, and answers for the others', async () => {
+  it('reports a shard that cannot serve, and answers for the others', async () => {
     const [left = new TextShard({}), right = left] = shards
     const body = { full_text_search: { query: 'sea' }, profile: true }
 
@@ -192,7 +192,7 @@ describe('a query over shards', () => {
     expect(result.profile?.shards).to.deep.equal({ total: 2, successful: 1, failed: 1 })
   })
 
-  it('fails when every shard does', async () => {
+  it('fails when every shard fails', async () => {
     const broken = shards.map((shard) => failing(shard, DOWN))
 
     expect(await refusalOf(ask(broken, {}))).to.equal('UNAVAILABLE: shard b is being built')
@@ -204,7 +204,7 @@ describe('a query over shards', () => {
     expect(await refusalOf(ask(shards, body))).to.match(/^INVALID_ARGUMENT: field "title" is text/)
   })
 
-  it('does not hide an error of our own behind the other shards', async () => {
+  it('does not hide an unexpected error behind the answers of other shards', async () => {
     const [left = new TextShard({}), right = left] = shards
     const bug = new TypeError('a bug')
 
@@ -213,7 +213,7 @@ describe('a query over shards', () => {
     expect(outcome).to.equal(bug)
   })
 
-  it('gives up at its deadline and when the client goes', async () => {
+  it('gives up at its deadline and when the client disconnects', async () => {
     const stuck = {
       read: () => undefined,
       search: never,
@@ -266,7 +266,7 @@ describe('highlights', () => {
     for (const fragment of fragments) expect(fragment.length).to.be.lessThan(180)
   })
 
-  it('look into lists and nested fields, and only where they are asked to', async () => {
+  it('search lists and nested fields, and only the requested fields', async () => {
     const document = { a: { b: ['no', 'yes sea'] }, c: 'sea' }
     const highlight = { ...mark, fields: ['a.b'] }
 
@@ -275,7 +275,7 @@ describe('highlights', () => {
     expect(found).to.deep.equal({ 'a.b': ['yes [sea]'] })
   })
 
-  it('mark in a document whose fields are not what they are elsewhere', async () => {
+  it('mark words in a document whose fields have other types than elsewhere', async () => {
     const shard = new TextShard({ a: { n: 5, t: 'sea' }, b: { n: 'none', t: 'sea' } })
     const full_text_search = { query: 't:sea OR n:>3' }
 
@@ -305,7 +305,7 @@ describe('highlights', () => {
     expect(cut).to.equal(undefined)
   })
 
-  it('do not mark what the query excludes', async () => {
+  it('do not mark words that the query excludes', async () => {
     const full_text_search = { query: '+sea -land' }
 
     const found = await highlightsOf({ t: 'sea' }, { full_text_search })

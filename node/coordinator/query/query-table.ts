@@ -287,7 +287,9 @@ class TableQuery {
   }
 }
 
-/** The warnings of all shards. A single shard may lack a field that documents of other shards have. */
+/**
+ * The warnings of all shards. A single shard may lack a field that documents of other shards have.
+ */
 function unanimous(answers: readonly TextSearchAnswer[]): readonly string[] {
   const [first, ...others] = answers
   const warnings = first?.warnings ?? []
