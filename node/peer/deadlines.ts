@@ -5,6 +5,9 @@ export interface Deadline {
   cancel(): void
 }
 
+/** Timers of Node take no longer time. The sweep then sets the next one. */
+const SLEEP_MS_MAX = 2 ** 30
+
 interface Entry {
   readonly atMs: number
   readonly onLate: () => void
@@ -44,8 +47,8 @@ export class Deadlines {
     this.#sleep?.abort()
     this.#sleep = new AbortController()
     this.#wakeMs = atMs
-    const ms = Math.max(0, Math.ceil(atMs - this.#clock.monotonicMs()))
-    this.#clock.sleep(ms, this.#sleep.signal).then(
+    const ms = Math.ceil(atMs - this.#clock.monotonicMs())
+    this.#clock.sleep(Math.min(SLEEP_MS_MAX, Math.max(0, ms)), this.#sleep.signal).then(
       () => this.#sweep(),
       () => undefined, // another timer has taken its place
     )

@@ -235,6 +235,19 @@ export function describePeerFailures(peers: PeerFixture): void {
       expectTransport(await peers.failure(next.call(ask())), 'UNAVAILABLE', 'nothing')
     })
 
+    it('fail the calls of a link that is closed while it connects', async () => {
+      const { link } = await peers.pair(callHandler(async () => EMPTY))
+      peers.world.hole(true)
+      const call = peers.failure(link.call(ask()))
+      const before = link.state('prompt')
+
+      await link.close()
+
+      expect(before).to.deep.equal({ kind: 'connecting' })
+      expectTransport(await call, 'UNAVAILABLE', 'nothing')
+      expect(link.send(ask())).to.equal(false)
+    })
+
     it('fail the calls of a link that is closed', async () => {
       const held = new HeldCalls()
       const { link } = await peers.pair(held.handlers)

@@ -10,7 +10,7 @@ const EXPORTER_BYTES = 32
 const BACKLOG = 511
 
 const UNSECURED_MAX = 64
-/** Of the certificates' handshake, before ours begins. */
+/** The time for the handshake of TLS, before ours begins. */
 const TLS_HANDSHAKE_MS = 5000
 
 /** Certificates as PEM. Each node has one that `ca` signed, for the host by which others dial it. */

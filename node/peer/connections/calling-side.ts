@@ -110,12 +110,6 @@ export class CallingSide implements ConnectionSide {
     return true
   }
 
-  /** Ends the connection when its calls have ended. */
-  leave(): void {
-    this.#isLeaving = true
-    this.#endIfDone()
-  }
-
   onFrame(frame: Frame): void {
     switch (frame.type) {
       case FRAME.data:

@@ -62,10 +62,6 @@ export class PeerConnection implements ChannelEvents {
     this.#stopWatch = clock.every(periodMs, async () => this.#watch(quietMax))
   }
 
-  get remote(): string {
-    return this.#channel.remote
-  }
-
   get isLost(): boolean {
     return this.#isLost
   }

@@ -29,7 +29,7 @@ export interface PeerNodeOptions {
   readonly transport: PeerTransport
   readonly cluster: string
   readonly nodeId: NodeId
-  /** Of the cluster: at least 16 bytes. Undefined only if the transport proves the cluster. */
+  /** The secret of the cluster, at least 16 bytes. Undefined only if the transport proves the cluster. */
   readonly secret: Uint8Array | undefined
   readonly handlers: PeerHandlers
   readonly limits: PeerLimits

@@ -115,19 +115,21 @@ export class PeerLane {
   async #dial(): Promise<CallingSide> {
     const { transport, limits, deadlines } = this.#dialling
     const late = new AbortController()
-    let channel: ByteChannel | undefined
+    const signal = AbortSignal.any([late.signal, this.#closed.signal])
     const deadline = deadlines.after(limits.handshakeMs, () => {
       late.abort(new Error(`no handshake within ${limits.handshakeMs} ms`))
-      channel?.destroy()
     })
+    let channel: ByteChannel | undefined
+    const onAbort = (): void => channel?.destroy()
+    signal.addEventListener('abort', onAbort, { once: true })
     try {
-      const signal = AbortSignal.any([late.signal, this.#closed.signal])
       channel = await transport.connect(this.#peer, signal)
       return await this.#shakeHands(channel)
     } catch (error) {
       channel?.destroy()
-      throw late.signal.aborted ? late.signal.reason : error
+      throw signal.aborted ? signal.reason : error
     } finally {
+      signal.removeEventListener('abort', onAbort)
       deadline.cancel()
     }
   }

@@ -48,10 +48,6 @@ export class ServingSide implements ConnectionSide {
     })
   }
 
-  get openCalls(): number {
-    return this.#calls.size
-  }
-
   takeOver(stage: HandshakeStage): void {
     stage.handOver(this.connection)
   }

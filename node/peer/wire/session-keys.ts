@@ -10,7 +10,7 @@ const BLOCK_BYTES = 64
 export interface SharedGround {
   /** Empty if certificates alone say who belongs to the cluster. */
   readonly secret: Uint8Array
-  /** Of the TLS connection. Undefined without TLS. */
+  /** A secret that only the two ends of the TLS connection know. Undefined without TLS. */
   readonly exporter: Buffer | undefined
   /** The dialer's hello and the acceptor's challenge, as they were sent. */
   readonly transcript: readonly Buffer[]
