@@ -20,7 +20,11 @@ function startCache() {
   if (caches === undefined) return
   const own = path.join(caches, 'quarry')
   // Made here, one by one: Node would make it with all above it, which never ends below /proc.
-  if (isMade(caches) && isMade(own)) enableCompileCache(own)
+  if (!isMade(caches) || !isMade(own)) return
+  enableCompileCache(own)
+  // Threads and child processes have the cache by this name alone. Without it, the first query after a
+  // start waits while its worker compiles.
+  process.env.NODE_COMPILE_CACHE = own
 }
 
 /** Undefined for a user without a home, such as a number that only a container knows. */

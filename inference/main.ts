@@ -31,7 +31,7 @@ import { ChunkService, FIXED_ALIASES } from './pipelines/chunk/chunk-service.ts'
 import { BUILTIN_HASH_NAME } from './pipelines/builtin/builtin-hash.ts'
 import { EmbedService } from './pipelines/embed/embed-service.ts'
 import { GenerateService } from './pipelines/generate/generate-service.ts'
-import { InferenceService } from './service/inference-service.ts'
+import { InferenceService, noSuchModel } from './service/inference-service.ts'
 import type { PreloadedModel, VersionInfo } from './service/inference-service.ts'
 import type { ServiceParts } from './pipelines/model-requests.ts'
 import { RecognizeService } from './pipelines/recognize/recognize-service.ts'
@@ -222,7 +222,10 @@ function preload(
     const specs = MODEL_KINDS.map((kind) => catalog.find(kind, name)).filter(
       (spec) => spec !== undefined,
     )
-    if (specs.length === 0) log.error('model to preload does not exist', { model: name })
+    if (specs.length === 0) {
+      const reason = noSuchModel(catalog)
+      log.error('model to preload does not exist', { model: name, reason })
+    }
     for (const spec of specs) fleet.pin(spec)
     return { name, specs }
   })

@@ -226,7 +226,7 @@ async function openCoordination(
   const guard = new DiskGuard({ directory, reserveBytes, clock })
   const store = await LevelKvStore.open(path.join(directory, 'catalog'), { clock, guard })
   life.onClose(() => store.close())
-  const coordination = new EmbeddedCoordination(store)
+  const coordination = new EmbeddedCoordination(store, clock)
   life.onClose(() => coordination.close())
   return coordination
 }

@@ -70,6 +70,8 @@ interface InsideFlags {
 }
 
 const ANY_PORT = '0'
+/** The umask of a process that writes a data directory: directories 0700, files 0600. */
+const OWNER_ONLY = 0o077
 
 /** The names that this command has for the options of the inference server. */
 const NAMES_INSIDE = {
@@ -103,6 +105,8 @@ export async function startSwarm(
   const file = await readConfigFile(configPath)
   try {
     const config = parseNodeConfig(env, flags, file)
+    // LevelDB asks for modes of its own; only the umask keeps its files from other users.
+    process.umask(OWNER_ONLY)
     const { startNode } = await import('../../node/main.ts')
     return await startNode(config)
   } catch (error) {

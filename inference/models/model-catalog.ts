@@ -40,6 +40,11 @@ export class ModelCatalog {
     return this.#specs.get(kind) ?? []
   }
 
+  /** The names of all models, whatever their kind, in their order. */
+  names(): readonly string[] {
+    return [...this.#specs.values()].flatMap((specs) => specs.map(({ name }) => name)).toSorted()
+  }
+
   /** Finds a model by its listed name, by a name with `:` before the variant, or without a variant. */
   find<Kind extends ModelKind>(kind: Kind, name: string): SpecOf<Kind> | undefined {
     const specs = this.ofKind(kind).filter((spec): spec is SpecOf<Kind> => spec.kind === kind)

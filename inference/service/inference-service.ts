@@ -171,7 +171,9 @@ export class InferenceService {
   }
 
   #preloadState({ name: model, specs }: PreloadedModel): PreloadState {
-    if (specs.length === 0) return { model, state: 'failed', reason: 'there is no such model' }
+    if (specs.length === 0) {
+      return { model, state: 'failed', reason: noSuchModel(this.#catalog) }
+    }
     const failure = specs.map((spec) => this.#fleet.failureOf(spec)).find((each) => each)
     if (failure !== undefined) return { model, state: 'failed', reason: failure.message }
     return {
@@ -179,6 +181,17 @@ export class InferenceService {
       state: specs.every((spec) => this.#fleet.isLoaded(spec)) ? 'loaded' : 'loading',
     }
   }
+}
+
+const MODELS_SHOWN_MAX = 20
+
+/** Why a model cannot be preloaded that no directory has, and which models there are. */
+export function noSuchModel(catalog: ModelCatalog): string {
+  const names = catalog.names()
+  if (names.length === 0) return 'there is no such model; the models directory has no model at all'
+  const shown = names.slice(0, MODELS_SHOWN_MAX).join(', ')
+  const more = names.length > MODELS_SHOWN_MAX ? ` and ${names.length - MODELS_SHOWN_MAX} more` : ''
+  return `there is no such model; the models directory has ${shown}${more}`
 }
 
 const BUILT_IN_EMBEDDER: ServedModelInfo = {

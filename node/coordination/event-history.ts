@@ -6,7 +6,7 @@
 //       dropped, the watcher receives `compacted` and nothing after it.
 
 import type { CoordinationEvent } from './coordination.ts'
-import { WATCH_BUFFER_MAX } from './coordination.ts'
+import { WatchBuffer } from './watch-buffer.ts'
 
 /** Enough to cover the time between a listing and the watch that continues it. */
 const HISTORY_EVENTS_MAX = 1024
@@ -39,7 +39,7 @@ export class EventHistory {
   reset(revision: number): void {
     this.#events = []
     this.#firstRevision = revision + 1
-    for (const watcher of this.#watchers) watcher.compact()
+    for (const watcher of this.#watchers) watcher.buffer.compact()
     this.#watchers.clear()
   }
 
@@ -49,20 +49,12 @@ export class EventHistory {
     signal: AbortSignal,
   ): AsyncGenerator<CoordinationEvent, void> {
     const watcher = new Watcher(prefix, fromRevision)
-    if (fromRevision < this.#firstRevision) watcher.compact()
+    if (fromRevision < this.#firstRevision) watcher.buffer.compact()
     else for (const each of this.#events) watcher.offer(each)
     this.#watchers.add(watcher)
-    const onAbort = (): void => watcher.wake()
-    signal.addEventListener('abort', onAbort, { once: true })
     try {
-      while (!signal.aborted) {
-        const event = watcher.take()
-        if (event === undefined) await watcher.woken()
-        else yield event
-        if (event?.kind === 'compacted') return
-      }
+      yield* watcher.buffer.drain(signal)
     } finally {
-      signal.removeEventListener('abort', onAbort)
       this.#watchers.delete(watcher)
     }
   }
@@ -78,11 +70,9 @@ export class EventHistory {
 }
 
 class Watcher {
+  readonly buffer = new WatchBuffer()
   readonly #prefix: string
   readonly #fromRevision: number
-  #buffer: CoordinationEvent[] = []
-  #isCompacted = false
-  #waking = Promise.withResolvers<void>()
 
   constructor(prefix: string, fromRevision: number) {
     this.#prefix = prefix
@@ -90,29 +80,6 @@ class Watcher {
   }
 
   offer({ revision, key, event }: KeyedEvent): void {
-    if (this.#isCompacted || revision < this.#fromRevision || !key.startsWith(this.#prefix)) return
-    if (this.#buffer.length >= WATCH_BUFFER_MAX) return this.compact()
-    this.#buffer.push(event)
-    this.wake()
-  }
-
-  /** Drops the buffer, because the consumer must list again. */
-  compact(): void {
-    this.#isCompacted = true
-    this.#buffer = [{ kind: 'compacted' }]
-    this.wake()
-  }
-
-  take(): CoordinationEvent | undefined {
-    return this.#buffer.shift()
-  }
-
-  wake(): void {
-    this.#waking.resolve()
-  }
-
-  async woken(): Promise<void> {
-    await this.#waking.promise
-    this.#waking = Promise.withResolvers()
+    if (revision >= this.#fromRevision && key.startsWith(this.#prefix)) this.buffer.offer(event)
   }
 }

@@ -202,7 +202,8 @@ function versionAfter(previous: TableSchema | undefined, request: SchemaRequest)
   return isDeepStrictEqual(versionedOf(before), versionedOf(request)) ? version : version + 1
 }
 
+/** With the defaults, so that writing one out is not a change. */
 function versionedOf(schema: SchemaRequest): Versioned {
   const { dynamic_templates: _templates, synonyms: _synonyms, ...versioned } = schema
-  return versioned
+  return { enforce_types: false, ttl_field: TIMESTAMP_FIELD, ...versioned }
 }

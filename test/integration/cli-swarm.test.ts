@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -52,6 +52,33 @@ describe('quarry swarm', () => {
       expect(table.status).to.equal(200)
     })
   }
+
+  it('keeps every file of the data directory from other users', async () => {
+    const child = folder.quarry(swarm())
+    const { api } = await readyLine(child)
+    const table = `${api}/api/v1/tables/books`
+    await fetch(table, { method: 'POST' })
+    const body = JSON.stringify({ inserts: { a: { t: 'sea' } }, sync_level: 'full_text' })
+    const headers = { 'content-type': 'application/json' }
+    const { status } = await fetch(`${table}/batch`, { method: 'POST', headers, body })
+    child.kill('SIGTERM')
+    await once(child, 'close')
+
+    const root = path.join(folder.path, 'data')
+    const entries = await readdir(root, { recursive: true, withFileTypes: true })
+    const modes = entries.map(async (entry) => {
+      const place = path.join(entry.parentPath, entry.name)
+      const { mode } = await stat(place)
+      return [path.relative(root, place), entry.isDirectory(), (mode & 0o777).toString(8)] as const
+    })
+    const open = (await Promise.all(modes)).filter(([, isDirectory, mode]) => {
+      return mode !== (isDirectory ? '700' : '600')
+    })
+    expect(status).to.equal(201)
+    expect(((await stat(root)).mode & 0o777).toString(8)).to.equal('700')
+    expect(entries.length).to.be.greaterThan(10)
+    expect(open).to.deep.equal([])
+  })
 
   it('logs its version, its data directory and the reason of its stop', async () => {
     const child = folder.quarry(swarm())

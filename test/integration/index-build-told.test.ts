@@ -45,11 +45,16 @@ describe('a text index that is built again after a crash', () => {
     // At first the index is opened.
     await until(async () => (await statusOf(client)).health === 'degraded')
     const meanwhile = await ask(store, client)
+    const archive = await client.succeed('GET', '/api/v1/tables/archive')
+    const index = await client.succeed('GET', '/api/v1/tables/archive/indexes/full_text_index_v0')
     await until(async () => (await statusOf(client)).health === 'healthy')
     const afterwards = await ask(store, client)
     const { status } = await client.send('POST', QUERY, ANY_SHIP)
 
     expect(meanwhile.status.health).to.equal('degraded')
+    // The schema did not change, so that nothing migrates.
+    expect(JSON.parse(archive.text)).not.to.have.property('migration')
+    expect(index.text).to.include('"rebuilding":true')
     expect(meanwhile.status.message).to.match(
       /text index "full_text_index_v0" of table "archive" is being built on 1 of 1 shards/,
     )

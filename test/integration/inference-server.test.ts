@@ -200,7 +200,11 @@ describe('the inference server', () => {
 
     expect([status, json.status]).to.deep.equal([503, 'not_ready'])
     expect(json.preload).to.deep.equal([
-      { model: 'absent', state: 'failed', reason: 'there is no such model' },
+      {
+        model: 'absent',
+        state: 'failed',
+        reason: 'there is no such model; the models directory has other, slow, tiny',
+      },
     ])
   })
 

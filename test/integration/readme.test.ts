@@ -3,7 +3,7 @@
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -89,7 +89,17 @@ function copyCheckout(): string {
     cpSync(path.join(ROOT, file), path.join(copy, file), { force: true })
   }
   symlinkSync(path.join(ROOT, 'node_modules'), path.join(copy, 'node_modules'))
+  git(copy, 'init', '--quiet')
+  // .gitignore names the folder, and this is a link to one.
+  writeFileSync(path.join(copy, '.git/info/exclude'), '/node_modules\n')
+  git(copy, 'add', '--all')
   return copy
+}
+
+function git(cwd: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync('git', args, { cwd })
+  expect(status, stderr.toString()).to.equal(0)
+  return stdout.toString()
 }
 
 describe('the README, followed from top to bottom', () => {
@@ -143,6 +153,10 @@ describe('the README, followed from top to bottom', () => {
       expect(printed.includes(`::done ${at}\n`), shown).to.equal(true)
     })
   }
+
+  it('leaves nothing that git would add', () => {
+    expect(git(copy, 'ls-files', '--others', '--modified', '--exclude-standard')).to.equal('')
+  })
 
   it('prints the values that it promises', () => {
     expect(printed).to.include('Ctrl-C')

@@ -51,6 +51,17 @@ describe('suggestions of a query', () => {
     expect(JSON.parse(text).responses[0].suggestions).to.deep.equal(MEANT)
   })
 
+  it('have their time in the profile, if they were looked for', async () => {
+    const body = { full_text_search: { query: 'gutiar' }, profile: true }
+    const phasesOf = async (more: object) => {
+      const { text } = await client.succeed('POST', `${TABLE}/query`, { ...body, ...more })
+      return JSON.parse(text).responses[0].profile.phases
+    }
+
+    expect((await phasesOf({ suggest: true })).suggest).to.be.greaterThan(0)
+    expect(await phasesOf({})).to.not.have.property('suggest')
+  })
+
   it('come with the answer of GET with suggest=true', async () => {
     const { text } = await client.succeed('GET', `${TABLE}/query?q=gutiar+strings&suggest=true`)
 

@@ -67,13 +67,17 @@ export interface QueryHit {
 /** Where the time of a query went, for a request with `profile`. */
 export interface QueryProfile {
   readonly shards: ShardCounts
-  /** Milliseconds by phase. */
-  readonly phases: {
-    readonly statistics: number
-    readonly search: number
-    readonly merge: number
-    readonly fetch: number
-  }
+  readonly phases: QueryPhases
+}
+
+/** Milliseconds by phase. */
+export interface QueryPhases {
+  readonly statistics: number
+  readonly search: number
+  readonly merge: number
+  readonly fetch: number
+  /** Present if the query asks for suggestions. */
+  readonly suggest?: number
 }
 
 /**

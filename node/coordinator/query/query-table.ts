@@ -36,7 +36,13 @@ import { fetchPage } from './page-fetch.ts'
 import { portableAggregations, portableQuery } from './portable-query.ts'
 import { pruneHits } from './prune-hits.ts'
 import { QueryDeadline } from './query-deadline.ts'
-import type { QueryHit, QueryProfile, QueryResult, QuerySuggestion } from './query-result.ts'
+import type {
+  QueryHit,
+  QueryPhases,
+  QueryProfile,
+  QueryResult,
+  QuerySuggestion,
+} from './query-result.ts'
 import { ShardFanOut } from './shard-fan-out.ts'
 import { suggestFor } from './suggestions.ts'
 
@@ -97,7 +103,12 @@ class TableQuery {
   readonly #fanOut: ShardFanOut<QueriedShard>
   readonly #memory: HeldMemory | undefined
   readonly #nowMs: number
-  readonly #phases = { statistics: 0, search: 0, merge: 0, fetch: 0 }
+  readonly #phases: { -readonly [Phase in keyof QueryPhases]: QueryPhases[Phase] } = {
+    statistics: 0,
+    search: 0,
+    merge: 0,
+    fetch: 0,
+  }
 
   constructor(
     { clock, turns }: QueryParts,
@@ -122,7 +133,9 @@ class TableQuery {
     await this.#turns.take()
     const { page, rest } = await this.#timed('merge', () => this.#merge(answers))
     const hits = await this.#timed('fetch', () => this.#fetch(page))
-    const suggestions = this.#request.suggest ? await this.#suggestions() : undefined
+    const suggestions = this.#request.suggest
+      ? await this.#timed('suggest', () => this.#suggestions())
+      : undefined
     const { failures } = this.#fanOut
     return {
       status: 200,
@@ -276,10 +289,7 @@ class TableQuery {
     return `${failures.length} of ${total} shards did not answer, so hits may be missing: ${first?.message ?? ''}`
   }
 
-  async #timed<Value>(
-    phase: keyof QueryProfile['phases'],
-    act: () => Promise<Value>,
-  ): Promise<Value> {
+  async #timed<Value>(phase: keyof QueryPhases, act: () => Promise<Value>): Promise<Value> {
     const startMs = this.#clock.monotonicMs()
     const value = await act()
     this.#phases[phase] = Math.round((this.#clock.monotonicMs() - startMs) * 1000) / 1000

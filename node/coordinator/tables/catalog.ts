@@ -24,6 +24,9 @@ import {
   type TableRecord,
 } from './table-record.ts'
 
+/** Why a table cannot be created, with the ways out. */
+export const TABLE_EXISTS = 'exists already; choose another name, or change its schema'
+
 /** The records of all tables. Every change is a compare-and-swap. */
 export class Catalog {
   readonly #coordination: Coordination
@@ -70,7 +73,7 @@ export class Catalog {
     if (outcome.kind === 'committed') return
     const found = outcome.entries[0]
     const isDropping = found !== undefined && decodeTable(found.value).state === 'dropping'
-    const why = isDropping ? 'is still being dropped; try again' : 'exists; drop it first'
+    const why = isDropping ? 'is still being dropped; try again' : TABLE_EXISTS
     throw new ServiceError('ALREADY_EXISTS', `table "${record.name}" ${why}`)
   }
 

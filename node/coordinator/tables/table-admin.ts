@@ -27,7 +27,7 @@ import { rangeContains } from '../../shard/command/key-range.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { LedShard } from '../../shard/led-shard.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
-import type { Catalog } from './catalog.ts'
+import { TABLE_EXISTS, type Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
 import type { LedShards } from '../shards/led-shards.ts'
 import type { ShardHost } from '../shards/shard-host.ts'
@@ -131,7 +131,7 @@ export class TableAdmin {
   async createUnchecked(name: string, request: CreateTableRequest): Promise<OpenTable> {
     const { registry, catalog } = this.#with
     if (registry.find(name) !== undefined) {
-      throw new ServiceError('ALREADY_EXISTS', `table "${name}" exists; drop it first`)
+      throw new ServiceError('ALREADY_EXISTS', `table "${name}" ${TABLE_EXISTS}`)
     }
     const table = await this.#buildTable(name, request)
     return this.#alone(table.record, async () => {
@@ -155,7 +155,7 @@ export class TableAdmin {
     await this.#change(name, (current) => {
       const changed = withIndex(current, index)
       if (changed !== undefined) return changed
-      const problem = `index "${indexName}" of table "${name}" exists; drop it first`
+      const problem = `index "${indexName}" of table "${name}" exists already; choose another name`
       throw new ServiceError('ALREADY_EXISTS', problem)
     })
   }

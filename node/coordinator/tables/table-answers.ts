@@ -69,13 +69,13 @@ export interface TableInfo {
   readonly schema?: TableSchema
 }
 
-/** A table with its size in bytes. `migration` is absent while no index is being built. */
+/** A table with its size in bytes. `migration` is absent while all indexes answer by its schema. */
 export interface TableStatus extends TableInfo {
   readonly storage_status: { readonly disk_usage: number; readonly empty: boolean }
   readonly migration?: TableMigration
 }
 
-/** Indexes that are being built, as after a change of the schema. */
+/** Indexes that are built again because the schema changed. */
 export interface TableMigration {
   readonly indexes: readonly string[]
   /** From 0 to 1, of the shard that is furthest behind. */

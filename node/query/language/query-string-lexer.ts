@@ -29,6 +29,9 @@ const OPERATOR = /(?:AND|OR|NOT|&&|\|\|)(?=[\s()"]|$)/y
 const SPACE = /\s*/y
 const DECIMAL = /(?:\d+(?:\.\d+)?|\.\d+)(?=[\s()^]|$)/y
 
+/** A URL as messages show it. */
+const URL_TEXT = /[^\s"()]{0,200}/y
+
 const WORD_END = /[\s()[\]{}":^~]/
 /**
  * A time of day has colons. A comparison or a range cannot contain a field, so a colon does not end
@@ -64,8 +67,12 @@ export class QueryStringLexer {
     this.#match(SPACE)
   }
 
+  isNext(expected: string): boolean {
+    return this.#text.startsWith(expected, this.#position)
+  }
+
   take(expected: string): boolean {
-    if (!this.#text.startsWith(expected, this.#position)) return false
+    if (!this.isNext(expected)) return false
     this.#position += expected.length
     return true
   }
@@ -142,6 +149,17 @@ export class QueryStringLexer {
     const [found] = rest
     return this.fail(
       `expected ${expected}, found ${found === undefined ? 'the end' : JSON.stringify(found)}`,
+    )
+  }
+
+  /** Refuses a URL without quotes, in which `:` names a field and `/` begins an expression. */
+  failAtUrl(start: number): never {
+    URL_TEXT.lastIndex = start
+    const url = URL_TEXT.exec(this.#text)?.[0] ?? ''
+    return this.fail(
+      `a URL needs quotes, because ":" and "/" have a meaning in a query string: write "${url}", ` +
+        'or use a simple query, which takes any text',
+      start,
     )
   }
 

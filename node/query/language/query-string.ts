@@ -166,6 +166,7 @@ function parseClause(scope: Scope): Query {
   if (lexer.peekOperator() !== undefined) lexer.failExpecting(CLAUSE)
   const word = lexer.readWord() ?? lexer.failExpecting(CLAUSE)
   if (!lexer.take(':')) return withBoost(lexer, parseTerm(scope, word))
+  if (lexer.isNext('//')) lexer.failAtUrl(word.start)
   lexer.skipSpace()
   if (word.pattern === '*' && lexer.take('*')) return withBoost(lexer, { kind: 'all', boost: 1 })
   const inField = { ...scope, field: parseFieldName(lexer, word) }
@@ -182,6 +183,7 @@ function parseFieldName(lexer: QueryStringLexer, word: Word): string {
 function parseFieldTerm(scope: Scope): Query {
   const { lexer } = scope
   const word = lexer.readWord() ?? lexer.failExpecting(VALUE)
+  if (lexer.isNext('://')) lexer.failAtUrl(word.start)
   if (lexer.peek() === ':') lexer.fail('second ":" in a clause; write \\: for the character')
   return withBoost(lexer, parseTerm(scope, word))
 }

@@ -183,7 +183,9 @@ export class IndexVersions {
     const activity = own.kind === 'none' ? (this.#next?.follower.activity ?? own) : own
     const answers = own.kind !== 'building' && own.kind !== 'failed'
     const { name, kind } = this.definition
-    return { name, kind, activity, answers, entriesBehind: follower.entriesBehind }
+    const isMigrating = this.#next !== undefined
+    const { entriesBehind } = follower
+    return { name, kind, activity, answers, isMigrating, entriesBehind }
   }
 
   async status(): Promise<IndexStatus> {

@@ -91,7 +91,7 @@ export class SwarmHarness implements AsyncDisposable {
     const lifecycle = new Lifecycle()
     const opened = new OpenStores(this.stores)
     try {
-      const coordination = new EmbeddedCoordination(await this.stores.open(CATALOG))
+      const coordination = new EmbeddedCoordination(await this.stores.open(CATALOG), this.clock)
       lifecycle.onClose(() => coordination.close())
       const bound = new StoredTimestampBound(coordination, 'node')
       const hybridClock = await HybridClock.open(this.clock, bound)

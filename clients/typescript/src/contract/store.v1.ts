@@ -711,7 +711,11 @@ export interface components {
          *     pattern 1000 (a regular expression 500), all texts, terms and patterns together 200000; 8192
          *     words in all; 10000 ids. Regular expressions may together repeat up to 50000 parts. Prefixes,
          *     wildcards, ranges and fuzzy words may mean any number of terms; one word of a fuzzy phrase may
-         *     mean 1024, and all of a query 16384. A query above a limit is refused with 400, and the message names the limit.
+         *     mean 1024, one of several words in a pattern 4096, and all of a query 16384. A query above a limit is refused with 400, and the message names the limit.
+         *
+         *     A prefix or wildcard is split where the field's analyzer splits text: `python3-req*` means the
+         *     word `python3` and behind it a word that begins with `req`. A wildcard matches inside one word. The
+         *     sub-field `.keyword` has whole values, so `name.keyword:python3*req*` matches across words.
          *
          *     Where hits are scored, a fuzzy word, a prefix or a wildcard ranks them by the terms that it
          *     means: each scores by BM25, multiplied by how close it is, and all are as rare as the most
@@ -731,8 +735,8 @@ export interface components {
          *     | `{"term": "north", "field": "region"}` | the field is exactly this |
          *     | `{"term": "nroth", "fuzziness": 1, "prefix_length": 1, "field": "region"}` | the field differs from this by up to `fuzziness` (0, 1, 2 or `auto`) characters added, removed, replaced or exchanged, none of them among the first `prefix_length` |
          *     | `{"match": "sea chart", "field": "title", "operator": "and"}` | the field has these words; `or` is the default |
-         *     | `{"prefix": "nor", "field": "region"}` | the field begins with this |
-         *     | `{"wildcard": "n?r*", "field": "region"}` | the field fits, with `?` for one character and `*` for any number |
+         *     | `{"prefix": "nor", "field": "region"}` | a word of the field begins with this |
+         *     | `{"wildcard": "n?r*", "field": "region"}` | a word of the field fits, with `?` for one character and `*` for any number |
          *     | `{"regexp": "n[ou]rth.*", "field": "region"}` | the whole of a term fits; without back-references and look-around, and run in linear time |
          *     | `{"simple": {"query": "nort sea \\"old map\\" -draft", "fields": ["title^3", "about"]}}` | what a person typed, and never a syntax error: the last word perhaps only begun, typos in words, phrases in quotation marks, no word behind a minus. Of more than two words, three in four have to be there. Exact words and phrases come first, by the weights of `fields` and of the schema (`x-service-boost`). Without `fields`, all text is searched |
          *     | `{"multi_match": {"query": "sea cha", "fields": ["title._2gram"], "type": "bool_prefix"}}` | one of the fields has one of the words or begins with the last; `fuzziness` (0 by default) allows typos in words |
@@ -1231,7 +1235,7 @@ export interface components {
                     readonly successful: number;
                     readonly failed: number;
                 };
-                /** @description Milliseconds. */
+                /** @description Milliseconds. `suggest` is there if the query asks for suggestions. */
                 readonly phases: {
                     readonly [key: string]: number;
                 };
@@ -1334,10 +1338,7 @@ export interface components {
             readonly version?: number;
             /** @description The type of a document without a `_type` member. It must be one of `document_schemas`. */
             readonly default_type?: string;
-            /**
-             * @description Refuse a document whose type is unknown or that does not fit its type.
-             * @default false
-             */
+            /** @description Refuse a document whose type is unknown or that does not fit its type. False if it is left out. */
             readonly enforce_types?: boolean;
             /** @description By document type, its JSON Schema. */
             readonly document_schemas?: {
@@ -1349,9 +1350,8 @@ export interface components {
              */
             readonly ttl_duration?: string;
             /**
-             * @description The field with the time at which a document's life begins. A document that has outlived its time
+             * @description The field with the time at which a document's life begins; `_timestamp` if it is left out. A document that has outlived its time
              *     is accepted, and expires at once.
-             * @default _timestamp
              */
             readonly ttl_field?: string;
             readonly language?: components["schemas"]["Language"];
@@ -1438,17 +1438,14 @@ export interface components {
             readonly path_unmatch?: string;
             /** @enum {string} */
             readonly match_mapping_type?: "string" | "number" | "boolean" | "date" | "object";
+            /** @description Left out, `index` is true, and `store`, `include_in_all` and `doc_values` are false. */
             readonly mapping?: {
                 readonly type?: string;
                 /** @description As in `x-service-analyzer`. */
                 readonly analyzer?: string;
-                /** @default true */
                 readonly index?: boolean;
-                /** @default false */
                 readonly store?: boolean;
-                /** @default false */
                 readonly include_in_all?: boolean;
-                /** @default false */
                 readonly doc_values?: boolean;
             };
         };
@@ -1507,8 +1504,9 @@ export interface components {
                 readonly empty: boolean;
             };
             /**
-             * @description Indexes that are being built, for instance after a change of the schema. Meanwhile an index
-             *     answers as it was built before. Absent while all are as the schema says.
+             * @description Indexes that are built again because the schema changed. Meanwhile an index answers as it was
+             *     built before. Absent while all answer by the schema. An index that is built for another reason,
+             *     as after a crash, shows as `rebuilding` in its own status and in the `message` of `/status`.
              */
             readonly migration?: {
                 readonly indexes: readonly string[];
@@ -2992,6 +2990,11 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["QueryRequest"];
+                /**
+                 * @example {"full_text_search":{"query":"parser"}}
+                 *     {"count":true}
+                 */
+                readonly "application/x-ndjson": string;
             };
         };
         readonly responses: {
@@ -3019,6 +3022,11 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["QueryRequest"];
+                /**
+                 * @example {"table":"packages","full_text_search":{"query":"parser"}}
+                 *     {"table":"packages","count":true}
+                 */
+                readonly "application/x-ndjson": string;
             };
         };
         readonly responses: {

@@ -86,12 +86,9 @@ export function decideDynamically(
   if (template === undefined) return place.needsTemplate ? undefined : inferred(value, place)
   const { mapping } = template
   if (mapping === undefined) return inferred(value, place, template)
-  const isListed = mapping.include_in_all ?? place.isListed
-  const settled = {
-    analyzer: mapping.analyzer ?? place.analyzer,
-    isInAll: isListed !== false,
-    isListed,
-  }
+  const isListed = mapping.include_in_all === true
+  const analyzer = mapping.analyzer ?? place.analyzer
+  const settled = { analyzer, isInAll: isListed, isListed }
   if (mapping.index === false) return { ...settled, types: [], keywordLengthMax: 0 }
   if (mapping.type === undefined) return inferred(value, settled, template)
   if (isJsonObject(value) && !POINT_TYPES.has(mapping.type)) return undefined

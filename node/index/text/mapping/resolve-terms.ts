@@ -2,9 +2,11 @@
 // values, and networks of addresses.
 
 import { ServiceError } from '../../../../lib/errors.ts'
-import { ALL_FIELD, KEYWORD_SUFFIX } from './field-names.ts'
+import { ALL_FIELD, KEYWORD_SUFFIX, PREFIX_SUFFIX } from './field-names.ts'
+import { patternOfPrefix, wordsOfPattern, type PatternWord } from './pattern-words.ts'
 import { NOTHING, refusal } from './query-context.ts'
 import { exactValue, fuzzyTerm, hasTerms } from './resolve-text.ts'
+import { anyOf, phraseOf } from './synonym-queries.ts'
 import {
   networkMatcher,
   prefixMatcher,
@@ -17,6 +19,9 @@ import type { EngineQuery, TermMatcher } from '../engine-query.ts'
 import type { FieldName, QueryOf } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
 import type { QueryContext } from './query-context.ts'
+
+/** The limit of terms of one word of a pattern in a row of words, because each is walked by itself. */
+const PATTERN_TERMS_MAX = 4096
 
 export function resolveExists(query: QueryOf<'exists'>, context: QueryContext): EngineQuery {
   const field = context.field(query.field)
@@ -50,7 +55,9 @@ export function resolvePrefix(query: QueryOf<'prefix'>, context: QueryContext): 
   const field = termField(query.field, context)
   if (field === undefined) return NOTHING
   const prefix = context.analyzer(field, undefined).normalize(query.prefix)
-  return { ...expand(field, prefixMatcher(prefix), query.boost), ranking: prefixRanking(prefix) }
+  const ranking = prefixRanking(prefix)
+  const word = { ...expand(field, prefixMatcher(prefix), query.boost), ranking }
+  return orWords(word, { field, pattern: patternOfPrefix(query.prefix), context })
 }
 
 export function resolveWildcard(query: QueryOf<'wildcard'>, context: QueryContext): EngineQuery {
@@ -58,7 +65,44 @@ export function resolveWildcard(query: QueryOf<'wildcard'>, context: QueryContex
   if (field === undefined) return NOTHING
   const pattern = context.analyzer(field, undefined).normalize(query.pattern)
   const ranking = wildcardRanking(pattern)
-  return { ...expand(field, wildcardMatcher(pattern), query.boost), ranking }
+  const word = { ...expand(field, wildcardMatcher(pattern), query.boost), ranking }
+  return orWords(word, { field, pattern: query.pattern, context })
+}
+
+interface Pattern {
+  readonly field: IndexedField
+  readonly pattern: string
+  readonly context: QueryContext
+}
+
+/**
+ * The query, or the words of the pattern in a row if the field's analyzer splits it. Such a field
+ * has no term with the whole pattern, so that the query alone would find nothing.
+ */
+function orWords(query: EngineQuery & { kind: 'expand' }, { field, pattern, context }: Pattern) {
+  const isOfWords = field.kind === 'text' && !field.indexField.endsWith(PREFIX_SUFFIX)
+  if (!isOfWords) return query
+  const words = wordsOfPattern(pattern, context.analyzer(field, undefined))
+  context.takeTerms(field, words.length)
+  const [only] = words
+  if (words.length === 1 && only?.pattern !== undefined) {
+    const ranking = wildcardRanking(only.pattern)
+    return anyOf([query, { ...query, matcher: wildcardMatcher(only.pattern), ranking }])
+  }
+  const row = phraseOf({
+    field: field.indexField,
+    positions: words.map((word) => positionOf(word, field)),
+    slop: 0,
+    boost: query.boost,
+  })
+  return anyOf([query, row])
+}
+
+function positionOf({ offset, term, pattern = '' }: PatternWord, { indexField }: IndexedField) {
+  if (term !== undefined) return { offset, terms: [term] }
+  const matcher = wildcardMatcher(pattern)
+  const more = { matcher, termsMax: PATTERN_TERMS_MAX, shown: `${indexField}:${pattern}` }
+  return { offset, terms: [], more }
 }
 
 /**

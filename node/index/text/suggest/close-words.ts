@@ -23,6 +23,9 @@ export const CLOSE_WORDS_MAX = 16
 const MATCHING_TERMS_MAX = 16_384
 /** The most terms that get a spelling: the closest of those within the distance. */
 const SPELT_TERMS_MAX = 64
+/** How many terms are sorted in one step, and what sorting one costs, in postings read. */
+const SORTED_AT_ONCE = 512
+const SORTING_COST = 64
 /** The longest ending that a stem gets. */
 const ENDING_LENGTH_MAX = 6
 /** The cost of analyzing one spelling, in postings read. */
@@ -63,7 +66,8 @@ export function* closeWords(
   const terms = yield* closeTerms(segments, { inField, distance }, poll)
   const test = editDistanceTest(written, { distance, prefixLength: 0 })
   const words: CloseWord[] = []
-  for (const one of closest(terms, inField.term, ({ term }) => term).slice(0, SPELT_TERMS_MAX)) {
+  const nearest = yield* closestOf(terms, inField.term, poll)
+  for (const one of nearest) {
     const spelt = spellingOf(one.term, { written, inField, distanceTo: test.distanceTo })
     if (spelt !== undefined) words.push({ ...one, ...spelt })
     if (poll.spend(SPELLING_COST * ENDING_LENGTH_MAX)) yield poll.renewed()
@@ -71,22 +75,41 @@ export function* closeWords(
   return closest(words, written, ({ word }) => word).slice(0, CLOSE_WORDS_MAX)
 }
 
+type Close = Pick<CloseTerm, 'distance' | 'docFreq'>
+
 /** Orders by distance, by whether the first letters are equal, by frequency. */
-export function closest<Close extends Pick<CloseTerm, 'distance' | 'docFreq'>>(
-  all: readonly Close[],
+export function closest<One extends Close>(
+  all: readonly One[],
   written: string,
-  textOf: (close: Close) => string,
-): readonly Close[] {
+  textOf: (close: One) => string,
+): readonly One[] {
+  return all.toSorted(byCloseness(written, textOf))
+}
+
+function byCloseness<One extends Close>(written: string, textOf: (close: One) => string) {
   const [first = ''] = written
-  const isOther = (close: Close): number => (textOf(close).startsWith(first) ? 0 : 1)
-  return all.toSorted((left, right) => {
-    return (
-      left.distance - right.distance ||
-      isOther(left) - isOther(right) ||
-      right.docFreq - left.docFreq ||
-      compareTexts(textOf(left), textOf(right))
-    )
-  })
+  const isOther = (close: One): number => (textOf(close).startsWith(first) ? 0 : 1)
+  return (left: One, right: One): number =>
+    left.distance - right.distance ||
+    isOther(left) - isOther(right) ||
+    right.docFreq - left.docFreq ||
+    compareTexts(textOf(left), textOf(right))
+}
+
+/** The first SPELT_TERMS_MAX of them in order. To sort all of them would take ten milliseconds in one step. */
+function* closestOf(
+  terms: readonly CloseTerm[],
+  written: string,
+  poll: Poll,
+): Sliced<readonly CloseTerm[]> {
+  const compare = byCloseness(written, ({ term }: CloseTerm) => term)
+  let nearest: CloseTerm[] = []
+  for (let from = 0; from < terms.length; from += SORTED_AT_ONCE) {
+    nearest = [...nearest, ...terms.slice(from, from + SORTED_AT_ONCE)].toSorted(compare)
+    nearest = nearest.slice(0, SPELT_TERMS_MAX)
+    if (poll.spend(SORTED_AT_ONCE * SORTING_COST)) yield poll.renewed()
+  }
+  return nearest
 }
 
 function* closeTerms(

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { systemClock } from '../../../../../lib/clock.ts'
 import { EmbeddedCoordination } from '../../../../../node/coordination/embedded-coordination.ts'
 import { Catalog } from '../../../../../node/coordinator/tables/catalog.ts'
 import { FieldCatalog } from '../../../../../node/coordinator/tables/field-catalog.ts'
@@ -30,7 +31,7 @@ const BOOKS = tableOf('books', 'b000000000000001')
 const OTHERS = tableOf('others', 'b000000000000002')
 
 function openCatalog() {
-  const coordination = new EmbeddedCoordination(new MemoryKvStore())
+  const coordination = new EmbeddedCoordination(new MemoryKvStore(), systemClock)
   return { coordination, catalog: new Catalog(coordination, new FieldCatalog(coordination)) }
 }
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { systemClock } from '../../../../../lib/clock.ts'
 import { EmbeddedCoordination } from '../../../../../node/coordination/embedded-coordination.ts'
 import type {
   Commit,
@@ -14,7 +15,7 @@ import { errorOf } from '../../../../support/error-of.ts'
 
 const TABLE = '00112233445566ff'
 
-const inMemory = (): Coordination => new EmbeddedCoordination(new MemoryKvStore())
+const inMemory = (): Coordination => new EmbeddedCoordination(new MemoryKvStore(), systemClock)
 
 async function pagesOf(coordination: Coordination): Promise<readonly string[]> {
   const { entries } = await coordination.list('/table-fields/')
@@ -75,7 +76,7 @@ describe('StoredTableFields', () => {
   })
 
   it('learns the outcome of an addition whose answer was lost', async () => {
-    const silent = new SilentCoordination(new MemoryKvStore())
+    const silent = new SilentCoordination(new MemoryKvStore(), systemClock)
     const fields = new StoredTableFields(silent, TABLE)
 
     const error = await errorOf(() => fields.propose([fieldOf('a', 'number')]))

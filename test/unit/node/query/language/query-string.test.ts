@@ -170,7 +170,12 @@ describe('parseQueryString', () => {
     '"a b': 'column 5: expected "\\"" to close the phrase of column 1, found the end',
     '/a': 'column 3: expected "/" to close the regular expression of column 1',
     '//': 'column 1: expected a regular expression between the slashes',
-    'http://x': 'column 6: expected a regular expression',
+    'a http://x.org/b c':
+      'column 3: a URL needs quotes, because ":" and "/" have a meaning in a query string: ' +
+      'write "http://x.org/b", or use a simple query',
+    'site:http://x': 'column 6: a URL needs quotes',
+    '(http://x)': 'column 2: a URL needs quotes',
+    'site: //': 'column 7: expected a regular expression',
     '~9': 'column 1: expected a term, a phrase, a field or "(", found "~"',
     'a~9': 'column 3: expected 0, 1 or 2 edits behind "~"',
     'a~0.8': 'column 3: expected 0, 1 or 2 edits',
