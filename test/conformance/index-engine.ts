@@ -15,8 +15,10 @@ import type {
   Question,
   TakenBatch,
 } from '../../node/index/host/index-engine.ts'
+import type { IndexDivision } from '../../node/index/host/index-kind.ts'
 import type { TableField } from '../../node/schema/table-field.ts'
 import { errorOf } from '../support/error-of.ts'
+import { IndexReader } from '../support/worlds/index-reader.ts'
 
 /** A kind of index, and how to ask it for the documents that have `word` in the field `text`. */
 export interface EngineUnderTest {
@@ -27,6 +29,8 @@ export interface EngineUnderTest {
   readonly answers: readonly Question[]
   /** The keys that the answer names. */
   keysOf(answer: unknown): readonly string[]
+  /** Set for a kind whose engines divide answers. */
+  readonly division?: IndexDivision
   /** A file of a flushed index, damage of which has to be noticed when the index is opened. */
   isVital(file: string): boolean
 }
@@ -197,11 +201,97 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
         code: 'INVALID_ARGUMENT',
       })
     })
+
+    if (tested.division !== undefined) describeDivision(tested, tested.division, open)
+  })
+}
+
+/** How an index is opened, in the directory of the test by default. */
+type Open = () => Opened
+
+function describeDivision(tested: EngineUnderTest, division: IndexDivision, open: Open): void {
+  it('answers in parts as it answers undivided, whenever it is asked', () => {
+    using index = open()
+    using reader = new IndexReader(index, division)
+    let dividedCount = 0
+    const expectAgreement = (): void => {
+      for (const word of ['tide', 'road', 'none']) {
+        const whole = runAtOnce(index.engine.answer(tested.find(word)))
+        const found = reader.find(tested.find(word))
+        expect(found.answer).to.deep.equal(whole)
+        if (found.isDivided) dividedCount += 1
+      }
+    }
+    for (let sequence = 1; sequence <= 24; sequence += 1) {
+      const words = sequence % 3 === 0 ? 'road tide' : 'tide '.repeat(1 + (sequence % 4))
+      const changes = [put(`k${sequence}`, words), put('same', words), remove(`k${sequence - 4}`)]
+      index.apply(sequence, changes)
+      expectAgreement()
+      if (sequence % 2 === 0) continue
+      for (const _ of index.engine.flush(sequence)) expectAgreement()
+      if (sequence % 6 === 1) while (index.engine.maintain()) expectAgreement()
+    }
+
+    expect(dividedCount).to.be.above(20)
+  })
+
+  it('divides what was there at the first step, whatever is done before the rest is asked', () => {
+    using index = open()
+    using reader = new IndexReader(index, division)
+    for (let sequence = 1; sequence <= 5; sequence += 1) {
+      index.apply(sequence, [put(`k${sequence}`, 'tide'), put(`r${sequence}`, 'tide road')])
+      runAtOnce(index.engine.flush(sequence))
+    }
+    index.apply(6, [put('new', 'tide'), remove('r1')])
+    const whole = runAtOnce(index.engine.answer(tested.find('tide')))
+
+    const finish = reader.begin(tested.find('tide'))
+    index.apply(7, [remove('k1'), put('k2', 'road'), remove('new'), put('k9', 'tide')])
+    for (let sequence = 8; sequence < 16; sequence += 1) {
+      index.apply(sequence, [put(`k${sequence}`, 'tide')])
+      runAtOnce(index.engine.flush(sequence))
+    }
+    while (index.engine.maintain());
+
+    expect(finish()).to.deep.equal(whole)
+    expect(tested.keysOf(whole)).to.have.length(10)
+  })
+
+  it('has readers that are given parts in another order than they were divided', () => {
+    using index = open()
+    using reader = new IndexReader(index, division)
+    index.apply(1, [put('a', 'tide'), put('b', 'tide'), put('c', 'tide')])
+    runAtOnce(index.engine.flush(1))
+    reader.find(tested.find('tide'))
+    const first = reader.begin(tested.find('tide'))
+    index.apply(2, [remove('a')])
+    const second = reader.begin(tested.find('tide'))
+    index.apply(3, [remove('b')])
+    const third = reader.begin(tested.find('tide'))
+
+    const found = [third(), first(), second()].map((answer) => tested.keysOf(answer).toSorted())
+
+    expect(found).to.deep.equal([['c'], ['a', 'b', 'c'], ['b', 'c']])
+  })
+
+  it('has readers that refuse what they cannot know, and are told it again', async () => {
+    using index = open()
+    index.apply(1, [put('a', 'tide')])
+    runAtOnce(index.engine.flush(1))
+    using taught = new IndexReader(index, division)
+    taught.find(tested.find('tide'))
+    using ignorant = new IndexReader(index, division)
+
+    const refusal = await errorOf(() => ignorant.find(tested.find('tide'), taught.known))
+
+    expect(refusal).to.include({ code: 'UNAVAILABLE' })
+    expect(tested.keysOf(ignorant.find(tested.find('tide')).answer)).to.deep.equal(['a'])
   })
 }
 
 /** An engine beside its table's list of fields, which takes whatever documents bring. */
 class Opened implements Disposable {
+  readonly family: EngineFamily
   readonly engine: IndexEngine
   readonly #tested: EngineUnderTest
   readonly #fields: TableField[]
@@ -213,7 +303,8 @@ class Opened implements Disposable {
       source: { kind: 'given', schema: undefined },
       fields: [...fields],
     }
-    const opened = runAtOnce(tested.openFamily().open(opening))
+    this.family = tested.openFamily()
+    const opened = runAtOnce(this.family.open(opening))
     if (opened.kind === 'outdated') throw new TypeError(opened.outdated.reason)
     this.engine = opened.engine
     this.#tested = tested

@@ -16,6 +16,7 @@ import {
 import { mergePartialsSliced } from '../../index/text/aggregation/merge-partials.ts'
 import type { IndexAnswer, IndexRequest, QuestionOf } from '../../index/kinds/index-questions.ts'
 import { compareHits } from '../../index/text/search/hit-order.ts'
+import { mergeHits, mergeLastHits } from '../../index/text/search/merge-hits.ts'
 import { unpackAnswer } from '../../index/text/search/packed-answer.ts'
 import type {
   TextConditions,
@@ -30,7 +31,6 @@ import type { TableSchema } from '../../schema/table-schema.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { buildMarkDocuments } from './page-highlights.ts'
 import type { EventLoopTurns } from './event-loop-turns.ts'
-import { mergeHits, mergeLastHits } from './merge-hits.ts'
 import { mergeStatistics } from './merge-statistics.ts'
 import { fetchPage } from './page-fetch.ts'
 import { portableAggregations, portableQuery } from './portable-query.ts'

@@ -4,6 +4,7 @@ import type { DocumentBatch } from './document-batch.ts'
 import type { AskedQuestion } from './index-engine.ts'
 import type { IndexKind } from './index-kind.ts'
 import type { IndexWorkerThread } from './index-worker-thread.ts'
+import { QuestionRoute } from './question-route.ts'
 import { STOP_REASONS, stoppedError } from './protocol.ts'
 import type { AnswerOf, IndexWorkerCallKind, RequestOf, StopFlag } from './protocol.ts'
 
@@ -23,8 +24,12 @@ export interface SearchLimits {
 export interface IndexClientOptions {
   readonly id: number
   readonly thread: IndexWorkerThread
+  /** Those that may answer parts of questions while `thread` is busy. */
+  readonly others: readonly IndexWorkerThread[]
   readonly clock: Clock
   readonly kind: IndexKind
+  /** By which workers know the kind. */
+  readonly kindName: string
 }
 
 /**
@@ -35,13 +40,13 @@ export class IndexClient {
   readonly #id: number
   readonly #thread: IndexWorkerThread
   readonly #clock: Clock
-  readonly #kind: IndexKind
+  readonly #route: QuestionRoute
 
-  constructor({ id, thread, clock, kind }: IndexClientOptions) {
+  constructor({ id, thread, ...options }: IndexClientOptions) {
     this.#id = id
     this.#thread = thread
-    this.#clock = clock
-    this.#kind = kind
+    this.#clock = options.clock
+    this.#route = new QuestionRoute({ ...options, index: id, home: thread })
   }
 
   /** Hears of a failure that no call of the owner was answered with. */
@@ -50,25 +55,28 @@ export class IndexClient {
   }
 
   open(request: RequestOf<'open'>): Promise<AnswerOf<'open'>> {
+    this.#route.forget()
     return this.#call('open', request)
   }
 
   async reset(request: RequestOf<'reset'>): Promise<void> {
+    this.#route.forget()
     await this.#call('reset', request)
   }
 
   async setSchema(schema: RequestOf<'setSchema'>['schema']): Promise<void> {
-    await this.#call('setSchema', { schema })
+    await this.#route.change(this.#call('setSchema', { schema }))
   }
 
   async learn(fields: RequestOf<'learn'>['fields']): Promise<void> {
-    await this.#call('learn', { fields })
+    await this.#route.change(this.#call('learn', { fields }))
   }
 
   /** The batch's buffers are gone afterwards. */
   apply(batch: DocumentBatch): Promise<AnswerOf<'apply'>> {
     const transfer = [batch.bytes.buffer, batch.entries.buffer]
-    return this.#thread.call({ index: this.#id, kind: 'apply', request: { batch }, transfer })
+    const sent = { index: this.#id, kind: 'apply', request: { batch }, transfer } as const
+    return this.#route.change(this.#thread.call(sent))
   }
 
   flush(sequence: number): Promise<AnswerOf<'flush'>> {
@@ -79,12 +87,8 @@ export class IndexClient {
    * Rejects with CANCELLED or DEADLINE_EXCEEDED as soon as a limit is met; the worker follows. The
    * answer is of the type that the kind gives to the question.
    */
-  ask<Answer>({ question, request }: AskedQuestion, limits: SearchLimits): Promise<Answer> {
-    const identity = () => this.#kind.identityOf(question, request)
-    return this.#within(limits, (stop) => {
-      const sent = { index: this.#id, kind: question, request: { request, stop }, identity }
-      return this.#thread.call<typeof question, Answer>(sent)
-    })
+  ask<Answer>(asked: AskedQuestion, limits: SearchLimits): Promise<Answer> {
+    return this.#within(limits, (stop) => this.#route.ask<Answer>(asked, stop))
   }
 
   /** Links the files of the last checkpoint into an empty directory on the same disk. */
@@ -97,11 +101,13 @@ export class IndexClient {
   }
 
   async close(): Promise<void> {
+    this.#route.forget()
     this.#thread.forget(this.#id)
     await this.#call('close', undefined)
   }
 
   async destroy(request: RequestOf<'destroy'>): Promise<void> {
+    this.#route.forget()
     this.#thread.forget(this.#id)
     await this.#call('destroy', request)
   }

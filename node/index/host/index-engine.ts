@@ -65,6 +65,24 @@ export interface IndexReport {
   readonly dropped: DropReport
 }
 
+/** An answer of which another thread may find a part. */
+export type DividedAnswer =
+  | { readonly kind: 'whole'; readonly answer: unknown }
+  | {
+      readonly kind: 'divided'
+      /**
+       * The answer of what this thread alone has. Undefined if it has nothing alone: then `sealed` does for
+       * every question that this kind divides, until something is applied or learnt.
+       */
+      readonly part: unknown
+      /** For a `SealedReader` of the same index in another thread: plain data. */
+      readonly sealed: unknown
+      /** What that reader then knows of the index: plain data, for the next `divide`. */
+      readonly known: unknown
+      /** Ends what keeps the sealed part readable. It may be called more than once. */
+      release(): void
+    }
+
 /** The files of a checkpoint, linked into a directory. */
 export interface IndexSnapshot {
   readonly checkpoint: number
@@ -93,6 +111,10 @@ export interface IndexSnapshot {
  * - `snapshot` links or copies the files of `checkpoint` into a directory that exists and is empty. The
  *   directory then opens as the index was at that checkpoint.
  * - A damaged or missing file is CORRUPTION, whether the engine meets it at the opening or later.
+ * - `divide`, if the engine has it, answers a question as `answer` does, or divides it: the answers of the
+ *   part and of the reader, joined as the kind says, are the undivided answer at its first step, whatever is
+ *   applied, flushed or merged until `release`. `known` is what a reader was sent last; undefined for a reader
+ *   that knows nothing.
  * - `close` writes nothing; what was not flushed is applied again after the next opening.
  */
 export interface IndexEngine {
@@ -112,8 +134,22 @@ export interface IndexEngine {
   /** One step of a flush or a merge; false when there is nothing left to flush or merge. */
   maintain(): boolean
   answer(asked: AskedQuestion): Sliced<unknown>
+  divide?(asked: AskedQuestion, known: unknown): Sliced<DividedAnswer>
   report(): IndexReport
   snapshot(directory: string): IndexSnapshot
+  close(): void
+}
+
+/**
+ * Answers sealed parts of one index's questions, in a worker that does not write the index.
+ *
+ * Contract, checked with the engines:
+ * - Parts may come in another order than they were divided in, and answers may run beside each other.
+ * - UNAVAILABLE for a part that builds on another one that did not come, or comes too late; CORRUPTION for a
+ *   damaged file. The index can answer the question all the same.
+ */
+export interface SealedReader {
+  answer(asked: AskedQuestion, sealed: unknown): Sliced<unknown>
   close(): void
 }
 
@@ -126,6 +162,8 @@ export interface EngineFamily {
    * built by an earlier version of the product, or by other fields, is `outdated`.
    */
   open(opening: IndexOpening): Sliced<EngineOpening>
+  /** Present for a kind whose engines divide answers. */
+  openReader?(): SealedReader
   /** By name, what its caches hold. */
   caches(): CacheReport
 }

@@ -16,12 +16,26 @@ import {
   type IndexOpening,
   type Question,
 } from './index-engine.ts'
-import { STOP_REASONS, stoppedError } from './protocol.ts'
-import type { IndexWorkerCallKind, OpenedIndex, RequestOf, StopFlag, ToIndex } from './protocol.ts'
+import type {
+  DividedCallAnswer,
+  IndexWorkerCallKind,
+  OpenedIndex,
+  RequestOf,
+  ToIndex,
+  ToldWorker,
+} from './protocol.ts'
+import { DivisionHolds, SealedReaders } from './sealed-readers.ts'
+import { unlessStopped } from './stop-flag.ts'
 import type { CacheReport } from './worker-report.ts'
 
 const NAMES: ReadonlySet<string> = new Set(QUESTIONS)
-const SIDE_CALLS: ReadonlySet<IndexWorkerCallKind> = new Set(['stats', 'learn', 'snapshot'])
+const SIDE_CALLS: ReadonlySet<IndexWorkerCallKind> = new Set([
+  'divide',
+  'answerSealed',
+  'stats',
+  'learn',
+  'snapshot',
+])
 
 /**
  * Whether a call runs at once, without waiting for the changes before it. Questions change nothing.
@@ -33,8 +47,15 @@ export function isQuestion(kind: IndexWorkerCallKind): boolean {
 
 type ToAnswer = Extract<ToIndex, { readonly kind: Question }>
 
-function isAsked(message: ToIndex): message is ToAnswer {
+function isAsked(message: Exclude<ToIndex, ToAnswerPart>): message is ToAnswer {
   return NAMES.has(message.kind)
+}
+
+/** A question that two workers answer together. */
+type ToAnswerPart = Extract<ToIndex, { readonly kind: 'divide' | 'answerSealed' }>
+
+function isAboutPart(message: ToIndex): message is ToAnswerPart {
+  return message.kind === 'divide' || message.kind === 'answerSealed'
 }
 
 /** What a host works with, and who hears of an index that broke without being asked. */
@@ -64,6 +85,8 @@ export class IndexHost {
   readonly #broken = new Map<number, ServiceError>()
   /** The indexes that may have something to flush or merge, the next one first. */
   readonly #unsettled = new Set<number>()
+  readonly #holds = new DivisionHolds()
+  readonly #readers = new SealedReaders((kind) => this.#familyOf(kind))
 
   constructor(options: IndexHostOptions) {
     this.#with = options
@@ -77,14 +100,22 @@ export class IndexHost {
     const { index: id, kind } = message
     const changes = !isQuestion(kind)
     try {
-      return yield* this.#handle(message)
+      return yield* isAboutPart(message) ? this.#answerPart(message) : this.#handle(message)
     } catch (error) {
       const failure = serviceErrorOf(error)
-      if (changes || failure.code === 'CORRUPTION') this.#break(id, failure)
+      // A reader's index lives elsewhere: its home will meet the damage.
+      const isDamaged = failure.code === 'CORRUPTION' && kind !== 'answerSealed'
+      if (changes || isDamaged) this.#break(id, failure)
       throw failure
     } finally {
       if (changes) this.#unsettled.add(id)
     }
+  }
+
+  /** For what is not answered. */
+  hear(message: ToldWorker): void {
+    if (message.kind === 'release') this.#release(message.hold)
+    else this.#readers.forget(message.index)
   }
 
   get isSettled(): boolean {
@@ -110,7 +141,7 @@ export class IndexHost {
     return Object.assign({}, ...this.#families.values().map((family) => family.caches()))
   }
 
-  *#handle(message: ToIndex): Sliced<unknown> {
+  *#handle(message: Exclude<ToIndex, ToAnswerPart>): Sliced<unknown> {
     if (isAsked(message)) {
       const { index: asked, kind: question, request: body } = message
       const { engine } = this.#hosted(asked)
@@ -142,6 +173,28 @@ export class IndexHost {
         return removeDirectory(request.directory)
       default:
         return unreachable(kind)
+    }
+  }
+
+  #answerPart({ index: id, kind, request }: ToAnswerPart): Sliced<unknown> {
+    return kind === 'divide' ? this.#divide(id, request) : this.#readers.answer(id, request)
+  }
+
+  *#divide(id: number, { asked, known, stop }: RequestOf<'divide'>): Sliced<DividedCallAnswer> {
+    const { engine } = this.#hosted(id)
+    if (engine.divide === undefined) {
+      return { kind: 'whole', answer: yield* unlessStopped(engine.answer(asked), stop) }
+    }
+    return this.#holds.keep(id, yield* unlessStopped(engine.divide(asked, known), stop))
+  }
+
+  /** Files that only the held view needed are removed. */
+  #release(hold: number): void {
+    const held = this.#holds.take(hold)
+    try {
+      held?.release()
+    } catch (error) {
+      if (held !== undefined) this.#break(held.index, serviceErrorOf(error))
     }
   }
 
@@ -217,6 +270,7 @@ export class IndexHost {
   #close(id: number): undefined {
     this.#indexes.get(id)?.engine.close()
     this.#indexes.delete(id)
+    this.#holds.forget(id)
     this.#unsettled.delete(id)
     this.#broken.delete(id)
   }
@@ -233,30 +287,6 @@ export class IndexHost {
     if (hosted !== undefined) return hosted
     throw this.#broken.get(id) ?? new ServiceError('UNAVAILABLE', 'the index is not open')
   }
-}
-
-/** Looks at the flag before each step: even the first may have waited long for its turn. */
-function* unlessStopped<Answer>(work: Sliced<Answer>, stop: StopFlag): Sliced<Answer> {
-  try {
-    for (;;) {
-      throwIfStopped(stop)
-      const step = work.next()
-      if (step.done === true) return step.value
-      yield
-    }
-  } finally {
-    // For a search that is stopped: it gives back what it holds.
-    leave(work)
-  }
-}
-
-function leave(work: Sliced<unknown>): void {
-  work.return(undefined)
-}
-
-function throwIfStopped(stop: StopFlag): void {
-  const reason = Atomics.load(stop, 0)
-  if (reason !== STOP_REASONS.none) throw stoppedError(reason)
 }
 
 function removeDirectory(directory: string | undefined): undefined {

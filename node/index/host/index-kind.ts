@@ -1,3 +1,4 @@
+import type { Sliced } from '../../../lib/sliced.ts'
 import type { Question } from './index-engine.ts'
 
 /** A kind of index as the main thread knows it; its engine runs in workers (index-engine.ts). */
@@ -11,6 +12,15 @@ export interface IndexKind {
    * Undefined for a question that is never refused.
    */
   identityOf(question: Question, request: unknown): readonly unknown[] | undefined
+  /** Present for a kind whose engines divide answers (`IndexEngine.divide`). */
+  readonly division?: IndexDivision
+}
+
+/** Which questions are divided among threads. */
+export interface IndexDivision {
+  readonly questions: ReadonlySet<Question>
+  /** Makes the answers of all parts to one request what the undivided answer would be. */
+  join(request: unknown, parts: readonly unknown[]): Sliced<unknown>
 }
 
 export type IndexKinds = Readonly<Record<string, IndexKind>>

@@ -5,6 +5,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { IndexClient } from './index-client.ts'
 import type { IndexKinds } from './index-kind.ts'
+import { LostQuestions } from './lost-questions.ts'
 import { IndexWorkerThread } from './index-worker-thread.ts'
 import { mergeWorkerReports, type WorkerReport } from './worker-report.ts'
 
@@ -31,7 +32,10 @@ export interface IndexWorkerPoolOptions {
   readonly hangMs?: number
 }
 
-/** The threads of a node's indexes; each index lives in one of them for its whole life. */
+/**
+ * The threads of a node's indexes. Each index is written in one of them for its whole life, and read in the others
+ * while that one is busy.
+ */
 export class IndexWorkerPool implements AsyncDisposable {
   readonly #clock: Clock
   readonly #kinds: IndexKinds
@@ -52,7 +56,7 @@ export class IndexWorkerPool implements AsyncDisposable {
     this.#kinds = kinds
     const settings = { memoryBytesMax: memoryBytesMax / threads }
     const nameOf = (index: number): string => this.#names[index] ?? String(index)
-    const options = { clock, log, settings, hangMs, entry, nameOf }
+    const options = { clock, log, settings, hangMs, entry, lost: new LostQuestions(), nameOf }
     this.#threads = Array.from({ length: threads }, () => new IndexWorkerThread(options))
   }
 
@@ -64,7 +68,9 @@ export class IndexWorkerPool implements AsyncDisposable {
     }
     const id = this.#names.push(name) - 1
     const thread = must(this.#threads[id % this.#threads.length], 'a thread')
-    return new IndexClient({ id, thread, clock: this.#clock, kind: facts })
+    const others = this.#threads.filter((other) => other !== thread)
+    const clock = this.#clock
+    return new IndexClient({ id, thread, others, clock, kind: facts, kindName: kind })
   }
 
   /** The names of the caches of all kinds of index. */

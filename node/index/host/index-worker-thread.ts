@@ -7,7 +7,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { receivedError, WorkerCalls } from '../../../lib/worker-calls.ts'
 import { watchForHang } from './hang-watch.ts'
-import { LostQuestions, type Identity } from './lost-questions.ts'
+import type { LostQuestions, Identity } from './lost-questions.ts'
 import { WorkerLostError } from './protocol.ts'
 import type {
   AnswerOf,
@@ -15,8 +15,14 @@ import type {
   IndexWorkerCallKind,
   IndexWorkerSettings,
   RequestOf,
+  ToldWorker,
 } from './protocol.ts'
-import { newProgressMemory, seenProgress, type SeenProgress } from './worker-progress.ts'
+import {
+  newProgressMemory,
+  seenProgress,
+  type ProgressMemory,
+  type SeenProgress,
+} from './worker-progress.ts'
 import { emptyWorkerReport, type WorkerReport } from './worker-report.ts'
 
 /** Searches and the like; indexing has one call for each index. */
@@ -42,6 +48,8 @@ export interface IndexWorkerThreadOptions {
   readonly hangMs: number
   /** The file that the worker runs. */
   readonly entry: URL
+  /** The lost questions of all threads: the question that ended one may be asked of another. */
+  readonly lost: LostQuestions
   /** For the log. */
   nameOf(index: number): string
 }
@@ -52,10 +60,12 @@ export interface IndexWorkerThreadOptions {
  */
 export class IndexWorkerThread {
   readonly #with: IndexWorkerThreadOptions
-  readonly #lost = new LostQuestions()
   readonly #calls = new WorkerCalls<SentCall<IndexWorkerCallKind>>()
   readonly #onBroken = new Map<number, (error: ServiceError) => void>()
   #worker: Worker | undefined
+  #progress: ProgressMemory | undefined
+  #isReady = false
+  #starts = 0
   #restarts = 0
   #isClosed = false
 
@@ -66,6 +76,23 @@ export class IndexWorkerThread {
   /** Calls that the worker has not answered. */
   get pendingCalls(): number {
     return this.#calls.size
+  }
+
+  /** Calls that wait, or what the worker does without a call. 0: the next call has the worker for itself. */
+  get load(): number {
+    const { size } = this.#calls
+    if (size > 0 || this.#progress === undefined) return size
+    return seenProgress(this.#progress).operation === 'idle' ? 0 : 1
+  }
+
+  /** Whether the worker runs and has answered before: a call need not wait for its start. */
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  /** How often it was started. Whatever the worker was told is lost when this changes. */
+  get starts(): number {
+    return this.#starts
   }
 
   /** How often the thread ended without being asked to. */
@@ -91,13 +118,26 @@ export class IndexWorkerThread {
       const message = 'too many searches are waiting for the indexes; try again later'
       return Promise.reject(new ServiceError('OVERLOADED', message))
     }
-    if (!this.#lost.isEmpty && this.#lost.isRefused(sent.identity?.())) {
+    if (!this.#with.lost.isEmpty && this.#with.lost.isRefused(sent.identity?.())) {
       return Promise.reject(refusedError())
     }
     const { index, kind, request, transfer = [] } = sent
     const worker = (this.#worker ??= this.#start())
     const send = (id: number): void => worker.postMessage({ id, index, kind, request }, transfer)
     return this.#calls.call<Answer>(sent, send)
+  }
+
+  /** What a worker that does not run is told is lost. */
+  tell(message: ToldWorker): void {
+    this.#worker?.postMessage(message)
+  }
+
+  /** For calls that come later. */
+  start(): void {
+    if (this.#worker !== undefined || this.#isClosed) return
+    const sent = { index: -1, kind: 'report', request: undefined } as const
+    // If the worker ends at its start, the log says why, and the next call tries again.
+    this.call(sent).catch(() => undefined)
   }
 
   /** Undefined before the thread is started. */
@@ -119,6 +159,8 @@ export class IndexWorkerThread {
   #start(): Worker {
     const { clock, log, settings, hangMs, entry } = this.#with
     const progress = newProgressMemory()
+    this.#progress = progress
+    this.#starts += 1
     const workerData: IndexWorkerSettings = { ...settings, progress }
     const worker = new Worker(entry, { name: 'indexes', workerData })
     let reason = 'it ended'
@@ -151,6 +193,7 @@ export class IndexWorkerThread {
   }
 
   #receive(message: FromIndexWorker<never>): void {
+    this.#isReady = true
     if (message.kind === 'broken') {
       this.#onBroken.get(message.index)?.(receivedError(message.error))
       return
@@ -161,7 +204,11 @@ export class IndexWorkerThread {
 
   /** Tells apart the call that was under way, because it may be why the worker ended. */
   #end(worker: Worker, reason: string, seen: SeenProgress): void {
-    if (this.#worker === worker) this.#worker = undefined
+    if (this.#worker === worker) {
+      this.#worker = undefined
+      this.#progress = undefined
+      this.#isReady = false
+    }
     if (!this.#isClosed) this.#restarts += 1
     const message = `the index worker failed (${reason}); try again`
     const error = this.#isClosed ? closedError() : new ServiceError('UNAVAILABLE', message)
@@ -175,7 +222,7 @@ export class IndexWorkerThread {
   }
 
   #suspect(sent: SentCall<IndexWorkerCallKind>): void {
-    const query = this.#lost.lose(sent.identity?.())
+    const query = this.#with.lost.lose(sent.identity?.())
     if (query === undefined) return
     this.#with.log.error('search is set aside', { index: this.#with.nameOf(sent.index), query })
   }

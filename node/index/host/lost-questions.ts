@@ -11,7 +11,7 @@ const SHOWN_LENGTH_MAX = 200
 /** What makes two questions the same one; undefined for what is never refused. */
 export type Identity = readonly unknown[] | undefined
 
-/** Counts, for one worker, how often it was lost at the same question. */
+/** Counts how often workers were lost at the same question. */
 export class LostQuestions {
   readonly #losses = new Map<string, number>()
 

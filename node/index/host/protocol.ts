@@ -7,6 +7,8 @@ import type { TableField } from '../../schema/table-field.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { DocumentBatch } from './document-batch.ts'
 import type {
+  AskedQuestion,
+  DividedAnswer,
   IndexOpening,
   IndexReport,
   IndexSnapshot,
@@ -50,8 +52,33 @@ type QuestionCalls = Readonly<
   Record<Question, Call<{ readonly request: unknown; readonly stop: StopFlag }, unknown>>
 >
 
+/** A division as a message: instead of being called, `release` is told with the number of the hold. */
+export type DividedCallAnswer =
+  | Extract<DividedAnswer, { readonly kind: 'whole' }>
+  | (Omit<Extract<DividedAnswer, { readonly kind: 'divided' }>, 'release'> & {
+      readonly hold: number
+    })
+
 /** By kind of call, what is sent and what is answered. */
 export interface IndexWorkerCalls extends QuestionCalls {
+  /** Asks the index's own worker for its part; the hold is to be released. */
+  readonly divide: Call<
+    { readonly asked: AskedQuestion; readonly known: unknown; readonly stop: StopFlag },
+    DividedCallAnswer
+  >
+  /** Asks another worker for the sealed part; `kind` is the kind of the index. */
+  readonly answerSealed: Call<
+    {
+      readonly kind: string
+      readonly asked: AskedQuestion
+      /** The hold of the division. */
+      readonly hold: number
+      /** Absent for the division that the worker was asked about last. */
+      readonly part: { readonly sealed: unknown } | undefined
+      readonly stop: StopFlag
+    },
+    unknown
+  >
   readonly open: Call<IndexOpening, OpenedIndex>
   /** Removes the files of the index, damaged or not, and opens an empty index. */
   readonly reset: Call<
@@ -95,6 +122,13 @@ export type ToIndexWorker = {
 
 /** What is about one index. */
 export type ToIndex = Exclude<ToIndexWorker, { readonly kind: 'report' }>
+
+/** What a worker is told and does not answer. */
+export type ToldWorker =
+  /** A division is over: its sealed part is read no more. */
+  | { readonly kind: 'release'; readonly hold: number }
+  /** The reader of an index of another worker is needed no more. */
+  | { readonly kind: 'forget'; readonly index: number }
 
 export type FromIndexWorker<Answer> =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer }

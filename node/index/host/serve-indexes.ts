@@ -5,7 +5,7 @@ import { must } from '../../../lib/assert.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import type { EngineFamilies } from './index-engine.ts'
 import { IndexHost } from './index-host.ts'
-import type { FromIndexWorker, IndexWorkerSettings, ToIndexWorker } from './protocol.ts'
+import type { FromIndexWorker, IndexWorkerSettings, ToIndexWorker, ToldWorker } from './protocol.ts'
 import { SliceScheduler } from './slice-scheduler.ts'
 import { SliceWatch } from './slice-watch.ts'
 import { IndexWorkerLoop } from './worker-loop.ts'
@@ -33,7 +33,7 @@ export function serveIndexes(families: EngineFamilies): void {
     caches: host.caches(),
   })
   const loop = new IndexWorkerLoop({ host, scheduler, report, progress, post, onBug })
-  port.on('message', (message: ToIndexWorker) => loop.receive(message))
+  port.on('message', (message: ToIndexWorker | ToldWorker) => loop.receive(message))
 }
 
 function buildScheduler(progress: WorkerProgress, slices: SliceWatch): SliceScheduler<WorkerWork> {

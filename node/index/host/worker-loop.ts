@@ -7,7 +7,7 @@
 
 import { isServiceError } from '../../../lib/errors.ts'
 import { sentError } from '../../../lib/worker-calls.ts'
-import type { FromIndexWorker, ToIndex, ToIndexWorker } from './protocol.ts'
+import type { FromIndexWorker, ToIndex, ToIndexWorker, ToldWorker } from './protocol.ts'
 import type { SlicePriority, SliceScheduler } from './slice-scheduler.ts'
 import { isQuestion, type IndexHost } from './index-host.ts'
 import type { WorkerProgress, WorkerWork } from './worker-progress.ts'
@@ -35,7 +35,11 @@ export class IndexWorkerLoop {
     this.#with = options
   }
 
-  receive(message: ToIndexWorker): void {
+  receive(message: ToIndexWorker | ToldWorker): void {
+    if (message.kind === 'release' || message.kind === 'forget') {
+      this.#hear(message)
+      return
+    }
     const { id, index, kind } = message
     if (kind === 'report') {
       void this.#report(id)
@@ -69,6 +73,14 @@ export class IndexWorkerLoop {
       }
     } finally {
       progress.end(id)
+    }
+  }
+
+  #hear(message: ToldWorker): void {
+    try {
+      this.#with.host.hear(message)
+    } catch (error) {
+      this.#with.onBug(error)
     }
   }
 

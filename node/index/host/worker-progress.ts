@@ -11,6 +11,8 @@ const WORKER_OPERATIONS = [
   'apply',
   'flush',
   ...QUESTIONS,
+  'divide',
+  'answerSealed',
   'snapshot',
   'stats',
   'learn',

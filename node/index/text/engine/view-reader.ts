@@ -17,7 +17,8 @@ import type { TextMemory } from './text-memory.ts'
  *   index's sealed segments at the moment of the view.
  * - A segment is opened once for all views that have it, and closed with the last of their snapshots as
  *   soon as the newest view lacks it.
- * - One call of `open` at a time.
+ * - Calls of `open` may run beside each other, and views may be opened in another order than they were
+ *   taken.
  * - CORRUPTION for a file that is damaged, or missing because its view was released.
  */
 export class ViewReader {
@@ -36,9 +37,7 @@ export class ViewReader {
     }
     try {
       for (const description of segments) {
-        const one = yield* this.#segmentOf(description)
-        one.segment.file.retain()
-        viewed.push(one)
+        viewed.push(yield* this.#retained(description, generation))
       }
     } catch (error) {
       release()
@@ -52,21 +51,30 @@ export class ViewReader {
     return new IndexSnapshot(live, release)
   }
 
-  /** Snapshots that were opened stay good. */
+  /** Snapshots that were opened stay good. What is being opened is not kept. */
   close(): void {
+    this.#generation = Infinity
     this.#closeOthers(new Set())
   }
 
-  *#segmentOf(description: SegmentViewDescription): Sliced<ViewedSegment> {
+  /** It is closed once for each time that it was answered. */
+  *#retained(description: SegmentViewDescription, generation: number): Sliced<ViewedSegment> {
     const known = this.#opened.get(description.id)
-    if (known !== undefined) return known
+    if (known !== undefined) return retained(known)
     const { pages, terms } = this.#memory
     const file = new SegmentFile(description.source, pages)
     try {
       const segment = yield* DiskSegment.open(file, description.resident)
+      const other = this.#opened.get(description.id)
+      if (other !== undefined) {
+        file.close()
+        return retained(other)
+      }
       const opened = new ViewedSegment(description.id, segment, terms)
+      // Of an earlier view than the newest: nobody would close it with the view after that.
+      if (generation < this.#generation) return opened
       this.#opened.set(description.id, opened)
-      return opened
+      return retained(opened)
     } catch (error) {
       file.close()
       throw error
@@ -80,6 +88,11 @@ export class ViewReader {
       segment.file.close()
     }
   }
+}
+
+function retained(one: ViewedSegment): ViewedSegment {
+  one.segment.file.retain()
+  return one
 }
 
 const NO_BITS = new Uint32Array(0)

@@ -5,6 +5,7 @@
 //   W1  A checkpoint on disk never covers a document whose field decisions are not on disk: the
 //       mapping is saved before the engine is given the documents that changed it.
 
+import { randomUUID } from 'node:crypto'
 import { existsSync, linkSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -18,6 +19,7 @@ import type { TableSchema } from '../../../schema/table-schema.ts'
 import { unpackBatch, type DocumentBatch, type DocumentChange } from '../../host/document-batch.ts'
 import type {
   AskedQuestion,
+  DividedAnswer,
   IndexEngine,
   IndexOpening,
   IndexReport,
@@ -44,6 +46,8 @@ import { gatherTextStatistics, runTextSearch } from '../search/run-text-search.t
 import { runTextSelect, type SelectionCache } from '../search/run-text-select.ts'
 import { suggestWords } from '../suggest/suggest-words.ts'
 import type { TextAsked, TextSearchRequest } from '../search/text-search.ts'
+import { divideSearch } from './divided-search.ts'
+import type { ReaderKnowledge } from './sealed-part.ts'
 
 /**
  * One text index in its worker: maps documents to fields and terms, and answers searches,
@@ -53,17 +57,22 @@ export class TextEngine implements IndexEngine {
   readonly index: TextIndex
   readonly #directory: string | undefined
   readonly #selections: SelectionCache | undefined
+  readonly #dividedCostMin: number
   #schema: TableSchema | undefined
   #mapping: FieldMapping
   #savedFields: number
+  /** Readers in other threads tell this opening of the index from others by it. */
+  readonly #opening = randomUUID()
+  #schemaNumber = 0
 
   private constructor(
     index: TextIndex,
     opened: OpenedMapping,
-    { directory, selections }: EnginePlace,
+    { directory, selections, dividedCostMin }: EnginePlace,
   ) {
     this.#directory = directory
     this.#selections = selections
+    this.#dividedCostMin = dividedCostMin
     this.index = index
     this.#schema = opened.schema
     this.#mapping = opened.mapping
@@ -81,9 +90,9 @@ export class TextEngine implements IndexEngine {
     const opened = directory === undefined ? freshMapping(request) : openMapping(directory, request)
     yield* opened.mapping.learnInSteps(request.fields)
     yield
-    const { selections, ...parts } = engine
+    const { selections, dividedCostMin = 0, ...parts } = engine
     const index = yield* TextIndex.openInSteps({ directory, ...parts })
-    return new TextEngine(index, opened, { directory, selections })
+    return new TextEngine(index, opened, { directory, selections, dividedCostMin })
   }
 
   /** Why what is on disk cannot be used and has to be built again, though it is not damaged. */
@@ -124,6 +133,7 @@ export class TextEngine implements IndexEngine {
     }
     this.#mapping = mapping
     this.#schema = schema
+    this.#schemaNumber += 1
     this.#saveMapping()
   }
 
@@ -155,6 +165,16 @@ export class TextEngine implements IndexEngine {
       default:
         throw unknownQuestion(asked)
     }
+  }
+
+  /** Searches alone are worth it. */
+  divide(asked: TextAsked, known: ReaderKnowledge | undefined): Sliced<DividedAnswer> {
+    if (asked.question !== 'search') return answeredWhole(this.answer(asked))
+    const { index } = this
+    const [opening, schemaNumber] = [this.#opening, this.#schemaNumber]
+    const [schema, mapping] = [this.#schema, this.#mapping]
+    const divided = { index, mapping, opening, schemaNumber, schema, costMin: this.#dividedCostMin }
+    return divideSearch(divided, asked.request, known)
   }
 
   /** What a step has applied is found from then on. */
@@ -265,10 +285,13 @@ const ignored: OnDocument = () => undefined
 export interface EngineParts extends Pick<TextIndexOptions, 'clock' | 'memory' | 'limits'> {
   /** The cached selections of the indexes that share `memory`. Default: none are cached. */
   readonly selections?: SelectionCache
+  /** The least number of documents that a divided search looks at. Absent: every search is worth it. */
+  readonly dividedCostMin?: number
 }
 
 interface EnginePlace {
   readonly directory: string | undefined
+  readonly dividedCostMin: number
   readonly selections: SelectionCache | undefined
 }
 
@@ -362,6 +385,10 @@ function asBuffer(bytes: Uint8Array): Buffer {
 
 function* packedSearch(engine: TextEngine, request: TextSearchRequest): Sliced<PackedAnswer> {
   return yield* packAnswer(yield* runTextSearch(engine, request))
+}
+
+function* answeredWhole(work: Sliced<unknown>): Sliced<DividedAnswer> {
+  return { kind: 'whole', answer: yield* work }
 }
 
 function unknownQuestion({ question }: AskedQuestion): ServiceError {

@@ -3,9 +3,21 @@ import type { CacheCounts } from '../../host/worker-report.ts'
 import { TextMemory } from '../engine/text-memory.ts'
 import { SelectionCache } from '../search/run-text-select.ts'
 import { TextEngine } from './text-engine.ts'
+import { TextReader } from './text-reader.ts'
+
+/** The number of documents that a search looks at: a cheaper search takes less time than the messages of its parts. */
+const DIVIDED_COST_MIN = 20_000
+
+/** When searches are worth dividing; tests divide cheaper ones. */
+export interface DivisionLimits {
+  readonly dividedCostMin?: number
+}
 
 /** The text engines of one worker: they share caches of pages and terms, and a bound for what is in memory alone. */
-export function openTextFamily({ clock, memoryBytesMax }: FamilyParts): EngineFamily {
+export function openTextFamily(
+  { clock, memoryBytesMax }: FamilyParts,
+  { dividedCostMin = DIVIDED_COST_MIN }: DivisionLimits = {},
+): EngineFamily {
   const memory = new TextMemory(memoryBytesMax)
   const selections = new SelectionCache(memory.selectionBytesMax)
   return {
@@ -15,9 +27,15 @@ export function openTextFamily({ clock, memoryBytesMax }: FamilyParts): EngineFa
       if (outdated !== undefined) return { kind: 'outdated', outdated }
       return {
         kind: 'open',
-        engine: yield* TextEngine.openInSteps(opening, { clock, memory, selections }),
+        engine: yield* TextEngine.openInSteps(opening, {
+          clock,
+          memory,
+          selections,
+          dividedCostMin,
+        }),
       }
     },
+    openReader: () => new TextReader(memory),
     caches() {
       const { pages, terms } = memory
       return {

@@ -1,10 +1,12 @@
 import type { IndexKind } from '../../host/index-kind.ts'
+import { joinAnswers } from '../search/join-answers.ts'
 import type { TextAsked } from '../search/text-search.ts'
 
 /** Text indexes as the main thread knows them; their engine is text-engine.ts. */
 export const TEXT_KIND: IndexKind = {
   type: 'full_text',
   cacheNames: ['pages', 'terms'],
+  division: { questions: new Set(['search']), join: joinAnswers },
   /** By the request alone: without the page asked for, the time, and what other shards count. */
   identityOf(_: TextAsked['question'], request: TextAsked['request']) {
     if ('order' in request) {

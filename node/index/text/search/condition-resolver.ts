@@ -19,10 +19,16 @@ export class ConditionResolver {
   readonly warnings = new Set<string>()
   readonly #index: IndexSnapshot
   readonly #mapping: FieldMapping
+  #hasExpanded = false
 
   constructor(index: IndexSnapshot, mapping: FieldMapping) {
     this.#index = index
     this.#mapping = mapping
+  }
+
+  /** Whether the terms of the snapshot have become a part of the conditions. */
+  get hasExpanded(): boolean {
+    return this.#hasExpanded
   }
 
   /** A document that has expired by `nowMs` does not match. */
@@ -39,7 +45,9 @@ export class ConditionResolver {
     const resolved = yield* resolveQuery(query, this.#mapping)
     for (const warning of resolved.warnings) this.warnings.add(warning)
     const { query: found } = resolved
-    return hasFuzzyPhrase(found) ? yield* expandPhrases(found, this.#index) : found
+    if (!hasFuzzyPhrase(found)) return found
+    this.#hasExpanded = true
+    return yield* expandPhrases(found, this.#index)
   }
 
   *#filterOf({ filter, exclusion, keyPrefix }: TextConditions): Sliced<EngineQuery> {

@@ -50,10 +50,19 @@ export function* runTextSearch(
 ): Sliced<TextSearchAnswer> {
   const snapshot = index.snapshot()
   try {
-    return yield* new TextSearchRun(snapshot, mapping, request).answer()
+    return yield* searchSnapshot(snapshot, mapping, request)
   } finally {
     snapshot.release()
   }
+}
+
+/** As `runTextSearch`, of a state that the caller holds and releases. */
+export function searchSnapshot(
+  snapshot: IndexSnapshot,
+  mapping: FieldMapping,
+  request: TextSearchRequest,
+): Sliced<TextSearchAnswer> {
+  return new TextSearchRun(snapshot, mapping, request).answer()
 }
 
 /** Gathers the statistics of this shard that the scores of the request depend on. */

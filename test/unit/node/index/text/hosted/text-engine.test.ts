@@ -1,5 +1,6 @@
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
+import { TEXT_KIND } from '../../../../../../node/index/text/hosted/text-kind.ts'
 import type { TextSearchAnswer } from '../../../../../../node/index/text/search/text-search.ts'
 import { describeIndexEngine } from '../../../../../conformance/index-engine.ts'
 import { textSearch } from '../../../../../support/worlds/text-shard.ts'
@@ -8,9 +9,14 @@ const MEMORY_BYTES = 8 * 2 ** 20
 
 describeIndexEngine('text', {
   kind: 'text',
-  openFamily: () => openTextFamily({ clock: new ManualClock(), memoryBytesMax: MEMORY_BYTES }),
+  openFamily: () =>
+    openTextFamily(
+      { clock: new ManualClock(), memoryBytesMax: MEMORY_BYTES },
+      { dividedCostMin: 0 },
+    ),
   answers: ['search', 'select', 'statistics', 'highlight', 'suggest'],
   find: textSearch,
   keysOf: (answer: TextSearchAnswer) => answer.hits.map(({ key }) => Buffer.from(key).toString()),
+  ...(TEXT_KIND.division && { division: TEXT_KIND.division }),
   isVital: (file) => file === 'manifest' || file === 'mapping',
 })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { runAtOnce } from '../../../../../lib/sliced.ts'
-import { mergeHits, mergeLastHits } from '../../../../../node/coordinator/query/merge-hits.ts'
+import { runAtOnce } from '../../../../../../lib/sliced.ts'
+import { mergeHits, mergeLastHits } from '../../../../../../node/index/text/search/merge-hits.ts'
 
 const compare = (a: number, b: number): number => a - b
 const lists = fc.array(fc.array(fc.nat(50)).map((hits) => hits.toSorted(compare)))

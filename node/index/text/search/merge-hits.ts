@@ -1,7 +1,8 @@
-// The hits of all shards as one list, in slices: sixty-four shards may give ten thousand hits each.
+// The hits of all shards, or of all parts of a shard, as one list, in slices: sixty-four shards may give ten
+// thousand hits each.
 
-import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
-import { must } from '../../../lib/assert.ts'
+import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import { must } from '../../../../lib/assert.ts'
 
 /** Compared in a step; a comparison may look at several values. */
 const COMPARED_PER_STEP = 2_000
