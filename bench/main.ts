@@ -18,6 +18,7 @@ import { describeMachine, requireRealDisk } from './report/machine.ts'
 import type { Machine } from './report/machine.ts'
 import { CLIENTS_DEFAULT, USAGE, parseOptions, selectRows } from './options.ts'
 import type { BenchOptions } from './options.ts'
+import { peerSuite } from './peer/suite.ts'
 import { summariseProfile } from './report/profile-summary.ts'
 import { formatNumber, renderFindings, renderLatencies } from './report/report.ts'
 import type { Bench, SuiteEntry } from './suite.ts'
@@ -28,6 +29,7 @@ const PROFILE_ENTRIES_MAX = 40
 const SUITES: Readonly<Record<string, SuiteEntry>> = {
   documents: documentsSuite,
   inference: inferenceSuite,
+  peer: peerSuite,
   text: textSuite,
 }
 
@@ -130,7 +132,9 @@ function renderFigures(
     `Command: \`npm run bench -- ${commandOf(options)}\``,
     `Machine: ${machine.cores} × ${machine.cpu}, ${machine.memoryGiB} GiB, Linux ${machine.linux}, ` +
       `Node ${machine.node}, fdatasync ${formatNumber(machine.fdatasyncMs * 1000)} µs; ` +
-      `${versions.join(', ')}; commit ${machine.commit}`,
+      [...(versions.length > 0 ? [versions.join(', ')] : []), `commit ${machine.commit}`].join(
+        '; ',
+      ),
     renderFindings(results.flatMap(({ findings }) => findings)),
     ...(latencies.length > 0 ? [renderLatencies(latencies)] : []),
     ...(notes.length > 0 ? [notes.map((note) => `- ${note}`).join('\n')] : []),

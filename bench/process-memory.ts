@@ -65,7 +65,8 @@ export async function settle(pid: number, clock: Clock, timeoutMs: number): Prom
   }
 }
 
-async function readCpuSeconds(pid: number): Promise<number> {
+/** The processor time that the process has used since its start. */
+export async function readCpuSeconds(pid: number): Promise<number> {
   return parseCpuSeconds(await readFile(`/proc/${pid}/stat`, 'utf8'))
 }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { InvariantError } from '../../../../../lib/assert.ts'
+import type { ControllerCore as OurCore } from '../../../../../node/controller/core/controller-core.ts'
 import type { MakeController } from '../../../../support/simulation/controller/simulated-controller.ts'
 import {
   simulateController,
@@ -7,8 +8,6 @@ import {
 } from '../../../../support/simulation/controller/controller-simulation.ts'
 import { plantCopy, type Defect } from '../../../../support/simulation/planted-copy.ts'
 import { BrokenInvariant } from '../../../../support/simulation/replication-checker.ts'
-
-type ControllerModule = typeof import('../../../../../node/controller/core/controller-core.ts')
 
 const CORE = 'node/controller/core'
 const LINKED = ['lib', 'node/replication', 'node/coordination']
@@ -152,7 +151,9 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
 
 async function plantedController(defect: Defect): Promise<MakeController> {
   const load = plantCopy({ copied: [CORE], linked: LINKED }, defect)
-  const { ControllerCore } = await load<ControllerModule>(`${CORE}/controller-core.ts`)
+  const { ControllerCore } = await load<{ ControllerCore: typeof OurCore }>(
+    `${CORE}/controller-core.ts`,
+  )
   return (start) => new ControllerCore(start)
 }
 

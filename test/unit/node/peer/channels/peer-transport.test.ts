@@ -1,0 +1,137 @@
+import { setImmediate as immediate } from 'node:timers/promises'
+import { expect } from 'chai'
+import { ManualClock } from '../../../../../lib/clock.ts'
+import { MemoryNetwork } from '../../../../../node/peer/channels/memory-network.ts'
+import { TcpTransport } from '../../../../../node/peer/channels/tcp-transport.ts'
+import type { ByteChannel } from '../../../../../node/peer/transport.ts'
+import { describePeerTransport } from '../../../../conformance/peer-transport.ts'
+import {
+  TEST_CERTIFICATE,
+  TEST_CERTIFICATE_KEY,
+} from '../../../../support/servers/tls-certificate.ts'
+import { until } from '../../../../support/until.ts'
+
+const untilTrue = (condition: () => boolean): Promise<void> => until(async () => condition())
+const host = '127.0.0.1'
+
+describePeerTransport('MemoryNetwork', () => ({
+  transport: new MemoryNetwork(new ManualClock()).host('here'),
+  host: 'here',
+  until: untilTrue,
+}))
+describePeerTransport('TcpTransport', () => ({
+  transport: new TcpTransport({ host }),
+  host,
+  until: untilTrue,
+}))
+describePeerTransport('TcpTransport with TLS', () => ({
+  transport: new TcpTransport({
+    host,
+    tls: { ca: TEST_CERTIFICATE, certificate: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY },
+  }),
+  host,
+  until: untilTrue,
+}))
+
+describe('MemoryNetwork', () => {
+  let clock: ManualClock
+  let network: MemoryNetwork
+  let near: ByteChannel
+  const heard: string[] = []
+
+  function listenTo(channel: ByteChannel, name: string): void {
+    channel.attach({
+      onBytes: (bytes) => heard.push(`${name} ${Buffer.from(bytes).toString()}`),
+      onDrain: () => undefined,
+      onClosed: () => heard.push(`${name} closed`),
+    })
+  }
+
+  async function connect(name: string): Promise<ByteChannel> {
+    const { signal } = new AbortController()
+    const channel = await network.host('a').connect({ host: 'b', port: 1 }, signal)
+    listenTo(channel, name)
+    return channel
+  }
+
+  beforeEach(async () => {
+    clock = new ManualClock()
+    network = new MemoryNetwork(clock)
+    heard.length = 0
+    let count = 0
+    await network.host('b').listen(1, (channel) => listenTo(channel, `far${(count += 1)}`))
+    near = await connect('near')
+  })
+
+  it('delays bytes, keeps the order of a connection and not that of two', async () => {
+    network.weather('a', 'b', { delayMs: 20 })
+    near.write(Buffer.from('slow'))
+    network.weather('a', 'b', { delayMs: 0 })
+    near.write(Buffer.from('behind it'))
+    const other = await connect('other')
+    other.write(Buffer.from('fast'))
+    await immediate()
+    expect(heard).to.deep.equal(['far2 fast'])
+
+    clock.advance(20)
+    await immediate()
+    expect(heard).to.deep.equal(['far2 fast', 'far1 slow', 'far1 behind it'])
+  })
+
+  it('swallows bytes and ends in one direction', async () => {
+    network.weather('a', 'b', { isBlackHole: true })
+    near.write(Buffer.from('lost'))
+    near.destroy()
+    await immediate()
+
+    expect(heard).to.deep.equal(['near closed'])
+  })
+
+  it('ends one end before the other, or both at once', async () => {
+    network.weather('b', 'a', { delayMs: 50 })
+    network.cutOneEnd('b', 'a')
+    await immediate()
+    expect(heard).to.deep.equal(['far1 closed'])
+    clock.advance(50)
+    await immediate()
+    expect(heard).to.deep.equal(['far1 closed', 'near closed'])
+
+    network.weather('b', 'a', { delayMs: 0 })
+    await connect('again')
+    network.cut('b', 'a')
+    await immediate()
+    expect(heard.slice(2)).to.have.members(['again closed', 'far2 closed'])
+  })
+
+  it('changes one bit of what a host sends next', async () => {
+    network.corruptNext('a', 'b')
+    near.write(Buffer.from('abc'))
+    near.write(Buffer.from('abc'))
+    await immediate()
+
+    expect(heard).to.deep.equal(['far1 acc', 'far1 abc'])
+  })
+})
+
+describe('TcpTransport with TLS', () => {
+  it('refuses a client without a certificate of the authority', async () => {
+    const tls = { ca: TEST_CERTIFICATE, certificate: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY }
+    const secured = new TcpTransport({ host, tls })
+    let accepted = 0
+    const listener = await secured.listen(0, () => (accepted += 1))
+    const plain = new TcpTransport({ host })
+    const { signal } = new AbortController()
+    const channel = await plain.connect({ host, port: listener.port }, signal)
+    let isClosed = false
+    channel.attach({
+      onBytes: () => undefined,
+      onDrain: () => undefined,
+      onClosed: () => (isClosed = true),
+    })
+    channel.write(Buffer.from('QRYPEER and more than a record of TLS has for its head'))
+    await untilTrue(() => isClosed)
+
+    expect(accepted).to.equal(0)
+    await listener.close()
+  })
+})
