@@ -80,13 +80,15 @@ export class SimulatedControlPlane {
       return
     }
     const next: ReplicaId = { node: chosen.node, incarnation: chosen.incarnation }
-    const others = inSync.filter(({ node }) => node !== next.node)
+    const members = [...inSync.filter(({ node }) => node !== next.node), next]
+    const isComplete = members.length >= minInSync
     this.#write({
       ...this.#configuration,
       epoch: epoch + 1,
       leader: next,
-      inSync: [...others, next],
-      eligible: eligible.filter(({ node }) => node !== next.node),
+      inSync: members,
+      // Entries are committed from now on that they lack.
+      eligible: isComplete ? [] : eligible.filter(({ node }) => node !== next.node),
     })
   }
 
