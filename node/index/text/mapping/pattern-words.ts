@@ -35,10 +35,11 @@ export function wordsOfPattern(pattern: string, analyzer: Analyzer): readonly Pa
   return words.map((word) => ({ ...word, offset: word.offset - first }))
 }
 
-/** A text that the pattern matches, and at which UTF-16 unit of it each part begins. */
+/** A text that the pattern matches. */
 interface Sample {
   readonly text: string
-  readonly starts: readonly number[]
+  /** For each UTF-16 unit of the text, and its end: the first part that begins there or later. */
+  readonly partFrom: readonly number[]
 }
 
 /** A wildcard becomes a digit beside a digit and a letter elsewhere, so that it joins its word. */
@@ -47,14 +48,14 @@ function sampleOf(parts: Wildcard): Sample {
     return part.kind === 'literal' ? String.fromCodePoint(part.code) : undefined
   })
   let nearest = characters.find(isInWord) ?? 'x'
-  const starts: number[] = []
+  const partFrom: number[] = [0]
   let text = ''
-  for (const character of characters) {
-    starts.push(text.length)
+  for (const [part, character] of characters.entries()) {
     if (isInWord(character)) nearest = character
     text += character ?? (/\p{N}/u.test(nearest) ? '0' : 'x')
+    while (partFrom.length <= text.length) partFrom.push(part + 1)
   }
-  return { text, starts }
+  return { text, partFrom }
 }
 
 function isInWord(character: string | undefined): character is string {
@@ -69,10 +70,7 @@ interface Cut {
 
 function wordOf(token: OffsetToken, { parts, sample, analyzer }: Cut): readonly PatternWord[] {
   const { term, position: offset, start, end } = token
-  const own = parts.filter((_, index) => {
-    const at = sample.starts[index] ?? 0
-    return at >= start && at < end
-  })
+  const own = parts.slice(sample.partFrom[start], sample.partFrom[end])
   if (own.every(({ kind }) => kind === 'literal')) return [{ offset, term }]
   if (own.every(({ kind }) => kind !== 'literal')) return []
   return [{ offset, pattern: analyzer.normalize(textOf(own)) }]
