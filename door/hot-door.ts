@@ -142,7 +142,7 @@ const PLAIN = /^[\w.~!$&'()*+,;=:@-]+$/
 const ENCODED = /^[\w.~!$&'()*+,;=:@%-]+$/
 
 function decoded(segment: string): string | undefined {
-  if (PLAIN.test(segment)) return segment
+  if (!segment.includes('%')) return PLAIN.test(segment) ? segment : undefined
   if (!ENCODED.test(segment)) return undefined
   try {
     return decodeURIComponent(segment)

@@ -21,11 +21,16 @@ export function normalizeTarget(request: Pick<IncomingMessage, 'url'>): ServiceE
 }
 
 function originForm(target: string): string | undefined {
-  if (target.startsWith('/') || target === '*') return target.split('#', 1)[0]
+  if (target.startsWith('/') || target === '*') return withoutFragment(target)
   if (URL.parse(target) === null) return undefined
   const [authority] = SCHEME_AND_AUTHORITY.exec(target) ?? []
   if (authority === undefined) return undefined
   // Cut out, not parsed: a parser takes the segment ".." away, which may be the key of a document.
-  const [rest = ''] = target.slice(authority.length).split('#', 1)
+  const rest = withoutFragment(target.slice(authority.length))
   return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+function withoutFragment(target: string): string {
+  const end = target.indexOf('#')
+  return end < 0 ? target : target.slice(0, end)
 }
