@@ -11,7 +11,7 @@
 //       schema and indexes follow each other (`#changing`). A second drop of the table is refused with
 //       NOT_FOUND.
 //   A5  A table is not dropped while another one waits for the outcome of a transaction whose record
-//       lies in a shard of it that failed: nobody could tell that outcome any more.
+//       lies in a shard of it that failed: no node could learn that outcome then.
 
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
 import type { Clock } from '../../../lib/clock.ts'

@@ -1,7 +1,7 @@
 // The real store in its own process. bin/quarry starts it, and signals end it.
 //
 // Nothing outlives a test: `kill` and `stop` signal the process that serves (its log names its pid)
-// and then wait until nobody holds the output pipes any more, neither it nor a wrapper above it.
+// and then wait until no process holds the output pipes, neither it nor a wrapper above it.
 
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
