@@ -24,7 +24,10 @@ class CountingReporter extends reporters.Base {
     runner.on(EVENT_TEST_PASS, (test) => {
       if (test.duration > SLOW_TEST_MS) print(`ok   ${test.fullTitle()} (${test.duration} ms)`)
     })
-    runner.on(EVENT_TEST_FAIL, (test) => print(`FAIL ${test.fullTitle()}`))
+    runner.on(EVENT_TEST_FAIL, (test, error) => {
+      // At once and not only in the epilogue, which a run that is cut off never reaches.
+      print(`FAIL ${test.fullTitle()}\n     ${error?.stack ?? error}`)
+    })
     runner.on(EVENT_SUITE_BEGIN, (suite) => beganMs.set(suite, performance.now()))
     runner.on(EVENT_SUITE_END, (suite) => {
       const ms = performance.now() - beganMs.get(suite)

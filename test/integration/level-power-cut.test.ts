@@ -1,7 +1,7 @@
 // A power failure under a shard on LevelDB: nothing in LevelDB's own log was ever synced, so any of
 // it may be missing; table files and the journal were.
 
-import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
@@ -70,11 +70,38 @@ async function openShard(root: string): Promise<Opened> {
 
 const isLevelLog = (name: string): boolean => /^\d+\.log$/.test(name)
 
-/** The disk as a power failure at this moment may leave it: of LevelDB's logs chance keeps a part. */
+const isMissingFile = (failure: unknown): boolean =>
+  failure instanceof Error && 'code' in failure && failure.code === 'ENOENT'
+
+/** The names and lengths of all files. LevelDB's logs are without a length: they only ever grow. */
+async function structureOf(root: string): Promise<string> {
+  const describeFile = async (name: string): Promise<string> => {
+    if (isLevelLog(path.basename(name))) return name
+    return `${name} ${(await stat(path.join(root, name))).size}`
+  }
+  return (await Promise.all((await readdir(root, { recursive: true })).map(describeFile))).join()
+}
+
+/** Copies the files of one moment; resolves with false if there was none. */
+async function copyMoment(root: string, copy: string): Promise<boolean> {
+  try {
+    const before = await structureOf(root)
+    await cp(root, copy, { recursive: true })
+    return (await structureOf(root)) === before
+  } catch (error) {
+    if (isMissingFile(error)) return false
+    throw error
+  }
+}
+
+/**
+ * The disk as a power failure at this moment may leave it: of LevelDB's logs chance keeps a part.
+ *
+ * LevelDB writes and deletes files in a thread of its own and the journal lets segments go, so a copy during
+ * which any file came or went is of no moment at all, and is made again.
+ */
 async function imageOf(root: string, image: string): Promise<void> {
-  // The journal first: what is in a table file by then is in the journal too.
-  await cp(path.join(root, 'shards'), path.join(image, 'shards'), { recursive: true })
-  await cp(path.join(root, 'journal'), path.join(image, 'journal'), { recursive: true })
+  while (!(await copyMoment(root, image))) await rm(image, { recursive: true, force: true })
   const store = path.join(image, 'shards', ID)
   for (const name of await readdir(store)) {
     if (!isLevelLog(name)) continue
