@@ -23,6 +23,7 @@ import { APPLIED_KEY } from '../../../node/shard/format/keyspace.ts'
 import { LocalShard } from '../../../node/shard/local-shard.ts'
 import { NO_SETTINGS } from '../../../node/shard/command/table-settings.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
+import type { ShardRouter } from '../../../node/shard/shard-router.ts'
 import type { KvStore } from '../../../node/storage/kv-store.ts'
 import { FaultyDisk } from '../fakes/faulty-disk.ts'
 import { routesTo } from './routes.ts'
@@ -115,14 +116,30 @@ export interface RunningReplica {
   readonly store: KvStore
 }
 
+/** The parts that a test brings itself. */
+export interface ReplicatedWorldOptions {
+  readonly count?: number
+  readonly minInSync?: number
+  readonly clock?: ManualClock
+  /** Default: one that finds this shard alone. */
+  readonly router?: ShardRouter
+  /** The hybrid clock of the first node. */
+  readonly hybridClock?: HybridClock
+}
+
 export class ReplicatedWorld implements AsyncDisposable {
-  readonly clock = new ManualClock()
+  readonly clock: ManualClock
   readonly nodes: readonly TestNode[]
   readonly control: TestControlPlane
   /** Whether a message from one node to another is lost. */
   isLost: (from: NodeId, to: NodeId) => boolean = () => false
 
-  private constructor(count: number, minInSync: number) {
+  readonly #options: ReplicatedWorldOptions
+
+  private constructor(options: ReplicatedWorldOptions) {
+    const { count = 3, minInSync = 2 } = options
+    this.#options = options
+    this.clock = options.clock ?? new ManualClock()
     const names = Array.from({ length: count }, (_, i) => `n${i + 1}`)
     this.nodes = names.map((name, i) => new TestNode(name, i + 1))
     const replicas = this.nodes.map(({ replica }) => replica)
@@ -138,10 +155,8 @@ export class ReplicatedWorld implements AsyncDisposable {
     })
   }
 
-  static async open(
-    options: { count?: number; minInSync?: number } = {},
-  ): Promise<ReplicatedWorld> {
-    const world = new ReplicatedWorld(options.count ?? 3, options.minInSync ?? 2)
+  static async open(options: ReplicatedWorldOptions = {}): Promise<ReplicatedWorld> {
+    const world = new ReplicatedWorld(options)
     for (const node of world.nodes) await world.start(node)
     world.control.onChange((configuration) => {
       for (const { running } of world.nodes) running?.shard.replicated?.log.configure(configuration)
@@ -180,9 +195,9 @@ export class ReplicatedWorld implements AsyncDisposable {
       range: { start: Buffer.alloc(0), end: undefined },
       store,
       journal,
-      hybridClock: await HybridClock.open(clock, memoryBound),
+      hybridClock: await this.#hybridClockOf(node),
       clock,
-      router: routesTo(() => shard),
+      router: this.#options.router ?? routesTo(() => shard),
       settings: { ...NO_SETTINGS, tableId: 't' },
       replication: {
         self: node.replica,
@@ -194,6 +209,11 @@ export class ReplicatedWorld implements AsyncDisposable {
     })
     node.running = { shard, journal, store }
     shard.replicated?.log.configure(this.control.configuration)
+  }
+
+  async #hybridClockOf(node: TestNode): Promise<HybridClock> {
+    const own = node === this.nodes[0] ? this.#options.hybridClock : undefined
+    return own ?? HybridClock.open(this.clock, memoryBound)
   }
 
   /** The process and its machine lose power. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { jsonOf } from '../../../../node/shard/format/document-record.ts'
+import { describeShard } from '../../../conformance/shard.ts'
 import { errorOf } from '../../../support/error-of.ts'
 import { deleteOp, putOp } from '../../../support/worlds/shard-world.ts'
 import { ReplicatedWorld, type TestNode } from '../../../support/worlds/replicated-world.ts'
@@ -25,6 +26,13 @@ async function contentOf(node: TestNode): Promise<readonly string[]> {
   }
   return rows
 }
+
+describeShard('ReplicatedShard', async (parts) => {
+  const world = await ReplicatedWorld.open(parts)
+  await world.until(() => world.node('n1').isServing)
+  const { shard } = world.leader
+  return { shard, led: shard.led, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+})
 
 describe('a replicated shard', () => {
   it('serves at the leader what all in-sync replicas have on disk', async () => {
