@@ -24,12 +24,7 @@ import type { ApplyContext, LiveTransaction, ShardMemory } from './apply/apply-c
 import type { Command, Decision } from './command/command.ts'
 import type { CommandSettings, ProposedCommand } from './apply/proposed-command.ts'
 import { CommandView } from './apply/command-view.ts'
-import {
-  decodeApplied,
-  LOG_START,
-  NOTHING_APPLIED,
-  type AppliedPosition,
-} from './format/applied-position.ts'
+import { LOG_START, storedPosition, type AppliedPosition } from './format/applied-position.ts'
 import {
   encodeBody,
   encodeShortBody,
@@ -37,12 +32,7 @@ import {
   type EntryHead,
 } from './format/entry-body.ts'
 import { decodeIntent } from './format/intent-codec.ts'
-import {
-  APPLIED_KEY,
-  keyOfIntentKey,
-  keyspaceRange,
-  parseTransactionKey,
-} from './format/keyspace.ts'
+import { keyOfIntentKey, keyspaceRange, parseTransactionKey } from './format/keyspace.ts'
 import { decodeLogEntry, type LogEntry } from './format/log-entry.ts'
 import { decodeTransactionRecord } from './format/transaction-record.ts'
 import { LockTable, type Hold } from './apply/lock-table.ts'
@@ -274,8 +264,7 @@ export class ShardState {
 
   /** How far the store has been written. */
   storedPosition(): AppliedPosition {
-    const stored = this.store.get(APPLIED_KEY)
-    return stored === undefined ? NOTHING_APPLIED : decodeApplied(stored)
+    return storedPosition(this.store)
   }
 
   /** Builds the memory again from the store, which must hold everything that is committed. */

@@ -145,7 +145,7 @@ function isRefusal(error: unknown): boolean {
 
 async function contentOf(node: TestNode): Promise<readonly string[]> {
   const rows: string[] = []
-  for await (const page of must(node.running, node.id).store.pages({})) {
+  for await (const page of must(node.running, node.id).shard.store.pages({})) {
     for (const [at, value] of page) rows.push(`${at.toString('hex')}=${value.toString('hex')}`)
   }
   return rows

@@ -143,14 +143,15 @@ function writePosition(head: Buffer, { sequence, epoch, crc }: LogPosition): num
   return head.writeUInt32BE(crc, HEAD_BYTES + 10)
 }
 
-function logIdOf(bytes: Buffer): LogId {
+/** The shard whose replicas a message is for. Throws INVALID_ARGUMENT for damaged bytes. */
+export function shardOfMessage(bytes: Buffer): LogId {
   if (bytes.length < HEAD_BYTES || bytes[0] !== FORMAT) throw damaged('its head is not readable')
   return bytes.toString('hex', 2, 10)
 }
 
 /** Throws INVALID_ARGUMENT for damaged bytes. The entries refer to `bytes`. */
 export function decodeMessage(bytes: Buffer): Received {
-  const logId = logIdOf(bytes)
+  const logId = shardOfMessage(bytes)
   const kind = KIND_BY_CODE.get(bytes.readUInt8(1))
   const envelope = {
     logId,

@@ -8,6 +8,8 @@ import { ManualClock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { silentLog } from '../../../lib/log.ts'
 import { HybridClock } from '../../../node/clock/hybrid-clock.ts'
+import { ReplicaHost } from '../../../node/coordinator/cluster/replica-host.ts'
+import { LedShards } from '../../../node/coordinator/shards/led-shards.ts'
 import type { Journal } from '../../../node/journal/journal.ts'
 import {
   changedConfiguration,
@@ -17,14 +19,10 @@ import {
   type ShardConfiguration,
 } from '../../../node/replication/core/configuration.ts'
 import type { ReplicaControl } from '../../../node/replication/shell/replicated-log.ts'
-import { openReplicaLogs } from '../../../node/replication/log/replica-log.ts'
-import { decodeApplied, LOG_START } from '../../../node/shard/format/applied-position.ts'
-import { APPLIED_KEY } from '../../../node/shard/format/keyspace.ts'
-import { LocalShard } from '../../../node/shard/local-shard.ts'
+import type { LocalShard } from '../../../node/shard/local-shard.ts'
 import { NO_SETTINGS } from '../../../node/shard/command/table-settings.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
 import type { ShardRouter } from '../../../node/shard/shard-router.ts'
-import type { KvStore } from '../../../node/storage/kv-store.ts'
 import { FaultyDisk } from '../fakes/faulty-disk.ts'
 import { routesTo } from './routes.ts'
 import { memoryBound } from './shard-world.ts'
@@ -49,8 +47,9 @@ export class TestControlPlane {
     return this.#configuration
   }
 
-  onChange(listener: (configuration: ShardConfiguration) => void): void {
+  onChange(listener: (configuration: ShardConfiguration) => void): () => void {
     this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   controlOf(): ReplicaControl {
@@ -88,6 +87,8 @@ export class TestControlPlane {
 export class TestNode {
   readonly id: NodeId
   readonly disk: FaultyDisk
+  /** The shards that it leads. */
+  readonly led = new LedShards()
   incarnation = 1
   running: RunningReplica | undefined
 
@@ -111,9 +112,9 @@ export class TestNode {
 
 /** A replica in this process. */
 export interface RunningReplica {
+  readonly host: ReplicaHost
   readonly shard: LocalShard
   readonly journal: Journal
-  readonly store: KvStore
 }
 
 /** The parts that a test brings itself. */
@@ -158,9 +159,6 @@ export class ReplicatedWorld implements AsyncDisposable {
   static async open(options: ReplicatedWorldOptions = {}): Promise<ReplicatedWorld> {
     const world = new ReplicatedWorld(options)
     for (const node of world.nodes) await world.start(node)
-    world.control.onChange((configuration) => {
-      for (const { running } of world.nodes) running?.shard.replicated?.log.configure(configuration)
-    })
     return world
   }
 
@@ -181,34 +179,31 @@ export class ReplicatedWorld implements AsyncDisposable {
   async start(node: TestNode): Promise<void> {
     const { clock } = this
     const journal = await openTestJournal({ disk: node.disk, clock, mayMark: true })
-    const store = await node.disk.open(SHARD)
-    const applied = store.get(APPLIED_KEY)
-    const position = applied === undefined ? LOG_START : decodeApplied(applied)
-    const logs = await openReplicaLogs(journal, new Map([[SHARD, position]]))
-    const start = must(logs.get(SHARD), 'the log of the replica')
-    if (start instanceof ServiceError) throw start
+    const known: { shard?: LocalShard } = {}
     const network = {
       send: (to: NodeId, message: Buffer) => this.#deliver(node, to, Buffer.from(message)),
     }
-    const shard: LocalShard = await LocalShard.open({
-      id: SHARD,
-      range: { start: Buffer.alloc(0), end: undefined },
-      store,
+    const host = await ReplicaHost.open({
+      self: node.replica,
+      stores: node.disk,
       journal,
-      hybridClock: await this.#hybridClockOf(node),
       clock,
-      router: this.#options.router ?? routesTo(() => shard),
-      settings: { ...NO_SETTINGS, tableId: 't' },
-      replication: {
-        self: node.replica,
-        start,
-        network,
-        control: this.control.controlOf(),
-        log: silentLog,
+      hybridClock: await this.#hybridClockOf(node),
+      log: silentLog,
+      router: this.#options.router ?? routesTo(() => known.shard),
+      configurations: {
+        configurationOf: () => this.control.configuration,
+        onConfiguration: (_shard, listener) => this.control.onChange(listener),
+        controlOf: () => this.control.controlOf(),
       },
+      network,
+      indexes: undefined,
+      led: node.led,
     })
-    node.running = { shard, journal, store }
-    shard.replicated?.log.configure(this.control.configuration)
+    const range = { start: Buffer.alloc(0), end: undefined }
+    const shard = await host.start({ id: SHARD, range }, { ...NO_SETTINGS, tableId: 't' })
+    known.shard = shard
+    node.running = { host, shard, journal }
   }
 
   async #hybridClockOf(node: TestNode): Promise<HybridClock> {
@@ -221,7 +216,7 @@ export class ReplicatedWorld implements AsyncDisposable {
     const { running } = node
     node.running = undefined
     node.disk.restart()
-    await running?.shard.close().catch(() => undefined)
+    await running?.host.close()
     await running?.journal.close().catch(() => undefined)
   }
 
@@ -235,7 +230,7 @@ export class ReplicatedWorld implements AsyncDisposable {
     setImmediate(() => {
       // What a process has sent may arrive after its end, but not from one that is gone and came again.
       if (this.isLost(from.id, to) || (sender !== undefined && from.running !== sender)) return
-      void this.node(to).running?.shard.replicated?.log.receive(from.id, message)
+      void this.node(to).running?.host.receive(from.id, message)
     })
   }
 
@@ -261,7 +256,6 @@ export class ReplicatedWorld implements AsyncDisposable {
 
   async step(): Promise<void> {
     this.clock.advance(STEP_MS)
-    for (const { running } of this.nodes) running?.shard.replicated?.log.tick()
     for (let turn = 0; turn < TURNS_PER_STEP; turn++) await nextTurn()
   }
 
@@ -269,7 +263,7 @@ export class ReplicatedWorld implements AsyncDisposable {
     for (const node of this.nodes) {
       const { running } = node
       node.running = undefined
-      await running?.shard.close().catch(() => undefined)
+      await running?.host.close()
       await running?.journal.close().catch(() => undefined)
     }
   }

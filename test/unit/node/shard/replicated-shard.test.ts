@@ -21,7 +21,7 @@ async function contentOf(node: TestNode): Promise<readonly string[]> {
   const rows: string[] = []
   const { running } = node
   if (running === undefined) return rows
-  for await (const page of running.store.pages({})) {
+  for await (const page of running.shard.store.pages({})) {
     for (const [at, value] of page) rows.push(`${at.toString('hex')}=${value.toString('hex')}`)
   }
   return rows
