@@ -3,12 +3,17 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
 import { isSliced, runInTurn } from '../../../lib/sliced.ts'
+import { unlessAborted } from '../../../lib/unless-aborted.ts'
+import { millisOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { PeerRequest } from '../../peer/peer.ts'
 import type { Shard } from '../shard.ts'
 import { LONG_BYTES } from './wire/call-limits.ts'
 import { SHARD_CALLS, type CallCodec, type FoundRecord, type ShardCalls } from './shard-calls.ts'
 import type { WireReader } from './wire/wire-reader.ts'
 import type { WireWriter } from './wire/wire-writer.ts'
+
+/** A clock that is so far behind does not serve anyway: its node refuses the times of all others. */
+const AHEAD_MS_MAX = 3_600_000
 
 /** A call that came to a shard of this node. */
 export interface CameCall {
@@ -17,6 +22,8 @@ export interface CameCall {
   readonly from: WireReader
   readonly request: Pick<PeerRequest, 'signal'>
   readonly clock: Clock
+  /** The hybrid time of this node. */
+  now(this: void): Timestamp
 }
 
 /** Writes the answer to a call. */
@@ -32,42 +39,50 @@ export interface AnsweredCall {
 type Ask<Argument, Answer> = (
   shard: Shard,
   argument: Argument,
-  request: Pick<PeerRequest, 'signal'>,
+  call: CameCall,
 ) => Answer | Promise<Answer>
 
 /** A row for each call: a new one does not compile until it has its row. */
 export const ANSWERED_CALLS: Readonly<Record<keyof ShardCalls, AnsweredCall>> = {
   read: answered(SHARD_CALLS.read, askRead),
-  write: answered(SHARD_CALLS.write, (shard, command, { signal }) =>
-    shard.write(command, { signal }),
+  write: answered(SHARD_CALLS.write, (shard, command, { request }) =>
+    shard.write(command, { signal: request.signal }),
   ),
-  prepare: answered(SHARD_CALLS.prepare, (shard, command, { signal }) =>
-    shard.prepare(command, { signal }),
+  prepare: answered(SHARD_CALLS.prepare, (shard, command, { request }) =>
+    shard.prepare(command, { signal: request.signal }),
   ),
-  decide: answered(SHARD_CALLS.decide, (shard, command, { signal }) =>
-    shard.decide(command, { signal }),
-  ),
+  decide: answered(SHARD_CALLS.decide, (shard, command, { request, now }) => {
+    assertPlausible(command.commitAtLeast, now())
+    return shard.decide(command, { signal: request.signal })
+  }),
   forget: answered(SHARD_CALLS.forget, async (shard, { transactionId, anchor }) => {
     await shard.forget(transactionId, anchor)
     return undefined
   }),
-  push: answered(SHARD_CALLS.push, (shard, push, { signal }) => shard.push(push, { signal })),
-  heartbeat: answered(SHARD_CALLS.heartbeat, async (shard, transactionId, { signal }) => {
-    await shard.heartbeat(transactionId, { signal })
+  push: answered(SHARD_CALLS.push, (shard, push, { request, now }) => {
+    assertPlausible(push.above, now())
+    return shard.push(push, { signal: request.signal })
+  }),
+  heartbeat: answered(SHARD_CALLS.heartbeat, async (shard, transactionId, { request }) => {
+    await shard.heartbeat(transactionId, { signal: request.signal })
     return undefined
   }),
-  waitForRelease: answered(SHARD_CALLS.waitForRelease, async (shard, argument, { signal }) => {
+  waitForRelease: answered(SHARD_CALLS.waitForRelease, async (shard, argument, { request }) => {
     const { transactionId, timeoutMs } = argument
-    await shard.waitForRelease(transactionId, { timeoutMs, signal })
+    await shard.waitForRelease(transactionId, { timeoutMs, signal: request.signal })
     return undefined
   }),
   indexStatus: answered(SHARD_CALLS.indexStatus, (shard, index) => shard.indexStatus(index)),
-  waitForIndexes: answered(SHARD_CALLS.waitForIndexes, async (shard, _, { signal }) => {
-    await shard.waitForIndexes({ signal })
+  waitForIndexes: answered(SHARD_CALLS.waitForIndexes, async (shard, _, { request }) => {
+    await shard.waitForIndexes({ signal: request.signal })
     return undefined
   }),
-  stats: answered(SHARD_CALLS.stats, (shard, _, { signal }) => shard.stats({ signal })),
-  state: answered(SHARD_CALLS.state, (shard, _, { signal }) => shard.state({ signal })),
+  stats: answered(SHARD_CALLS.stats, (shard, _, { request }) =>
+    shard.stats({ signal: request.signal }),
+  ),
+  state: answered(SHARD_CALLS.state, (shard, _, { request }) =>
+    shard.state({ signal: request.signal }),
+  ),
 }
 
 function answered<Argument, Answer>(
@@ -77,24 +92,29 @@ function answered<Argument, Answer>(
   return {
     operation: codec.operation,
     isTimed: codec.isTimed,
-    async answer({ shard, from, request, clock }) {
-      const argument = await readArgument(from, clock, codec.read)
-      const asked = ask(shard, argument, request)
+    async answer(call) {
+      const argument = await readArgument(call.from, call.clock, codec.read)
+      const asked = ask(call.shard, argument, call)
       const answer = asked instanceof Promise ? await asked : asked
       return (out) => codec.writeAnswer(out, answer)
     },
   }
 }
 
-async function askRead(
-  shard: Shard,
-  key: Buffer,
-  { signal }: Pick<PeerRequest, 'signal'>,
-): Promise<FoundRecord> {
-  const found = shard.read(key)
-  const record = found instanceof Promise ? await shard.read(key, { signal }) : found
+async function askRead(shard: Shard, key: Buffer, { request }: CameCall): Promise<FoundRecord> {
+  const found = shard.read(key) // without a signal, which most reads do not need and which costs
+  const record = found instanceof Promise ? await unlessAborted(found, request.signal) : found
   if (record === undefined) return { kind: 'absent' }
   return record.length > LONG_BYTES ? { kind: 'long' } : { kind: 'record', record }
+}
+
+/**
+ * Throws INVALID_ARGUMENT for a time that no working clock of the cluster can have. A decided transaction is
+ * believed beyond the usual offset, so such a time would move this node's clock, and with it all others.
+ */
+export function assertPlausible(time: Timestamp, now: Timestamp): void {
+  if (millisOf(time) <= millisOf(now) + AHEAD_MS_MAX) return
+  throw new ServiceError('INVALID_ARGUMENT', `timestamp ${time} lies hours in the future`)
 }
 
 /** Reads an argument to its end. Rejects with INVALID_ARGUMENT if the message is malformed. */

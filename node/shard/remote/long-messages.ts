@@ -29,7 +29,7 @@ function joinedOf(pieces: readonly Uint8Array[]): Uint8Array {
 /** An argument that came in parts. Its memory counts until `release`. */
 export interface LongArgument {
   readonly bytes: Buffer
-  release(): void
+  release(this: void): void
 }
 
 /** The memory of a node for arguments that come in parts. */

@@ -8,9 +8,9 @@ import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError } from '../../../lib/errors.ts'
 import type { HybridClock } from '../../clock/hybrid-clock.ts'
 import type { PeerHandler, PeerHandlers, PeerRequest, UploadRequest } from '../../peer/peer.ts'
-import { ANSWERED_CALLS, readAtOnce, type AnsweredCall } from './answered-calls.ts'
+import { ANSWERED_CALLS, readAtOnce, type AnsweredCall, type CameCall } from './answered-calls.ts'
 import { LongArguments } from './long-messages.ts'
-import { ServedShards, type FindShard } from './served-shards.ts'
+import { ServedShards, type FindShard, type ShardHere } from './served-shards.ts'
 import { OPERATIONS } from './shard-calls.ts'
 import { STREAMED_CALLS, type StreamedCall } from './streamed-calls.ts'
 import { beginAnswer, encodeRefusal, readCallHead, type CallHead } from './wire/call-head.ts'
@@ -70,7 +70,10 @@ class ShardService {
   hurry(): PeerHandler {
     const handle = ({ body }: { readonly body: Buffer }): undefined => {
       try {
-        this.#shards.admit(readHead(new WireReader(body)), false).shard.hurry()
+        const from = new WireReader(body)
+        const head = readHead(from)
+        readAtOnce(() => from.end())
+        this.#shards.admit(head, false).shard.hurry()
       } catch (error) {
         if (!isServiceError(error)) throw error // nobody waits to hear of a refusal
       }
@@ -99,7 +102,7 @@ class ShardService {
     { from, request }: { readonly from: WireReader; readonly request: PeerRequest },
   ): Promise<Buffer> {
     const here = this.#shards.admit(head, call.isTimed)
-    const writeAnswer = await call.answer({ shard: here.shard, from, request, clock: this.#clock })
+    const writeAnswer = await call.answer({ ...this.#came(here), from, request })
     const out = beginAnswer(new WireWriter(), this.#shards.headOf(here))
     writeAnswer(out)
     return out.joined()
@@ -127,10 +130,14 @@ class ShardService {
       head = readHead(from)
       const here = this.#shards.admit(head, false)
       const begin = (): WireWriter => beginAnswer(new WireWriter(), this.#shards.headOf(here))
-      yield* call.answer({ shard: here.shard, from, request, clock: this.#clock, begin })
+      yield* call.answer({ ...this.#came(here), from, request, begin })
     } catch (error) {
       yield this.#refusalOf(error, head)
     }
+  }
+
+  #came({ shard }: ShardHere): Pick<CameCall, 'shard' | 'clock' | 'now'> {
+    return { shard, clock: this.#clock, now: () => this.#shards.time }
   }
 
   /** Throws what is not an expected error: a fault of this node, or the end of the call. */

@@ -1,30 +1,23 @@
 // How a shard is asked for each call with a streamed answer.
 
-import type { Clock } from '../../../lib/clock.ts'
 import { runSliced } from '../../../lib/sliced.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { portableAnswer } from '../../index/kinds/portable-answer.ts'
 import type { PeerRequest } from '../../peer/peer.ts'
-import { readArgument } from './answered-calls.ts'
+import { assertPlausible, readArgument, type CameCall } from './answered-calls.ts'
 import { messagesOf } from './long-messages.ts'
 import { SEARCH_ANSWER_BYTES_MAX } from './wire/call-limits.ts'
 import { OPERATIONS, readResolve, readScan } from './shard-calls.ts'
-import type { Shard } from '../shard.ts'
 import { beginPart } from './wire/call-head.ts'
 import { readDocumentKey } from './wire/command-codec.ts'
 import { readAsked } from './wire/index-codec.ts'
 import { encodeRows } from './wire/rows-codec.ts'
 import { writeValue } from './wire/value-codec.ts'
-import type { WireReader } from './wire/wire-reader.ts'
 import { WireWriter } from './wire/wire-writer.ts'
 
-/** A call that came to a shard of this node. */
-export interface CameStream {
-  readonly shard: Shard
-  /** The argument is next in it. */
-  readonly from: WireReader
+/** A call that came to a shard of this node, and is answered by a stream. */
+export interface CameStream extends CameCall {
   readonly request: PeerRequest
-  readonly clock: Clock
   /** The head of the answer, for what comes with it. */
   begin(this: void): WireWriter
 }
@@ -60,9 +53,12 @@ async function* resolve({
   shard,
   from,
   clock,
+  now,
   begin,
 }: CameStream): AsyncGenerator<Uint8Array, void> {
   const { command, isAwaited } = await readArgument(from, clock, readResolve)
+  const { decision } = command
+  if (decision.state === 'committed') assertPlausible(decision.commitTs, now())
   const released = Promise.withResolvers<void>()
   const done = shard.resolve(command, { isAwaited, onReleased: released.resolve })
   done.catch(() => undefined) // the caller may have left by then

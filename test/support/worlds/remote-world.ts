@@ -124,6 +124,12 @@ export class RemoteWorld implements AsyncDisposable {
     this.network.cut(CALLER, node)
   }
 
+  /** Nobody listens there any more. */
+  async close(nodeId: NodeId): Promise<void> {
+    const node = this.#nodes.get(nodeId)
+    if (node !== undefined) await this.settled(node.close())
+  }
+
   /** While true, what the node sends to the caller vanishes. */
   swallowAnswers(node: NodeId, isOn: boolean): void {
     this.network.weather(node, CALLER, { isBlackHole: isOn })
