@@ -10,6 +10,7 @@ import { ServiceError, isServiceError, messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import {
   CLUSTER_PREFIX,
+  CONTROLLER_KEY,
   IDENTITY_KEY,
   configurationKey,
   decodeConfiguration,
@@ -69,6 +70,8 @@ export interface ClusterMapOptions {
 export class ClusterMap implements AsyncDisposable {
   readonly #options: ClusterMapOptions
   readonly #known = new KnownCluster()
+  /** The election of the controller, by key. */
+  readonly #candidates = new Map<string, CoordinationEntry>()
   readonly #closing = new AbortController()
   readonly #listed = Promise.withResolvers<void>()
   readonly #listeners = new Set<(change: ClusterChange) => void>()
@@ -119,6 +122,15 @@ export class ClusterMap implements AsyncDisposable {
 
   shards(): ReadonlyMap<ShardPath, ShardConfiguration> {
     return this.#known.configurations
+  }
+
+  /** The node that is elected as controller; undefined while none is. */
+  controller(): NodeId | undefined {
+    let oldest: CoordinationEntry | undefined
+    for (const entry of this.#candidates.values()) {
+      if (oldest === undefined || entry.createRevision < oldest.createRevision) oldest = entry
+    }
+    return oldest?.value.toString()
   }
 
   /** The name of the shard with this id, if it has a configuration. */
@@ -264,6 +276,7 @@ export class ClusterMap implements AsyncDisposable {
   #take(change: EntryChange): void {
     this.#onAnswer()
     this.#seenRevision = Math.max(this.#seenRevision, change.revision)
+    if (change.key.startsWith(CONTROLLER_KEY)) return this.#takeCandidate(change)
     try {
       const observed = observationOf(change)
       if (observed !== undefined) this.#tell(this.#known.take(observed))
@@ -272,6 +285,11 @@ export class ClusterMap implements AsyncDisposable {
       const reason = messageOf(error)
       this.#options.log.error('an entry of the cluster is damaged', { key, revision, reason })
     }
+  }
+
+  #takeCandidate({ key, entry }: EntryChange): void {
+    if (entry === undefined) this.#candidates.delete(key)
+    else this.#candidates.set(key, entry)
   }
 
   /** Takes an entry that was read beside the watch. */
