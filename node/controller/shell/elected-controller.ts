@@ -102,7 +102,7 @@ export class ElectedController {
     await Promise.all(this.#commits)
   }
 
-  /** Rejects with UNAVAILABLE if it does not know everything yet. */
+  /** Throws NOT_LEADER if it does not know everything yet, and UNAVAILABLE when it is frozen. */
   report(): ClusterReport {
     this.#assertReady()
     return reportCluster(this.#core.cluster)
@@ -116,7 +116,7 @@ export class ElectedController {
 
   /**
    * Makes the step that an operator asked for. Answers a refusal if nothing has changed. Rejects with
-   * UNAVAILABLE if the outcome is unknown.
+   * UNAVAILABLE if the outcome is unknown, otherwise as `report` does.
    */
   async request(decide: (cluster: ClusterView) => Step | Refusal): Promise<Refusal | undefined> {
     this.#assertReady()
@@ -137,8 +137,8 @@ export class ElectedController {
 
   #assertReady(): void {
     if (this.isReady) return
-    const why = this.#frozen ?? 'it was just elected; try again'
-    throw new ServiceError('UNAVAILABLE', `the controller changes nothing: ${why}`)
+    if (this.#frozen === undefined) throw new ServiceError('NOT_LEADER', 'it has just been elected')
+    throw new ServiceError('UNAVAILABLE', `the controller is frozen: ${this.#frozen}`)
   }
 
   #observe(change: EntryChange): void {

@@ -3,6 +3,7 @@ import { ManualClock } from '../../../../lib/clock.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { silentLog } from '../../../../lib/log.ts'
 import { ClusterMap } from '../../../../node/cluster/cluster-map.ts'
+import { shardControl } from '../../../../node/cluster/shard-control.ts'
 import type { ClusterChange } from '../../../../node/cluster/known-cluster.ts'
 import {
   configurationKey,
@@ -239,6 +240,16 @@ describe('ClusterMap', () => {
     giveUp.abort(new ServiceError('DEADLINE_EXCEEDED', 'too late'))
 
     expect(await errorOf(() => opening)).to.include({ code: 'DEADLINE_EXCEEDED' })
+  })
+
+  it('stands for one shard where a replica asks', async () => {
+    const control = shardControl(map, PATH)
+
+    expect(await control.confirm()).to.include({ epoch: 1, revision: 1 })
+    expect((await control.change(adding())).inSync).to.deep.equal([N1, N2])
+    const gone = shardControl(map, 't/none')
+    expect(await errorOf(() => gone.confirm())).to.include({ code: 'NOT_FOUND' })
+    expect(await errorOf(() => gone.change(adding()))).to.include({ code: 'NOT_FOUND' })
   })
 
   describe('changes of an in-sync set', () => {
