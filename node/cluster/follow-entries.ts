@@ -2,16 +2,20 @@
 // continue it. When events are missing or the store fails, it is listed again.
 
 import type { Clock } from '../../lib/clock.ts'
+import { runSliced, StepMeter, type Sliced } from '../../lib/sliced.ts'
 import type {
   Coordination,
   CoordinationEntry,
   CoordinationEvent,
+  CoordinationListing,
 } from '../coordination/coordination.ts'
 
 /** A pause after a failure, so that a store that refuses is not asked all the time. */
 const RETRY_MS = 500
 /** A pause before the next listing, so that one after the other leaves time for other work. */
 const RELIST_MS = 50
+/** To decode an entry and take it in costs about 10 us. */
+const ENTRIES_PER_STEP = 64
 
 /** A key that was written, or has gone: its entry is undefined then. */
 export interface EntryChange {
@@ -67,7 +71,7 @@ class EntryFollower {
 
   /** Until a watch ends, because events are missing or `signal` aborted. */
   async follow(signal: AbortSignal): Promise<void> {
-    const revisions = await this.#list()
+    const revisions = await this.#list(signal)
     if (signal.aborted) return
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
@@ -84,24 +88,31 @@ class EntryFollower {
   }
 
   /** One prefix after the other: so the revision of the last one is the greatest. */
-  async #list(): Promise<readonly number[]> {
-    const { coordination, prefixes, sink } = this.#following
-    const gone = new Set(this.#known)
+  async #list(signal: AbortSignal): Promise<readonly number[]> {
+    const { coordination, prefixes, clock, sink } = this.#following
     const revisions: number[] = []
     for (const prefix of prefixes) {
-      const { entries, revision } = await coordination.list(prefix)
-      revisions.push(revision)
-      for (const entry of entries) {
-        gone.delete(entry.key)
-        this.#tell({ key: entry.key, entry, revision: entry.modRevision })
-      }
-      for (const key of gone) {
-        if (!key.startsWith(prefix)) continue
-        this.#tell({ key, entry: undefined, revision })
-      }
+      const listing = await coordination.list(prefix)
+      revisions.push(listing.revision)
+      await runSliced(this.#tellListing(prefix, listing), { clock, signal })
     }
     sink.listed(revisions.at(-1) ?? 0)
     return revisions
+  }
+
+  /** In steps, because a large cluster has ten thousands of entries. */
+  *#tellListing(prefix: string, { entries, revision }: CoordinationListing): Sliced<void> {
+    const meter = new StepMeter(ENTRIES_PER_STEP)
+    const gone = new Set([...this.#known].filter((key) => key.startsWith(prefix)))
+    for (const entry of entries) {
+      gone.delete(entry.key)
+      this.#tell({ key: entry.key, entry, revision: entry.modRevision })
+      if (meter.spend(1)) yield
+    }
+    for (const key of gone) {
+      this.#tell({ key, entry: undefined, revision })
+      if (meter.spend(1)) yield
+    }
   }
 
   async #watch(events: AsyncIterable<CoordinationEvent>): Promise<void> {

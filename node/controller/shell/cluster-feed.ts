@@ -32,10 +32,13 @@ export class ClusterFeed {
     this.#catalog = catalog
   }
 
-  /** All that the feed is about begins with one of these. */
+  /**
+   * All that the feed is about begins with one of these. Tables come first: each one looks at all
+   * known shards.
+   */
   get prefixes(): readonly string[] {
     const { tablePrefix, shardPrefix } = this.#catalog
-    return [CLUSTER_PREFIX, tablePrefix, shardPrefix]
+    return [tablePrefix, CLUSTER_PREFIX, shardPrefix]
   }
 
   /** Throws for an entry that cannot be read. Keys of other kinds say nothing. */
