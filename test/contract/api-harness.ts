@@ -12,6 +12,7 @@ import { silentLog } from '../../lib/log.ts'
 import { seededRandom } from '../../lib/random.ts'
 import { startApiServer } from '../../node/api/server/api-server.ts'
 import type { ApiServerOptions } from '../../node/api/server/api-server.ts'
+import type { ClusterService } from '../../node/coordinator/cluster/cluster-service.ts'
 import type { StoreService } from '../../node/coordinator/store-service.ts'
 import { SwarmHarness } from '../support/servers/swarm-harness.ts'
 
@@ -28,8 +29,9 @@ export interface Received {
   readonly body: string
 }
 
-type ApiOptions = Partial<Omit<ApiServerOptions, 'service'>> & {
+type ApiOptions = Partial<Omit<ApiServerOptions, 'service' | 'cluster'>> & {
   readonly service?: Partial<StoreService>
+  readonly cluster?: ClusterService
   readonly isSearched?: boolean
 }
 
@@ -64,6 +66,7 @@ export async function startApi({
     log,
     random: seededRandom(1),
     onInvariantBroken: (error) => broken.push(error),
+    cluster: harness.cluster,
     ...overrides,
     service: withOverrides(store, service),
   }).catch(async (error: unknown) => {
