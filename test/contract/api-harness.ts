@@ -31,7 +31,8 @@ export interface Received {
 
 type ApiOptions = Partial<Omit<ApiServerOptions, 'service' | 'cluster'>> & {
   readonly service?: Partial<StoreService>
-  readonly cluster?: ClusterService
+  /** Replaces the cluster of one node. */
+  readonly clusterOf?: (harness: SwarmHarness) => ClusterService
   readonly isSearched?: boolean
 }
 
@@ -47,6 +48,7 @@ export interface Api extends AsyncDisposable {
 export async function startApi({
   service = {},
   isSearched = false,
+  clusterOf = ({ cluster }) => cluster,
   ...overrides
 }: ApiOptions = {}): Promise<Api> {
   const indexRoot = isSearched ? await mkdtemp(path.join(tmpdir(), 'quarry-contract-')) : undefined
@@ -66,8 +68,8 @@ export async function startApi({
     log,
     random: seededRandom(1),
     onInvariantBroken: (error) => broken.push(error),
-    cluster: harness.cluster,
     ...overrides,
+    cluster: clusterOf(harness),
     service: withOverrides(store, service),
   }).catch(async (error: unknown) => {
     await closeStore()
