@@ -1,26 +1,21 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
-import { silentLog } from '../../../../../lib/log.ts'
-import { seededRandom } from '../../../../../lib/random.ts'
 import { ClusterAdmin } from '../../../../../node/controller/shell/cluster-admin.ts'
 import {
   controllerHandlers,
   controllerPeers,
 } from '../../../../../node/controller/shell/controller-calls.ts'
-import type { Controller } from '../../../../../node/controller/shell/controller.ts'
 import { EmbeddedCoordination } from '../../../../../node/coordination/embedded-coordination.ts'
 import { MemoryNetwork } from '../../../../../node/peer/channels/memory-network.ts'
-import { openPeerNode, PEER_VERSIONS } from '../../../../../node/peer/connections/open-peer-node.ts'
-import { PEER_LIMITS } from '../../../../../node/peer/peer-limits.ts'
 import type { PeerNode } from '../../../../../node/peer/peer.ts'
 import { MemoryKvStore } from '../../../../../node/storage/memory-kv-store.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 import { NodeStore } from '../../../../support/worlds/node-store.ts'
 import { passTime, passTimeUntil } from '../../../../support/worlds/pass-time.ts'
+import { openTestPeer } from '../../../../support/worlds/test-peer.ts'
 import { createTable, StubNode } from '../../../../support/worlds/stub-node.ts'
 
 interface Member {
@@ -70,24 +65,13 @@ describe('ClusterAdmin', () => {
 
   async function start(id: string): Promise<Member> {
     const store = new NodeStore(common)
-    const made: Controller[] = []
     const node = await during(
       StubNode.start({ id, coordination: store, clock, root, ttlSeconds: 5 }),
     )
-    made.push(node.controller)
-    const peer = await openPeerNode({
-      transport: network.host(id),
-      cluster: 'library',
-      nodeId: id,
-      secret: Buffer.alloc(32, 7),
-      handlers: controllerHandlers(node.controller),
-      limits: PEER_LIMITS,
-      versions: PEER_VERSIONS,
-      port: 1,
+    const peer = await openTestPeer(id, {
       clock,
-      random: seededRandom(1),
-      randomBytes,
-      log: silentLog,
+      network,
+      handlers: controllerHandlers(node.controller),
       onFault: (error) => faults.push(error),
     })
     const admin = new ClusterAdmin({

@@ -12,7 +12,6 @@ import {
   type ControllerAnswer,
   type ControllerRequest,
 } from '../../../../../node/controller/shell/controller-requests.ts'
-import { peerAddress } from '../../../../../node/controller/shell/controller-calls.ts'
 
 const GOLDEN: Readonly<Record<string, string>> = JSON.parse(
   readFileSync('test/golden/controller-calls.json', 'utf8'),
@@ -79,18 +78,6 @@ describe('the calls of the controller', () => {
       }),
     )
     assert(property(uint8Array(), (bytes) => refuses(() => decodeRequest(Buffer.from(bytes)))))
-  })
-
-  it('go to the host and port of a registration', () => {
-    expect(peerAddress('n', 'a.example:7000')).to.deep.equal({
-      nodeId: 'n',
-      host: 'a.example',
-      port: 7000,
-    })
-    expect(peerAddress('n', '[::1]:7000')).to.include({ host: '::1', port: 7000 })
-    for (const text of ['', 'a', 'a:', ':1', 'a:0', 'a:65536', '::1:7000', 'http://a:1']) {
-      expect(peerAddress('n', text), text).to.equal(undefined)
-    }
   })
 })
 
