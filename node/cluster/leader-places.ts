@@ -40,8 +40,14 @@ export class LeaderPlaces {
   async leaderOf(shardId: string): Promise<LeaderPlace | undefined> {
     const leader = this.#hinted(shardId) ?? this.#known(shardId)
     if (leader === undefined) return undefined
-    const address = peerAddress(leader.node, this.#map.addressOf(leader.node)?.peer ?? '')
-    return address && { ...leader, link: this.#peers.link(address) }
+    const link = this.linkTo(leader.node)
+    return link && { ...leader, link }
+  }
+
+  /** The way to a node; undefined while its address is not known. */
+  linkTo(node: NodeId): PeerLink | undefined {
+    const address = peerAddress(node, this.#map.addressOf(node)?.peer ?? '')
+    return address && this.#peers.link(address)
   }
 
   /** Another node said that `leader` leads the shard in `epoch`, or that it knows no leader. */

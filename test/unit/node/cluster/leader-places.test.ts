@@ -14,6 +14,7 @@ import type { Change } from '../../../../node/coordination/coordination.ts'
 import { EmbeddedCoordination } from '../../../../node/coordination/embedded-coordination.ts'
 import { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
 import type { PeerNode } from '../../../../node/peer/peer.ts'
+import type { ShardPlaces } from '../../../../node/shard/remote/shard-places.ts'
 import { MemoryKvStore } from '../../../../node/storage/memory-kv-store.ts'
 import { passTimeUntil } from '../../../support/worlds/pass-time.ts'
 import { openTestPeer } from '../../../support/worlds/test-peer.ts'
@@ -58,7 +59,7 @@ describe('LeaderPlaces', () => {
     const never = new AbortController().signal
     map = await ClusterMap.open({ coordination: store, clock, log: silentLog }, never)
     peers = await openTestPeer('n9', { clock, network: new MemoryNetwork(clock) })
-    places = new LeaderPlaces(map, peers)
+    places = new LeaderPlaces(map, peers) satisfies ShardPlaces
   })
   afterEach(async () => {
     await map.close()
@@ -80,6 +81,8 @@ describe('LeaderPlaces', () => {
   it('names the leader of the map, and where it is', async () => {
     expect(await place()).to.equal('n1 in 3 at n1:1')
     expect(await places.leaderOf('none')).to.equal(undefined)
+    expect(places.linkTo('n2')?.peer).to.include({ nodeId: 'n2', host: 'n2' })
+    expect(places.linkTo('n7')).to.equal(undefined)
 
     await put(live('n1', 'other:7'), led('n1', 4))
     await knows(4)
