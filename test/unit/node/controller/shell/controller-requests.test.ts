@@ -19,6 +19,10 @@ const GOLDEN: Readonly<Record<string, string>> = JSON.parse(
 
 const REQUESTS: Readonly<Record<ControllerRequest['kind'], ControllerRequest>> = {
   report: { kind: 'report' },
+  shards: {
+    kind: 'shards',
+    query: { tableId: 't', trouble: 'any', path: 't/s', after: 't/r', limit: 7 },
+  },
   move: { kind: 'move', path: 't/s', from: 'n1', to: 'n2' },
   transfer: { kind: 'transfer', path: 't/s', to: 'n2' },
 }
@@ -53,6 +57,11 @@ describe('the calls of the controller', () => {
       '{"kind":"transfer","path":"","to":"n2"}',
       `{"kind":"transfer","path":"t/s","to":"${'n'.repeat(1025)}"}`,
       '{"kind":"transfer","path":["t/s"],"to":"n2"}',
+      '{"kind":"shards"}',
+      '{"kind":"shards","query":{}}',
+      '{"kind":"shards","query":{"limit":10001}}',
+      '{"kind":"shards","query":{"limit":1,"trouble":"none"}}',
+      '{"kind":"shards","query":{"limit":1,"after":7}}',
     ]
     for (const text of broken) {
       expect(
