@@ -42,6 +42,7 @@ import {
   withoutIndex,
 } from './table-indexes.ts'
 import type { CatalogTable, TableRecord } from './table-record.ts'
+import { parseReplication, type ReplicationRules } from './table-replication.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/
@@ -65,6 +66,7 @@ export interface TableAdminOptions {
   readonly log: Log
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
+  readonly replication: ReplicationRules
 }
 
 /**
@@ -290,6 +292,7 @@ export class TableAdmin {
       ttlGeneration: 1,
       hasBuiltInIndex: true,
       indexes: parseIndexes(request.indexes),
+      replication: parseReplication(request, this.#with.replication),
     }
     const id = (): ShardId => parseShardId(this.#with.randomBits())
     return { record, shards: ranges.map((range) => ({ id: id(), range })) }
