@@ -101,11 +101,11 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   const indexes = opened?.parts
   const { stores, journal, admit } = parts
   const held = { stores, journal, indexes, led }
-  const host = new ShardHost({ ...held, admit, hybridClock, clock, router, log })
   const drain = (shard: LedShard) => recovery.drain(shard)
+  const host = new ShardHost({ ...held, admit, hybridClock, clock, router, log, drain })
   const replication = isOnlyProcess ? SWARM_REPLICATION : CLUSTER_REPLICATION
-  const known = { catalog, registry, host, led, replication }
-  const admin = new TableAdmin({ ...known, clock, drain, log, randomBits })
+  const known = { catalog, registry, host, replication }
+  const admin = new TableAdmin({ ...known, clock, log, randomBits })
   const pins = new ReadPins(clock)
   const kept = { clock, hybridClock, led, pins, log }
   const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })

@@ -49,7 +49,7 @@ export class SteeredCluster implements ClusterControl {
 
   join(id: NodeId, zone = ''): void {
     const revision = this.#next()
-    const record = { id, zone, state: 'serving', operation: 'o' } as const
+    const record = { id, zone, state: 'serving', incarnation: 1, operation: 'o' } as const
     this.core.observe({ kind: 'node', id, record, revision }, this.#nowMs)
     const addresses = { peer: `${id}:7400`, api: `${id}:8080` }
     const life = { incarnation: 1, version: '0.1.0', wholeSince: 1, isLeaving: false }
