@@ -6,6 +6,9 @@ import { ByteReader, ByteWriter } from './byte-codec.ts'
 
 const FORMAT_WITHOUT_ORDINAL = 1
 const FORMAT = 2
+/** Without the byte that tells of a part. Programs that do not know that byte leave it unread. */
+const LENGTH = 19
+const PART_FOLLOWS = 1
 
 export const LOG_START: LogPosition = { sequence: 0, epoch: 0, crc: 0 }
 
@@ -19,6 +22,16 @@ export const NOTHING_APPLIED: AppliedPosition = { ...LOG_START, nextOrdinal: 0 }
 
 export function encodeApplied({ sequence, epoch, crc, nextOrdinal }: AppliedPosition): Buffer {
   return new ByteWriter().u8(FORMAT).u48(sequence).u32(epoch).u32(crc).u32(nextOrdinal).done()
+}
+
+/** For a store that has a part of the entry behind the position. */
+export function encodeAppliedWithPart(applied: AppliedPosition): Buffer {
+  return Buffer.concat([encodeApplied(applied), Buffer.of(PART_FOLLOWS)])
+}
+
+/** Whether the store has a part of the entry behind the position, as `bytes` say. */
+export function hasPart(bytes: Buffer): boolean {
+  return bytes[LENGTH] === PART_FOLLOWS
 }
 
 export function decodeApplied(bytes: Buffer): AppliedPosition {

@@ -1,0 +1,52 @@
+import { ServiceError } from '../../../lib/errors.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import type { KvSnapshot, KvStore } from '../../storage/kv-store.ts'
+import type { LogPosition } from '../core/log-index.ts'
+
+/** An entry that is applied in several writes takes far less. */
+const PART_WAIT_MS = 10
+const PART_WAITS_MAX = 500
+
+/** Reads how far a store has been applied; undefined while it has a part of the next entry. */
+export type ReadPosition = (store: Pick<KvSnapshot, 'get'>) => LogPosition | undefined
+
+/**
+ * What a snapshot takes from a replica, which may lead or follow.
+ *
+ * Contract:
+ * - The store has committed entries alone.
+ * - `linkIndexes` makes one directory for each index, in a directory that exists and is empty, with links
+ *   to the files of a checkpoint that the store has applied. It leaves out indexes that have none.
+ */
+export interface SnapshotReplica {
+  readonly store: Pick<KvStore, 'snapshot' | 'approximateBytes'>
+  readonly readPosition: ReadPosition
+  linkIndexes(directory: string): Promise<void>
+}
+
+/** A view of a store at the end of a log entry. Dispose it. */
+export interface StoreView {
+  readonly snapshot: KvSnapshot
+  readonly position: LogPosition
+}
+
+/** Waits while the store has a part of an entry. UNAVAILABLE if that takes seconds. */
+export async function viewStore(
+  { store, readPosition }: Pick<SnapshotReplica, 'store' | 'readPosition'>,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<StoreView> {
+  for (let waits = 0; waits < PART_WAITS_MAX; waits++) {
+    const snapshot = store.snapshot()
+    try {
+      const position = readPosition(snapshot)
+      if (position !== undefined) return { snapshot, position }
+    } catch (error) {
+      await snapshot[Symbol.asyncDispose]()
+      throw error
+    }
+    await snapshot[Symbol.asyncDispose]()
+    await clock.sleep(PART_WAIT_MS, signal)
+  }
+  throw new ServiceError('UNAVAILABLE', 'a long log entry is being applied; try again later')
+}
