@@ -10,6 +10,7 @@
 
 import { access, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
+import { messageOf } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { syncDirectory } from '../../storage/durable-file.ts'
 import type { KvStore } from '../../storage/kv-store.ts'
@@ -71,7 +72,8 @@ export class Arrivals {
 
   /**
    * Completes the swaps whose `restart` mark is durable (AR3), and removes other arrivals. Answers the
-   * logs whose replica was swapped.
+   * logs whose replica was swapped. A swap that fails stops no other: its log refuses the old store
+   * (`openReplicaLogs`), and the replica is built anew.
    */
   async settle(restarted: RestartedLogs): Promise<readonly string[]> {
     const logIds = await readdir(this.#with.directory)
@@ -79,15 +81,25 @@ export class Arrivals {
     const marks = await restarted(new Set(logIds))
     const swapped: string[] = []
     for (const logId of logIds) {
-      if (await this.#counts(logId, marks.get(logId))) {
-        await this.swap(logId)
-        swapped.push(logId)
-      } else await this.discard(logId)
+      try {
+        if (await this.#settleOne(logId, marks.get(logId))) swapped.push(logId)
+      } catch (error) {
+        this.#with.log.error('snapshot not put in place', { logId, error: messageOf(error) })
+      }
     }
     return swapped
   }
 
-  /** Begins to receive. An earlier arrival of the log is removed. */
+  async #settleOne(logId: string, mark: LogPosition | undefined): Promise<boolean> {
+    const counts = await this.#counts(logId, mark)
+    await (counts ? this.swap(logId) : this.discard(logId))
+    return counts
+  }
+
+  /**
+   * Begins to receive. An earlier arrival of the log is removed, so it must not be one whose `restart` mark
+   * was written and whose swap can still succeed.
+   */
   async begin(logId: string, header: SnapshotHeader): Promise<SnapshotTarget> {
     await this.discard(logId)
     const directory = this.#directoryOf(`${logId}${ARRIVING}`)

@@ -36,8 +36,12 @@ export class ArrivingFiles {
 
   async take(number: number, bytes: Buffer): Promise<void> {
     await this.#endFilesBefore(number)
-    if (number !== this.#number || number >= this.#with.files.length) {
+    const announced = this.#with.files[number]
+    if (number !== this.#number || announced === undefined) {
       throw brokenSnapshot(`file ${number} is out of order`)
+    }
+    if (this.#bytes + bytes.length > announced.bytes) {
+      throw brokenSnapshot(`file ${number} is too long`)
     }
     this.#with.admit(bytes.length)
     this.#handle ??= await this.#create()

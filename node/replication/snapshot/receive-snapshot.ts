@@ -28,6 +28,8 @@ import {
 import { DamagedPageError } from './snapshot-page.ts'
 import type { SnapshotTarget } from './snapshot-target.ts'
 
+const CLOSE_MS_MAX = 1000
+
 /** Where the snapshot comes from, and where it goes. */
 export interface ReceiveOptions {
   readonly link: Pick<PeerLink, 'call' | 'stream' | 'peer'>
@@ -112,14 +114,14 @@ async function openRemote(
   }
 }
 
-/** A snapshot that is not closed is closed by its source after a while. */
+/** The source closes a snapshot after a while in any case, so this does not wait long. */
 async function closeRemote(
   { link, limits, log }: ReceiveOptions,
   { id }: SnapshotHeader,
 ): Promise<void> {
   try {
     const call = { operation: SNAPSHOT_OPERATIONS.close, body: encodeId(id) }
-    await link.call(call, { lane: 'bulk', timeoutMs: limits.callMs })
+    await link.call(call, { lane: 'bulk', timeoutMs: Math.min(limits.callMs, CLOSE_MS_MAX) })
   } catch (error) {
     log.debug('snapshot not closed', { nodeId: link.peer.nodeId, error: String(error) })
   }

@@ -1,7 +1,7 @@
 // Pages of a snapshot. Format: docs/formats/replica-snapshot.md.
 //
 // Invariants:
-//   SP1  The crcs of pages are chained, so a page that was changed, left out, repeated or moved does not
+//   PG1  The crcs of pages are chained, so a page that was changed, left out, repeated or moved does not
 //        fit the one before it.
 
 import { crc32 } from 'node:zlib'
@@ -53,7 +53,7 @@ export function encodePage(content: PageContent, before: PageMark): EncodedPage 
   return { bytes, mark: { number, crc } }
 }
 
-/** Throws DamagedPageError for a page that does not continue the one before it (SP1). */
+/** Throws DamagedPageError for a page that does not continue the one before it (PG1). */
 export function decodePage(
   bytes: Buffer,
   before: PageMark,

@@ -4,14 +4,14 @@
 //     └──────────── nobody reads, or too old ──► closed
 //
 // Invariants:
-//   SS1  At most `openMax` snapshots are open, and each has an end: it keeps overwritten data on the disk.
-//   SS2  Files of indexes are linked before the store is viewed, so no index is ahead of its store.
-//   SS3  Only the node that opened a snapshot reads or closes it.
+//   SG1  At most `openMax` snapshots are open, and each has an end: it keeps overwritten data on the disk.
+//   SG2  Files of indexes are linked before the store is viewed, so no index is ahead of its store.
+//   SG3  Only the node that opened a snapshot reads or closes it.
 
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { Clock } from '../../../lib/clock.ts'
-import { ServiceError } from '../../../lib/errors.ts'
+import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { NodeId } from '../../peer/peer.ts'
 import { contentHashOf } from './content-hash.ts'
@@ -53,12 +53,12 @@ interface Held {
   readonly ended: AbortController
 }
 
-/** Gives snapshots of the replicas of this process (SS1-SS3). */
+/** Gives snapshots of the replicas of this process (SG1-SG3). */
 export class SnapshotSource {
   readonly #with: SnapshotSourceOptions
   readonly #pace: Pace
   readonly #held = new Map<string, Held>()
-  /** Snapshots that are open or being opened (SS1). */
+  /** Snapshots that are open or being opened (SG1). */
   #count = 0
   #hashing: Promise<unknown> = Promise.resolve()
   #sentBytes = 0
@@ -168,7 +168,7 @@ export class SnapshotSource {
     const directory = path.join(this.#with.directory, id)
     await mkdir(directory, { mode: 0o700 })
     try {
-      await replica.linkIndexes(directory) // SS2
+      await replica.linkIndexes(directory) // SG2
       const files = await filesIn(directory)
       const view = await this.#viewAtLeast(replica, request.atLeast)
       const storeBytes = await replica.store.approximateBytes({})
@@ -207,8 +207,13 @@ export class SnapshotSource {
         return // closed
       }
     }
-    log.warn('snapshot not read to its end', { logId: held.logId, reader: held.reader })
-    await this.#free(id)
+    const about = { logId: held.logId, reader: held.reader }
+    log.warn('snapshot not read to its end', about)
+    try {
+      await this.#free(id)
+    } catch (error) {
+      log.warn('snapshot not freed', { ...about, error: messageOf(error) })
+    }
   }
 
   async #free(id: string): Promise<void> {
@@ -216,10 +221,13 @@ export class SnapshotSource {
     if (held === undefined) return
     this.#held.delete(id)
     held.ended.abort(goneError())
-    await held.opened.stop()
-    await held.view.snapshot[Symbol.asyncDispose]()
-    await rm(held.directory, { recursive: true, force: true })
-    this.#count -= 1
+    try {
+      await held.opened.stop()
+      await held.view.snapshot[Symbol.asyncDispose]()
+      await rm(held.directory, { recursive: true, force: true })
+    } finally {
+      this.#count -= 1
+    }
   }
 
   #heldBy(reader: NodeId, id: string): Held {

@@ -17,7 +17,10 @@ import {
   type SnapshotLimits,
 } from '../../../../../node/replication/snapshot/snapshot-limits.ts'
 import { snapshotHandlers } from '../../../../../node/replication/snapshot/snapshot-handlers.ts'
-import { SNAPSHOT_OPERATIONS } from '../../../../../node/replication/snapshot/snapshot-messages.ts'
+import {
+  encodeOpen,
+  SNAPSHOT_OPERATIONS,
+} from '../../../../../node/replication/snapshot/snapshot-messages.ts'
 import type { SnapshotSource } from '../../../../../node/replication/snapshot/snapshot-source.ts'
 import { contentHashOf } from '../../../../../node/replication/snapshot/content-hash.ts'
 import type { KvOp } from '../../../../../node/storage/kv-store.ts'
@@ -312,6 +315,26 @@ function describeReceiving(name: string, openWorld: () => PeerWorld): void {
 
       expect(await peers.failure(receiveSnapshot(options, stop.signal))).to.equal(gone)
       await expectNothingLeft()
+    })
+
+    it('is not begun by a message that is cut short, too long or no message at all', async () => {
+      await start()
+      const asked = encodeOpen({ logId: LOG, atLeast: 0 })
+      const bodies = [Buffer.alloc(0), asked.subarray(1), Buffer.concat([asked, asked])]
+      const call = { lane: 'bulk', timeoutMs: 5000 } as const
+
+      for (const operation of Object.values(SNAPSHOT_OPERATIONS)) {
+        for (const body of [...bodies, Buffer.alloc(100_000, 0xff)]) {
+          const answer =
+            operation === SNAPSHOT_OPERATIONS.pages
+              ? Array.fromAsync(link.stream({ operation, body }, call))
+              : link.call({ operation, body }, call)
+          expect(await peers.failure(answer)).to.include({ code: 'CORRUPTION' })
+        }
+      }
+
+      expect(source.openCount).to.equal(0)
+      expect(peers.world.faults).to.deep.equal([])
     })
 
     it('compares content by its hash', async () => {
