@@ -16,18 +16,18 @@ export interface ContentHash {
 }
 
 /**
- * Reads the whole store in pages, and hashes at most half a MiB in one turn of the event loop. A signal
- * that aborts ends it with the signal's reason.
+ * Reads the whole store in pages, and hashes at most half a MiB in one turn of the event loop. `pause` is
+ * called with the bytes that come next, and may wait. If it throws, so does the call.
  */
 export async function contentHashOf(
   store: Pick<KvSnapshot, 'pages'>,
-  signal?: AbortSignal,
+  pause: (bytes: number) => Promise<void> = async () => undefined,
 ): Promise<ContentHash> {
   const hash = createHash('sha256')
   let entries = 0
   for await (const page of store.pages({})) {
     for (const run of runsOf(page)) {
-      signal?.throwIfAborted()
+      await pause(run.length)
       hash.update(run)
       await nextTurn()
     }

@@ -17,11 +17,12 @@ import {
   decodeHash,
   decodeHeader,
   encodeId,
-  encodeLog,
+  encodeHashRequest,
   encodeOpen,
   encodePages,
   SNAPSHOT_OPERATIONS,
   type HashedContent,
+  type HashRequest,
   type OpenRequest,
   type SnapshotHeader,
 } from './snapshot-messages.ts'
@@ -63,13 +64,13 @@ export async function receiveSnapshot(
   }
 }
 
-/** Asks a node for the content hash of its replica, and the position at which it is. */
+/** Asks a node for the content hash of its replica (see `ContentHashes.hashAt`). */
 export async function askContentHash(
   link: Pick<PeerLink, 'call'>,
-  logId: string,
+  asked: HashRequest,
   options: { readonly timeoutMs: number; readonly signal?: AbortSignal },
 ): Promise<HashedContent> {
-  const call = { operation: SNAPSHOT_OPERATIONS.contentHash, body: encodeLog(logId) }
+  const call = { operation: SNAPSHOT_OPERATIONS.contentHash, body: encodeHashRequest(asked) }
   return decodeHash(await link.call(call, { lane: 'bulk', ...options }))
 }
 

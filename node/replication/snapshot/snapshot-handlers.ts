@@ -1,7 +1,7 @@
 import type { PeerHandlers, PeerRequest } from '../../peer/peer.ts'
 import {
   decodeId,
-  decodeLog,
+  decodeHashRequest,
   decodeOpen,
   decodePages,
   encodeHash,
@@ -46,7 +46,7 @@ export function snapshotHandlers(source: SnapshotSource): PeerHandlers {
       {
         kind: 'call',
         handle: async ({ body, signal }: PeerRequest) =>
-          encodeHash(await source.contentHash(decodeLog(body), signal)),
+          encodeHash(await source.hashes.hashAt(decodeHashRequest(body), signal)),
       },
     ],
   ])

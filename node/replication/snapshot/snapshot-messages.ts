@@ -55,6 +55,12 @@ export interface PagesRequest {
   readonly after: PageMark
 }
 
+/** The content hash of a log's replica is wanted, as of this entry. */
+export interface HashRequest {
+  readonly logId: string
+  readonly sequence: number
+}
+
 /** The content hash of a store at a position. */
 export interface HashedContent {
   readonly position: LogPosition
@@ -62,7 +68,7 @@ export interface HashedContent {
 }
 
 export function encodeOpen({ logId, atLeast }: OpenRequest): Buffer {
-  return Buffer.concat([encodeLog(logId), u48(atLeast)])
+  return Buffer.concat([Buffer.of(FORMAT), text(logId), u48(atLeast)])
 }
 
 export function decodeOpen(bytes: Buffer): OpenRequest {
@@ -70,14 +76,13 @@ export function decodeOpen(bytes: Buffer): OpenRequest {
   return reader.whole({ logId: reader.logId(), atLeast: reader.u48() })
 }
 
-/** The request for a content hash. */
-export function encodeLog(logId: string): Buffer {
-  return Buffer.concat([Buffer.of(FORMAT), text(logId)])
+export function encodeHashRequest({ logId, sequence }: HashRequest): Buffer {
+  return encodeOpen({ logId, atLeast: sequence })
 }
 
-export function decodeLog(bytes: Buffer): string {
-  const reader = new FieldReader(bytes)
-  return reader.whole(reader.logId())
+export function decodeHashRequest(bytes: Buffer): HashRequest {
+  const { logId, atLeast: sequence } = decodeOpen(bytes)
+  return { logId, sequence }
 }
 
 export function encodePages({ id, after }: PagesRequest): Buffer {
@@ -148,6 +153,10 @@ export function decodeHash(bytes: Buffer): HashedContent {
 
 function encodePosition({ sequence, epoch, crc }: LogPosition): Buffer {
   return Buffer.concat([u48(sequence), u32(epoch), u32(crc)])
+}
+
+export function isSamePosition(a: LogPosition, b: LogPosition): boolean {
+  return a.sequence === b.sequence && a.epoch === b.epoch && a.crc === b.crc
 }
 
 /** Whether an index may have a directory or file of this name in a snapshot. */

@@ -3,9 +3,9 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { KvSnapshot, KvStore } from '../../storage/kv-store.ts'
 import type { LogPosition } from '../core/log-index.ts'
 
-/** An entry that is applied in several writes takes far less. */
-const PART_WAIT_MS = 10
-const PART_WAITS_MAX = 500
+/** An entry that is applied in several writes takes far less, and so does a follower that keeps up. */
+const WAIT_MS = 10
+const WAITS_MAX = 500
 
 /** Reads how far a store has been applied; undefined while it has a part of the next entry. */
 export type ReadPosition = (store: Pick<KvSnapshot, 'get'>) => LogPosition | undefined
@@ -31,22 +31,54 @@ export interface StoreView {
 }
 
 /** Waits while the store has a part of an entry. UNAVAILABLE if that takes seconds. */
-export async function viewStore(
-  { store, readPosition }: Pick<SnapshotReplica, 'store' | 'readPosition'>,
+export function viewStore(
+  replica: ViewedReplica,
   clock: Clock,
   signal?: AbortSignal,
 ): Promise<StoreView> {
-  for (let waits = 0; waits < PART_WAITS_MAX; waits++) {
+  return viewWhen(replica, () => true, { clock, signal })
+}
+
+/** Waits until the store is at this entry. UNAVAILABLE if it is beyond, or does not get there in seconds. */
+export function viewStoreAt(
+  replica: ViewedReplica,
+  sequence: number,
+  waits: Waits,
+): Promise<StoreView> {
+  const isThere = (position: LogPosition): boolean => {
+    if (position.sequence <= sequence) return position.sequence === sequence
+    const message = `the replica has applied log entry ${position.sequence}, beyond ${sequence}`
+    throw new ServiceError('UNAVAILABLE', message)
+  }
+  return viewWhen(replica, isThere, waits)
+}
+
+type ViewedReplica = Pick<SnapshotReplica, 'store' | 'readPosition'>
+
+interface Waits {
+  readonly clock: Clock
+  readonly signal: AbortSignal | undefined
+}
+
+async function viewWhen(
+  { store, readPosition }: ViewedReplica,
+  isWanted: (position: LogPosition) => boolean,
+  { clock, signal }: Waits,
+): Promise<StoreView> {
+  for (let waits = 0; waits < WAITS_MAX; waits++) {
     const snapshot = store.snapshot()
     try {
       const position = readPosition(snapshot)
-      if (position !== undefined) return { snapshot, position }
+      if (position !== undefined && isWanted(position)) return { snapshot, position }
     } catch (error) {
       await snapshot[Symbol.asyncDispose]()
       throw error
     }
     await snapshot[Symbol.asyncDispose]()
-    await clock.sleep(PART_WAIT_MS, signal)
+    await clock.sleep(WAIT_MS, signal)
   }
-  throw new ServiceError('UNAVAILABLE', 'a long log entry is being applied; try again later')
+  throw new ServiceError(
+    'UNAVAILABLE',
+    'the replica is not at a log entry to look at; try again later',
+  )
 }

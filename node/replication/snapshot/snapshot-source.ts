@@ -14,13 +14,12 @@ import type { Clock } from '../../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { NodeId } from '../../peer/peer.ts'
-import { contentHashOf } from './content-hash.ts'
+import { ContentHashes } from './content-hashes.ts'
 import { goneError, OpenSnapshot } from './open-snapshot.ts'
 import { Pace } from './pace.ts'
 import type { SnapshotLimits } from './snapshot-limits.ts'
 import {
   isFileName,
-  type HashedContent,
   type OpenRequest,
   type PagesRequest,
   type SnapshotFile,
@@ -55,17 +54,20 @@ interface Held {
 
 /** Gives snapshots of the replicas of this process (SG1-SG3). */
 export class SnapshotSource {
+  readonly hashes: ContentHashes
   readonly #with: SnapshotSourceOptions
   readonly #pace: Pace
   readonly #held = new Map<string, Held>()
   /** Snapshots that are open or being opened (SG1). */
   #count = 0
-  #hashing: Promise<unknown> = Promise.resolve()
   #sentBytes = 0
 
   private constructor(options: SnapshotSourceOptions) {
     this.#with = options
-    this.#pace = new Pace(options.clock, options.limits.bytesPerSecond)
+    const { clock } = options
+    const pace = new Pace(clock, options.limits.bytesPerSecond)
+    this.#pace = pace
+    this.hashes = new ContentHashes({ replicaOf: (logId) => this.#replicaOf(logId), clock, pace })
   }
 
   /** Removes what an earlier process has left. */
@@ -138,23 +140,6 @@ export class SnapshotSource {
 
   async closeAll(): Promise<void> {
     await Promise.all([...this.#held.keys()].map((id) => this.#free(id)))
-  }
-
-  /** Hashes one store at a time. */
-  async contentHash(logId: string, signal: AbortSignal): Promise<HashedContent> {
-    const hashed = this.#hashing.then(() => this.#hash(this.#replicaOf(logId), signal))
-    this.#hashing = hashed.catch(() => undefined)
-    return hashed
-  }
-
-  async #hash(replica: SnapshotReplica, signal: AbortSignal): Promise<HashedContent> {
-    const { snapshot, position } = await viewStore(replica, this.#with.clock, signal)
-    try {
-      const { hash } = await contentHashOf(snapshot, signal)
-      return { position, hash }
-    } finally {
-      await snapshot[Symbol.asyncDispose]()
-    }
   }
 
   async #hold(asked: {

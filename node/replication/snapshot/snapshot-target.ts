@@ -9,11 +9,15 @@ import { diskErrorCode } from '../../../lib/disk-error.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import { syncDirectory } from '../../storage/durable-file.ts'
 import type { KvOp, KvStore } from '../../storage/kv-store.ts'
-import type { LogPosition } from '../core/log-index.ts'
 import { ArrivingFiles, brokenSnapshot } from './arriving-files.ts'
 import { contentHashOf } from './content-hash.ts'
 import { EntryParser } from './entry-stream.ts'
-import { FIRST_PAGE, type PageMark, type SnapshotHeader } from './snapshot-messages.ts'
+import {
+  FIRST_PAGE,
+  isSamePosition,
+  type PageMark,
+  type SnapshotHeader,
+} from './snapshot-messages.ts'
 import { decodePage, type PageContent, type SnapshotEnd } from './snapshot-page.ts'
 import type { ReadPosition } from './snapshot-replica.ts'
 
@@ -128,10 +132,6 @@ export class SnapshotTarget {
     await this.#store.close()
     await syncDirectory(storeDirectory)
   }
-}
-
-export function isSamePosition(a: LogPosition, b: LogPosition): boolean {
-  return a.sequence === b.sequence && a.epoch === b.epoch && a.crc === b.crc
 }
 
 function diskFailure(error: unknown): Error {

@@ -18,6 +18,7 @@ import { collectHistory } from '../../../../../node/shard/housekeeping/history-c
 import { readAppliedPosition } from '../../../../../node/shard/replica-snapshot.ts'
 import { replayLog } from '../../../../../node/shard/replay.ts'
 import { MemoryKvStore } from '../../../../../node/storage/memory-kv-store.ts'
+import { failureOf } from '../../../../support/failure-of.ts'
 import { deleteOp, putOp, ShardWorld } from '../../../../support/worlds/shard-world.ts'
 import { intervalOfKey } from '../../../../support/worlds/routes.ts'
 import { openTestJournal } from '../../../../support/worlds/test-journal.ts'
@@ -291,7 +292,7 @@ describe('the content hash of a store', () => {
     const store = await memoryStore(storeOps(3, 1000))
     const reason = new Error('the shard is closed')
 
-    const failure = await contentHashOf(store, AbortSignal.abort(reason)).catch((error) => error)
+    const failure = await failureOf(contentHashOf(store, () => Promise.reject(reason)))
 
     expect(failure).to.equal(reason)
   })

@@ -4,15 +4,15 @@ import * as fc from 'fast-check'
 import { encodeEntry, EntryParser } from '../../../../../node/replication/snapshot/entry-stream.ts'
 import {
   decodeHash,
+  decodeHashRequest,
   decodeHeader,
   decodeId,
-  decodeLog,
   decodeOpen,
   decodePages,
   encodeHash,
+  encodeHashRequest,
   encodeHeader,
   encodeId,
-  encodeLog,
   encodeOpen,
   encodePages,
   FIRST_PAGE,
@@ -63,7 +63,11 @@ const MESSAGES = {
     { id: ID, after: { number: 9, crc: 0xabcd } },
   ],
   close: [encodeId(ID), decodeId, ID],
-  'ask for the content hash': [encodeLog(LOG), decodeLog, LOG],
+  'ask for the content hash': [
+    encodeHashRequest({ logId: LOG, sequence: 300 }),
+    decodeHashRequest,
+    { logId: LOG, sequence: 300 },
+  ],
   'content hash': [
     encodeHash({ position: POSITION, hash: Buffer.alloc(32, 5) }),
     decodeHash,
