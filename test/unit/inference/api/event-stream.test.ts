@@ -83,11 +83,14 @@ describe('sendEvents', () => {
       for (; produced < 64; produced += 1) yield 'x'.repeat(1024 * 1024)
     }
     const { received, response, sent } = await exchange(large())
-    await until(async () => response.writableNeedDrain)
-    const waiting = produced
-    for (let turn = 0; turn < 20; turn += 1) await setImmediate()
+    // The kernel takes some of it, at its own pace.
+    await until(async () => {
+      const before = produced
+      for (let turn = 0; turn < 20; turn += 1) await setImmediate()
+      return response.writableNeedDrain && produced === before
+    })
 
-    expect(produced).to.equal(waiting).and.be.lessThan(64)
+    expect(produced).to.be.lessThan(64)
     ;(await received).resume()
     await sent
     expect(produced).to.equal(64)
