@@ -37,7 +37,7 @@ function documents(): Readonly<Record<string, object>> {
   )
 }
 
-/** Of all threads of this process, in which the store runs. */
+/** The CPU time of all threads of this process, in which the store runs. */
 function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1000
