@@ -12,7 +12,7 @@ import {
   type AskedQuestion,
   type EngineFamilies,
 } from '../../../../../node/index/host/index-engine.ts'
-import { IndexHost } from '../../../../../node/index/host/index-host.ts'
+import { IndexHost } from '../../../../../node/index/worker/index-host.ts'
 import {
   STOP_REASONS,
   type DividedCallAnswer,
