@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   scan: async () => (await import('./commands/scan.ts')).addScanCommand,
   delete: async () => (await import('./commands/documents.ts')).addDeleteCommand,
   status: async () => (await import('./commands/status.ts')).addStatusCommand,
+  cluster: async () => (await import('./commands/cluster.ts')).addClusterCommand,
   models: async () => (await import('./commands/models.ts')).addModelsCommand,
   version: async () => addVersionCommand,
 }

@@ -9,7 +9,8 @@ export type Flags = Readonly<Record<string, string | boolean | undefined>>
 
 /** The type of an option: how its text becomes a value. */
 export interface OptionType<Value> {
-  readonly default: Value
+  /** Undefined: the option must be given. */
+  readonly default: Value | undefined
   /** Describes valid texts, as in `"abc" is not an integer from 0 to 65535`. */
   readonly expected: string
   /** Undefined if the text is not valid. */
@@ -80,14 +81,22 @@ export function readOptions<Table extends OptionTable>(
   for (const [name, option] of Object.entries(table)) {
     const given = findText(name, option, sources)
     const value = given === undefined ? option.value.default : option.value.parse(given.text)
-    if (value === undefined) {
-      problems.push(`${given?.place}: "${given?.text}" is not ${option.value.expected}`)
-    }
+    if (value === undefined) problems.push(problemOf(name, option, { given, sources }))
     values[name] = value
   }
   if (problems.length > 0) throw new ConfigurationError(problems)
   assert(isConfigOf(table, values), 'every option has a value')
   return Object.freeze(values)
+}
+
+function problemOf(
+  name: string,
+  { variable, value: { expected } }: Option,
+  { given, sources }: { readonly given: GivenText | undefined; readonly sources: OptionSources },
+): string {
+  if (given !== undefined) return `${given.place}: "${given.text}" is not ${expected}`
+  const place = sources.names?.[name] ?? flagName(name)
+  return `${place} (environment: ${variable}) must be given: ${expected}`
 }
 
 interface GivenText {
@@ -137,6 +146,7 @@ function parts(name: string): string[] {
 export function defaultOf({ value, defaultText }: Option): string {
   if (defaultText !== undefined) return defaultText
   const shown = String(value.default)
+  if (value.default === undefined) return 'must be given'
   return shown === '' ? 'none' : shown
 }
 
@@ -210,4 +220,9 @@ export function list(): OptionType<readonly string[]> {
         .map((part) => part.trim())
         .filter((part) => part !== ''),
   }
+}
+
+/** The same option, but without a default: it must be given. */
+export function required<Value>(type: OptionType<Value>): OptionType<Value> {
+  return { ...type, default: undefined }
 }

@@ -80,13 +80,14 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
       clock,
       log,
       version,
+      nodeId,
       randomBits: () => randomBytes(8).toString('hex'),
       indexes: indexesOf(config, directory.path),
     },
     life,
   )
 
-  const { store } = swarm
+  const { store, cluster } = swarm
   addMetrics(metrics, swarm.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
   let isStopping = false
@@ -102,7 +103,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   life.onClose(() => health.close())
   await swarm.finishStart()
   const apiOptions = apiOptionsOf(config, log)
-  const api = await startApiServer({ ...apiOptions, service: store, metrics, loop })
+  const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })
   life.onClose(() => api.close())
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // This comes first, so that load balancers look elsewhere while open requests finish.

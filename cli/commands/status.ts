@@ -38,7 +38,7 @@ function describeTables({ tables, shards }: StatusAnswer): string {
 
 function describeStatus(status: StatusAnswer, url: string, screen: Output): string {
   const style = HEALTH_STYLES.get(status.health) ?? 'yellow'
-  const mode = status.swarmMode ? 'swarm mode' : 'cluster'
+  const mode = status.swarmMode ? 'swarm mode' : `cluster ${printable(status.clusterName)}`.trim()
   const lines = [
     `${paint(screen, style, '●')} ${paint(screen, 'bold', status.health)}  ${printable(status.message)}`,
     paint(

@@ -2,7 +2,7 @@
 // its edge.
 
 import { edgeOf, paint } from '../process/terminal.ts'
-import type { Output } from '../process/terminal.ts'
+import type { Output, Style } from '../process/terminal.ts'
 import { cutText, padEnd, padStart, printable, textWidth } from './text-width.ts'
 
 const GAP = 2
@@ -12,6 +12,8 @@ const SHRUNK_WIDTH_MIN = 8
 export interface Column {
   readonly title: string
   readonly align?: 'right'
+  /** The style of a cell of the rows; undefined: as it is. */
+  readonly styleOf?: (cell: string) => Style | undefined
 }
 
 type Screen = Pick<Output, 'columns' | 'isTty' | 'color'>
@@ -33,18 +35,30 @@ export class TextTable {
 
   header(): string {
     const cells = this.#columns.map(({ title }) => title)
-    return paint({ color: this.#color }, 'dim', this.#line(cells))
+    return paint(
+      { color: this.#color },
+      'dim',
+      this.#line(cells, () => undefined),
+    )
   }
 
   row(cells: readonly string[]): string {
-    return this.#line(cells)
+    return this.#line(cells, ({ styleOf }, cell) => styleOf?.(cell))
   }
 
-  #line(cells: readonly string[]): string {
-    const shown = this.#columns.map(({ align }, at) => {
+  #line(
+    cells: readonly string[],
+    styleOf: (column: Column, cell: string) => Style | undefined,
+  ): string {
+    const shown = this.#columns.map((column, at) => {
       const width = this.#widths[at] ?? 0
-      const cell = cutText(printable(cells[at] ?? ''), width)
-      return align === 'right' ? padStart(cell, width) : padEnd(cell, width)
+      const whole = cells[at] ?? ''
+      const cell = cutText(printable(whole), width)
+      const padded = column.align === 'right' ? padStart(cell, width) : padEnd(cell, width)
+      const style = styleOf(column, whole)
+      if (style === undefined) return padded
+      // Only the text, so that the line can be trimmed.
+      return padded.replace(cell, () => paint({ color: this.#color }, style, cell))
     })
     return shown.join(' '.repeat(GAP)).trimEnd()
   }

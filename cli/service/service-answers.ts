@@ -29,6 +29,8 @@ export interface StatusAnswer {
   readonly message: string
   readonly version: string
   readonly swarmMode: boolean
+  /** The cluster's name; empty in swarm mode. */
+  readonly clusterName: string
   readonly tables: number
   readonly shards: readonly ShardHealthAnswer[]
 }
@@ -60,6 +62,7 @@ export function parseStatus(text: string): StatusAnswer {
     message: textOf(value, 'message'),
     version: textOf(value, 'version'),
     swarmMode: memberOf(value, 'swarm_mode') === true,
+    clusterName: textOf(memberOf(value, 'cluster'), 'name'),
     tables: numberOf(value, 'tables'),
     shards: entriesOf(memberOf(value, 'shards')).map(([id, shard]) => ({
       id,
@@ -137,16 +140,19 @@ export function memberOf(value: unknown, name: string): unknown {
   return Reflect.get(value, name)
 }
 
-function entriesOf(value: unknown): [string, unknown][] {
+/** The members of an object by name; none for values that are not objects. */
+export function entriesOf(value: unknown): [string, unknown][] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : []
 }
 
-function textOf(value: unknown, name: string): string {
+/** A text; empty where there is no text. */
+export function textOf(value: unknown, name: string): string {
   const member = memberOf(value, name)
   return typeof member === 'string' ? member : ''
 }
 
-function numberOf(value: unknown, name: string): number {
+/** A number; 0 where there is no number. */
+export function numberOf(value: unknown, name: string): number {
   const member = memberOf(value, name)
   return typeof member === 'number' ? member : 0
 }

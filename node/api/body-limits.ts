@@ -11,6 +11,8 @@ const PARSED_BYTES_MAX: ReadonlyMap<string, number> = new Map([
   ['updateTableSchema', 2 * MIB],
   ['createIndex', MIB],
   ['scanTable', MIB],
+  ['moveReplica', MIB],
+  ['transferLeader', MIB],
   // A hundred queries in lines; each has a limit of its own.
   ['queryTable', 16 * MIB],
   ['queryGlobal', 16 * MIB],

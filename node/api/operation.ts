@@ -7,6 +7,7 @@ import { runInTurn, type Sliced } from '../../lib/sliced.ts'
 import type { Contract } from '../../door/contract.ts'
 import type { DocsPage } from '../../door/docs-page.ts'
 import type { Handler as DoorHandler, OperationRequest } from '../../door/operation.ts'
+import type { ClusterService } from '../coordinator/cluster/cluster-service.ts'
 import type { StoreService, WriteOptions } from '../coordinator/store-service.ts'
 import type { SyncLevel } from '../document/writes.ts'
 
@@ -15,6 +16,7 @@ import type { SyncLevel } from '../document/writes.ts'
  */
 export interface ApiContext {
   readonly service: StoreService
+  readonly cluster: ClusterService
   readonly contract: Contract
   readonly docs: DocsPage
   readonly clock: Clock
@@ -28,6 +30,14 @@ export function tableOf({ params }: OperationRequest): string {
 
 export function indexOf({ params }: OperationRequest): string {
   return must(params['indexName'], 'indexName in the path template')
+}
+
+export function nodeOf({ params }: OperationRequest): string {
+  return must(params['nodeId'], 'nodeId in the path template')
+}
+
+export function shardOf({ params }: OperationRequest): string {
+  return must(params['shardId'], 'shardId in the path template')
 }
 
 /** Documents, keys and operations of transforms in one request; a merge has a limit of its own. */

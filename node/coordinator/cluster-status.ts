@@ -8,6 +8,8 @@ import type { ShardConditions } from './shard-conditions.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { LedShards } from './shards/led-shards.ts'
 import type { ClusterStatus, ShardHealth } from './store-service.ts'
+import type { ClusterSummary } from './cluster/cluster-answers.ts'
+import { clusterProblems } from './cluster/cluster-problems.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { indexTroubles } from './tables/index-summary.ts'
 
@@ -25,6 +27,7 @@ export function* clusterStatusOf(state: {
   readonly version: string
   readonly ready: boolean
   readonly hybridClock: HybridClock
+  readonly cluster: ClusterSummary
 }): Sliced<ClusterStatus> {
   const shards = new Map<ShardId, ShardHealth>()
   const problems: string[] = []
@@ -47,18 +50,21 @@ export function* clusterStatusOf(state: {
     refusesSearches ||= troubles.some((trouble) => trouble.refusesSearches)
     yield
   }
+  const ofCluster = clusterProblems(state.cluster)
+  problems.unshift(...ofCluster)
   const leapMs = state.hybridClock.leapMs()
   if (leapMs !== undefined) problems.push(leapMessage(leapMs))
   if (!state.ready) problems.unshift('starting: recovery has not finished')
   return {
-    health: healthOfAll(counts, state.ready && !refusesSearches),
+    health: healthOfAll(counts, state.ready && !refusesSearches && ofCluster.length === 0),
     message: messageOf(problems),
     auth_enabled: false,
-    swarm_mode: true,
+    swarm_mode: state.cluster.mode === 'swarm',
     version: state.version,
     tables: state.tables.filter(({ record }) => !record.name.startsWith(INTERNAL_PREFIX)).length,
     shards: Object.fromEntries(shards),
     clock_offset_ms: state.hybridClock.wallOffsetMs(),
+    cluster: state.cluster,
   }
 }
 

@@ -13,6 +13,8 @@ import type { KvStoreFactory } from '../storage/kv-store.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { IndexParts } from '../shard/following/shard-indexes.ts'
 import { IndexEvents } from '../shard/following/index-events.ts'
+import type { ClusterService } from './cluster/cluster-service.ts'
+import { SwarmCluster } from './cluster/swarm-cluster.ts'
 import { Catalog } from './tables/catalog.ts'
 import { FieldCatalog } from './tables/field-catalog.ts'
 import { Idempotency } from './transactions/idempotency.ts'
@@ -21,10 +23,12 @@ import { LedShards } from './shards/led-shards.ts'
 import { ReadPins } from './read-pins.ts'
 import { ShardHost } from './shards/shard-host.ts'
 import { storeMetrics } from './store-metrics.ts'
+import { conditionsOf } from './shard-conditions.ts'
 import { SwarmStore } from './swarm-store.ts'
 import { TableAdmin } from './tables/table-admin.ts'
 import { TableMetrics } from './tables/table-metrics.ts'
 import { TableRegistry } from './tables/table-registry.ts'
+import { CLUSTER_REPLICATION, SWARM_REPLICATION } from './tables/table-replication.ts'
 import { TableRoutes } from './tables/table-routes.ts'
 import { TransactionFinisher } from './transactions/transaction-finisher.ts'
 import { TransactionRecovery } from './transactions/transaction-recovery.ts'
@@ -45,6 +49,8 @@ export interface SwarmParts {
   readonly clock: Clock
   readonly log: Log
   readonly version: string
+  /** The id of the data directory. */
+  readonly nodeId: string
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
   /** Absent: the node keeps no indexes, and searches are refused. */
@@ -64,8 +70,11 @@ export interface SwarmParts {
  */
 export interface OpenedSwarm {
   readonly store: SwarmStore
+  readonly cluster: ClusterService
   readonly housekeeper: NodeHousekeeper
   readonly admin: TableAdmin
+  /** The tables that this node serves, under their names. */
+  readonly registry: TableRegistry
   /** The led shards of all tables, internal tables included. */
   readonly shards: () => readonly LedShard[]
   /** Ends the transactions and table changes that the last process left open, then sets ready. */
@@ -92,14 +101,17 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
   const indexes = opened?.parts
   const { stores, journal, admit } = parts
   const held = { stores, journal, indexes, led }
-  const host = new ShardHost({ ...held, admit, hybridClock, clock, router, log })
   const drain = (shard: LedShard) => recovery.drain(shard)
-  const admin = new TableAdmin({ clock, catalog, registry, host, led, drain, log, randomBits })
+  const host = new ShardHost({ ...held, admit, hybridClock, clock, router, log, drain })
+  const replication = isOnlyProcess ? SWARM_REPLICATION : CLUSTER_REPLICATION
+  const known = { catalog, registry, host, replication }
+  const admin = new TableAdmin({ ...known, clock, log, randomBits })
   const pins = new ReadPins(clock)
   const kept = { clock, hybridClock, led, pins, log }
   const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })
   const idempotency = new Idempotency({ clock, admin, registry })
   const tableMetrics = new TableMetrics({ clock, led, tables: () => registry.tables() })
+  const cluster = buildSwarmCluster(parts, registry)
   const store = new SwarmStore({
     clock: new DocumentClock(clock, hybridClock),
     registry,
@@ -110,6 +122,8 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
     housekeeper,
     scan: { hybridClock, pins },
     merge: { clock, runner },
+    replication,
+    cluster,
     version: parts.version,
   })
 
@@ -125,24 +139,22 @@ export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promis
     life.onClose(() => housekeeper.stop())
     store.setReady()
   }
+  const counting = { ...ending, clock, registry, led, runner, recovery, idempotency, housekeeper }
   const metrics = [
-    storeMetrics({
-      clock,
-      registry,
-      led,
-      hybridClock,
-      runner,
-      recovery,
-      idempotency,
-      housekeeper,
-      indexEvents: indexes?.events,
-      isReady: () => store.ready(),
-    }),
+    storeMetrics({ ...counting, indexEvents: indexes?.events, isReady: () => store.ready() }),
     () => journal.metricLines(),
     () => tableMetrics.lines(),
     ...(opened?.metrics ?? []),
   ]
-  return { store, housekeeper, admin, shards, finishStart, metrics }
+  return { store, cluster, registry, housekeeper, admin, shards, finishStart, metrics }
+}
+
+function buildSwarmCluster(
+  { nodeId, version, clock }: SwarmParts,
+  registry: TableRegistry,
+): SwarmCluster {
+  const known = { nodeId, version, registry, clock }
+  return new SwarmCluster({ ...known, conditionsOf: (tables) => conditionsOf(tables, clock) })
 }
 
 interface OpenedIndexes {

@@ -8,6 +8,7 @@ import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writ
 import type { QueryRequest } from '../query/request/query-request.ts'
 import type { DocumentFilter } from '../query/filter/document-filter.ts'
 import type { QueryResult } from './query/query-result.ts'
+import type { ClusterSummary } from './cluster/cluster-answers.ts'
 import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import type { CreateTableRequest } from './tables/create-table-request.ts'
 
@@ -120,6 +121,7 @@ export interface ClusterStatus {
   readonly shards: Readonly<Record<string, ShardHealth>>
   /** Milliseconds by which the wall clock is ahead of hybrid time; absent where nobody asked a clock. */
   readonly clock_offset_ms?: number
+  readonly cluster: ClusterSummary
 }
 
 /**

@@ -8,6 +8,7 @@ import type { QueryRequest } from '../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
 import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
+import type { ClusterService } from './cluster/cluster-service.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
 import { countIndexes, type IndexCounts } from './tables/index-summary.ts'
 import { indexInfoOf } from './tables/index-status.ts'
@@ -38,6 +39,7 @@ import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.t
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
 import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'
+import type { ReplicationRules } from './tables/table-replication.ts'
 import { migrationOf } from './tables/table-migration.ts'
 import { unknownTable, type TableRegistry } from './tables/table-registry.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
@@ -57,6 +59,8 @@ export interface SwarmStoreOptions {
   readonly scan: TableScanOptions
   readonly merge: Omit<LinearMergeOptions, 'scan'>
   readonly version: string
+  readonly replication: ReplicationRules
+  readonly cluster: ClusterService
 }
 
 /** A request that writes. `answer` is the answer of a commit, `answerOf` makes that of a conflict. */
@@ -90,7 +94,7 @@ export class SwarmStore implements StoreService {
   }
 
   async createTable(name: string, request: CreateTableRequest): Promise<TableInfo> {
-    return tableInfoOf(await this.#with.admin.create(name, request))
+    return this.#infoOf(await this.#with.admin.create(name, request))
   }
 
   async listTables({ prefix = '' }: { readonly prefix?: string }): Promise<readonly TableStatus[]> {
@@ -113,13 +117,17 @@ export class SwarmStore implements StoreService {
     const stats = await Promise.all(table.shards.map((shard) => shard.stats()))
     const migration = await migrationOf(table, this.#with.led)
     return {
-      ...tableInfoOf(table),
+      ...this.#infoOf(table),
       ...(migration === undefined ? {} : { migration }),
       storage_status: {
         disk_usage: stats.reduce((sum, { diskBytes }) => sum + diskBytes, 0),
         empty: stats.every(({ empty }) => empty),
       },
     }
+  }
+
+  #infoOf(table: OpenTable): TableInfo {
+    return tableInfoOf(table, this.#with.replication)
   }
 
   async dropTable(name: string): Promise<void> {
@@ -133,7 +141,7 @@ export class SwarmStore implements StoreService {
     if (before.record.ttlGeneration !== after.record.ttlGeneration) {
       this.#with.housekeeper.retime(this.#with.led.among(after.shards))
     }
-    return tableInfoOf(after)
+    return this.#infoOf(after)
   }
 
   listIndexes(name: string): Promise<readonly IndexInfo[]> {
@@ -230,8 +238,10 @@ export class SwarmStore implements StoreService {
     const { clock, registry, led, version } = this.#with
     const { hybridClock } = this.#with.scan
     const tables = registry.tables()
-    const conditions = await conditionsOf(tables, clock)
-    const state = { tables, led, conditions, version, ready: this.#ready, hybridClock }
+    // Side by side: either may wait for a shard or a node that does not answer.
+    const asked = [conditionsOf(tables, clock), this.#with.cluster.summary()] as const
+    const [conditions, cluster] = await Promise.all(asked)
+    const state = { tables, led, conditions, version, ready: this.#ready, hybridClock, cluster }
     return runInTurn(clusterStatusOf(state), { clock })
   }
 

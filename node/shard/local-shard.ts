@@ -30,6 +30,7 @@ import type { KeyRange } from './command/key-range.ts'
 import { LedShard } from './led-shard.ts'
 import type { ProposalFate } from './proposal.ts'
 import { PushResponder } from './push-responder.ts'
+import type { ReplicatedReplica } from './replicated-replica.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
 import { ShardReads } from './shard-reads.ts'
 import type { IndexStatus } from './following/index-health.ts'
@@ -70,7 +71,7 @@ export class LocalShard implements Shard, AsyncDisposable {
       state: replica.state,
       clock,
       hybridClock,
-      settled: () => replica.log.durable(),
+      settled: () => replica.log.committed(),
       propose: (command) => replica.propose(command),
     })
     this.#indexes = replica.indexes
@@ -80,9 +81,14 @@ export class LocalShard implements Shard, AsyncDisposable {
     return new LocalShard(await Replica.open(options))
   }
 
-  /** Shards over one journal share its order. */
-  get durableOrder(): object {
-    return this.#replica.options.journal
+  /** Shards over one journal share its order, unless other replicas have a say in what is committed. */
+  get durableOrder(): object | undefined {
+    return this.replicated === undefined ? this.#replica.options.journal : undefined
+  }
+
+  /** The replicated log below the shard, which needs messages and ticks. Undefined with one replica. */
+  get replicated(): ReplicatedReplica | undefined {
+    return this.#replica.replicated
   }
 
   get ttl(): TtlPolicy | undefined {
@@ -140,11 +146,18 @@ export class LocalShard implements Shard, AsyncDisposable {
     key: Buffer,
     options?: CallOptions,
   ): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
-    const found = this.#reads.read(key)
+    const right = this.replicated?.mayRead() ?? true
+    const found = right === true ? this.#reads.read(key) : this.#readAfter(right, key)
     return found instanceof Promise ? patiently(found, options) : found
   }
 
-  scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+  async #readAfter(right: Promise<void>, key: Buffer): Promise<DocumentRecord | undefined> {
+    await right
+    return this.#reads.read(key)
+  }
+
+  async scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+    await this.replicated?.mayRead()
     return this.#reads.scan(options)
   }
 
@@ -179,6 +192,9 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   async #prepareInOrder(command: PrepareCommand): Promise<PreparedInOrder> {
     const replica = this.#replica
+    if (replica.replicated !== undefined) {
+      return { outcome: await this.prepare(command), fate: undefined }
+    }
     const proposed = new ProposedCommand<'prepare'>(
       { kind: 'prepare', ...command },
       replica.state.settings,
@@ -227,6 +243,7 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   async push(push: Push, options?: CallOptions): Promise<TransactionStatus> {
     options?.signal?.throwIfAborted()
+    this.replicated?.assertServing()
     return patiently(this.#responder.answer(push), options)
   }
 
@@ -235,6 +252,7 @@ export class LocalShard implements Shard, AsyncDisposable {
   }
 
   async heartbeat(transactionId: TransactionId): Promise<void> {
+    this.replicated?.assertServing()
     const live = this.#replica.state.memory.live.get(transactionId)
     if (live !== undefined) live.heardAtMs = this.#replica.options.clock.monotonicMs()
   }
@@ -243,6 +261,7 @@ export class LocalShard implements Shard, AsyncDisposable {
     transactionId: TransactionId,
     options: { readonly timeoutMs: number; readonly signal?: AbortSignal },
   ): Promise<void> {
+    this.replicated?.assertServing()
     const { state, waiters } = this.#replica
     if (state.memory.locks.heldBy(transactionId).length === 0) return
     await waiters.wait(transactionId, options)

@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import { millisOf, type HybridClock } from '../clock/hybrid-clock.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { JournalEntry } from '../journal/journal-reader.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import { COMMAND_BYTES, type Command, type CommandKind, type OutcomeOf } from './command/command.ts'
@@ -14,6 +15,7 @@ import { ProposedCommand } from './apply/proposed-command.ts'
 import { ShardIndexes, type IndexParts } from './following/shard-indexes.ts'
 import type { KeyRange } from './command/key-range.ts'
 import type { ProposalOptions } from './proposal.ts'
+import { notLeader, ReplicatedReplica, type ReplicationParts } from './replicated-replica.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
 import { replayLog } from './replay.ts'
 import { ShardLog } from './shard-log.ts'
@@ -38,6 +40,8 @@ export interface ReplicaOptions {
   readonly settings: TableSettings
   /** Absent: the shard has no indexes. */
   readonly indexes?: IndexParts | undefined
+  /** Absent: the shard has one replica, this one, which leads it from its opening to its close. */
+  readonly replication?: ReplicationParts | undefined
 }
 
 /** Owns its log, state, store and indexes, and closes them. An answered write survives a crash. */
@@ -50,6 +54,7 @@ export class Replica {
   /** The callers that wait until a transaction has released its keys here. */
   readonly waiters: ReleaseWaiters
   readonly indexes: ShardIndexes | undefined
+  readonly replicated: ReplicatedReplica | undefined
   #trouble: ServiceError | undefined
   #sealed = false
   #closed: Promise<void> | undefined
@@ -61,8 +66,14 @@ export class Replica {
     this.state = state
     this.waiters = waiters
     const { id, journal, indexes, clock, settings } = options
-    const admit = options.admit ?? (() => undefined)
-    this.log = new ShardLog({ id, state, journal, clock, admit })
+    this.replicated = this.#buildReplicated()
+    const admit = (bytes: number): void => {
+      this.replicated?.assertWritable()
+      options.admit?.(bytes)
+    }
+    const suspended = this.replicated && notLeader()
+    const of = { id, state, clock, admit, suspended }
+    this.log = new ShardLog({ ...of, journal: this.replicated?.log ?? journal })
     this.indexes = indexes && new ShardIndexes(this, indexes, { clock, settings })
   }
 
@@ -80,11 +91,20 @@ export class Replica {
     })
     const from = state.storedPosition()
     if (from.crc !== 0 && journal.isNew) throw lostJournalError()
-    await replayLog(store, from, journal.entries(id, from.sequence))
+    const committed = options.replication?.start.committed ?? Infinity
+    await replayLog(store, from, through(committed, journal.entries(id, from.sequence)))
     await state.rebuild()
     const replica = new Replica(options, state, waiters)
     journal.register(id, { flush: () => replica.#flush() }, from.sequence)
     return replica
+  }
+
+  #buildReplicated(): ReplicatedReplica | undefined {
+    const { id, journal, hybridClock, clock, replication } = this.options
+    if (replication === undefined) return undefined
+    const { state } = this
+    const parts = { id, state, journal, hybridClock, clock, proposals: () => this.log }
+    return new ReplicatedReplica({ ...replication, ...parts })
   }
 
   get ttl(): TtlPolicy | undefined {
@@ -93,7 +113,7 @@ export class Replica {
 
   /** The newest log entry that is durable. */
   get committedSequence(): number {
-    return this.state.durableSequence
+    return this.state.committedSequence
   }
 
   /** The newest log entry whose effects are in the store. */
@@ -160,10 +180,13 @@ export class Replica {
   }
 
   async #close(entries: 'keep' | 'drop'): Promise<void> {
+    // Otherwise the log would wait for followers, which may be gone.
+    this.replicated?.retire()
     // The indexes take in what the store has: then the next start replays nothing for them either.
     await this.log.settled().catch(() => undefined)
     await this.indexes?.close({ flush: !this.#sealed })
     await this.log.close()
+    await this.replicated?.close()
     const { id, journal } = this.options
     if (entries === 'keep') {
       // Where the store refuses, the journal still has everything.
@@ -181,8 +204,22 @@ export class Replica {
     await this.log.applied()
     const sequence = this.appliedSequence
     await this.store.flush()
+    this.replicated?.log.flushed(sequence)
     return sequence
   }
+}
+
+/** Entries behind `last` are not known as committed: their leader may take them back. */
+async function* through(
+  last: number,
+  pages: AsyncIterable<readonly JournalEntry[]>,
+): AsyncGenerator<readonly JournalEntry[], undefined> {
+  for await (const page of pages) {
+    const committed = page.filter(({ sequence }) => sequence <= last)
+    yield committed
+    if (committed.length < page.length) return undefined
+  }
+  return undefined
 }
 
 /** The store was written from a journal, which is never empty then. */

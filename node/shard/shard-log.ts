@@ -1,14 +1,15 @@
 // The way of proposals to the disk. The log applies a proposal in memory, onto the open group. The journal
-// takes the group when it is free. The log answers the proposals of a group when the group is durable.
+// takes the group when it is free. The log answers the proposals of a group when the group is committed:
+// durable here if the shard has one replica, otherwise durable on all replicas that are in sync.
 //
-//   propose ─► queue ─► apply ─► open ─► taken by the journal ─durable─► answers; the store's feed
+//   propose ─► queue ─► apply ─► open ─► taken by the journal ─committed─► answers; the store's feed
 //
 // Invariants:
 //   G1  Proposals are applied in order, one at a time; their entries are taken in that order.
-//   G2  No proposal is answered before its entry, and those of every proposal it saw, are durable.
-//   G3  After a refusal by the journal everything that was applied and is not durable is refused as
+//   G2  No proposal is answered before its entry, and those of every proposal it saw, are committed.
+//   G3  After a refusal by the journal everything that was applied and is not committed is refused as
 //       well, and the memory is rebuilt from the store before anything is applied again.
-//   G4  What is durable and not in the store yet is bounded; beyond that nothing more is applied.
+//   G4  What is committed and not in the store yet is bounded; beyond that nothing more is applied.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvariantError, must } from '../../lib/assert.ts'
@@ -29,7 +30,7 @@ import { closedError, StoreFeed } from './store-feed.ts'
 const MIB = 1024 * 1024
 /** The journal writes a taken group in one piece. A longer group would delay the other shards. */
 const GROUP_BYTES_MAX = MIB
-/** The limit of durable bytes that the store lacks. They cost memory, and time at the next start. */
+/** The limit of committed bytes that the store lacks. They cost memory, and time at the next start. */
 const BACKLOG_BYTES_MAX = 16 * MIB
 
 /**
@@ -41,8 +42,10 @@ export interface ShardLogOptions {
   readonly state: ShardState
   readonly journal: Pick<Journal, 'ready' | 'hurry'>
   readonly clock: Clock
-  /** Refuses with DISK_FULL what the disk has no room for; then nothing has happened. */
+  /** Throws what refuses so many bytes now, such as DISK_FULL; then nothing has happened. */
   readonly admit: (bytes: number) => void
+  /** Refuses everything until `resume`. Undefined: the log takes proposals at once. */
+  readonly suspended?: ServiceError | undefined
 }
 
 /** The work that the log has accepted and not finished. */
@@ -50,11 +53,11 @@ export interface LogBacklog {
   /** Proposals without an answer, with their bytes below. */
   readonly proposals: number
   readonly proposedBytes: number
-  /** Bytes that are durable in the journal and not in the store yet. */
+  /** Bytes that are committed and not in the store yet. */
   readonly unstoredBytes: number
 }
 
-/** Puts proposals in order, applies them and answers each when its entry is durable (G1-G4). */
+/** Puts proposals in order, applies them and answers each when its entry is committed (G1-G4). */
 export class ShardLog implements JournalSource {
   readonly logId: ShardId
   readonly #with: ShardLogOptions
@@ -62,7 +65,8 @@ export class ShardLog implements JournalSource {
   #queue: Proposal[] = []
   readonly #pending = new PendingProposals()
   #open: ProposalGroup | undefined
-  #taken: ProposalGroup | undefined
+  /** The groups that were taken and are not committed, in order. */
+  #taken: ProposalGroup[] = []
   #isAnnounced = false
   #isScheduled = false
   #isClosed = false
@@ -70,6 +74,8 @@ export class ShardLog implements JournalSource {
   #applying: Promise<void> | undefined
   /** Set when the journal has failed for good: every further proposal is refused with it. */
   #end: ServiceError | undefined
+  /** Set while another replica leads: every proposal is refused with it. */
+  #suspended: ServiceError | undefined
   /** Set from a refusal until the memory is rebuilt (G3). */
   #refusal: unknown
   #recovering: Promise<void> | undefined
@@ -78,6 +84,8 @@ export class ShardLog implements JournalSource {
     const { id, state, clock } = options
     this.logId = id
     this.#with = options
+    this.#suspended = options.suspended
+    this.#refusal = options.suspended
     this.#feed = new StoreFeed({ state, clock, onRoom: () => this.#schedule() })
   }
 
@@ -104,7 +112,7 @@ export class ShardLog implements JournalSource {
     return this.#open?.companions ?? []
   }
 
-  /** Resolves when the command's outcome is durable. */
+  /** Resolves when the command's outcome is committed. */
   propose(proposed: ProposedCommand, options: ProposalOptions): Promise<void> {
     const { bytes } = options
     const refusal = this.#refusalOf(bytes)
@@ -119,6 +127,7 @@ export class ShardLog implements JournalSource {
   #refusalOf(bytes: number): unknown {
     if (this.#isClosed) return closedError()
     if (this.#end !== undefined) return this.#end
+    if (this.#suspended !== undefined) return this.#suspended
     const overload = this.#pending.refusalOf(bytes)
     if (overload !== undefined) return overload
     const trouble = this.#feed.trouble
@@ -134,15 +143,16 @@ export class ShardLog implements JournalSource {
   }
 
   /**
-   * Resolves when everything applied up to now is durable, or was refused and has left the memory. Fails
-   * when nothing will be durable any more.
+   * Resolves when everything applied up to now is committed, or was refused and has left the memory.
+   * Fails when nothing will be committed here any more, or not before the replica leads again.
    */
-  async durable(): Promise<void> {
+  async committed(): Promise<void> {
     await this.#applying
     this.#with.journal.hurry()
-    await (this.#open ?? this.#taken)?.ended()
+    await (this.#open ?? this.#taken.at(-1))?.ended()
     await this.#recovering
-    if (this.#end !== undefined) throw this.#end
+    const refusal = this.#end ?? this.#suspended
+    if (refusal !== undefined) throw refusal
   }
 
   /**
@@ -150,13 +160,42 @@ export class ShardLog implements JournalSource {
    * takes nothing.
    */
   async settled(): Promise<void> {
-    await this.durable()
-    await this.#feed.reached(this.#with.state.durableSequence)
+    await this.committed()
+    await this.#feed.reached(this.#with.state.committedSequence)
   }
 
-  /** Resolves when everything durable up to now is in the store. */
+  /** Resolves when everything committed up to now is in the store. */
   async applied(): Promise<void> {
-    await this.#feed.reached(this.#with.state.durableSequence)
+    await this.#feed.reached(this.#with.state.committedSequence)
+  }
+
+  /**
+   * Another replica leads, or may. What was applied and is not committed is refused with `unknown`, and
+   * everything else with `refusal` until `resume`. Resolves when the log writes the store no more.
+   */
+  async suspend(refusal: ServiceError, unknown: ServiceError): Promise<void> {
+    this.#suspended = refusal
+    this.#isAnnounced = false
+    const groups = [...this.#taken, this.#open]
+    this.#taken = []
+    this.#with.state.overlay.dropUncommitted()
+    this.#refusal = refusal
+    this.#open = undefined
+    for (const group of groups) {
+      if (group !== undefined) this.#finish(group, (proposal) => proposal.reject(unknown))
+    }
+    for (const proposal of this.#queue.splice(0)) this.#reject(proposal, refusal)
+    await this.#applying
+    await this.#recovering
+    await this.#feed.reachedInTheEnd(this.#with.state.committedSequence)
+  }
+
+  /** This replica leads, and its store has every committed entry. Resolves when proposals are taken. */
+  async resume(): Promise<void> {
+    this.#suspended = undefined
+    this.#recovering ??= this.#recover()
+    await this.#recovering
+    if (this.#end !== undefined) throw this.#end
   }
 
   /** Ends waits for shared writes: the journal and the store write what is ready at once. */
@@ -180,15 +219,16 @@ export class ShardLog implements JournalSource {
 
   take(): readonly AppendedEntry[] {
     this.#isAnnounced = false
-    this.#taken = this.#open ?? new ProposalGroup()
+    const group = this.#open ?? new ProposalGroup()
+    this.#taken.push(group)
     this.#open = undefined
     this.#with.state.overlay.take()
-    return this.#taken.entries
+    return group.entries
   }
 
+  /** The group that was taken first is committed. */
   written(): void {
-    const group = must(this.#taken, 'the group that was taken')
-    this.#taken = undefined
+    const group = must(this.#taken.shift(), 'the group that was taken')
     this.#with.state.publish(group.applied)
     this.#feed.add(group.applied, group.bytes)
     this.#advance()
@@ -197,9 +237,9 @@ export class ShardLog implements JournalSource {
 
   failed(error: ServiceError): void {
     this.#isAnnounced = false
-    const groups = [this.#taken, this.#open]
-    this.#taken = undefined
-    this.#with.state.overlay.dropUndurable()
+    const groups = [...this.#taken, this.#open]
+    this.#taken = []
+    this.#with.state.overlay.dropUncommitted()
     // Only a refusal for lack of room leaves the journal unchanged. Other failures end the process.
     if (error.code !== 'DISK_FULL') this.#end = error
     this.#refuse(error, groups)
@@ -287,11 +327,11 @@ export class ShardLog implements JournalSource {
     this.#advance()
   }
 
-  /** A command without a change waits until the effects that it saw are durable (G2). */
+  /** A command without a change waits until the effects that it saw are committed (G2). */
   #join(proposal: Proposal, applied: Applied): void {
     proposal.options.onApplied?.(proposal)
     if (applied === undefined) {
-      const seen = this.#open ?? this.#taken
+      const seen = this.#open ?? this.#taken.at(-1)
       if (seen !== undefined) return seen.join(proposal)
       this.#pending.end(proposal)
       return proposal.resolve()
@@ -326,10 +366,10 @@ export class ShardLog implements JournalSource {
     const { state } = this.#with
     try {
       await this.#applying
-      await this.#taken?.ended()
-      await this.#feed.reachedInTheEnd(state.durableSequence)
+      await this.#taken.at(-1)?.ended()
+      await this.#feed.reachedInTheEnd(state.committedSequence)
       await state.rebuild()
-      this.#refusal = undefined
+      this.#refusal = this.#suspended
     } catch (error) {
       this.#end = asServiceError(error) // the rebuild from the store failed
     }

@@ -2,7 +2,7 @@
 // the state, and rebuilds it.
 //
 // Invariants:
-//   S1  Sequence numbers are dense over durable entries, and stamps increase with them.
+//   S1  Sequence numbers are dense over committed entries, and stamps increase with them.
 //   S2  Memory equals what a rebuild from the store would give, once everything applied is in the store.
 
 import { assert } from '../../lib/assert.ts'
@@ -24,12 +24,7 @@ import type { ApplyContext, LiveTransaction, ShardMemory } from './apply/apply-c
 import type { Command, Decision } from './command/command.ts'
 import type { CommandSettings, ProposedCommand } from './apply/proposed-command.ts'
 import { CommandView } from './apply/command-view.ts'
-import {
-  decodeApplied,
-  LOG_START,
-  NOTHING_APPLIED,
-  type AppliedPosition,
-} from './format/applied-position.ts'
+import { LOG_START, storedPosition, type AppliedPosition } from './format/applied-position.ts'
 import {
   encodeBody,
   encodeShortBody,
@@ -37,12 +32,7 @@ import {
   type EntryHead,
 } from './format/entry-body.ts'
 import { decodeIntent } from './format/intent-codec.ts'
-import {
-  APPLIED_KEY,
-  keyOfIntentKey,
-  keyspaceRange,
-  parseTransactionKey,
-} from './format/keyspace.ts'
+import { keyOfIntentKey, keyspaceRange, parseTransactionKey } from './format/keyspace.ts'
 import { decodeLogEntry, type LogEntry } from './format/log-entry.ts'
 import { decodeTransactionRecord } from './format/transaction-record.ts'
 import { LockTable, type Hold } from './apply/lock-table.ts'
@@ -105,10 +95,12 @@ export class ShardState {
   readonly #options: ShardStateOptions
   readonly #logId: Buffer
   readonly #appliedListeners = new Set<() => void>()
-  /** The position of the newest entry, durable or not. */
+  /** The position of the newest entry, committed or not. */
   #position: LogPosition = LOG_START
+  /** The epoch of the entries that are made here. */
+  #epoch = 0
   #nextOrdinal = 0
-  #durableSequence = 0
+  #committedSequence = 0
   #appliedSequence = 0
 
   constructor(options: ShardStateOptions) {
@@ -119,9 +111,9 @@ export class ShardState {
     this.settings = options.settings
   }
 
-  /** The newest entry that is durable. */
-  get durableSequence(): number {
-    return this.#durableSequence
+  /** The newest entry that nothing takes back. */
+  get committedSequence(): number {
+    return this.#committedSequence
   }
 
   /** The newest entry whose effects are in the store. */
@@ -137,9 +129,9 @@ export class ShardState {
     }
   }
 
-  /** Whether the state of the transaction is durable, so that others may act on it. */
+  /** Whether the state of the transaction is committed, so that others may act on it. */
   isDurable({ decidedAt }: LiveTransaction): boolean {
-    return decidedAt === undefined || decidedAt <= this.#durableSequence
+    return decidedAt === undefined || decidedAt <= this.#committedSequence
   }
 
   /** How a transaction ended that has no record here any more, or never had one. */
@@ -202,14 +194,17 @@ export class ShardState {
   }
 
   #rowOf({ length }: EncodedBody): Buffer {
-    const { epoch, crc: previousCrc, sequence } = this.#position
-    return encodeUncheckedRow(this.#logId, { sequence: sequence + 1, epoch, length, previousCrc })
+    return this.#rowAfter(this.#position, this.#epoch, length)
+  }
+
+  #rowAfter({ sequence, crc }: LogPosition, epoch: number, length: number): Buffer {
+    const row = { sequence: sequence + 1, epoch, length, previousCrc: crc }
+    return encodeUncheckedRow(this.#logId, row)
   }
 
   #entered({ command, head, view, body, row, crc }: NewEntry): AppliedCommand {
-    const { epoch, sequence: before } = this.#position
-    const sequence = before + 1
-    const position = { sequence, epoch, crc }
+    const sequence = this.#position.sequence + 1
+    const position = { sequence, epoch: this.#epoch, crc }
     this.#position = position
     this.#nextOrdinal = view.nextOrdinal
     this.overlay.add(view.layer)
@@ -230,14 +225,35 @@ export class ShardState {
     this.#options.onReleased([transactionId])
   }
 
-  /** The journal has made the commands durable. */
+  /** The first entry of a leadership, chained to `previous`. It changes nothing here. */
+  startEntry(epoch: number, previous: LogPosition): AppendedEntry {
+    const stamp = this.#options.hybridClock.now()
+    const body = encodeShortBody({ kind: 'lead', stamp, version: stamp }, [])
+    const row = this.#rowAfter(previous, epoch, body.length)
+    setRowCrc(row, crcOfEntry(row, body.parts))
+    const { id: logId } = this.#options
+    return { logId, sequence: previous.sequence + 1, row, body: body.parts }
+  }
+
+  /** From the next rebuild on, entries are made in this epoch. */
+  leadIn(epoch: number): void {
+    this.#epoch = epoch
+  }
+
+  /** The oldest group that is not committed has been committed. */
   publish(commands: readonly AppliedCommand[]): void {
     this.overlay.publish()
     for (const { command, entry } of commands) {
-      this.#durableSequence = entry.position.sequence
+      this.#committedSequence = entry.position.sequence
       if (command.kind === 'forget') this.#forget(command.transactionId)
       if (command.kind === 'abandon') this.memory.pushFloors.delete(command.transactionId)
     }
+  }
+
+  /** The store has taken committed entries of another leader up to this one. */
+  publishFollowed(sequence: number): void {
+    this.#committedSequence = sequence
+    this.publishApplied(sequence)
   }
 
   /** The store has taken entries up to this one. */
@@ -248,11 +264,10 @@ export class ShardState {
 
   /** How far the store has been written. */
   storedPosition(): AppliedPosition {
-    const stored = this.store.get(APPLIED_KEY)
-    return stored === undefined ? NOTHING_APPLIED : decodeApplied(stored)
+    return storedPosition(this.store)
   }
 
-  /** Builds the memory again from the store, which must hold everything that is durable. */
+  /** Builds the memory again from the store, which must hold everything that is committed. */
   async rebuild(): Promise<void> {
     const { hybridClock } = this.#options
     const { nextOrdinal, ...position } = this.storedPosition()
@@ -263,8 +278,9 @@ export class ShardState {
     // From here on without a wait: a reader in between would miss holds (L3) and decisions.
     const { locks, live } = this.memory
     this.#position = position
+    this.#epoch = Math.max(this.#epoch, position.epoch)
     this.#nextOrdinal = nextOrdinal
-    this.#durableSequence = position.sequence
+    this.#committedSequence = position.sequence
     this.#appliedSequence = position.sequence
     if (last !== undefined) hybridClock.observeOwn(last.stamp)
     locks.clear()

@@ -1,4 +1,4 @@
-// Writes durable entries into the store, in the background. If the store refuses, the feed tries again
+// Writes committed entries into the store, in the background. If the store refuses, the feed tries again
 // every RETRY_MS. Reads do not notice, because the overlay holds the records that the store lacks.
 
 import type { Clock } from '../../lib/clock.ts'
@@ -29,7 +29,7 @@ interface Waiter {
   reject(error: unknown): void
 }
 
-/** Writes durable commands into the store in the order of the log. `bytes` counts what is left. */
+/** Writes committed commands into the store in the order of the log. `bytes` counts what is left. */
 export class StoreFeed {
   readonly #with: StoreFeedOptions
   readonly #closing = new AbortController()
@@ -46,7 +46,7 @@ export class StoreFeed {
     this.#with = options
   }
 
-  /** The bytes that are durable and not in the store. */
+  /** The bytes that are committed and not in the store. */
   get bytes(): number {
     return this.#bytes
   }

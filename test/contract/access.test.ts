@@ -12,6 +12,8 @@ import { startApi } from './api-harness.ts'
 const PARAMETERS: Readonly<Record<string, string>> = {
   tableName: 'books',
   indexName: 'notes',
+  nodeId: 'node',
+  shardId: '9f3c2a1700000001',
   key: 'book%2F1',
   model: 'tiny',
 }

@@ -12,6 +12,7 @@ import { silentLog } from '../../lib/log.ts'
 import { seededRandom } from '../../lib/random.ts'
 import { startApiServer } from '../../node/api/server/api-server.ts'
 import type { ApiServerOptions } from '../../node/api/server/api-server.ts'
+import type { ClusterService } from '../../node/coordinator/cluster/cluster-service.ts'
 import type { StoreService } from '../../node/coordinator/store-service.ts'
 import { SwarmHarness } from '../support/servers/swarm-harness.ts'
 
@@ -28,8 +29,10 @@ export interface Received {
   readonly body: string
 }
 
-type ApiOptions = Partial<Omit<ApiServerOptions, 'service'>> & {
+type ApiOptions = Partial<Omit<ApiServerOptions, 'service' | 'cluster'>> & {
   readonly service?: Partial<StoreService>
+  /** Replaces the cluster of one node. */
+  readonly clusterOf?: (harness: SwarmHarness) => ClusterService
   readonly isSearched?: boolean
 }
 
@@ -45,6 +48,7 @@ export interface Api extends AsyncDisposable {
 export async function startApi({
   service = {},
   isSearched = false,
+  clusterOf = ({ cluster }) => cluster,
   ...overrides
 }: ApiOptions = {}): Promise<Api> {
   const indexRoot = isSearched ? await mkdtemp(path.join(tmpdir(), 'quarry-contract-')) : undefined
@@ -65,6 +69,7 @@ export async function startApi({
     random: seededRandom(1),
     onInvariantBroken: (error) => broken.push(error),
     ...overrides,
+    cluster: clusterOf(harness),
     service: withOverrides(store, service),
   }).catch(async (error: unknown) => {
     await closeStore()

@@ -3,15 +3,10 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { prepareBooks, startApi } from './api-harness.ts'
-import type { Api, Sent } from './api-harness.ts'
+import type { Api } from './api-harness.ts'
+import { BAD_CLUSTER_REQUESTS } from './bad-cluster-requests.ts'
+import type { Row } from './bad-cluster-requests.ts'
 import { BAD_QUERIES, BAD_SEARCHES } from './bad-queries.ts'
-
-type Row = readonly [
-  name: string,
-  sent: Omit<Sent, 'method'> & { method?: string },
-  code: string,
-  message?: RegExp,
-]
 
 const T = '/api/v1/tables'
 const BOOKS = `${T}/books`
@@ -138,6 +133,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       'UNSUPPORTED_MEDIA_TYPE',
     ],
   ],
+  ...BAD_CLUSTER_REQUESTS,
   getTable: [['an unknown table', { method: 'GET', path: `${T}/none` }, 'NOT_FOUND']],
   dropTable: [['an unknown table', { method: 'DELETE', path: `${T}/none` }, 'NOT_FOUND']],
   updateTableSchema: [

@@ -50,6 +50,8 @@ const MODEL_ATTACKS: Readonly<Record<string, Attack>> = {
 const PARAMETERS: Readonly<Record<string, string>> = {
   tableName: 'books',
   indexName: 'notes',
+  nodeId: 'node',
+  shardId: '9f3c2a1700000001',
   key: 'k',
   model: 'tiny',
 }

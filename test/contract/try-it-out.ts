@@ -16,6 +16,15 @@ export const NEED_A_MODEL: ReadonlySet<string> = new Set([
   'createChatCompletion',
 ])
 
+/** Operations that steer a cluster: a store in swarm mode refuses them. */
+export const NEED_A_CLUSTER: ReadonlySet<string> = new Set([
+  'drainNode',
+  'undrainNode',
+  'decommissionNode',
+  'moveReplica',
+  'transferLeader',
+])
+
 export interface Trial {
   readonly operationId: string
   /** The name of the body's example; undefined if the operation has no example with a name. */

@@ -18,6 +18,8 @@ const MIB = 1024 * 1024
 const PEAK_BYTES_MAX = 1024 * MIB
 
 const TABLES = '/api/v1/tables'
+const CLUSTER = '/api/v1/cluster'
+const NO_SHARD = '0'.repeat(16)
 const DOCUMENT_MIB = 9
 
 interface Answered {
@@ -133,6 +135,37 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   getStatus: {
     'of many shards': (client) => expectStatus(client.send('GET', '/api/v1/status'), 200),
+  },
+  listNodes: {
+    'of many shards': (client) => expectStatus(client.send('GET', `${CLUSTER}/nodes`), 200),
+  },
+  listShards: {
+    'a thousand shards': (client) =>
+      expectStatus(client.send('GET', `${CLUSTER}/shards?limit=1000`), 200),
+  },
+  // In swarm mode they are refused before anything is looked at.
+  drainNode: {
+    'of one node': (client) => expectStatus(client.send('POST', `${CLUSTER}/nodes/a/drain`), 400),
+  },
+  undrainNode: {
+    'of one node': (client) => expectStatus(client.send('POST', `${CLUSTER}/nodes/a/undrain`), 400),
+  },
+  decommissionNode: {
+    'of one node': (client) =>
+      expectStatus(client.send('POST', `${CLUSTER}/nodes/a/decommission`), 400),
+  },
+  moveReplica: {
+    'a body that is too long': async (client) => {
+      const body = { from: 'a', to: 'x'.repeat(2 * MIB) }
+      await expectStatus(client.send('POST', `${CLUSTER}/shards/${NO_SHARD}/move`, body), 413)
+    },
+  },
+  transferLeader: {
+    'a body that is too long': async (client) => {
+      const body = { to: 'x'.repeat(2 * MIB) }
+      const asked = `${CLUSTER}/shards/${NO_SHARD}/transfer-leader`
+      await expectStatus(client.send('POST', asked, body), 413)
+    },
   },
   listTables: {
     'many tables': (client) => expectStatus(client.send('GET', TABLES), 200),

@@ -68,6 +68,29 @@ describe('the client of the store', () => {
     expect(await errorOf(() => store.getTable('none'))).to.be.instanceOf(NotFoundError)
   })
 
+  it('shows nodes and shards, and hears why a store in swarm mode is not steered', async () => {
+    const [own] = await store.listNodes()
+    const page = await store.listShards({ table: 'books', limit: 1 })
+    const rest = await store.listShards({ cursor: page.next_cursor ?? '', trouble: 'any' })
+    const [shard] = page.shards
+    const { id = '' } = own ?? {}
+    const nodes = { from: id, to: 'other' }
+    const refusals = [
+      await errorOf(() => store.drainNode(id)),
+      await errorOf(() => store.undrainNode(id)),
+      await errorOf(() => store.decommissionNode(id)),
+      await errorOf(() => store.moveReplica(shard?.id ?? '', nodes)),
+      await errorOf(() => store.transferLeader(shard?.id ?? '', { to: 'other' })),
+    ]
+
+    expect(shard).to.include({ table: 'books', leader: id })
+    expect(rest.shards).to.deep.equal([])
+    for (const error of refusals) {
+      expect(error).to.be.instanceOf(InvalidArgumentError)
+      expect(String(error)).to.include('swarm mode')
+    }
+  })
+
   it('replaces schemas, which then refuse documents', async () => {
     const schema = { type: 'object', required: ['title'] }
     const table = await store.updateTableSchema('books', {

@@ -10,8 +10,8 @@ const STATEMENT = /^(?:import|export)(?<type>\s+type)?\b[^'";]*?from\s+'(?<from>
 const SIDE_EFFECT_OR_DYNAMIC =
   /^import\s+'(?<from>[^']+)'|\bimport(?:\.meta\.resolve)?\(['`](?<dynamic>[^'`$]+)/gm
 
-/** A program's main.ts wires everything together and its config.ts sets it, so both stand above the table. */
-const COMPOSERS: ReadonlySet<string> = new Set(['main.ts', 'config.ts'])
+/** A program's main.ts wires everything together and its config.ts sets it, so they stand above the table. */
+const COMPOSERS: ReadonlySet<string> = new Set(['main.ts', 'config.ts', 'cluster-config.ts'])
 
 export interface Import {
   readonly specifier: string

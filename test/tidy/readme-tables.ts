@@ -1,26 +1,33 @@
-// The README's tables of options and exit codes, made from the code that has them.
+// The tables of options and exit codes in documents, made from the code that has them.
 
 import { INFERENCE_OPTIONS } from '../../inference/config.ts'
 import { defaultOf, fileKey, flagName } from '../../lib/options.ts'
 import type { OptionTable } from '../../lib/options.ts'
 import { EXIT_CODES } from '../../lib/process/exit-codes.ts'
+import { NODE_OPTIONS } from '../../node/cluster-config.ts'
 import { SWARM_OPTIONS } from '../../node/config.ts'
 
-const TABLES: Readonly<Record<string, () => string>> = {
-  'quarry swarm': () => optionsTable(SWARM_OPTIONS),
-  'quarry inference': () => optionsTable(INFERENCE_OPTIONS),
-  'exit codes': () => exitCodesTable(),
+type Tables = Readonly<Record<string, () => string>>
+
+/** By document, the tables that it has. */
+export const DOCUMENTS: Readonly<Record<string, Tables>> = {
+  'README.md': {
+    'quarry swarm': () => optionsTable(SWARM_OPTIONS),
+    'quarry inference': () => optionsTable(INFERENCE_OPTIONS),
+    'exit codes': () => exitCodesTable(),
+  },
+  'docs/cluster.md': { 'quarry node': () => optionsTable(NODE_OPTIONS) },
 }
 
 /** Writes every table between `<!-- table: NAME -->` and `<!-- /table -->` again. */
-export function withTables(readme: string): string {
-  return Object.entries(TABLES).reduce((text, [name, build]) => {
+export function withTables(document: string, tables: Tables): string {
+  return Object.entries(tables).reduce((text, [name, build]) => {
     const [begin, end] = [`<!-- table: ${name} -->`, '<!-- /table -->']
     const from = text.indexOf(begin)
     const to = text.indexOf(end, from)
-    if (from === -1 || to === -1) throw new Error(`the README has no ${begin} … ${end}`)
+    if (from === -1 || to === -1) throw new Error(`a document has no ${begin} … ${end}`)
     return `${text.slice(0, from + begin.length)}\n\n${build()}\n\n${text.slice(to)}`
-  }, readme)
+  }, document)
 }
 
 function optionsTable(table: OptionTable): string {

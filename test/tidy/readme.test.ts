@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
-import { withTables } from './readme-tables.ts'
+import { DOCUMENTS, withTables } from './readme-tables.ts'
 
-const README = path.resolve(import.meta.dirname, '../../README.md')
+const ROOT = path.resolve(import.meta.dirname, '../..')
 
-describe('the README', () => {
-  it('has the options and exit codes that the programs have (npm run readme)', () => {
-    const text = readFileSync(README, 'utf8')
+for (const [document, tables] of Object.entries(DOCUMENTS)) {
+  describe(document, () => {
+    it('has the options and exit codes that the programs have (npm run readme)', () => {
+      const text = readFileSync(path.join(ROOT, document), 'utf8')
 
-    expect(text).to.equal(withTables(text))
+      expect(text).to.equal(withTables(text, tables))
+    })
   })
-})
+}

@@ -1,9 +1,10 @@
-// `npm run readme`: writes the README's tables again.
+// `npm run readme`: writes the tables of documents again.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { withTables } from './readme-tables.ts'
+import { DOCUMENTS, withTables } from './readme-tables.ts'
 
-const README = path.resolve(import.meta.dirname, '../../README.md')
-
-writeFileSync(README, withTables(readFileSync(README, 'utf8')))
+for (const [document, tables] of Object.entries(DOCUMENTS)) {
+  const file = path.resolve(import.meta.dirname, '../..', document)
+  writeFileSync(file, withTables(readFileSync(file, 'utf8'), tables))
+}

@@ -4,6 +4,8 @@
 
 import type {
   BatchRequest,
+  ClusterNode,
+  ClusterShard,
   ClusterStatus,
   CommitCommitted,
   CommitRequest,
@@ -16,14 +18,19 @@ import type {
   IndexConfig,
   MergeRequest,
   MergeResult,
+  MoveRequest,
+  NodeList,
   QueryAnswer,
   QueryRequest,
   QueryResult,
   ScanLine,
   ScanRequest,
+  ShardPage,
+  ShardTroubleFilter,
   Table,
   TableSchema,
   TableStatus,
+  TransferRequest,
   WriteCounts,
 } from './contract/store.v1.ts'
 import { NotFoundError, QuarryError } from './errors.ts'
@@ -46,6 +53,18 @@ export interface ListOptions extends CallOptions {
   readonly prefix?: string
   /** Only tables whose names match this regular expression. */
   readonly pattern?: string
+}
+
+/** The options of `listShards`. */
+export interface ListShardsOptions extends CallOptions {
+  /** Only the shards of this table. */
+  readonly table?: string
+  /** Only shards with this trouble, or with any. */
+  readonly trouble?: ShardTroubleFilter
+  /** The most shards of a page. */
+  readonly limit?: number
+  /** `next_cursor` of the page before. */
+  readonly cursor?: string
 }
 
 /** The options of `searchTable`. Absent options take the server's defaults. */
@@ -280,6 +299,64 @@ export class StoreClient {
     }
   }
 
+  /** The nodes of the cluster with what they hold. A store in swarm mode lists itself. */
+  async listNodes(options?: CallOptions): Promise<readonly ClusterNode[]> {
+    const path = `${API}/cluster/nodes`
+    const { nodes }: NodeList = await this.#transport.json({ method: 'GET', path, options })
+    return nodes
+  }
+
+  /** Gives what the node holds to others. `listNodes` shows the progress in `emptying`. */
+  drainNode(node: string, options?: CallOptions): Promise<ClusterNode> {
+    return this.#steer(`${nodePath(node)}/drain`, undefined, options)
+  }
+
+  /** Ends a drain. */
+  undrainNode(node: string, options?: CallOptions): Promise<ClusterNode> {
+    return this.#steer(`${nodePath(node)}/undrain`, undefined, options)
+  }
+
+  /** Empties the node; it is never used again. */
+  decommissionNode(node: string, options?: CallOptions): Promise<ClusterNode> {
+    return this.#steer(`${nodePath(node)}/decommission`, undefined, options)
+  }
+
+  /** One page of shards with their leaders, replicas and troubles. */
+  listShards({
+    table,
+    trouble,
+    limit,
+    cursor,
+    ...options
+  }: ListShardsOptions = {}): Promise<ShardPage> {
+    const query = queryString({ table, trouble, limit: limit?.toString(), cursor })
+    return this.#transport.json({ method: 'GET', path: `${API}/cluster/shards${query}`, options })
+  }
+
+  /** Moves a replica. `listShards` shows the progress in `move`. */
+  moveReplica(shard: string, request: MoveRequest, options?: CallOptions): Promise<ClusterShard> {
+    return this.#steer(`${shardPath(shard)}/move`, request, options)
+  }
+
+  /** Lets a replica that is in sync lead. */
+  transferLeader(
+    shard: string,
+    request: TransferRequest,
+    options?: CallOptions,
+  ): Promise<ClusterShard> {
+    return this.#steer(`${shardPath(shard)}/transfer-leader`, request, options)
+  }
+
+  /** Asking for what is so already, or under way, is harmless. */
+  #steer(
+    path: string,
+    request: object | undefined,
+    options: CallOptions | undefined,
+  ): Promise<Json> {
+    const call: Call = { method: 'POST', path, repeatable: 'always', options }
+    return this.#transport.json(request === undefined ? call : { ...call, json: request })
+  }
+
   async #query(
     path: string,
     body: string,
@@ -318,6 +395,14 @@ function tablePath(table: string): string {
 
 function indexPath(table: string, index: string): string {
   return `${tablePath(table)}/indexes/${encodeURIComponent(index)}`
+}
+
+function nodePath(node: string): string {
+  return `${API}/cluster/nodes/${encodeURIComponent(node)}`
+}
+
+function shardPath(shard: string): string {
+  return `${API}/cluster/shards/${encodeURIComponent(shard)}`
 }
 
 /** The query string with its question mark; empty without parameters. */

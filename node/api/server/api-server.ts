@@ -13,6 +13,7 @@ import { BODY_BYTES_MAX } from '../../../lib/http/request-body.ts'
 import { RequestMemory, defaultRequestMemoryBytes } from '../../../lib/http/request-memory.ts'
 import type { Log } from '../../../lib/log.ts'
 import { LoopWatch } from '../../../lib/loop-watch.ts'
+import type { ClusterService } from '../../coordinator/cluster/cluster-service.ts'
 import type { StoreService } from '../../coordinator/store-service.ts'
 import { bodyBytesMaxOf } from '../body-limits.ts'
 import { OPERATIONS } from './handler-table.ts'
@@ -32,6 +33,7 @@ type DoorOptions = DoorSettings & DoorParts
 export interface ApiServerOptions
   extends Omit<DoorOptions, Optional>, Partial<Pick<DoorOptions, Optional>> {
   readonly service: StoreService
+  readonly cluster: ClusterService
   /** Default true. False sends every request through express. */
   readonly hotDoor?: boolean
   readonly bodyBytesMax?: number
@@ -70,7 +72,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   const api = {
     contract,
     operations: OPERATIONS,
-    context: { service: options.service, contract, docs, clock },
+    context: { service: options.service, cluster: options.cluster, contract, docs, clock },
     docs,
     metrics: metrics.requests,
     memory,

@@ -5,6 +5,8 @@ import { commitTransaction } from '../handlers/commit-transaction.ts'
 import { createIndex } from '../handlers/create-index.ts'
 import { createTable } from '../handlers/create-table.ts'
 import { crossTableBatch } from '../handlers/cross-table-batch.ts'
+import { decommissionNode } from '../handlers/decommission-node.ts'
+import { drainNode } from '../handlers/drain-node.ts'
 import { dropIndex } from '../handlers/drop-index.ts'
 import { dropTable } from '../handlers/drop-table.ts'
 import { getContract } from '../handlers/get-contract.ts'
@@ -14,13 +16,18 @@ import { getIndex } from '../handlers/get-index.ts'
 import { getStatus } from '../handlers/get-status.ts'
 import { getTable } from '../handlers/get-table.ts'
 import { listIndexes } from '../handlers/list-indexes.ts'
+import { listNodes } from '../handlers/list-nodes.ts'
+import { listShards } from '../handlers/list-shards.ts'
 import { listTables } from '../handlers/list-tables.ts'
 import { lookupDocument } from '../handlers/lookup-document.ts'
 import { mergeTable } from '../handlers/merge-table.ts'
+import { moveReplica } from '../handlers/move-replica.ts'
 import { queryGlobal } from '../handlers/query-global.ts'
 import { queryTable } from '../handlers/query-table.ts'
 import { scanTable } from '../handlers/scan-table.ts'
 import { searchTable } from '../handlers/search-table.ts'
+import { transferLeader } from '../handlers/transfer-leader.ts'
+import { undrainNode } from '../handlers/undrain-node.ts'
 import { updateTableSchema } from '../handlers/update-table-schema.ts'
 import type { OperationRow, OperationTable } from '../../../door/operation.ts'
 import type { ApiContext, Handler } from '../operation.ts'
@@ -31,6 +38,8 @@ export const OPERATIONS: OperationTable<ApiContext> = {
   createIndex: fromJson(createIndex),
   createTable: fromJson(createTable),
   crossTableBatch: fromBytes(crossTableBatch),
+  decommissionNode: fromJson(decommissionNode),
+  drainNode: fromJson(drainNode),
   dropIndex: fromJson(dropIndex),
   dropTable: fromJson(dropTable),
   getContract: fromJson(getContract),
@@ -40,13 +49,18 @@ export const OPERATIONS: OperationTable<ApiContext> = {
   getStatus: fromJson(getStatus),
   getTable: fromJson(getTable),
   listIndexes: fromJson(listIndexes),
+  listNodes: fromJson(listNodes),
+  listShards: fromJson(listShards),
   listTables: fromJson(listTables),
   lookupDocument: hot(fromJson(lookupDocument)),
   mergeTable: fromBytes(mergeTable),
+  moveReplica: fromJson(moveReplica),
   queryGlobal: fromLines(queryGlobal),
   queryTable: hot(fromLines(queryTable)),
   scanTable: fromJson(scanTable),
   searchTable: fromJson(searchTable),
+  transferLeader: fromJson(transferLeader),
+  undrainNode: fromJson(undrainNode),
   updateTableSchema: fromJson(updateTableSchema),
 }
 

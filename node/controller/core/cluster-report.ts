@@ -5,7 +5,7 @@ import { needsElection } from './decisions/elections.ts'
 import { phaseOf } from './decisions/move-steps.ts'
 import type { ShardPath } from './records/cluster-codec.ts'
 import type { MoveCause, MovePhase } from './records/move-record.ts'
-import type { NodeState } from './records/node-record.ts'
+import type { NodeRegistration, NodeState } from './records/node-record.ts'
 import type { ClusterView } from './view/cluster-view.ts'
 import type { NodeCondition, NodeView } from './view/node-view.ts'
 import type { ShardView } from './view/shard-view.ts'
@@ -14,7 +14,7 @@ import type { ShardView } from './view/shard-view.ts'
 const NAMED_SHARDS_MAX = 100
 
 /** The worst comes first: a shard counts for its worst trouble alone. */
-const SHARD_TROUBLES = [
+export const SHARD_TROUBLES = [
   /** It has no replicas yet. */
   'unplaced',
   /** Nobody leads it: neither reads nor writes. */
@@ -37,6 +37,8 @@ export interface NodeReport {
   readonly condition: NodeCondition
   readonly incarnation: number | undefined
   readonly version: string | undefined
+  /** Undefined while it is away. */
+  readonly addresses: NodeRegistration['addresses'] | undefined
   readonly replicas: number
   readonly leaders: number
   readonly movesIn: number
@@ -63,16 +65,18 @@ export interface ShardReason {
   readonly reason: string
 }
 
-/** A shard that is not as it should be. */
+/** A shard with its replicas. */
 export interface ShardReport {
   readonly path: ShardPath
-  readonly trouble: ShardTrouble
+  /** Undefined: the shard is as it should be. */
+  readonly trouble: ShardTrouble | undefined
   readonly leader: NodeId | undefined
   readonly epoch: number
   readonly replicas: readonly NodeId[]
   readonly inSync: readonly NodeId[]
   readonly minInSync: number
   readonly replicationFactor: number
+  readonly move: MoveReport | undefined
   /** Why the controller cannot help now; undefined while it does. */
   readonly waits: string | undefined
 }
@@ -119,8 +123,39 @@ export function reportCluster(cluster: ClusterView): ClusterReport {
       .flatMap(([trouble, shards]) => shards.map((shard) => ({ trouble, shard })))
       .slice(0, NAMED_SHARDS_MAX)
       .map(({ trouble, shard }) => reportShard(shard, trouble, cluster)),
-    moves: [...cluster.shards.values()].flatMap(reportMove),
+    moves: [...cluster.shards.values()].map(reportMove).filter((move) => move !== undefined),
   }
+}
+
+/** Which shards to list. */
+export interface ShardQuery {
+  readonly tableId: string | undefined
+  readonly trouble: ShardTrouble | 'any' | undefined
+  /** Only this shard. */
+  readonly path?: ShardPath | undefined
+  /** Only shards behind this one, in the order of their paths. */
+  readonly after: ShardPath | undefined
+  readonly limit: number
+}
+
+/** The first shards that the query wants, in the order of their paths. */
+export function listShards(cluster: ClusterView, query: ShardQuery): readonly ShardReport[] {
+  const { tableId, trouble: wanted, path: only, after = '', limit } = query
+  const candidates = [...cluster.shards.values()].filter(
+    ({ path, exists, tableId: id }) =>
+      exists !== undefined &&
+      path > after &&
+      (only === undefined || path === only) &&
+      (tableId === undefined || id === tableId),
+  )
+  const page: ShardReport[] = []
+  for (const shard of candidates.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
+    if (page.length === limit) break
+    const trouble = troubleOf(shard, cluster)
+    const isWanted = wanted === 'any' ? trouble !== undefined : trouble === wanted
+    if (wanted === undefined || isWanted) page.push(reportShard(shard, trouble, cluster))
+  }
+  return page
 }
 
 function troubleOf(shard: ShardView, cluster: ClusterView): ShardTrouble | undefined {
@@ -134,7 +169,11 @@ function troubleOf(shard: ShardView, cluster: ClusterView): ShardTrouble | undef
   return replicas.some((id) => cluster.nodes.get(id)?.isUnfit ?? true) ? 'misplaced' : undefined
 }
 
-function reportShard(shard: ShardView, trouble: ShardTrouble, cluster: ClusterView): ShardReport {
+function reportShard(
+  shard: ShardView,
+  trouble: ShardTrouble | undefined,
+  cluster: ClusterView,
+): ShardReport {
   const { path, configuration, waits } = shard
   const wanted = cluster.replicationOf(shard)
   return {
@@ -146,15 +185,16 @@ function reportShard(shard: ShardView, trouble: ShardTrouble, cluster: ClusterVi
     inSync: configuration?.inSync.map(({ node }) => node) ?? [],
     minInSync: configuration?.minInSync ?? wanted.minInSync,
     replicationFactor: wanted.replicationFactor,
+    move: reportMove(shard),
     waits,
   }
 }
 
-function reportMove(shard: ShardView): readonly MoveReport[] {
+function reportMove(shard: ShardView): MoveReport | undefined {
   const { path, configuration, move, bytes, waits } = shard
-  if (configuration === undefined || move === undefined) return []
+  if (configuration === undefined || move === undefined) return undefined
   const { cause, from, to } = move
-  return [{ path, cause, from, to, phase: phaseOf({ configuration, move }), bytes, waits }]
+  return { path, cause, from, to, phase: phaseOf({ configuration, move }), bytes, waits }
 }
 
 /** One that has no record and holds nothing any more is a name that old configurations mentioned. */
@@ -172,6 +212,7 @@ function reportNode(node: NodeView): NodeReport {
     condition,
     incarnation: live?.record.incarnation,
     version: live?.record.version,
+    addresses: live?.record.addresses,
     replicas: replicas.size,
     leaders: led.size,
     movesIn: node.incoming,

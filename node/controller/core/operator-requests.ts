@@ -37,8 +37,13 @@ export interface NodeRequest {
   readonly operation: string
 }
 
+/** The nodes' records, as far as a request needs them. */
+interface StoredNodes {
+  readonly nodes: ReadonlyMap<NodeId, Pick<NodeView, 'stored'>>
+}
+
 /** The change of the node's record. It holds for the record that was seen. */
-export function requestOfNode(cluster: ClusterView, request: NodeRequest): Commit | Refusal {
+export function requestOfNode(cluster: StoredNodes, request: NodeRequest): Commit | Refusal {
   const { kind, node: id, operation } = request
   const stored = cluster.nodes.get(id)?.stored
   if (stored === undefined) return { refused: `no node ${id} has joined the cluster` }

@@ -13,13 +13,18 @@ const OWNER = /^[\w.:-]{1,128}$/
 /** UTF-8 has no byte 0xff, so this lies behind every key with a prefix. */
 const BEHIND_ALL = Buffer.of(0xff)
 
+/** Whether the text may be a cluster's name: 1 to 63 letters, digits, dots, dashes and underscores. */
+export function isClusterName(text: string): boolean {
+  return NAME.test(text)
+}
+
 /** The keys of one cluster. Throws INVALID_ARGUMENT for a name that may not be part of a key. */
 export class ClusterKeys {
   readonly #root: string
   readonly #entryPrefixBytes: number
 
   constructor(cluster: string) {
-    if (!NAME.test(cluster)) {
+    if (!isClusterName(cluster)) {
       throw new ServiceError(
         'INVALID_ARGUMENT',
         `a cluster's name has 1 to 63 letters, digits, dots, dashes; not "${cluster}"`,

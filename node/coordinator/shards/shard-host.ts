@@ -10,6 +10,10 @@ import type { TableSettings } from '../../shard/command/table-settings.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { KvStoreFactory } from '../../storage/kv-store.ts'
 import { FailedShard } from './failed-shard.ts'
+import type { LedShard } from '../../shard/led-shard.ts'
+import { rangeContains } from '../../shard/command/key-range.ts'
+import type { OpenTable } from '../tables/open-table.ts'
+import type { TableShards } from '../tables/table-shards.ts'
 import type { LedShards } from './led-shards.ts'
 import type { ShardRecord } from './shard-record.ts'
 
@@ -27,10 +31,15 @@ export interface ShardHostOptions {
   readonly indexes: IndexParts | undefined
   /** The host adds each shard that it opens, and removes it at its close. */
   readonly led: LedShards
+  /**
+   * Ends every transaction whose record lies on a sealed shard. Throws UNAVAILABLE when one cannot end,
+   * because another shard that must learn its outcome does not answer.
+   */
+  readonly drain: (shard: LedShard) => Promise<void>
 }
 
 /** Opens, closes and removes the shards that live in this process. */
-export class ShardHost {
+export class ShardHost implements TableShards {
   readonly #with: ShardHostOptions
 
   constructor(options: ShardHostOptions) {
@@ -72,6 +81,37 @@ export class ShardHost {
     }
   }
 
+  async apply(table: OpenTable): Promise<void> {
+    const led = this.#with.led.among(table.shards)
+    await Promise.all(led.map((shard) => shard.setSettings(table)))
+  }
+
+  async end(table: OpenTable): Promise<void> {
+    const { led, drain } = this.#with
+    const shards = led.among(table.shards)
+    await Promise.all(shards.map((shard) => shard.seal()))
+    for (const shard of shards) await drain(shard)
+    this.assertDroppable(table)
+  }
+
+  /** What a failed shard holds nobody else can add to, so looking once is enough. */
+  assertDroppable({ record, shards }: OpenTable): void {
+    const { led } = this.#with
+    const failed = shards.filter((shard) => led.find(shard) === undefined)
+    if (failed.length === 0) return
+    for (const shard of led.all()) {
+      const waits = shard.holders().some(({ anchor }) => {
+        return anchor.tableId === record.tableId && failed.some((one) => owns(one, anchor.key))
+      })
+      if (!waits || shard.tableId === record.tableId) continue
+      throw new ServiceError(
+        'UNAVAILABLE',
+        `a failed shard of table "${record.name}" keeps the outcome of transactions that another ` +
+          'table waits for; see the cluster status, and restore the shard before you drop the table',
+      )
+    }
+  }
+
   async destroy(shard: Shard): Promise<void> {
     const { indexes, led } = this.#with
     const open = led.find(shard)
@@ -91,4 +131,8 @@ export class ShardHost {
   async closeAll(): Promise<void> {
     for (const { shard } of this.#with.led.all()) await this.close(shard)
   }
+}
+
+function owns({ range }: Shard, key: Buffer): boolean {
+  return rangeContains(range, key)
 }

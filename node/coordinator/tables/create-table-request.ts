@@ -6,4 +6,6 @@ export interface CreateTableRequest {
   readonly schema?: unknown
   /** By name, configurations. */
   readonly indexes?: Readonly<Record<string, unknown>>
+  readonly replication_factor?: number
+  readonly min_in_sync?: number
 }

@@ -23,14 +23,9 @@ import {
   type SchemaRequest,
   type TableSchema,
 } from '../../schema/table-schema.ts'
-import { rangeContains } from '../../shard/command/key-range.ts'
-import type { Shard } from '../../shard/shard.ts'
-import type { LedShard } from '../../shard/led-shard.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import { TABLE_EXISTS, type Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
-import type { LedShards } from '../shards/led-shards.ts'
-import type { ShardHost } from '../shards/shard-host.ts'
 import { buildLayout } from './shard-layout.ts'
 import type { CreateTableRequest } from './create-table-request.ts'
 import {
@@ -42,6 +37,8 @@ import {
   withoutIndex,
 } from './table-indexes.ts'
 import type { CatalogTable, TableRecord } from './table-record.ts'
+import { parseReplication, type ReplicationRules } from './table-replication.ts'
+import type { TableShards } from './table-shards.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/
@@ -55,16 +52,11 @@ export interface TableAdminOptions {
   readonly clock: Clock
   readonly catalog: Catalog
   readonly registry: TableRegistry
-  readonly host: ShardHost
-  readonly led: LedShards
-  /**
-   * Ends every transaction whose record lies on a sealed shard. Throws UNAVAILABLE when one cannot end,
-   * because another shard that must learn its outcome does not answer.
-   */
-  readonly drain: (shard: LedShard) => Promise<void>
+  readonly host: TableShards
   readonly log: Log
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
+  readonly replication: ReplicationRules
 }
 
 /**
@@ -184,18 +176,17 @@ export class TableAdmin {
     })
     const table = new OpenTable(record, registry.get(name).shards)
     registry.set(table)
-    const led = this.#with.led.among(table.shards)
-    await Promise.all(led.map((shard) => shard.setSettings(table)))
+    await this.#with.host.apply(table)
     return table
   }
 
   async drop(name: string): Promise<void> {
-    const { catalog, registry } = this.#with
+    const { catalog, registry, host } = this.#with
     const table = registry.find(name)
     if (table === undefined || this.#working.has(table.record.tableId)) {
       throw nothingToDrop(`table "${name}"`)
     }
-    this.#assertNobodyWaits(table)
+    host.assertDroppable(table)
     await this.#alone(table.record, async () => {
       const record = await catalog.update(table.record, (current) => ({
         ...current,
@@ -205,24 +196,6 @@ export class TableAdmin {
       registry.set(dropping)
       await this.#finishDrop(dropping)
     })
-  }
-
-  /** A5. What a failed shard holds nobody else can add to, so looking once is enough. */
-  #assertNobodyWaits({ record, shards }: OpenTable): void {
-    const { led } = this.#with
-    const failed = shards.filter((shard) => led.find(shard) === undefined)
-    if (failed.length === 0) return
-    for (const shard of led.all()) {
-      const waits = shard.holders().some(({ anchor }) => {
-        return anchor.tableId === record.tableId && failed.some((one) => owns(one, anchor.key))
-      })
-      if (!waits || shard.tableId === record.tableId) continue
-      throw new ServiceError(
-        'UNAVAILABLE',
-        `a failed shard of table "${record.name}" keeps the outcome of transactions that another ` +
-          'table waits for; see the cluster status, and restore the shard before you drop the table',
-      )
-    }
   }
 
   async #alone<Result>({ tableId }: TableRecord, work: () => Promise<Result>): Promise<Result> {
@@ -265,11 +238,8 @@ export class TableAdmin {
   }
 
   async #finishDrop(table: OpenTable): Promise<void> {
-    const { drain, catalog, registry, host, led } = this.#with
-    const shards = led.among(table.shards)
-    await Promise.all(shards.map((shard) => shard.seal()))
-    for (const shard of shards) await drain(shard)
-    this.#assertNobodyWaits(table)
+    const { catalog, registry, host } = this.#with
+    await host.end(table)
     registry.remove(table.record)
     for (const shard of table.shards) await host.destroy(shard)
     await catalog.remove(table.record)
@@ -290,6 +260,7 @@ export class TableAdmin {
       ttlGeneration: 1,
       hasBuiltInIndex: true,
       indexes: parseIndexes(request.indexes),
+      replication: parseReplication(request, this.#with.replication),
     }
     const id = (): ShardId => parseShardId(this.#with.randomBits())
     return { record, shards: ranges.map((range) => ({ id: id(), range })) }
@@ -303,10 +274,6 @@ export function nothingToDrop(what: string): ServiceError {
 export function unknownIndex(table: string, index: string): ServiceError {
   const problem = `index "${index}" of table "${table}" does not exist; create it first`
   return new ServiceError('NOT_FOUND', problem)
-}
-
-function owns({ range }: Shard, key: Buffer): boolean {
-  return rangeContains(range, key)
 }
 
 function isInternal({ name }: TableRecord): boolean {

@@ -67,6 +67,10 @@ export interface TableInfo {
   /** By shard id in hexadecimal. */
   readonly shards: Readonly<Record<string, ShardInfo>>
   readonly schema?: TableSchema
+  /** The replicas of each shard that the table wants. */
+  readonly replication_factor: number
+  /** With fewer replicas in sync, a shard takes no writes. */
+  readonly min_in_sync: number
 }
 
 /** A table with its size in bytes. `migration` is absent while all indexes answer by its schema. */

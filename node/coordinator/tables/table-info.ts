@@ -1,15 +1,20 @@
 import type { OpenTable } from './open-table.ts'
 import type { TableInfo } from './table-answers.ts'
 import { indexConfigOf, indexesOf } from './table-indexes.ts'
+import { replicationOf, type ReplicationRules } from './table-replication.ts'
 
 const LAST_RANGE_END = Buffer.from([0xff]).toString('base64')
 
-export function tableInfoOf({ record, shards: open }: OpenTable): TableInfo {
+export function tableInfoOf(
+  { record, shards: open }: OpenTable,
+  rules: ReplicationRules,
+): TableInfo {
   const shards = open.map(({ id, range }) => {
     const start = range.start.toString('base64')
     const end = range.end?.toString('base64') ?? LAST_RANGE_END
     return [id, { byte_range: [start, end] }] as const
   })
+  const { replicationFactor, minInSync } = replicationOf(record, rules)
   return {
     name: record.name,
     ...(record.description === undefined ? {} : { description: record.description }),
@@ -18,5 +23,7 @@ export function tableInfoOf({ record, shards: open }: OpenTable): TableInfo {
     ),
     shards: Object.fromEntries(shards),
     ...(record.schema === undefined ? {} : { schema: record.schema }),
+    replication_factor: replicationFactor,
+    min_in_sync: minInSync,
   }
 }

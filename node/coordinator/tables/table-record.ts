@@ -1,6 +1,7 @@
 // The keys and values of tables and shards in the coordination store. Format: docs/formats/catalog.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
+import type { TableReplication } from '../../controller/core/view/cluster-view.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
@@ -36,6 +37,8 @@ export interface TableRecord {
   readonly indexes: readonly IndexDefinition[]
   /** False when a client dropped it, to spare a table that nobody searches. */
   readonly hasBuiltInIndex: boolean
+  /** Undefined: as the store does it for tables that ask for nothing. */
+  readonly replication: TableReplication | undefined
 }
 
 /** A table with its shards, in key order; together they cover every key. */
@@ -61,6 +64,9 @@ interface StoredTable {
   readonly ttlGeneration: number
   readonly indexes?: readonly (IndexDefinition | FormerIndex)[]
   readonly hasBuiltInIndex?: false
+  readonly replicationFactor?: number
+  /** With `replicationFactor`, or absent as well. */
+  readonly minInSync?: number
   /** Only in format 1. */
   readonly shards?: readonly StoredRange[]
 }
@@ -90,6 +96,7 @@ export function encodeTable(table: TableRecord): Buffer {
     ttlGeneration: table.ttlGeneration,
     ...(table.indexes.length === 0 ? {} : { indexes: table.indexes }),
     ...(table.hasBuiltInIndex ? {} : { hasBuiltInIndex: false }),
+    ...table.replication,
   }
   return Buffer.from(JSON.stringify(stored))
 }
@@ -116,6 +123,7 @@ export function decodeStored(bytes: Buffer): {
     ttlGeneration: stored.ttlGeneration,
     indexes: (stored.indexes ?? []).map(readIndex),
     hasBuiltInIndex: stored.hasBuiltInIndex ?? true,
+    replication: readReplication(stored),
   }
   const shards = stored.format === FORMAT ? undefined : (stored.shards ?? []).map(rangeOf)
   return { record, shards }
@@ -161,4 +169,12 @@ function rangeOf({ id, start, end }: StoredRange): ShardRecord {
 function readIndex(stored: IndexDefinition | FormerIndex): IndexDefinition {
   if ('kind' in stored) return stored
   return { kind: 'text', name: stored.name, memOnly: stored.memOnly }
+}
+
+function readReplication({
+  replicationFactor,
+  minInSync,
+}: StoredTable): TableReplication | undefined {
+  if (replicationFactor === undefined || minInSync === undefined) return undefined
+  return { replicationFactor, minInSync }
 }

@@ -74,6 +74,9 @@ export function buildReplicaLog({ logId, applied, kept, state }: ReplicaLogParts
   return { log, promised, committed: Math.max(state.committed, applied.sequence) }
 }
 
+/** What the first entry of every log is chained to. */
+const BEFORE_ALL: LogPosition = { sequence: 0, epoch: 0, crc: 0 }
+
 /** The base of the index, and the rows after it. */
 interface Joined {
   readonly base: LogPosition
@@ -81,8 +84,8 @@ interface Joined {
 }
 
 /**
- * Joins the journal's entries to the store: the base is the first entry that the journal has, if the
- * store's one is among those after it. Otherwise it is the store's.
+ * Joins the journal's entries to the store: the base is the first entry that the journal has, or the
+ * beginning of the log, if the store's one is among those after it. Otherwise it is the store's.
  */
 function joined(logId: LogId, applied: LogPosition, kept: KeptLog | undefined): Joined {
   assertAfterSnapshot(logId, applied, kept?.restartedAt)
@@ -96,6 +99,8 @@ function joined(logId: LogId, applied: LogPosition, kept: KeptLog | undefined): 
   if (!isSame(own, applied)) {
     throw damaged(logId, `has another entry ${applied.sequence} than its store`)
   }
+  // The whole log is there: a replica that has nothing yet can be brought up to date from it.
+  if (first.sequence === 1 && first.previousCrc === 0) return { base: BEFORE_ALL, rows }
   const { sequence, epoch, crc } = first
   return { base: { sequence, epoch, crc }, rows: rows.slice(1) }
 }

@@ -1,15 +1,16 @@
 // The effects of commands that the store lacks yet.
 //
-//   open ──taken by the journal──► taken ──durable──► waiting ──► applying ──written──► the store
-//   └────── commands see all of it ─────────────────────────────────────────────────────────────┘
-//                                                    └────── readers see this ──────────────────┘
+//   open ──taken by the journal──► taken ──committed──► waiting ──► applying ──written──► the store
+//   └────── commands see all of it ───────────────────────────────────────────────────────────────┘
+//                                                      └────── readers see this ──────────────────┘
 //
 // Invariants:
 //   O1  A command sees the effects of every command before it.
-//   O2  A reader sees no effect before it is durable, but for a resolution: the transaction's decision
-//       is durable already, and recovery would resolve it again.
+//   O2  A reader sees no effect before it is committed, but for a resolution: the transaction's decision
+//       is committed already, and recovery would resolve it again.
 //   O3  A layer goes only when the store holds all of it.
 
+import { must } from '../../../lib/assert.ts'
 import type { KvStore } from '../../storage/kv-store.ts'
 import type { Decision } from '../command/command.ts'
 import { checkRecord, type DocumentRecord } from '../format/document-record.ts'
@@ -66,11 +67,12 @@ export function nameOf(key: Buffer): string {
   return key.toString('latin1')
 }
 
-/** The newest records of a shard over its store, in four layers. All reads are synchronous. */
+/** The newest records of a shard over its store. All reads are synchronous. */
 export class ShardOverlay {
   readonly #store: KvStore
   #open = new OverlayLayer()
-  #taken = new OverlayLayer()
+  /** A layer for each group that was taken and is not committed, the newest first. */
+  #taken: OverlayLayer[] = []
   #waiting = new OverlayLayer()
   #applying = new OverlayLayer()
 
@@ -83,7 +85,7 @@ export class ShardOverlay {
     if (this.#isEmpty()) return this.#stored(key)
     const name = nameOf(key)
     if (this.#open.records.has(name)) return this.#open.records.get(name)
-    if (this.#taken.records.has(name)) return this.#taken.records.get(name)
+    for (const { records } of this.#taken) if (records.has(name)) return records.get(name)
     if (this.#waiting.records.has(name)) return this.#waiting.records.get(name)
     if (this.#applying.records.has(name)) return this.#applying.records.get(name)
     return this.#stored(key)
@@ -92,7 +94,7 @@ export class ShardOverlay {
   #isEmpty(): boolean {
     return (
       this.#open.records.size === 0 &&
-      this.#taken.records.size === 0 &&
+      this.#taken.every(({ records }) => records.size === 0) &&
       this.#waiting.records.size === 0 &&
       this.#applying.records.size === 0
     )
@@ -103,7 +105,7 @@ export class ShardOverlay {
     if (!this.#hasVisible()) return this.#stored(key)
     const name = nameOf(key)
     if (this.#open.visible?.has(name) === true) return this.#open.visible.get(name)
-    if (this.#taken.visible?.has(name) === true) return this.#taken.visible.get(name)
+    for (const { visible } of this.#taken) if (visible?.has(name) === true) return visible.get(name)
     if (this.#waiting.records.has(name)) return this.#waiting.records.get(name)
     if (this.#applying.records.has(name)) return this.#applying.records.get(name)
     return this.#stored(key)
@@ -114,17 +116,19 @@ export class ShardOverlay {
       this.#waiting.records.size > 0 ||
       this.#applying.records.size > 0 ||
       this.#open.visible !== undefined ||
-      this.#taken.visible !== undefined
+      this.#taken.some(({ visible }) => visible !== undefined)
     )
   }
 
   /** How a transaction ended, for a command. */
   newestFinish(transactionId: TransactionId): Decision | undefined {
-    return (
-      this.#open.finished?.get(transactionId) ??
-      this.#taken.finished?.get(transactionId) ??
-      this.durableFinish(transactionId)
-    )
+    const open = this.#open.finished?.get(transactionId)
+    if (open !== undefined) return open
+    for (const { finished } of this.#taken) {
+      const taken = finished?.get(transactionId)
+      if (taken !== undefined) return taken
+    }
+    return this.durableFinish(transactionId)
   }
 
   /** How a transaction ended, if that is durable. */
@@ -156,13 +160,13 @@ export class ShardOverlay {
   }
 
   take(): void {
-    this.#taken = this.#open
+    this.#taken.unshift(this.#open)
     this.#open = new OverlayLayer()
   }
 
+  /** The group that was taken first is committed. */
   publish(): void {
-    this.#waiting.add(this.#taken)
-    this.#taken = new OverlayLayer()
+    this.#waiting.add(must(this.#taken.pop(), 'the layer of a taken group'))
   }
 
   beginApplying(): void {
@@ -179,9 +183,9 @@ export class ShardOverlay {
     this.#open = new OverlayLayer()
   }
 
-  /** Drops the layers that are not durable, because the journal refused them. */
-  dropUndurable(): void {
+  /** Drops the layers that are not committed, because their groups were refused. */
+  dropUncommitted(): void {
     this.#open = new OverlayLayer()
-    this.#taken = new OverlayLayer()
+    this.#taken = []
   }
 }

@@ -2,7 +2,9 @@
 // docs/formats/shard.md.
 
 import type { LogPosition } from '../../journal/log-position.ts'
+import type { KvStore } from '../../storage/kv-store.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
+import { APPLIED_KEY } from './keyspace.ts'
 
 const FORMAT_WITHOUT_ORDINAL = 1
 const FORMAT = 2
@@ -16,6 +18,12 @@ export interface AppliedPosition extends LogPosition {
 }
 
 export const NOTHING_APPLIED: AppliedPosition = { ...LOG_START, nextOrdinal: 0 }
+
+/** How far a store has been written. */
+export function storedPosition(store: Pick<KvStore, 'get'>): AppliedPosition {
+  const stored = store.get(APPLIED_KEY)
+  return stored === undefined ? NOTHING_APPLIED : decodeApplied(stored)
+}
 
 export function encodeApplied({ sequence, epoch, crc, nextOrdinal }: AppliedPosition): Buffer {
   return new ByteWriter().u8(FORMAT).u48(sequence).u32(epoch).u32(crc).u32(nextOrdinal).done()

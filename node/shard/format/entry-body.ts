@@ -4,7 +4,6 @@ import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
-import type { CommandKind } from '../command/command.ts'
 import type { Effect } from './effect.ts'
 import {
   decodeTransactionId,
@@ -14,7 +13,7 @@ import {
 } from '../command/transaction-id.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
 import { headerBytesOf, headerOf, jsonOf, type DocumentRecord } from './document-record.ts'
-import { CODE_BY_KIND, kindOfCode } from './log-entry.ts'
+import { CODE_BY_KIND, kindOfCode, type EntryKind } from './log-entry.ts'
 
 const FORMAT = 1
 const PUT = 1
@@ -35,7 +34,7 @@ const EFFECT_COST = 512
 
 /** The facts of a log entry that all its effects share. */
 export interface EntryHead {
-  readonly kind: CommandKind
+  readonly kind: EntryKind
   readonly stamp: Timestamp
   /** The version of every document written; equals `stamp` unless a transaction chose it. */
   readonly version: Timestamp

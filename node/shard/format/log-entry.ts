@@ -28,9 +28,12 @@ export interface Touch {
   readonly previous: Timestamp | undefined
 }
 
+/** `lead` is the first entry of a leadership, which no command makes. It has no effects. */
+export type EntryKind = CommandKind | 'lead'
+
 /** An entry of the shard's log as the store keeps it: the touched documents without their JSON. */
 export interface LogEntry {
-  readonly kind: CommandKind
+  readonly kind: EntryKind
   readonly stamp: Timestamp
   /** The version of every touched document; equals `stamp` unless a transaction chose it. */
   readonly version: Timestamp
@@ -41,7 +44,7 @@ export interface LogEntry {
 const CODE_OF_SYNC = 10
 
 // The numbers are part of the disk format: add, never change.
-export const CODE_BY_KIND: Record<CommandKind, number> = {
+export const CODE_BY_KIND: Record<EntryKind, number> = {
   write: 1,
   prepare: 2,
   decide: 3,
@@ -52,6 +55,7 @@ export const CODE_BY_KIND: Record<CommandKind, number> = {
   retime: 8,
   collect: 9,
   number: 11,
+  lead: 12,
 }
 
 export function encodeLogEntry(entry: LogEntry): Buffer {
@@ -124,14 +128,14 @@ function readTouch(reader: ByteReader): Touch {
 
 const KIND_BY_CODE = new Map(Object.entries(CODE_BY_KIND).map(([kind, code]) => [code, kind]))
 
-export function kindOfCode(code: number): CommandKind {
+export function kindOfCode(code: number): EntryKind {
   const kind = code === CODE_OF_SYNC ? 'forget' : KIND_BY_CODE.get(code)
-  if (kind === undefined || !isCommandKind(kind)) {
+  if (kind === undefined || !isEntryKind(kind)) {
     throw new ServiceError('CORRUPTION', `log entry: unknown command ${code}`)
   }
   return kind
 }
 
-function isCommandKind(text: string): text is CommandKind {
+function isEntryKind(text: string): text is EntryKind {
   return Object.hasOwn(CODE_BY_KIND, text)
 }

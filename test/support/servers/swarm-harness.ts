@@ -37,6 +37,8 @@ export interface SwarmHarnessOptions {
 interface Life {
   readonly lifecycle: Lifecycle
   readonly store: SwarmStore
+  readonly cluster: OpenedSwarm['cluster']
+  readonly registry: OpenedSwarm['registry']
   readonly housekeeper: NodeHousekeeper
   readonly admin: TableAdmin
   readonly shards: OpenedSwarm['shards']
@@ -74,8 +76,16 @@ export class SwarmHarness implements AsyncDisposable {
     return this.#alive().store
   }
 
+  get cluster(): OpenedSwarm['cluster'] {
+    return this.#alive().cluster
+  }
+
   get housekeeper(): NodeHousekeeper {
     return this.#alive().housekeeper
+  }
+
+  get registry(): OpenedSwarm['registry'] {
+    return this.#alive().registry
   }
 
   get tableAdmin(): TableAdmin {
@@ -112,6 +122,7 @@ export class SwarmHarness implements AsyncDisposable {
           clock: this.clock,
           log: silentLog,
           version: '0.0.0',
+          nodeId: 'node',
           randomBits: () => this.#randomBits(),
           ...(indexRoot === undefined ? {} : { indexes: { indexRoot, threads: 1 } }),
         },

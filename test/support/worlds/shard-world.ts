@@ -156,6 +156,7 @@ export class ShardWorld implements AsyncDisposable {
       ttlGeneration: 1,
       indexes: [],
       hasBuiltInIndex: true,
+      replication: undefined,
       shards: [{ id: shard.id, range: shard.range }],
     }
     return new OpenTable(record, [shard])

@@ -79,6 +79,9 @@ export interface paths {
          *     rest can, or when a text index refuses searches because it is being built or failed,
          *     `unhealthy` when a critical failure affects availability, `error` when the whole store is down.
          *     `message` says what is wrong, and which text indexes are being built or catch up.
+         *
+         *     `cluster` counts nodes and shards by their state, and says why something waits. `GET
+         *     /cluster/nodes` and `GET /cluster/shards` have the details.
          */
         readonly get: operations["getStatus"];
         readonly put?: never;
@@ -130,6 +133,10 @@ export interface paths {
          *
          *     `num_shards` cuts the key space evenly. If you know how your keys are spread, give the cuts
          *     yourself in `split_keys`: the keys at which a new shard begins.
+         *
+         *     A cluster keeps three replicas of each shard by default, on different nodes, and a write waits
+         *     until all that are in sync have it on disk, two at least. `replication_factor` and `min_in_sync`
+         *     change these numbers for the table. In swarm mode there is one replica.
          */
         readonly post: operations["createTable"];
         /**
@@ -441,6 +448,156 @@ export interface paths {
         readonly get: operations["lookupDocument"];
         readonly put?: never;
         readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/cluster/nodes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the nodes
+         * @description Every node that has joined the cluster, with what it holds and whether it may be stopped. A store
+         *     in swarm mode lists itself.
+         */
+        readonly get: operations["listNodes"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/cluster/nodes/{nodeId}/drain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Take everything from a node
+         * @description The node gives its leaderships and replicas to others, and gets no more until it is undrained. It
+         *     answers requests as before. `emptying` of the answer, and later of `GET /cluster/nodes`, shows the
+         *     progress; the drain is over when `done` is true. A node that is drained already is left as it is.
+         */
+        readonly post: operations["drainNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/cluster/nodes/{nodeId}/undrain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Use a node again
+         * @description Ends a drain, whether it is over or not: the node takes replicas and leaderships again. A node that
+         *     is not drained is left as it is.
+         */
+        readonly post: operations["undrainNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/cluster/nodes/{nodeId}/decommission": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Take a node out of the cluster for good
+         * @description Like a drain, but final: the node is never used again, and replicas of one that is away are replaced
+         *     at once. The machine can come back by a start over an empty data directory. Stop the node when
+         *     `emptying.done` is true.
+         */
+        readonly post: operations["decommissionNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/cluster/shards": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List shards with their replicas
+         * @description Shards with their leaders, their replicas and what is wrong with them, a page at a time. The shards
+         *     of a table stand together. Ask for the next page with `cursor`, until an answer has no `next_cursor`.
+         */
+        readonly get: operations["listShards"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/cluster/shards/{shardId}/move": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Move a replica to another node
+         * @description The shard gets a replica on `to`. When that is in sync, the one on `from` goes; its leader hands
+         *     over before. `move` of the shard shows the progress. A shard has one move at a time. A move that is
+         *     under way already, or over, is left as it is.
+         */
+        readonly post: operations["moveReplica"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/cluster/shards/{shardId}/transfer-leader": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Let another replica lead
+         * @description The shard's leader hands over to the replica on `to`, which must be in sync. Writes wait meanwhile,
+         *     a fraction of a second as a rule. A node that leads the shard already is left as it is.
+         */
+        readonly post: operations["transferLeader"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1466,6 +1623,16 @@ export interface components {
             readonly indexes?: {
                 readonly [key: string]: components["schemas"]["IndexConfig"];
             };
+            /**
+             * @description The replicas of each shard. Default 3 in a cluster; a store in swarm mode has 1 and refuses
+             *     more. With fewer nodes than that, the table is degraded until more nodes come.
+             */
+            readonly replication_factor?: number;
+            /**
+             * @description With fewer replicas in sync, a shard takes no writes, so that each acknowledged write is on so
+             *     many nodes. At most `replication_factor`. Default 2 in a cluster, or 1 if there is one replica.
+             */
+            readonly min_in_sync?: number;
         };
         /** @description By shard id in hexadecimal. */
         readonly Shards: {
@@ -1486,7 +1653,13 @@ export interface components {
             };
             readonly shards: components["schemas"]["Shards"];
             readonly schema?: components["schemas"]["TableSchema"];
+            readonly replication_factor: components["schemas"]["ReplicationFactor"];
+            readonly min_in_sync: components["schemas"]["MinInSync"];
         };
+        /** @description The replicas of each shard that the table wants. */
+        readonly ReplicationFactor: number;
+        /** @description With fewer replicas in sync, a shard takes no writes. */
+        readonly MinInSync: number;
         readonly TableStatus: {
             readonly name: components["schemas"]["TableName"];
             readonly description?: string;
@@ -1495,6 +1668,8 @@ export interface components {
             };
             readonly shards: components["schemas"]["Shards"];
             readonly schema?: components["schemas"]["TableSchema"];
+            readonly replication_factor: components["schemas"]["ReplicationFactor"];
+            readonly min_in_sync: components["schemas"]["MinInSync"];
             readonly storage_status: {
                 /**
                  * @description Bytes of the table's own files. The last writes are only in the journal, which all tables
@@ -1534,6 +1709,7 @@ export interface components {
              *     the time that passes, so that nothing expires early; a restart takes over one that is ahead.
              */
             readonly clock_offset_ms?: number;
+            readonly cluster: components["schemas"]["ClusterSummary"];
         };
         readonly ShardHealth: {
             readonly table: string;
@@ -1542,6 +1718,162 @@ export interface components {
             readonly message: string;
             /** @description Keys held by transactions that are not resolved yet. */
             readonly pending_intents: number;
+        };
+        readonly NodeId: string;
+        readonly ShardId: string;
+        /**
+         * @description The worst that is wrong with a shard. `unplaced`: it has no replicas yet. `leaderless`: it serves
+         *     neither reads nor writes. `below_minimum`: it serves reads, but too few replicas are in sync for
+         *     writes. `under_replicated`: fewer are in sync than its table wants. `misplaced`: a replica is on a
+         *     node that is to be emptied or is lost.
+         * @enum {string}
+         */
+        readonly ShardTrouble: "unplaced" | "leaderless" | "below_minimum" | "under_replicated" | "misplaced";
+        /** @enum {string} */
+        readonly ShardTroubleFilter: "any" | "unplaced" | "leaderless" | "below_minimum" | "under_replicated" | "misplaced";
+        readonly ClusterSummary: {
+            /**
+             * @description `swarm`: one process with all shards. `cluster`: one node of several.
+             * @enum {string}
+             */
+            readonly mode: "swarm" | "cluster";
+            /** @description The cluster's name. A store in swarm mode has none. */
+            readonly name?: string;
+            /**
+             * @description The node that decides where replicas and leaders are. Without one, shards serve as before, but
+             *     no leader is replaced and nothing moves.
+             */
+            readonly controller: string | null;
+            /** @description The number of nodes by condition. */
+            readonly nodes: {
+                readonly serving: number;
+                /** @description Shutting down. */
+                readonly leaving: number;
+                /** @description Being drained or decommissioned. */
+                readonly emptying: number;
+                /** @description Not there for a short time. */
+                readonly away: number;
+                /** @description Away for so long that their replicas are replaced. */
+                readonly lost: number;
+            };
+            /** @description The number of all shards, and of those with a trouble, each by its worst one. */
+            readonly shards: {
+                readonly total: number;
+                readonly unplaced: number;
+                readonly leaderless: number;
+                readonly below_minimum: number;
+                readonly under_replicated: number;
+                readonly misplaced: number;
+            };
+            /** @description Replicas that are on their way to another node. */
+            readonly moves: number;
+            /** @description Shards for which something should be done that cannot be done now, and why. */
+            readonly waiting: readonly components["schemas"]["WaitingShard"][];
+            /**
+             * @description Why nothing in the cluster can be changed now, as when its control plane does not answer. Shards
+             *     serve as before. Absent if all is well.
+             */
+            readonly problem?: string;
+        };
+        readonly WaitingShard: {
+            readonly table: string;
+            readonly shard: components["schemas"]["ShardId"];
+            readonly reason: string;
+        };
+        readonly NodeList: {
+            readonly nodes: readonly components["schemas"]["ClusterNode"][];
+        };
+        readonly ClusterNode: {
+            readonly id: components["schemas"]["NodeId"];
+            /** @description Nodes of a zone may fail together. Empty without zones. */
+            readonly zone: string;
+            /**
+             * @description What operators want of it. `unknown`: it has never joined, and shards name it nevertheless.
+             * @enum {string}
+             */
+            readonly state: "unknown" | "serving" | "draining" | "decommissioned";
+            /**
+             * @description What it can be used for. `leaving`: it is shutting down and keeps its replicas. `emptying`: it is
+             *     being drained or decommissioned. `away`: it has not been there for a short time. `lost`: for so
+             *     long that its replicas are replaced.
+             * @enum {string}
+             */
+            readonly condition: "serving" | "leaving" | "emptying" | "away" | "lost";
+            /** @description Grows with each start of the node. Absent while it is away. */
+            readonly incarnation?: number;
+            /** @description The version of its program. Absent while it is away. */
+            readonly version?: string;
+            /** @description `host:port` for clients. Absent while it is away. */
+            readonly api?: string;
+            readonly replicas: number;
+            /** @description How many of the shards it leads. */
+            readonly leaders: number;
+            readonly moves_in: number;
+            readonly moves_out: number;
+            /** @description It leads no shard, and without it each of its shards has enough replicas in sync to take writes. */
+            readonly safe_to_stop: boolean;
+            /** @description How far it is emptied. Only of a draining or decommissioned node. */
+            readonly emptying?: {
+                /** @description It holds nothing any more. */
+                readonly done: boolean;
+                readonly replicas_left: number;
+                readonly leaders_left: number;
+                /** @description Replicas that are on their way to other nodes. */
+                readonly moving: number;
+                readonly waiting: readonly components["schemas"]["WaitingShard"][];
+            };
+        };
+        readonly ShardPage: {
+            readonly shards: readonly components["schemas"]["ClusterShard"][];
+            /** @description For the next page. Absent on the last one. */
+            readonly next_cursor?: string;
+        };
+        readonly ClusterShard: {
+            readonly id: components["schemas"]["ShardId"];
+            readonly table: string;
+            /** @description Grows with each leadership. */
+            readonly epoch: number;
+            /** @description The node that leads it. */
+            readonly leader: string | null;
+            readonly replicas: readonly {
+                readonly node: components["schemas"]["NodeId"];
+                /**
+                 * @description A `learner` gets the log and is not in sync yet.
+                 * @enum {string}
+                 */
+                readonly role: "leader" | "follower" | "learner";
+                /** @description It has every acknowledged write on disk, and may lead. */
+                readonly in_sync: boolean;
+                /** @description Entries of the leader's log that it has not on disk yet. Absent where the leader has not said. */
+                readonly lag?: number;
+            }[];
+            readonly replication_factor: components["schemas"]["ReplicationFactor"];
+            readonly min_in_sync: components["schemas"]["MinInSync"];
+            readonly trouble?: components["schemas"]["ShardTrouble"];
+            /** @description Why nothing can be done for it now. Absent if nothing has to be done, or something is being done. */
+            readonly waits?: string;
+            /** @description The move of one of its replicas, if there is one. */
+            readonly move?: {
+                /** @enum {string} */
+                readonly cause: "replace" | "drain" | "grow" | "spread" | "balance" | "request";
+                /** @description The node whose replica goes. Absent if the shard gets one more. */
+                readonly from?: components["schemas"]["NodeId"];
+                readonly to: components["schemas"]["NodeId"];
+                /** @enum {string} */
+                readonly phase: "adding" | "catching_up" | "handing_over" | "removing";
+                /** @description The size of the replica, where it is known. */
+                readonly bytes?: number;
+            };
+        };
+        readonly MoveRequest: {
+            /** @description The node whose replica goes. */
+            readonly from: components["schemas"]["NodeId"];
+            /** @description A node that holds no replica of the shard. */
+            readonly to: components["schemas"]["NodeId"];
+        };
+        readonly TransferRequest: {
+            /** @description The node that is to lead, with a replica in sync. */
+            readonly to: components["schemas"]["NodeId"];
         };
     };
     responses: {
@@ -1686,6 +2018,21 @@ export interface components {
                 /**
                  * @example {
                  *       "error": "key \"book/1\" of table \"books\": another transaction is writing this document",
+                 *       "code": "CONFLICT"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The cluster is not in the state that the request needs. Nothing was changed; `error` says why. */
+        readonly NotNow: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "shard 9f3c2a1700000001 is changing or moving; try again after that",
                  *       "code": "CONFLICT"
                  *     }
                  */
@@ -1841,6 +2188,16 @@ export interface components {
          */
         readonly Key: string;
         /**
+         * @description The id of a node, as `GET /cluster/nodes` shows it.
+         * @example 2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9
+         */
+        readonly NodeId: components["schemas"]["NodeId"];
+        /**
+         * @description The id of a shard, 16 hexadecimal digits.
+         * @example 9f3c2a1700000001
+         */
+        readonly ShardId: components["schemas"]["ShardId"];
+        /**
          * @description Makes a retry safe. Choose a fresh random value per request (a UUID will do) and send it again
          *     with every retry of the same request: it is applied once, and retries get the first answer. The
          *     same value with a different request is refused with 422. 1 to 255 visible ASCII characters.
@@ -1948,9 +2305,23 @@ export type DynamicTemplate = components['schemas']['DynamicTemplate'];
 export type CreateTableRequest = components['schemas']['CreateTableRequest'];
 export type Shards = components['schemas']['Shards'];
 export type Table = components['schemas']['Table'];
+export type ReplicationFactor = components['schemas']['ReplicationFactor'];
+export type MinInSync = components['schemas']['MinInSync'];
 export type TableStatus = components['schemas']['TableStatus'];
 export type ClusterStatus = components['schemas']['ClusterStatus'];
 export type ShardHealth = components['schemas']['ShardHealth'];
+export type NodeId = components['schemas']['NodeId'];
+export type ShardId = components['schemas']['ShardId'];
+export type ShardTrouble = components['schemas']['ShardTrouble'];
+export type ShardTroubleFilter = components['schemas']['ShardTroubleFilter'];
+export type ClusterSummary = components['schemas']['ClusterSummary'];
+export type WaitingShard = components['schemas']['WaitingShard'];
+export type NodeList = components['schemas']['NodeList'];
+export type ClusterNode = components['schemas']['ClusterNode'];
+export type ShardPage = components['schemas']['ShardPage'];
+export type ClusterShard = components['schemas']['ClusterShard'];
+export type MoveRequest = components['schemas']['MoveRequest'];
+export type TransferRequest = components['schemas']['TransferRequest'];
 export type ResponseQueryAnswer = components['responses']['QueryAnswer'];
 export type ResponseDeadlineExceeded = components['responses']['DeadlineExceeded'];
 export type ResponseInvalidArgument = components['responses']['InvalidArgument'];
@@ -1961,6 +2332,7 @@ export type ResponseHeadersTooLarge = components['responses']['HeadersTooLarge']
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseAlreadyExists = components['responses']['AlreadyExists'];
 export type ResponseConflict = components['responses']['Conflict'];
+export type ResponseNotNow = components['responses']['NotNow'];
 export type ResponsePayloadTooLarge = components['responses']['PayloadTooLarge'];
 export type ResponseUnsupportedMediaType = components['responses']['UnsupportedMediaType'];
 export type ResponseIdempotencyMismatch = components['responses']['IdempotencyMismatch'];
@@ -1973,6 +2345,8 @@ export type ParameterOwnTableName = components['parameters']['OwnTableName'];
 export type ParameterIndexName = components['parameters']['IndexName'];
 export type ParameterOwnIndexName = components['parameters']['OwnIndexName'];
 export type ParameterKey = components['parameters']['Key'];
+export type ParameterNodeId = components['parameters']['NodeId'];
+export type ParameterShardId = components['parameters']['ShardId'];
 export type ParameterIdempotencyKey = components['parameters']['IdempotencyKey'];
 export type HeaderXServiceVersion = components['headers']['X-Service-Version'];
 export type $defs = Record<string, never>;
@@ -2085,6 +2459,28 @@ export interface operations {
                      *           "message": "",
                      *           "pending_intents": 0
                      *         }
+                     *       },
+                     *       "cluster": {
+                     *         "mode": "cluster",
+                     *         "name": "library",
+                     *         "controller": "7c1e42aa-90f1-4f6e-8d0b-6a5c1de0b8f2",
+                     *         "nodes": {
+                     *           "serving": 3,
+                     *           "leaving": 0,
+                     *           "emptying": 0,
+                     *           "away": 0,
+                     *           "lost": 0
+                     *         },
+                     *         "shards": {
+                     *           "total": 1,
+                     *           "unplaced": 0,
+                     *           "leaderless": 0,
+                     *           "below_minimum": 0,
+                     *           "under_replicated": 0,
+                     *           "misplaced": 0
+                     *         },
+                     *         "moves": 0,
+                     *         "waiting": []
                      *       }
                      *     }
                      */
@@ -2147,6 +2543,8 @@ export interface operations {
                      *             ]
                      *           }
                      *         },
+                     *         "replication_factor": 1,
+                     *         "min_in_sync": 1,
                      *         "storage_status": {
                      *           "disk_usage": 40960,
                      *           "empty": false
@@ -2204,6 +2602,8 @@ export interface operations {
                      *           ]
                      *         }
                      *       },
+                     *       "replication_factor": 1,
+                     *       "min_in_sync": 1,
                      *       "storage_status": {
                      *         "disk_usage": 0,
                      *         "empty": true
@@ -2277,7 +2677,9 @@ export interface operations {
                      *             "/w=="
                      *           ]
                      *         }
-                     *       }
+                     *       },
+                     *       "replication_factor": 1,
+                     *       "min_in_sync": 1
                      *     }
                      */
                     readonly "application/json": components["schemas"]["Table"];
@@ -2386,7 +2788,9 @@ export interface operations {
                      *             }
                      *           }
                      *         }
-                     *       }
+                     *       },
+                     *       "replication_factor": 1,
+                     *       "min_in_sync": 1
                      *     }
                      */
                     readonly "application/json": components["schemas"]["Table"];
@@ -3151,6 +3555,439 @@ export interface operations {
                 };
             };
             readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listNodes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The nodes, in order of their ids. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "nodes": [
+                     *         {
+                     *           "id": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *           "zone": "berlin-a",
+                     *           "state": "serving",
+                     *           "condition": "serving",
+                     *           "incarnation": 4,
+                     *           "version": "0.1.0",
+                     *           "api": "10.0.0.12:8080",
+                     *           "replicas": 12,
+                     *           "leaders": 3,
+                     *           "moves_in": 0,
+                     *           "moves_out": 0,
+                     *           "safe_to_stop": false
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["NodeList"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly drainNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The id of a node, as `GET /cluster/nodes` shows it.
+                 * @example 2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9
+                 */
+                readonly nodeId: components["parameters"]["NodeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The drain has begun. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *       "zone": "berlin-a",
+                     *       "state": "draining",
+                     *       "condition": "emptying",
+                     *       "incarnation": 4,
+                     *       "version": "0.1.0",
+                     *       "api": "10.0.0.12:8080",
+                     *       "replicas": 12,
+                     *       "leaders": 3,
+                     *       "moves_in": 0,
+                     *       "moves_out": 2,
+                     *       "safe_to_stop": false,
+                     *       "emptying": {
+                     *         "done": false,
+                     *         "replicas_left": 12,
+                     *         "leaders_left": 3,
+                     *         "moving": 2,
+                     *         "waiting": []
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["ClusterNode"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["NotNow"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly undrainNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The id of a node, as `GET /cluster/nodes` shows it.
+                 * @example 2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9
+                 */
+                readonly nodeId: components["parameters"]["NodeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The node is in use. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *       "zone": "berlin-a",
+                     *       "state": "serving",
+                     *       "condition": "serving",
+                     *       "incarnation": 4,
+                     *       "version": "0.1.0",
+                     *       "api": "10.0.0.12:8080",
+                     *       "replicas": 12,
+                     *       "leaders": 0,
+                     *       "moves_in": 0,
+                     *       "moves_out": 0,
+                     *       "safe_to_stop": false
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["ClusterNode"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["NotNow"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly decommissionNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The id of a node, as `GET /cluster/nodes` shows it.
+                 * @example 2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9
+                 */
+                readonly nodeId: components["parameters"]["NodeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The node is being emptied. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *       "zone": "berlin-a",
+                     *       "state": "decommissioned",
+                     *       "condition": "emptying",
+                     *       "incarnation": 4,
+                     *       "version": "0.1.0",
+                     *       "api": "10.0.0.12:8080",
+                     *       "replicas": 12,
+                     *       "leaders": 3,
+                     *       "moves_in": 0,
+                     *       "moves_out": 2,
+                     *       "safe_to_stop": false,
+                     *       "emptying": {
+                     *         "done": false,
+                     *         "replicas_left": 12,
+                     *         "leaders_left": 3,
+                     *         "moving": 2,
+                     *         "waiting": []
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["ClusterNode"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["NotNow"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listShards: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only the shards of this table. */
+                readonly table?: components["schemas"]["TableName"];
+                /** @description Only shards with this trouble, or with `any`. */
+                readonly trouble?: components["schemas"]["ShardTroubleFilter"];
+                /** @description The most shards of a page. */
+                readonly limit?: number;
+                /** @description `next_cursor` of the page before. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of shards. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "shards": [
+                     *         {
+                     *           "id": "9f3c2a1700000001",
+                     *           "table": "books",
+                     *           "epoch": 7,
+                     *           "leader": "7c1e42aa-90f1-4f6e-8d0b-6a5c1de0b8f2",
+                     *           "replicas": [
+                     *             {
+                     *               "node": "7c1e42aa-90f1-4f6e-8d0b-6a5c1de0b8f2",
+                     *               "role": "leader",
+                     *               "in_sync": true
+                     *             },
+                     *             {
+                     *               "node": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *               "role": "follower",
+                     *               "in_sync": true
+                     *             }
+                     *           ],
+                     *           "replication_factor": 3,
+                     *           "min_in_sync": 2,
+                     *           "trouble": "under_replicated",
+                     *           "waits": "no other node is free to take a replica"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["ShardPage"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly moveReplica: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The id of a shard, 16 hexadecimal digits.
+                 * @example 9f3c2a1700000001
+                 */
+                readonly shardId: components["parameters"]["ShardId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "from": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                 *       "to": "51c9d7f8-6a0d-4a3b-b6a5-3f3cbb7f2a90"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["MoveRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description The move has begun. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "9f3c2a1700000001",
+                     *       "table": "books",
+                     *       "epoch": 7,
+                     *       "leader": "7c1e42aa-90f1-4f6e-8d0b-6a5c1de0b8f2",
+                     *       "replicas": [
+                     *         {
+                     *           "node": "7c1e42aa-90f1-4f6e-8d0b-6a5c1de0b8f2",
+                     *           "role": "leader",
+                     *           "in_sync": true
+                     *         },
+                     *         {
+                     *           "node": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *           "role": "follower",
+                     *           "in_sync": true
+                     *         },
+                     *         {
+                     *           "node": "e0d35b0c-8f5e-4bd4-a9c3-9a1f4d0c6b11",
+                     *           "role": "follower",
+                     *           "in_sync": true
+                     *         },
+                     *         {
+                     *           "node": "51c9d7f8-6a0d-4a3b-b6a5-3f3cbb7f2a90",
+                     *           "role": "learner",
+                     *           "in_sync": false,
+                     *           "lag": 1200
+                     *         }
+                     *       ],
+                     *       "replication_factor": 3,
+                     *       "min_in_sync": 2,
+                     *       "move": {
+                     *         "cause": "request",
+                     *         "from": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *         "to": "51c9d7f8-6a0d-4a3b-b6a5-3f3cbb7f2a90",
+                     *         "phase": "catching_up"
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["ClusterShard"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["NotNow"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly transferLeader: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The id of a shard, 16 hexadecimal digits.
+                 * @example 9f3c2a1700000001
+                 */
+                readonly shardId: components["parameters"]["ShardId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "to": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["TransferRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description The new leader is named. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "9f3c2a1700000001",
+                     *       "table": "books",
+                     *       "epoch": 8,
+                     *       "leader": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *       "replicas": [
+                     *         {
+                     *           "node": "7c1e42aa-90f1-4f6e-8d0b-6a5c1de0b8f2",
+                     *           "role": "follower",
+                     *           "in_sync": true
+                     *         },
+                     *         {
+                     *           "node": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *           "role": "leader",
+                     *           "in_sync": true
+                     *         }
+                     *       ],
+                     *       "replication_factor": 2,
+                     *       "min_in_sync": 2
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["ClusterShard"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["NotNow"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];

@@ -1,4 +1,4 @@
-// Keys and values of nodes, shards' configurations and moves in the coordination store.
+// Keys and values of the cluster, its nodes, shards' configurations and moves in the coordination store.
 // Format: docs/formats/cluster.md.
 
 import { ServiceError } from '../../../../lib/errors.ts'
@@ -12,7 +12,13 @@ import type { NodeRecord, NodeRegistration, NodeState } from './node-record.ts'
 
 const FORMAT = 1
 
-/** The key of the controller that is elected. Its revision fences each change of that controller. */
+/** All keys of this file begin with it. */
+export const CLUSTER_PREFIX = '/cluster/'
+export const IDENTITY_KEY = '/cluster/identity'
+/**
+ * The election of the controller: its candidates have keys below. The creation revision of the elected
+ * one's key fences each of its changes.
+ */
 export const CONTROLLER_KEY = '/cluster/controller'
 export const NODE_PREFIX = '/cluster/nodes/'
 /** Keys under it are attached to leases. */
@@ -22,6 +28,12 @@ export const MOVE_PREFIX = '/cluster/moves/'
 
 /** A shard's name in the cluster: the id of its table, a slash, its own id. */
 export type ShardPath = string
+
+/** Which cluster the entries are of. The id tells it from every other one of the same name. */
+export interface ClusterIdentity {
+  readonly name: string
+  readonly id: string
+}
 
 export function nodeKey(id: NodeId): string {
   return NODE_PREFIX + id
@@ -54,17 +66,27 @@ const CAUSES: Readonly<Record<MoveCause, true>> = {
   request: true,
 }
 
-export function encodeNode({ id, zone, state, operation }: NodeRecord): Buffer {
-  return encoded({ format: FORMAT, id, zone, state, operation })
+export function encodeIdentity({ name, id }: ClusterIdentity): Buffer {
+  return encoded({ format: FORMAT, name, id })
 }
 
 /** Throws CORRUPTION for a value of another format, as the other decoders do. */
+export function decodeIdentity(bytes: Uint8Array): ClusterIdentity {
+  const stored = decoded('identity of the cluster', bytes)
+  return { name: stored.text('name'), id: stored.text('id') }
+}
+
+export function encodeNode({ id, zone, state, incarnation, operation }: NodeRecord): Buffer {
+  return encoded({ format: FORMAT, id, zone, state, incarnation, operation })
+}
+
 export function decodeNode(bytes: Uint8Array): NodeRecord {
   const stored = decoded('node record', bytes)
   return {
     id: stored.text('id'),
     zone: stored.text('zone'),
     state: stored.oneOf('state', NODE_STATES),
+    incarnation: stored.count('incarnation'),
     operation: stored.text('operation'),
   }
 }

@@ -18,6 +18,8 @@ export interface NodeRecord {
   /** Nodes of a zone may fail together. Empty when the cluster has no zones. */
   readonly zone: string
   readonly state: NodeState
+  /** The greatest with which it has registered. A directory with a lower one is an older copy. */
+  readonly incarnation: number
   /** Names the change that made this record. */
   readonly operation: string
 }

@@ -16,7 +16,8 @@ export interface TableReplication {
   readonly minInSync: number
 }
 
-const DEFAULT_REPLICATION: TableReplication = { replicationFactor: 3, minInSync: 2 }
+/** For tables that ask for nothing. */
+export const DEFAULT_REPLICATION: TableReplication = { replicationFactor: 3, minInSync: 2 }
 
 /** Nodes, shards and tables as observed, with what is planned. */
 export class ClusterView {

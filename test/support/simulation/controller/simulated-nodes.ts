@@ -64,8 +64,8 @@ export class SimulatedNodes {
 
   setState(node: SimulatedNode, state: NodeState): void {
     node.state = state
-    const { id, zone } = node
-    const record = { id, zone, state, operation: `operator/${this.#store.revision}` }
+    const { id, zone, incarnation } = node
+    const record = { id, zone, state, incarnation, operation: `operator/${this.#store.revision}` }
     this.#store.put(nodeKey(id), encodeNode(record))
   }
 

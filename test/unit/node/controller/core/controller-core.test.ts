@@ -35,7 +35,8 @@ function setState(
   id: string,
   { state, zone = id, revision = 10 }: { state: NodeState; zone?: string; revision?: number },
 ): void {
-  core.observe({ kind: 'node', id, record: { id, zone, state, operation: 'o' }, revision }, 0)
+  const record = { id, zone, state, incarnation: 1, operation: 'o' }
+  core.observe({ kind: 'node', id, record, revision }, 0)
 }
 
 function register(

@@ -4,6 +4,7 @@ import { systemClock } from '../../../../../lib/clock.ts'
 import type { Log } from '../../../../../lib/log.ts'
 import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { HybridClock } from '../../../../../node/clock/hybrid-clock.ts'
+import type { ClusterSummary } from '../../../../../node/coordinator/cluster/cluster-answers.ts'
 import { clusterStatusOf } from '../../../../../node/coordinator/cluster-status.ts'
 import { OpenTable } from '../../../../../node/coordinator/tables/open-table.ts'
 import { conditionsOf } from '../../../../../node/coordinator/shard-conditions.ts'
@@ -45,6 +46,7 @@ function tableOf({ shard }: TextShard): OpenTable {
     ttlGeneration: 0,
     indexes: [],
     hasBuiltInIndex: true,
+    replication: undefined,
     shards: [],
   } as const
   return new OpenTable(record, [shard])
@@ -54,6 +56,22 @@ function ledOf({ shard }: TextShard): LedShards {
   const led = new LedShards()
   led.add(shard.led)
   return led
+}
+
+const SWARM: ClusterSummary = {
+  mode: 'swarm',
+  controller: 'node',
+  nodes: { serving: 1, leaving: 0, emptying: 0, away: 0, lost: 0 },
+  shards: {
+    total: 1,
+    unplaced: 0,
+    leaderless: 0,
+    below_minimum: 0,
+    under_replicated: 0,
+    misplaced: 0,
+  },
+  moves: 0,
+  waiting: [],
 }
 
 async function statusOf(text: TextShard) {
@@ -68,6 +86,7 @@ async function statusOf(text: TextShard) {
       version: '1',
       ready: true,
       hybridClock,
+      cluster: SWARM,
     }),
   )
 }

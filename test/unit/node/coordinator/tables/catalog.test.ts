@@ -17,6 +17,7 @@ function tableOf(name: string, tableId: string): CatalogTable {
     ttlGeneration: 1,
     indexes: [],
     hasBuiltInIndex: true,
+    replication: undefined,
   } as const
   const middle = Buffer.from('m')
   // The later shard has the smaller id, and so comes first in the listing.

@@ -54,14 +54,16 @@ async function openLog(journal: Journal, applied: LogPosition, logId = A): Promi
 }
 
 describe('the log of a replica at its start', () => {
-  it('has positions, sizes and epochs from the first kept entry on', async () => {
+  it('has positions, sizes and epochs from its beginning on if the journal has all of it', async () => {
     const written = await new Written().write()
 
     const { log, promised, committed } = await openLog(await written.open(), written.at(3))
 
-    expect(log.base).to.deep.equal(written.at(1))
-    expect([2, 3, 4, 5].map((at) => log.positionAt(at))).to.deep.equal(written.positions.slice(2))
-    expect([2, 3, 4, 5].map((at) => log.bytesAt(at))).to.deep.equal([2, 3, 4, 5])
+    expect(log.base).to.deep.equal(LOG_BEGIN)
+    expect([1, 2, 3, 4, 5].map((at) => log.positionAt(at))).to.deep.equal(
+      written.positions.slice(1),
+    )
+    expect([1, 2, 3, 4, 5].map((at) => log.bytesAt(at))).to.deep.equal([1, 2, 3, 4, 5])
     expect(log.lastOfEpoch(2, 5)).to.deep.equal(written.at(2))
     expect(log.lastOfEpoch(3, 5)).to.deep.equal(written.at(4))
     expect({ promised, committed }).to.deep.equal({ promised: 4, committed: 3 })

@@ -122,6 +122,7 @@ const table: TableRecord = {
   ttlGeneration: 1,
   indexes: [{ kind: 'text', name: 'notes', memOnly: true }],
   hasBuiltInIndex: true,
+  replication: undefined,
 }
 
 const firstShard: ShardRecord = {

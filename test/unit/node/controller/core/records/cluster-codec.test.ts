@@ -3,10 +3,12 @@ import { expect } from 'chai'
 import {
   configurationKey,
   decodeConfiguration,
+  decodeIdentity,
   decodeMove,
   decodeNode,
   decodeRegistration,
   encodeConfiguration,
+  encodeIdentity,
   encodeMove,
   encodeNode,
   encodeRegistration,
@@ -21,7 +23,14 @@ const GOLDEN: Readonly<Record<string, string>> = JSON.parse(
   readFileSync('test/golden/cluster-formats.json', 'utf8'),
 )
 
-const NODE = { id: 'n1', zone: 'a', state: 'draining', operation: 'c/1' } as const
+const IDENTITY = { name: 'library', id: 'c1' }
+const NODE = {
+  id: 'n1',
+  zone: 'a',
+  state: 'draining',
+  incarnation: 3,
+  operation: 'c/1',
+} as const
 const REGISTRATION = {
   id: 'n1',
   incarnation: 3,
@@ -55,6 +64,7 @@ describe('the records of a cluster', () => {
 
   it('are written as the golden file has them', () => {
     const written = {
+      identity: encodeIdentity(IDENTITY).toString(),
       node: encodeNode(NODE).toString(),
       registration: encodeRegistration(REGISTRATION).toString(),
       configuration: encodeConfiguration(CONFIGURATION).toString(),
@@ -67,6 +77,7 @@ describe('the records of a cluster', () => {
   })
 
   it('are read from the golden file', () => {
+    expect(decodeIdentity(read('identity'))).to.deep.equal(IDENTITY)
     expect(decodeNode(read('node'))).to.deep.equal(NODE)
     expect(decodeRegistration(read('registration'))).to.deep.equal(REGISTRATION)
     const configuration = { ...CONFIGURATION, revision: 9 }

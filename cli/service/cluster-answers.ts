@@ -1,0 +1,200 @@
+// Parses the answers about a cluster, as service-answers.ts does for tables.
+
+import { entriesOf, memberOf, numberOf, parseAnswer, textOf } from './service-answers.ts'
+
+/** A node of the cluster. */
+export interface NodeAnswer {
+  readonly id: string
+  readonly zone: string
+  readonly state: string
+  readonly condition: string
+  readonly version: string
+  readonly api: string
+  readonly replicas: number
+  readonly leaders: number
+  readonly movesIn: number
+  readonly movesOut: number
+  readonly isSafeToStop: boolean
+  /** Only of a node that is to be emptied. */
+  readonly emptying: EmptyingAnswer | undefined
+}
+
+/** How far a node is emptied. */
+export interface EmptyingAnswer {
+  readonly isDone: boolean
+  readonly replicasLeft: number
+  readonly leadersLeft: number
+  readonly moving: number
+  readonly waiting: readonly WaitingAnswer[]
+}
+
+/** A shard that waits, and why. */
+export interface WaitingAnswer {
+  readonly table: string
+  readonly shard: string
+  readonly reason: string
+}
+
+/** A shard with its replicas. */
+export interface ClusterShardAnswer {
+  readonly id: string
+  readonly table: string
+  readonly epoch: number
+  /** Empty: nobody leads it. */
+  readonly leader: string
+  readonly replicas: readonly ReplicaAnswer[]
+  readonly replicationFactor: number
+  /** Empty: all is well. */
+  readonly trouble: string
+  readonly waits: string
+  readonly move: MoveAnswer | undefined
+}
+
+/** A replica; `lag` undefined: nobody has said. */
+export interface ReplicaAnswer {
+  readonly node: string
+  readonly isInSync: boolean
+  readonly lag: number | undefined
+}
+
+/** A move; `from` empty: the shard gets one replica more. */
+export interface MoveAnswer {
+  readonly from: string
+  readonly to: string
+  readonly phase: string
+  readonly bytes: number
+}
+
+/** The cluster's part of the status. */
+export interface SummaryAnswer {
+  readonly health: string
+  readonly message: string
+  readonly version: string
+  readonly mode: string
+  readonly name: string
+  /** Empty: nobody is. */
+  readonly controller: string
+  /** By trouble, and `total`. */
+  readonly shards: ReadonlyMap<string, number>
+  readonly nodes: ReadonlyMap<string, number>
+  readonly moves: number
+  readonly waiting: readonly WaitingAnswer[]
+}
+
+export function parseSummary(text: string): SummaryAnswer {
+  const value = parseAnswer(text)
+  const cluster = memberOf(value, 'cluster')
+  return {
+    health: textOf(value, 'health'),
+    message: textOf(value, 'message'),
+    version: textOf(value, 'version'),
+    mode: textOf(cluster, 'mode'),
+    name: textOf(cluster, 'name'),
+    controller: textOf(cluster, 'controller'),
+    shards: countsOf(memberOf(cluster, 'shards')),
+    nodes: countsOf(memberOf(cluster, 'nodes')),
+    moves: numberOf(cluster, 'moves'),
+    waiting: listOf(cluster, 'waiting').map(readWaiting),
+  }
+}
+
+export function parseNodes(text: string): readonly NodeAnswer[] {
+  return listOf(parseAnswer(text), 'nodes').map(readNode)
+}
+
+export function parseNode(text: string): NodeAnswer {
+  return readNode(parseAnswer(text))
+}
+
+/** A page of shards; `nextCursor` empty: the last page. */
+export function parseShardPage(text: string): {
+  readonly shards: readonly ClusterShardAnswer[]
+  readonly values: readonly unknown[]
+  readonly nextCursor: string
+} {
+  const value = parseAnswer(text)
+  const values = listOf(value, 'shards')
+  return { shards: values.map(readShard), values, nextCursor: textOf(value, 'next_cursor') }
+}
+
+export function parseClusterShard(text: string): ClusterShardAnswer {
+  return readShard(parseAnswer(text))
+}
+
+function readNode(value: unknown): NodeAnswer {
+  const emptying = memberOf(value, 'emptying')
+  return {
+    id: textOf(value, 'id'),
+    zone: textOf(value, 'zone'),
+    state: textOf(value, 'state'),
+    condition: textOf(value, 'condition'),
+    version: textOf(value, 'version'),
+    api: textOf(value, 'api'),
+    replicas: numberOf(value, 'replicas'),
+    leaders: numberOf(value, 'leaders'),
+    movesIn: numberOf(value, 'moves_in'),
+    movesOut: numberOf(value, 'moves_out'),
+    isSafeToStop: memberOf(value, 'safe_to_stop') === true,
+    emptying: emptying === undefined ? undefined : readEmptying(emptying),
+  }
+}
+
+function readEmptying(value: unknown): EmptyingAnswer {
+  return {
+    isDone: memberOf(value, 'done') === true,
+    replicasLeft: numberOf(value, 'replicas_left'),
+    leadersLeft: numberOf(value, 'leaders_left'),
+    moving: numberOf(value, 'moving'),
+    waiting: listOf(value, 'waiting').map(readWaiting),
+  }
+}
+
+function readWaiting(value: unknown): WaitingAnswer {
+  return {
+    table: textOf(value, 'table'),
+    shard: textOf(value, 'shard'),
+    reason: textOf(value, 'reason'),
+  }
+}
+
+function readShard(value: unknown): ClusterShardAnswer {
+  const move = memberOf(value, 'move')
+  return {
+    id: textOf(value, 'id'),
+    table: textOf(value, 'table'),
+    epoch: numberOf(value, 'epoch'),
+    leader: textOf(value, 'leader'),
+    replicas: listOf(value, 'replicas').map(readReplica),
+    replicationFactor: numberOf(value, 'replication_factor'),
+    trouble: textOf(value, 'trouble'),
+    waits: textOf(value, 'waits'),
+    move: move === undefined ? undefined : readMove(move),
+  }
+}
+
+function readReplica(value: unknown): ReplicaAnswer {
+  const lag = memberOf(value, 'lag')
+  return {
+    node: textOf(value, 'node'),
+    isInSync: memberOf(value, 'in_sync') === true,
+    lag: typeof lag === 'number' ? lag : undefined,
+  }
+}
+
+function readMove(value: unknown): MoveAnswer {
+  return {
+    from: textOf(value, 'from'),
+    to: textOf(value, 'to'),
+    phase: textOf(value, 'phase'),
+    bytes: numberOf(value, 'bytes'),
+  }
+}
+
+function countsOf(value: unknown): ReadonlyMap<string, number> {
+  return new Map(entriesOf(value).map(([name]) => [name, numberOf(value, name)]))
+}
+
+function listOf(value: unknown, name: string): readonly unknown[] {
+  const member = memberOf(value, name)
+  return Array.isArray(member) ? member : []
+}

@@ -1,0 +1,329 @@
+// The options of `quarry node`, one node of a cluster: those of a whole store in one process, and what a
+// node needs to find etcd and the other nodes.
+
+import { readFile } from 'node:fs/promises'
+import type { Env } from '../lib/env.ts'
+import { messageOf } from '../lib/errors.ts'
+import { serverUrls } from '../lib/http/origin-options.ts'
+import { ConfigurationError, flagName, port, readOptions, required, text } from '../lib/options.ts'
+import type { ConfigOf, Flags, OptionTable, OptionType } from '../lib/options.ts'
+import { parseConfigFile } from '../lib/process/config-file.ts'
+import type { ConfigFile } from '../lib/process/config-file.ts'
+import { SWARM_OPTIONS } from './config.ts'
+import { isClusterName } from './coordination/etcd/cluster-keys.ts'
+
+/** As node/peer asks for. */
+const SECRET_BYTES_MIN = 16
+const ZONE = /^[\w.-]{1,63}$/
+
+export const NODE_OPTIONS = {
+  cluster: {
+    variable: 'QUARRY_CLUSTER',
+    flag: '<name>',
+    value: required(clusterName()),
+    help: 'the cluster that the node belongs to; the first node creates it',
+  },
+  etcd: {
+    variable: 'QUARRY_ETCD_URLS',
+    flag: '<urls>',
+    value: required(endpoints()),
+    help: 'members of etcd, separated by commas',
+  },
+  ...SWARM_OPTIONS,
+  advertiseUrl: {
+    variable: 'QUARRY_ADVERTISE_URL',
+    flag: '<url>',
+    value: optionalUrl(),
+    defaultText: 'the address and port of the API',
+    help: 'where clients reach this node; other nodes reach it at the same host and the port for peers',
+  },
+  peerHost: {
+    variable: 'QUARRY_PEER_HOST',
+    flag: '<address>',
+    value: text('127.0.0.1'),
+    help: 'address to listen on for other nodes',
+  },
+  peerPort: {
+    variable: 'QUARRY_PEER_PORT',
+    flag: '<port>',
+    value: port(7400),
+    help: 'port for other nodes; 0 takes a free one',
+  },
+  zone: {
+    variable: 'QUARRY_ZONE',
+    flag: '<zone>',
+    value: zone(),
+    help: 'nodes of a zone may fail together: replicas of a shard go to several zones',
+  },
+  clusterSecretFile: {
+    variable: 'QUARRY_CLUSTER_SECRET_FILE',
+    flag: '<file>',
+    value: optionalText(),
+    help: `a secret of at least ${SECRET_BYTES_MIN} bytes, the same for all nodes, by which they prove themselves`,
+  },
+  peerTlsCa: {
+    variable: 'QUARRY_PEER_TLS_CA',
+    flag: '<file>',
+    value: optionalText(),
+    help: 'authority (PEM) of all nodes: they prove themselves by certificates, and connections are private',
+  },
+  peerTlsCert: {
+    variable: 'QUARRY_PEER_TLS_CERT',
+    flag: '<file>',
+    value: optionalText(),
+    help: 'certificate (PEM) of this node for other nodes',
+  },
+  peerTlsKey: {
+    variable: 'QUARRY_PEER_TLS_KEY',
+    flag: '<file>',
+    value: optionalText(),
+    help: 'key (PEM) of that certificate',
+  },
+  etcdUser: {
+    variable: 'QUARRY_ETCD_USER',
+    flag: '<name>',
+    value: optionalText(),
+    help: 'user of etcd, if it asks for one',
+  },
+  etcdPasswordFile: {
+    variable: 'QUARRY_ETCD_PASSWORD_FILE',
+    flag: '<file>',
+    value: optionalText(),
+    help: "the user's password",
+  },
+  etcdCa: {
+    variable: 'QUARRY_ETCD_CA',
+    flag: '<file>',
+    value: optionalText(),
+    help: "authority (PEM) of etcd's certificates, if it is not one that Node trusts",
+  },
+  etcdCert: {
+    variable: 'QUARRY_ETCD_CERT',
+    flag: '<file>',
+    value: optionalText(),
+    help: 'certificate (PEM) of this node for etcd, if etcd asks for one',
+  },
+  etcdKey: {
+    variable: 'QUARRY_ETCD_KEY',
+    flag: '<file>',
+    value: optionalText(),
+    help: 'key (PEM) of that certificate',
+  },
+} as const satisfies OptionTable
+
+export type ClusterNodeConfig = ConfigOf<typeof NODE_OPTIONS>
+
+/**
+ * Flags win over the environment, which wins over the file. Throws a ConfigurationError that names every
+ * wrong value, or every contradiction among values that are right by themselves.
+ */
+export function parseClusterNodeConfig(
+  env: Env,
+  flags: Flags = {},
+  file?: ConfigFile,
+): ClusterNodeConfig {
+  const settings = file === undefined ? undefined : parseConfigFile(file, NODE_OPTIONS)
+  const config = readOptions(NODE_OPTIONS, { env, flags, file: settings })
+  const problems = contradictionsOf(config)
+  if (problems.length > 0) throw new ConfigurationError(problems)
+  return config
+}
+
+type FileOption = 'peerTlsCa' | 'peerTlsCert' | 'peerTlsKey' | 'etcdCert' | 'etcdKey'
+
+function contradictionsOf(config: ClusterNodeConfig): readonly string[] {
+  const { etcd, etcdUser, etcdPasswordFile, etcdCa, etcdCert, clusterSecretFile } = config
+  const isPlainEtcd = etcd.some((url) => url.startsWith('http:'))
+  return [
+    ...together(config, ['peerTlsCa', 'peerTlsCert', 'peerTlsKey']),
+    ...together(config, ['etcdCert', 'etcdKey']),
+    ...((etcdUser === '') === (etcdPasswordFile === '')
+      ? []
+      : ['--etcd-user and --etcd-password-file belong together: give both or neither']),
+    ...(isPlainEtcd && (etcdCa !== '' || etcdCert !== '')
+      ? ['--etcd has http: addresses, for which certificates have no use; give https: addresses']
+      : []),
+    ...(clusterSecretFile === '' && config.peerTlsCa === ''
+      ? [
+          'nodes prove to each other that they belong to the cluster: give --cluster-secret-file, ' +
+            'or --peer-tls-ca with --peer-tls-cert and --peer-tls-key',
+        ]
+      : []),
+    ...unreachable(config),
+  ]
+}
+
+function together(config: ClusterNodeConfig, names: readonly FileOption[]): readonly string[] {
+  const missing = names.filter((name) => config[name] === '')
+  if (missing.length === 0 || missing.length === names.length) return []
+  return [`${missing.map(flagName).join(' and ')} missing beside the others of its kind`]
+}
+
+const EVERY: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
+
+/** Nobody can dial an address that means "all addresses". */
+function unreachable({ host, peerHost, advertiseUrl }: ClusterNodeConfig): readonly string[] {
+  if (advertiseUrl !== '' || ![host, peerHost].some((one) => EVERY.has(one))) return []
+  return ['--advertise-url is needed where a node listens on all addresses: others must find it']
+}
+
+/** Where others find the node, once it listens: `host:port`. */
+export interface NodeAddresses {
+  readonly api: string
+  readonly peer: string
+}
+
+/** The addresses that the node registers. `ports` are those that it listens on. */
+export function advertisedAddresses(
+  { host, peerHost, advertiseUrl }: ClusterNodeConfig,
+  ports: { readonly api: number; readonly peer: number },
+): NodeAddresses {
+  if (advertiseUrl === '') {
+    return { api: joined(host, ports.api), peer: joined(peerHost, ports.peer) }
+  }
+  const url = new URL(advertiseUrl)
+  const fallback = url.protocol === 'https:' ? 443 : 80
+  return {
+    api: `${url.hostname}:${url.port === '' ? fallback : url.port}`,
+    peer: `${url.hostname}:${ports.peer}`,
+  }
+}
+
+function joined(host: string, at: number): string {
+  return host.includes(':') ? `[${host}]:${at}` : `${host}:${at}`
+}
+
+/** PEM files by their content. */
+export interface PemFiles {
+  readonly ca: Buffer
+  readonly cert: Buffer
+  readonly key: Buffer
+}
+
+/** What the files of the configuration hold; undefined where it names none. */
+export interface ClusterFiles {
+  readonly secret: Buffer | undefined
+  readonly peerTls: PemFiles | undefined
+  readonly etcdUser: { readonly name: string; readonly password: string } | undefined
+  readonly etcdTls: Partial<PemFiles> | undefined
+}
+
+/** Reads all files that the configuration names. Throws a ConfigurationError that names every problem. */
+export async function readClusterFiles(config: ClusterNodeConfig): Promise<ClusterFiles> {
+  const files = new NamedFiles(config)
+  const secret = await files.line('clusterSecretFile')
+  if (secret !== undefined && secret.length < SECRET_BYTES_MIN) {
+    files.refuse('clusterSecretFile', `it has fewer than ${SECRET_BYTES_MIN} bytes`)
+  }
+  const password = await files.line('etcdPasswordFile')
+  const [ca, cert, key] = [
+    await files.pem('peerTlsCa'),
+    await files.pem('peerTlsCert'),
+    await files.pem('peerTlsKey'),
+  ]
+  const etcdTls = {
+    ...named('ca', await files.pem('etcdCa')),
+    ...named('cert', await files.pem('etcdCert')),
+    ...named('key', await files.pem('etcdKey')),
+  }
+  files.assertAll()
+  return {
+    secret,
+    peerTls: ca && cert && key && { ca, cert, key },
+    etcdUser: password && { name: config.etcdUser, password: password.toString() },
+    etcdTls: Object.keys(etcdTls).length === 0 ? undefined : etcdTls,
+  }
+}
+
+function named(name: keyof PemFiles, content: Buffer | undefined): Partial<PemFiles> {
+  return content === undefined ? {} : { [name]: content }
+}
+
+type NamedFile = 'clusterSecretFile' | 'etcdPasswordFile' | 'etcdCa' | FileOption
+
+class NamedFiles {
+  readonly #config: ClusterNodeConfig
+  readonly #problems: string[] = []
+
+  constructor(config: ClusterNodeConfig) {
+    this.#config = config
+  }
+
+  /** The content without the line feed that editors put at its end. */
+  async line(option: NamedFile): Promise<Buffer | undefined> {
+    const content = await this.#read(option)
+    if (content === undefined) return undefined
+    const line = Buffer.from(content.toString('latin1').replace(/\r?\n$/, ''), 'latin1')
+    if (line.length === 0) this.refuse(option, 'it is empty')
+    return line
+  }
+
+  async pem(option: NamedFile): Promise<Buffer | undefined> {
+    const content = await this.#read(option)
+    if (content !== undefined && !content.includes('-----BEGIN ')) {
+      this.refuse(option, 'it is not in PEM: it has no "-----BEGIN" line')
+    }
+    return content
+  }
+
+  refuse(option: NamedFile, why: string): void {
+    this.#problems.push(`${flagName(option)} ${this.#config[option]}: ${why}`)
+  }
+
+  assertAll(): void {
+    if (this.#problems.length > 0) throw new ConfigurationError(this.#problems)
+  }
+
+  async #read(option: NamedFile): Promise<Buffer | undefined> {
+    const place = this.#config[option]
+    if (place === '') return undefined
+    try {
+      return await readFile(place)
+    } catch (error) {
+      this.refuse(option, `it cannot be read: ${messageOf(error)}`)
+      return undefined
+    }
+  }
+}
+
+function clusterName(): OptionType<string> {
+  return {
+    default: '',
+    expected: 'a name of 1 to 63 letters, digits, dots, dashes and underscores',
+    parse: (given) => (isClusterName(given) ? given : undefined),
+  }
+}
+
+function endpoints(): OptionType<readonly string[]> {
+  const urls = serverUrls()
+  return {
+    default: [],
+    expected: 'a list of URLs such as http://10.0.0.1:2379',
+    parse: (given) => {
+      const parsed = urls.parse(given)
+      return parsed?.length === 0 ? undefined : parsed
+    },
+  }
+}
+
+function optionalUrl(): OptionType<string> {
+  const urls = serverUrls()
+  return {
+    default: '',
+    expected: 'a URL such as http://10.0.0.11:8080, without a path',
+    parse: (given) => (urls.parse(given)?.length === 1 ? given : undefined),
+  }
+}
+
+function zone(): OptionType<string> {
+  return {
+    default: '',
+    expected: 'a name of 1 to 63 letters, digits, dots, dashes and underscores',
+    parse: (given) => (ZONE.test(given) ? given : undefined),
+  }
+}
+
+/** A text that is empty by default, for "none". */
+function optionalText(): OptionType<string> {
+  return text('')
+}

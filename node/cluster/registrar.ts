@@ -1,0 +1,189 @@
+// A node's entries in the coordination store: its record, and the registration of its life.
+//
+// Invariants:
+//   CR1  The record and the registration are written in one commit, on the condition that both are as
+//        they were read.
+//   CR2  A registration of another process is never replaced. One at the node's own address is its own:
+//        two processes cannot listen there.
+//   CR3  A life that is not later than all that the cluster has seen registers as one that lost its data.
+
+import type { Clock } from '../../lib/clock.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import {
+  decodeNode,
+  decodeRegistration,
+  encodeNode,
+  encodeRegistration,
+  liveKey,
+  nodeKey,
+} from '../controller/core/records/cluster-codec.ts'
+import type { NodeRecord, NodeRegistration } from '../controller/core/records/node-record.ts'
+import type { Change, Coordination, CoordinationEntry } from '../coordination/coordination.ts'
+import type { Lease } from '../coordination/lease.ts'
+import type { NodeIdentity } from './node-identity.ts'
+
+const POLL_MS = 250
+/** Each attempt that meets a change of somebody else reads again. */
+const ATTEMPTS_MAX = 20
+
+/** What a node says of itself. */
+export interface NodeDescription {
+  /** Nodes of a zone may fail together; empty in a cluster without zones. */
+  readonly zone: string
+  /** `host:port` where others reach the node. No two nodes have the same. */
+  readonly addresses: NodeRegistration['addresses']
+  readonly version: string
+}
+
+/** Where a registration is written, and for whom. */
+export interface RegistrarOptions {
+  readonly coordination: Coordination
+  readonly identity: NodeIdentity
+  readonly description: NodeDescription
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** How the node registers. */
+export interface RegistrationOrder {
+  readonly lease: Lease
+  readonly isLeaving: boolean
+  /** How long the registration of another process may take to vanish. */
+  readonly waitMs: number
+  readonly signal: AbortSignal
+}
+
+/** Writes the entries of one node. */
+export class Registrar {
+  readonly #options: RegistrarOptions
+
+  constructor(options: RegistrarOptions) {
+    this.#options = options
+  }
+
+  /** Whether the registration is there and says what it should. */
+  async isRegistered(isLeaving: boolean): Promise<boolean> {
+    const found = await this.#options.coordination.get(this.#liveKey)
+    return found !== undefined && found.value.equals(this.#registration(isLeaving))
+  }
+
+  /**
+   * Registers the node, or rejects: INVALID_ARGUMENT if it was decommissioned, CONFLICT if another
+   * process is registered under its id, NOT_FOUND if the lease is gone, UNAVAILABLE if nobody answers.
+   */
+  async register(order: RegistrationOrder): Promise<void> {
+    const { clock } = this.#options
+    const untilMs = clock.monotonicMs() + order.waitMs
+    for (let attempts = 0; attempts < ATTEMPTS_MAX;) {
+      const found = await this.#read()
+      const other = this.#otherProcess(found.live)
+      if (other === undefined) {
+        if (await this.#write(found, order)) return
+        attempts += 1
+        continue
+      }
+      if (clock.monotonicMs() >= untilMs) throw taken(other)
+      await clock.sleep(POLL_MS, order.signal)
+    }
+    throw new ServiceError('UNAVAILABLE', 'the registration of this node changes all the time')
+  }
+
+  get #liveKey(): string {
+    return liveKey(this.#options.identity.nodeId)
+  }
+
+  async #read(): Promise<Found> {
+    const { coordination, identity } = this.#options
+    const node = await coordination.get(nodeKey(identity.nodeId))
+    const live = await coordination.get(this.#liveKey)
+    return { node, live }
+  }
+
+  /** CR2. */
+  #otherProcess(live: CoordinationEntry | undefined): NodeRegistration | undefined {
+    if (live === undefined) return undefined
+    const found = decodeRegistration(live.value)
+    return found.addresses.peer === this.#options.description.addresses.peer ? undefined : found
+  }
+
+  /** CR1. Answers false if something has changed since it was read. */
+  async #write({ node, live }: Found, order: RegistrationOrder): Promise<boolean> {
+    const { coordination, identity } = this.#options
+    const before = node && decodeNode(node.value)
+    if (before?.state === 'decommissioned') throw decommissioned(identity.nodeId)
+    await this.#follow(before)
+    identity.mayBeSeen = true
+    const changes: Change[] = [
+      {
+        type: 'put',
+        key: this.#liveKey,
+        value: this.#registration(order.isLeaving),
+        lease: order.lease.id,
+      },
+    ]
+    const record = this.#recordAfter(before)
+    if (record !== undefined) {
+      changes.push({ type: 'put', key: nodeKey(identity.nodeId), value: encodeNode(record) })
+    }
+    const outcome = await coordination.commit({
+      when: [
+        { key: nodeKey(identity.nodeId), modRevision: node?.modRevision ?? 0 },
+        { key: this.#liveKey, modRevision: live?.modRevision ?? 0 },
+      ],
+      changes,
+    })
+    return outcome.kind === 'committed'
+  }
+
+  /** CR3. */
+  async #follow(before: NodeRecord | undefined): Promise<void> {
+    const { identity, log } = this.#options
+    const seen = before?.incarnation ?? 0
+    if (seen < identity.incarnation || (seen === identity.incarnation && identity.mayBeSeen)) return
+    log.error(
+      'the data directory is older than the cluster has seen; its replicas are copied anew',
+      {
+        incarnation: identity.incarnation,
+        seen,
+      },
+    )
+    await identity.continueAfter(seen)
+  }
+
+  /** The node's record, if it has to change. */
+  #recordAfter(before: NodeRecord | undefined): NodeRecord | undefined {
+    const { nodeId: id, incarnation } = this.#options.identity
+    const { zone } = this.#options.description
+    if (before?.zone === zone && before.incarnation === incarnation) return undefined
+    const state = before?.state ?? 'serving'
+    return { id, zone, state, incarnation, operation: `join/${id}/${incarnation}` }
+  }
+
+  #registration(isLeaving: boolean): Buffer {
+    const { nodeId: id, incarnation, wholeSince } = this.#options.identity
+    const { addresses, version } = this.#options.description
+    return encodeRegistration({ id, incarnation, addresses, version, wholeSince, isLeaving })
+  }
+}
+
+/** The node's entries as they were read. */
+interface Found {
+  readonly node: CoordinationEntry | undefined
+  readonly live: CoordinationEntry | undefined
+}
+
+function taken({ id, incarnation, addresses }: NodeRegistration): ServiceError {
+  return new ServiceError(
+    'CONFLICT',
+    `another process is registered as node ${id} (incarnation ${incarnation}, at ${addresses.peer}); ` +
+      'if this data directory is a copy of that one, use an empty directory',
+  )
+}
+
+function decommissioned(id: string): ServiceError {
+  return new ServiceError(
+    'INVALID_ARGUMENT',
+    `the node ${id} was decommissioned; start it over an empty data directory`,
+  )
+}

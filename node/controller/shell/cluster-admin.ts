@@ -1,0 +1,179 @@
+// What operators can see and ask on any node of the cluster. Wishes for nodes are commits that any node
+// makes; moves, transfers and reports are asked of the elected controller.
+
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError, isServiceError, messageOf } from '../../../lib/errors.ts'
+import type { ClusterMap } from '../../cluster/cluster-map.ts'
+import type { Coordination } from '../../coordination/coordination.ts'
+import type { NodeId } from '../../replication/core/configuration.ts'
+import type { ClusterReport } from '../core/cluster-report.ts'
+import { requestOfNode, type NodeRequest, type Refusal } from '../core/operator-requests.ts'
+import { decodeNode, nodeKey, type ShardPath } from '../core/records/cluster-codec.ts'
+import type { Controller } from './controller.ts'
+import type { ControllerPeers } from './controller-calls.ts'
+import {
+  answerRequest,
+  SIZES_MAX,
+  type ControllerAnswer,
+  type ControllerRequest,
+  type ShardSize,
+} from './controller-requests.ts'
+
+/** So long the election of a new controller takes at most, after its predecessor fell silent. */
+const ASK_MS = 15_000
+const RETRY_MS = 200
+/** Attempts of a wish for a node whose record changes meanwhile. */
+const ATTEMPTS_MAX = 10
+const SIZES_MS = 30_000
+
+/** The parts of a node by which it answers operators. */
+export interface ClusterAdminOptions {
+  /** The cluster's name. */
+  readonly name: string
+  readonly node: NodeId
+  readonly coordination: Coordination
+  readonly map: ClusterMap
+  readonly controller: Controller
+  readonly peers: ControllerPeers
+  readonly clock: Clock
+  /** Makes the id of an operation, unique among all. */
+  readonly newOperation: () => string
+}
+
+/**
+ * Contract:
+ * - Requests resolve with undefined when their change is stored, and with a refusal when nothing has changed.
+ *   What follows from them takes its time, and `report` shows it.
+ * - They reject with UNAVAILABLE if neither the store nor a controller answers in time; then the outcome is
+ *   unknown or nothing happened, and asking again is harmless.
+ * - `controller` and `problem` answer at once, with what is known.
+ */
+export class ClusterAdmin {
+  readonly name: string
+  readonly #with: ClusterAdminOptions
+
+  constructor(options: ClusterAdminOptions) {
+    this.name = options.name
+    this.#with = options
+  }
+
+  /** The node that is elected as controller; undefined while none is. */
+  controller(): NodeId | undefined {
+    return this.#with.map.controller()
+  }
+
+  /** Why nothing can be changed now; undefined when all is well. */
+  problem(): string | undefined {
+    const { map, controller } = this.#with
+    const { health } = map
+    if (health.kind === 'frozen') return `the cluster is frozen: ${health.reason}`
+    if (health.kind === 'stale') {
+      const since = new Date(health.sinceMs).toISOString()
+      return `the coordination store has not answered since ${since}: ${health.reason}`
+    }
+    const frozen = controller.elected?.frozen
+    if (frozen !== undefined) return `the controller is frozen: ${frozen}`
+    return map.controller() === undefined ? 'no controller is elected' : undefined
+  }
+
+  async report(): Promise<ClusterReport> {
+    const answer = await this.#ask({ kind: 'report' })
+    if (answer.kind === 'report') return answer.report
+    throw unexpected(answer)
+  }
+
+  async requestOfNode(request: Omit<NodeRequest, 'operation'>): Promise<Refusal | undefined> {
+    const operation = this.#with.newOperation()
+    for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
+      const refusal = await this.#tryNode({ ...request, operation })
+      if (refusal !== 'changed') return refusal
+    }
+    throw new ServiceError('UNAVAILABLE', `the record of ${request.node} changes all the time`)
+  }
+
+  requestMove(request: {
+    readonly path: ShardPath
+    readonly from: NodeId
+    readonly to: NodeId
+  }): Promise<Refusal | undefined> {
+    return this.#request({ kind: 'move', ...request })
+  }
+
+  requestTransfer(request: {
+    readonly path: ShardPath
+    readonly to: NodeId
+  }): Promise<Refusal | undefined> {
+    return this.#request({ kind: 'transfer', ...request })
+  }
+
+  /** Tells the controller the sizes of the shards that this node leads, now and then. Answers how to stop. */
+  keepTellingSizes(sizes: () => readonly ShardSize[]): () => Promise<void> {
+    return this.#with.clock.every(SIZES_MS, async () => this.#tellSizes(sizes()))
+  }
+
+  #tellSizes(sizes: readonly ShardSize[]): void {
+    const { controller, map, peers } = this.#with
+    const some = sizes.slice(0, SIZES_MAX)
+    if (controller.elected !== undefined) return controller.elected.observeSizes(some)
+    const elected = map.controller()
+    const isReachable = elected !== undefined && map.addressOf(elected) !== undefined
+    if (isReachable && some.length > 0) peers.tellSizes(elected, some)
+  }
+
+  async #tryNode(request: NodeRequest): Promise<Refusal | undefined | 'changed'> {
+    const { coordination } = this.#with
+    const entry = await coordination.get(nodeKey(request.node))
+    const stored = entry && { record: decodeNode(entry.value), revision: entry.modRevision }
+    const commit = requestOfNode({ nodes: new Map([[request.node, { stored }]]) }, request)
+    if ('refused' in commit) return commit
+    const outcome = await coordination.commit(commit)
+    return outcome.kind === 'committed' ? undefined : 'changed'
+  }
+
+  async #request(request: ControllerRequest): Promise<Refusal | undefined> {
+    const answer = await this.#ask(request)
+    if (answer.kind === 'accepted') return undefined
+    if (answer.kind === 'refused') return { refused: answer.reason }
+    throw unexpected(answer)
+  }
+
+  /** Asks the elected controller, and asks again while it is certain that nothing happened. */
+  async #ask(request: ControllerRequest): Promise<ControllerAnswer> {
+    const { clock } = this.#with
+    const untilMs = clock.monotonicMs() + ASK_MS
+    for (;;) {
+      const leftMs = untilMs - clock.monotonicMs()
+      try {
+        return await this.#askOnce(request, leftMs)
+      } catch (error) {
+        if (!isHarmless(error, request)) throw error
+        if (leftMs <= RETRY_MS) {
+          throw new ServiceError('UNAVAILABLE', `no controller answers: ${messageOf(error)}`)
+        }
+        await clock.sleep(RETRY_MS)
+      }
+    }
+  }
+
+  async #askOnce(request: ControllerRequest, timeoutMs: number): Promise<ControllerAnswer> {
+    const { controller, map, peers, node } = this.#with
+    if (controller.elected !== undefined) return answerRequest(controller.elected, request)
+    const elected = map.controller()
+    if (elected === undefined || elected === node) {
+      throw new ServiceError('NOT_LEADER', this.problem() ?? 'no controller is elected yet')
+    }
+    return peers.ask(elected, request, timeoutMs)
+  }
+}
+
+/** Whether the request may be repeated: it did not happen, or it changes nothing. */
+function isHarmless(error: unknown, { kind }: ControllerRequest): boolean {
+  if (!isServiceError(error)) return false
+  if (error.code === 'NOT_LEADER') return true
+  if ('happened' in error && error.happened === 'nothing') return true
+  return kind === 'report' && error.code === 'UNAVAILABLE'
+}
+
+function unexpected({ kind }: ControllerAnswer): ServiceError {
+  return new ServiceError('INTERNAL', `the controller has answered another question: ${kind}`)
+}

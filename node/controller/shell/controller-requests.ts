@@ -1,0 +1,132 @@
+// What the elected controller is asked, by its own node or by another one.
+// Format: docs/formats/controller-calls.md.
+
+import { unreachable } from '../../../lib/assert.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { isJsonRecord, isText, isWhole, type JsonRecord } from '../../../lib/json-record.ts'
+import type { NodeId } from '../../replication/core/configuration.ts'
+import type { ClusterReport } from '../core/cluster-report.ts'
+import { requestMove, requestTransfer } from '../core/operator-requests.ts'
+import type { ShardPath } from '../core/records/cluster-codec.ts'
+import type { ElectedController } from './elected-controller.ts'
+
+/** The longest text of a name in a request. */
+const NAME_MAX = 1024
+/** Sizes in one message: those of one node's leaders. */
+export const SIZES_MAX = 20_000
+
+export type ControllerRequest =
+  | {
+      readonly kind: 'move'
+      readonly path: ShardPath
+      readonly from: NodeId
+      readonly to: NodeId
+    }
+  | { readonly kind: 'transfer'; readonly path: ShardPath; readonly to: NodeId }
+  | { readonly kind: 'report' }
+
+export type ControllerAnswer =
+  /** The change is stored. */
+  | { readonly kind: 'accepted' }
+  /** Nothing has changed, for this reason. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'report'; readonly report: ClusterReport }
+
+/** The size of a replica of a shard, as its leader knows it. */
+export interface ShardSize {
+  readonly path: ShardPath
+  readonly bytes: number
+}
+
+/** Rejects with UNAVAILABLE if the outcome is unknown, and with NOT_LEADER if nothing happened. */
+export async function answerRequest(
+  elected: ElectedController,
+  request: ControllerRequest,
+): Promise<ControllerAnswer> {
+  switch (request.kind) {
+    case 'report':
+      return { kind: 'report', report: elected.report() }
+    case 'move': {
+      const refusal = await elected.request((cluster) => requestMove(cluster, request))
+      return refusal === undefined ? ACCEPTED : { kind: 'refused', reason: refusal.refused }
+    }
+    case 'transfer': {
+      const refusal = await elected.request((cluster) => requestTransfer(cluster, request))
+      return refusal === undefined ? ACCEPTED : { kind: 'refused', reason: refusal.refused }
+    }
+    default:
+      return unreachable(request)
+  }
+}
+
+const ACCEPTED: ControllerAnswer = { kind: 'accepted' }
+
+export function encodeRequest(request: ControllerRequest): Buffer {
+  return Buffer.from(JSON.stringify(request))
+}
+
+/** Throws INVALID_ARGUMENT for other bytes. */
+export function decodeRequest(bytes: Buffer): ControllerRequest {
+  const { kind, path, from, to } = recordIn(bytes)
+  if (kind === 'report') return { kind }
+  if (kind === 'transfer' && isName(path) && isName(to)) return { kind, path, to }
+  if (kind === 'move' && isName(path) && isName(from) && isName(to)) {
+    return { kind, path, from, to }
+  }
+  throw invalid()
+}
+
+export function encodeAnswer(answer: ControllerAnswer): Buffer {
+  return Buffer.from(JSON.stringify(answer))
+}
+
+/** Reads what a node of the cluster has answered; members without a value are absent. */
+export function decodeAnswer(bytes: Buffer): ControllerAnswer {
+  const { kind, reason, report } = recordIn(bytes)
+  if (kind === 'accepted') return ACCEPTED
+  if (kind === 'refused' && isText(reason)) return { kind, reason }
+  if (kind === 'report' && isReport(report)) return { kind, report }
+  throw invalid()
+}
+
+export function encodeSizes(sizes: readonly ShardSize[]): Buffer {
+  return Buffer.from(JSON.stringify({ sizes: sizes.map(({ path, bytes }) => [path, bytes]) }))
+}
+
+/** Throws INVALID_ARGUMENT for other bytes. */
+export function decodeSizes(bytes: Buffer): readonly ShardSize[] {
+  const { sizes } = recordIn(bytes)
+  if (!Array.isArray(sizes) || sizes.length > SIZES_MAX) throw invalid()
+  return sizes.map((pair: unknown) => {
+    if (!Array.isArray(pair)) throw invalid()
+    const [path, size]: readonly unknown[] = pair
+    if (!isName(path) || !isWhole(size) || size < 0) throw invalid()
+    return { path, bytes: size }
+  })
+}
+
+function isName(value: unknown): value is string {
+  return isText(value) && value.length > 0 && value.length <= NAME_MAX
+}
+
+/** A node of the same cluster has made it, by the type that stands here. */
+function isReport(value: unknown): value is ClusterReport {
+  if (!isJsonRecord(value)) return false
+  const { nodes, troubled, moves, troubles, shards } = value
+  const lists = [nodes, troubled, moves]
+  return lists.every(Array.isArray) && isJsonRecord(troubles) && isWhole(shards)
+}
+
+function recordIn(bytes: Buffer): JsonRecord {
+  try {
+    const value: unknown = JSON.parse(bytes.toString())
+    if (isJsonRecord(value)) return value
+  } catch {
+    // refused below
+  }
+  throw invalid()
+}
+
+function invalid(): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', 'this is no request or answer of a controller')
+}

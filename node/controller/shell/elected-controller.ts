@@ -1,0 +1,241 @@
+// The shell of the controller's core while this node is elected: it brings observations, commits what
+// the core plans, and tells the outcomes.
+//
+// Invariants:
+//   CS1  A change is sent only while the leadership is not known to be lost; each carries the fence.
+//   CS2  The entries of a conflict are observed before the change is settled, so that the next plan is
+//        not made of the same view.
+//   CS3  Nothing is planned before everything was listed, nor after the store went back.
+
+import type { Clock } from '../../../lib/clock.ts'
+import { ServiceError, isServiceError, messageOf } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { followEntries, type EntryChange } from '../../cluster/follow-entries.ts'
+import type {
+  CommitOutcome,
+  Coordination,
+  CoordinationEntry,
+} from '../../coordination/coordination.ts'
+import type { Leadership } from '../../coordination/election.ts'
+import { reportCluster, type ClusterReport } from '../core/cluster-report.ts'
+import { ControllerCore } from '../core/controller-core.ts'
+import type { Refusal } from '../core/operator-requests.ts'
+import type { PlannedChange } from '../core/planned-change.ts'
+import type { ClusterView } from '../core/view/cluster-view.ts'
+import type { ControllerSettings } from '../core/view/settings.ts'
+import type { ShardPath } from '../core/records/cluster-codec.ts'
+import type { Step } from '../core/decisions/step.ts'
+import { ClusterFeed, type CatalogKeys } from './cluster-feed.ts'
+
+/** Plans are made this often. At 90 changes a second a plan has about five. */
+const PLAN_MS = 50
+/** Commits under way at once; more would only wait for each other. */
+const COMMITS_MAX = 8
+
+/** What an elected controller works with. */
+export interface ElectedOptions {
+  readonly coordination: Coordination
+  readonly leadership: Leadership
+  /** The node's id. Together with the leadership's token it names the controller. */
+  readonly node: string
+  readonly catalog: CatalogKeys
+  readonly settings?: ControllerSettings
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** One leadership of the controller. */
+export class ElectedController {
+  readonly #options: ElectedOptions
+  readonly #core: ControllerCore
+  readonly #feed: ClusterFeed
+  readonly #over = new AbortController()
+  readonly #queue: PlannedChange[] = []
+  readonly #commits = new Set<Promise<void>>()
+  #isListed = false
+  #frozen: string | undefined
+
+  constructor(options: ElectedOptions) {
+    const { leadership, node, settings } = options
+    this.#options = options
+    const name = `${node}/${leadership.token}`
+    const fence = leadership.fence
+    this.#core = new ControllerCore({ name, fence, ...(settings && { settings }) })
+    this.#feed = new ClusterFeed(options.catalog)
+  }
+
+  /** The key whose creation revision fences each change. */
+  get fenceKey(): string {
+    return this.#options.leadership.fence.key
+  }
+
+  /** Why nothing is changed any more, until the process starts again. */
+  get frozen(): string | undefined {
+    return this.#frozen
+  }
+
+  /** Whether it knows everything that there is. */
+  get isReady(): boolean {
+    return this.#isListed && this.#frozen === undefined && !this.#over.signal.aborted
+  }
+
+  /** Works until `signal` aborts or the leadership is lost. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { leadership, clock, coordination } = this.#options
+    const over = AbortSignal.any([signal, leadership.lost, this.#over.signal])
+    const sink = {
+      changed: (change: EntryChange) => this.#observe(change),
+      listed: (revision: number) => this.#onListed(revision),
+      failed: (error: unknown) => this.#onFailed(error),
+    }
+    const { prefixes } = this.#feed
+    const following = followEntries({ coordination, prefixes, clock, sink }, over)
+    const stopPlans = clock.every(PLAN_MS, async () => this.#plan())
+    await aborted(over)
+    if (!this.#over.signal.aborted) this.#over.abort()
+    await stopPlans()
+    await following
+  }
+
+  /** Resolves when no commit is under way any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#commits)
+  }
+
+  /** Throws NOT_LEADER if it does not know everything yet, and UNAVAILABLE when it is frozen. */
+  report(): ClusterReport {
+    this.#assertReady()
+    return reportCluster(this.#core.cluster)
+  }
+
+  /** How large replicas are, as their leaders say. */
+  observeSizes(sizes: Iterable<{ readonly path: ShardPath; readonly bytes: number }>): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    for (const { path, bytes } of sizes) this.#core.observe({ kind: 'size', path, bytes }, nowMs)
+  }
+
+  /**
+   * Makes the step that an operator asked for. Answers a refusal if nothing has changed. Rejects with
+   * UNAVAILABLE if the outcome is unknown, otherwise as `report` does.
+   */
+  async request(decide: (cluster: ClusterView) => Step | Refusal): Promise<Refusal | undefined> {
+    this.#assertReady()
+    const { clock, coordination } = this.#options
+    const step = decide(this.#core.cluster)
+    if ('refused' in step) return step
+    const change = this.#core.change(step, clock.monotonicMs())
+    try {
+      const outcome = await coordination.commit(change.commit)
+      this.#settle(change, outcome)
+      if (outcome.kind === 'committed') return undefined
+      return { refused: `${change.path} changed meanwhile; try again` }
+    } catch (error) {
+      this.#onUnknown(change, error)
+      throw error
+    }
+  }
+
+  #assertReady(): void {
+    if (this.isReady) return
+    if (this.#frozen === undefined) throw new ServiceError('NOT_LEADER', 'it has just been elected')
+    throw new ServiceError('UNAVAILABLE', `the controller is frozen: ${this.#frozen}`)
+  }
+
+  #observe(change: EntryChange): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    try {
+      for (const observed of this.#feed.read(change)) this.#core.observe(observed, nowMs)
+    } catch (error) {
+      const { key, revision } = change
+      const reason = messageOf(error)
+      this.#options.log.error('the controller cannot read an entry', { key, revision, reason })
+    }
+  }
+
+  #onListed(revision: number): void {
+    this.#core.listed(revision)
+    this.#isListed = true
+    if (this.#core.frozen !== undefined) this.#freeze(this.#core.frozen)
+  }
+
+  #onFailed(error: unknown): void {
+    if (isServiceError(error) && error.code === 'CORRUPTION') this.#freeze(error.message)
+  }
+
+  /** CS3. */
+  #freeze(reason: string): void {
+    if (this.#frozen !== undefined) return
+    this.#frozen = reason
+    this.#queue.length = 0
+    this.#options.log.error('the controller is frozen: the coordination store lost commits', {
+      reason,
+    })
+  }
+
+  #plan(): void {
+    if (!this.isReady) return
+    this.#queue.push(...this.#core.plan(this.#options.clock.monotonicMs()))
+    this.#send()
+  }
+
+  /** CS1. */
+  #send(): void {
+    while (this.isReady && this.#commits.size < COMMITS_MAX) {
+      const change = this.#queue.shift()
+      if (change === undefined) return
+      const done = this.#commit(change).then(() => {
+        this.#commits.delete(done)
+        this.#send()
+      })
+      this.#commits.add(done)
+    }
+  }
+
+  async #commit(change: PlannedChange): Promise<void> {
+    try {
+      this.#settle(change, await this.#options.coordination.commit(change.commit))
+    } catch (error) {
+      this.#onUnknown(change, error)
+    }
+  }
+
+  #settle({ operation, kind, path, reason }: PlannedChange, outcome: CommitOutcome): void {
+    const { log, clock } = this.#options
+    if (outcome.kind === 'committed') {
+      log.info('cluster changed', { kind, path, reason, operation })
+      return this.#core.settle(operation, outcome, clock.monotonicMs())
+    }
+    if (!this.#holdsFence(outcome.entries)) return this.#depose()
+    for (const entry of outcome.entries) {
+      this.#observe({ key: entry.key, entry, revision: entry.modRevision }) // CS2
+    }
+    log.debug('a change of the cluster met another one', { kind, path, operation })
+    this.#core.settle(operation, { kind: 'conflict' }, clock.monotonicMs())
+  }
+
+  #onUnknown({ operation, kind, path }: PlannedChange, error: unknown): void {
+    const { log, clock } = this.#options
+    this.#onFailed(error)
+    const reason = messageOf(error)
+    log.warn('a change of the cluster has no answer', { kind, path, operation, reason })
+    this.#core.settle(operation, { kind: 'unknown' }, clock.monotonicMs())
+  }
+
+  #holdsFence(entries: readonly CoordinationEntry[]): boolean {
+    const { fence, token } = this.#options.leadership
+    return entries.some(({ key, createRevision }) => key === fence.key && createRevision === token)
+  }
+
+  #depose(): void {
+    if (this.#over.signal.aborted) return
+    this.#over.abort()
+    this.#options.log.warn('another controller was elected', {})
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

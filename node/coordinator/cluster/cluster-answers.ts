@@ -1,0 +1,95 @@
+// Nodes, shards and the cluster as the answers of the HTTP contract describe them.
+
+import type { ShardTrouble } from '../../controller/core/cluster-report.ts'
+import type { MoveCause, MovePhase } from '../../controller/core/records/move-record.ts'
+import type { NodeState } from '../../controller/core/records/node-record.ts'
+import type { NodeCondition } from '../../controller/core/view/node-view.ts'
+
+/** The cluster in a few numbers, and why something waits. */
+export interface ClusterSummary {
+  readonly mode: 'swarm' | 'cluster'
+  /** Absent in swarm mode. */
+  readonly name?: string
+  /** The node that decides about placement; null while none does. */
+  readonly controller: string | null
+  readonly nodes: Readonly<Record<NodeCondition, number>>
+  /** All shards, and those with a trouble, each by its worst one. */
+  readonly shards: Readonly<Record<ShardTrouble | 'total', number>>
+  readonly moves: number
+  /** At most a hundred. */
+  readonly waiting: readonly WaitingShard[]
+  /** Why nothing can be changed now; absent if all is well. */
+  readonly problem?: string
+}
+
+/** A shard for which nothing can be done now. */
+export interface WaitingShard {
+  readonly table: string
+  readonly shard: string
+  readonly reason: string
+}
+
+/** A node with what it holds. Members about its life are absent while it is away. */
+export interface ClusterNode {
+  readonly id: string
+  readonly zone: string
+  readonly state: NodeState | 'unknown'
+  readonly condition: NodeCondition
+  readonly incarnation?: number
+  readonly version?: string
+  /** `host:port` for clients. */
+  readonly api?: string
+  readonly replicas: number
+  readonly leaders: number
+  readonly moves_in: number
+  readonly moves_out: number
+  readonly safe_to_stop: boolean
+  readonly emptying?: NodeEmptying
+}
+
+/** How far a draining or decommissioned node is. */
+export interface NodeEmptying {
+  readonly done: boolean
+  readonly replicas_left: number
+  readonly leaders_left: number
+  readonly moving: number
+  readonly waiting: readonly WaitingShard[]
+}
+
+/** A shard with its replicas. `trouble` and `move` are absent where there is none. */
+export interface ClusterShard {
+  readonly id: string
+  readonly table: string
+  readonly epoch: number
+  readonly leader: string | null
+  readonly replicas: readonly ClusterReplica[]
+  readonly replication_factor: number
+  readonly min_in_sync: number
+  readonly trouble?: ShardTrouble
+  /** Why nothing can be done for it now. */
+  readonly waits?: string
+  readonly move?: ClusterMove
+}
+
+/** One replica of a shard. `lag` counts log entries; it is absent where the leader has not said. */
+export interface ClusterReplica {
+  readonly node: string
+  readonly role: 'leader' | 'follower' | 'learner'
+  readonly in_sync: boolean
+  readonly lag?: number
+}
+
+/** A replica on its way to another node. Without `from`, the shard gets one more. */
+export interface ClusterMove {
+  readonly cause: MoveCause
+  readonly from?: string
+  readonly to: string
+  readonly phase: MovePhase
+  readonly bytes?: number
+}
+
+/** One page of shards. Without `next_cursor`, it is the last one. */
+export interface ShardPage {
+  readonly shards: readonly ClusterShard[]
+  readonly next_cursor?: string
+}

@@ -1,0 +1,47 @@
+// The cluster as the HTTP API sees and steers it, whether it has one node or many.
+
+import { SHARD_TROUBLES, type ShardTrouble } from '../../controller/core/cluster-report.ts'
+import type { NodeRequest } from '../../controller/core/operator-requests.ts'
+import type { ClusterNode, ClusterShard, ClusterSummary, ShardPage } from './cluster-answers.ts'
+
+/** Which shards to list. */
+export interface ShardFilter {
+  /** The name of a table. */
+  readonly table: string | undefined
+  readonly trouble: ShardTrouble | 'any' | undefined
+  readonly limit: number
+  /** `next_cursor` of the page before; undefined: the first page. */
+  readonly cursor: string | undefined
+}
+
+/**
+ * Seeing and steering a cluster. Every node answers.
+ *
+ * Contract:
+ * - `summary` never rejects: what cannot be known is its `problem`.
+ * - The other methods reject with UNAVAILABLE while the control plane does not answer; nothing has
+ *   changed then, or the change can be asked for again.
+ * - `shards` lists in an order that does not change, so that pages of a quiet cluster show each shard
+ *   once. A table that does not exist is NOT_FOUND.
+ * - Steering resolves when the wish is stored, with the node or shard as it is then. What follows from it
+ *   takes its time, and is seen in later answers.
+ * - A wish that is fulfilled, or under way, is accepted again, so retries are harmless.
+ * - A node or shard that does not exist is NOT_FOUND. CONFLICT says why the cluster is not in a state for
+ *   the wish. In swarm mode every wish is INVALID_ARGUMENT, because there is one node.
+ */
+export interface ClusterService {
+  summary(): Promise<ClusterSummary>
+  nodes(): Promise<readonly ClusterNode[]>
+  shards(filter: ShardFilter): Promise<ShardPage>
+  steerNode(node: string, wish: NodeRequest['kind']): Promise<ClusterNode>
+  moveReplica(
+    shard: string,
+    nodes: { readonly from: string; readonly to: string },
+  ): Promise<ClusterShard>
+  transferLeader(shard: string, to: string): Promise<ClusterShard>
+}
+
+/** The trouble that the text names; undefined for every other text. */
+export function readTrouble(text: string | undefined): ShardFilter['trouble'] {
+  return text === 'any' ? text : SHARD_TROUBLES.find((name) => name === text)
+}

@@ -1,0 +1,269 @@
+// A cluster of several nodes as the HTTP API sees it: reports of the control plane with the names of tables.
+
+import { messageOf, ServiceError } from '../../../lib/errors.ts'
+import type {
+  ClusterReport,
+  MoveReport,
+  NodeReport,
+  ShardReport,
+} from '../../controller/core/cluster-report.ts'
+import type { NodeRequest, Refusal } from '../../controller/core/operator-requests.ts'
+import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
+import type { NodeCondition } from '../../controller/core/view/node-view.ts'
+import type { NodeId } from '../../replication/core/configuration.ts'
+import type { TableRegistry } from '../tables/table-registry.ts'
+import type {
+  ClusterMove,
+  ClusterNode,
+  ClusterReplica,
+  ClusterShard,
+  ClusterSummary,
+  NodeEmptying,
+  ShardPage,
+  WaitingShard,
+} from './cluster-answers.ts'
+import type { ClusterControl } from './cluster-control.ts'
+import type { ClusterService, ShardFilter } from './cluster-service.ts'
+
+const WAITING_MAX = 100
+
+/** What the cluster is shown by. */
+export interface ControlledClusterOptions {
+  readonly control: ClusterControl
+  /** Has the names of tables, and which shards there are. */
+  readonly registry: TableRegistry
+  /** Log entries that a replica lacks, as far as this node knows. */
+  readonly lagOf: (path: ShardPath, node: NodeId) => number | undefined
+}
+
+/** Shows and steers a cluster through its control plane. */
+export class ControlledCluster implements ClusterService {
+  readonly #with: ControlledClusterOptions
+
+  constructor(options: ControlledClusterOptions) {
+    this.#with = options
+  }
+
+  async summary(): Promise<ClusterSummary> {
+    const { control } = this.#with
+    const base = { mode: 'cluster', name: control.name } as const
+    const controller = control.controller() ?? null
+    try {
+      const report = await control.report()
+      const problem = control.problem()
+      return {
+        ...base,
+        controller,
+        nodes: countConditions(report),
+        shards: { total: report.shards, ...report.troubles },
+        moves: report.moves.length,
+        waiting: this.#waitingOf(report),
+        ...(problem === undefined ? {} : { problem }),
+      }
+    } catch (error) {
+      return { ...base, ...UNKNOWN, controller, problem: control.problem() ?? messageOf(error) }
+    }
+  }
+
+  async nodes(): Promise<readonly ClusterNode[]> {
+    const { nodes } = await this.#with.control.report()
+    return nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((node) => this.#nodeOf(node))
+  }
+
+  async shards({ table, trouble, limit, cursor }: ShardFilter): Promise<ShardPage> {
+    const { control, registry } = this.#with
+    const tableId = table === undefined ? undefined : registry.get(table).tableId
+    // One more than asked for tells whether another page follows.
+    const query = { tableId, trouble, after: cursor?.replace('.', '/'), limit: limit + 1 }
+    const found = await control.listShards(query)
+    const shown = found.slice(0, limit)
+    const last = shown.at(-1)
+    const hasMore = found.length > limit && last !== undefined
+    return {
+      shards: shown.map((shard) => this.#shardOf(shard)),
+      // A slash would have to be encoded in a query string.
+      ...(hasMore ? { next_cursor: last.path.replace('/', '.') } : {}),
+    }
+  }
+
+  async steerNode(node: string, wish: NodeRequest['kind']): Promise<ClusterNode> {
+    await this.#node(node)
+    accepted(await this.#with.control.requestOfNode({ kind: wish, node }))
+    return this.#nodeOf(await this.#node(node))
+  }
+
+  async moveReplica(
+    shard: string,
+    { from, to }: { readonly from: string; readonly to: string },
+  ): Promise<ClusterShard> {
+    const path = this.#pathOf(shard)
+    const before = await this.#shard(path)
+    if (!isMoved(before, { from, to })) {
+      await this.#node(from)
+      await this.#node(to)
+      accepted(await this.#with.control.requestMove({ path, from, to }))
+    }
+    return this.#shardOf(await this.#shard(path))
+  }
+
+  async transferLeader(shard: string, to: string): Promise<ClusterShard> {
+    const path = this.#pathOf(shard)
+    const before = await this.#shard(path)
+    if (before.leader !== to) {
+      await this.#node(to)
+      accepted(await this.#with.control.requestTransfer({ path, to }))
+    }
+    return this.#shardOf(await this.#shard(path))
+  }
+
+  async #node(id: string): Promise<NodeReport> {
+    const { nodes } = await this.#with.control.report()
+    const found = nodes.find((node) => node.id === id)
+    if (found !== undefined) return found
+    throw new ServiceError('NOT_FOUND', `no node ${id} is in the cluster; list the nodes`)
+  }
+
+  async #shard(path: ShardPath): Promise<ShardReport> {
+    const query = { path, tableId: undefined, trouble: undefined, after: undefined, limit: 1 }
+    const [found] = await this.#with.control.listShards(query)
+    if (found !== undefined) return found
+    throw unknownShard(idOf(path))
+  }
+
+  #pathOf(id: string): ShardPath {
+    for (const { tableId, shards } of this.#with.registry.tables()) {
+      if (shards.some((shard) => shard.id === id)) return `${tableId}/${id}`
+    }
+    throw unknownShard(id)
+  }
+
+  #tableOf(path: ShardPath): string {
+    const tableId = path.split('/')[0] ?? ''
+    return this.#with.registry.openTable(tableId)?.record.name ?? tableId
+  }
+
+  #waitingOf({ troubled, moves }: ClusterReport): readonly WaitingShard[] {
+    const waiting = new Map<ShardPath, WaitingShard>()
+    for (const { path, waits } of [...troubled, ...moves]) {
+      if (waits !== undefined && waiting.size < WAITING_MAX) {
+        waiting.set(path, this.#waiting(path, waits))
+      }
+    }
+    return [...waiting.values()]
+  }
+
+  #waiting(path: ShardPath, reason: string): WaitingShard {
+    return { table: this.#tableOf(path), shard: idOf(path), reason }
+  }
+
+  #nodeOf(node: NodeReport): ClusterNode {
+    const { id, zone, state, condition, incarnation, version, addresses } = node
+    const emptying = this.#emptyingOf(node)
+    return {
+      id,
+      zone,
+      state: state ?? 'unknown',
+      condition,
+      ...(incarnation === undefined ? {} : { incarnation }),
+      ...(version === undefined ? {} : { version }),
+      ...(addresses === undefined ? {} : { api: addresses.api }),
+      replicas: node.replicas,
+      leaders: node.leaders,
+      moves_in: node.movesIn,
+      moves_out: node.movesOut,
+      safe_to_stop: node.isSafeToStop,
+      ...(emptying === undefined ? {} : { emptying }),
+    }
+  }
+
+  #emptyingOf({ emptying }: NodeReport): NodeEmptying | undefined {
+    if (emptying === undefined) return undefined
+    const { isDone, replicasLeft, leadersLeft, moving, waiting } = emptying
+    return {
+      done: isDone,
+      replicas_left: replicasLeft,
+      leaders_left: leadersLeft,
+      moving,
+      waiting: waiting.map(({ path, reason }) => this.#waiting(path, reason)),
+    }
+  }
+
+  #shardOf(shard: ShardReport): ClusterShard {
+    const { path, trouble, waits, move } = shard
+    return {
+      id: idOf(path),
+      table: this.#tableOf(path),
+      epoch: shard.epoch,
+      leader: shard.leader ?? null,
+      replicas: shard.replicas.map((node) => this.#replicaOf(shard, node)),
+      replication_factor: shard.replicationFactor,
+      min_in_sync: shard.minInSync,
+      ...(trouble === undefined ? {} : { trouble }),
+      ...(waits === undefined ? {} : { waits }),
+      ...(move === undefined ? {} : { move: moveOf(move) }),
+    }
+  }
+
+  #replicaOf({ path, leader, inSync }: ShardReport, node: NodeId): ClusterReplica {
+    const isInSync = inSync.includes(node)
+    const lag = this.#with.lagOf(path, node)
+    return {
+      node,
+      role: node === leader ? 'leader' : isInSync ? 'follower' : 'learner',
+      in_sync: isInSync,
+      ...(lag === undefined ? {} : { lag }),
+    }
+  }
+}
+
+/** The counts of a cluster whose control plane does not answer. */
+const UNKNOWN = {
+  nodes: { serving: 0, leaving: 0, emptying: 0, away: 0, lost: 0 },
+  shards: {
+    total: 0,
+    unplaced: 0,
+    leaderless: 0,
+    below_minimum: 0,
+    under_replicated: 0,
+    misplaced: 0,
+  },
+  moves: 0,
+  waiting: [],
+} as const
+
+function countConditions({ nodes }: ClusterReport): Readonly<Record<NodeCondition, number>> {
+  const counts = { serving: 0, leaving: 0, emptying: 0, away: 0, lost: 0 }
+  for (const { condition } of nodes) counts[condition] += 1
+  return counts
+}
+
+/** Whether the move is over, or under way. */
+function isMoved(
+  { replicas, inSync, move }: ShardReport,
+  { from, to }: { readonly from: NodeId; readonly to: NodeId },
+): boolean {
+  if (move !== undefined) return move.from === from && move.to === to
+  return inSync.includes(to) && !replicas.includes(from)
+}
+
+function moveOf({ cause, from, to, phase, bytes }: MoveReport): ClusterMove {
+  return {
+    cause,
+    ...(from === undefined ? {} : { from }),
+    to,
+    phase,
+    ...(bytes === undefined ? {} : { bytes }),
+  }
+}
+
+function accepted(refusal: Refusal | undefined): void {
+  if (refusal !== undefined) throw new ServiceError('CONFLICT', refusal.refused)
+}
+
+function idOf(path: ShardPath): string {
+  return path.split('/')[1] ?? path
+}
+
+function unknownShard(id: string): ServiceError {
+  return new ServiceError('NOT_FOUND', `no shard ${id} exists; list the shards`)
+}

@@ -1,0 +1,225 @@
+// The replicas of shards that live on this node of a cluster: opened over their logs, kept in time, reached by
+// the messages of others.
+//
+// Invariants:
+//   RH1  All logs of the data directory are read before the first replica appends anything.
+//   RH2  A store without a log that fits is never served. It stays on disk until somebody removes it.
+
+import type { Clock } from '../../../lib/clock.ts'
+import { messageOf, ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { HybridClock } from '../../clock/hybrid-clock.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { NodeId, ReplicaId, ShardConfiguration } from '../../replication/core/configuration.ts'
+import { LogIndex } from '../../replication/core/log-index.ts'
+import type { ReplicationTiming } from '../../replication/core/timing.ts'
+import { openReplicaLogs, type ReplicaLog } from '../../replication/log/replica-log.ts'
+import { shardOfMessage } from '../../replication/shell/message-codec.ts'
+import type { ReplicaControl, ReplicaNetwork } from '../../replication/shell/replicated-log.ts'
+import type { TableSettings } from '../../shard/command/table-settings.ts'
+import type { IndexParts } from '../../shard/following/shard-indexes.ts'
+import { ShardIndexes } from '../../shard/following/shard-indexes.ts'
+import { LOG_START, storedPosition } from '../../shard/format/applied-position.ts'
+import { LocalShard } from '../../shard/local-shard.ts'
+import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
+import type { ShardRouter } from '../../shard/shard-router.ts'
+import type { KvStore, KvStoreFactory } from '../../storage/kv-store.ts'
+import type { LedShards } from '../shards/led-shards.ts'
+import type { ShardRecord } from '../shards/shard-record.ts'
+
+/** How often each replica is told that time passes. Heartbeats are due every 250 ms. */
+const TICK_MS = 50
+
+/** Names a shard of a table, as the control plane does. */
+export interface ShardName {
+  readonly tableId: string
+  readonly id: ShardId
+}
+
+/** What the control plane says of shards. The cluster map implements it. */
+export interface ShardConfigurations {
+  configurationOf(shard: ShardName): ShardConfiguration | undefined
+  /** Calls `listener` with each later configuration; it must not throw. Returns how to stop. */
+  onConfiguration(
+    shard: ShardName,
+    listener: (configuration: ShardConfiguration) => void,
+  ): () => void
+  controlOf(shard: ShardName): ReplicaControl
+}
+
+/** What all replicas of the node share. The host closes replicas and stores, and none of these parts. */
+export interface ReplicaHostOptions {
+  readonly self: ReplicaId
+  readonly stores: KvStoreFactory
+  readonly journal: Journal
+  /** Throws DISK_FULL when the disk has no room for so many bytes. */
+  readonly admit?: ((bytes: number) => void) | undefined
+  readonly hybridClock: HybridClock
+  readonly clock: Clock
+  readonly log: Log
+  readonly router: ShardRouter
+  readonly configurations: ShardConfigurations
+  readonly network: ReplicaNetwork
+  /** Undefined: the shards have no indexes. */
+  readonly indexes: IndexParts | undefined
+  /** Has the shards that this node leads, at each moment. */
+  readonly led: LedShards
+  readonly timing?: ReplicationTiming
+  /** A follower of a shard that this node leads lacks entries that the journal has no longer. */
+  readonly offerSnapshot?: (shard: ShardName, to: NodeId) => void
+}
+
+interface Hosted {
+  readonly shard: LocalShard
+  readonly stopListening: () => void
+}
+
+/** A store from an earlier life of the node, with its log or what is wrong with it. */
+interface Found {
+  readonly store: KvStore
+  readonly log: ReplicaLog | ServiceError
+}
+
+/** Opens, closes and removes the replicas of this node. */
+export class ReplicaHost {
+  readonly #with: ReplicaHostOptions
+  readonly #hosted = new Map<ShardId, Hosted>()
+  /** What the disk had at the start and nobody has opened yet. */
+  readonly #found: Map<ShardId, Found>
+  readonly #stopTicks: () => Promise<void>
+
+  private constructor(options: ReplicaHostOptions, found: Map<ShardId, Found>) {
+    this.#with = options
+    this.#found = found
+    this.#stopTicks = options.clock.every(TICK_MS, async () => this.tick())
+  }
+
+  /** RH1. Reads the logs of all stores that the disk has, in one pass over the journal. */
+  static async open(options: ReplicaHostOptions): Promise<ReplicaHost> {
+    const { stores, journal } = options
+    const opened = new Map<ShardId, KvStore>()
+    for (const name of await stores.list()) opened.set(parseShardId(name), await stores.open(name))
+    const positions = new Map([...opened].map(([id, store]) => [id, storedPosition(store)]))
+    const logs = await openReplicaLogs(journal, positions)
+    const found = new Map<ShardId, Found>()
+    for (const [id, store] of opened) found.set(id, { store, log: logs.get(id) ?? newLog() })
+    return new ReplicaHost(options, found)
+  }
+
+  /** The replicas on disk that are damaged, with the reason. They have to be built anew. */
+  get damaged(): ReadonlyMap<ShardId, ServiceError> {
+    const damaged = new Map<ShardId, ServiceError>()
+    for (const [id, { log }] of this.#found) if (log instanceof ServiceError) damaged.set(id, log)
+    return damaged
+  }
+
+  /** The replicas on disk that nobody has opened: their tables may be gone, or their shards elsewhere. */
+  get unopened(): readonly ShardId[] {
+    return [...this.#found.keys()]
+  }
+
+  find(id: ShardId): LocalShard | undefined {
+    return this.#hosted.get(id)?.shard
+  }
+
+  /** Throws CORRUPTION if the replica that the disk has cannot be trusted (RH2). */
+  async start({ id, range }: ShardRecord, settings: TableSettings): Promise<LocalShard> {
+    const known = this.find(id)
+    if (known !== undefined) return known
+    const { store, log } = this.#found.get(id) ?? (await this.#newReplica(id))
+    if (log instanceof ServiceError) throw log
+    this.#found.delete(id)
+    const { led, configurations, offerSnapshot } = this.#with
+    const name = { tableId: settings.tableId, id }
+    const shard: LocalShard = await LocalShard.open({
+      id,
+      range,
+      store,
+      settings,
+      ...this.#sharedParts(),
+      replication: {
+        ...this.#replicationParts(name, log),
+        onLeadership: (isLeading) => (isLeading ? led.add(shard.led) : led.remove(id)),
+        ...(offerSnapshot && { offerSnapshot: (to: NodeId) => offerSnapshot(name, to) }),
+      },
+    })
+    const configure = (configuration: ShardConfiguration): void =>
+      shard.replicated?.log.configure(configuration)
+    const stopListening = configurations.onConfiguration(name, configure)
+    this.#hosted.set(id, { shard, stopListening })
+    const configuration = configurations.configurationOf(name)
+    if (configuration !== undefined) configure(configuration)
+    return shard
+  }
+
+  /** A message of another node. Resolves when that node may send more; unknown shards are ignored. */
+  async receive(from: NodeId, message: Buffer): Promise<void> {
+    const id = shardOfMessage(message)
+    await this.#hosted.get(parseShardId(id))?.shard.replicated?.log.receive(from, message)
+  }
+
+  /** Every replica learns that time has passed. The host calls it itself. */
+  tick(): void {
+    for (const { shard } of this.#hosted.values()) shard.replicated?.log.tick()
+  }
+
+  /** Closes the replica and keeps it on disk. */
+  async stop(id: ShardId): Promise<void> {
+    await this.#close(id, 'keep')
+  }
+
+  /** Removes the replica with everything that belongs to it. */
+  async remove(id: ShardId): Promise<void> {
+    const found = this.#found.get(id)
+    this.#found.delete(id)
+    await found?.store.close()
+    if (!(await this.#close(id, 'drop'))) this.#with.journal.unregister(id, 'drop')
+    const { indexes, stores } = this.#with
+    if (indexes !== undefined) await ShardIndexes.remove(indexes, id)
+    await stores.destroy(id)
+  }
+
+  /** Closes all replicas. A replica that fails to close does not keep the others open. */
+  async close(): Promise<void> {
+    await this.#stopTicks()
+    for (const id of this.#hosted.keys()) {
+      await this.#close(id, 'keep').catch((error: unknown) => {
+        const fields = { shard: id, error: messageOf(error) }
+        this.#with.log.error('replica failed to close', fields)
+      })
+    }
+    for (const { store } of this.#found.values()) await store.close()
+    this.#found.clear()
+  }
+
+  /** False if there was no such replica. */
+  async #close(id: ShardId, entries: 'keep' | 'drop'): Promise<boolean> {
+    const hosted = this.#hosted.get(id)
+    if (hosted === undefined) return false
+    this.#hosted.delete(id)
+    this.#with.led.remove(id)
+    hosted.stopListening()
+    await hosted.shard.close(entries)
+    return true
+  }
+
+  async #newReplica(id: ShardId): Promise<Found> {
+    return { store: await this.#with.stores.open(id), log: newLog() }
+  }
+
+  #sharedParts() {
+    const { journal, admit, hybridClock, clock, router, indexes } = this.#with
+    return { journal, admit, hybridClock, clock, router, indexes }
+  }
+
+  #replicationParts(name: ShardName, start: ReplicaLog) {
+    const { self, network, configurations, log, timing } = this.#with
+    const control = configurations.controlOf(name)
+    return { self, start, network, control, log, ...(timing && { timing }) }
+  }
+}
+
+/** The log of a replica that has nothing yet. */
+function newLog(): ReplicaLog {
+  return { log: new LogIndex(LOG_START), promised: 0, committed: 0 }
+}

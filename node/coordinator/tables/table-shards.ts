@@ -1,0 +1,29 @@
+import type { TableSettings } from '../../shard/command/table-settings.ts'
+import type { Shard } from '../../shard/shard.ts'
+import type { ShardRecord } from '../shards/shard-record.ts'
+import type { OpenTable } from './open-table.ts'
+
+/**
+ * The shards of tables, as the administration of tables needs them: those of this process, or those of a
+ * cluster.
+ *
+ * Contract:
+ * - `create` resolves when a new shard serves. It may be repeated for a table that is still `creating`.
+ * - `open` never fails: a shard that cannot be had refuses its calls and says why.
+ * - `assertDroppable` throws UNAVAILABLE if other tables wait for an outcome that a failed shard of the
+ *   table keeps.
+ * - `end` resolves when the shards take no new writes and every transaction whose record lies on them has
+ *   told its outcome. It rejects with UNAVAILABLE if a shard does not answer, and may be repeated.
+ * - `destroy` removes everything that belongs to a shard. `close` keeps it.
+ * - `apply` gives the shards the settings of a changed table.
+ */
+export interface TableShards {
+  create(record: ShardRecord, settings: TableSettings): Promise<Shard>
+  open(record: ShardRecord, settings: TableSettings): Promise<Shard>
+  apply(table: OpenTable): Promise<void>
+  assertDroppable(table: OpenTable): void
+  end(table: OpenTable): Promise<void>
+  destroy(shard: Shard): Promise<void>
+  close(shard: Shard): Promise<void>
+  closeAll(): Promise<void>
+}

@@ -1,0 +1,24 @@
+import type { IndexAnswer, IndexRequest, QueryableKind, QuestionOf } from './index-questions.ts'
+
+/** Any question to any kind of index. */
+export type AnyIndexRequest = IndexRequest<QueryableKind, QuestionOf<QueryableKind>>
+
+/** A question that came from another node, whose request may be anything. */
+export interface ForeignRequest {
+  readonly kind: string
+  readonly question: string
+  readonly request: unknown
+}
+
+/** Whether an index of the kind can read the request. */
+export function isIndexRequest(asked: ForeignRequest): asked is ForeignRequest & AnyIndexRequest {
+  return asked.kind === 'text'
+}
+
+/** Answers are not looked at: the nodes of a cluster trust each other's indexes. */
+export function isAnswerTo<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+  _asked: IndexRequest<Kind, Name>,
+  answer: unknown,
+): answer is IndexAnswer<Kind, Name> {
+  return answer !== undefined
+}

@@ -1,0 +1,460 @@
+// One replica's log with the core of replication in its middle: the core decides, this file does.
+//
+//   journal, clock, network, control plane ──inputs──► core ──effects──► journal, network, machine
+//
+// Invariants:
+//   SH1  Inputs reach the core one after the other, each with all its effects, in the order in which they
+//        came. What is told to be durable or promised is on disk.
+//   SH2  Each message is worked on when all earlier ones of its log are.
+//   SH3  Nothing that the core was told is taken back: rows that the disk has no room for wait.
+
+import { must, unreachable } from '../../../lib/assert.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { messageOf, ServiceError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { runSliced } from '../../../lib/sliced.ts'
+import type { HybridClock } from '../../clock/hybrid-clock.ts'
+import type { AppendedEntry } from '../../journal/batch-writer.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { LogId } from '../../journal/journal-format.ts'
+import type { JournalSource } from '../../journal/journal-source.ts'
+import { appendedMark } from '../../journal/log-mark.ts'
+import { checkReceivedEntries, type ReceivedEntry } from '../../journal/received-entries.ts'
+import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../core/configuration.ts'
+import type { Effect } from '../core/effects.ts'
+import type { EntryInfo, LogPosition } from '../core/log-index.ts'
+import type { ReplicationMessage } from '../core/messages.ts'
+import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
+import { REPLICATION_TIMING, type ReplicationTiming } from '../core/timing.ts'
+import type { ReplicaLog } from '../log/replica-log.ts'
+import { CommittedEntries } from './committed-entries.ts'
+import { JournalRows } from './journal-rows.ts'
+import { KeptEntries } from './kept-entries.ts'
+import { LogReader } from './log-reader.ts'
+import {
+  decodeMessage,
+  encodeMessage,
+  infoOfRow,
+  type Envelope,
+  type SentEntry,
+} from './message-codec.ts'
+import { OrderSender } from './order-sender.ts'
+import { PendingReads } from './pending-reads.ts'
+
+/** Carries messages to the replicas of one shard. Messages may be lost, and come in order. */
+export interface ReplicaNetwork {
+  send(to: NodeId, message: Buffer): void
+}
+
+/** The shard's entry in the control plane. Both calls reject while it cannot be asked. */
+export interface ReplicaControl {
+  /** Makes the change if it still holds; resolves with the configuration that is there afterwards. */
+  change(change: InSyncChange): Promise<ShardConfiguration>
+  /** A linearizable read. */
+  confirm(): Promise<ShardConfiguration>
+}
+
+/** The state machine that the log drives. No method may throw. */
+export interface ReplicaMachine {
+  /** Entries up to here are committed. They can be read by `ReplicatedLog.committedEntries`. */
+  committed(through: number): void
+  /** The first entry of a leadership, chained to `previous`. */
+  startEntry(epoch: number, previous: LogPosition): AppendedEntry
+  /** The first entry of the epoch is committed: this replica leads. */
+  serve(epoch: number): void
+  /** The leadership is over. What was proposed and is not committed has an unknown outcome. */
+  stopLeading(): void
+  /** The follower lacks entries that the journal has no longer. */
+  offerSnapshot(to: NodeId): void
+  /** The replica does nothing any more; it has to be built anew from another one. */
+  halted(reason: string): void
+}
+
+/** What a replicated log works with. */
+export interface ReplicatedLogOptions {
+  readonly self: ReplicaId
+  readonly logId: LogId
+  /** As `openReplicaLogs` found the log. */
+  readonly start: ReplicaLog
+  readonly journal: Pick<Journal, 'ready' | 'hurry' | 'entries' | 'committed'>
+  readonly clock: Clock
+  readonly hybridClock: Pick<HybridClock, 'readPoint' | 'observe'>
+  readonly log: Log
+  readonly network: ReplicaNetwork
+  readonly control: ReplicaControl
+  readonly machine: ReplicaMachine
+  readonly timing?: ReplicationTiming
+}
+
+const FREQUENT = [
+  'append',
+  'send',
+  'replicate',
+  'commit',
+  'read',
+  'refuse_read',
+  'confirm',
+] as const
+type FrequentEffect = Extract<Effect, { kind: (typeof FREQUENT)[number] }>
+
+function isFrequent(effect: Effect): effect is FrequentEffect {
+  return FREQUENT.some((kind) => kind === effect.kind)
+}
+
+/** A group of this leadership that is not committed. */
+interface Group {
+  readonly last: number
+  readonly source: JournalSource
+}
+
+/**
+ * The log of one replica, which follows or leads.
+ *
+ * Contract:
+ * - It stands in the journal's place for the log of proposals: `ready` offers a group, and the group's
+ *   source hears `written` when the group is committed. After `stopLeading` it hears nothing of its groups.
+ * - `tick` has to be called every few hundred milliseconds.
+ * - `read` answers true if a read may be served now. Otherwise it resolves when that is so, and rejects
+ *   with NOT_LEADER if the replica does not lead.
+ */
+export class ReplicatedLog {
+  readonly logId: LogId
+  readonly #with: ReplicatedLogOptions
+  readonly #core: ReplicaCore
+  readonly #rows: JournalRows
+  readonly #kept = new KeptEntries()
+  readonly #sender: OrderSender
+  readonly #reads = new PendingReads()
+  readonly #entries: CommittedEntries
+  #groups: Group[] = []
+  #source: JournalSource | undefined
+  #inputs: Input[] = []
+  #isStepping = false
+  /** The entries of the message that is being worked on, by sequence. */
+  #received = new Map<number, ReceivedEntry>()
+  #inbox: Promise<void> = Promise.resolve()
+  #refusedMs = -Infinity
+  #isClosed = false
+
+  constructor(options: ReplicatedLogOptions) {
+    const { self, logId, start, journal, clock, timing = REPLICATION_TIMING } = options
+    this.logId = logId
+    this.#with = options
+    this.#core = new ReplicaCore({ self, timing, ...start })
+    const onTaken = (entries: readonly AppendedEntry[]) => this.#groupTaken(entries)
+    this.#rows = new JournalRows({ logId, journal, clock, onTaken })
+    const reader = new LogReader(journal, logId)
+    this.#entries = new CommittedEntries({ logId, index: start.log, kept: this.#kept, reader })
+    this.#sender = new OrderSender({
+      kept: this.#kept,
+      newReader: () => new LogReader(journal, logId),
+      envelope: () => this.#envelope(),
+      send: (to, message) => this.#with.network.send(to, message),
+      onFailure: (error) => this.#readFailed(error),
+    })
+  }
+
+  get admission(): Admission {
+    return this.#core.admission
+  }
+
+  get isLeading(): boolean {
+    return this.#core.isLeading
+  }
+
+  get epoch(): number {
+    return this.#core.epoch
+  }
+
+  get committed(): number {
+    return this.#core.committed
+  }
+
+  get durable(): number {
+    return this.#core.durable
+  }
+
+  get last(): LogPosition {
+    return this.#core.last
+  }
+
+  get haltReason(): string | undefined {
+    return this.#core.haltReason
+  }
+
+  /** Why the journal takes no rows at the moment. */
+  get trouble(): ServiceError | undefined {
+    return this.#rows.trouble
+  }
+
+  configure(configuration: ShardConfiguration): void {
+    this.#step({ kind: 'configured', configuration })
+  }
+
+  tick(): void {
+    this.#step({ kind: 'ticked' })
+  }
+
+  /** See `Journal.ready`: the source's group is replicated, and committed when all in sync have it. */
+  ready(source: JournalSource, { isAwaited }: { readonly isAwaited: boolean }): void {
+    if (!this.#core.isLeading) return // its proposals are refused by `stopLeading`
+    this.#source = source
+    this.#rows.offer(source, isAwaited)
+  }
+
+  hurry(): void {
+    this.#with.journal.hurry()
+  }
+
+  read(): true | Promise<void> {
+    const read = this.#reads.begin()
+    this.#step({ kind: 'read_asked', token: read.token })
+    return read.isGranted || read.promise
+  }
+
+  /** Works on a message of another node's replica. Resolves when the next one may come. */
+  receive(from: NodeId, bytes: Buffer): Promise<void> {
+    const done = this.#inbox.then(() => this.#work(from, bytes))
+    this.#inbox = done.catch((error: unknown) => this.#refuse(from, error))
+    return this.#inbox
+  }
+
+  /** See `CommittedEntries`. */
+  committedEntries(above: number, through: number): Promise<readonly SentEntry[]> {
+    return this.#entries.after(above, Math.min(through, this.#core.committed))
+  }
+
+  /** A snapshot has replaced the store. Resolves when the log begins after it, durably. */
+  restart(base: LogPosition): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#kept.clear()
+    const mark = appendedMark({ kind: 'restart', logId: this.logId, last: base })
+    this.#rows.push(mark, () => {
+      this.#step({ kind: 'installed', base })
+      resolve()
+    })
+    return promise
+  }
+
+  /** Entries up to here are in a durable store, so the journal may lose them. */
+  flushed(sequence: number): void {
+    this.#core.dropLogThrough(Math.min(sequence, this.#core.committed) - INDEXED_ENTRIES)
+  }
+
+  /** No input has an effect any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#inbox
+    await this.#entries.close()
+    await this.#sender.close()
+    this.#reads.refuseAll(notLeader())
+  }
+
+  async #work(from: NodeId, bytes: Buffer): Promise<void> {
+    if (this.#isClosed) return
+    const { envelope, message } = decodeMessage(bytes)
+    this.#with.hybridClock.observe(envelope.hybridTime)
+    const sender = { node: from, incarnation: envelope.incarnation }
+    if (message.kind !== 'append') return this.#receive(sender, message)
+    const { logId } = this
+    const log = { logId, previous: message.previous }
+    const received = await runSliced(checkReceivedEntries(log, message.entries), {
+      clock: this.#with.clock,
+    })
+    this.#received = new Map(received.map((entry) => [entry.position.sequence, entry]))
+    this.#receive(sender, { ...message, entries: received.map(infoOf) })
+    this.#received.clear()
+  }
+
+  #receive(from: ReplicaId, message: ReplicationMessage): void {
+    this.#step({ kind: 'received', from, message })
+  }
+
+  /** Logged now and then: a sender repeats itself several times a second. */
+  #refuse(from: NodeId, error: unknown): void {
+    const nowMs = this.#with.clock.monotonicMs()
+    if (nowMs - this.#refusedMs < REFUSAL_LOG_MS) return
+    this.#refusedMs = nowMs
+    const fields = { shard: this.logId, from, error: messageOf(error) }
+    this.#with.log.warn('replication message refused', fields)
+  }
+
+  /** SH1. */
+  #step(input: Input): void {
+    if (this.#isClosed) return
+    this.#inputs.push(input)
+    if (this.#isStepping) return
+    this.#isStepping = true
+    try {
+      for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) {
+        this.#stepOnce(next)
+      }
+    } finally {
+      this.#isStepping = false
+    }
+  }
+
+  #stepOnce(input: Input): void {
+    const effects = this.#core.step(input, this.#with.clock.monotonicMs())
+    for (const effect of effects) {
+      // A group is in the journal's hands already when the core hears of it.
+      const isInJournal = input.kind === 'proposed' && effect.kind === 'append'
+      if (!isInJournal) this.#perform(effect)
+    }
+  }
+
+  #perform(effect: Effect): void {
+    if (!isFrequent(effect)) return this.#performRare(effect)
+    switch (effect.kind) {
+      case 'append':
+        return this.#append(effect)
+      case 'send':
+        return this.#with.network.send(effect.to, encodeMessage(this.#envelope(), effect.message))
+      case 'replicate':
+        return this.#sender.send(effect.order)
+      case 'commit':
+        return this.#commit(effect.through)
+      case 'read':
+        return this.#reads.grant(effect.token)
+      case 'refuse_read':
+        return this.#reads.refuse(effect.token, notLeader())
+      case 'confirm':
+        return this.#confirm(effect.token)
+      default:
+        return unreachable(effect)
+    }
+  }
+
+  /** What belongs to changes of the leadership or of the in-sync set. */
+  #performRare(effect: Exclude<Effect, FrequentEffect>): void {
+    const { machine } = this.#with
+    switch (effect.kind) {
+      case 'promise':
+        return this.#promise(effect.epoch)
+      case 'start_epoch':
+        return this.#startEpoch(effect.epoch)
+      case 'serve':
+        return machine.serve(effect.epoch)
+      case 'stop_leading':
+        return this.#stopLeading()
+      case 'change':
+        return this.#change(effect.change)
+      case 'snapshot':
+        return machine.offerSnapshot(effect.to)
+      case 'halt':
+        return this.#halt(effect.reason)
+      default:
+        return unreachable(effect)
+    }
+  }
+
+  #append({ entries, truncateAfter }: Extract<Effect, { kind: 'append' }>): void {
+    if (truncateAfter !== undefined) {
+      const last = must(this.#with.start.log.positionAt(truncateAfter), 'the entry that stays')
+      this.#kept.truncateAfter(truncateAfter)
+      this.#rows.push(appendedMark({ kind: 'truncate', logId: this.logId, last }))
+    }
+    for (const [i, { sequence }] of entries.entries()) {
+      const { appended, position } = must(this.#received.get(sequence), 'a received entry')
+      this.#kept.add(appended)
+      const isLast = i === entries.length - 1
+      this.#rows.push(appended, isLast ? () => this.#durable(position) : undefined)
+    }
+  }
+
+  #durable(position: LogPosition): void {
+    this.#step({ kind: 'durable', position })
+  }
+
+  #promise(epoch: number): void {
+    const mark = appendedMark({ kind: 'promise', logId: this.logId, epoch })
+    this.#rows.push(mark, () => this.#step({ kind: 'promised', epoch }))
+  }
+
+  #groupTaken(entries: readonly AppendedEntry[]): () => void {
+    const source = must(this.#source, 'the source of a taken group')
+    const infos = entries.map(({ row }) => infoOfRow(row))
+    const last = must(infos.at(-1), 'the last entry of a group')
+    for (const entry of entries) this.#kept.add(entry)
+    this.#groups.push({ last: last.sequence, source })
+    this.#step({ kind: 'proposed', entries: infos })
+    return () => this.#durable(last)
+  }
+
+  #startEpoch(epoch: number): void {
+    const entry = this.#with.machine.startEntry(epoch, this.#core.last)
+    const info = infoOfRow(entry.row)
+    this.#kept.add(entry)
+    this.#rows.push(entry, () => this.#durable(info))
+    this.#step({ kind: 'proposed', entries: [info] })
+  }
+
+  #commit(through: number): void {
+    const { journal, machine } = this.#with
+    journal.committed(this.logId, through)
+    for (let group = this.#groups[0]; group !== undefined; group = this.#groups[0]) {
+      if (group.last > through) break
+      this.#groups.shift()
+      group.source.written()
+    }
+    machine.committed(through)
+  }
+
+  #halt(reason: string): void {
+    this.#with.log.error('replica halted', { shard: this.logId, reason })
+    this.#with.machine.halted(reason)
+  }
+
+  #stopLeading(): void {
+    this.#groups = []
+    this.#rows.withdraw()
+    this.#with.machine.stopLeading()
+  }
+
+  /** A request that fails is repeated by the core. */
+  #change(change: InSyncChange): void {
+    void this.#with.control.change(change).then(
+      (configuration) => this.configure(configuration),
+      (error: unknown) => this.#controlFailed(error),
+    )
+  }
+
+  #confirm(token: number): void {
+    void this.#with.control.confirm().then(
+      (configuration) => this.#step({ kind: 'confirmed', token, configuration }),
+      (error: unknown) => {
+        this.#controlFailed(error)
+        this.#reads.refuse(token, notLeader())
+      },
+    )
+  }
+
+  #controlFailed(error: unknown): void {
+    const fields = { shard: this.logId, error: messageOf(error) }
+    this.#with.log.warn('control plane does not answer', fields)
+  }
+
+  #readFailed(error: unknown): void {
+    const fields = { shard: this.logId, error: messageOf(error) }
+    this.#with.log.error('entries for a follower cannot be read', fields)
+  }
+
+  #envelope(): Envelope {
+    const { self, hybridClock } = this.#with
+    const { logId } = this
+    return { logId, incarnation: self.incarnation, hybridTime: hybridClock.readPoint() }
+  }
+}
+
+const REFUSAL_LOG_MS = 10_000
+
+/** So many committed entries stay in the index for followers that are behind: 16 bytes for each. */
+const INDEXED_ENTRIES = 100_000
+
+function infoOf({ position, bytes }: ReceivedEntry): EntryInfo {
+  return { ...position, bytes }
+}
+
+function notLeader(): ServiceError {
+  return new ServiceError('NOT_LEADER', 'another replica leads the shard; ask it')
+}

@@ -1,0 +1,35 @@
+import { ServiceError } from '../../../lib/errors.ts'
+import { runInTurn } from '../../../lib/sliced.ts'
+import type { SearchLimits } from '../../index/host/index-client.ts'
+import type {
+  IndexAnswer,
+  IndexRequest,
+  QueryableKind,
+  QuestionOf,
+} from '../../index/kinds/index-questions.ts'
+import { isAnswerTo } from '../../index/kinds/index-request.ts'
+import { OPERATIONS } from './shard-calls.ts'
+import type { ShardAsker } from './shard-asker.ts'
+import { SEARCH_ANSWER_BYTES_MAX } from './wire/call-limits.ts'
+import { readIndexAnswer, writeAsked, type AskedIndex } from './wire/index-codec.ts'
+import { WireReader } from './wire/wire-reader.ts'
+import { WireWriter } from './wire/wire-writer.ts'
+
+/** Asks an index of the shard. Request and answer are written and read in slices. */
+export async function remoteSearch<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+  asker: ShardAsker,
+  { index, asked }: AskedIndex<IndexRequest<Kind, Name>>,
+  { signal, deadlineMs }: SearchLimits,
+): Promise<IndexAnswer<Kind, Name>> {
+  const { clock } = asker
+  const argument = new WireWriter()
+  await runInTurn(writeAsked(argument, { index, asked }), { clock, signal })
+  const question = { operation: OPERATIONS.search, argument, options: { signal } } as const
+  const bytes = await asker.stream(question, (answer) => answer.joined(SEARCH_ANSWER_BYTES_MAX), {
+    signal,
+    deadlineMs,
+  })
+  const answer = await runInTurn(readIndexAnswer(new WireReader(bytes)), { clock, signal })
+  if (isAnswerTo(asked, answer)) return answer
+  throw new ServiceError('INTERNAL', `no answer from the index "${index}"`)
+}

@@ -1,0 +1,179 @@
+// What a replica of a shard does on several nodes: it applies what its leader has committed, and takes over
+// when the log says that it leads. replica.ts starts it; without replication it does not exist.
+//
+// Invariants:
+//   RP1  One writer at a time writes the store: the applier here, or the log's feed while the replica leads.
+//   RP2  The replica serves when its store has every entry that was committed before its leadership, and its
+//        memory was built from that store (RS3).
+
+import type { Clock } from '../../lib/clock.ts'
+import { messageOf, ServiceError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { AppendedEntry } from '../journal/batch-writer.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { LogPosition } from '../journal/log-position.ts'
+import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
+import type { ReplicationTiming } from '../replication/core/timing.ts'
+import type { ReplicaLog } from '../replication/log/replica-log.ts'
+import {
+  ReplicatedLog,
+  type ReplicaControl,
+  type ReplicaMachine,
+  type ReplicaNetwork,
+} from '../replication/shell/replicated-log.ts'
+import { CommittedApplier } from './committed-applier.ts'
+import type { ShardId } from './shard-id.ts'
+import type { ShardLog } from './shard-log.ts'
+import type { ShardState } from './shard-state.ts'
+
+/** How a replica takes part in its shard. */
+export interface ReplicationParts {
+  readonly self: ReplicaId
+  /** As `openReplicaLogs` found this replica's log. */
+  readonly start: ReplicaLog
+  readonly network: ReplicaNetwork
+  readonly control: ReplicaControl
+  readonly timing?: ReplicationTiming
+  readonly log: Log
+  /** This replica serves, or serves no more. */
+  readonly onLeadership?: (isLeading: boolean) => void
+  /** A follower lacks entries that the journal has no longer. */
+  readonly offerSnapshot?: (to: NodeId) => void
+  /** The replica does nothing any more; it has to be built anew. */
+  readonly onHalted?: (reason: string) => void
+}
+
+/** What the replicated part works with. */
+export interface ReplicatedReplicaOptions extends ReplicationParts {
+  readonly id: ShardId
+  readonly state: ShardState
+  readonly journal: Journal
+  readonly hybridClock: HybridClock
+  readonly clock: Clock
+  /** The log of proposals, which is built after this. */
+  readonly proposals: () => ShardLog
+}
+
+/** The replicated log of one replica and its state machine. */
+export class ReplicatedReplica implements ReplicaMachine {
+  readonly log: ReplicatedLog
+  readonly #with: ReplicatedReplicaOptions
+  readonly #applier: CommittedApplier
+  /** The epoch in which this replica serves. */
+  #served: number | undefined
+  #isRetired = false
+  /** Ends when the log of proposals writes the store no more. */
+  #stopping: Promise<void> = Promise.resolve()
+
+  constructor(options: ReplicatedReplicaOptions) {
+    this.#with = options
+    const { id: logId, self, start, journal, clock, hybridClock, log, network, control } = options
+    const timing = options.timing === undefined ? {} : { timing: options.timing }
+    const parts = { self, logId, start, journal, clock, hybridClock, log, network, control }
+    this.log = new ReplicatedLog({ ...parts, ...timing, machine: this })
+    this.#applier = new CommittedApplier({ state: options.state, log: this.log, clock })
+  }
+
+  /** Whether reads and writes are served here. */
+  get isServing(): boolean {
+    return this.#served !== undefined && this.#served === this.log.epoch && this.log.isLeading
+  }
+
+  /** True if a read sees every acknowledged write now. Otherwise it resolves when one does. */
+  mayRead(): true | Promise<void> {
+    return this.isServing ? this.log.read() : Promise.reject(notLeader())
+  }
+
+  /** Throws NOT_LEADER: only the leader's memory knows transactions and holds. */
+  assertServing(): void {
+    if (!this.isServing) throw notLeader()
+  }
+
+  /** Throws what refuses a write, of which nothing has happened then. */
+  assertWritable(): void {
+    this.assertServing()
+    const { trouble } = this.log
+    if (trouble !== undefined) throw trouble
+    if (this.log.admission === 'under_replicated') throw tooFewInSync()
+  }
+
+  committed(through: number): void {
+    if (this.#served === undefined) this.#applier.follow(through)
+  }
+
+  startEntry(epoch: number, previous: LogPosition): AppendedEntry {
+    return this.#with.state.startEntry(epoch, previous)
+  }
+
+  serve(epoch: number): void {
+    void this.#serve(epoch).catch((error: unknown) => this.#failed(error))
+  }
+
+  stopLeading(): void {
+    if (this.#served === undefined) return
+    this.#served = undefined
+    this.#with.onLeadership?.(false)
+    const unknown = new ServiceError(
+      'UNAVAILABLE',
+      'the leadership of the shard ended before the write was confirmed; its outcome is unknown',
+    )
+    this.#stopping = this.#with.proposals().suspend(notLeader(), unknown)
+    void this.#stopping.then(
+      () => this.#applier.follow(this.log.committed),
+      (error: unknown) => this.#failed(error),
+    )
+  }
+
+  offerSnapshot(to: NodeId): void {
+    this.#with.offerSnapshot?.(to)
+  }
+
+  halted(reason: string): void {
+    this.stopLeading()
+    this.#with.onHalted?.(reason)
+  }
+
+  /** This replica leads no more, whatever others think: what it has not committed is refused. */
+  retire(): void {
+    this.#isRetired = true
+    this.stopLeading()
+  }
+
+  async close(): Promise<void> {
+    await this.log.close()
+    await this.#applier.close()
+  }
+
+  async #serve(epoch: number): Promise<void> {
+    await this.#stopping
+    await this.#applier.reached(this.log.committed)
+    const isStillLeading = (): boolean =>
+      this.log.isLeading && this.log.epoch === epoch && !this.#isRetired
+    if (!isStillLeading()) return
+    const { state, proposals, onLeadership } = this.#with
+    state.leadIn(epoch)
+    // From here on the feed of the log of proposals writes the store (RP1).
+    this.#served = epoch
+    await proposals().resume()
+    if (isStillLeading() && this.#served === epoch) onLeadership?.(true)
+  }
+
+  #failed(error: unknown): void {
+    if (this.#isRetired) return
+    const fields = { shard: this.#with.id, error: messageOf(error) }
+    this.#with.log.error('replica cannot lead', fields)
+  }
+}
+
+/** The refusal of every call to a replica that does not lead. */
+export function notLeader(): ServiceError {
+  return new ServiceError('NOT_LEADER', 'another replica leads the shard; ask it')
+}
+
+function tooFewInSync(): ServiceError {
+  return new ServiceError(
+    'OVERLOADED',
+    'too few replicas of the shard are in sync, so nothing can be written safely; try again later',
+  )
+}

@@ -1,0 +1,67 @@
+// Bad input for the operations of a cluster, and for what a table may ask of one, in swarm mode.
+
+import type { Sent } from './api-harness.ts'
+
+export type Row = readonly [
+  name: string,
+  sent: Omit<Sent, 'method'> & { method?: string },
+  code: string,
+  message?: RegExp,
+]
+
+const T = '/api/v1/tables'
+const C = '/api/v1/cluster'
+const SHARD = `${C}/shards/9f3c2a1700000001`
+
+export const BAD_CLUSTER_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
+  'createTable in swarm mode': [
+    ['no replicas', { path: `${T}/new`, body: '{"replication_factor":0}' }, 'INVALID_ARGUMENT'],
+    ['eight replicas', { path: `${T}/new`, body: '{"replication_factor":8}' }, 'INVALID_ARGUMENT'],
+    [
+      'two replicas',
+      { path: `${T}/new`, body: '{"replication_factor":2}' },
+      'INVALID_ARGUMENT',
+      /swarm mode/,
+    ],
+    [
+      'more in sync than there are',
+      { path: `${T}/new`, body: '{"min_in_sync":2}' },
+      'INVALID_ARGUMENT',
+    ],
+  ],
+  listShards: [
+    ['an unknown table', { method: 'GET', path: `${C}/shards?table=none` }, 'NOT_FOUND'],
+    ['an unknown trouble', { method: 'GET', path: `${C}/shards?trouble=x` }, 'INVALID_ARGUMENT'],
+    ['no shards', { method: 'GET', path: `${C}/shards?limit=0` }, 'INVALID_ARGUMENT'],
+    ['1001 shards', { method: 'GET', path: `${C}/shards?limit=1001` }, 'INVALID_ARGUMENT'],
+    ['half a shard', { method: 'GET', path: `${C}/shards?limit=1.5` }, 'INVALID_ARGUMENT'],
+    ['an empty cursor', { method: 'GET', path: `${C}/shards?cursor=` }, 'INVALID_ARGUMENT'],
+    ['a cursor of NUL', { method: 'GET', path: `${C}/shards?cursor=%00` }, 'INVALID_ARGUMENT'],
+  ],
+  'steering in swarm mode': [
+    ['a drain', { path: `${C}/nodes/node/drain` }, 'INVALID_ARGUMENT', /swarm mode/],
+    ['a slash in a node', { path: `${C}/nodes/a%2Fb/drain` }, 'INVALID_ARGUMENT'],
+    ['a long node', { path: `${C}/nodes/${'n'.repeat(129)}/drain` }, 'INVALID_ARGUMENT'],
+    ['an unknown wish', { path: `${C}/nodes/node/destroy` }, 'NOT_FOUND'],
+    ['a wish by GET', { method: 'GET', path: `${C}/nodes/node/drain` }, 'METHOD_NOT_ALLOWED'],
+  ],
+  moveReplica: [
+    ['no body', { path: `${SHARD}/move` }, 'INVALID_ARGUMENT'],
+    ['no target', { path: `${SHARD}/move`, body: '{"from":"a"}' }, 'INVALID_ARGUMENT'],
+    ['a number', { path: `${SHARD}/move`, body: '{"from":"a","to":1}' }, 'INVALID_ARGUMENT'],
+    [
+      'an unknown member',
+      { path: `${SHARD}/move`, body: '{"from":"a","to":"b","x":1}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'a shard that is none',
+      { path: `${C}/shards/nine/move`, body: '{"from":"a","to":"b"}' },
+      'INVALID_ARGUMENT',
+    ],
+  ],
+  transferLeader: [
+    ['no body', { path: `${SHARD}/transfer-leader` }, 'INVALID_ARGUMENT'],
+    ['an empty node', { path: `${SHARD}/transfer-leader`, body: '{"to":""}' }, 'INVALID_ARGUMENT'],
+  ],
+}

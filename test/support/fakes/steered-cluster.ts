@@ -1,0 +1,175 @@
+// A control plane over a real controller core, whose store is a counter and whose replicas obey at once:
+// what operators see and ask for, without nodes. Time passes by `step` alone.
+
+import { must } from '../../../lib/assert.ts'
+import type { Commit } from '../../../node/coordination/coordination.ts'
+import {
+  listShards,
+  reportCluster,
+  type ClusterReport,
+  type ShardQuery,
+  type ShardReport,
+} from '../../../node/controller/core/cluster-report.ts'
+import { ControllerCore } from '../../../node/controller/core/controller-core.ts'
+import {
+  requestMove,
+  requestOfNode,
+  requestTransfer,
+  type NodeRequest,
+  type Refusal,
+} from '../../../node/controller/core/operator-requests.ts'
+import type { ShardPath } from '../../../node/controller/core/records/cluster-codec.ts'
+import { decodeNode, NODE_PREFIX } from '../../../node/controller/core/records/cluster-codec.ts'
+import type { ClusterControl } from '../../../node/coordinator/cluster/cluster-control.ts'
+import {
+  changedConfiguration,
+  type NodeId,
+  type ReplicaId,
+} from '../../../node/replication/core/configuration.ts'
+
+const STEP_MS = 10_000
+const FENCE = { key: '/cluster/controller', modRevision: 1 }
+
+type RequestStep = Exclude<ReturnType<typeof requestMove>, Refusal>
+
+export class SteeredCluster implements ClusterControl {
+  readonly name = 'library'
+  readonly core = new ControllerCore({ name: 'c', fence: FENCE })
+  /** Replaces every answer by this error. */
+  failure: Error | undefined
+  trouble: string | undefined
+  #revision = 10
+  #nowMs = 0
+
+  constructor(nodes: readonly NodeId[]) {
+    for (const id of nodes) this.join(id)
+    this.core.listed(this.#revision)
+    this.#pass()
+  }
+
+  join(id: NodeId, zone = ''): void {
+    const revision = this.#next()
+    const record = { id, zone, state: 'serving', incarnation: 1, operation: 'o' } as const
+    this.core.observe({ kind: 'node', id, record, revision }, this.#nowMs)
+    const addresses = { peer: `${id}:7400`, api: `${id}:8080` }
+    const life = { incarnation: 1, version: '0.1.0', wholeSince: 1, isLeaving: false }
+    const registration = { id, addresses, ...life }
+    this.core.observe({ kind: 'live', id, record: registration, revision }, this.#nowMs)
+  }
+
+  leave(id: NodeId): void {
+    const revision = this.#next()
+    this.core.observe({ kind: 'live', id, record: undefined, revision }, this.#nowMs)
+  }
+
+  /** A shard with a replica in sync on each of the nodes, the first of which leads. */
+  addShard(path: ShardPath, nodes: readonly NodeId[]): void {
+    const revision = this.#next()
+    const entry = { key: `/table-shards/${path}`, modRevision: revision }
+    this.core.observe({ kind: 'catalog', path, entry }, this.#nowMs)
+    const inSync = nodes.map((node) => ({ node, incarnation: 1 }))
+    const sets = { leader: inSync[0], replicas: nodes, inSync, eligible: [] }
+    const configuration = { revision, epoch: 1, ...sets, minInSync: 2, operation: 'o' }
+    this.core.observe({ kind: 'configuration', path, configuration, revision }, this.#nowMs)
+  }
+
+  /** What the controller does in one round, and after it what learners do. */
+  step(): void {
+    this.#pass()
+    for (const { operation } of this.core.plan(this.#nowMs)) this.#settle(operation)
+    for (const { path } of this.core.cluster.shards.values()) this.#catchUp(path)
+  }
+
+  controller(): NodeId | undefined {
+    return this.trouble === undefined ? 'n1' : undefined
+  }
+
+  problem(): string | undefined {
+    return this.trouble
+  }
+
+  async report(): Promise<ClusterReport> {
+    this.#fail()
+    return reportCluster(this.core.cluster)
+  }
+
+  async listShards(query: ShardQuery): Promise<readonly ShardReport[]> {
+    this.#fail()
+    return listShards(this.core.cluster, query)
+  }
+
+  async requestOfNode(request: Omit<NodeRequest, 'operation'>): Promise<Refusal | undefined> {
+    const asked = requestOfNode(this.core.cluster, { ...request, operation: 'o' })
+    if ('refused' in asked) return asked
+    this.#put(asked)
+    this.#pass()
+    return undefined
+  }
+
+  async requestMove(
+    request: Parameters<ClusterControl['requestMove']>[0],
+  ): Promise<Refusal | undefined> {
+    return this.#carryOut(requestMove(this.core.cluster, request))
+  }
+
+  async requestTransfer(
+    request: Parameters<ClusterControl['requestTransfer']>[0],
+  ): Promise<Refusal | undefined> {
+    return this.#carryOut(requestTransfer(this.core.cluster, request))
+  }
+
+  #carryOut(asked: RequestStep | Refusal): Refusal | undefined {
+    if ('refused' in asked) return asked
+    this.#settle(this.core.change(asked, this.#nowMs).operation)
+    return undefined
+  }
+
+  #put({ changes }: Commit): void {
+    for (const change of changes) {
+      if (change.type !== 'put') continue
+      const id = change.key.slice(NODE_PREFIX.length)
+      const record = decodeNode(change.value)
+      this.core.observe({ kind: 'node', id, record, revision: this.#next() }, this.#nowMs)
+    }
+  }
+
+  #catchUp(path: ShardPath): void {
+    const before = this.core.cluster.shards.get(path)?.known.configuration
+    const isLearner = (id: NodeId): boolean =>
+      before?.inSync.every(({ node }) => node !== id) === true
+    const isLive = (id: NodeId): boolean => this.core.cluster.nodes.get(id)?.isLive === true
+    const learner = before?.replicas.find((id) => isLearner(id) && isLive(id))
+    if (before === undefined || learner === undefined) return
+    const replica: ReplicaId = { node: learner, incarnation: 1 }
+    const { epoch } = before
+    const change = {
+      operation: 'o',
+      epoch,
+      revision: before.revision,
+      kind: 'add',
+      replica,
+    } as const
+    const after = must(changedConfiguration(before, change), 'a replica that may be added')
+    const revision = this.#next()
+    const configuration = { ...after, revision }
+    this.core.observe({ kind: 'configuration', path, configuration, revision }, this.#nowMs)
+  }
+
+  #settle(operation: string): void {
+    this.core.settle(operation, { kind: 'committed', revision: this.#next() }, this.#nowMs)
+  }
+
+  #pass(): void {
+    this.#nowMs += STEP_MS
+    this.core.cluster.assessNodes(this.#nowMs)
+  }
+
+  #next(): number {
+    this.#revision += 1
+    return this.#revision
+  }
+
+  #fail(): void {
+    if (this.failure !== undefined) throw this.failure
+  }
+}

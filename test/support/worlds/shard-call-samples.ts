@@ -1,0 +1,182 @@
+// One message of each kind, for golden bytes and as a start for hostile ones.
+
+import { timestampOf } from '../../../node/clock/hybrid-clock.ts'
+import { parseFieldPath } from '../../../node/document/field-path.ts'
+import { runAtOnce } from '../../../lib/sliced.ts'
+import type { PrepareCommand, WriteCommand } from '../../../node/shard/command/command.ts'
+import { buildTransactionId } from '../../../node/shard/command/transaction-id.ts'
+import { encodeRecord } from '../../../node/shard/format/document-record.ts'
+import {
+  SHARD_CALLS,
+  writeResolve,
+  writeScan,
+  type CallCodec,
+  type OPERATIONS,
+} from '../../../node/shard/remote/shard-calls.ts'
+import {
+  beginAnswer,
+  encodeRefusal,
+  ShardRefusal,
+  writeCallHead,
+} from '../../../node/shard/remote/wire/call-head.ts'
+import { writeAsked } from '../../../node/shard/remote/wire/index-codec.ts'
+import { encodeRows } from '../../../node/shard/remote/wire/rows-codec.ts'
+import { WireWriter } from '../../../node/shard/remote/wire/wire-writer.ts'
+import { INDEX_STATUS } from '../fakes/watched-shard.ts'
+import { SHARD_ID } from './remote-world.ts'
+
+const key = Buffer.from('k')
+const time = timestampOf(0x1122_3344_5566_0007n)
+const id = buildTransactionId(time, '0123456789abcdef')
+const anchor = { tableId: 'tä', key }
+
+export const WRITE: WriteCommand = {
+  checks: [{ key, version: time }],
+  ops: [
+    { kind: 'put', key, json: Buffer.from('{"a":"ä"}'), expiry: { kind: 'none' } },
+    { kind: 'put', key, json: Buffer.from('{}'), expiry: { kind: 'at', ms: 1_700_000_000_000.5 } },
+    { kind: 'put', key, json: Buffer.from('{}'), expiry: { kind: 'after-write', durationMs: 60 } },
+    { kind: 'delete', key: Buffer.from('deleted') },
+    {
+      kind: 'transform',
+      key,
+      transform: {
+        key,
+        upsert: true,
+        operations: [
+          { operator: '$set', path: ['a', 'b "c"'], value: Buffer.from('[1,null]') },
+          { operator: '$unset', path: ['$'], value: Buffer.from('null') },
+          { operator: '$rename', path: ['x'], value: Buffer.from('"y.z"') },
+        ],
+      },
+    },
+  ],
+  ttl: { field: parseFieldPath('at.time', 'ttl'), durationMs: 86_400_000, generation: 3 },
+}
+
+export const PREPARE: PrepareCommand = {
+  transactionId: id,
+  anchor,
+  begin: { participants: [{ tableId: 't', first: key, last: Buffer.from('z') }] },
+  ...WRITE,
+}
+
+export const REQUEST = {
+  conditions: {
+    query: { kind: 'term', field: 'title', term: 'fox', boost: 1.5 },
+    filter: undefined,
+    exclusion: undefined,
+    keyPrefix: Uint8Array.of(1, 2),
+  },
+}
+
+const head = { shard: SHARD_ID, epoch: 5, time }
+
+/** An upload begins otherwise: with the length of what follows in parts. */
+export type UploadName = 'writeLong' | 'prepareLong'
+export type OpeningName = Exclude<keyof typeof OPERATIONS, UploadName>
+
+/** The argument of each call behind its head. */
+const ARGUMENTS: Readonly<Record<OpeningName, (out: WireWriter) => void>> = {
+  read: argumentOf(SHARD_CALLS.read, key),
+  readLong: (out) => void out.key(key),
+  scan: (out) => writeScan(out, { at: time, range: { start: key, end: Buffer.from('z') } }),
+  write: argumentOf(SHARD_CALLS.write, WRITE),
+  prepare: argumentOf(SHARD_CALLS.prepare, PREPARE),
+  decide: argumentOf(SHARD_CALLS.decide, {
+    transactionId: id,
+    anchor: key,
+    decision: 'commit',
+    commitAtLeast: time,
+  }),
+  resolve: (out) => {
+    const command = { transactionId: id, decision: { state: 'committed', commitTs: time } } as const
+    writeResolve(out, { command, isAwaited: false })
+  },
+  forget: argumentOf(SHARD_CALLS.forget, { transactionId: id, anchor: key }),
+  push: argumentOf(SHARD_CALLS.push, {
+    transactionId: id,
+    anchor: key,
+    above: time,
+    expired: true,
+  }),
+  heartbeat: argumentOf(SHARD_CALLS.heartbeat, id),
+  hurry: () => undefined,
+  waitForRelease: argumentOf(SHARD_CALLS.waitForRelease, { transactionId: id, timeoutMs: 250 }),
+  search: (out) => {
+    const asked = { kind: 'text', question: 'statistics', request: REQUEST }
+    runAtOnce(writeAsked(out, { index: 'text', asked }))
+  },
+  indexStatus: argumentOf(SHARD_CALLS.indexStatus, 'text'),
+  waitForIndexes: argumentOf(SHARD_CALLS.waitForIndexes, undefined),
+  stats: argumentOf(SHARD_CALLS.stats, undefined),
+  state: argumentOf(SHARD_CALLS.state, undefined),
+}
+
+function argumentOf<Argument>(
+  { write }: Pick<CallCodec<Argument, unknown>, 'write'>,
+  argument: Argument,
+): (out: WireWriter) => void {
+  return (out) => {
+    const writing = write(out, argument)
+    if (writing !== undefined) runAtOnce(writing)
+  }
+}
+
+/** The message that opens each call. Its head names SHARD_ID, epoch 5 and a time of its own. */
+export function openingMessages(): Record<OpeningName, Buffer> {
+  const entries = Object.entries(ARGUMENTS).map(([name, write]) => {
+    const out = writeCallHead(new WireWriter(), head)
+    write(out)
+    return [name, out.joined()]
+  })
+  return Object.fromEntries(entries)
+}
+
+const answerHead = { time, epoch: 6 }
+const record = encodeRecord(
+  { version: time, deleted: false, ttlGeneration: 3, expiresAtMs: 0 },
+  Buffer.from('{"a":1}'),
+)
+const held = { transactionId: id, anchor }
+
+/** Messages of answers, by what they say. */
+export function answerMessages(): Record<string, Buffer> {
+  const leader = { node: 'node-b', epoch: 7 }
+  const notLeader = new ShardRefusal('NOT_LEADER', 'not hére', { happened: 'nothing', leader })
+  const unknown = new ShardRefusal('UNAVAILABLE', 'lost', { happened: 'unknown' })
+  const [part = Buffer.alloc(0)] = encodeRows([
+    { key, record },
+    { key: Buffer.from('l'), record },
+  ])
+  return {
+    'an absent document': answerOf(SHARD_CALLS.read, { kind: 'absent' }),
+    'a document': answerOf(SHARD_CALLS.read, { kind: 'record', record }),
+    'a long document': answerOf(SHARD_CALLS.read, { kind: 'long' }),
+    written: answerOf(SHARD_CALLS.write, { kind: 'written', version: time }),
+    'a changed version': answerOf(SHARD_CALLS.write, { kind: 'version-changed', key, found: time }),
+    'a held key': answerOf(SHARD_CALLS.write, { kind: 'key-held', key, holder: held }),
+    prepared: answerOf(SHARD_CALLS.prepare, { kind: 'prepared', commitAtLeast: time }),
+    finished: answerOf(SHARD_CALLS.prepare, { kind: 'finished' }),
+    'a commit': answerOf(SHARD_CALLS.decide, { state: 'committed', commitTs: time }),
+    'an abort': answerOf(SHARD_CALLS.decide, { state: 'aborted' }),
+    pending: answerOf(SHARD_CALLS.push, { state: 'pending' }),
+    forgotten: answerOf(SHARD_CALLS.forget, undefined),
+    'the state of an index': answerOf(SHARD_CALLS.indexStatus, INDEX_STATUS),
+    stats: answerOf(SHARD_CALLS.stats, { diskBytes: 2 ** 40, empty: false }),
+    serving: answerOf(SHARD_CALLS.state, { kind: 'serving' }),
+    'read only': answerOf(SHARD_CALLS.state, { kind: 'read_only', reason: 'disk full' }),
+    'rows of a scan': part,
+    'a refusal that names the leader': encodeRefusal(time, notLeader),
+    'a refusal with an unknown outcome': encodeRefusal(time, unknown),
+  }
+}
+
+function answerOf<Answer>(
+  { writeAnswer }: Pick<CallCodec<never, Answer>, 'writeAnswer'>,
+  answer: Answer,
+): Buffer {
+  const out = beginAnswer(new WireWriter(), answerHead)
+  writeAnswer(out, answer)
+  return out.joined()
+}

@@ -1,0 +1,144 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import type { Flags } from '../../../lib/options.ts'
+import {
+  advertisedAddresses,
+  parseClusterNodeConfig,
+  readClusterFiles,
+} from '../../../node/cluster-config.ts'
+import { errorOf } from '../../support/error-of.ts'
+
+const LEAST: Flags = {
+  cluster: 'library',
+  etcd: 'http://10.0.0.1:2379, http://10.0.0.2:2379',
+  clusterSecretFile: '/run/secret',
+}
+
+const REFUSED: Readonly<Record<string, readonly [flags: Flags, message: RegExp]>> = {
+  'no cluster and no etcd': [
+    {},
+    /--cluster \(environment: QUARRY_CLUSTER\) must be given: a name .*\n- --etcd \(.*\) must be given/,
+  ],
+  'a cluster of another alphabet': [
+    { ...LEAST, cluster: 'a/b' },
+    /--cluster: "a\/b" is not a name/,
+  ],
+  'etcd without a scheme': [
+    { ...LEAST, etcd: '10.0.0.1:2379' },
+    /--etcd: .* is not a list of URLs/,
+  ],
+  'an empty list of members': [{ ...LEAST, etcd: ' , ' }, /--etcd: /],
+  'a zone with a space': [{ ...LEAST, zone: 'a b' }, /--zone: "a b" is not/],
+  'a path behind the URL': [{ ...LEAST, advertiseUrl: 'http://a/b' }, /--advertise-url: /],
+  'nothing that proves a node': [
+    { ...LEAST, clusterSecretFile: undefined },
+    /give --cluster-secret-file, or --peer-tls-ca with/,
+  ],
+  'a certificate without its key': [
+    { ...LEAST, peerTlsCa: 'ca', peerTlsCert: 'cert' },
+    /--peer-tls-key missing/,
+  ],
+  'a user without a password': [{ ...LEAST, etcdUser: 'q' }, /belong together/],
+  'certificates for plain http': [{ ...LEAST, etcdCa: 'ca' }, /give https: addresses/],
+  'all addresses, and none to find': [
+    { ...LEAST, peerHost: '0.0.0.0' },
+    /--advertise-url is needed/,
+  ],
+}
+
+describe('the options of a node of a cluster', () => {
+  it('have defaults but for the cluster, etcd and a proof', () => {
+    const config = parseClusterNodeConfig({ QUARRY_API_PORT: '9090' }, LEAST)
+
+    expect(config).to.deep.include({
+      cluster: 'library',
+      etcd: ['http://10.0.0.1:2379', 'http://10.0.0.2:2379'],
+      apiPort: 9090,
+      peerPort: 7400,
+      zone: '',
+    })
+  })
+
+  for (const [name, [flags, message]] of Object.entries(REFUSED)) {
+    it(`refuse ${name}`, async () => {
+      const error = await errorOf(async () => parseClusterNodeConfig({}, flags))
+
+      expect(error).to.have.property('name', 'ConfigurationError')
+      expect(String(error)).to.match(message)
+    })
+  }
+
+  const ports = { api: 8080, peer: 7400 }
+  const advertised: readonly (readonly [Flags, object])[] = [
+    [{}, { api: '127.0.0.1:8080', peer: '127.0.0.1:7400' }],
+    [{ host: '::1' }, { api: '[::1]:8080', peer: '127.0.0.1:7400' }],
+    [{ advertiseUrl: 'http://node-1:80' }, { api: 'node-1:80', peer: 'node-1:7400' }],
+    [{ advertiseUrl: 'https://q.example' }, { api: 'q.example:443', peer: 'q.example:7400' }],
+  ]
+  for (const [flags, expected] of advertised) {
+    it(`register ${JSON.stringify(expected)}`, () => {
+      const config = parseClusterNodeConfig({}, { ...LEAST, ...flags })
+
+      expect(advertisedAddresses(config, ports)).to.deep.equal(expected)
+    })
+  }
+})
+
+describe('the files of a node of a cluster', () => {
+  let folder: string
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'quarry-files-'))
+  })
+
+  afterEach(() => rm(folder, { recursive: true }))
+
+  async function written(name: string, content: string): Promise<string> {
+    const place = path.join(folder, name)
+    await writeFile(place, content)
+    return place
+  }
+
+  it('are read, without the line feed behind a secret', async () => {
+    const config = parseClusterNodeConfig(
+      {},
+      {
+        ...LEAST,
+        etcd: 'https://10.0.0.1:2379',
+        clusterSecretFile: await written('secret', 'sixteen bytes and more\n'),
+        etcdUser: 'quarry',
+        etcdPasswordFile: await written('password', 'pass word\r\n'),
+        etcdCa: await written('ca', '-----BEGIN CERTIFICATE-----'),
+      },
+    )
+
+    const files = await readClusterFiles(config)
+
+    expect(files.secret?.toString()).to.equal('sixteen bytes and more')
+    expect(files.etcdUser).to.deep.equal({ name: 'quarry', password: 'pass word' })
+    expect(Object.keys(files.etcdTls ?? {})).to.deep.equal(['ca'])
+    expect(files.peerTls).to.equal(undefined)
+  })
+
+  it('are refused together, each with its option', async () => {
+    const config = parseClusterNodeConfig(
+      {},
+      {
+        ...LEAST,
+        etcd: 'https://10.0.0.1:2379',
+        clusterSecretFile: await written('secret', 'short\n'),
+        etcdUser: 'quarry',
+        etcdPasswordFile: path.join(folder, 'absent'),
+        etcdCa: await written('ca', 'no certificate'),
+      },
+    )
+
+    const message = String(await errorOf(() => readClusterFiles(config)))
+
+    expect(message).to.match(/--cluster-secret-file .*secret: it has fewer than 16 bytes/)
+    expect(message).to.match(/--etcd-password-file .*absent: it cannot be read: ENOENT/)
+    expect(message).to.match(/--etcd-ca .*ca: it is not in PEM/)
+  })
+})

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { assert, json, property, uint8Array } from 'fast-check'
+import { ServiceError } from '../../../../../lib/errors.ts'
+import {
+  decodeAnswer,
+  decodeRequest,
+  decodeSizes,
+  encodeAnswer,
+  encodeRequest,
+  encodeSizes,
+  type ControllerAnswer,
+  type ControllerRequest,
+} from '../../../../../node/controller/shell/controller-requests.ts'
+import { peerAddress } from '../../../../../node/controller/shell/controller-calls.ts'
+
+const GOLDEN: Readonly<Record<string, string>> = JSON.parse(
+  readFileSync('test/golden/controller-calls.json', 'utf8'),
+)
+
+const REQUESTS: Readonly<Record<ControllerRequest['kind'], ControllerRequest>> = {
+  report: { kind: 'report' },
+  move: { kind: 'move', path: 't/s', from: 'n1', to: 'n2' },
+  transfer: { kind: 'transfer', path: 't/s', to: 'n2' },
+}
+
+const ANSWERS: Readonly<Record<'accepted' | 'refused', ControllerAnswer>> = {
+  accepted: { kind: 'accepted' },
+  refused: { kind: 'refused', reason: 'busy' },
+}
+
+describe('the calls of the controller', () => {
+  it('are written and read as the golden file has them', () => {
+    for (const [name, request] of Object.entries(REQUESTS)) {
+      expect(encodeRequest(request).toString()).to.equal(GOLDEN[name])
+      expect(decodeRequest(Buffer.from(GOLDEN[name] ?? ''))).to.deep.equal(request)
+    }
+    for (const [name, answer] of Object.entries(ANSWERS)) {
+      expect(encodeAnswer(answer).toString()).to.equal(GOLDEN[name])
+      expect(decodeAnswer(Buffer.from(GOLDEN[name] ?? ''))).to.deep.equal(answer)
+    }
+    const sizes = [{ path: 't/s', bytes: 7 }]
+    expect(encodeSizes(sizes).toString()).to.equal(GOLDEN['sizes'])
+    expect(decodeSizes(encodeSizes(sizes))).to.deep.equal(sizes)
+  })
+
+  it('are refused when they are anything else', () => {
+    const broken = [
+      '',
+      'null',
+      '[]',
+      '{"kind":"stop"}',
+      '{"kind":"move","path":"t/s","from":"n1"}',
+      '{"kind":"transfer","path":"","to":"n2"}',
+      `{"kind":"transfer","path":"t/s","to":"${'n'.repeat(1025)}"}`,
+      '{"kind":"transfer","path":["t/s"],"to":"n2"}',
+    ]
+    for (const text of broken) {
+      expect(
+        refuses(() => decodeRequest(Buffer.from(text))),
+        text,
+      ).to.equal(true)
+    }
+    for (const text of [
+      '{}',
+      '{"sizes":[7]}',
+      '{"sizes":[["t/s",-1]]}',
+      '{"sizes":[["t/s",1.5]]}',
+    ]) {
+      expect(
+        refuses(() => decodeSizes(Buffer.from(text))),
+        text,
+      ).to.equal(true)
+    }
+    assert(
+      property(json(), (text) => {
+        const read = (): unknown => decodeRequest(Buffer.from(text))
+        return refuses(read) || Object.hasOwn(REQUESTS, String(JSON.parse(text).kind))
+      }),
+    )
+    assert(property(uint8Array(), (bytes) => refuses(() => decodeRequest(Buffer.from(bytes)))))
+  })
+
+  it('go to the host and port of a registration', () => {
+    expect(peerAddress('n', 'a.example:7000')).to.deep.equal({
+      nodeId: 'n',
+      host: 'a.example',
+      port: 7000,
+    })
+    expect(peerAddress('n', '[::1]:7000')).to.include({ host: '::1', port: 7000 })
+    for (const text of ['', 'a', 'a:', ':1', 'a:0', 'a:65536', '::1:7000', 'http://a:1']) {
+      expect(peerAddress('n', text), text).to.equal(undefined)
+    }
+  })
+})
+
+function refuses(read: () => unknown): boolean {
+  try {
+    read()
+    return false
+  } catch (error) {
+    return error instanceof ServiceError && error.code === 'INVALID_ARGUMENT'
+  }
+}

@@ -1,0 +1,172 @@
+import { expect } from 'chai'
+import { ServiceError } from '../../../../../lib/errors.ts'
+import { ControlledCluster } from '../../../../../node/coordinator/cluster/controlled-cluster.ts'
+import type { ShardFilter } from '../../../../../node/coordinator/cluster/cluster-service.ts'
+import { clusterProblems } from '../../../../../node/coordinator/cluster/cluster-problems.ts'
+import { errorOf } from '../../../../support/error-of.ts'
+import { SteeredCluster } from '../../../../support/fakes/steered-cluster.ts'
+import { SwarmHarness } from '../../../../support/servers/swarm-harness.ts'
+
+const ALL: ShardFilter = { table: undefined, trouble: undefined, limit: 100, cursor: undefined }
+
+function lagOf(_path: string, node: string): number | undefined {
+  return node === 'n2' ? 7 : undefined
+}
+
+describe('ControlledCluster', () => {
+  let harness: SwarmHarness
+  let control: SteeredCluster
+  let cluster: ControlledCluster
+  let ids: readonly string[]
+
+  beforeEach(async () => {
+    harness = await SwarmHarness.open()
+    const { shards } = await harness.store.createTable('books', { split_keys: ['h', 'q'] })
+    ids = Object.keys(shards).toSorted()
+    control = new SteeredCluster(['n1', 'n2', 'n3', 'n4'])
+    for (const table of harness.registry.tables()) {
+      for (const { id } of table.shards) {
+        control.addShard(`${table.tableId}/${id}`, ['n1', 'n2', 'n3'])
+      }
+    }
+    cluster = new ControlledCluster({ control, registry: harness.registry, lagOf })
+  })
+
+  afterEach(() => harness.close())
+
+  const first = (): string => ids[0] ?? ''
+
+  it('sums the cluster up', async () => {
+    const { nodes, shards, ...summary } = await cluster.summary()
+
+    expect(summary).to.deep.equal({
+      mode: 'cluster',
+      name: 'library',
+      controller: 'n1',
+      moves: 0,
+      waiting: [],
+    })
+    expect(nodes).to.include({ serving: 4, lost: 0 })
+    expect(shards).to.include({ total: 3, leaderless: 0, under_replicated: 0 })
+  })
+
+  it('says why it knows nothing, instead of failing', async () => {
+    control.failure = new ServiceError('UNAVAILABLE', 'etcd does not answer')
+
+    const summary = await cluster.summary()
+
+    expect(summary).to.include({ mode: 'cluster', problem: 'etcd does not answer' })
+    expect(clusterProblems(summary)).to.deep.equal(['etcd does not answer'])
+    expect(await errorOf(() => cluster.nodes())).to.include({ code: 'UNAVAILABLE' })
+  })
+
+  it('describes nodes with their addresses for clients', async () => {
+    control.leave('n4')
+
+    const nodes = await cluster.nodes()
+
+    expect(nodes.map(({ id }) => id)).to.deep.equal(['n1', 'n2', 'n3', 'n4'])
+    expect(nodes[0]).to.deep.include({ api: 'n1:8080', leaders: 3, safe_to_stop: false })
+    expect(nodes[3]).to.not.have.any.keys('api', 'version', 'incarnation')
+  })
+
+  it('describes shards with roles and lags', async () => {
+    const { shards } = await cluster.shards(ALL)
+
+    expect(shards.map(({ id }) => id)).to.have.members(ids)
+    expect(shards[0]).to.deep.include({
+      table: 'books',
+      leader: 'n1',
+      replicas: [
+        { node: 'n1', role: 'leader', in_sync: true },
+        { node: 'n2', role: 'follower', in_sync: true, lag: 7 },
+        { node: 'n3', role: 'follower', in_sync: true },
+      ],
+      replication_factor: 3,
+      min_in_sync: 2,
+    })
+  })
+
+  it('lists shards in pages, each once', async () => {
+    const seen: string[] = []
+    let cursor: string | undefined
+    let pages = 0
+    do {
+      const page = await cluster.shards({ ...ALL, limit: 2, cursor })
+      seen.push(...page.shards.map(({ id }) => id))
+      cursor = page.next_cursor
+      pages += 1
+    } while (cursor !== undefined)
+
+    expect(seen.toSorted()).to.deep.equal(ids)
+    expect(pages).to.equal(2)
+  })
+
+  it('finds the shards of a table, and those with a trouble', async () => {
+    const other = await errorOf(() => cluster.shards({ ...ALL, table: 'none' }))
+    for (const node of ['n1', 'n2', 'n4']) control.leave(node)
+    control.step()
+
+    const none = await cluster.shards({ ...ALL, trouble: 'unplaced' })
+    const below = await cluster.shards({ ...ALL, table: 'books', trouble: 'below_minimum' })
+    const any = await cluster.shards({ ...ALL, trouble: 'any' })
+
+    expect(other).to.include({ code: 'NOT_FOUND' })
+    expect(none.shards).to.deep.equal([])
+    expect([below.shards.length, any.shards.length]).to.deep.equal([3, 3])
+    expect(clusterProblems(await cluster.summary())[0]).to.match(/^3 of 3 shards take no writes/)
+  })
+
+  it('drains a node until it holds nothing, and takes it back', async () => {
+    const begun = await cluster.steerNode('n1', 'drain')
+    const again = await cluster.steerNode('n1', 'drain')
+    for (let round = 0; round < 30; round++) control.step()
+    const done = (await cluster.nodes()).find(({ id }) => id === 'n1')
+    const back = await cluster.steerNode('n1', 'undrain')
+
+    expect(begun).to.deep.include({ state: 'draining', condition: 'emptying' })
+    expect(begun.emptying).to.include({ done: false, replicas_left: 3, leaders_left: 3 })
+    expect(again.state).to.equal('draining')
+    expect(done?.emptying).to.include({ done: true, replicas_left: 0 })
+    expect(back).to.include({ state: 'serving' })
+    expect(back.emptying).to.equal(undefined)
+  })
+
+  it('refuses what the state of a node does not allow', async () => {
+    await cluster.steerNode('n4', 'decommission')
+
+    const late = await errorOf(() => cluster.steerNode('n4', 'undrain'))
+    const unknown = await errorOf(() => cluster.steerNode('n9', 'drain'))
+
+    expect(late).to.include({ code: 'CONFLICT' })
+    expect(String(late)).to.include('start it over an empty data directory')
+    expect(unknown).to.include({ code: 'NOT_FOUND' })
+  })
+
+  it('moves a replica, and takes the same wish again', async () => {
+    const nodes = { from: 'n3', to: 'n4' }
+    const begun = await cluster.moveReplica(first(), nodes)
+    const underWay = await cluster.moveReplica(first(), nodes)
+    const other = await errorOf(() => cluster.moveReplica(first(), { from: 'n2', to: 'n4' }))
+    for (let round = 0; round < 10; round++) control.step()
+    const over = await cluster.moveReplica(first(), nodes)
+
+    expect(begun.move).to.deep.include({ cause: 'request', from: 'n3', to: 'n4' })
+    expect(underWay.move).to.deep.equal(begun.move)
+    expect(other).to.include({ code: 'CONFLICT' })
+    expect(over.move).to.equal(undefined)
+    expect(over.replicas.map(({ node }) => node)).to.have.members(['n1', 'n2', 'n4'])
+  })
+
+  it('transfers a leadership, and takes the same wish again', async () => {
+    const led = await cluster.transferLeader(first(), 'n2')
+    const again = await cluster.transferLeader(first(), 'n2')
+    const none = await errorOf(() => cluster.transferLeader(first(), 'n4'))
+    const unknown = await errorOf(() => cluster.transferLeader('00000000000000ff', 'n2'))
+
+    expect(led).to.include({ leader: 'n2', epoch: 2 })
+    expect(again).to.include({ leader: 'n2', epoch: 2 })
+    expect(String(none)).to.include('no replica in sync')
+    expect(unknown).to.include({ code: 'NOT_FOUND' })
+  })
+})

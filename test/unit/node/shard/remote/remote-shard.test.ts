@@ -1,0 +1,38 @@
+import { MemoryKvStore } from '../../../../../node/storage/memory-kv-store.ts'
+import { LocalShard } from '../../../../../node/shard/local-shard.ts'
+import { NO_SETTINGS } from '../../../../../node/shard/command/table-settings.ts'
+import { HybridClock } from '../../../../../node/clock/hybrid-clock.ts'
+import { describeShard } from '../../../../conformance/shard.ts'
+import type { ShardParts, ShardUnderTest } from '../../../../conformance/shard.ts'
+import { EVERYTHING, RemoteWorld, SHARD_ID } from '../../../../support/worlds/remote-world.ts'
+import { memoryBound } from '../../../../support/worlds/shard-world.ts'
+import { openTestJournal } from '../../../../support/worlds/test-journal.ts'
+
+/** A shard that another node leads, whose hybrid clock is another one too. */
+async function openRemote(parts: ShardParts, network: 'memory' | 'tcp'): Promise<ShardUnderTest> {
+  const { clock, router } = parts
+  const hybridClock = await HybridClock.open(clock, memoryBound)
+  const local = await LocalShard.open({
+    id: SHARD_ID,
+    range: EVERYTHING,
+    store: new MemoryKvStore(),
+    journal: await openTestJournal(),
+    settings: NO_SETTINGS,
+    hybridClock,
+    clock,
+    router,
+  })
+  const world = await RemoteWorld.open({ ...parts, network })
+  await world.addNode('leader', () => ({ kind: 'here', shard: local, epoch: 1 }), hybridClock)
+  return {
+    shard: world.remote(),
+    led: local.led,
+    [Symbol.asyncDispose]: async () => {
+      await world[Symbol.asyncDispose]()
+      await local.close()
+    },
+  }
+}
+
+describeShard('RemoteShard over a network in memory', (parts) => openRemote(parts, 'memory'))
+describeShard('RemoteShard over TCP', (parts) => openRemote(parts, 'tcp'))
