@@ -192,6 +192,25 @@ describe('a cluster over etcd', () => {
     expect(others.map(({ node }) => node.load.holds)).to.deep.equal([SHARDS, SHARDS, SHARDS])
   })
 
+  it('refuses a second process over a copied directory, which does not disturb the first', async () => {
+    const [{ node: original }] = [members[0]!]
+    await using coordination = await open(original.id, etcd.endpoints)
+    const copy = {
+      id: original.id,
+      peer: 'elsewhere:1',
+      coordination,
+      clock: systemClock,
+      root,
+      ttlSeconds: TTL_SECONDS,
+    }
+    const error = await errorOf(() => StubNode.start(copy))
+
+    expect(error).to.include({ code: 'CONFLICT' })
+    expect(original.membership.state).to.equal('registered')
+    await original.membership.leave()
+    expect(original.membership.ended.aborted).to.equal(false)
+  })
+
   it('elects a node that starts again over the same directory, in a new life', async () => {
     const member = members.find((each) => each !== elected())!
     await member.node.stop()

@@ -6,7 +6,7 @@ import { ServiceError, isServiceError, messageOf } from '../../../lib/errors.ts'
 import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
-import type { ClusterReport } from '../core/cluster-report.ts'
+import type { ClusterReport, ShardQuery, ShardReport } from '../core/cluster-report.ts'
 import { requestOfNode, type NodeRequest, type Refusal } from '../core/operator-requests.ts'
 import { decodeNode, nodeKey, type ShardPath } from '../core/records/cluster-codec.ts'
 import type { Controller } from './controller.ts'
@@ -79,6 +79,13 @@ export class ClusterAdmin {
   async report(): Promise<ClusterReport> {
     const answer = await this.#ask({ kind: 'report' })
     if (answer.kind === 'report') return answer.report
+    throw unexpected(answer)
+  }
+
+  /** The first shards that the query wants, in the order of their paths. */
+  async listShards(query: ShardQuery): Promise<readonly ShardReport[]> {
+    const answer = await this.#ask({ kind: 'shards', query })
+    if (answer.kind === 'shards') return answer.shards
     throw unexpected(answer)
   }
 
@@ -171,7 +178,7 @@ function isHarmless(error: unknown, { kind }: ControllerRequest): boolean {
   if (!isServiceError(error)) return false
   if (error.code === 'NOT_LEADER') return true
   if ('happened' in error && error.happened === 'nothing') return true
-  return kind === 'report' && error.code === 'UNAVAILABLE'
+  return (kind === 'report' || kind === 'shards') && error.code === 'UNAVAILABLE'
 }
 
 function unexpected({ kind }: ControllerAnswer): ServiceError {

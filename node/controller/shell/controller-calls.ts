@@ -3,6 +3,7 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import type { NodeRegistration } from '../core/records/node-record.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
+import { peerAddress } from '../../cluster/peer-address.ts'
 import type { PeerAddress, PeerHandler, PeerHandlers, PeerNode } from '../../peer/peer.ts'
 import type { Controller } from './controller.ts'
 import {
@@ -76,17 +77,6 @@ export function controllerPeers(
       node.link(address(id)).send({ operation: SIZE_REPORT, body: encodeSizes(sizes) })
     },
   }
-}
-
-/** Undefined for a text that is not `host:port`; a host of IPv6 stands in brackets. */
-export function peerAddress(nodeId: NodeId, text: string): PeerAddress | undefined {
-  const parts = /^(?:\[(?<v6>[\da-f:.]+)\]|(?<host>[^:[\]/]+)):(?<port>\d{1,5})$/i.exec(
-    text,
-  )?.groups
-  const host = parts?.['v6'] ?? parts?.['host']
-  const port = Number(parts?.['port'])
-  if (host === undefined || port === 0 || port > 65_535) return undefined
-  return { nodeId, host, port }
 }
 
 function notElected(): ServiceError {

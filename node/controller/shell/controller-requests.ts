@@ -3,15 +3,30 @@
 
 import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import { isJsonRecord, isText, isWhole, type JsonRecord } from '../../../lib/json-record.ts'
+import {
+  isJsonRecord,
+  isListOf,
+  isText,
+  isWhole,
+  type JsonRecord,
+} from '../../../lib/json-record.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
-import type { ClusterReport } from '../core/cluster-report.ts'
+import {
+  listShards,
+  reportCluster,
+  SHARD_TROUBLES,
+  type ClusterReport,
+  type ShardQuery,
+  type ShardReport,
+} from '../core/cluster-report.ts'
 import { requestMove, requestTransfer } from '../core/operator-requests.ts'
 import type { ShardPath } from '../core/records/cluster-codec.ts'
 import type { ElectedController } from './elected-controller.ts'
 
 /** The longest text of a name in a request. */
 const NAME_MAX = 1024
+/** The shards of one answer. */
+const LISTED_MAX = 10_000
 /** Sizes in one message: those of one node's leaders. */
 export const SIZES_MAX = 20_000
 
@@ -24,6 +39,7 @@ export type ControllerRequest =
     }
   | { readonly kind: 'transfer'; readonly path: ShardPath; readonly to: NodeId }
   | { readonly kind: 'report' }
+  | { readonly kind: 'shards'; readonly query: ShardQuery }
 
 export type ControllerAnswer =
   /** The change is stored. */
@@ -31,6 +47,7 @@ export type ControllerAnswer =
   /** Nothing has changed, for this reason. */
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'report'; readonly report: ClusterReport }
+  | { readonly kind: 'shards'; readonly shards: readonly ShardReport[] }
 
 /** The size of a replica of a shard, as its leader knows it. */
 export interface ShardSize {
@@ -45,7 +62,11 @@ export async function answerRequest(
 ): Promise<ControllerAnswer> {
   switch (request.kind) {
     case 'report':
-      return { kind: 'report', report: elected.report() }
+      return { kind: 'report', report: elected.show(reportCluster) }
+    case 'shards': {
+      const shards = elected.show((cluster) => listShards(cluster, request.query))
+      return { kind: 'shards', shards }
+    }
     case 'move': {
       const refusal = await elected.request((cluster) => requestMove(cluster, request))
       return refusal === undefined ? ACCEPTED : { kind: 'refused', reason: refusal.refused }
@@ -67,8 +88,9 @@ export function encodeRequest(request: ControllerRequest): Buffer {
 
 /** Throws INVALID_ARGUMENT for other bytes. */
 export function decodeRequest(bytes: Buffer): ControllerRequest {
-  const { kind, path, from, to } = recordIn(bytes)
+  const { kind, path, from, to, query } = recordIn(bytes)
   if (kind === 'report') return { kind }
+  if (kind === 'shards' && isJsonRecord(query)) return { kind, query: queryIn(query) }
   if (kind === 'transfer' && isName(path) && isName(to)) return { kind, path, to }
   if (kind === 'move' && isName(path) && isName(from) && isName(to)) {
     return { kind, path, from, to }
@@ -82,10 +104,11 @@ export function encodeAnswer(answer: ControllerAnswer): Buffer {
 
 /** Reads what a node of the cluster has answered; members without a value are absent. */
 export function decodeAnswer(bytes: Buffer): ControllerAnswer {
-  const { kind, reason, report } = recordIn(bytes)
+  const { kind, reason, report, shards } = recordIn(bytes)
   if (kind === 'accepted') return ACCEPTED
   if (kind === 'refused' && isText(reason)) return { kind, reason }
   if (kind === 'report' && isReport(report)) return { kind, report }
+  if (kind === 'shards' && isListOf(shards, isShardReport)) return { kind, shards }
   throw invalid()
 }
 
@@ -105,6 +128,29 @@ export function decodeSizes(bytes: Buffer): readonly ShardSize[] {
   })
 }
 
+function queryIn({ tableId, trouble, path, after, limit }: JsonRecord): ShardQuery {
+  if (!isWhole(limit) || limit < 1 || limit > LISTED_MAX) throw invalid()
+  return {
+    tableId: optionalName(tableId),
+    trouble: troubleIn(trouble),
+    path: optionalName(path),
+    after: optionalName(after),
+    limit,
+  }
+}
+
+function troubleIn(value: unknown): ShardQuery['trouble'] {
+  if (value === undefined || value === 'any') return value
+  const trouble = SHARD_TROUBLES.find((name) => name === value)
+  if (trouble === undefined) throw invalid()
+  return trouble
+}
+
+function optionalName(value: unknown): string | undefined {
+  if (value === undefined || isName(value)) return value
+  throw invalid()
+}
+
 function isName(value: unknown): value is string {
   return isText(value) && value.length > 0 && value.length <= NAME_MAX
 }
@@ -115,6 +161,13 @@ function isReport(value: unknown): value is ClusterReport {
   const { nodes, troubled, moves, troubles, shards } = value
   const lists = [nodes, troubled, moves]
   return lists.every(Array.isArray) && isJsonRecord(troubles) && isWhole(shards)
+}
+
+function isShardReport(value: unknown): value is ShardReport {
+  if (!isJsonRecord(value)) return false
+  const { path, epoch, replicas, inSync, minInSync, replicationFactor } = value
+  const numbers = [epoch, minInSync, replicationFactor]
+  return isText(path) && numbers.every(isWhole) && [replicas, inSync].every(Array.isArray)
 }
 
 function recordIn(bytes: Buffer): JsonRecord {

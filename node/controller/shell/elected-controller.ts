@@ -17,7 +17,6 @@ import type {
   CoordinationEntry,
 } from '../../coordination/coordination.ts'
 import type { Leadership } from '../../coordination/election.ts'
-import { reportCluster, type ClusterReport } from '../core/cluster-report.ts'
 import { ControllerCore } from '../core/controller-core.ts'
 import type { Refusal } from '../core/operator-requests.ts'
 import type { PlannedChange } from '../core/planned-change.ts'
@@ -103,9 +102,9 @@ export class ElectedController {
   }
 
   /** Throws NOT_LEADER if it does not know everything yet, and UNAVAILABLE when it is frozen. */
-  report(): ClusterReport {
+  show<Shown>(read: (cluster: ClusterView) => Shown): Shown {
     this.#assertReady()
-    return reportCluster(this.#core.cluster)
+    return read(this.#core.cluster)
   }
 
   /** How large replicas are, as their leaders say. */
@@ -116,7 +115,7 @@ export class ElectedController {
 
   /**
    * Makes the step that an operator asked for. Answers a refusal if nothing has changed. Rejects with
-   * UNAVAILABLE if the outcome is unknown, otherwise as `report` does.
+   * UNAVAILABLE if the outcome is unknown, otherwise as `show` does.
    */
   async request(decide: (cluster: ClusterView) => Step | Refusal): Promise<Refusal | undefined> {
     this.#assertReady()

@@ -51,6 +51,8 @@ export async function createTable(
 export interface StubNodeOptions {
   readonly id: string
   readonly zone?: string
+  /** Where other nodes reach it. Default: a host of its name. */
+  readonly peer?: string
   readonly coordination: Coordination
   readonly clock: Clock
   /** Where the directories of nodes are. */
@@ -84,7 +86,7 @@ export class StubNode {
 
   static async start(options: StubNodeOptions): Promise<StubNode> {
     const { id, zone = id, coordination, clock, root, ttlSeconds, settings } = options
-    const { log = silentLog } = options
+    const { log = silentLog, peer = `${id}:1` } = options
     const directory = path.join(root, id)
     await mkdir(directory, { recursive: true })
     const never = new AbortController().signal
@@ -93,7 +95,7 @@ export class StubNode {
         coordination,
         identity: await NodeIdentity.open({ path: directory, id }),
         cluster: 'library',
-        description: { zone, addresses: { peer: `${id}:1`, api: `${id}:2` }, version: '1' },
+        description: { zone, addresses: { peer, api: `${id}:2` }, version: '1' },
         ttlSeconds,
         clock,
         log,

@@ -3,7 +3,7 @@ import { ManualClock } from '../../../../lib/clock.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { silentLog } from '../../../../lib/log.ts'
 import { ClusterMap } from '../../../../node/cluster/cluster-map.ts'
-import { shardControl } from '../../../../node/cluster/shard-control.ts'
+import { shardConfigurations } from '../../../../node/cluster/shard-configurations.ts'
 import type { ClusterChange } from '../../../../node/cluster/known-cluster.ts'
 import {
   configurationKey,
@@ -18,6 +18,7 @@ import {
 } from '../../../../node/controller/core/records/cluster-codec.ts'
 import type { NodeRegistration } from '../../../../node/controller/core/records/node-record.ts'
 import type { Change } from '../../../../node/coordination/coordination.ts'
+import type { ShardConfigurations as HostedConfigurations } from '../../../../node/coordinator/cluster/replica-host.ts'
 import { EmbeddedCoordination } from '../../../../node/coordination/embedded-coordination.ts'
 import type {
   InSyncChange,
@@ -242,14 +243,21 @@ describe('ClusterMap', () => {
     expect(await errorOf(() => opening)).to.include({ code: 'DEADLINE_EXCEEDED' })
   })
 
-  it('stands for one shard where a replica asks', async () => {
-    const control = shardControl(map, PATH)
+  it('stands for its shards where a host of replicas asks', async () => {
+    const configurations = shardConfigurations(map) satisfies HostedConfigurations
+    const shard = { tableId: 't', id: 's' }
+    const seen: number[] = []
+    configurations.onConfiguration(shard, ({ revision }) => seen.push(revision))
+    const control = configurations.controlOf(shard)
 
+    expect(configurations.configurationOf(shard)).to.include({ epoch: 1, revision: 1 })
     expect(await control.confirm()).to.include({ epoch: 1, revision: 1 })
     expect((await control.change(adding())).inSync).to.deep.equal([N1, N2])
-    const gone = shardControl(map, 't/none')
-    expect(await errorOf(() => gone.confirm())).to.include({ code: 'NOT_FOUND' })
-    expect(await errorOf(() => gone.change(adding()))).to.include({ code: 'NOT_FOUND' })
+    await put({ type: 'delete', key: configurationKey(PATH) })
+    await heard(2)
+    expect(seen).to.deep.equal([2])
+    expect(await errorOf(() => control.confirm())).to.include({ code: 'NOT_FOUND' })
+    expect(await errorOf(() => control.change(adding()))).to.include({ code: 'NOT_FOUND' })
   })
 
   describe('changes of an in-sync set', () => {

@@ -1,26 +1,23 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
-import { silentLog } from '../../../../../lib/log.ts'
-import { seededRandom } from '../../../../../lib/random.ts'
+import { reportCluster } from '../../../../../node/controller/core/cluster-report.ts'
 import { ClusterAdmin } from '../../../../../node/controller/shell/cluster-admin.ts'
 import {
   controllerHandlers,
   controllerPeers,
 } from '../../../../../node/controller/shell/controller-calls.ts'
-import type { Controller } from '../../../../../node/controller/shell/controller.ts'
+import type { ClusterControl } from '../../../../../node/coordinator/cluster/cluster-control.ts'
 import { EmbeddedCoordination } from '../../../../../node/coordination/embedded-coordination.ts'
 import { MemoryNetwork } from '../../../../../node/peer/channels/memory-network.ts'
-import { openPeerNode, PEER_VERSIONS } from '../../../../../node/peer/connections/open-peer-node.ts'
-import { PEER_LIMITS } from '../../../../../node/peer/peer-limits.ts'
 import type { PeerNode } from '../../../../../node/peer/peer.ts'
 import { MemoryKvStore } from '../../../../../node/storage/memory-kv-store.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 import { NodeStore } from '../../../../support/worlds/node-store.ts'
 import { passTime, passTimeUntil } from '../../../../support/worlds/pass-time.ts'
+import { openTestPeer } from '../../../../support/worlds/test-peer.ts'
 import { createTable, StubNode } from '../../../../support/worlds/stub-node.ts'
 
 interface Member {
@@ -70,24 +67,13 @@ describe('ClusterAdmin', () => {
 
   async function start(id: string): Promise<Member> {
     const store = new NodeStore(common)
-    const made: Controller[] = []
     const node = await during(
       StubNode.start({ id, coordination: store, clock, root, ttlSeconds: 5 }),
     )
-    made.push(node.controller)
-    const peer = await openPeerNode({
-      transport: network.host(id),
-      cluster: 'library',
-      nodeId: id,
-      secret: Buffer.alloc(32, 7),
-      handlers: controllerHandlers(node.controller),
-      limits: PEER_LIMITS,
-      versions: PEER_VERSIONS,
-      port: 1,
+    const peer = await openTestPeer(id, {
       clock,
-      random: seededRandom(1),
-      randomBytes,
-      log: silentLog,
+      network,
+      handlers: controllerHandlers(node.controller),
       onFault: (error) => faults.push(error),
     })
     const admin = new ClusterAdmin({
@@ -99,7 +85,7 @@ describe('ClusterAdmin', () => {
       peers: controllerPeers(peer, (other) => node.map.addressOf(other)),
       clock,
       newOperation: () => `operator/${clock.nowMs()}`,
-    })
+    }) satisfies ClusterControl
     return { node, store, peer, admin }
   }
 
@@ -129,6 +115,19 @@ describe('ClusterAdmin', () => {
       members.map(() => elected().node.id),
     )
     expect(members.map(({ admin }) => admin.problem())).to.deep.equal(members.map(() => undefined))
+  })
+
+  it('lists shards by pages on every node', async () => {
+    const query = { tableId: 't', trouble: undefined, after: undefined, limit: 3 }
+    for (const { admin } of members) {
+      const first = await during(admin.listShards(query))
+      const rest = await during(admin.listShards({ ...query, after: first.at(-1)?.path }))
+
+      const paths = [...first, ...rest].map((shard) => shard.path)
+      expect(paths).to.deep.equal(['t/s0', 't/s1', 't/s2', 't/s3'])
+      expect(first[0]).to.include({ replicationFactor: 3, minInSync: 2, epoch: 1 })
+    }
+    expect(await during(other().admin.listShards({ ...query, trouble: 'any' }))).to.deep.equal([])
   })
 
   it('drains a node from any node, and takes it back', async () => {
@@ -224,7 +223,7 @@ describe('ClusterAdmin', () => {
     const from = before.replicas.find((id) => id !== before.leader?.node)!
     await during(admin.requestMove({ path: at, from, to }))
 
-    const report = elected().node.controller.elected!.report()
+    const report = elected().node.controller.elected!.show(reportCluster)
 
     expect(report.moves.find((move) => move.path === at)?.bytes).to.equal(4242)
     await during(stop())

@@ -12,7 +12,6 @@ import {
   type ControllerAnswer,
   type ControllerRequest,
 } from '../../../../../node/controller/shell/controller-requests.ts'
-import { peerAddress } from '../../../../../node/controller/shell/controller-calls.ts'
 
 const GOLDEN: Readonly<Record<string, string>> = JSON.parse(
   readFileSync('test/golden/controller-calls.json', 'utf8'),
@@ -20,6 +19,10 @@ const GOLDEN: Readonly<Record<string, string>> = JSON.parse(
 
 const REQUESTS: Readonly<Record<ControllerRequest['kind'], ControllerRequest>> = {
   report: { kind: 'report' },
+  shards: {
+    kind: 'shards',
+    query: { tableId: 't', trouble: 'any', path: 't/s', after: 't/r', limit: 7 },
+  },
   move: { kind: 'move', path: 't/s', from: 'n1', to: 'n2' },
   transfer: { kind: 'transfer', path: 't/s', to: 'n2' },
 }
@@ -54,6 +57,11 @@ describe('the calls of the controller', () => {
       '{"kind":"transfer","path":"","to":"n2"}',
       `{"kind":"transfer","path":"t/s","to":"${'n'.repeat(1025)}"}`,
       '{"kind":"transfer","path":["t/s"],"to":"n2"}',
+      '{"kind":"shards"}',
+      '{"kind":"shards","query":{}}',
+      '{"kind":"shards","query":{"limit":10001}}',
+      '{"kind":"shards","query":{"limit":1,"trouble":"none"}}',
+      '{"kind":"shards","query":{"limit":1,"after":7}}',
     ]
     for (const text of broken) {
       expect(
@@ -79,18 +87,6 @@ describe('the calls of the controller', () => {
       }),
     )
     assert(property(uint8Array(), (bytes) => refuses(() => decodeRequest(Buffer.from(bytes)))))
-  })
-
-  it('go to the host and port of a registration', () => {
-    expect(peerAddress('n', 'a.example:7000')).to.deep.equal({
-      nodeId: 'n',
-      host: 'a.example',
-      port: 7000,
-    })
-    expect(peerAddress('n', '[::1]:7000')).to.include({ host: '::1', port: 7000 })
-    for (const text of ['', 'a', 'a:', ':1', 'a:0', 'a:65536', '::1:7000', 'http://a:1']) {
-      expect(peerAddress('n', text), text).to.equal(undefined)
-    }
   })
 })
 

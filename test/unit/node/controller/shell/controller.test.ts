@@ -10,6 +10,7 @@ import {
   encodeNode,
   nodeKey,
 } from '../../../../../node/controller/core/records/cluster-codec.ts'
+import { reportCluster } from '../../../../../node/controller/core/cluster-report.ts'
 import { requestTransfer } from '../../../../../node/controller/core/operator-requests.ts'
 import type { NodeState } from '../../../../../node/controller/core/records/node-record.ts'
 import type { ControllerOptions } from '../../../../../node/controller/shell/controller.ts'
@@ -210,7 +211,7 @@ describe('Controller', () => {
 
     expect(victim.node.load).to.deep.equal({ leads: 0, holds: 0 })
     await passTimeUntil(clock, () => isPlaced(8))
-    const report = elected()!.node.controller.elected!.report()
+    const report = elected()!.node.controller.elected!.show(reportCluster)
     const drained = report.nodes.find(({ id }) => id === victim.node.id)
     expect(drained?.emptying).to.include({ isDone: true, replicasLeft: 0 })
     expect(report.moves).to.deep.equal([])
@@ -249,7 +250,7 @@ describe('Controller', () => {
 
     expect(controller.frozen).to.contain('went back')
     expect(sent).to.equal(0)
-    expect(await errorOf(() => controller.report())).to.include({ code: 'UNAVAILABLE' })
+    expect(await errorOf(() => controller.show(reportCluster))).to.include({ code: 'UNAVAILABLE' })
   })
 
   it('makes a change once although its answer is lost', async () => {

@@ -1,0 +1,62 @@
+// The map as the replicas of this node see it: by the names of shards, and one shard at a time.
+
+import { ServiceError } from '../../lib/errors.ts'
+import type { ShardPath } from '../controller/core/records/cluster-codec.ts'
+import type { InSyncChange, ShardConfiguration } from '../replication/core/configuration.ts'
+import type { ClusterMap } from './cluster-map.ts'
+
+/** Names a shard of a table. */
+interface ShardName {
+  readonly tableId: string
+  readonly id: string
+}
+
+/**
+ * One shard's entry in the control plane, for the shell of its replica. Both calls reject while the store
+ * cannot be asked, and with NOT_FOUND when the shard was deleted.
+ */
+export interface ShardControl {
+  /** Makes the change if it still holds; resolves with the configuration that is there afterwards. */
+  change(change: InSyncChange): Promise<ShardConfiguration>
+  /** A linearizable read. */
+  confirm(): Promise<ShardConfiguration>
+}
+
+/** The configurations of the map, for a host of replicas. */
+export interface ShardConfigurations {
+  configurationOf(shard: ShardName): ShardConfiguration | undefined
+  /** Calls `listener` with each later configuration; it must not throw. Returns how to stop. */
+  onConfiguration(
+    shard: ShardName,
+    listener: (configuration: ShardConfiguration) => void,
+  ): () => void
+  controlOf(shard: ShardName): ShardControl
+}
+
+export function shardConfigurations(map: ClusterMap): ShardConfigurations {
+  return {
+    configurationOf: (shard) => map.configurationOf(pathOf(shard)),
+    onConfiguration: (shard, listener) =>
+      map.onConfiguration(pathOf(shard), (configuration) => {
+        // A deleted shard is closed by who hosts it, by the catalog.
+        if (configuration !== undefined) listener(configuration)
+      }),
+    controlOf: (shard) => shardControl(map, pathOf(shard)),
+  }
+}
+
+function pathOf({ tableId, id }: ShardName): ShardPath {
+  return `${tableId}/${id}`
+}
+
+function shardControl(map: ClusterMap, path: ShardPath): ShardControl {
+  return {
+    change: async (change) => found(path, await map.changeInSync(path, change)),
+    confirm: async () => found(path, await map.confirm(path)),
+  }
+}
+
+function found(path: ShardPath, stored: ShardConfiguration | undefined): ShardConfiguration {
+  if (stored !== undefined) return stored
+  throw new ServiceError('NOT_FOUND', `the cluster has no shard ${path} any more`)
+}
