@@ -5,7 +5,12 @@ import { must } from '../../../lib/assert.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import type { EngineFamilies } from '../host/index-engine.ts'
 import { IndexHost } from './index-host.ts'
-import type { FromIndexWorker, IndexWorkerSettings, ToIndexWorker, ToldWorker } from '../host/protocol.ts'
+import type {
+  FromIndexWorker,
+  IndexWorkerSettings,
+  ToIndexWorker,
+  ToldWorker,
+} from '../host/protocol.ts'
 import { SliceScheduler } from './slice-scheduler.ts'
 import { SliceWatch } from './slice-watch.ts'
 import { IndexWorkerLoop } from './worker-loop.ts'
