@@ -1,3 +1,4 @@
+import { delimiter } from 'node:path'
 import type { Env } from '../lib/env.ts'
 
 /** The address of a store with default settings. */
@@ -36,4 +37,18 @@ export function parseModelsSettings(env: Env): ModelsSettings {
     endpoint: env['HF_ENDPOINT'] ?? HUB_DEFAULT,
     token: env['HF_TOKEN'],
   }
+}
+
+/** The environment's settings for `quarry cluster start`. */
+export interface LauncherSettings {
+  /** The etcd to run; undefined: the one that PATH has. */
+  readonly etcd: string | undefined
+  /** Directories in which programs are looked for. */
+  readonly path: readonly string[]
+}
+
+export function parseLauncherSettings(env: Env): LauncherSettings {
+  const path = (env['PATH'] ?? '').split(delimiter).filter((directory) => directory !== '')
+  const named = env['QUARRY_ETCD']
+  return { etcd: named === '' ? undefined : named, path }
 }

@@ -23,6 +23,7 @@ import {
 import type { ClientOptions } from './client-command.ts'
 
 const SHARDS_MAX = 64
+const REPLICAS_MAX = 7
 
 export function addTableCommand(program: Command, context: CliContext): void {
   const table = program
@@ -41,6 +42,8 @@ interface CreateOptions extends ClientOptions {
   readonly schema?: string
   readonly language?: string
   readonly description?: string
+  readonly replicas?: number
+  readonly minInSync?: number
 }
 
 function addCreate(table: Command, context: CliContext): void {
@@ -56,6 +59,12 @@ function addCreate(table: Command, context: CliContext): void {
     .option('--schema <file>', 'table schema, as a JSON file')
     .option('--language <name>', 'of the text, such as english: words find their other forms')
     .option('--description <text>', 'what the table is for')
+    .option('--replicas <n>', 'of each shard, in a cluster', integerOption(1, REPLICAS_MAX))
+    .option(
+      '--min-in-sync <n>',
+      'with fewer replicas in sync, a shard takes no writes',
+      integerOption(1, REPLICAS_MAX),
+    )
     .addHelpText(
       'after',
       examples(
@@ -73,6 +82,8 @@ function addCreate(table: Command, context: CliContext): void {
         num_shards: options.shards,
         split_keys: options.splitKey,
         description: options.description,
+        replication_factor: options.replicas,
+        min_in_sync: options.minInSync,
         schema: await schemaOf(options),
       }
       const answer = await openClient(options).request({
@@ -163,6 +174,7 @@ function describeTable(table: TableAnswer, screen: Output): string {
     ['description', table.description || '-'],
     ['on disk', diskUsageOf(table)],
     ['schema', table.schemaVersion === undefined ? '-' : `version ${table.schemaVersion}`],
+    ['replicas', describeReplicas(table)],
   ] as const
   const shards = formatTable(
     [{ title: 'SHARD' }, { title: 'FROM KEY' }, { title: 'TO KEY (EXCLUSIVE)' }],
@@ -173,6 +185,10 @@ function describeTable(table: TableAnswer, screen: Output): string {
     ([name, value]) => `${paint(screen, 'dim', name.padEnd(12))}${printable(value)}`,
   )
   return [paint(screen, 'bold', table.name), ...lines, '', shards].join('\n')
+}
+
+function describeReplicas({ replicationFactor, minInSync }: TableAnswer): string {
+  return replicationFactor > 1 ? `${replicationFactor}, writes need ${minInSync} in sync` : '1'
 }
 
 function describeRange({ from, to }: ShardAnswer): [string, string] {

@@ -7,7 +7,8 @@ export async function portOrAny(port: number): Promise<string> {
   return (await isFree(port)) ? String(port) : '0'
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether nobody listens on the port of this machine's loopback address now. */
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer()
     probe.once('error', () => resolve(false))

@@ -36,7 +36,7 @@ export function edgeOf({ isTty, columns }: Pick<Output, 'isTty' | 'columns'>): n
 }
 
 /** Codes of Select Graphic Rendition (ECMA-48, 8.3.117). */
-const SGR = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 }
+const SGR = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 }
 export type Style = keyof typeof SGR
 
 /** The text in a style, or unchanged when this output has no colours. */

@@ -10,6 +10,8 @@ export interface TableAnswer {
   readonly description: string
   readonly shards: readonly ShardAnswer[]
   readonly schemaVersion: number | undefined
+  readonly replicationFactor: number
+  readonly minInSync: number
   readonly diskUsage: number
   readonly empty: boolean
 }
@@ -114,6 +116,8 @@ function readTable(value: unknown): TableAnswer {
     description: textOf(value, 'description'),
     shards: shards.toSorted((a, b) => Buffer.compare(a.from ?? EMPTY, b.from ?? EMPTY)),
     schemaVersion: schema === undefined ? undefined : numberOf(schema, 'version'),
+    replicationFactor: numberOf(value, 'replication_factor'),
+    minInSync: numberOf(value, 'min_in_sync'),
     diskUsage: numberOf(storage, 'disk_usage'),
     empty: memberOf(storage, 'empty') === true,
   }

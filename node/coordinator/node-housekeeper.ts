@@ -27,6 +27,8 @@ export interface NodeHousekeeperOptions {
   readonly admin: TableAdmin
   readonly pins: ReadPins
   readonly log: Log
+  /** Whether this node takes up what others left half done. */
+  readonly mayRepair: () => boolean
 }
 
 /** The periodic work of this node for the shards it leads. */
@@ -59,6 +61,7 @@ export class NodeHousekeeper {
   }
 
   async repair(): Promise<void> {
+    if (!this.#with.mayRepair()) return
     try {
       await this.#with.admin.repair()
     } catch (error) {

@@ -1,179 +1,38 @@
-import type { Clock } from '../../lib/clock.ts'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
-import type { Log } from '../../lib/log.ts'
-import { DocumentClock } from '../clock/document-clock.ts'
-import type { MetricSource } from '../../lib/metrics.ts'
-import type { HybridClock } from '../clock/hybrid-clock.ts'
-import type { Coordination } from '../coordination/coordination.ts'
-import { IndexWorkerPool } from '../index/host/index-worker-pool.ts'
-import { WorkerMetrics } from '../index/host/worker-metrics.ts'
-import { INDEX_KINDS, INDEX_WORKER } from '../index/kinds/index-kinds.ts'
-import type { Journal } from '../journal/journal.ts'
-import type { KvStoreFactory } from '../storage/kv-store.ts'
-import type { LedShard } from '../shard/led-shard.ts'
-import type { IndexParts } from '../shard/following/shard-indexes.ts'
-import { IndexEvents } from '../shard/following/index-events.ts'
-import type { ClusterService } from './cluster/cluster-service.ts'
 import { SwarmCluster } from './cluster/swarm-cluster.ts'
-import { Catalog } from './tables/catalog.ts'
-import { FieldCatalog } from './tables/field-catalog.ts'
-import { Idempotency } from './transactions/idempotency.ts'
-import { NodeHousekeeper } from './node-housekeeper.ts'
-import { LedShards } from './shards/led-shards.ts'
-import { ReadPins } from './read-pins.ts'
-import { ShardHost } from './shards/shard-host.ts'
-import { storeMetrics } from './store-metrics.ts'
+import {
+  openStore,
+  type OpenedStore,
+  type StoreCore,
+  type StoreParts,
+  type StorePlace,
+} from './open-store.ts'
 import { conditionsOf } from './shard-conditions.ts'
-import { SwarmStore } from './swarm-store.ts'
-import { TableAdmin } from './tables/table-admin.ts'
-import { TableMetrics } from './tables/table-metrics.ts'
-import { TableRegistry } from './tables/table-registry.ts'
-import { CLUSTER_REPLICATION, SWARM_REPLICATION } from './tables/table-replication.ts'
-import { TableRoutes } from './tables/table-routes.ts'
-import { TransactionFinisher } from './transactions/transaction-finisher.ts'
-import { TransactionRecovery } from './transactions/transaction-recovery.ts'
-import { TransactionRunner } from './transactions/transaction-runner.ts'
-
-/**
- * What the store of one process is built from. The caller owns these parts and closes them after
- * the store.
- */
-export interface SwarmParts {
-  readonly coordination: Coordination
-  readonly stores: KvStoreFactory
-  /** The log of all shards. It must stay open until every shard is closed. */
-  readonly journal: Journal
-  /** Throws DISK_FULL when the disk has no room for so many bytes. Absent: every write is admitted. */
-  readonly admit?: (bytes: number) => void
-  readonly hybridClock: HybridClock
-  readonly clock: Clock
-  readonly log: Log
-  readonly version: string
-  /** The id of the data directory. */
-  readonly nodeId: string
-  /** 64 random bits as 16 hexadecimal digits. */
-  readonly randomBits: () => string
-  /** Absent: the node keeps no indexes, and searches are refused. */
-  readonly indexes?: {
-    /** The directory that holds the indexes of all shards. */
-    readonly indexRoot: string
-    readonly memoryBytesMax?: number
-    readonly hangMs?: number
-    /** Worker threads. Default: as many as the machine has room for. */
-    readonly threads?: number
-  }
-}
-
-/**
- * The store with its tables open. It serves reads and writes, but is not ready before
- * `finishStart`.
- */
-export interface OpenedSwarm {
-  readonly store: SwarmStore
-  readonly cluster: ClusterService
-  readonly housekeeper: NodeHousekeeper
-  readonly admin: TableAdmin
-  /** The tables that this node serves, under their names. */
-  readonly registry: TableRegistry
-  /** The led shards of all tables, internal tables included. */
-  readonly shards: () => readonly LedShard[]
-  /** Ends the transactions and table changes that the last process left open, then sets ready. */
-  readonly finishStart: () => Promise<void>
-  /** The metrics of the store, its journal, its tables and its index workers. */
-  readonly metrics: readonly MetricSource[]
-}
+import { ShardHost } from './shards/shard-host.ts'
+import { SWARM_REPLICATION } from './tables/table-replication.ts'
 
 /** Builds the store of one process and opens its tables; `life` closes them. */
-export async function openSwarmStore(parts: SwarmParts, life: Lifecycle): Promise<OpenedSwarm> {
-  const { hybridClock, clock, log, randomBits } = parts
-  const registry = new TableRegistry()
-  const fields = new FieldCatalog(parts.coordination)
-  const catalog = new Catalog(parts.coordination, fields)
-  const router = new TableRoutes({ registry, catalog })
-  const finisher = new TransactionFinisher(router, log)
-  const led = new LedShards()
-  const shards = () => led.all()
-  const isOnlyProcess = parts.coordination.scope === 'process'
-  const ending = { router, finisher, hybridClock, log }
-  const recovery = new TransactionRecovery({ ...ending, shards, isOnlyProcess })
-  const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
-  const opened = openIndexes(parts, fields, life)
-  const indexes = opened?.parts
-  const { stores, journal, admit } = parts
-  const held = { stores, journal, indexes, led }
-  const drain = (shard: LedShard) => recovery.drain(shard)
-  const host = new ShardHost({ ...held, admit, hybridClock, clock, router, log, drain })
-  const replication = isOnlyProcess ? SWARM_REPLICATION : CLUSTER_REPLICATION
-  const known = { catalog, registry, host, replication }
-  const admin = new TableAdmin({ ...known, clock, log, randomBits })
-  const pins = new ReadPins(clock)
-  const kept = { clock, hybridClock, led, pins, log }
-  const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })
-  const idempotency = new Idempotency({ clock, admin, registry })
-  const tableMetrics = new TableMetrics({ clock, led, tables: () => registry.tables() })
-  const cluster = buildSwarmCluster(parts, registry)
-  const store = new SwarmStore({
-    clock: new DocumentClock(clock, hybridClock),
-    registry,
-    admin,
-    runner,
-    idempotency,
-    led,
-    housekeeper,
-    scan: { hybridClock, pins },
-    merge: { clock, runner },
-    replication,
-    cluster,
-    version: parts.version,
-  })
-
-  life.onClose(() => admin.closeAll())
-  await admin.openAll()
-  journal.retainOnly(new Set(registry.shardIds()))
-  life.onClose(() => finisher.idle())
-
-  const finishStart = async (): Promise<void> => {
-    await recovery.runAtStart()
-    await admin.repair()
-    housekeeper.start()
-    life.onClose(() => housekeeper.stop())
-    store.setReady()
-  }
-  const counting = { ...ending, clock, registry, led, runner, recovery, idempotency, housekeeper }
-  const metrics = [
-    storeMetrics({ ...counting, indexEvents: indexes?.events, isReady: () => store.ready() }),
-    () => journal.metricLines(),
-    () => tableMetrics.lines(),
-    ...(opened?.metrics ?? []),
-  ]
-  return { store, cluster, registry, housekeeper, admin, shards, finishStart, metrics }
+export function openSwarmStore(parts: StoreParts, life: Lifecycle): Promise<OpenedStore> {
+  return openStore(parts, life, async (core) => swarmPlace(parts, core))
 }
 
-function buildSwarmCluster(
-  { nodeId, version, clock }: SwarmParts,
-  registry: TableRegistry,
-): SwarmCluster {
+/** All shards are in this process, with one replica each. */
+function swarmPlace(
+  { stores, journal, admit, hybridClock, clock, log, nodeId, version }: StoreParts,
+  core: StoreCore,
+): StorePlace {
+  const { registry } = core
+  const host = new ShardHost({ ...core, stores, journal, admit, hybridClock, clock, log })
   const known = { nodeId, version, registry, clock }
-  return new SwarmCluster({ ...known, conditionsOf: (tables) => conditionsOf(tables, clock) })
-}
-
-interface OpenedIndexes {
-  readonly parts: IndexParts
-  readonly metrics: readonly MetricSource[]
-}
-
-/** Registered before the tables are, so that the workers outlive the indexes in them. */
-function openIndexes(
-  { indexes, clock, log }: SwarmParts,
-  fields: FieldCatalog,
-  life: Lifecycle,
-): OpenedIndexes | undefined {
-  if (indexes === undefined) return undefined
-  const { indexRoot: root, ...workers } = indexes
-  const kinds = { kinds: INDEX_KINDS, entry: INDEX_WORKER }
-  const pool = new IndexWorkerPool({ clock, log, ...kinds, ...workers })
-  life.onClose(() => pool.close())
-  const metrics = new WorkerMetrics({ clock, pool })
-  const parts = { pool, root, fields, log, events: new IndexEvents() }
-  return { parts, metrics: [() => metrics.lines()] }
+  return {
+    host,
+    replication: SWARM_REPLICATION,
+    cluster: new SwarmCluster({ ...known, conditionsOf: (tables) => conditionsOf(tables, clock) }),
+    mayRepair: () => true,
+    openTables: async (admin) => {
+      await admin.openAll()
+      journal.retainOnly(new Set(registry.shardIds()))
+    },
+    metrics: [],
+  }
 }

@@ -168,6 +168,19 @@ describe('quarry client commands', () => {
     expect(service.seen[0]?.body).to.equal('{"split_keys":["h","q"]}')
   })
 
+  it('table create asks for replicas, and table get shows them', async () => {
+    const replicas = ['--replicas', '5', '--min-in-sync', '3']
+    await runCommand(['table', 'create', 'new', ...replicas], service)
+    service.intervene = () => ({
+      status: 200,
+      body: '{"name":"new","replication_factor":5,"min_in_sync":3}',
+    })
+    const shown = await runCommand(['table', 'get', 'new'], service)
+
+    expect(service.seen[0]?.body).to.equal('{"replication_factor":5,"min_in_sync":3}')
+    expect(shown.stdout).to.match(/^replicas +5, writes need 3 in sync$/m)
+  })
+
   it('table create puts the language into the schema', async () => {
     await runCommand(['table', 'create', 'new', '--language', 'english'], service)
 

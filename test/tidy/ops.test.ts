@@ -10,6 +10,10 @@ import { expect } from 'chai'
 import { parseAllDocuments } from 'yaml'
 import { parseNodeConfig } from '../../node/config.ts'
 import { startNode } from '../../node/main.ts'
+import { clusterMetrics } from '../../node/coordinator/cluster/cluster-metrics.ts'
+import { ControlledCluster } from '../../node/coordinator/cluster/controlled-cluster.ts'
+import { TableRegistry } from '../../node/coordinator/tables/table-registry.ts'
+import { SteeredCluster } from '../support/fakes/steered-cluster.ts'
 import { writeTinyEmbedder } from '../support/inference/model-directories.ts'
 import { InferenceServer } from '../support/servers/inference-server.ts'
 import { parseScrape, seriesNames, type ScrapedFamily } from '../support/servers/scraped-metrics.ts'
@@ -34,17 +38,19 @@ describe('the documentation of metrics', () => {
   let directory = ''
   let store: Families
   let inference: Families
+  let cluster: Families
 
   before(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'quarry-ops-'))
     store = await scrapeStore(directory)
     inference = await scrapeInference()
+    cluster = await readCluster()
   })
 
   after(() => rm(directory, { recursive: true }))
 
   const exported = (): ReadonlySet<string> =>
-    seriesNames([...store.values(), ...inference.values()])
+    seriesNames([...store.values(), ...inference.values(), ...cluster.values()])
 
   it('names every metric of the store, with type, labels and meaning', () => {
     expectDocumented(store, 'The store')
@@ -52,6 +58,10 @@ describe('the documentation of metrics', () => {
 
   it('names every metric of the inference server, with type, labels and meaning', () => {
     expectDocumented(inference, 'The inference server')
+  })
+
+  it('names every metric of a cluster, with type, labels and meaning', () => {
+    expectDocumented(cluster, 'The cluster')
   })
 
   it('uses standard names for what every process has', () => {
@@ -68,9 +78,8 @@ describe('the documentation of metrics', () => {
   })
 
   it('ends the names of counters, and of nothing else, in _total', () => {
-    const wrong = [...store.values(), ...inference.values()].filter(
-      ({ name, type }) => name.endsWith('_total') !== (type === 'counter'),
-    )
+    const all = [...store.values(), ...inference.values(), ...cluster.values()]
+    const wrong = all.filter(({ name, type }) => name.endsWith('_total') !== (type === 'counter'))
     expect(wrong.map(({ name }) => name)).to.deep.equal([])
   })
 
@@ -90,7 +99,7 @@ describe('the documentation of metrics', () => {
     const tests = textOf('ops/prometheus/alerts.test.yaml')
     const alerts = new Set([...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name))
     const tested = [...tests.matchAll(/alertname: (\w+)/g)].map(([, name]) => name)
-    const known = new Set([...exported(), ...store.keys(), ...inference.keys()])
+    const known = new Set([...exported(), ...store.keys(), ...inference.keys(), ...cluster.keys()])
 
     expect(tested.filter((name) => !alerts.has(name))).to.deep.equal([])
     expect(namesIn(rules + tests, OURS).filter((name) => !known.has(name))).to.deep.equal([])
@@ -158,6 +167,22 @@ async function scrapeStore(dataDir: string): Promise<Families> {
     full_text_search: { query: 'tide' },
   })
   return await scrape(node.healthUrl) // before it closes
+}
+
+function noLag(): undefined {}
+
+/** No server has these metrics yet, so they come from their source. */
+async function readCluster(): Promise<Families> {
+  const counts = {
+    elections: 0,
+    inSyncChanges: { added: 0, removed: 0 },
+    snapshotBytes: { sent: 0, received: 0 },
+    lagMax: 0,
+  }
+  const control = new SteeredCluster(['n1', 'n2', 'n3'])
+  const seen = new ControlledCluster({ control, registry: new TableRegistry(), lagOf: noLag })
+  const read = clusterMetrics({ cluster: seen, nodeId: 'n1', counts: () => counts })
+  return parseScrape((await read()).join('\n'))
 }
 
 async function scrapeInference(): Promise<Families> {

@@ -39,6 +39,11 @@ export class TableRegistry {
     return [...this.#byName.values()].toSorted((a, b) => (a.record.name < b.record.name ? -1 : 1))
   }
 
+  /** Every table, also one that is being created or dropped. */
+  all(): readonly OpenTable[] {
+    return [...this.#byId.values()]
+  }
+
   openTable(tableId: string): OpenTable | undefined {
     return this.#byId.get(tableId)
   }

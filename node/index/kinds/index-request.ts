@@ -1,3 +1,4 @@
+import { isTextRequest } from '../text/search/text-request-shape.ts'
 import type { IndexAnswer, IndexRequest, QueryableKind, QuestionOf } from './index-questions.ts'
 
 /** Any question to any kind of index. */
@@ -10,9 +11,13 @@ export interface ForeignRequest {
   readonly request: unknown
 }
 
+type CheckRequest = (question: string, request: unknown) => boolean
+/** By kind. */
+const CHECKS: ReadonlyMap<string, CheckRequest> = new Map([['text', isTextRequest]])
+
 /** Whether an index of the kind can read the request. */
 export function isIndexRequest(asked: ForeignRequest): asked is ForeignRequest & AnyIndexRequest {
-  return asked.kind === 'text'
+  return CHECKS.get(asked.kind)?.(asked.question, asked.request) === true
 }
 
 /** Answers are not looked at: the nodes of a cluster trust each other's indexes. */

@@ -77,12 +77,16 @@ export class AnswerOpener {
   }
 }
 
-/** Runs `read`. Malformed bytes are a fault of the node that sent them. */
-export function readingFrom<Value>({ node }: ShardPlace, read: () => Value): Value {
+/** Runs `read`, which throws only if the bytes are malformed: a fault of the node that sent them. */
+export function readingFrom<Value>(place: ShardPlace, read: () => Value): Value {
   try {
     return read()
   } catch (error) {
-    if (!isServiceError(error)) throw error
-    throw new ServiceError('INTERNAL', `node ${node} sent a malformed answer: ${error.message}`)
+    throw isServiceError(error) ? faultOf(place, error) : error
   }
+}
+
+/** The codes of readers would blame the disk or the request of this node. */
+export function faultOf({ node }: ShardPlace, { message }: ServiceError): ServiceError {
+  return new ServiceError('INTERNAL', `node ${node} sent a malformed answer: ${message}`)
 }

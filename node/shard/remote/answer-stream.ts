@@ -1,5 +1,6 @@
-import { ServiceError } from '../../../lib/errors.ts'
-import { readingFrom, type AnswerOpener, type AnswerSource } from './answer-opener.ts'
+import { isServiceError, ServiceError } from '../../../lib/errors.ts'
+import { runInTurn, type SliceOptions, type Sliced } from '../../../lib/sliced.ts'
+import { faultOf, readingFrom, type AnswerOpener, type AnswerSource } from './answer-opener.ts'
 import type { WireReader } from './wire/wire-reader.ts'
 
 /** A streamed answer whose head has come. The iteration yields its parts, and ends with it. */
@@ -58,6 +59,16 @@ export class AnswerStream implements AsyncIterable<WireReader> {
   /** Runs `read` on what came. Throws INTERNAL for malformed bytes. */
   reading<Value>(read: () => Value): Value {
     return readingFrom(this.#source.place, read)
+  }
+
+  /** The same for what is read in slices. */
+  async readingSliced<Value>(reading: Sliced<Value>, options: SliceOptions): Promise<Value> {
+    try {
+      return await runInTurn(reading, options)
+    } catch (error) {
+      const isMalformed = isServiceError(error) && error.code === 'CORRUPTION'
+      throw isMalformed ? faultOf(this.#source.place, error) : error
+    }
   }
 
   /** The bytes of all parts. Rejects with INTERNAL when they are more than `bytesMax`. */

@@ -25,11 +25,14 @@ export async function remoteSearch<Kind extends QueryableKind, Name extends Ques
   const argument = new WireWriter()
   await runInTurn(writeAsked(argument, { index, asked }), { clock, signal })
   const question = { operation: OPERATIONS.search, argument, options: { signal } } as const
-  const bytes = await asker.stream(question, (answer) => answer.joined(SEARCH_ANSWER_BYTES_MAX), {
-    signal,
-    deadlineMs,
-  })
-  const answer = await runInTurn(readIndexAnswer(new WireReader(bytes)), { clock, signal })
+  const answer = await asker.stream(
+    question,
+    async (arriving) => {
+      const bytes = new WireReader(await arriving.joined(SEARCH_ANSWER_BYTES_MAX))
+      return arriving.readingSliced(readIndexAnswer(bytes), { clock, signal })
+    },
+    { signal, deadlineMs },
+  )
   if (isAnswerTo(asked, answer)) return answer
   throw new ServiceError('INTERNAL', `no answer from the index "${index}"`)
 }

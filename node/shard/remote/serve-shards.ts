@@ -1,8 +1,8 @@
 // Answers the calls that other nodes make to the shards of this one (docs/formats/shard-calls.md).
 //
 // Invariants:
-//   SS1  A message that is malformed reaches no shard: its caller hears INVALID_ARGUMENT.
-//   SS2  Every refusal of a shard reaches the caller with its code, and with what is known of the leader.
+//   SV1  A message that is malformed reaches no shard: its caller hears INVALID_ARGUMENT.
+//   SV2  Every refusal of a shard reaches the caller with its code, and with what is known of the leader.
 
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError } from '../../../lib/errors.ts'

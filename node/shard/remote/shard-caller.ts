@@ -6,8 +6,8 @@
 //    └───────────┘    └──outcome unknown, refusal─────────► reject
 //
 // Invariants:
-//   SC1  A call that is not repeatable reaches at most one shard: it is made again only if nothing happened.
-//   SC2  A call ends by its deadline, or when its signal aborts, whichever is first.
+//   SA1  A call that is not repeatable reaches at most one shard: it is made again only if nothing happened.
+//   SA2  A call ends by its deadline, or when its signal aborts, whichever is first.
 
 import { backoffDelayMs } from '../../../lib/backoff.ts'
 import type { Clock } from '../../../lib/clock.ts'

@@ -1,12 +1,23 @@
 // A shard as queries see it: documents, and a text index that has seen all of them.
 
 import { deserialize, serialize } from 'node:v8'
+import { runAtOnce } from '../../../lib/sliced.ts'
 import { timestampAtMs } from '../../../node/clock/hybrid-clock.ts'
 import type { QueriedShard } from '../../../node/coordinator/query/query-table.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
 import { stringifyExact } from '../../../node/document/exact-json.ts'
 import type { TableSchema } from '../../../node/schema/table-schema.ts'
 import { encodeRecord, type DocumentRecord } from '../../../node/shard/format/document-record.ts'
+import { isAnswerTo } from '../../../node/index/kinds/index-request.ts'
+import { portableAnswer } from '../../../node/index/kinds/portable-answer.ts'
+import {
+  readAsked,
+  readIndexAnswer,
+  writeAsked,
+} from '../../../node/shard/remote/wire/index-codec.ts'
+import { writeValue } from '../../../node/shard/remote/wire/value-codec.ts'
+import { WireReader } from '../../../node/shard/remote/wire/wire-reader.ts'
+import { WireWriter } from '../../../node/shard/remote/wire/wire-writer.ts'
 import { MemoryTextIndex, type Documents } from '../worlds/memory-text-index.ts'
 
 export const WRITTEN_AT_MS = 1_700_000_000_000
@@ -41,9 +52,19 @@ export class TextShard implements QueriedShard {
     return this.#records.get(key.toString())
   }
 
-  /** Through a structured clone both ways, as between threads; so the types are the caller's to know. */
-  search: QueriedShard['search'] = async (_index, asked) =>
-    deserialize(serialize(this.text.answer(deserialize(serialize(asked)))))
+  /** Through a structured clone, as between threads, and in the bytes that nodes send each other. */
+  search: QueriedShard['search'] = async (index, asked) => {
+    const out = new WireWriter()
+    runAtOnce(writeAsked(out, { index, asked }))
+    const arrived = runAtOnce(readAsked(new WireReader(out.joined())))
+    const cloned = deserialize(serialize(arrived.asked))
+    const answer: unknown = deserialize(serialize(this.text.answer(cloned)))
+    const back = new WireWriter()
+    runAtOnce(writeValue(back, runAtOnce(portableAnswer(answer))))
+    const received = runAtOnce(readIndexAnswer(new WireReader(back.joined())))
+    if (isAnswerTo(asked, received)) return received
+    throw new TypeError('no answer')
+  }
 }
 
 function recordOf(document: JsonObject): DocumentRecord {

@@ -11,7 +11,8 @@ import { BOUND_AHEAD_MS, HybridClock } from '../../../node/clock/hybrid-clock.ts
 import { EmbeddedCoordination } from '../../../node/coordination/embedded-coordination.ts'
 import { StoredTimestampBound } from '../../../node/coordination/stored-timestamp-bound.ts'
 import type { NodeHousekeeper } from '../../../node/coordinator/node-housekeeper.ts'
-import { openSwarmStore, type OpenedSwarm } from '../../../node/coordinator/open-swarm-store.ts'
+import type { OpenedStore } from '../../../node/coordinator/open-store.ts'
+import { openSwarmStore } from '../../../node/coordinator/open-swarm-store.ts'
 import type { ScanRequest, WriteOptions } from '../../../node/coordinator/store-service.ts'
 import type { TableAdmin } from '../../../node/coordinator/tables/table-admin.ts'
 import type { SwarmStore } from '../../../node/coordinator/swarm-store.ts'
@@ -37,12 +38,12 @@ export interface SwarmHarnessOptions {
 interface Life {
   readonly lifecycle: Lifecycle
   readonly store: SwarmStore
-  readonly cluster: OpenedSwarm['cluster']
-  readonly registry: OpenedSwarm['registry']
+  readonly cluster: OpenedStore['cluster']
+  readonly registry: OpenedStore['registry']
   readonly housekeeper: NodeHousekeeper
   readonly admin: TableAdmin
-  readonly shards: OpenedSwarm['shards']
-  readonly metrics: OpenedSwarm['metrics']
+  readonly shards: OpenedStore['shards']
+  readonly metrics: OpenedStore['metrics']
   readonly opened: OpenStores
 }
 
@@ -76,7 +77,7 @@ export class SwarmHarness implements AsyncDisposable {
     return this.#alive().store
   }
 
-  get cluster(): OpenedSwarm['cluster'] {
+  get cluster(): OpenedStore['cluster'] {
     return this.#alive().cluster
   }
 
@@ -84,7 +85,7 @@ export class SwarmHarness implements AsyncDisposable {
     return this.#alive().housekeeper
   }
 
-  get registry(): OpenedSwarm['registry'] {
+  get registry(): OpenedStore['registry'] {
     return this.#alive().registry
   }
 

@@ -8,7 +8,7 @@ import { HybridClock } from '../../../node/clock/hybrid-clock.ts'
 import { MemoryNetwork } from '../../../node/peer/channels/memory-network.ts'
 import { TcpTransport } from '../../../node/peer/channels/tcp-transport.ts'
 import { openPeerNode, PEER_VERSIONS } from '../../../node/peer/connections/open-peer-node.ts'
-import type { NodeId, PeerNode } from '../../../node/peer/peer.ts'
+import type { NodeId, PeerHandlers, PeerNode } from '../../../node/peer/peer.ts'
 import type { PeerTransport } from '../../../node/peer/transport.ts'
 import { RemoteShard } from '../../../node/shard/remote/remote-shard.ts'
 import { serveShards } from '../../../node/shard/remote/serve-shards.ts'
@@ -83,7 +83,12 @@ export class RemoteWorld implements AsyncDisposable {
   async addNode(nodeId: NodeId, find: FindShard, hybridClock?: HybridClock): Promise<void> {
     const { clock } = this.#options
     hybridClock ??= await HybridClock.open(clock, memoryBound)
-    await this.#open(nodeId, serveShards({ find, hybridClock, clock }))
+    await this.addHandlers(nodeId, serveShards({ find, hybridClock, clock }))
+  }
+
+  /** A node that answers in another way. */
+  async addHandlers(nodeId: NodeId, handlers: PeerHandlers): Promise<void> {
+    await this.#open(nodeId, handlers)
     this.places.leader ??= { node: nodeId, epoch: 1 }
   }
 
@@ -141,7 +146,7 @@ export class RemoteWorld implements AsyncDisposable {
     await (this.#options.network === 'tcp' ? closing : this.settled(closing))
   }
 
-  async #open(nodeId: NodeId, handlers: ReturnType<typeof serveShards>): Promise<void> {
+  async #open(nodeId: NodeId, handlers: PeerHandlers): Promise<void> {
     const isTcp = this.#options.network === 'tcp'
     const clock: Clock = isTcp ? systemClock : this.#options.clock
     const transport: PeerTransport = isTcp

@@ -1,0 +1,147 @@
+import { once } from 'node:events'
+import path from 'node:path'
+import type { Command } from 'commander'
+import type { ChildCommand } from '../cluster-start/child.ts'
+import { openClusterFolder } from '../cluster-start/cluster-folder.ts'
+import { choosePorts, type FirstPorts } from '../cluster-start/cluster-ports.ts'
+import { findEtcd } from '../cluster-start/etcd-binary.ts'
+import { Launcher, type NodePlace, type ReadyNode } from '../cluster-start/launcher.ts'
+import { LogView } from '../cluster-start/log-view.ts'
+import { parseLauncherSettings } from '../config.ts'
+import { EXIT } from '../../lib/process/exit-codes.ts'
+import type { CliContext } from '../process/context.ts'
+import { CliError } from '../process/exit.ts'
+import { paint, writeLine } from '../process/terminal.ts'
+import type { Output } from '../process/terminal.ts'
+import { plural } from '../render/quantity.ts'
+import { examples, integerOption } from './client-command.ts'
+
+const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
+const NODES_MAX = 9
+const PORT_MAX = 65_000
+const PORTS = { apiPort: 8080, healthPort: 4200, peerPort: 7400, etcdPort: 2379 } as const
+
+interface StartOptions extends FirstPorts {
+  readonly nodes: number
+  readonly dataDir: string
+  readonly cluster: string
+  readonly logLevel: string
+  readonly json?: boolean
+}
+
+const HELP = `
+Starts etcd and the nodes as processes of their own, and prints their addresses
+when all are ready. Their log goes to standard error, each line with the name of
+its process. Ctrl-C ends the nodes one after the other and then etcd; a second
+Ctrl-C ends all at once. A process that ends by itself is reported, and the others
+stay. Node n has the n-th port from each of the given ones; 0 takes free ports.
+QUARRY_ETCD names the etcd to run, if it is not in PATH.
+${examples(
+  ['three nodes in ./cluster', 'quarry cluster start'],
+  ['five, for a test', 'quarry cluster start --nodes 5 --data-dir /tmp/five --api-port 0'],
+)}`
+
+/** `commandOf` is the command line of a node. */
+export function addClusterStartCommand(
+  cluster: Command,
+  context: CliContext,
+  commandOf: (
+    place: NodePlace,
+    options: { readonly logLevel: string },
+  ) => ChildCommand = quarryNode,
+): void {
+  const port = integerOption(0, PORT_MAX)
+  cluster
+    .command('start')
+    .summary('run a cluster on this machine')
+    .description('Run etcd and several nodes on this machine.')
+    .option('--nodes <n>', 'number of nodes', integerOption(1, NODES_MAX), 3)
+    .option('--data-dir <dir>', 'where etcd and the nodes keep their data', './cluster')
+    .option('--cluster <name>', 'name of the cluster', 'local')
+    .option('--api-port <port>', 'port of the first node', port, PORTS.apiPort)
+    .option('--health-port <port>', 'health port of the first node', port, PORTS.healthPort)
+    .option('--peer-port <port>', "the first node's port for others", port, PORTS.peerPort)
+    .option('--etcd-port <port>', 'port of etcd', port, PORTS.etcdPort)
+    .option('--log-level <level>', 'of the nodes: debug, info, warn, error', 'warn')
+    .option('--json', 'print the addresses as one line of JSON')
+    .addHelpText('after', HELP)
+    .action((options: StartOptions) =>
+      runCluster(options, context, (place) => commandOf(place, options)),
+    )
+}
+
+async function runCluster(
+  options: StartOptions,
+  context: CliContext,
+  commandOf: (place: NodePlace) => ChildCommand,
+): Promise<void> {
+  const { nodes, cluster, dataDir } = options
+  const { err } = context.terminal
+  const stop = context.stopSignal()
+  const names = Array.from({ length: nodes }, (_, index) => `node-${index + 1}`)
+  const log = new LogView(err, [...names, 'etcd'])
+  const etcd = await findEtcd(parseLauncherSettings(context.env))
+  const ports = await choosePorts(options, nodes)
+  const folder = await openClusterFolder(dataDir)
+  const launcher = new Launcher({
+    etcd,
+    cluster,
+    folder,
+    ports,
+    commandOf,
+    env: context.env,
+    clock: context.clock,
+    onLine: (name, line) => log.line(name, line),
+    onEvent: (name, sentence) => log.event(name, sentence),
+  })
+  try {
+    const ready = await launcher.start(stop)
+    await showPlaces(ready, launcher.etcdUrl, { options, context })
+    await Promise.race([once(stop, 'abort'), launcher.nodesGone()])
+    if (!stop.aborted) throw new CliError(EXIT.internal, 'ENDED', 'every node has ended by itself')
+  } catch (error) {
+    if (!stop.aborted) throw error
+  } finally {
+    await launcher.close()
+  }
+}
+
+async function showPlaces(
+  nodes: readonly ReadyNode[],
+  etcdUrl: string,
+  { options, context }: { readonly options: StartOptions; readonly context: CliContext },
+): Promise<void> {
+  const { out } = context.terminal
+  if (options.json === true) {
+    return writeLine(out, JSON.stringify({ event: 'ready', nodes, etcd: etcdUrl }))
+  }
+  const title = `Cluster ${options.cluster} runs with ${plural(nodes.length, 'node')}.`
+  await writeLine(out, paint(out, 'bold', `${title} Press Ctrl-C to end it.`))
+  for (const { name, api, health } of nodes) {
+    await writeLine(out, placeLine(out, name, `${api}/api/v1   ${health}/metrics`))
+  }
+  return writeLine(out, placeLine(out, 'etcd', etcdUrl))
+}
+
+function placeLine(out: Output, name: string, where: string): string {
+  return `  ${paint(out, 'dim', name.padEnd(9))}${paint(out, 'cyan', where)}`
+}
+
+/** This very program as a node. */
+function quarryNode(
+  { dataDir, cluster, etcdUrl, secretFile, ports, env }: NodePlace,
+  { logLevel }: { readonly logLevel: string },
+): ChildCommand {
+  const options = {
+    '--data-dir': dataDir,
+    '--cluster': cluster,
+    '--etcd': etcdUrl,
+    '--cluster-secret-file': secretFile,
+    '--api-port': String(ports.apiPort),
+    '--health-port': String(ports.healthPort),
+    '--peer-port': String(ports.peerPort),
+    '--log-level': logLevel,
+  }
+  const args = Object.entries(options).flat()
+  return { command: process.execPath, args: [BIN, 'node', ...args], env }
+}

@@ -1,0 +1,278 @@
+// The tables of a cluster as one node serves them: it follows the catalog, opens tables for its clients, and
+// starts and removes replicas as the controller places them.
+//
+// Invariants:
+//   CTA1  A table of the registry is the newest that was seen; one that the catalog has lost goes.
+//   CTA2  A replica is started only for a shard of the catalog whose configuration names this node, and removed
+//         when the configuration names it no more, or the table is gone.
+//   CTA3  Work on one shard follows earlier work on it.
+
+import type { Clock } from '../../../lib/clock.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { ClusterMap } from '../../cluster/cluster-map.ts'
+import { followEntries, type EntryChange } from '../../cluster/follow-entries.ts'
+import type { Coordination, CoordinationEntry } from '../../coordination/coordination.ts'
+import type { NodeId } from '../../replication/core/configuration.ts'
+import type { LedShard } from '../../shard/led-shard.ts'
+import type { Shard } from '../../shard/shard.ts'
+import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
+import { OpenTable } from '../tables/open-table.ts'
+import {
+  decodeShard,
+  decodeTable,
+  SHARD_PREFIX,
+  TABLE_PREFIX,
+  tableIdOfShardKey,
+  type TableRecord,
+} from '../tables/table-record.ts'
+import type { TableRegistry } from '../tables/table-registry.ts'
+import type { LedShards } from '../shards/led-shards.ts'
+import type { ShardRecord } from '../shards/shard-record.ts'
+import { endedKey } from './ended-shards.ts'
+import type { ReplicaHost } from './replica-host.ts'
+
+/** How often shards of dropped tables are asked whether they have ended. */
+const ENDS_MS = 250
+
+/** What the tables of a node are made of. */
+export interface ClusterTablesOptions {
+  readonly self: NodeId
+  readonly coordination: Coordination
+  readonly map: ClusterMap
+  readonly host: ReplicaHost
+  readonly registry: TableRegistry
+  readonly led: LedShards
+  readonly shardOf: (record: ShardRecord) => Shard
+  /** Ends every transaction whose record lies on a sealed shard. */
+  readonly drain: (shard: LedShard) => Promise<void>
+  /** A replica of the disk cannot be trusted. */
+  readonly onDamaged: (id: ShardId, error: unknown) => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface SeenTable {
+  readonly record: TableRecord
+  readonly modRevision: number
+}
+
+interface SeenShard {
+  readonly tableId: string
+  readonly record: ShardRecord
+}
+
+/** Follows the catalog from `open` to `close`. */
+export class ClusterTables {
+  readonly #with: ClusterTablesOptions
+  readonly #closing = new AbortController()
+  readonly #listed = Promise.withResolvers<void>()
+  readonly #tables = new Map<string, SeenTable>()
+  readonly #shards = new Map<ShardId, SeenShard>()
+  /** The last work on each shard. */
+  readonly #working = new Map<ShardId, Promise<void>>()
+  readonly #stops: (() => void | Promise<void>)[] = []
+  #following: Promise<void> = Promise.resolve()
+  #isDirty = false
+  /** Shards that this node has ended and said so. */
+  readonly #ended = new Set<ShardId>()
+
+  private constructor(options: ClusterTablesOptions) {
+    this.#with = options
+  }
+
+  /** Resolves when the tables of the catalog are open. Rejects with the reason of `signal`. */
+  static async open(options: ClusterTablesOptions, signal: AbortSignal): Promise<ClusterTables> {
+    const tables = new ClusterTables(options)
+    tables.#start()
+    const onAbort = (): void => tables.#listed.reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      await tables.#listed.promise
+      return tables
+    } catch (error) {
+      await tables.close()
+      throw error
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /** Gives the replicas here the settings of a changed table. */
+  async apply(table: OpenTable): Promise<void> {
+    const { host } = this.#with
+    const local = table.shards.flatMap(({ id }) => host.find(id) ?? [])
+    await Promise.all(local.map((shard) => shard.led.setSettings(table)))
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    for (const stop of this.#stops.splice(0)) await stop()
+    await this.#following
+    await Promise.all(this.#working.values())
+  }
+
+  #start(): void {
+    const { coordination, clock, map } = this.#with
+    this.#listed.promise.catch(() => undefined) // `open` hears of it
+    const sink = {
+      changed: (change: EntryChange) => this.#take(change),
+      listed: () => this.#onListed(),
+      failed: (error: unknown) => this.#complain('the catalog does not answer', error),
+    }
+    const prefixes = [TABLE_PREFIX, SHARD_PREFIX]
+    this.#following = followEntries({ coordination, prefixes, clock, sink }, this.#closing.signal)
+    const onChange = map.onChange((change) => {
+      if (change.kind === 'configuration') this.#place(parseShardId(shardIdOf(change.path)))
+    })
+    this.#stops.push(
+      onChange,
+      clock.every(ENDS_MS, () => this.#endDropped()),
+    )
+  }
+
+  #take({ key, entry }: EntryChange): void {
+    try {
+      if (key.startsWith(SHARD_PREFIX)) this.#takeShard(key, entry)
+      else this.#takeTable(key, entry)
+    } catch (error) {
+      this.#complain(`the entry ${key} of the catalog is damaged`, error)
+    }
+    this.#settleSoon()
+  }
+
+  #takeTable(key: string, entry: CoordinationEntry | undefined): void {
+    if (entry === undefined) this.#tables.delete(key)
+    else {
+      const { value, modRevision } = entry
+      this.#tables.set(key, { record: decodeTable(value), modRevision })
+    }
+  }
+
+  #takeShard(key: string, entry: CoordinationEntry | undefined): void {
+    const id = parseShardId(shardIdOf(key))
+    if (entry === undefined) this.#shards.delete(id)
+    else this.#shards.set(id, { tableId: tableIdOfShardKey(key), record: decodeShard(entry.value) })
+  }
+
+  #onListed(): void {
+    this.#settle()
+    this.#listed.resolve()
+  }
+
+  /** Entries of one commit come one after the other. */
+  #settleSoon(): void {
+    if (this.#isDirty) return
+    this.#isDirty = true
+    queueMicrotask(() => {
+      if (this.#isDirty) this.#settle()
+    })
+  }
+
+  #settle(): void {
+    this.#isDirty = false
+    const byTable = Map.groupBy(this.#shards.values(), ({ tableId }) => tableId)
+    const seen = new Set<string>()
+    for (const { record } of this.#tables.values()) {
+      const shards = byTable.get(record.tableId)
+      if (shards === undefined) continue // the rest of the commit is still to come
+      seen.add(record.tableId)
+      this.#open(
+        record,
+        shards.map((shard) => shard.record),
+      )
+    }
+    for (const table of this.#with.registry.all()) if (!seen.has(table.tableId)) this.#close(table)
+  }
+
+  #open(record: TableRecord, shards: readonly ShardRecord[]): void {
+    const { registry, shardOf } = this.#with
+    const known = registry.openTable(record.tableId)
+    if (known !== undefined && isSame(known.record, record)) return
+    const sorted = shards.toSorted((a, b) => a.range.start.compare(b.range.start))
+    const table = new OpenTable(record, known?.shards ?? sorted.map(shardOf))
+    registry.set(table)
+    void this.apply(table).catch((error: unknown) => this.#complain('settings not applied', error))
+    for (const { id } of shards) this.#place(id)
+  }
+
+  #close(table: OpenTable): void {
+    this.#with.registry.remove(table.record)
+    for (const { id } of table.shards) {
+      this.#ended.delete(id)
+      this.#place(id)
+    }
+  }
+
+  /** CTA2, CTA3. */
+  #place(id: ShardId): void {
+    const before = this.#working.get(id) ?? Promise.resolve()
+    const work = before
+      .then(() => this.#placeNow(id))
+      .catch((error: unknown) => {
+        this.#complain(`the replica of shard ${id} cannot be placed`, error)
+      })
+    this.#working.set(id, work)
+    void work.then(() => {
+      if (this.#working.get(id) === work) this.#working.delete(id)
+    })
+  }
+
+  async #placeNow(id: ShardId): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    const { host, map, self, registry, onDamaged } = this.#with
+    const seen = this.#shards.get(id)
+    const table = seen && registry.openTable(seen.tableId)
+    const path = map.pathOf(id)
+    const configuration = path === undefined ? undefined : map.configurationOf(path)
+    const isWanted = table !== undefined && configuration?.replicas.includes(self) === true
+    if (isWanted && seen !== undefined) {
+      if (host.damaged.has(id)) return
+      await host.start(seen.record, table).catch((error: unknown) => onDamaged(id, error))
+      return
+    }
+    const isGone = seen === undefined || (configuration !== undefined && !isWanted)
+    if (isGone && host.find(id) !== undefined) await host.remove(id)
+  }
+
+  /** The leaders of a dropped table's shards end their transactions, and say so. */
+  async #endDropped(): Promise<void> {
+    const { registry, led } = this.#with
+    for (const table of registry.all()) {
+      if (table.record.state !== 'dropping') continue
+      for (const shard of led.among(table.shards)) {
+        if (!this.#ended.has(shard.id)) await this.#end(table, shard)
+      }
+    }
+  }
+
+  async #end({ tableId }: OpenTable, shard: LedShard): Promise<void> {
+    const { coordination, drain } = this.#with
+    try {
+      await shard.seal()
+      await drain(shard)
+      const key = endedKey(tableId, shard.id)
+      await coordination.commit({
+        when: [],
+        changes: [{ type: 'put', key, value: Buffer.from('{}') }],
+      })
+      this.#ended.add(shard.id)
+    } catch (error) {
+      this.#complain(`the transactions of shard ${shard.id} cannot be ended`, error)
+    }
+  }
+
+  #complain(what: string, error: unknown): void {
+    if (this.#closing.signal.aborted) return
+    this.#with.log.warn(what, { error: messageOf(error) })
+  }
+}
+
+function shardIdOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+/** Both come from the same bytes, or from other ones. */
+function isSame(a: TableRecord, b: TableRecord): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}

@@ -1,0 +1,191 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Lifecycle } from '../../lib/lifecycle.ts'
+import type { Log } from '../../lib/log.ts'
+import { DocumentClock } from '../clock/document-clock.ts'
+import type { MetricSource } from '../../lib/metrics.ts'
+import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import { IndexWorkerPool } from '../index/host/index-worker-pool.ts'
+import { WorkerMetrics } from '../index/host/worker-metrics.ts'
+import { INDEX_KINDS, INDEX_WORKER } from '../index/kinds/index-kinds.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { KvStoreFactory } from '../storage/kv-store.ts'
+import type { LedShard } from '../shard/led-shard.ts'
+import type { IndexParts } from '../shard/following/shard-indexes.ts'
+import type { ShardRouter } from '../shard/shard-router.ts'
+import { IndexEvents } from '../shard/following/index-events.ts'
+import type { ClusterService } from './cluster/cluster-service.ts'
+import { Catalog } from './tables/catalog.ts'
+import { FieldCatalog } from './tables/field-catalog.ts'
+import { Idempotency } from './transactions/idempotency.ts'
+import { NodeHousekeeper } from './node-housekeeper.ts'
+import { LedShards } from './shards/led-shards.ts'
+import { ReadPins } from './read-pins.ts'
+import { storeMetrics } from './store-metrics.ts'
+import { SwarmStore } from './swarm-store.ts'
+import { TableAdmin } from './tables/table-admin.ts'
+import { TableMetrics } from './tables/table-metrics.ts'
+import { TableRegistry } from './tables/table-registry.ts'
+import type { ReplicationRules } from './tables/table-replication.ts'
+import type { TableShards } from './tables/table-shards.ts'
+import { TableRoutes } from './tables/table-routes.ts'
+import { TransactionFinisher } from './transactions/transaction-finisher.ts'
+import { TransactionRecovery } from './transactions/transaction-recovery.ts'
+import { TransactionRunner } from './transactions/transaction-runner.ts'
+
+/** What a store is built from. The caller owns these parts and closes them after the store. */
+export interface StoreParts {
+  readonly coordination: Coordination
+  readonly stores: KvStoreFactory
+  /** The log of all shards. It must stay open until every shard is closed. */
+  readonly journal: Journal
+  /** Throws DISK_FULL when the disk has no room for so many bytes. Absent: every write is admitted. */
+  readonly admit?: (bytes: number) => void
+  readonly hybridClock: HybridClock
+  readonly clock: Clock
+  readonly log: Log
+  readonly version: string
+  /** The id of the data directory. */
+  readonly nodeId: string
+  /** 64 random bits as 16 hexadecimal digits. */
+  readonly randomBits: () => string
+  /** Absent: the node keeps no indexes, and searches are refused. */
+  readonly indexes?: {
+    /** The directory that holds the indexes of all shards. */
+    readonly indexRoot: string
+    readonly memoryBytesMax?: number
+    readonly hangMs?: number
+    /** Worker threads. Default: as many as the machine has room for. */
+    readonly threads?: number
+  }
+}
+
+/**
+ * The store with its tables open. It serves reads and writes, but is not ready before
+ * `finishStart`.
+ */
+export interface OpenedStore {
+  readonly store: SwarmStore
+  readonly cluster: ClusterService
+  readonly housekeeper: NodeHousekeeper
+  readonly admin: TableAdmin
+  /** The tables that this node serves, under their names. */
+  readonly registry: TableRegistry
+  /** The led shards of all tables, internal tables included. */
+  readonly shards: () => readonly LedShard[]
+  /** Ends the transactions and table changes that were left open, then sets ready. */
+  readonly finishStart: () => Promise<void>
+  /** The metrics of the store, its journal, its tables and its index workers. */
+  readonly metrics: readonly MetricSource[]
+}
+
+/** What the shards of a store are made with. */
+export interface StoreCore {
+  readonly registry: TableRegistry
+  readonly catalog: Catalog
+  readonly router: ShardRouter
+  readonly led: LedShards
+  readonly indexes: IndexParts | undefined
+  /** Ends every transaction whose record lies on a sealed shard. */
+  readonly drain: (shard: LedShard) => Promise<void>
+}
+
+/** Where the shards of a store are: all in this process, or on the nodes of a cluster. */
+export interface StorePlace {
+  readonly host: TableShards
+  readonly replication: ReplicationRules
+  readonly cluster: ClusterService
+  /** Whether this node takes up what others left half done. */
+  readonly mayRepair: () => boolean
+  /** Opens the tables of the catalog. */
+  openTables(admin: TableAdmin): Promise<void>
+  readonly metrics: readonly MetricSource[]
+}
+
+/** Builds a store and opens its tables; `life` closes them. */
+export async function openStore(
+  parts: StoreParts,
+  life: Lifecycle,
+  buildPlace: (core: StoreCore) => Promise<StorePlace>,
+): Promise<OpenedStore> {
+  const { hybridClock, clock, log, randomBits, journal, coordination } = parts
+  const registry = new TableRegistry()
+  const fields = new FieldCatalog(coordination)
+  const catalog = new Catalog(coordination, fields)
+  const router = new TableRoutes({ registry, catalog })
+  const finisher = new TransactionFinisher(router, log)
+  const led = new LedShards()
+  const shards = () => led.all()
+  const ending = { router, finisher, hybridClock, log }
+  const isOnlyProcess = coordination.scope === 'process'
+  const recovery = new TransactionRecovery({ ...ending, shards, isOnlyProcess })
+  const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
+  const opened = openIndexes(parts, fields, life)
+  const indexes = opened?.parts
+  const drain = (shard: LedShard) => recovery.drain(shard)
+  const place = await buildPlace({ registry, catalog, router, led, indexes, drain })
+  const { host, replication, cluster, mayRepair } = place
+  const known = { catalog, registry, host, replication }
+  const admin = new TableAdmin({ ...known, clock, log, randomBits })
+  const pins = new ReadPins(clock)
+  const kept = { clock, hybridClock, led, pins, log, mayRepair }
+  const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })
+  const idempotency = new Idempotency({ clock, admin, registry })
+  const tableMetrics = new TableMetrics({ clock, led, tables: () => registry.tables() })
+  const store = new SwarmStore({
+    clock: new DocumentClock(clock, hybridClock),
+    registry,
+    admin,
+    runner,
+    idempotency,
+    led,
+    housekeeper,
+    scan: { hybridClock, pins },
+    merge: { clock, runner },
+    replication,
+    cluster,
+    version: parts.version,
+  })
+
+  life.onClose(() => admin.closeAll())
+  await place.openTables(admin)
+  life.onClose(() => finisher.idle())
+
+  const finishStart = async (): Promise<void> => {
+    await recovery.runAtStart()
+    if (mayRepair()) await admin.repair()
+    housekeeper.start()
+    life.onClose(() => housekeeper.stop())
+    store.setReady()
+  }
+  const counting = { ...ending, clock, registry, led, runner, recovery, idempotency, housekeeper }
+  const metrics = [
+    storeMetrics({ ...counting, indexEvents: indexes?.events, isReady: () => store.ready() }),
+    () => journal.metricLines(),
+    () => tableMetrics.lines(),
+    ...(opened?.metrics ?? []),
+    ...place.metrics,
+  ]
+  return { store, cluster, registry, housekeeper, admin, shards, finishStart, metrics }
+}
+
+interface OpenedIndexes {
+  readonly parts: IndexParts
+  readonly metrics: readonly MetricSource[]
+}
+
+/** Registered before the tables are, so that the workers outlive the indexes in them. */
+function openIndexes(
+  { indexes, clock, log }: StoreParts,
+  fields: FieldCatalog,
+  life: Lifecycle,
+): OpenedIndexes | undefined {
+  if (indexes === undefined) return undefined
+  const { indexRoot: root, ...workers } = indexes
+  const kinds = { kinds: INDEX_KINDS, entry: INDEX_WORKER }
+  const pool = new IndexWorkerPool({ clock, log, ...kinds, ...workers })
+  life.onClose(() => pool.close())
+  const metrics = new WorkerMetrics({ clock, pool })
+  const parts = { pool, root, fields, log, events: new IndexEvents() }
+  return { parts, metrics: [() => metrics.lines()] }
+}

@@ -1,0 +1,56 @@
+import { expect } from 'chai'
+import { ServiceError } from '../../../../../lib/errors.ts'
+import { clusterMetrics } from '../../../../../node/coordinator/cluster/cluster-metrics.ts'
+import { ControlledCluster } from '../../../../../node/coordinator/cluster/controlled-cluster.ts'
+import { TableRegistry } from '../../../../../node/coordinator/tables/table-registry.ts'
+import { SteeredCluster } from '../../../../support/fakes/steered-cluster.ts'
+
+const COUNTS = {
+  elections: 4,
+  inSyncChanges: { added: 2, removed: 1 },
+  snapshotBytes: { sent: 1000, received: 0 },
+  lagMax: 17,
+}
+
+function noLag(): undefined {}
+
+function metricsOf(control: SteeredCluster, nodeId: string) {
+  const cluster = new ControlledCluster({ control, registry: new TableRegistry(), lagOf: noLag })
+  return clusterMetrics({ cluster, nodeId, counts: () => COUNTS })
+}
+
+describe('the metrics of a cluster', () => {
+  it('count nodes and shards by their state', async () => {
+    const control = new SteeredCluster(['n1', 'n2', 'n3'])
+    control.addShard('t/a', ['n1', 'n2', 'n3'])
+    control.addShard('t/b', ['n1', 'n2'])
+
+    const lines = await metricsOf(control, 'n1')()
+
+    expect(lines).to.include.members([
+      'quarry_cluster_nodes{condition="serving"} 3',
+      'quarry_cluster_shards 2',
+      'quarry_cluster_troubled_shards{trouble="under_replicated"} 1',
+      'quarry_cluster_controller 1',
+      'quarry_cluster_unchangeable 0',
+      'quarry_cluster_replica_lag_entries 17',
+      'quarry_cluster_elections_total 4',
+      'quarry_cluster_in_sync_changes_total{change="removed"} 1',
+      'quarry_cluster_snapshot_bytes_total{direction="sent"} 1000',
+    ])
+  })
+
+  it('tell of this node alone while the control plane does not answer', async () => {
+    const control = new SteeredCluster(['n1'])
+    control.failure = new ServiceError('UNAVAILABLE', 'etcd does not answer')
+
+    const lines = await metricsOf(control, 'n2')()
+
+    expect(lines).to.include.members([
+      'quarry_cluster_controller 0',
+      'quarry_cluster_unchangeable 1',
+      'quarry_cluster_elections_total 4',
+    ])
+    expect(lines.filter((line) => line.startsWith('quarry_cluster_shards'))).to.deep.equal([])
+  })
+})
