@@ -18,6 +18,7 @@ type AddCommand = (program: Command, context: CliContext) => void
 /** The commands in the order of the help. */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   swarm: async () => (await import('./commands/swarm.ts')).addSwarmCommand,
+  node: async () => (await import('./commands/node.ts')).addNodeCommand,
   inference: async () => (await import('./commands/inference.ts')).addInferenceCommand,
   demo: async () => (await import('./commands/demo.ts')).addDemoCommand,
   table: async () => (await import('./commands/table.ts')).addTableCommand,

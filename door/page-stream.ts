@@ -1,5 +1,9 @@
 // Sends pages at the speed of the client.
 //
+// A page may be as large as the largest document: every byte that leaves is progress, and the request is over when the
+// last page is written. Answers of the inference server (inference/api/answer-sender.ts) are written in pieces of a
+// fixed size, each of which has to be taken in time, and their requests count as running until all has left.
+//
 // Invariants:
 //   P1  At most one page waits in memory: the next is asked for when the last has left.
 //   P2  A stream that ends properly (with the last chunk) is complete. After an error the connection

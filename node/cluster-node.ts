@@ -32,7 +32,8 @@ import type { Coordination } from './coordination/coordination.ts'
 import { openEtcdCoordination } from './coordination/etcd/open-etcd-coordination.ts'
 import { KnownPlaces } from './coordinator/cluster/known-places.ts'
 import { LoopbackLink } from './coordinator/cluster/loopback-link.ts'
-import { CATALOG_KEYS, openClusterStore } from './coordinator/cluster/open-cluster-store.ts'
+import { CATALOG_KEYS, openClusterStore } from './coordinator/open-cluster-store.ts'
+import type { OpenedStore } from './coordinator/open-store.ts'
 import type { ReplicaHost } from './coordinator/cluster/replica-host.ts'
 import {
   addMetrics,
@@ -72,98 +73,17 @@ async function buildClusterNode(config: ClusterNodeConfig, life: Lifecycle): Pro
   const metrics = new ApiMetrics()
   const loop = buildLoopWatch(clock, log)
   const files = await readClusterFiles(config)
+  const base: Base = { config, files, life, clock, log, signal: AbortSignal.timeout(START_MS) }
 
-  const directory = await openDataDirectory(config.dataDir, { clock })
-  life.onClose(() => directory.close())
-  const { version } = readProduct()
-  const { logLevel, cluster: name } = config
-  const started = { version, node: process.version, dataDir: directory.path, logLevel }
-  log.info('server starts', { ...started, cluster: name, nodeId: directory.id })
-  const guard = new DiskGuard({
-    directory: directory.path,
-    reserveBytes: config.diskReserveBytes,
-    clock,
+  const disk = await openDisk(base)
+  const { guard, identity } = disk
+  const plane = await openControlPlane(base, disk)
+  const { coordination, map } = plane
+  const late: { membership?: Membership } = {}
+  const opened = await openStoreOf(base, { ...disk, ...plane }, () => {
+    // Said at the next chance: the node may not have joined yet.
+    void identity.markDamaged(identity.incarnation).then(() => late.membership?.markDamaged())
   })
-
-  // The clock's bound lies here, so that stamps are given while etcd is away.
-  const local = await openLocalCoordination(config, directory.path, { clock, life })
-  const nodeId = directory.id
-  const hybridClock = await openHybridClock(local, { clock, log, life, nodeId })
-  const stores = await openStores(directory, clock)
-  await directory.allowMarks()
-  const journal = await openJournal(directory, { clock, log, guard, mayMark: true })
-  life.onClose(() => journal.close())
-  const identity = await NodeIdentity.open(directory)
-  const self = { node: nodeId, incarnation: identity.incarnation }
-  const signal = AbortSignal.timeout(START_MS)
-
-  const coordination = await openEtcd(config, files, { clock, nodeId })
-  life.onClose(() => coordination.close())
-  const map = await ClusterMap.open({ coordination, clock, log }, signal)
-  life.onClose(() => map.close())
-
-  const handlers = new LateHandlers()
-  const known: { host?: ReplicaHost; peers?: PeerNode; membership?: Membership } = {}
-  const places = new KnownPlaces({
-    self: nodeId,
-    map,
-    host: () => must(known.host, 'the host of replicas'),
-    peers: () => must(known.peers, 'the node of peers'),
-    loopback: new LoopbackLink(nodeId, () => handlers, clock),
-  })
-  const peers = await openPeers(config, files, { nodeId, handlers, clock, log })
-  known.peers = peers
-  life.onClose(() => peers.close())
-
-  const controller = new Controller({
-    coordination,
-    node: nodeId,
-    catalog: CATALOG_KEYS,
-    clock,
-    log,
-  })
-  life.onClose(() => controller.close())
-  handlers.add(controllerHandlers(controller))
-  const control = new ClusterAdmin({
-    name,
-    node: nodeId,
-    coordination,
-    map,
-    controller,
-    peers: controllerPeers(peers, (id) => map.addressOf(id)),
-    clock,
-    newOperation: randomUUID,
-  })
-
-  const opened = await openClusterStore(
-    {
-      coordination,
-      stores,
-      journal,
-      admit: (bytes) => guard.assertRoomFor(bytes),
-      hybridClock,
-      clock,
-      log,
-      version,
-      nodeId,
-      randomBits: () => randomBytes(8).toString('hex'),
-      indexes: indexesOf(config, directory.path),
-      self,
-      map,
-      control,
-      places,
-      random: Math.random,
-      onHandlers: (ofStore, host) => {
-        known.host = host
-        handlers.add(ofStore)
-      },
-      onDamaged: () => {
-        void identity.markDamaged(identity.incarnation).then(() => known.membership?.markDamaged())
-      },
-    },
-    life,
-    signal,
-  )
   const { store, cluster } = opened
   addMetrics(metrics, opened.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
@@ -180,25 +100,16 @@ async function buildClusterNode(config: ClusterNodeConfig, life: Lifecycle): Pro
   const apiOptions = apiOptionsOf(config, log)
   const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })
   life.onClose(() => api.close())
-
-  const ports = { api: Number(new URL(api.url).port), peer: peers.port }
-  const addresses = advertisedAddresses(config, ports)
-  const description = { zone: config.zone, addresses, version }
-  const joining = { coordination, identity, cluster: name, description, clock, log }
-  const membership = await joinCluster({ ...joining, newClusterId: randomUUID }, signal)
-  known.membership = membership
-  life.onClose(() => membership.close())
-  membership.ended.addEventListener('abort', () => {
-    endProcess(log, new Error(messageOf(membership.ended.reason)))
-  })
+  const membership = await join(base, { coordination, identity }, { api, peers: plane.peers })
+  late.membership = membership
   await opened.finishStart()
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // These come first: load balancers and the controller look elsewhere while open requests finish.
-  life.onClose(() => handOver(membership, opened.shards, { clock, log }))
+  life.onClose(() => handOver(membership, { led: opened.shards, map }, { clock, log }))
   life.onClose(() => {
     isStopping = true
   })
-  log.info('server serves', { api: api.url, health: health.url, peer: addresses.peer })
+  log.info('server serves', { api: api.url, health: health.url, peer: plane.peers.port })
   const close = loggedEnd(log, clock, () => life.close())
   const urls = { apiUrl: api.url, healthUrl: health.url }
   return { ...urls, close, [Symbol.asyncDispose]: () => close() }
@@ -209,14 +120,130 @@ interface Parts {
   readonly log: Log
 }
 
+/** What every step of the start works with. */
+interface Base extends Parts {
+  readonly config: ClusterNodeConfig
+  readonly files: ClusterFiles
+  readonly life: Lifecycle
+  /** Ends a start that takes too long. */
+  readonly signal: AbortSignal
+}
+
+type Disk = Awaited<ReturnType<typeof openDisk>>
+
+/** Everything that this node keeps for itself. */
+async function openDisk({ config, life, clock, log }: Base) {
+  const directory = await openDataDirectory(config.dataDir, { clock })
+  life.onClose(() => directory.close())
+  const { version } = readProduct()
+  const { logLevel, cluster, diskReserveBytes: reserveBytes } = config
+  const { id: nodeId, path } = directory
+  const started = { version, node: process.version, dataDir: path, logLevel }
+  log.info('server starts', { ...started, cluster, nodeId })
+  const guard = new DiskGuard({ directory: path, reserveBytes, clock })
+  // The clock's bound lies here, so that stamps are given while etcd is away.
+  const local = await openLocalCoordination(config, path, { clock, life })
+  const hybridClock = await openHybridClock(local, { clock, log, life, nodeId })
+  const stores = await openStores(directory, clock)
+  await directory.allowMarks()
+  const journal = await openJournal(directory, { clock, log, guard, mayMark: true })
+  life.onClose(() => journal.close())
+  const identity = await NodeIdentity.open(directory)
+  return { version, nodeId, path, guard, hybridClock, stores, journal, identity }
+}
+
+type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>
+
+/** The ways to etcd and to the other nodes. */
+async function openControlPlane(base: Base, { nodeId }: Pick<Disk, 'nodeId'>) {
+  const { config, files, life, clock, log, signal } = base
+  const coordination = await openEtcd(config, files, { clock, nodeId })
+  life.onClose(() => coordination.close())
+  const map = await ClusterMap.open({ coordination, clock, log }, signal)
+  life.onClose(() => map.close())
+  const handlers = new LateHandlers()
+  const peers = await openPeers(config, files, { nodeId, handlers, clock, log })
+  life.onClose(() => peers.close())
+  const catalog = CATALOG_KEYS
+  const controller = new Controller({ coordination, node: nodeId, catalog, clock, log })
+  life.onClose(() => controller.close())
+  handlers.add(controllerHandlers(controller))
+  const control = new ClusterAdmin({
+    name: config.cluster,
+    node: nodeId,
+    coordination,
+    map,
+    controller,
+    peers: controllerPeers(peers, (id) => map.addressOf(id)),
+    clock,
+    newOperation: randomUUID,
+  })
+  return { coordination, map, handlers, peers, control }
+}
+
+function openStoreOf(
+  { config, life, clock, log, signal }: Base,
+  parts: Disk & ControlPlane,
+  onDamaged: () => void,
+): Promise<OpenedStore> {
+  const { nodeId, path, guard, handlers, peers, map, identity, ...others } = parts
+  const known: { host?: ReplicaHost } = {}
+  const places = new KnownPlaces({
+    self: nodeId,
+    map,
+    host: () => must(known.host, 'the host of replicas'),
+    peers,
+    loopback: new LoopbackLink(nodeId, () => handlers, clock),
+  })
+  const onHandlers = (ofStore: PeerHandlers, host: ReplicaHost): void => {
+    known.host = host
+    handlers.add(ofStore)
+  }
+  const self = { node: nodeId, incarnation: identity.incarnation }
+  const own = { ...others, nodeId, clock, log, map, self, places, onHandlers, onDamaged }
+  const admit = (bytes: number): void => guard.assertRoomFor(bytes)
+  const indexes = indexesOf(config, path)
+  const made = { ...own, admit, randomBits: random64, indexes, random: Math.random }
+  return openClusterStore(made, life, signal)
+}
+
+function random64(): string {
+  return randomBytes(8).toString('hex')
+}
+
+/** The node serves its replicas before others can name it as a place for more. */
+async function join(
+  { config, life, clock, log, signal }: Base,
+  { coordination, identity }: Pick<Disk & ControlPlane, 'coordination' | 'identity'>,
+  { api, peers }: { readonly api: { readonly url: string }; readonly peers: PeerNode },
+): Promise<Membership> {
+  const ports = { api: Number(new URL(api.url).port), peer: peers.port }
+  const { cluster, zone } = config
+  const { version } = readProduct()
+  const description = { zone, addresses: advertisedAddresses(config, ports), version }
+  const joining = { coordination, identity, cluster, description, clock, log }
+  const membership = await joinCluster({ ...joining, newClusterId: randomUUID }, signal)
+  life.onClose(() => membership.close())
+  membership.ended.addEventListener('abort', () => {
+    endProcess(log, new Error(messageOf(membership.ended.reason)))
+  })
+  return membership
+}
+
 /** A leaving node waits so long for its shards to get other leaders. */
 const HAND_OVER_MS = 30_000
 const HAND_OVER_POLL_MS = 50
 
+/** What a leaving node leads, and who else is there. */
+interface Leaving {
+  readonly led: () => readonly unknown[]
+  readonly map: ClusterMap
+}
+
 /** The controller sees that the node leaves and gives its leaderships to others. */
 async function handOver(
   membership: Membership,
-  led: () => readonly unknown[],
+  { led, map }: Leaving,
   { clock, log }: Parts,
 ): Promise<void> {
   try {
@@ -224,9 +251,15 @@ async function handOver(
   } catch (error) {
     return log.warn('the cluster does not know that this node leaves', { error: messageOf(error) })
   }
+  const isAlone = (): boolean =>
+    map.nodes().every(({ id, registration }) => {
+      return id === membership.nodeId || registration === undefined || registration.isLeaving
+    })
   const untilMs = clock.monotonicMs() + HAND_OVER_MS
-  while (led().length > 0 && clock.monotonicMs() < untilMs) await clock.sleep(HAND_OVER_POLL_MS)
-  if (led().length > 0) log.warn('leaderships stay with a node that stops', { count: led().length })
+  while (led().length > 0 && !isAlone() && clock.monotonicMs() < untilMs) {
+    await clock.sleep(HAND_OVER_POLL_MS)
+  }
+  if (led().length > 0) log.info('leaderships end with this node', { count: led().length })
 }
 
 function openEtcd(

@@ -69,11 +69,17 @@ export class Launcher {
   #etcd: Child | undefined
   #isClosing = false
   readonly #onExit = (): void => this.#killAll()
+  readonly #onHangup = (): void => {
+    this.#killAll()
+    process.kill(process.pid, 'SIGHUP') // the listener is gone, so this ends the process
+  }
 
   constructor(options: LaunchOptions) {
     this.#with = options
     // A second Ctrl-C ends this process at once; what it has started ends with it.
     process.once('exit', this.#onExit)
+    // So does a terminal that is closed, of which the groups of the children hear nothing.
+    process.once('SIGHUP', this.#onHangup)
   }
 
   get etcdUrl(): string {
@@ -113,6 +119,7 @@ export class Launcher {
     for (const child of this.#nodes) await this.#end(child, NODE_STOP_MAX_MS)
     if (this.#etcd !== undefined) await this.#end(this.#etcd, ETCD_STOP_MAX_MS)
     process.removeListener('exit', this.#onExit)
+    process.removeListener('SIGHUP', this.#onHangup)
   }
 
   #startEtcd(): Child {

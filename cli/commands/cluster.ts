@@ -12,6 +12,7 @@ import { writeLine } from '../process/terminal.ts'
 import { printable } from '../render/text-width.ts'
 import { parseNodes, parseSummary } from '../service/cluster-answers.ts'
 import { memberOf, parseAnswer } from '../service/service-answers.ts'
+import { addClusterStartCommand } from './cluster-start.ts'
 import { clientCommand, examples, openClient } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 
@@ -25,8 +26,11 @@ interface SteerOptions extends ClientOptions {
 export function addClusterCommand(program: Command, context: CliContext): void {
   const cluster = program
     .command('cluster')
-    .summary('show and steer the nodes of a cluster')
-    .description('Show the nodes and shards of a cluster, and move what runs on them.')
+    .summary('run, show and steer the nodes of a cluster')
+    .description(
+      'Run a cluster on this machine. Show nodes and shards, and move what runs on them.',
+    )
+  addClusterStartCommand(cluster, context)
   addStatus(cluster, context)
   addNodes(cluster, context)
   addShards(cluster, context)

@@ -6,23 +6,26 @@
 //        holds of it.
 //   AS2  A cut answer is seen: by its length, or because the end of its chunks is missing.
 
-import type { ServerResponse } from 'node:http'
-import type { Clock } from '../../lib/clock.ts'
+import { clientProgress } from '../../door/client-progress.ts'
 import type { Sending } from '../../door/replies.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { bytesReply, headersOfAll, sendBytes } from '../../lib/http/reply.ts'
 import { SliceClock } from '../../lib/sliced.ts'
 import type { Pieces } from './pieces-reply.ts'
 
-/** A client that takes nothing for this long is cut off. */
-export const STALL_MS_MAX = 30_000
 /** What is written at once; a client's progress shows between two of them. */
 const SLICE_BYTES = 256 * 1024
 
-type PieceSending = Pick<Sending, 'response' | 'clock' | 'signal'>
+type PieceSending = Pick<Sending, 'response' | 'clock' | 'writeTimeoutMs' | 'signal'>
 
 /** Call it after the end of an answer. Resolves when all of it has left or the client has gone. */
-export async function untilTaken(response: ServerResponse, clock: Clock): Promise<void> {
-  if (!response.writableFinished && !response.destroyed) await progress(response, 'finish', clock)
+export async function untilTaken({
+  response,
+  clock,
+  writeTimeoutMs,
+}: Omit<PieceSending, 'signal'>): Promise<void> {
+  if (response.writableFinished) return
+  await clientProgress(response, 'finish', { clock, writeTimeoutMs })
 }
 
 /**
@@ -31,7 +34,7 @@ export async function untilTaken(response: ServerResponse, clock: Clock): Promis
  */
 export async function sendPieces(reply: Pieces, sending: PieceSending): Promise<void> {
   await writePieces(reply, sending)
-  await untilTaken(sending.response, sending.clock)
+  await untilTaken(sending)
 }
 
 async function writePieces(
@@ -93,40 +96,13 @@ async function* joinedSlices(
   return undefined
 }
 
-async function writeSlices(
-  slices: AsyncIterable<Buffer>,
-  { response, clock, signal }: PieceSending,
-): Promise<void> {
+async function writeSlices(slices: AsyncIterable<Buffer>, sending: PieceSending): Promise<void> {
+  const { response, signal } = sending
   for await (const slice of slices) {
     const isTaken = response.write(slice)
-    if (!isTaken) await progress(response, 'drain', clock)
+    if (!isTaken) await clientProgress(response, 'drain', sending)
     if (response.destroyed) return
     if (signal.aborted) return void response.destroy()
   }
   response.end()
-}
-
-/** Resolves with the event, or with the connection's end, which comes at last. */
-function progress(
-  response: ServerResponse,
-  event: 'drain' | 'finish',
-  clock: Clock,
-): Promise<void> {
-  // A client that had left before causes no further event.
-  if (response.destroyed) return Promise.resolve()
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const over = new AbortController()
-  const done = (): void => {
-    response.off(event, done)
-    response.off('close', done)
-    over.abort()
-    resolve()
-  }
-  response.once(event, done)
-  response.once('close', done)
-  void clock.sleep(STALL_MS_MAX, over.signal).then(
-    () => response.destroy(),
-    () => undefined, // it went on
-  )
-  return promise
 }

@@ -4,8 +4,10 @@
 // Invariants:
 //   ES1  At most one event waits in memory: the next is asked for when the last has left.
 //   ES2  `[DONE]` is sent exactly if everything before it was; after an error comes its body instead.
+//   ES3  A client that does not take an event within the write timeout is disconnected: it would hold its
+//        generation for as long as it likes.
 
-import { once } from 'node:events'
+import { clientProgress } from '../../door/client-progress.ts'
 import type { Sending, StreamedReply } from '../../door/replies.ts'
 import { headersOfAll } from '../../lib/http/reply.ts'
 import { untilTaken } from './answer-sender.ts'
@@ -32,7 +34,7 @@ const PING_PERIOD_MS = 15_000
 export function eventsReply(format: EventFormat, events: AsyncIterable<string>): StreamedReply {
   const send = async (sending: Sending): Promise<void> => {
     await sendEvents(events, format, sending)
-    await untilTaken(sending.response, sending.clock)
+    await untilTaken(sending)
   }
   return { kind: 'streamed', status: 200, send }
 }
@@ -41,8 +43,9 @@ export function eventsReply(format: EventFormat, events: AsyncIterable<string>):
 export async function sendEvents(
   events: AsyncIterable<string>,
   format: EventFormat,
-  { response, clock, signal, errorBodyOf }: Omit<Sending, 'memory' | 'writeTimeoutMs'>,
+  sending: Omit<Sending, 'memory'>,
 ): Promise<void> {
+  const { response, clock, errorBodyOf } = sending
   const iterator = events[Symbol.asyncIterator]()
   let next = await iterator.next()
   const type = ['Content-Type', TYPE_BY_FORMAT[format]]
@@ -54,8 +57,8 @@ export async function sendEvents(
   })
   try {
     while (next.done !== true) {
-      const isTaken = response.write(framed(next.value))
-      if (!isTaken) await once(response, 'drain', { signal })
+      if (!response.write(framed(next.value))) await untilRead(sending)
+      if (response.destroyed) return
       next = await iterator.next()
     }
     response.end(format === 'sse' ? framed('[DONE]') : undefined)
@@ -65,4 +68,10 @@ export async function sendEvents(
     await stopPinging()
     await iterator.return?.()
   }
+}
+
+/** Throws the reason of an abort. */
+async function untilRead(sending: Omit<Sending, 'memory' | 'errorBodyOf'>): Promise<void> {
+  await clientProgress(sending.response, 'drain', sending)
+  sending.signal.throwIfAborted()
 }

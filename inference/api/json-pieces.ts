@@ -1,6 +1,9 @@
 // Writes JSON piece by piece, as it is sent: an answer may be larger than what should be held of it,
 // and writing it in one go would keep all other requests waiting.
 //
+// node/api/json-pieces.ts pushes instead, and passes on bytes that are JSON already. A generator that yields each
+// value would slow it down; one that gathers would hold what this one leaves unmade.
+//
 // Invariants:
 //   JW1  The pieces, joined, are what JSON.stringify answers for the same value, where that has lists
 //        for iterators and shortest decimals for 32-bit floats.

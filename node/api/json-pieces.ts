@@ -1,5 +1,9 @@
 // JSON text in pieces: large values are written in steps, and bytes that are JSON already pass as
 // they are.
+//
+// The writer pushes, and pauses once for many values: answers are mostly stored documents and tens of thousands of
+// small values. inference/api/json-pieces.ts is pulled from instead, piece by piece, as its client reads: it writes
+// vectors and lists that are made only then, which must not be in memory before.
 
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 

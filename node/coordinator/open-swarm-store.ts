@@ -8,7 +8,7 @@ import {
   type StorePlace,
 } from './open-store.ts'
 import { conditionsOf } from './shard-conditions.ts'
-import { ShardHost } from './shards/shard-host.ts'
+import { ShardHost } from './shard-host.ts'
 import { SWARM_REPLICATION } from './tables/table-replication.ts'
 
 /** Builds the store of one process and opens its tables; `life` closes them. */

@@ -10,13 +10,12 @@ import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 import { checkSchemaSize } from './schema-limits.ts'
 import { parseBoolean, parseRecord, parseText, refuse } from './schema-members.ts'
 import { parseAnalysisSettings, parseSynonyms } from './text-settings.ts'
+import { UNNAMED_TYPE } from './unnamed-type.ts'
 import type { DynamicTemplate } from './dynamic-templates.ts'
 import type { TextSettings } from './text-settings.ts'
 
 const DOCUMENT_SCHEMAS_MAX = 1000
 export const TIMESTAMP_FIELD = '_timestamp'
-/** The schema of documents without a type. No type is written into them. */
-export const UNNAMED_TYPE = '_default'
 const TYPE_NAME_LENGTH_MAX = 255
 const FIELDS = [
   'version',

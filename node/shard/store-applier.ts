@@ -6,6 +6,8 @@
 //       the same write as the end of an entry it learns that entry's sequence.
 //   P2  An effect that is applied again changes nothing: it finds its own version in place.
 //   P3  The next ordinal in the store is above every ordinal in the effects that it holds whole.
+//   P4  While the store holds a part of an entry, its applied position says so: a snapshot of the store
+//       waits until the entry is whole.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { assert } from '../../lib/assert.ts'
@@ -31,7 +33,13 @@ import {
   KEYSPACES,
   logKey,
 } from './format/keyspace.ts'
-import { decodeApplied, encodeApplied } from './format/applied-position.ts'
+import {
+  decodeApplied,
+  encodeApplied,
+  encodeAppliedWithPart,
+  NOTHING_APPLIED,
+  type AppliedPosition,
+} from './format/applied-position.ts'
 import { encodeLogEntry, encodeLogEntryInSteps, type Touch } from './format/log-entry.ts'
 import type { EntryHead } from './format/entry-body.ts'
 import { nameOf } from './apply/shard-overlay.ts'
@@ -58,13 +66,20 @@ export class StoreApplier {
   #bytes = 0
   /** The newest records of the documents in `#ops`, from the first time that one is asked for. */
   #records: Map<string, DocumentRecord> | undefined
-  #ended: LogPosition | undefined
+  /** The last entry whose effects are all in the store or in `#ops`. */
+  #last: LogPosition
+  /** Whether `#ops` has the end of an entry. */
+  #hasEnd = false
+  /** Whether the store or `#ops` has a part of the entry after the last one. */
+  #hasPart = false
   #nextOrdinal: number
 
   constructor(store: KvStore) {
     this.#store = store
-    const applied = store.get(APPLIED_KEY)
-    this.#nextOrdinal = applied === undefined ? 0 : decodeApplied(applied).nextOrdinal
+    const stored = store.get(APPLIED_KEY)
+    const applied: AppliedPosition = stored === undefined ? NOTHING_APPLIED : decodeApplied(stored)
+    this.#last = applied
+    this.#nextOrdinal = applied.nextOrdinal
   }
 
   /** Without a promise for an entry that needs no pause; `bytes` is what its effects hold, if known. */
@@ -84,7 +99,9 @@ export class StoreApplier {
 
   #end({ position }: AppliedEntry, logEntry: Buffer): void {
     this.#put(logKey(position.sequence), logEntry)
-    this.#ended = position
+    this.#last = position
+    this.#hasEnd = true
+    this.#hasPart = false
   }
 
   async #addInTurns(added: AppliedEntry): Promise<void> {
@@ -96,6 +113,7 @@ export class StoreApplier {
         await nextTurn()
       }
       this.#apply(effect, head, touches)
+      this.#hasPart = true
     }
     const entry = { ...head, touches }
     const isLong = touches.length > WRITE_OPS_MAX
@@ -105,16 +123,18 @@ export class StoreApplier {
 
   /** Writes what was added since the last flush. */
   async flush(): Promise<void> {
-    if (this.#ended !== undefined) {
-      const applied = { ...this.#ended, nextOrdinal: this.#nextOrdinal }
-      this.#put(APPLIED_KEY, encodeApplied(applied))
-    }
+    if (this.#hasEnd || this.#hasPart) this.#put(APPLIED_KEY, this.#applied())
     const ops = this.#ops
     this.#ops = []
     this.#bytes = 0
-    this.#ended = undefined
+    this.#hasEnd = false
     this.#records = undefined
     if (ops.length > 0) await this.#store.write(ops, { sync: false })
+  }
+
+  #applied(): Buffer {
+    const applied = { ...this.#last, nextOrdinal: this.#nextOrdinal }
+    return this.#hasPart ? encodeAppliedWithPart(applied) : encodeApplied(applied)
   }
 
   #apply(effect: Effect, { kind }: EntryHead, touches: Touch[]): void {

@@ -93,6 +93,19 @@ export class LevelStoreFactory implements KvStoreFactory {
     await rm(removed, { recursive: true, force: true })
   }
 
+  /**
+   * Makes `from`, a closed store on the same file system, the store of this name, in place of the one
+   * before. After a crash call it again: then the name has its old store, the new one, or none.
+   */
+  async replace(name: string, from: string): Promise<void> {
+    const directory = this.#directoryOf(name)
+    if (this.#open.has(name)) throw heldError(directory)
+    await this.destroy(name)
+    await rename(from, directory)
+    await syncDirectory(this.#root)
+    await syncDirectory(path.dirname(from))
+  }
+
   async list(): Promise<readonly string[]> {
     const children = await readdir(this.#root, { withFileTypes: true })
     return children

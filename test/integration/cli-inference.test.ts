@@ -1,13 +1,14 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import type { Server } from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { treeOf } from '../../bench/inference/process-tree.ts'
 import { writeTinyEmbedder } from '../support/inference/model-directories.ts'
 import { CommandFolder, output, readyLine } from '../support/processes/quarry-command.ts'
+import { freePorts, listenAt } from '../support/servers/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const HELLO_BYTES = 16 + 4 * 4
@@ -104,14 +105,15 @@ describe('quarry inference', () => {
   })
 
   it('has its usual health port inside the swarm as well, and reports when that port is in use', async () => {
-    const taken = createServer()
-    taken.on('error', () => undefined) // somebody else has it: just as well
-    taken.listen(USUAL_HEALTH_PORT, '127.0.0.1')
-    const ports = ['--api-port', '0', '--health-port', '0', '--inference-port', await freePort()]
+    const [free] = await freePorts(1)
+    const ports = ['--api-port', '0', '--health-port', '0', '--inference-port', String(free)]
+    let taken: Server | undefined
+    // Another program may have it, and give it back at any time.
+    await until(async () => (taken = await listenAt(USUAL_HEALTH_PORT)) !== undefined)
     const child = folder.quarry(['swarm', '--data-dir', path.join(folder.path, 'data'), ...ports])
 
     const [, err] = await output(child)
-    taken.close()
+    taken?.close()
 
     expect(child.exitCode).to.equal(78)
     expect(err).to.include(`port ${USUAL_HEALTH_PORT} is in use`)
@@ -125,16 +127,6 @@ describe('quarry inference', () => {
     expect(await readyLine(child)).to.not.have.property('inference')
   })
 })
-
-async function freePort(): Promise<string> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' ? String(address?.port) : ''
-}
 
 async function embed(api: string, model: string): Promise<Buffer> {
   const response = await fetch(`${api}/api/embed`, {

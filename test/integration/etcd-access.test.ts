@@ -14,7 +14,7 @@ import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/servers/tls-c
 import { until } from '../support/until.ts'
 import { CoordinationRecorder } from '../support/worlds/coordination-recorder.ts'
 
-const TIMING = { attemptTimeoutMs: 1500, callTimeoutMs: 4000, watchIdleMs: 500 }
+const TIMING = { attemptTimeoutMs: 3000, callTimeoutMs: 15_000, watchIdleMs: 500 }
 
 const openAt = (etcd: EtcdCluster, options: Partial<EtcdOptions> = {}): Promise<Coordination> =>
   openEtcdCoordination({

@@ -11,8 +11,8 @@ import { until } from '../support/until.ts'
 import { CoordinationRecorder } from '../support/worlds/coordination-recorder.ts'
 
 const TIMING = { attemptTimeoutMs: 400, callTimeoutMs: 5000, watchIdleMs: 300 }
-/** A call may end late when the machine is busy. */
-const LATE_MS = 3000
+/** A call may end late when the machine is busy. Without a deadline of its own it would take minutes. */
+const LATE_MS = 30_000
 /** A client sends less than this without a request: acknowledgements, windows, pings. */
 const OTHER_FRAMES_BYTES = 60
 
@@ -117,7 +117,7 @@ describe('EtcdCoordination and lost messages', () => {
     it(`says that an outcome is unknown when nothing passes ${lost}, and recovers`, async () => {
       await using store = await openWarm({
         endpoints: etcd.endpoints,
-        timing: { ...TIMING, callTimeoutMs: 1200 },
+        timing: { ...TIMING, callTimeoutMs: 3000 },
       })
       await using recorder = await recorderOf('/a')
       proxy.set({ [lost]: 'drop' })
@@ -135,7 +135,7 @@ describe('EtcdCoordination and lost messages', () => {
   }
 
   it('meets its deadline on a connection that is a black hole', async () => {
-    const timing = { ...TIMING, callTimeoutMs: 900 }
+    const timing = { ...TIMING, callTimeoutMs: 3000 }
     await using store = await openWarm({ endpoints: etcd.endpoints, timing })
     proxy.blackHole()
     const calls: Record<string, () => Promise<unknown>> = {
@@ -154,7 +154,7 @@ describe('EtcdCoordination and lost messages', () => {
     const tookMs = systemClock.monotonicMs() - startMs
 
     for (const [name, error] of codes) expect(error, name).to.include({ code: 'UNAVAILABLE' })
-    expect(tookMs).to.be.within(800, timing.callTimeoutMs + LATE_MS)
+    expect(tookMs).to.be.within(2800, timing.callTimeoutMs + LATE_MS)
   })
 
   it('is told when it is opened on a black hole', async () => {

@@ -241,13 +241,10 @@ describe('a store with hostile clients', function () {
     await Promise.race([tally.reached(500), Promise.all(writers)])
 
     stopping.abort()
-    const stoppedAtMs = systemClock.monotonicMs()
     const { exitCode, log } = await store.stop()
-    const tookMs = systemClock.monotonicMs() - stoppedAtMs
     await Promise.all(writers)
 
     expect(exitCode, log).to.equal(0)
-    expect(tookMs, 'ms, although connections are kept alive for 5 s').to.be.below(3000)
     store = await StoreProcess.start({ dataDir: path.join(folder, 'data') })
     client[Symbol.dispose]()
     client = new StoreClient(store.api)

@@ -95,13 +95,16 @@ async function copyMoment(root: string, copy: string): Promise<boolean> {
 }
 
 /**
- * The disk as a power failure at this moment may leave it: of LevelDB's logs chance keeps a part.
- *
  * LevelDB writes and deletes files in a thread of its own and the journal lets segments go, so a copy during
  * which any file came or went is of no moment at all, and is made again.
  */
+async function copyLive(root: string, copy: string): Promise<void> {
+  while (!(await copyMoment(root, copy))) await rm(copy, { recursive: true, force: true })
+}
+
+/** The disk as a power failure at this moment may leave it: of LevelDB's logs chance keeps a part. */
 async function imageOf(root: string, image: string): Promise<void> {
-  while (!(await copyMoment(root, image))) await rm(image, { recursive: true, force: true })
+  await copyLive(root, image)
   const store = path.join(image, 'shards', ID)
   for (const name of await readdir(store)) {
     if (!isLevelLog(name)) continue
@@ -185,7 +188,7 @@ describe('a power failure under a shard on LevelDB', () => {
         await opened.shard.write({ checks: [], ops: [putOp(`k${at}`, at)], ttl: undefined })
       }
       await opened.shard.settled()
-      await cp(data, image, { recursive: true })
+      await copyLive(data, image)
     }
     const store = path.join(image, 'shards', ID)
     const log = (await readdir(store)).find(isLevelLog)

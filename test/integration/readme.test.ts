@@ -4,12 +4,12 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { commandsIn } from '../support/readme-commands.ts'
+import { freePorts } from '../support/servers/free-ports.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const COMMANDS = commandsIn(readFileSync(path.join(ROOT, 'README.md'), 'utf8'))
@@ -18,10 +18,17 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/npm test$|npm test /, 'is what runs this'],
   [/Xenova\//, 'needs a model from the hub'],
 ]
-/** So that a command that hangs is named by what was printed until then. */
-const SECONDS_MAX = 100
+/** Several times what a busy machine takes. A command that hangs is named by what was printed until then. */
+const SECONDS_MAX = 400
 /** Servers run on beside the commands that follow them. */
 const SERVERS = /quarry (?:swarm|inference|demo)\b|npm run demo|npm start/
+
+const PORTS = [
+  'QUARRY_API_PORT',
+  'QUARRY_HEALTH_PORT',
+  'QUARRY_INFERENCE_PORT',
+  'QUARRY_INFERENCE_HEALTH_PORT',
+] as const
 
 /** A server that is not ready yet answers 503, which clients repeat. */
 const SHELL = String.raw`
@@ -51,7 +58,7 @@ serve() {
 }
 `
 
-function script(ports: Readonly<Record<string, number>>): string {
+function script(ports: Readonly<Record<string, string>>): string {
   const { QUARRY_API_PORT: api, QUARRY_INFERENCE_PORT: inference } = ports
   const steps = COMMANDS.map((command, at) => {
     if (whyNotRun(command) !== undefined) return ''
@@ -71,14 +78,6 @@ function whyNotRun(command: string): string | undefined {
 
 function quoted(command: string): string {
   return `'${command.replaceAll("'", String.raw`'\''`)}'`
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 /** What is tracked or new here, and the packages that are installed. */
@@ -107,16 +106,12 @@ describe('the README, followed from top to bottom', () => {
   let printed = ''
   let child: ReturnType<typeof spawn> | undefined
 
-  before(async () => {
+  before(async function () {
+    this.timeout((SECONDS_MAX + 60) * 1000)
     copy = copyCheckout()
-    const ports = {
-      QUARRY_API_PORT: await freePort(),
-      QUARRY_HEALTH_PORT: await freePort(),
-      QUARRY_INFERENCE_PORT: await freePort(),
-      QUARRY_INFERENCE_HEALTH_PORT: await freePort(),
-    }
-    const environment = Object.entries(ports).map(([name, port]) => [name, String(port)])
-    const env = { ...process.env, ...Object.fromEntries(environment) }
+    const free = await freePorts(PORTS.length)
+    const ports = Object.fromEntries(PORTS.map((name, at) => [name, String(free[at])]))
+    const env = { ...process.env, ...ports }
     const options = { cwd: copy, env, stdio: ['ignore', 'pipe', 'pipe'] as const }
     const shell = spawn('timeout', [`${SECONDS_MAX}`, 'bash', '-c', script(ports)], {
       ...options,

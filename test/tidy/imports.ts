@@ -11,7 +11,13 @@ const SIDE_EFFECT_OR_DYNAMIC =
   /^import\s+'(?<from>[^']+)'|\bimport(?:\.meta\.resolve)?\(['`](?<dynamic>[^'`$]+)/gm
 
 /** A program's main.ts wires everything together and its config.ts sets it, so they stand above the table. */
-const COMPOSERS: ReadonlySet<string> = new Set(['main.ts', 'config.ts', 'cluster-config.ts'])
+const COMPOSERS: ReadonlySet<string> = new Set([
+  'main.ts',
+  'config.ts',
+  'cluster-config.ts',
+  'cluster-node.ts',
+  'node-parts.ts',
+])
 
 export interface Import {
   readonly specifier: string

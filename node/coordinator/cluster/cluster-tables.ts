@@ -225,14 +225,13 @@ export class ClusterTables {
     const table = seen && registry.openTable(seen.tableId)
     const path = map.pathOf(id)
     const configuration = path === undefined ? undefined : map.configurationOf(path)
-    const isWanted = table !== undefined && configuration?.replicas.includes(self) === true
-    if (isWanted && seen !== undefined) {
+    const isNamed = configuration?.replicas.includes(self)
+    if (seen !== undefined && table !== undefined && isNamed === true) {
       if (host.damaged.has(id)) return
       await host.start(seen.record, table).catch((error: unknown) => onDamaged(id, error))
-      return
+    } else if (seen === undefined || isNamed === false) {
+      if (host.find(id) !== undefined) await host.remove(id)
     }
-    const isGone = seen === undefined || (configuration !== undefined && !isWanted)
-    if (isGone && host.find(id) !== undefined) await host.remove(id)
   }
 
   /** The leaders of a dropped table's shards end their transactions, and say so. */

@@ -41,16 +41,16 @@ export class LoopbackLink implements PeerLink {
   }
 
   async call(call: Call, options: CallOptions = {}): Promise<Buffer> {
-    const { handle } = this.#handler(call, 'call')
-    return Buffer.from(await handle(this.#requestOf(call, options)))
+    const handler = this.#handler(call, 'call')
+    return Buffer.from(await handler.handle(this.#requestOf(call, options)))
   }
 
   async *stream(call: Call, options: CallOptions = {}): AsyncGenerator<Buffer, undefined> {
-    const { handle } = this.#handler(call, 'stream')
+    const handler = this.#handler(call, 'stream')
     const left = new AbortController()
     const request = this.#requestOf(call, { ...options, signal: either(options.signal, left) })
     try {
-      for await (const part of handle(request)) yield Buffer.from(part)
+      for await (const part of handler.handle(request)) yield Buffer.from(part)
     } finally {
       left.abort()
     }
@@ -61,14 +61,14 @@ export class LoopbackLink implements PeerLink {
     parts: AsyncIterable<Uint8Array>,
     options: CallOptions = {},
   ): Promise<Buffer> {
-    const { handle } = this.#handler(call, 'upload')
+    const handler = this.#handler(call, 'upload')
     const request = { ...this.#requestOf(call, options), parts: buffersOf(parts) }
-    return Buffer.from(await handle(request))
+    return Buffer.from(await handler.handle(request))
   }
 
   send(call: Call): boolean {
-    const { handle } = this.#handler(call, 'message')
-    void handle({ from: this.peer.nodeId, version: VERSION, body: bytesOf(call.body) })
+    const handler = this.#handler(call, 'message')
+    void handler.handle({ from: this.peer.nodeId, version: VERSION, body: bytesOf(call.body) })
     return true
   }
 

@@ -1,4 +1,4 @@
-// The seam between an index worker and the engines in it. The host (index-host.ts) calls, an engine of a
+// The seam between an index worker and the engines in it. The host (worker/index-host.ts) calls, an engine of a
 // kind (text, vectors, ...) answers; neither knows the other's insides.
 
 import type { Clock } from '../../../lib/clock.ts'

@@ -3,6 +3,7 @@
 import type { DocumentChange } from '../../index/host/document-batch.ts'
 import { keyspaceRange } from '../format/keyspace.ts'
 import { readLastKey, readNextDocuments, type DocumentSource } from './document-changes.ts'
+import type { SavedBackfill } from './saved-backfill.ts'
 
 /** The table to walk, and the log entry from which the log takes over. */
 export interface BackfillOptions {
@@ -12,6 +13,9 @@ export interface BackfillOptions {
   /** Why the index is built again, if it was there before. */
   readonly reason: string | undefined
 }
+
+/** Where a walk stands. */
+export type WalkedSpan = Pick<SavedBackfill, 'cursor' | 'last' | 'processed'>
 
 /** Reads the documents of a table in the order of their keys, page by page. */
 export class Backfill {
@@ -27,6 +31,22 @@ export class Backfill {
     this.#source = source
     this.walkedTo = walkedTo
     this.reason = reason
+  }
+
+  /** A walk that was interrupted: `begin` is not called. */
+  static resume(source: DocumentSource, saved: SavedBackfill): Backfill {
+    const backfill = new Backfill({ source, walkedTo: saved.walkedTo, reason: saved.reason })
+    backfill.#cursor = saved.cursor
+    backfill.#last = saved.last
+    backfill.#processed = saved.processed
+    return backfill
+  }
+
+  /** Undefined before the first page. */
+  get walked(): WalkedSpan | undefined {
+    const [cursor, last] = [this.#cursor, this.#last]
+    if (cursor === undefined || last === undefined) return undefined
+    return { cursor, last, processed: this.#processed }
   }
 
   /**

@@ -50,6 +50,12 @@ export class BuildNotices {
     }
   }
 
+  /** A build that a clean stop interrupted. It is not counted again. */
+  continuing(documents: number): void {
+    this.#since = { kind: 'built', ms: this.#clock.monotonicMs() }
+    this.#log.info(`${this.#kind} index is being built further`, { ...this.#place, documents })
+  }
+
   built(documents: number): void {
     if (this.#since?.kind !== 'built') return
     this.#log.info(`${this.#kind} index is built`, {

@@ -7,7 +7,7 @@
 //            └───────────── after a pause ── failed ◄──────────┴───┘ any other failure
 // The loop pulls: it reads the touched keys from the log, reads their newest documents, and sends
 // them to the worker, one step after the other. While it builds, steps of the log and pages of the
-// table alternate.
+// table alternate. A clean stop keeps what was built (saved-backfill.ts), and the next opening continues there.
 //
 // Invariants:
 //   X1  An index that has applied log entry n shows every document at least as new as at entry n.
@@ -33,6 +33,7 @@ import type { FollowerState } from './follower-state.ts'
 import type { IndexEvents } from './index-events.ts'
 import { LearntFields } from './learnt-fields.ts'
 import { openIndex, resetIndex } from './open-index.ts'
+import { saveBackfill, type SavedBackfill } from './saved-backfill.ts'
 import { SequenceWaiters } from './sequence-waiters.ts'
 import { SetAsideDocuments } from './set-aside-documents.ts'
 import type { TableFields } from './table-fields.ts'
@@ -272,6 +273,22 @@ export class IndexFollower {
       isBehind = await this.#step()
     }
     if (this.#state.kind === 'serving') await this.#flush()
+    else if (this.#state.kind === 'building') await this.#save(this.#state.backfill)
+  }
+
+  /** The checkpoint stays 0 (X2). */
+  async #save({ walked, walkedTo, reason }: Backfill): Promise<void> {
+    const { directory } = this.#with
+    if (directory === undefined || walked === undefined) return
+    await this.index.flush(0)
+    const { documents } = await this.index.stats()
+    await saveBackfill(directory, {
+      ...walked,
+      walkedTo,
+      reason,
+      documents,
+      applied: this.#applied,
+    })
   }
 
   async #open(): Promise<void> {
@@ -286,6 +303,7 @@ export class IndexFollower {
       ? openIndex(options, this.#source)
       : resetIndex(options, this.#source, reason))
     if (opened.kind === 'empty') return this.#build(opened.reason)
+    if (opened.kind === 'partial') return this.#continue(opened.saved)
     this.#applied = opened.checkpoint
     this.#flushed = opened.checkpoint
     this.#flushes.flushed()
@@ -307,6 +325,14 @@ export class IndexFollower {
     await backfill.begin()
     // The build of an empty table ends at once, so it gets no notice.
     if (backfill.hasDocuments) this.#notices.building(reason)
+  }
+
+  #continue(saved: SavedBackfill): void {
+    const backfill = Backfill.resume(this.#with.shard, saved)
+    this.#applied = saved.applied
+    this.#flushed = 0
+    this.#setState({ kind: 'building', backfill })
+    this.#notices.continuing(saved.processed)
   }
 
   /** Takes one step of the log. Returns whether there is more. */

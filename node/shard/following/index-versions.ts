@@ -6,6 +6,7 @@
 //   V1  One version answers searches, and follows the log until another one has caught up with it.
 //   V2  On disk there are at most the version that answers and the one that is being built.
 
+import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../../lib/clock.ts'
@@ -203,6 +204,22 @@ export class IndexVersions {
       documentsSetAside: follower.setAsideCount,
       dropped: stats?.dropped ?? NOTHING_DROPPED,
     }
+  }
+
+  /** Does nothing for an index that is in memory only, is being built, or has no checkpoint. */
+  async linkFiles(directory: string): Promise<void> {
+    const { follower, version } = this.#current
+    const { name, kind, memOnly } = this.definition
+    if (memOnly || follower.state.kind !== 'serving') return
+    const into = path.join(directory, indexDirectoryName(name, version))
+    await mkdir(into, { mode: 0o700 })
+    try {
+      const { checkpoint } = await follower.index.snapshot(into)
+      if (checkpoint > 0) return
+    } catch (error) {
+      this.#with.log.warn(`${kind} index not linked`, { ...this.#place, error: String(error) })
+    }
+    await rm(into, { recursive: true, force: true })
   }
 
   async close({ flush }: { readonly flush: boolean }): Promise<void> {

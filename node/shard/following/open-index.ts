@@ -7,6 +7,7 @@ import type { OutdatedIndex, SchemaSource } from '../../index/host/index-engine.
 import { endOfLog } from '../format/log-reader.ts'
 import type { FollowedShard } from './index-follower.ts'
 import type { LearntFields } from './learnt-fields.ts'
+import { takeBackfill, type SavedBackfill } from './saved-backfill.ts'
 
 /** The index to open, and the shard that it belongs to. */
 export interface OpenIndexOptions {
@@ -18,9 +19,13 @@ export interface OpenIndexOptions {
   readonly directory: string | undefined
 }
 
-/** `current` is as of a log entry that the log continues; `empty` needs the whole table. */
+/**
+ * `current` is as of a log entry that the log continues; `partial` needs the rest of the table, and `empty` the whole
+ * table.
+ */
 export type OpenedFollowing =
   | { readonly kind: 'current'; readonly checkpoint: number }
+  | { readonly kind: 'partial'; readonly saved: SavedBackfill }
   /** `reason`: why the index is built again, if it existed before. */
   | { readonly kind: 'empty'; readonly reason: string | undefined }
 
@@ -39,9 +44,23 @@ export async function openIndex(
     if (reason !== undefined) throw new ServiceError('CORRUPTION', reason)
     return { kind: 'current', checkpoint }
   }
-  // An index with documents but without a checkpoint was not complete before a crash.
+  // An index with documents but without a checkpoint was not complete when the node ended.
   const isPartial = documents > 0 || source.kind === 'stored'
-  return isPartial ? resetIndex(options, source, undefined) : { kind: 'empty', reason: undefined }
+  if (!isPartial) return { kind: 'empty', reason: undefined }
+  const saved = await savedBuild(options, source, documents)
+  return saved === undefined ? resetIndex(options, source, undefined) : { kind: 'partial', saved }
+}
+
+/** Undefined if the build has to begin anew. */
+async function savedBuild(
+  { shard, directory }: OpenIndexOptions,
+  source: SchemaSource,
+  documents: number,
+): Promise<SavedBackfill | undefined> {
+  if (directory === undefined || source.kind === 'stored') return undefined
+  const saved = await takeBackfill(directory)
+  if (saved?.documents !== documents) return undefined
+  return (await whyRebuild(shard, saved.applied)) === undefined ? saved : undefined
 }
 
 /** Empties the index. CORRUPTION for the index of an earlier schema, which is not built again. */

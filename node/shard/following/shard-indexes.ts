@@ -121,6 +121,15 @@ export class ShardIndexes {
     await Promise.all(this.#indexes.values().map((index) => index.waitFor(sequence, signal)))
   }
 
+  /**
+   * Links the files of each index that answers and is on the disk, at its last checkpoint: each index into
+   * a new directory in `directory`, with the name that it has among the shard's indexes.
+   */
+  async linkFiles(directory: string): Promise<void> {
+    await this.#working
+    for (const index of this.#indexes.values()) await index.linkFiles(directory)
+  }
+
   async close(options: { readonly flush: boolean }): Promise<void> {
     await this.#working
     await Promise.all(this.#indexes.values().map((index) => index.close(options)))

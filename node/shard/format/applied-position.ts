@@ -8,6 +8,9 @@ import { APPLIED_KEY } from './keyspace.ts'
 
 const FORMAT_WITHOUT_ORDINAL = 1
 const FORMAT = 2
+/** Without the byte that tells of a part. Programs that do not know that byte leave it unread. */
+const LENGTH = 19
+const PART_FOLLOWS = 1
 
 export const LOG_START: LogPosition = { sequence: 0, epoch: 0, crc: 0 }
 
@@ -27,6 +30,16 @@ export function storedPosition(store: Pick<KvStore, 'get'>): AppliedPosition {
 
 export function encodeApplied({ sequence, epoch, crc, nextOrdinal }: AppliedPosition): Buffer {
   return new ByteWriter().u8(FORMAT).u48(sequence).u32(epoch).u32(crc).u32(nextOrdinal).done()
+}
+
+/** For a store that has a part of the entry behind the position. */
+export function encodeAppliedWithPart(applied: AppliedPosition): Buffer {
+  return Buffer.concat([encodeApplied(applied), Buffer.of(PART_FOLLOWS)])
+}
+
+/** Whether the store has a part of the entry behind the position, as `bytes` say. */
+export function hasPart(bytes: Buffer): boolean {
+  return bytes[LENGTH] === PART_FOLLOWS
 }
 
 export function decodeApplied(bytes: Buffer): AppliedPosition {

@@ -1,7 +1,7 @@
 // An index worker that divides searches however cheap they are. It ends or hangs when it answers the sealed
 // part of another worker's index, if the search is for keys that begin with `end` or `hang`.
 
-import { serveIndexes } from '../../../node/index/host/serve-indexes.ts'
+import { serveIndexes } from '../../../node/index/worker/serve-indexes.ts'
 import { openTextFamily } from '../../../node/index/text/hosted/text-family.ts'
 import { TextReader } from '../../../node/index/text/hosted/text-reader.ts'
 

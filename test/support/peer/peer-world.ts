@@ -31,6 +31,7 @@ export type NodeSettings = Partial<PeerNodeOptions> & { readonly nodeId: string 
 /** Nodes, and one way between each pair that a test can disturb. */
 export interface PeerWorld extends AsyncDisposable {
   readonly faults: unknown[]
+  readonly clock: Clock
   open(settings: NodeSettings): Promise<PeerNode>
   /** Where others reach the node: through what a test disturbs. */
   addressOf(node: PeerNode): Promise<PeerAddress>
@@ -45,7 +46,7 @@ export interface PeerWorld extends AsyncDisposable {
 abstract class WorldOfNodes implements PeerWorld {
   readonly faults: unknown[] = []
   readonly #nodes: PeerNode[] = []
-  protected abstract readonly clock: Clock
+  abstract readonly clock: Clock
   protected abstract readonly secret: Buffer | undefined
   abstract addressOf(node: PeerNode): Promise<PeerAddress>
   abstract until(condition: () => boolean): Promise<void>
@@ -84,7 +85,7 @@ abstract class WorldOfNodes implements PeerWorld {
 }
 
 class TcpWorld extends WorldOfNodes {
-  protected readonly clock = systemClock
+  readonly clock = systemClock
   protected readonly secret: Buffer | undefined
   readonly #tls: TlsIdentity | undefined
   readonly #proxies = new Map<number, TcpProxy>()
@@ -127,24 +128,18 @@ class TcpWorld extends WorldOfNodes {
 const STEP_MS = 5
 const STEPS_MAX = 20_000
 
-class MemoryWorld extends WorldOfNodes {
-  protected readonly clock = new ManualClock()
+abstract class NetworkInMemory extends WorldOfNodes {
   protected readonly secret = TEST_SECRET
-  readonly #network = new MemoryNetwork(this.clock)
+  readonly #network: MemoryNetwork
   readonly #hosts = new Set<string>()
+
+  constructor(clock: Clock) {
+    super()
+    this.#network = new MemoryNetwork(clock)
+  }
 
   async addressOf({ nodeId, port }: PeerNode): Promise<PeerAddress> {
     return { nodeId, host: nodeId, port }
-  }
-
-  /** Time passes only when nothing is left to do. */
-  async until(condition: () => boolean): Promise<void> {
-    for (let step = 0; step < STEPS_MAX; step++) {
-      await new Promise((resolve) => setImmediate(resolve))
-      if (condition()) return
-      if (step % 10 === 9) this.clock.advance(STEP_MS)
-    }
-    throw new Error('the condition never held')
   }
 
   cut(): void {
@@ -165,10 +160,46 @@ class MemoryWorld extends WorldOfNodes {
   }
 }
 
+class MemoryWorld extends NetworkInMemory {
+  readonly clock: ManualClock
+
+  constructor(clock = new ManualClock()) {
+    super(clock)
+    this.clock = clock
+  }
+
+  /** Time passes only when nothing is left to do. */
+  async until(condition: () => boolean): Promise<void> {
+    for (let step = 0; step < STEPS_MAX; step++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      if (condition()) return
+      if (step % 10 === 9) this.clock.advance(STEP_MS)
+    }
+    throw new Error('the condition never held')
+  }
+}
+
+/** For handlers that wait for a disk, which knows no virtual time. */
+class MemoryWorldInRealTime extends NetworkInMemory {
+  readonly clock = systemClock
+
+  constructor() {
+    super(systemClock)
+  }
+
+  until(condition: () => boolean): Promise<void> {
+    return until(async () => condition())
+  }
+}
+
 export function openTcpWorld(tls?: TlsIdentity): PeerWorld {
   return new TcpWorld(tls)
 }
 
 export function openMemoryWorld(): PeerWorld {
   return new MemoryWorld()
+}
+
+export function openMemoryWorldInRealTime(): PeerWorld {
+  return new MemoryWorldInRealTime()
 }

@@ -2,7 +2,7 @@
 
 import type { Browser, Locator, Page } from 'playwright-core'
 
-const WAIT_MS = 30_000
+const WAIT_MS = 60_000
 
 export class DocsPage {
   readonly #page: Page

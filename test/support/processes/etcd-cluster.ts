@@ -6,7 +6,6 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -16,10 +15,12 @@ import { EtcdMember } from '../../../node/coordination/etcd/etcd-member.ts'
 import { ProtoWriter } from '../../../node/coordination/etcd/proto-writer.ts'
 import type { ProtoMessage } from '../../../node/coordination/etcd/proto-message.ts'
 import { FaultProxy } from '../servers/fault-proxy.ts'
+import { freePorts } from '../servers/free-ports.ts'
 
 const BINARY = process.env['QUARRY_TEST_ETCD'] ?? 'etcd'
 const READY = /ready to serve client requests|serving client traffic/
 const LOG_LINES_MAX = 100
+const CALL_MS_MAX = 60_000
 
 export interface EtcdClusterOptions {
   readonly members: 1 | 3
@@ -119,7 +120,7 @@ export class EtcdCluster implements AsyncDisposable {
   static async start(options: EtcdClusterOptions): Promise<EtcdCluster> {
     const { scheme = 'http', flags = [] } = options
     const directory = await mkdtemp(path.join(tmpdir(), 'quarry-etcd-'))
-    const ports = await freePorts(options.members)
+    const ports = await portsOf(options.members)
     const members: EtcdProcess[] = []
     for (const each of ports) {
       const dataDir = path.join(directory, each.name)
@@ -207,20 +208,8 @@ function argsOf(own: Ports, all: readonly Ports[], scheme: string): string[] {
   ]
 }
 
-/** Ports that nobody listens on now. All are held at once, so that they differ. */
-async function freePorts(members: number): Promise<readonly Ports[]> {
-  const servers = Array.from({ length: members * 2 }, () => net.createServer())
-  const ports: number[] = []
-  for (const server of servers) {
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const address = server.address()
-    if (typeof address === 'object' && address !== null) ports.push(address.port)
-  }
-  for (const server of servers) {
-    server.close()
-    await once(server, 'close')
-  }
+async function portsOf(members: number): Promise<readonly Ports[]> {
+  const ports = await freePorts(members * 2)
   return Array.from({ length: members }, (_, index) => ({
     name: `member-${index}`,
     clientPort: must(ports[index * 2], 'a port'),
@@ -234,7 +223,7 @@ async function callOf(
   body: ProtoWriter,
 ): Promise<ProtoMessage> {
   const member = new EtcdMember(`127.0.0.1:${clientPort}`, credentials.createInsecure())
-  const signal = AbortSignal.timeout(10_000)
+  const signal = AbortSignal.timeout(CALL_MS_MAX)
   try {
     return await member.call({ path: rpc, body: body.finish() }, { token: undefined }, signal)
   } finally {

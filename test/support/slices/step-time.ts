@@ -1,5 +1,13 @@
 import type { Sliced } from '../../../lib/sliced.ts'
 
+/** What the work takes of the processor in this thread, in milliseconds. Other programs take no part in it. */
+export function cpuMsOf(work: () => unknown): number {
+  const before = process.threadCpuUsage()
+  work()
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1000
+}
+
 /**
  * The longest step of a computation, in time of the processor that its thread took: other programs
  * take no part in it. What it throws ends it.

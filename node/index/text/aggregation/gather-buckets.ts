@@ -3,6 +3,11 @@ import type { AggregationContext, BucketWalk, GatherSub } from './aggregation-co
 import type { BucketKey, BucketPartial } from './aggregation-partial.ts'
 import type { DocSet } from './doc-set.ts'
 
+/** The cost of a bucket, whatever it contains. */
+const BUCKET_COST = 32
+/** Documents that cost a unit to copy. */
+const DOCS_PER_COST = 16
+
 interface OpenBucket {
   docCount: number
   /** The bucket's documents in the current segment. Empty if there are no sub-aggregations. */
@@ -29,6 +34,8 @@ export function* gatherBuckets<Key extends BucketKey>(
       if (sub !== undefined) bucket.docs.push(doc)
     })
     for (const bucket of open.values()) {
+      const cost = BUCKET_COST + bucket.docs.length / DOCS_PER_COST
+      if (context.poll.spend(cost)) yield context.poll.renewed()
       if (bucket.docs.length === 0) continue
       bucket.parts.push({ segment: part.segment, docs: Uint32Array.from(bucket.docs) })
       bucket.docs = []
@@ -37,6 +44,7 @@ export function* gatherBuckets<Key extends BucketKey>(
   const buckets: BucketPartial[] = []
   for (const [key, { docCount, parts }] of open) {
     const partials = sub === undefined ? new Map() : yield* sub(parts)
+    if (context.poll.spend(BUCKET_COST)) yield context.poll.renewed()
     buckets.push({ key, docCount, backgroundCount: 0, sub: partials })
   }
   return buckets

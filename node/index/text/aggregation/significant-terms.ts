@@ -11,9 +11,26 @@ import {
   type BucketsPartial,
 } from './aggregation-partial.ts'
 import { countDocs, type DocSet } from './doc-set.ts'
+import { sortedInSteps } from './sorted-in-steps.ts'
 import { countTerms, keptMax, SHARD_TERMS_MAX, termColumns, withSub } from './terms-aggregation.ts'
 
 export type SignificantRequest = Extract<BucketAggregation, { readonly kind: 'significant-terms' }>
+
+/** The cost of a term that is judged. */
+const TERM_COST = 16
+
+interface SignificantTerm {
+  readonly key: BucketKey
+  readonly docCount: number
+  readonly backgroundCount: number
+  readonly score: number
+}
+
+function bySignificance(a: SignificantTerm, b: SignificantTerm): number {
+  return (
+    b.score - a.score || b.backgroundCount - a.backgroundCount || compareBucketKeys(a.key, b.key)
+  )
+}
 
 /** The counts of documents with and without one term. */
 export interface TermShares {
@@ -38,17 +55,23 @@ export function* gatherSignificant(
   const totals = { foundCount: countDocs(set), backgroundCount: countDocs(background) }
   const found = yield* countTerms(context, fields, set)
   const inBackground = yield* countTerms(context, fields, background)
-  const all = [...new Set([...found.keys(), ...inBackground.keys()])].map((key) => {
+  const all: SignificantTerm[] = []
+  const add = (key: BucketKey): void => {
     const docCount = found.get(key) ?? 0
-    const termBackgroundCount = inBackground.get(key) ?? 0
-    const shares = { ...totals, docCount, termBackgroundCount }
+    const backgroundCount = inBackground.get(key) ?? 0
+    const shares = { ...totals, docCount, termBackgroundCount: backgroundCount }
     const score = significanceOf(request.algorithm, shares)
-    return { key, docCount, backgroundCount: termBackgroundCount, score, sub: new Map() }
-  })
-  const ranked = all.toSorted(
-    (a, b) =>
-      b.score - a.score || b.backgroundCount - a.backgroundCount || compareBucketKeys(a.key, b.key),
-  )
+    all.push({ key, docCount, backgroundCount, score })
+  }
+  for (const key of found.keys()) {
+    add(key)
+    if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
+  }
+  for (const key of inBackground.keys()) {
+    if (!found.has(key)) add(key)
+    if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
+  }
+  const ranked = yield* sortedInSteps(all, bySignificance, context.poll)
   const told = ranked.slice(0, SHARD_TERMS_MAX)
   const deep = ranked
     .filter(({ docCount }) => docCount > 0)

@@ -11,12 +11,23 @@ import type { AggregationContext, BucketWalk, GatherSub } from './aggregation-co
 import { byCount, type BucketKey, type BucketsPartial } from './aggregation-partial.ts'
 import { walkValues, type DocSet, type SegmentDocs } from './doc-set.ts'
 import { gatherBuckets } from './gather-buckets.ts'
+import { sortedInSteps } from './sorted-in-steps.ts'
 
 export const SHARD_TERMS_MAX = 65_536
 const SHARD_TERMS_WITH_SUB_MAX = 1000
 
 /** The cost of reading a term's text. */
 const TERM_COST = 64
+/** The cost of a term in a list. */
+const ENTRY_COST = 4
+/**
+ * For fewer documents than this share of a column's terms, looking up their terms one by one costs less than a
+ * count for every term of the column.
+ */
+const DENSE_SHARE = 1 / 16
+/** Counts that are looked at between two pauses, and their cost. */
+const SCAN_TERMS = 4096
+const SCAN_COST = 512
 
 type TermsRequest = Extract<BucketAggregation, { readonly kind: 'terms' }>
 
@@ -27,10 +38,9 @@ export function* gatherTerms(
 ): Sliced<BucketsPartial> {
   const fields = termColumns(context, request)
   const counts = yield* countTerms(context, fields, set)
-  const kept = [...counts]
-    .map(([key, docCount]) => ({ key, docCount }))
-    .toSorted(byCount)
-    .slice(0, keptMax(context, request.size, sub !== undefined))
+  const counted = yield* countedTerms(context, counts)
+  const ranked = yield* sortedInSteps(counted, byCount, context.poll)
+  const kept = ranked.slice(0, keptMax(context, request.size, sub !== undefined))
   const isCut = !context.source.isWhole && kept.length < counts.size
   const empty = { backgroundCount: 0, sub: new Map() }
   const buckets =
@@ -38,6 +48,18 @@ export function* gatherTerms(
       ? kept.map((one) => ({ ...one, ...empty }))
       : yield* withSub(context, set, { fields, kept: new Set(kept.map(({ key }) => key)), sub })
   return { kind: 'buckets', buckets, isCut, foundCount: 0, backgroundCount: 0 }
+}
+
+function* countedTerms(
+  { poll }: AggregationContext,
+  counts: ReadonlyMap<BucketKey, number>,
+): Sliced<readonly { readonly key: BucketKey; readonly docCount: number }[]> {
+  const counted: { readonly key: BucketKey; readonly docCount: number }[] = []
+  for (const [key, docCount] of counts) {
+    counted.push({ key, docCount })
+    if (poll.spend(ENTRY_COST)) yield poll.renewed()
+  }
+  return counted
 }
 
 /**
@@ -92,7 +114,7 @@ export function* countTerms(
   for (const part of set) {
     for (const field of fields) yield* part.segment.field(field)?.prepareTerms() ?? []
     const [column, ...others] = columnsOf(part, fields)
-    if (column?.kind === 'keyword' && others.length === 0) {
+    if (column?.kind === 'keyword' && others.length === 0 && isDense(part, column)) {
       yield* countOrdinals(context, part, { column, add })
     } else {
       yield* walkTerms(context, part, { fields, visit: (key) => add(key, 1) })
@@ -117,10 +139,15 @@ function* countOrdinals(
   }
   yield* walkValues(docs, column, { poll: context.poll, visit })
   for (const [ordinal, count] of counts.entries()) {
+    if (ordinal % SCAN_TERMS === 0 && context.poll.spend(SCAN_COST)) yield context.poll.renewed()
     if (count === 0) continue
     add(column.termOf(ordinal), count)
     if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
   }
+}
+
+function isDense({ docs }: SegmentDocs, { ordinalCount }: ColumnReader): boolean {
+  return docs.length >= ordinalCount * DENSE_SHARE
 }
 
 /** Visits every term of every document once, also if several fields have it. */

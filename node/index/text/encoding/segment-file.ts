@@ -138,7 +138,7 @@ function joinShared(parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /** Read access through the page cache, or to bytes in memory. `seek` hands out no new objects. */
-export class SegmentFile {
+export class SegmentInput {
   readonly name: string
   /** Where another thread finds the same bytes. */
   readonly source: SegmentBytes

@@ -18,7 +18,7 @@ import type { Sliced } from '../../../../lib/sliced.ts'
 import { ByteBuffer, checksum, readUint32 } from '../encoding/byte-buffer.ts'
 import { DiskSegment } from '../segment/disk-segment.ts'
 import type { PageCache } from '../encoding/page-cache.ts'
-import { SegmentFile, SegmentOutput } from '../encoding/segment-file.ts'
+import { SegmentInput, SegmentOutput } from '../encoding/segment-file.ts'
 import type { Bitset } from '../encoding/bitset.ts'
 
 const MANIFEST = 'manifest'
@@ -71,7 +71,7 @@ export class SegmentStore {
     const file = this.#path(name)
     const source =
       file === undefined ? { name, bytes: bytes ?? new Uint8Array(0) } : { name, path: file }
-    const opened = new SegmentFile(source, this.#cache)
+    const opened = new SegmentInput(source, this.#cache)
     try {
       return yield* DiskSegment.open(opened)
     } catch (error) {

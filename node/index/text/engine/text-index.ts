@@ -27,7 +27,7 @@ import { keyText } from '../matching/set-query.ts'
 import type { TermStatistics } from '../matching/statistics.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { writePart, type DiskPart } from './disk-part.ts'
-import { IndexSnapshot } from './index-snapshot.ts'
+import { SearchSnapshot } from './search-snapshot.ts'
 import { describeSegment, ViewHolds, type IndexView } from './index-view.ts'
 import { chooseMerge, chooseSettledMerge } from './merge-policy.ts'
 import { SegmentState } from '../live/segment-state.ts'
@@ -214,7 +214,7 @@ export class TextIndex {
   }
 
   /** For a search that takes more than a step. */
-  snapshot(): IndexSnapshot {
+  snapshot(): SearchSnapshot {
     return this.#snapshotOf(this.#parts)
   }
 
@@ -222,7 +222,7 @@ export class TextIndex {
    * A snapshot in two parts: the sealed segments for any thread, and the memory segments for this one. A
    * document of the index is in exactly one of them.
    */
-  snapshotInParts(): { readonly view: IndexView; readonly memory: IndexSnapshot } {
+  snapshotInParts(): { readonly view: IndexView; readonly memory: SearchSnapshot } {
     return { view: this.view(), memory: this.#snapshotOf([]) }
   }
 
@@ -244,13 +244,13 @@ export class TextIndex {
     return { description, release }
   }
 
-  #snapshotOf(parts: readonly DiskPart[]): IndexSnapshot {
+  #snapshotOf(parts: readonly DiskPart[]): SearchSnapshot {
     const memories = [this.#frozen, this.#memory].filter((part) => part !== undefined)
     const held = memories.filter(({ segment }) => segment.docCount > 0)
     for (const { segment } of parts) segment.file.retain()
     for (const { segment } of held) segment.readers += 1
     const segments = [...parts, ...held].map(({ live }) => live.view())
-    return new IndexSnapshot(segments, () => {
+    return new SearchSnapshot(segments, () => {
       for (const { segment } of parts) segment.file.close()
       for (const { segment } of held) segment.readers -= 1
     })
@@ -334,7 +334,7 @@ export class TextIndex {
     return { segment, live: new SegmentState(0, segment, this.#shared.terms) }
   }
 
-  #ask<Answer>(question: (snapshot: IndexSnapshot) => Sliced<Answer>): Answer {
+  #ask<Answer>(question: (snapshot: SearchSnapshot) => Sliced<Answer>): Answer {
     const snapshot = this.snapshot()
     try {
       return runAtOnce(question(snapshot))

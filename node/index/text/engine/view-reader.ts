@@ -1,12 +1,12 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { SegmentFile } from '../encoding/segment-file.ts'
+import { SegmentInput } from '../encoding/segment-file.ts'
 import { ExpiredDocuments } from '../live/expired-documents.ts'
 import { LiveSegment, type SegmentShares } from '../live/live-segment.ts'
 import { SegmentTerms } from '../live/segment-terms.ts'
 import { DiskSegment } from '../segment/disk-segment.ts'
 import type { Bitset } from '../encoding/bitset.ts'
 import type { Segment } from '../segment/segment.ts'
-import { IndexSnapshot } from './index-snapshot.ts'
+import { SearchSnapshot } from './search-snapshot.ts'
 import type { SegmentViewDescription, ViewDescription } from './index-view.ts'
 import type { TextMemory } from './text-memory.ts'
 
@@ -30,7 +30,7 @@ export class ViewReader {
     this.#memory = memory
   }
 
-  *open({ generation, segments }: ViewDescription): Sliced<IndexSnapshot> {
+  *open({ generation, segments }: ViewDescription): Sliced<SearchSnapshot> {
     const viewed: ViewedSegment[] = []
     const release = (): void => {
       for (const { segment } of viewed) segment.file.close()
@@ -48,7 +48,7 @@ export class ViewReader {
       this.#closeOthers(new Set(segments.map(({ id }) => id)))
     }
     const live = viewed.map((one, i) => one.at(segments[i]?.deleted))
-    return new IndexSnapshot(live, release)
+    return new SearchSnapshot(live, release)
   }
 
   /** Snapshots that were opened stay good. What is being opened is not kept. */
@@ -62,7 +62,7 @@ export class ViewReader {
     const known = this.#opened.get(description.id)
     if (known !== undefined) return retained(known)
     const { pages, terms } = this.#memory
-    const file = new SegmentFile(description.source, pages)
+    const file = new SegmentInput(description.source, pages)
     try {
       const segment = yield* DiskSegment.open(file, description.resident)
       const other = this.#opened.get(description.id)

@@ -11,7 +11,7 @@ import type {
   Aggregations,
 } from '../../../query/request/aggregation-request.ts'
 import type { DividedAnswer } from '../../host/index-engine.ts'
-import type { IndexSnapshot } from '../engine/index-snapshot.ts'
+import type { SearchSnapshot } from '../engine/search-snapshot.ts'
 import type { TextIndex } from '../engine/text-index.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { ConditionResolver } from '../search/condition-resolver.ts'
@@ -54,8 +54,8 @@ export function* divideSearch(
 }
 
 interface Snapshots {
-  readonly whole: IndexSnapshot
-  readonly memory: IndexSnapshot
+  readonly whole: SearchSnapshot
+  readonly memory: SearchSnapshot
   readonly mapping: FieldMapping
   readonly costMin: number
 }
@@ -97,7 +97,7 @@ function* wholeAnswer({ whole, mapping }: Snapshots, request: TextSearchRequest)
 function costOf(
   { conditions, order, aggregations }: TextSearchRequest,
   { docFreqs, expansions }: TextStatistics,
-  { segments }: IndexSnapshot,
+  { segments }: SearchSnapshot,
 ): number {
   const { query, filter, exclusion, keyPrefix } = conditions
   const isFiltered = filter !== undefined || exclusion !== undefined || keyPrefix !== undefined

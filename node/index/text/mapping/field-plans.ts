@@ -28,7 +28,8 @@ import {
   SAMPLES,
 } from '../../../schema/table-field.ts'
 import type { JsonObject, JsonValue } from '../../../document/exact-json.ts'
-import { UNNAMED_TYPE, type TableSchema } from '../../../schema/table-schema.ts'
+import type { TableSchema } from '../../../schema/table-schema.ts'
+import { UNNAMED_TYPE } from '../../../schema/unnamed-type.ts'
 import type { FieldPlan } from './field-plan.ts'
 import type { FieldDecision, IndexedField } from './field-registry.ts'
 import type { DocumentRoot, PathNode } from './path-tree.ts'

@@ -4,7 +4,7 @@ import { BLOCK_LENGTH, packedBytes, unpackBlock } from '../encoding/bit-packing.
 import { ByteBufferReader } from '../encoding/byte-buffer.ts'
 import { GrowableUint32 } from '../encoding/growable.ts'
 import type { Impacts, PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
-import type { SegmentFile } from '../encoding/segment-file.ts'
+import type { SegmentInput } from '../encoding/segment-file.ts'
 
 const END_OF_IMPACTS = 255
 
@@ -32,13 +32,13 @@ interface BlockTable {
 export class DiskPostings implements PostingsSource {
   readonly docFreq: number
   readonly blockCount: number
-  readonly #file: SegmentFile
+  readonly #file: SegmentInput
   readonly #place: PostingsPlace
   /** Undefined for a term with less than a block, which has no description. */
   readonly #table: BlockTable | undefined
   #tailLastDocs: Uint32Array | undefined
 
-  constructor(file: SegmentFile, place: PostingsPlace, hasPositions: boolean) {
+  constructor(file: SegmentInput, place: PostingsPlace, hasPositions: boolean) {
     this.#file = file
     this.#place = place
     this.docFreq = place.docFreq

@@ -1,7 +1,7 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import type { IndexSnapshot } from '../engine/index-snapshot.ts'
+import type { SearchSnapshot } from '../engine/search-snapshot.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { resolveQuery } from '../mapping/resolve-query.ts'
 import type { MatchRequest } from '../matching/segment-search.ts'
@@ -17,11 +17,11 @@ const EVERYTHING: EngineQuery = { kind: 'all', boost: 1 }
 export class ConditionResolver {
   /** The parts of the conditions that can match nothing, with the reason. */
   readonly warnings = new Set<string>()
-  readonly #index: IndexSnapshot
+  readonly #index: SearchSnapshot
   readonly #mapping: FieldMapping
   #hasExpanded = false
 
-  constructor(index: IndexSnapshot, mapping: FieldMapping) {
+  constructor(index: SearchSnapshot, mapping: FieldMapping) {
     this.#index = index
     this.#mapping = mapping
   }

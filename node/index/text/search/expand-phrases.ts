@@ -4,12 +4,12 @@
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery, PhrasePosition } from '../engine-query.ts'
-import type { IndexSnapshot } from '../engine/index-snapshot.ts'
+import type { SearchSnapshot } from '../engine/search-snapshot.ts'
 
 /** The limit of terms of all fuzzy phrases in a query, because each term is walked by itself. */
 const PHRASE_TERMS_MAX = 16_384
 
-export function expandPhrases(query: EngineQuery, index: IndexSnapshot): Sliced<EngineQuery> {
+export function expandPhrases(query: EngineQuery, index: SearchSnapshot): Sliced<EngineQuery> {
   return new PhraseExpansion(index).expand(query)
 }
 
@@ -24,10 +24,10 @@ export function hasFuzzyPhrase(query: EngineQuery): boolean {
 }
 
 class PhraseExpansion {
-  readonly #index: IndexSnapshot
+  readonly #index: SearchSnapshot
   #termsLeft = PHRASE_TERMS_MAX
 
-  constructor(index: IndexSnapshot) {
+  constructor(index: SearchSnapshot) {
     this.#index = index
   }
 

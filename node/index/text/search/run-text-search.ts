@@ -8,7 +8,7 @@ import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { DocSet } from '../aggregation/doc-set.ts'
 import { gatherAggregations } from '../aggregation/gather-aggregations.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import type { IndexSnapshot } from '../engine/index-snapshot.ts'
+import type { SearchSnapshot } from '../engine/search-snapshot.ts'
 import { Poll } from '../poll.ts'
 import type { SearchBoundary } from '../matching/search.ts'
 import type { MatchRequest } from '../matching/segment-search.ts'
@@ -58,7 +58,7 @@ export function* runTextSearch(
 
 /** As `runTextSearch`, of a state that the caller holds and releases. */
 export function searchSnapshot(
-  snapshot: IndexSnapshot,
+  snapshot: SearchSnapshot,
   mapping: FieldMapping,
   request: TextSearchRequest,
 ): Sliced<TextSearchAnswer> {
@@ -83,13 +83,13 @@ export function* gatherTextStatistics(
 }
 
 class TextSearchRun {
-  readonly #index: IndexSnapshot
+  readonly #index: SearchSnapshot
   readonly #request: TextSearchRequest
   readonly #resolver: ConditionResolver
   readonly #context: QueryContext
   readonly #columns: FieldColumns
 
-  constructor(index: IndexSnapshot, mapping: FieldMapping, request: TextSearchRequest) {
+  constructor(index: SearchSnapshot, mapping: FieldMapping, request: TextSearchRequest) {
     this.#index = index
     this.#request = request
     this.#resolver = new ConditionResolver(index, mapping)

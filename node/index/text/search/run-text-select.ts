@@ -4,7 +4,7 @@
 import { serialize } from 'node:v8'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { BoundedCache } from '../encoding/bounded-cache.ts'
-import type { IndexSnapshot } from '../engine/index-snapshot.ts'
+import type { SearchSnapshot } from '../engine/search-snapshot.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { bytesOfOrdinals } from '../matching/ordinal-set.ts'
 import type { Selection } from '../matching/select.ts'
@@ -82,7 +82,7 @@ export function* runTextSelect(
 }
 
 function* selectFrom(
-  snapshot: IndexSnapshot,
+  snapshot: SearchSnapshot,
   mapping: FieldMapping,
   { conditions, nowMs }: TextSelectRequest,
 ): Sliced<TextSelection> {

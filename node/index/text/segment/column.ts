@@ -2,7 +2,7 @@
 // Format: docs/formats/text-segment.md, "Columns".
 
 import { readUint32 } from '../encoding/byte-buffer.ts'
-import type { SegmentFile } from '../encoding/segment-file.ts'
+import type { SegmentInput } from '../encoding/segment-file.ts'
 
 export type ColumnKind = 'number' | 'keyword' | 'point'
 
@@ -55,7 +55,7 @@ export interface OrdinalTerms {
 /** A column in a segment file, which must stay open while the column is used. */
 export class DiskColumn implements ColumnReader {
   readonly kind: ColumnKind
-  readonly #file: SegmentFile
+  readonly #file: SegmentInput
   readonly #place: ColumnPlace
   readonly #terms: OrdinalTerms | undefined
   readonly #width: number
@@ -64,7 +64,7 @@ export class DiskColumn implements ColumnReader {
   #ends = new Uint32Array(0)
 
   constructor(
-    file: SegmentFile,
+    file: SegmentInput,
     place: ColumnPlace,
     options: { kind: ColumnKind; terms: OrdinalTerms | undefined },
   ) {

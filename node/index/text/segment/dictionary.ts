@@ -4,7 +4,7 @@
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { ByteBuffer, ByteBufferReader } from '../encoding/byte-buffer.ts'
-import type { SegmentFile, SegmentOutput } from '../encoding/segment-file.ts'
+import type { SegmentInput, SegmentOutput } from '../encoding/segment-file.ts'
 
 const BLOCK_TEXTS = 32
 const BLOCKS_PER_STEP = 2048
@@ -97,14 +97,14 @@ function sharedBytes(a: Uint8Array, b: Uint8Array): number {
  */
 export class DictionaryReader {
   readonly count: number
-  readonly #file: SegmentFile
+  readonly #file: SegmentInput
   readonly #encoding: DictionaryEncoding
   readonly #hasPostings: boolean
   readonly #firsts: readonly string[]
   readonly #starts: Float64Array
 
   static *open(
-    file: SegmentFile,
+    file: SegmentInput,
     place: DictionaryPlace,
     encoding: DictionaryEncoding,
   ): Sliced<DictionaryReader> {
@@ -125,7 +125,7 @@ export class DictionaryReader {
   }
 
   private constructor(
-    file: SegmentFile,
+    file: SegmentInput,
     count: number,
     index: {
       readonly encoding: DictionaryEncoding

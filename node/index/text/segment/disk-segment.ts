@@ -13,7 +13,7 @@ import {
   type SegmentField,
   type SegmentFieldKind,
 } from './segment.ts'
-import type { SegmentFile } from '../encoding/segment-file.ts'
+import type { SegmentInput } from '../encoding/segment-file.ts'
 import { sharedBytes } from '../encoding/shared-array.ts'
 
 /** The description of a segment file: the places of all of its parts. */
@@ -59,7 +59,7 @@ export class DiskSegment implements Segment {
   readonly docCount: number
   readonly firstExpiryMs: number
   readonly bytesInMemory: number
-  readonly file: SegmentFile
+  readonly file: SegmentInput
   readonly #description: SegmentDescription
   readonly #keys: DictionaryReader
   readonly #filter: Uint8Array
@@ -68,7 +68,7 @@ export class DiskSegment implements Segment {
   /**
    * `resident` comes from the same segment in another thread. Default: it is read from the file.
    */
-  static *open(file: SegmentFile, resident?: SegmentResident): Sliced<DiskSegment> {
+  static *open(file: SegmentInput, resident?: SegmentResident): Sliced<DiskSegment> {
     // The description's checksum has been verified: it is what the writer wrote.
     const description: SegmentDescription = JSON.parse(file.description)
     const { docCount, keys, filter } = description
@@ -84,7 +84,7 @@ export class DiskSegment implements Segment {
     })
   }
 
-  private constructor(file: SegmentFile, description: SegmentDescription, parts: SegmentParts) {
+  private constructor(file: SegmentInput, description: SegmentDescription, parts: SegmentParts) {
     const { docCount, keys, filter, expiry, fields } = description
     this.file = file
     this.#description = description
@@ -158,7 +158,7 @@ export class DiskSegment implements Segment {
   }
 }
 
-function readShared(file: SegmentFile, offset: number, length: number): Sliced<Uint8Array> {
+function readShared(file: SegmentInput, offset: number, length: number): Sliced<Uint8Array> {
   return file.copyInSteps(offset, length, sharedBytes(length))
 }
 
@@ -175,11 +175,11 @@ class DiskField implements SegmentField {
   readonly docCount: number
   readonly totalLength: number
   readonly column: ColumnReader | undefined
-  readonly #file: SegmentFile
+  readonly #file: SegmentInput
   readonly #terms: DictionaryReader | undefined
 
   static *open(
-    file: SegmentFile,
+    file: SegmentInput,
     description: FieldDescription,
     docCount: number,
     resident: SegmentResident | undefined,
@@ -194,7 +194,7 @@ class DiskField implements SegmentField {
   }
 
   private constructor(
-    file: SegmentFile,
+    file: SegmentInput,
     description: FieldDescription,
     { norms, terms }: { norms: Uint8Array | undefined; terms: DictionaryReader | undefined },
   ) {

@@ -39,7 +39,7 @@ describe('the lines of an answer', () => {
     const pieces = Array.from({ length: 40_000 }, () => 'x'.repeat(512))
     const [line = ''] = await Array.fromAsync(linesOf(answer(pieces)))
     expect(line.length).to.equal(40_000 * 512)
-  }).timeout(10_000)
+  }).timeout(40_000)
 
   it('are yielded before the answer breaks off', async () => {
     const got: string[] = []

@@ -4,7 +4,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { expect } from 'chai'
-import { STALL_MS_MAX, sendPieces } from '../../../../inference/api/answer-sender.ts'
+import { sendPieces } from '../../../../inference/api/answer-sender.ts'
 import type { Pieces } from '../../../../inference/api/pieces-reply.ts'
 import { ManualClock } from '../../../../lib/clock.ts'
 import { until } from '../../../support/until.ts'
@@ -12,6 +12,7 @@ import { until } from '../../../support/until.ts'
 /** More than the kernel keeps for a client that does not read. */
 const LARGE_BYTES = 64 * 1024 * 1024
 const NEVER = new AbortController().signal
+const WRITE_TIMEOUT_MS = 30_000
 
 describe('an answer', () => {
   let server: Server
@@ -41,6 +42,7 @@ describe('an answer', () => {
     sendPieces(piecesOf([Buffer.alloc(bytes / 2), Buffer.alloc(bytes / 2)].values()), {
       response,
       clock,
+      writeTimeoutMs: WRITE_TIMEOUT_MS,
       signal,
     })
 
@@ -78,7 +80,8 @@ describe('an answer', () => {
     const closed = once(response, 'close')
     client.resume()
 
-    await sendPieces(piecesOf(pieces()), { response, clock, signal: NEVER })
+    const sending = { response, clock, writeTimeoutMs: WRITE_TIMEOUT_MS, signal: NEVER }
+    await sendPieces(piecesOf(pieces()), sending)
     await closed
   })
 
@@ -87,7 +90,7 @@ describe('an answer', () => {
     const sent = send(LARGE_BYTES).then(() => (isOver = true))
     await until(async () => response.writableNeedDrain)
 
-    clock.advance(STALL_MS_MAX - 1)
+    clock.advance(WRITE_TIMEOUT_MS - 1)
     expect([isOver, response.destroyed]).to.deep.equal([false, false])
     clock.advance(1)
     await sent

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { InvariantError } from '../../../../lib/assert.ts'
 import { systemClock } from '../../../../lib/clock.ts'
+import { LevelKvStore } from '../../../../node/storage/level-kv-store.ts'
 import { LevelStoreFactory } from '../../../../node/storage/level-store-factory.ts'
 import { put, textsOf } from '../../../conformance/kv-store.ts'
 import { errorOf } from '../../../support/error-of.ts'
@@ -45,6 +46,29 @@ describe('LevelStoreFactory', () => {
 
     expect(await textsOf(fresh)).to.deep.equal([])
     expect(await readdir(root)).to.deep.equal(['a'])
+  })
+
+  it('replaces a store by another directory, also where a crash has left none', async () => {
+    const factory = await openFactory()
+    for (const name of ['a', 'b']) {
+      const from = path.join(path.dirname(root), `new-${name}`)
+      await using store = await LevelKvStore.open(from, { clock: systemClock })
+      await store.write([put(name, 'new')], SYNC)
+    }
+    const old = await factory.open('a')
+    await old.write([put('a', 'old')], SYNC)
+    const held = await errorOf(() => factory.replace('a', path.join(path.dirname(root), 'new-a')))
+    await old.close()
+
+    await factory.replace('a', path.join(path.dirname(root), 'new-a'))
+    await factory.replace('b', path.join(path.dirname(root), 'new-b'))
+
+    await using a = await factory.open('a')
+    await using b = await factory.open('b')
+    expect(held).to.include({ code: 'UNAVAILABLE' })
+    expect([await textsOf(a), await textsOf(b)]).to.deep.equal([['a=new'], ['b=new']])
+    expect(await readdir(path.dirname(root))).to.deep.equal(['stores'])
+    expect((await readdir(root)).toSorted()).to.deep.equal(['a', 'b'])
   })
 
   it('finishes a removal that a crash interrupted', async () => {

@@ -11,7 +11,7 @@ import {
   decodeMessage,
   encodeMessage,
 } from '../../../../../node/replication/shell/message-codec.ts'
-import { openTcpWorld } from '../../../../support/peer/peer-world.ts'
+import { openTcpWorld, TEST_LIMITS } from '../../../../support/peer/peer-world.ts'
 
 const MIB = 1024 * 1024
 const LOG = '00000000000000aa'
@@ -40,8 +40,9 @@ async function openPair() {
     arrived.push({ from, epoch, bytes: message.length })
   }
   const handlers = replicaHandlers(receive, silentLog)
-  const target = await world.open({ nodeId: 'b', handlers })
-  const source = await world.open({ nodeId: 'a' })
+  const limits = { ...TEST_LIMITS, silenceMs: 30_000 } // a busy machine loses nothing
+  const target = await world.open({ nodeId: 'b', handlers, limits })
+  const source = await world.open({ nodeId: 'a', limits })
   const link: PeerLink = source.link(await world.addressOf(target))
   const peers = new ReplicaPeers({
     linkTo: (node) => (node === 'b' ? link : undefined),

@@ -1,9 +1,10 @@
-import { readdir, rm, truncate } from 'node:fs/promises'
+import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { must } from '../../../../../lib/assert.ts'
 import { systemClock } from '../../../../../lib/clock.ts'
+import { silentLog, type Log } from '../../../../../lib/log.ts'
 import { timestampAtMs } from '../../../../../node/clock/hybrid-clock.ts'
 import { nameOf } from '../../../../../node/schema/table-field.ts'
 import { parseTableSchema } from '../../../../../node/schema/table-schema.ts'
@@ -14,6 +15,7 @@ import {
 } from '../../../../../node/shard/following/document-changes.ts'
 import { INDEX_LAG_BYTES_MAX } from '../../../../../node/shard/following/index-lag.ts'
 import { endOfLog } from '../../../../../node/shard/format/log-reader.ts'
+import { until } from '../../../../support/until.ts'
 import { deleteOp } from '../../../../support/worlds/shard-world.ts'
 import {
   textSearch,
@@ -27,6 +29,25 @@ const SCHEMA = parseTableSchema(
   { document_schemas: { note: { schema: { properties: { text: { type: 'string' } } } } } },
   undefined,
 )
+
+/** So many that a page of documents takes the index a while. */
+const WORDS_OF_A_DOCUMENT = Array.from({ length: 300 }, (_, i) => `w${i}`).join(' ')
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What was logged, and the documents that it names. */
+class BuildLog {
+  readonly #lines: { readonly message: string; readonly fields: Fields | undefined }[] = []
+  readonly log: Log = {
+    ...silentLog,
+    info: (message, fields) => this.#lines.push({ message, fields }),
+  }
+
+  documentsOf(wanted: string): readonly number[] {
+    const lines = this.#lines.filter(({ message }) => message === wanted)
+    return lines.map(({ fields }) => Number(fields?.['documents']))
+  }
+}
 
 /** Everything that is not needed, however young it is. */
 async function collectAll(text: TextShard): Promise<void> {
@@ -94,6 +115,63 @@ describe('a text index of a shard', () => {
 
     expect(walked).to.deep.equal(['a', 'aa', 'b'])
   })
+
+  it('continues a build that a clean stop interrupted, with what was written meanwhile', async () => {
+    const heard = new BuildLog()
+    await using text = await TextShard.open({ hasIndexes: false, log: heard.log })
+    const keys = Array.from({ length: 6000 }, (_, i) => `k${String(i).padStart(4, '0')}`)
+    await text.write(...keys.map((key) => textOp(key, `tide ${WORDS_OF_A_DOCUMENT}`)))
+    await text.close()
+
+    await text.open()
+    await until(async () => (await text.status()).backfillItemsProcessed > 0)
+    await text.write(deleteOp('k0000'), textOp('k5999', 'ebb'), textOp('z', 'tide'))
+    await text.close()
+    const left = heard.documentsOf('text index is being built further')
+    await text.open({ hasIndexes: false })
+    await text.write(deleteOp('k0001'), textOp('k5998', 'ebb'))
+    await text.close()
+    await text.open()
+    await text.caughtUp()
+
+    expect(left).to.deep.equal([])
+    const [continuedWith = 0] = heard.documentsOf('text index is being built further')
+    expect(continuedWith).to.be.within(1, keys.length - 1)
+    expect(await text.find('ebb')).to.deep.equal(['k5998', 'k5999'])
+    expect((await text.status()).totalIndexed).to.equal(keys.length - 2 + 1)
+    expect(await readdir(path.join(text.indexRoot, 'words-v0'))).to.not.include('backfill')
+    expect(text.events.firstBuilds).to.equal(1)
+  }).timeout(240_000)
+
+  const spoilt: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+    'is unreadable': (directory) => writeFile(path.join(directory, 'backfill'), '{'),
+    'is of a later version': (directory) =>
+      writeFile(path.join(directory, 'backfill'), '{"version":2}'),
+    'is about another index': async (directory) => {
+      const file = path.join(directory, 'backfill')
+      const saved: object = JSON.parse(await readFile(file, 'utf8'))
+      await writeFile(file, JSON.stringify({ ...saved, documents: 1 }))
+    },
+  }
+  for (const [what, spoil] of Object.entries(spoilt)) {
+    it(`begins a build again if what was saved of it ${what}`, async () => {
+      const heard = new BuildLog()
+      await using text = await TextShard.open({ hasIndexes: false, log: heard.log })
+      const keys = Array.from({ length: 6000 }, (_, i) => `k${i}`)
+      await text.write(...keys.map((key) => textOp(key, `tide ${WORDS_OF_A_DOCUMENT}`)))
+      await text.close()
+      await text.open()
+      await until(async () => (await text.status()).backfillItemsProcessed > 0)
+      await text.close()
+
+      await spoil(path.join(text.indexRoot, 'words-v0'))
+      await text.open()
+      await text.caughtUp()
+
+      expect(heard.documentsOf('text index is being built further')).to.deep.equal([])
+      expect((await text.status()).totalIndexed).to.equal(keys.length)
+    }).timeout(240_000)
+  }
 
   it('slows a flood of writes down until it has nearly caught up', async () => {
     await using text = await TextShard.open()

@@ -11,6 +11,12 @@ import {
   type TableRecord,
 } from '../../../../../node/coordinator/tables/table-record.ts'
 import {
+  decodeApplied,
+  encodeApplied,
+  encodeAppliedWithPart,
+  hasPart,
+} from '../../../../../node/shard/format/applied-position.ts'
+import {
   decodeCollected,
   encodeCollected,
 } from '../../../../../node/shard/format/collected-mark.ts'
@@ -139,6 +145,8 @@ const tableFields: readonly TableField[] = [
   { path: ['a.b', 'é'], kind: 'date', documentType: 'note' },
 ]
 
+const applied = { sequence: 0x1234_5678_9abc, epoch: 7, crc: 0xfedc_ba98, nextOrdinal: 258 }
+
 const encoded: Readonly<Record<string, Buffer>> = {
   'key: document': documentKey(key),
   'key: log': logKey(258),
@@ -165,6 +173,8 @@ const encoded: Readonly<Record<string, Buffer>> = {
   'finished mark: committed': encodeFinishedMark(decisions.committed),
   'finished mark: aborted': encodeFinishedMark(decisions.aborted),
   'collected mark': encodeCollected(version),
+  'applied position': encodeApplied(applied),
+  'applied position, and a part': encodeAppliedWithPart(applied),
   'table record': encodeTable(table),
   'shard record: first': encodeShard(firstShard),
   'shard record: last': encodeShard(lastShard),
@@ -253,6 +263,16 @@ describe('the disk formats of a shard', () => {
         .with.property('code', 'CORRUPTION')
     }
     expect(checkRecord(record.subarray(0, 24))).to.have.length(24)
+  })
+
+  it('read an applied position, with and without a part of the next entry', () => {
+    const [whole, part] = ['applied position', 'applied position, and a part'].map(stored)
+
+    expect([whole, part].map((bytes) => bytes && decodeApplied(bytes))).to.deep.equal([
+      applied,
+      applied,
+    ])
+    expect([whole, part].map((bytes) => bytes && hasPart(bytes))).to.deep.equal([false, true])
   })
 
   it('read a collected mark of an earlier version', () => {

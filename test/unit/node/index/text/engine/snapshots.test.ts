@@ -9,7 +9,7 @@ import { ManualClock } from '../../../../../../lib/clock.ts'
 import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce, type Sliced } from '../../../../../../lib/sliced.ts'
 import type { IndexableDocument } from '../../../../../../node/index/text/indexable-document.ts'
-import type { IndexSnapshot } from '../../../../../../node/index/text/engine/index-snapshot.ts'
+import type { SearchSnapshot } from '../../../../../../node/index/text/engine/search-snapshot.ts'
 import { TextIndex } from '../../../../../../node/index/text/engine/text-index.ts'
 import { NaiveTextIndex } from '../../../../../support/fakes/naive-text-index.ts'
 import { parseTestSettings } from '../../../../../support/worlds/test-settings.ts'
@@ -131,7 +131,7 @@ function foundIn(index: Pick<TextIndex, 'search' | 'collect'>): string {
 }
 
 interface Held {
-  readonly snapshot: IndexSnapshot
+  readonly snapshot: SearchSnapshot
   readonly naive: NaiveTextIndex
 }
 
@@ -240,7 +240,7 @@ class World {
 }
 
 /** A snapshot that answers in one step, as an index does. */
-function atOnce(snapshot: IndexSnapshot): Pick<TextIndex, 'search' | 'collect'> {
+function atOnce(snapshot: SearchSnapshot): Pick<TextIndex, 'search' | 'collect'> {
   return {
     search: (request) => runAtOnce(snapshot.search(request)),
     collect: (request, visit) => runAtOnce(snapshot.collect(request, visit)),

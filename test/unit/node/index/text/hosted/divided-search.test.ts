@@ -128,7 +128,7 @@ describe(`a divided search (QUARRY_TEST_SEED=${seed})`, () => {
       world.flush()
       expect(world.isDivided(requestOf(body))).to.equal(true)
       world.check(requestOf(body))
-    }).timeout(60_000)
+    }).timeout(120_000)
   }
 
   it('is not worth its messages for few documents, beside what is in memory', () => {

@@ -6,7 +6,7 @@ import { ManualClock } from '../../../../../../lib/clock.ts'
 import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { EngineQuery } from '../../../../../../node/index/text/engine-query.ts'
-import type { IndexSnapshot } from '../../../../../../node/index/text/engine/index-snapshot.ts'
+import type { SearchSnapshot } from '../../../../../../node/index/text/engine/search-snapshot.ts'
 import { TextIndex } from '../../../../../../node/index/text/engine/text-index.ts'
 import type { IndexableDocument } from '../../../../../../node/index/text/indexable-document.ts'
 import {
@@ -168,7 +168,7 @@ class World {
   readonly #make: TextGenerator
   readonly #index: TextIndex
   readonly #naive = new NaiveTextIndex()
-  #held: { readonly snapshot: IndexSnapshot; readonly naive: NaiveTextIndex } | undefined
+  #held: { readonly snapshot: SearchSnapshot; readonly naive: NaiveTextIndex } | undefined
   #sequence = 0
   #nextOrdinal = 0
 
@@ -219,7 +219,7 @@ class World {
     this.#held = { snapshot: this.#index.snapshot(), naive }
   }
 
-  #ask(snapshot: IndexSnapshot, naive: NaiveTextIndex): void {
+  #ask(snapshot: SearchSnapshot, naive: NaiveTextIndex): void {
     const make = this.#make
     const filter = make.below(2) === 0 ? make.query() : undefined
     const query = make.below(4) === 0 ? ({ kind: 'all', boost: 1 } as const) : make.query()

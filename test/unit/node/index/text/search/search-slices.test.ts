@@ -16,7 +16,7 @@ import type {
 import { packBatch } from '../../../../../../node/index/host/document-batch.ts'
 import { STOP_REASONS, type ToIndex } from '../../../../../../node/index/host/protocol.ts'
 import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
-import { IndexHost } from '../../../../../../node/index/host/index-host.ts'
+import { IndexHost } from '../../../../../../node/index/worker/index-host.ts'
 import { parseQuery } from '../../../../../../node/query/language/parse-query.ts'
 import type { JsonObject, JsonValue } from '../../../../../../node/document/exact-json.ts'
 import { parseTableSchema, type TableSchema } from '../../../../../../node/schema/table-schema.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
-import { SliceWatch } from '../../../../../node/index/host/slice-watch.ts'
+import { SliceWatch } from '../../../../../node/index/worker/slice-watch.ts'
 import { ManualCollections } from '../../../../support/fakes/manual-collections.ts'
 
 describe('the watch of slices', () => {

@@ -7,11 +7,11 @@
 
 import { isServiceError } from '../../../lib/errors.ts'
 import { sentError } from '../../../lib/worker-calls.ts'
-import type { FromIndexWorker, ToIndex, ToIndexWorker, ToldWorker } from './protocol.ts'
+import type { FromIndexWorker, ToIndex, ToIndexWorker, ToldWorker } from '../host/protocol.ts'
 import type { SlicePriority, SliceScheduler } from './slice-scheduler.ts'
 import { isQuestion, type IndexHost } from './index-host.ts'
-import type { WorkerProgress, WorkerWork } from './worker-progress.ts'
-import type { WorkerReport } from './worker-report.ts'
+import type { WorkerProgress, WorkerWork } from '../host/worker-progress.ts'
+import type { WorkerReport } from '../host/worker-report.ts'
 
 /** What a loop passes messages to, and where answers go. */
 export interface IndexWorkerLoopOptions {

@@ -15,7 +15,7 @@ import {
   type IndexEngine,
   type IndexOpening,
   type Question,
-} from './index-engine.ts'
+} from '../host/index-engine.ts'
 import type {
   DividedCallAnswer,
   IndexWorkerCallKind,
@@ -23,10 +23,10 @@ import type {
   RequestOf,
   ToIndex,
   ToldWorker,
-} from './protocol.ts'
+} from '../host/protocol.ts'
 import { DivisionHolds, SealedReaders } from './sealed-readers.ts'
-import { unlessStopped } from './stop-flag.ts'
-import type { CacheReport } from './worker-report.ts'
+import { unlessStopped } from '../host/stop-flag.ts'
+import type { CacheReport } from '../host/worker-report.ts'
 
 const NAMES: ReadonlySet<string> = new Set(QUESTIONS)
 const SIDE_CALLS: ReadonlySet<IndexWorkerCallKind> = new Set([

@@ -21,7 +21,7 @@ import { Poll } from '../poll.ts'
  * - Files and memory stay held until `release`, which may be called more than once; nothing may be
  *   asked afterwards.
  */
-export class IndexSnapshot {
+export class SearchSnapshot {
   readonly segments: readonly LiveSegment[]
   readonly #onRelease: () => void
   #isReleased = false

@@ -2,7 +2,7 @@
 
 import { CollectionWatch, type ObserveCollections } from '../../../lib/collection-watch.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { SliceHistogram, type SliceReport } from './slice-histogram.ts'
+import { SliceHistogram, type SliceReport } from '../host/slice-histogram.ts'
 
 /** In shorter slices collections are not told from work. */
 const TELLING_MS = 1

@@ -3,9 +3,9 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Sliced } from '../../../lib/sliced.ts'
-import type { DividedAnswer, EngineFamily, SealedReader } from './index-engine.ts'
-import type { DividedCallAnswer, RequestOf } from './protocol.ts'
-import { unlessStopped } from './stop-flag.ts'
+import type { DividedAnswer, EngineFamily, SealedReader } from '../host/index-engine.ts'
+import type { DividedCallAnswer, RequestOf } from '../host/protocol.ts'
+import { unlessStopped } from '../host/stop-flag.ts'
 
 /** The readers of indexes that live in other workers. */
 export class SealedReaders {

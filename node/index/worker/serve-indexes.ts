@@ -3,14 +3,14 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { must } from '../../../lib/assert.ts'
 import { systemClock } from '../../../lib/clock.ts'
-import type { EngineFamilies } from './index-engine.ts'
+import type { EngineFamilies } from '../host/index-engine.ts'
 import { IndexHost } from './index-host.ts'
-import type { FromIndexWorker, IndexWorkerSettings, ToIndexWorker, ToldWorker } from './protocol.ts'
+import type { FromIndexWorker, IndexWorkerSettings, ToIndexWorker, ToldWorker } from '../host/protocol.ts'
 import { SliceScheduler } from './slice-scheduler.ts'
 import { SliceWatch } from './slice-watch.ts'
 import { IndexWorkerLoop } from './worker-loop.ts'
-import { WorkerProgress, type WorkerWork } from './worker-progress.ts'
-import type { WorkerReport } from './worker-report.ts'
+import { WorkerProgress, type WorkerWork } from '../host/worker-progress.ts'
+import type { WorkerReport } from '../host/worker-report.ts'
 
 /** Serves the thread that this one was started by, until it is ended. Throws outside of a worker. */
 export function serveIndexes(families: EngineFamilies): void {

@@ -5,7 +5,7 @@ import {
   SliceScheduler,
   type Slice,
   type SliceRun,
-} from '../../../../../node/index/host/slice-scheduler.ts'
+} from '../../../../../node/index/worker/slice-scheduler.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 
 describe('SliceScheduler', () => {

@@ -47,3 +47,14 @@ describe('a call of the command line', () => {
     })
   }
 })
+
+describe('the start of an index worker', () => {
+  it('loads no package but those of the text engine: validators are compiled when they are loaded', () => {
+    const packages = packagesOf(loadedWith('node/index/kinds/index-worker.ts'))
+
+    expect(packages.filter((name) => !name.startsWith('@orama/'))).to.deep.equal([
+      'entities/lib/decode.js',
+      'ipaddr.js',
+    ])
+  })
+})

@@ -1,28 +1,28 @@
 // The store of one node of a cluster: replicas here, leaders anywhere.
 
-import type { Lifecycle } from '../../../lib/lifecycle.ts'
-import { messageOf } from '../../../lib/errors.ts'
-import type { Random } from '../../../lib/random.ts'
-import type { ClusterMap } from '../../cluster/cluster-map.ts'
-import { shardControl } from '../../cluster/shard-control.ts'
-import type { CatalogKeys } from '../../controller/shell/cluster-feed.ts'
-import type { PeerHandlers } from '../../peer/peer.ts'
-import type { ReplicaId } from '../../replication/core/configuration.ts'
-import { RemoteShard } from '../../shard/remote/remote-shard.ts'
-import { serveShards } from '../../shard/remote/serve-shards.ts'
-import type { ShardRecord } from '../shards/shard-record.ts'
-import { openStore, type OpenedStore, type StoreParts, type StorePlace } from '../open-store.ts'
-import type { StoreCore } from '../open-store.ts'
-import { decodeTable, SHARD_PREFIX, TABLE_PREFIX } from '../tables/table-record.ts'
-import { CLUSTER_REPLICATION } from '../tables/table-replication.ts'
-import type { ClusterControl } from './cluster-control.ts'
-import { ClusterShard } from './cluster-shard.ts'
-import { ClusterShards } from './cluster-shards.ts'
-import { ClusterTables } from './cluster-tables.ts'
-import { ControlledCluster } from './controlled-cluster.ts'
-import type { KnownPlaces } from './known-places.ts'
-import { ReplicaHost, type ShardConfigurations, type ShardName } from './replica-host.ts'
-import { ReplicaPeers, replicaHandlers } from './replica-peers.ts'
+import type { Lifecycle } from '../../lib/lifecycle.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { Random } from '../../lib/random.ts'
+import type { ClusterMap } from '../cluster/cluster-map.ts'
+import { shardConfigurations } from '../cluster/shard-configurations.ts'
+import type { CatalogKeys } from '../controller/shell/cluster-feed.ts'
+import type { PeerHandlers } from '../peer/peer.ts'
+import type { ReplicaId } from '../replication/core/configuration.ts'
+import { RemoteShard } from '../shard/remote/remote-shard.ts'
+import { serveShards } from '../shard/remote/serve-shards.ts'
+import type { ShardRecord } from './shards/shard-record.ts'
+import { openStore, type OpenedStore, type StoreParts, type StorePlace } from './open-store.ts'
+import type { StoreCore } from './open-store.ts'
+import { decodeTable, SHARD_PREFIX, TABLE_PREFIX } from './tables/table-record.ts'
+import { CLUSTER_REPLICATION } from './tables/table-replication.ts'
+import type { ClusterControl } from './cluster/cluster-control.ts'
+import { ClusterShard } from './cluster/cluster-shard.ts'
+import { ClusterShards } from './cluster/cluster-shards.ts'
+import { ClusterTables } from './cluster/cluster-tables.ts'
+import { ControlledCluster } from './cluster/controlled-cluster.ts'
+import type { KnownPlaces } from './cluster/known-places.ts'
+import { ReplicaHost } from './cluster/replica-host.ts'
+import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
 
 /** How the controller reads the tables of the catalog. */
 export const CATALOG_KEYS: CatalogKeys = {
@@ -99,21 +99,9 @@ function openHost(parts: ClusterStoreParts, core: StoreCore): Promise<ReplicaHos
   const { self, stores, journal, admit, hybridClock, clock, log, places } = parts
   const { router, indexes, led } = core
   const network = new ReplicaPeers({ linkTo: (node) => places.linkTo(node), log })
-  const configurations = configurationsOf(parts.map)
+  const configurations = shardConfigurations(parts.map)
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
   return ReplicaHost.open({ ...own, network, configurations })
-}
-
-function configurationsOf(map: ClusterMap): ShardConfigurations {
-  const pathOf = ({ tableId, id }: ShardName): string => `${tableId}/${id}`
-  return {
-    configurationOf: (shard) => map.configurationOf(pathOf(shard)),
-    onConfiguration: (shard, listener) =>
-      map.onConfiguration(pathOf(shard), (configuration) => {
-        if (configuration !== undefined) listener(configuration)
-      }),
-    controlOf: (shard) => shardControl(map, pathOf(shard)),
-  }
 }
 
 function clusterShard(

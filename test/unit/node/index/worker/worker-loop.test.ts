@@ -12,9 +12,9 @@ import type {
   IndexWorkerCallKind,
 } from '../../../../../node/index/host/protocol.ts'
 import { SliceHistogram } from '../../../../../node/index/host/slice-histogram.ts'
-import { SliceScheduler } from '../../../../../node/index/host/slice-scheduler.ts'
-import { IndexHost } from '../../../../../node/index/host/index-host.ts'
-import { IndexWorkerLoop } from '../../../../../node/index/host/worker-loop.ts'
+import { SliceScheduler } from '../../../../../node/index/worker/slice-scheduler.ts'
+import { IndexHost } from '../../../../../node/index/worker/index-host.ts'
+import { IndexWorkerLoop } from '../../../../../node/index/worker/worker-loop.ts'
 import {
   newProgressMemory,
   WorkerProgress,

@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import type { Command } from 'commander'
+import { Lifecycle } from '../../lib/lifecycle.ts'
+import type { Flags } from '../../lib/options.ts'
+import { NODE_OPTIONS, parseClusterNodeConfig } from '../../node/cluster-config.ts'
+import type { RunningNode } from '../../node/main.ts'
+import type { CliContext } from '../process/context.ts'
+import { reasonOf } from '../process/stop-reason.ts'
+import { writeLine } from '../process/terminal.ts'
+import { examples } from './client-command.ts'
+import { explainStart } from './explain-start.ts'
+import { addServerOptions, readConfigFile, settingsHelp } from './server-options.ts'
+
+interface NodeFlags extends Flags {
+  readonly config?: string
+}
+
+const HELP = `
+The first node of a cluster creates it. All nodes name the same cluster, the same
+etcd and the same secret. When the node serves, it prints one line of JSON with its
+addresses on standard output. The log goes to standard error, as JSON lines. Ctrl-C
+hands its leaderships over and ends the node in order, a second Ctrl-C at once.
+${settingsHelp(NODE_OPTIONS)}${examples([
+  'a node of the cluster "books"',
+  'quarry node --data-dir ./data --cluster books --etcd http://etcd:2379 --cluster-secret-file secret',
+])}`
+
+export function addNodeCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command('node')
+    .summary('run one node of a cluster')
+    .description('Run one node of a cluster, whose nodes find each other by etcd.')
+  addServerOptions(command, NODE_OPTIONS)
+    .addHelpText('after', HELP)
+    .action((options: NodeFlags) => runNode(options, context))
+}
+
+/** The umask of a process that writes a data directory: directories 0700, files 0600. */
+const OWNER_ONLY = 0o077
+
+async function runNode({ config, ...flags }: NodeFlags, context: CliContext): Promise<void> {
+  const stop = context.stopSignal()
+  await using life = new Lifecycle()
+  const node = await start(flags, context, config)
+  life.onClose(() => node.close(reasonOf(stop)))
+  const ready = { event: 'ready', api: node.apiUrl, health: node.healthUrl }
+  await writeLine(context.terminal.out, JSON.stringify(ready))
+  if (!stop.aborted) await once(stop, 'abort')
+}
+
+async function start(
+  flags: Flags,
+  { env }: CliContext,
+  configPath: string | undefined,
+): Promise<RunningNode> {
+  const file = await readConfigFile(configPath)
+  try {
+    const config = parseClusterNodeConfig(env, flags, file)
+    // LevelDB asks for modes of its own; only the umask keeps its files from other users.
+    process.umask(OWNER_ONLY)
+    const { startClusterNode } = await import('../../node/cluster-node.ts')
+    return await startClusterNode(config)
+  } catch (error) {
+    throw explainStart(error, '--api-port, --health-port and --peer-port')
+  }
+}

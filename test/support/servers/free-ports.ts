@@ -1,0 +1,47 @@
+// Ports for servers that must know their port before they start.
+
+import { once } from 'node:events'
+import net from 'node:net'
+
+/**
+ * Below the ports that kernels give to clients and to servers on port 0 (32768 and more). A port of those may be
+ * taken between this check and the start of the server, and while the server is stopped.
+ */
+const FIRST = 18_000
+const LAST = 32_000
+
+/** So many different ports of 127.0.0.1 on which nobody listens now. */
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const held: net.Server[] = []
+  try {
+    while (held.length < count) {
+      const server = await listenAt(FIRST + Math.floor(Math.random() * (LAST - FIRST)))
+      if (server !== undefined) held.push(server)
+    }
+    return held.map(portOf)
+  } finally {
+    await Promise.all(held.map(closed))
+  }
+}
+
+/** Undefined if somebody else has the port. */
+export async function listenAt(port: number): Promise<net.Server | undefined> {
+  const server = net.createServer()
+  try {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    return server
+  } catch {
+    return undefined
+  }
+}
+
+function portOf(server: net.Server): number {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+async function closed(server: net.Server): Promise<void> {
+  server.close()
+  await once(server, 'close')
+}
