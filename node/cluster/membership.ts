@@ -65,7 +65,8 @@ export interface Membership extends AsyncDisposable {
  * Joins the cluster, and creates it if there is none. Resolves when the node is registered. Rejects
  * - with INVALID_ARGUMENT for another cluster and for a decommissioned node,
  * - with CONFLICT if another process stays registered under the node's id for longer than the lease of an
- *   earlier life could last,
+ *   earlier life could last, or if the data directory is an older copy: it is marked then, and the next
+ *   start joins,
  * - with UNAVAILABLE if the store cannot be asked.
  */
 export async function joinCluster(

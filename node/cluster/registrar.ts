@@ -5,11 +5,11 @@
 //        they were read.
 //   CR2  A registration of another process is never replaced. One at the node's own address is its own:
 //        two processes cannot listen there.
-//   CR3  A life that is not later than all that the cluster has seen registers as one that lost its data.
+//   CR3  A life that is not later than all that the cluster has seen does not register. The next start
+//        does, as one that lost its data.
 
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
 import {
   decodeNode,
   decodeRegistration,
@@ -42,7 +42,6 @@ export interface RegistrarOptions {
   readonly identity: NodeIdentity
   readonly description: NodeDescription
   readonly clock: Clock
-  readonly log: Log
 }
 
 /** How the node registers. */
@@ -70,7 +69,7 @@ export class Registrar {
 
   /**
    * Registers the node, or rejects: INVALID_ARGUMENT if it was decommissioned, CONFLICT if another
-   * process is registered under its id, NOT_FOUND if the lease is gone, UNAVAILABLE if nobody answers.
+   * process is registered under its id or was later than this life, NOT_FOUND if the lease is gone, UNAVAILABLE if nobody answers.
    */
   async register(order: RegistrationOrder): Promise<void> {
     const { clock } = this.#options
@@ -136,19 +135,17 @@ export class Registrar {
     return outcome.kind === 'committed'
   }
 
-  /** CR3. */
+  /** CR3. The process has to end: parts of it have used the number of this life already. */
   async #follow(before: NodeRecord | undefined): Promise<void> {
-    const { identity, log } = this.#options
+    const { identity } = this.#options
     const seen = before?.incarnation ?? 0
     if (seen < identity.incarnation || (seen === identity.incarnation && identity.mayBeSeen)) return
-    log.error(
-      'the data directory is older than the cluster has seen; its replicas are copied anew',
-      {
-        incarnation: identity.incarnation,
-        seen,
-      },
-    )
     await identity.continueAfter(seen)
+    throw new ServiceError(
+      'CONFLICT',
+      `this data directory is an older copy: the cluster has seen its life ${seen}; start the node ` +
+        'again, and the cluster copies its replicas anew',
+    )
   }
 
   /** The node's record, if it has to change. */

@@ -71,7 +71,7 @@ export class ClusterAdmin {
       const since = new Date(health.sinceMs).toISOString()
       return `the coordination store has not answered since ${since}: ${health.reason}`
     }
-    const frozen = controller.elected?.frozen
+    const { frozen } = controller
     if (frozen !== undefined) return `the controller is frozen: ${frozen}`
     return map.controller() === undefined ? 'no controller is elected' : undefined
   }

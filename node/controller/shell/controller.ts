@@ -22,6 +22,8 @@ export interface ControllerOptions {
   readonly node: NodeId
   readonly catalog: CatalogKeys
   readonly settings?: ControllerSettings
+  /** Why nothing may be changed, such as the map's reason; undefined while all is well. */
+  readonly frozenBy?: () => string | undefined
   /** Whole seconds. Default: TTL_SECONDS. */
   readonly ttlSeconds?: number
   readonly clock: Clock
@@ -32,7 +34,8 @@ export interface ControllerOptions {
  * Campaigns from its construction on, and works while it is elected.
  *
  * - `elected` is this node's leadership; undefined while another node has it.
- * - After a lost leadership it campaigns again.
+ * - After a lost leadership it campaigns again, unless the store went back: then the process has to start
+ *   again first.
  * - `close` resigns, so that another node takes over at once.
  */
 export class Controller implements AsyncDisposable {
@@ -40,6 +43,7 @@ export class Controller implements AsyncDisposable {
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
   #elected: ElectedController | undefined
+  #frozen: string | undefined
   #failure: string | undefined
 
   constructor(options: ControllerOptions) {
@@ -49,6 +53,11 @@ export class Controller implements AsyncDisposable {
 
   get elected(): ElectedController | undefined {
     return this.#elected
+  }
+
+  /** Why this node changes nothing and does not campaign, until its process starts again. */
+  get frozen(): string | undefined {
+    return this.#frozen ?? this.#elected?.frozen
   }
 
   async close(): Promise<void> {
@@ -62,7 +71,7 @@ export class Controller implements AsyncDisposable {
 
   async #run(): Promise<void> {
     const { signal } = this.#closing
-    while (!signal.aborted) {
+    while (!signal.aborted && this.#frozen === undefined) {
       try {
         await this.#campaign()
       } catch (error) {
@@ -93,6 +102,7 @@ export class Controller implements AsyncDisposable {
     this.#elected = elected
     await elected.run(this.#closing.signal)
     this.#elected = undefined
+    this.#frozen = elected.frozen
     log.info('this node is the controller no more', { token })
     await leadership.resign().catch(() => undefined) // the key goes with the lease
     await elected.settled()

@@ -39,6 +39,8 @@ export interface ElectedOptions {
   readonly node: string
   readonly catalog: CatalogKeys
   readonly settings?: ControllerSettings
+  /** Why nothing may be changed; undefined while all is well. */
+  readonly frozenBy?: () => string | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -172,6 +174,8 @@ export class ElectedController {
   }
 
   #plan(): void {
+    const reason = this.#options.frozenBy?.()
+    if (reason !== undefined) this.#freeze(reason)
     if (!this.isReady) return
     this.#queue.push(...this.#core.plan(this.#options.clock.monotonicMs()))
     this.#send()

@@ -110,6 +110,7 @@ export class StubNode {
       node: id,
       catalog: TEST_CATALOG,
       ...(settings && { settings }),
+      frozenBy: () => (map.health.kind === 'frozen' ? map.health.reason : undefined),
       ttlSeconds,
       clock,
       log,

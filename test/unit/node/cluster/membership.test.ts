@@ -283,11 +283,30 @@ describe('joinCluster', () => {
     await (await join()).close()
     await rm(path.join(directory, 'node.json')) // as a restored copy without it
 
+    const error = await errorOf(() => join())
+    const refused = await registration()
     const membership = await join()
 
-    expect(membership.incarnation).to.equal(3)
-    expect(await registration()).to.include({ incarnation: 3, wholeSince: 3 })
-    expect(await record()).to.include({ incarnation: 3 })
+    expect(error).to.include({ code: 'CONFLICT' })
+    expect(error).to.have.property('message').that.contains('an older copy')
+    expect(refused).to.equal(undefined)
+    expect(membership.incarnation).to.equal(4)
+    expect(await registration()).to.include({ incarnation: 4, wholeSince: 3 })
+    expect(await record()).to.include({ incarnation: 4 })
+  })
+
+  it('ends when a later life has come and gone while it was away', async () => {
+    const store = new NodeStore(common)
+    const original = await join({ store })
+    store.cut()
+    await store.expire()
+    await (await passing(join({ peer: 'b:1' }))).close()
+
+    store.heal()
+    await passTimeUntil(clock, () => original.ended.aborted)
+
+    expect(original.ended.reason).to.have.property('message').that.contains('an older copy')
+    expect(await registration()).to.equal(undefined)
   })
 
   it('tells damage that is found before it joins, and while it runs', async () => {

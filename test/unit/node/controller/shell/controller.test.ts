@@ -253,6 +253,26 @@ describe('Controller', () => {
     expect(await errorOf(() => controller.show(reportCluster))).to.include({ code: 'UNAVAILABLE' })
   })
 
+  it('freezes when the map of its node is frozen, and does not campaign again', async () => {
+    const { node, store } = await start('n1')
+    await passTimeUntil(clock, () => elected() !== undefined)
+    const controller = node.controller.elected!
+    store.get = async () => {
+      throw new ServiceError('CORRUPTION', 'etcd went back from revision 9 to 3')
+    }
+    await passTimeUntil(clock, () => controller.frozen !== undefined)
+
+    await store.expire()
+    store.get = (key) => common.get(key)
+    await passTimeUntil(clock, () => node.controller.elected === undefined)
+    await createTable(common, 't', 1)
+    await passTime(clock, 20_000)
+
+    expect(node.controller.elected).to.equal(undefined)
+    expect(node.controller.frozen).to.contain('went back')
+    expect(node.map.shards().size).to.equal(0)
+  })
+
   it('makes a change once although its answer is lost', async () => {
     await startAll()
     const first = elected()!
