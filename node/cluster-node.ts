@@ -32,7 +32,8 @@ import type { Coordination } from './coordination/coordination.ts'
 import { openEtcdCoordination } from './coordination/etcd/open-etcd-coordination.ts'
 import { KnownPlaces } from './coordinator/cluster/known-places.ts'
 import { LoopbackLink } from './coordinator/cluster/loopback-link.ts'
-import { CATALOG_KEYS, openClusterStore } from './coordinator/open-cluster-store.ts'
+import { CONTROLLER_CATALOG } from './coordinator/cluster/controller-catalog.ts'
+import { openClusterStore } from './coordinator/open-cluster-store.ts'
 import type { OpenedStore } from './coordinator/open-store.ts'
 import type { ReplicaHost } from './coordinator/cluster/replica-host.ts'
 import {
@@ -164,8 +165,11 @@ async function openControlPlane(base: Base, { nodeId }: Pick<Disk, 'nodeId'>) {
   const handlers = new LateHandlers()
   const peers = await openPeers(config, files, { nodeId, handlers, clock, log })
   life.onClose(() => peers.close())
-  const catalog = CATALOG_KEYS
-  const controller = new Controller({ coordination, node: nodeId, catalog, clock, log })
+  const catalog = CONTROLLER_CATALOG
+  const frozenBy = (): string | undefined =>
+    map.health.kind === 'frozen' ? map.health.reason : undefined
+  const seen = { coordination, catalog, frozenBy }
+  const controller = new Controller({ ...seen, node: nodeId, clock, log })
   life.onClose(() => controller.close())
   handlers.add(controllerHandlers(controller))
   const control = new ClusterAdmin({

@@ -5,7 +5,6 @@ import { messageOf } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { ClusterMap } from '../cluster/cluster-map.ts'
 import { shardConfigurations } from '../cluster/shard-configurations.ts'
-import type { CatalogKeys } from '../controller/shell/cluster-feed.ts'
 import type { PeerHandlers } from '../peer/peer.ts'
 import type { ReplicaId } from '../replication/core/configuration.ts'
 import { RemoteShard } from '../shard/remote/remote-shard.ts'
@@ -13,7 +12,6 @@ import { serveShards } from '../shard/remote/serve-shards.ts'
 import type { ShardRecord } from './shards/shard-record.ts'
 import { openStore, type OpenedStore, type StoreParts, type StorePlace } from './open-store.ts'
 import type { StoreCore } from './open-store.ts'
-import { decodeTable, SHARD_PREFIX, TABLE_PREFIX } from './tables/table-record.ts'
 import { CLUSTER_REPLICATION } from './tables/table-replication.ts'
 import type { ClusterControl } from './cluster/cluster-control.ts'
 import { ClusterShard } from './cluster/cluster-shard.ts'
@@ -23,16 +21,6 @@ import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
 import { ReplicaHost } from './cluster/replica-host.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
-
-/** How the controller reads the tables of the catalog. */
-export const CATALOG_KEYS: CatalogKeys = {
-  tablePrefix: TABLE_PREFIX,
-  shardPrefix: SHARD_PREFIX,
-  readTable: ({ value }) => {
-    const { tableId, replication } = decodeTable(value)
-    return { tableId, replication }
-  },
-}
 
 /** What a node of a cluster has beside the parts of every store. */
 export interface ClusterStoreParts extends StoreParts {

@@ -2,7 +2,8 @@
 // starts and removes replicas as the controller places them.
 //
 // Invariants:
-//   CTA1  A table of the registry is the newest that was seen; one that the catalog has lost goes.
+//   CTA1  A table of the registry is the newest that was seen, with all of its shards; one that the catalog has
+//         lost goes.
 //   CTA2  A replica is started only for a shard of the catalog whose configuration names this node, and removed
 //         when the configuration names it no more, or the table is gone.
 //   CTA3  Work on one shard follows earlier work on it.
@@ -174,13 +175,12 @@ export class ClusterTables {
     const byTable = Map.groupBy(this.#shards.values(), ({ tableId }) => tableId)
     const seen = new Set<string>()
     for (const { record } of this.#tables.values()) {
-      const shards = byTable.get(record.tableId)
-      if (shards === undefined) continue // the rest of the commit is still to come
+      const shards = (byTable.get(record.tableId) ?? [])
+        .map((shard) => shard.record)
+        .toSorted((a, b) => a.range.start.compare(b.range.start))
+      if (!isWhole(shards)) continue // the rest of the commit is still to come
       seen.add(record.tableId)
-      this.#open(
-        record,
-        shards.map((shard) => shard.record),
-      )
+      this.#open(record, shards)
     }
     for (const table of this.#with.registry.all()) if (!seen.has(table.tableId)) this.#close(table)
   }
@@ -189,8 +189,7 @@ export class ClusterTables {
     const { registry, shardOf } = this.#with
     const known = registry.openTable(record.tableId)
     if (known !== undefined && isSame(known.record, record)) return
-    const sorted = shards.toSorted((a, b) => a.range.start.compare(b.range.start))
-    const table = new OpenTable(record, known?.shards ?? sorted.map(shardOf))
+    const table = new OpenTable(record, known?.shards ?? shards.map(shardOf))
     registry.set(table)
     void this.apply(table).catch((error: unknown) => this.#complain('settings not applied', error))
     for (const { id } of shards) this.#place(id)
@@ -265,6 +264,16 @@ export class ClusterTables {
     if (this.#closing.signal.aborted) return
     this.#with.log.warn(what, { error: messageOf(error) })
   }
+}
+
+/** Whether the shards cover every key: entries of one commit come by several watches. */
+function isWhole(shards: readonly ShardRecord[]): boolean {
+  let end: Buffer | undefined = Buffer.alloc(0)
+  for (const { range } of shards) {
+    if (end === undefined || range.start.compare(end) !== 0) return false
+    end = range.end
+  }
+  return shards.length > 0 && end === undefined
 }
 
 function shardIdOf(path: string): string {

@@ -25,6 +25,8 @@ export interface StoreProcessOptions {
   readonly under?: readonly string[]
   /** Instead of the one here. */
   readonly bin?: string
+  /** The command and its own options. Default: `swarm`. */
+  readonly command?: readonly string[]
 }
 
 export interface Ending {
@@ -140,8 +142,9 @@ class Launch {
 
   constructor(options: StoreProcessOptions) {
     const { dataDir, leapingClock = false, env = {}, under = [], bin = BIN } = options
+    const { command = ['swarm'] } = options
     const preloads = leapingClock ? { NODE_OPTIONS: `--import ${LEAPING_DATE}` } : {}
-    const args = ['swarm', '--data-dir', dataDir, '--api-port', '0', '--health-port', '0']
+    const args = [...command, '--data-dir', dataDir, '--api-port', '0', '--health-port', '0']
     const [program = '', ...rest] = [...under, process.execPath, bin, ...args]
     this.#child = spawn(program, rest, {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

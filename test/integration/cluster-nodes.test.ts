@@ -1,0 +1,187 @@
+// Three real nodes and a real etcd: what was acknowledged is there whatever happens to one of them.
+
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { expect } from 'chai'
+import { must } from '../../lib/assert.ts'
+import { NodeProcesses, type TestNode } from '../support/processes/node-processes.ts'
+import { until } from '../support/until.ts'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+async function ask(node: TestNode, route: string, body?: unknown): Promise<Response> {
+  const init = body === undefined ? {} : { body: JSON.stringify(body) }
+  return fetch(`${node.api}/api/v1${route}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: JSON_TYPE,
+    ...init,
+  })
+}
+
+async function createTable(node: TestNode, shards: number): Promise<void> {
+  const answer = await ask(node, '/tables/books', { num_shards: shards })
+  expect(answer.status, await answer.text()).to.equal(200)
+}
+
+/** Writes until it is stopped, and knows what was acknowledged. */
+class Writer {
+  readonly acknowledged: string[] = []
+  readonly #cluster: NodeProcesses
+  readonly #name: string
+  #isStopped = false
+  readonly #running: Promise<void>
+
+  constructor(cluster: NodeProcesses, name: string) {
+    this.#cluster = cluster
+    this.#name = name
+    this.#running = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    for (let at = 0; !this.#isStopped; at++) {
+      const { running } = this.#cluster
+      const node = must(running[at % running.length], 'a node that runs')
+      // Two keys of different shards: a transaction.
+      const keys = [`a${this.#name}-${at}`, `z${this.#name}-${at}`]
+      const inserts = Object.fromEntries(keys.map((key) => [key, { title: `sea ${at}` }]))
+      const answer = await ask(node, '/tables/books/batch', { inserts }).catch(() => undefined)
+      if (answer?.status === 201) this.acknowledged.push(...keys)
+      await answer?.text()
+    }
+  }
+}
+
+async function expectAll(node: TestNode, keys: readonly string[]): Promise<void> {
+  for (const key of keys) {
+    const answer = await ask(node, `/tables/books/lookup/${encodeURIComponent(key)}`)
+    expect(answer.status, `${key} at ${node.name}: ${await answer.text()}`).to.equal(200)
+  }
+}
+
+interface Shards {
+  readonly shards: readonly {
+    readonly leader?: string
+    readonly replicas: readonly { readonly in_sync: boolean }[]
+  }[]
+}
+
+async function shardsOf(node: TestNode): Promise<Shards['shards']> {
+  const answer = await ask(node, '/cluster/shards')
+  const { shards = [] }: Partial<Shards> = JSON.parse(await answer.text())
+  return shards
+}
+
+async function leaderOf(cluster: NodeProcesses): Promise<TestNode> {
+  const [first] = cluster.running
+  const [shard] = await shardsOf(must(first, 'a node that runs'))
+  for (const node of cluster.running) {
+    const format = JSON.parse(await readFile(path.join(node.dataDir, 'format.json'), 'utf8'))
+    if (format.id === shard?.leader) return node
+  }
+  throw new Error('no running node leads the first shard')
+}
+
+async function allInSync(node: TestNode): Promise<boolean> {
+  const shards = await shardsOf(node)
+  return shards.length > 0 && shards.every(({ replicas }) => replicas.every((one) => one.in_sync))
+}
+
+/** Every acknowledgement after this call tells that writes go on. */
+async function writesAgain(writers: readonly Writer[]): Promise<void> {
+  const before = writers.map(({ acknowledged }) => acknowledged.length)
+  await until(async () =>
+    writers.every(({ acknowledged }, i) => acknowledged.length > (before[i] ?? 0) + 4),
+  )
+}
+
+describe('a cluster of real nodes', function () {
+  this.timeout(400_000)
+
+  it('loses no acknowledged write when its leader is killed, and takes it back in', async () => {
+    await using cluster = await NodeProcesses.start()
+    const [first] = cluster.nodes
+    await createTable(must(first, 'a node'), 2)
+    const writers = ['p', 'q', 'r'].map((name) => new Writer(cluster, name))
+    await writesAgain(writers)
+
+    const killed = await leaderOf(cluster)
+    await killed.kill()
+    await writesAgain(writers)
+    await killed.start()
+    await writesAgain(writers)
+    for (const writer of writers) await writer.stop()
+
+    await until(() => allInSync(killed))
+    const keys = writers.flatMap(({ acknowledged }) => acknowledged)
+    expect(keys.length).to.be.greaterThan(60)
+    for (const node of cluster.nodes) await expectAll(node, keys)
+    const found = await ask(killed, '/tables/books/query', {
+      full_text_search: { match: 'sea', field: 'title' },
+      limit: 1,
+    })
+    expect(found.status).to.equal(200)
+  })
+
+  it('hands leaderships over when a node stops in order, and writes go on', async () => {
+    await using cluster = await NodeProcesses.start()
+    const [first] = cluster.nodes
+    await createTable(must(first, 'a node'), 2)
+    const writers = ['p', 'q'].map((name) => new Writer(cluster, name))
+    await writesAgain(writers)
+
+    const stopped = await leaderOf(cluster)
+    const ending = await stopped.stop()
+
+    expect(ending, ending.log).to.include({ exitCode: 0 })
+    await writesAgain(writers)
+    for (const writer of writers) await writer.stop()
+    const keys = writers.flatMap(({ acknowledged }) => acknowledged)
+    for (const node of cluster.running) await expectAll(node, keys)
+  })
+
+  it('serves reads and writes while etcd is away, and refuses new tables', async () => {
+    await using cluster = await NodeProcesses.start()
+    const [first] = cluster.nodes
+    const node = must(first, 'a node')
+    await createTable(node, 2)
+    const writer = new Writer(cluster, 'p')
+    await writesAgain([writer])
+
+    await must(cluster.etcd.members[0], 'a member of etcd').kill()
+    await writesAgain([writer])
+    const refused = await ask(node, '/tables/other', {})
+    expect(refused.status, await refused.text()).to.equal(503)
+    await writesAgain([writer])
+    await must(cluster.etcd.members[0], 'a member of etcd').start()
+    await writer.stop()
+
+    await expectAll(node, writer.acknowledged)
+    await until(async () => (await ask(node, '/tables/other', {})).status !== 503)
+  })
+
+  it('drops a table on all nodes, and creates it again under its name', async () => {
+    await using cluster = await NodeProcesses.start()
+    const [first, second, third] = cluster.nodes
+    await createTable(must(first, 'a node'), 2)
+    const inserts = { 'a/1': { title: 'old' } }
+    await ask(must(second, 'a node'), '/tables/books/batch', { inserts })
+
+    const dropped = await fetch(`${must(third, 'a node').api}/api/v1/tables/books`, {
+      method: 'DELETE',
+    })
+    expect(dropped.status, await dropped.text()).to.equal(204)
+    for (const node of cluster.nodes) {
+      await until(async () => (await ask(node, '/tables/books')).status === 404)
+    }
+    await createTable(must(second, 'a node'), 1)
+    await until(async () => (await ask(must(first, 'a node'), '/tables/books')).status === 200)
+
+    const found = await ask(must(first, 'a node'), '/tables/books/lookup/a%2F1')
+    expect(found.status).to.equal(404)
+  })
+})
