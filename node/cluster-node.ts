@@ -136,6 +136,8 @@ type Disk = Awaited<ReturnType<typeof openDisk>>
 async function openDisk({ config, life, clock, log }: Base) {
   const directory = await openDataDirectory(config.dataDir, { clock })
   life.onClose(() => directory.close())
+  const identity = await NodeIdentity.open(directory)
+  life.onClose(() => identity.markClean()) // when everything else of this node is on disk
   const { version } = readProduct()
   const { logLevel, cluster, diskReserveBytes: reserveBytes } = config
   const { id: nodeId, path } = directory
@@ -149,7 +151,6 @@ async function openDisk({ config, life, clock, log }: Base) {
   await directory.allowMarks()
   const journal = await openJournal(directory, { clock, log, guard, mayMark: true })
   life.onClose(() => journal.close())
-  const identity = await NodeIdentity.open(directory)
   return { version, nodeId, path, guard, hybridClock, stores, journal, identity }
 }
 

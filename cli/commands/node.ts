@@ -29,7 +29,9 @@ export function addNodeCommand(program: Command, context: CliContext): void {
   const command = program
     .command('node')
     .summary('run one node of a cluster')
-    .description('Run one node of a cluster, whose nodes find each other by etcd.')
+    .description(
+      'Run one node of a cluster, whose nodes find each other by etcd. A preview: see docs/cluster.md.',
+    )
   addServerOptions(command, NODE_OPTIONS)
     .addHelpText('after', HELP)
     .action((options: NodeFlags) => runNode(options, context))

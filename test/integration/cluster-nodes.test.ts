@@ -91,7 +91,7 @@ async function allInSync(node: TestNode): Promise<boolean> {
   return shards.length > 0 && shards.every(({ replicas }) => replicas.every((one) => one.in_sync))
 }
 
-/** Every acknowledgement after this call tells that writes go on. */
+/** Waits until each writer has new acknowledgements. */
 async function writesAgain(writers: readonly Writer[]): Promise<void> {
   const before = writers.map(({ acknowledged }) => acknowledged.length)
   await until(async () =>
@@ -127,7 +127,7 @@ describe('a cluster of real nodes', function () {
     expect(found.status).to.equal(200)
   })
 
-  it('hands leaderships over when a node stops in order, and writes go on', async () => {
+  it('hands leaderships over when a node stops in order, and takes writes elsewhere', async () => {
     await using cluster = await NodeProcesses.start()
     const [first] = cluster.nodes
     await createTable(must(first, 'a node'), 2)
