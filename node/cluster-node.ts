@@ -80,10 +80,13 @@ async function buildClusterNode(config: ClusterNodeConfig, life: Lifecycle): Pro
   const { guard, identity } = disk
   const plane = await openControlPlane(base, disk)
   const { coordination, map } = plane
-  const late: { membership?: Membership } = {}
+  const damage: { told: Promise<void>; membership?: Membership } = { told: Promise.resolve() }
   const opened = await openStoreOf(base, { ...disk, ...plane }, () => {
-    // Said at the next chance: the node may not have joined yet.
-    void identity.markDamaged(identity.incarnation).then(() => late.membership?.markDamaged())
+    const { membership } = damage
+    const told = membership?.markDamaged() ?? identity.markDamaged(identity.incarnation)
+    damage.told = told.catch((error: unknown) =>
+      log.error('the cluster does not know of damage', { error: messageOf(error) }),
+    )
   })
   const { store, cluster } = opened
   addMetrics(metrics, opened.metrics, { guard, reserveBytes: config.diskReserveBytes })
@@ -101,8 +104,9 @@ async function buildClusterNode(config: ClusterNodeConfig, life: Lifecycle): Pro
   const apiOptions = apiOptionsOf(config, log)
   const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })
   life.onClose(() => api.close())
+  await damage.told // what this node has lost is known before anybody counts on it
   const membership = await join(base, { coordination, identity }, { api, peers: plane.peers })
-  late.membership = membership
+  damage.membership = membership
   await opened.finishStart()
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // These come first: load balancers and the controller look elsewhere while open requests finish.

@@ -1,7 +1,7 @@
 // The store of one node of a cluster: replicas here, leaders anywhere.
 
 import type { Lifecycle } from '../../lib/lifecycle.ts'
-import { messageOf } from '../../lib/errors.ts'
+import { isServiceError, messageOf } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { ClusterMap } from '../cluster/cluster-map.ts'
 import { shardConfigurations } from '../cluster/shard-configurations.ts'
@@ -54,10 +54,15 @@ async function clusterPlace(
   const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
   const { registry, led, drain } = core
   const known = { self: self.node, coordination, map, host, registry, led, shardOf, drain }
-  const onDamaged = (id: string, error: unknown): void => {
+  const onNotOpened = (id: string, error: unknown): void => {
+    if (!isServiceError(error) || error.code !== 'CORRUPTION') {
+      return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
+    }
     log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
     parts.onDamaged()
   }
+  // The cluster must not count on what this disk has lost.
+  for (const [id, error] of host.damaged) onNotOpened(id, error)
   const opening: { tables?: ClusterTables } = {}
   const shards = new ClusterShards({
     coordination,
@@ -75,7 +80,7 @@ async function clusterPlace(
     cluster: new ControlledCluster({ control, registry, lagOf: () => undefined }),
     mayRepair: () => map.controller() === self.node,
     openTables: async () => {
-      const tables = await ClusterTables.open({ ...known, onDamaged, clock, log }, signal)
+      const tables = await ClusterTables.open({ ...known, onNotOpened, clock, log }, signal)
       opening.tables = tables
       life.onClose(() => tables.close())
     },

@@ -1,6 +1,6 @@
 // Three real nodes and a real etcd: what was acknowledged is there whatever happens to one of them.
 
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { must } from '../../lib/assert.ts'
@@ -66,7 +66,7 @@ async function expectAll(node: TestNode, keys: readonly string[]): Promise<void>
 interface Shards {
   readonly shards: readonly {
     readonly leader?: string
-    readonly replicas: readonly { readonly in_sync: boolean }[]
+    readonly replicas: readonly { readonly node: string; readonly in_sync: boolean }[]
   }[]
 }
 
@@ -76,13 +76,14 @@ async function shardsOf(node: TestNode): Promise<Shards['shards']> {
   return shards
 }
 
+async function idOf(node: TestNode): Promise<string> {
+  return JSON.parse(await readFile(path.join(node.dataDir, 'format.json'), 'utf8')).id
+}
+
 async function leaderOf(cluster: NodeProcesses): Promise<TestNode> {
   const [first] = cluster.running
   const [shard] = await shardsOf(must(first, 'a node that runs'))
-  for (const node of cluster.running) {
-    const format = JSON.parse(await readFile(path.join(node.dataDir, 'format.json'), 'utf8'))
-    if (format.id === shard?.leader) return node
-  }
+  for (const node of cluster.running) if ((await idOf(node)) === shard?.leader) return node
   throw new Error('no running node leads the first shard')
 }
 
@@ -183,5 +184,31 @@ describe('a cluster of real nodes', function () {
 
     const found = await ask(must(first, 'a node'), '/tables/books/lookup/a%2F1')
     expect(found.status).to.equal(404)
+  })
+
+  it('does not count on a node whose journal is gone, and keeps what was acknowledged', async () => {
+    await using cluster = await NodeProcesses.start()
+    const [first] = cluster.nodes
+    await createTable(must(first, 'a node'), 1)
+    const writer = new Writer(cluster, 'p')
+    await writesAgain([writer])
+    const leader = await leaderOf(cluster)
+    const damaged = must(
+      cluster.nodes.find((node) => node !== leader),
+      'a follower',
+    )
+
+    await damaged.kill()
+    await rm(path.join(damaged.dataDir, 'journal'), { recursive: true })
+    await damaged.start()
+
+    const id = await idOf(damaged)
+    await until(async () => {
+      const [shard] = await shardsOf(leader)
+      return shard?.replicas.some(({ node, in_sync: inSync }) => node === id && !inSync) === true
+    })
+    await writesAgain([writer])
+    await writer.stop()
+    for (const node of cluster.nodes) await expectAll(node, writer.acknowledged)
   })
 })

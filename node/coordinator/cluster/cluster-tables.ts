@@ -47,8 +47,7 @@ export interface ClusterTablesOptions {
   readonly shardOf: (record: ShardRecord) => Shard
   /** Ends every transaction whose record lies on a sealed shard. */
   readonly drain: (shard: LedShard) => Promise<void>
-  /** A replica of the disk cannot be trusted. */
-  readonly onDamaged: (id: ShardId, error: unknown) => void
+  readonly onNotOpened: (id: ShardId, error: unknown) => void
   readonly clock: Clock
   readonly log: Log
 }
@@ -219,7 +218,7 @@ export class ClusterTables {
 
   async #placeNow(id: ShardId): Promise<void> {
     if (this.#closing.signal.aborted) return
-    const { host, map, self, registry, onDamaged } = this.#with
+    const { host, map, self, registry, onNotOpened } = this.#with
     const seen = this.#shards.get(id)
     const table = seen && registry.openTable(seen.tableId)
     const path = map.pathOf(id)
@@ -227,7 +226,7 @@ export class ClusterTables {
     const isNamed = configuration?.replicas.includes(self)
     if (seen !== undefined && table !== undefined && isNamed === true) {
       if (host.damaged.has(id)) return
-      await host.start(seen.record, table).catch((error: unknown) => onDamaged(id, error))
+      await host.start(seen.record, table).catch((error: unknown) => onNotOpened(id, error))
     } else if (seen === undefined || isNamed === false) {
       if (host.find(id) !== undefined) await host.remove(id)
     }
