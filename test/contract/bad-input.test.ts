@@ -456,7 +456,8 @@ describe('bad input', () => {
   const everything = async () => {
     const { body } = await api.send({ method: 'POST', path: `${BOOKS}/lookup` })
     const tables = await api.send({ method: 'GET', path: T })
-    return body + tables.body
+    // Housekeeping removes the record of an ended transaction a little later.
+    return body + tables.body.replaceAll(/"disk_usage":\d+/g, '')
   }
 
   before(async () => {
