@@ -155,6 +155,11 @@ async function openDisk({ config, life, clock, log }: Base) {
   await directory.allowMarks()
   const journal = await openJournal(directory, { clock, log, guard, mayMark: true })
   life.onClose(() => journal.close())
+  if (journal.isNew && identity.incarnation > 1) {
+    // What this node acknowledged in earlier lives was in a journal that is gone.
+    log.warn('the journal is missing: replicas of this node are built anew')
+    await identity.markDamaged(identity.incarnation)
+  }
   return { version, nodeId, path, guard, hybridClock, stores, journal, identity }
 }
 
@@ -209,7 +214,18 @@ function openStoreOf(
     handlers.add(ofStore)
   }
   const self = { node: nodeId, incarnation: identity.incarnation }
-  const own = { ...others, nodeId, clock, log, map, self, places, onHandlers, onDamaged }
+  const own = {
+    ...others,
+    dataDir: path,
+    nodeId,
+    clock,
+    log,
+    map,
+    self,
+    places,
+    onHandlers,
+    onDamaged,
+  }
   const admit = (bytes: number): void => guard.assertRoomFor(bytes)
   const indexes = indexesOf(config, path)
   const made = { ...own, admit, randomBits: random64, indexes, random: Math.random }

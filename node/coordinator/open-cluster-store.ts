@@ -1,12 +1,23 @@
 // The store of one node of a cluster: replicas here, leaders anywhere.
 
+import { randomBytes } from 'node:crypto'
+import path from 'node:path'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
 import { isServiceError, messageOf } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { ClusterMap } from '../cluster/cluster-map.ts'
 import { shardConfigurations } from '../cluster/shard-configurations.ts'
 import type { PeerHandlers } from '../peer/peer.ts'
-import type { ReplicaId } from '../replication/core/configuration.ts'
+import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
+import { restartedLogs } from '../replication/log/restarted-logs.ts'
+import { Arrivals } from '../replication/snapshot/arrivals.ts'
+import { snapshotHandlers } from '../replication/snapshot/snapshot-handlers.ts'
+import { SNAPSHOT_LIMITS } from '../replication/snapshot/snapshot-limits.ts'
+import { SnapshotSource } from '../replication/snapshot/snapshot-source.ts'
+import { readAppliedPosition } from '../shard/replica-snapshot.ts'
+import { parseShardId, type ShardId } from '../shard/shard-id.ts'
+import { LevelKvStore } from '../storage/level-kv-store.ts'
+import type { LevelStoreFactory } from '../storage/level-store-factory.ts'
 import { RemoteShard } from '../shard/remote/remote-shard.ts'
 import { serveShards } from '../shard/remote/serve-shards.ts'
 import type { ShardRecord } from './shards/shard-record.ts'
@@ -19,12 +30,15 @@ import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
-import { ReplicaHost } from './cluster/replica-host.ts'
+import { ReplicaCopies } from './cluster/replica-copies.ts'
+import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
 
 /** What a node of a cluster has beside the parts of every store. */
 export interface ClusterStoreParts extends StoreParts {
   readonly self: ReplicaId
+  readonly dataDir: string
+  readonly stores: LevelStoreFactory
   readonly map: ClusterMap
   readonly control: ClusterControl
   readonly places: KnownPlaces
@@ -50,10 +64,27 @@ async function clusterPlace(
   { life, signal }: { readonly life: Lifecycle; readonly signal: AbortSignal },
 ): Promise<StorePlace> {
   const { coordination, map, control, places, self, clock, log } = parts
-  const host = await openHost(parts, core)
+  const arrivals = await openArrivals(parts, core)
+  const copying: { copies?: ReplicaCopies } = {}
+  const host = await openHost(parts, core, (id, to) => copying.copies?.offer(id, to))
+  const source = await openSource(parts, host)
+  life.onClose(() => source.closeAll())
+  const copies = new ReplicaCopies({
+    self: self.node,
+    host,
+    configurations: shardConfigurations(map),
+    arrivals,
+    source,
+    linkTo: (node) => places.linkTo(node),
+    clock,
+    random: parts.random,
+    log,
+  })
+  copying.copies = copies
+  life.onClose(() => copies.close())
   const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
   const { registry, led, drain } = core
-  const known = { self: self.node, coordination, map, host, registry, led, shardOf, drain }
+  const known = { self, coordination, map, host, registry, led, shardOf, drain }
   const onNotOpened = (id: string, error: unknown): void => {
     if (!isServiceError(error) || error.code !== 'CORRUPTION') {
       return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
@@ -61,6 +92,7 @@ async function clusterPlace(
     log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
     parts.onDamaged()
   }
+  const rebuild = copies.rebuild.bind(copies)
   // The cluster must not count on what this disk has lost.
   for (const [id, error] of host.damaged) onNotOpened(id, error)
   const opening: { tables?: ClusterTables } = {}
@@ -73,14 +105,19 @@ async function clusterPlace(
   })
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
-  parts.onHandlers(new Map([...serving, ...replicaHandlers(receive, log)]), host)
+  const handlers = [serving, replicaHandlers(receive, log), snapshotHandlers(source)]
+  const all = [...handlers, copies.handlers()].flatMap((some) => [...some])
+  parts.onHandlers(new Map(all), host)
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,
     cluster: new ControlledCluster({ control, registry, lagOf: () => undefined }),
     mayRepair: () => map.controller() === self.node,
     openTables: async () => {
-      const tables = await ClusterTables.open({ ...known, onNotOpened, clock, log }, signal)
+      const tables = await ClusterTables.open(
+        { ...known, onNotOpened, rebuild, clock, log },
+        signal,
+      )
       opening.tables = tables
       life.onClose(() => tables.close())
     },
@@ -88,13 +125,47 @@ async function clusterPlace(
   }
 }
 
-function openHost(parts: ClusterStoreParts, core: StoreCore): Promise<ReplicaHost> {
+/** Swaps that a crash interrupted are completed before any store is opened. */
+async function openArrivals(
+  { dataDir, stores, journal, admit, clock, log }: ClusterStoreParts,
+  { indexes }: StoreCore,
+): Promise<Arrivals> {
+  const arrivals = await Arrivals.open({
+    directory: path.join(dataDir, 'snapshots', 'incoming'),
+    indexRoot: indexes?.root ?? path.join(dataDir, 'indexes'),
+    openStore: (directory) => LevelKvStore.open(directory, { clock }),
+    replaceStore: (name, directory) => stores.replace(name, directory),
+    readPosition: readAppliedPosition,
+    admit: admit ?? (() => undefined),
+    log,
+  })
+  await arrivals.settle((ids) => restartedLogs(journal, ids))
+  return arrivals
+}
+
+function openSource({ dataDir, clock, log }: ClusterStoreParts, host: ReplicaHost) {
+  return SnapshotSource.open({
+    replicaOf: (logId) => host.find(parseShardId(logId))?.copied,
+    directory: path.join(dataDir, 'snapshots', 'outgoing'),
+    clock,
+    log,
+    randomBytes,
+    limits: SNAPSHOT_LIMITS,
+  })
+}
+
+function openHost(
+  parts: ClusterStoreParts,
+  core: StoreCore,
+  offer: (id: ShardId, to: NodeId) => void,
+): Promise<ReplicaHost> {
   const { self, stores, journal, admit, hybridClock, clock, log, places } = parts
   const { router, indexes, led } = core
   const network = new ReplicaPeers({ linkTo: (node) => places.linkTo(node), log })
   const configurations = shardConfigurations(parts.map)
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
-  return ReplicaHost.open({ ...own, network, configurations })
+  const offerSnapshot = ({ id }: ShardName, to: NodeId): void => offer(id, to)
+  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot })
 }
 
 function clusterShard(

@@ -32,6 +32,7 @@ import type { ProposalFate } from './proposal.ts'
 import { PushResponder } from './push-responder.ts'
 import type { ReplicatedReplica } from './replicated-replica.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
+import { snapshotReplicaOf } from './replica-snapshot.ts'
 import { ShardReads } from './shard-reads.ts'
 import type { IndexStatus } from './following/index-health.ts'
 import type {
@@ -84,6 +85,11 @@ export class LocalShard implements Shard, AsyncDisposable {
   /** Shards over one journal share its order, unless other replicas have a say in what is committed. */
   get durableOrder(): object | undefined {
     return this.replicated === undefined ? this.#replica.options.journal : undefined
+  }
+
+  /** What a copy of this replica for another node takes. */
+  get copied(): ReturnType<typeof snapshotReplicaOf> {
+    return snapshotReplicaOf(this.#replica)
   }
 
   /** The replicated log below the shard, which needs messages and ticks. Undefined with one replica. */

@@ -9,12 +9,12 @@
 //   CTA3  Work on one shard follows earlier work on it.
 
 import type { Clock } from '../../../lib/clock.ts'
-import { messageOf } from '../../../lib/errors.ts'
+import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import { followEntries, type EntryChange } from '../../cluster/follow-entries.ts'
 import type { Coordination, CoordinationEntry } from '../../coordination/coordination.ts'
-import type { NodeId } from '../../replication/core/configuration.ts'
+import type { ReplicaId, ShardConfiguration } from '../../replication/core/configuration.ts'
 import type { LedShard } from '../../shard/led-shard.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
@@ -38,7 +38,7 @@ const ENDS_MS = 250
 
 /** What the tables of a node are made of. */
 export interface ClusterTablesOptions {
-  readonly self: NodeId
+  readonly self: ReplicaId
   readonly coordination: Coordination
   readonly map: ClusterMap
   readonly host: ReplicaHost
@@ -48,6 +48,8 @@ export interface ClusterTablesOptions {
   /** Ends every transaction whose record lies on a sealed shard. */
   readonly drain: (shard: LedShard) => Promise<void>
   readonly onNotOpened: (id: ShardId, error: unknown) => void
+  /** A replica here that the cluster wants and that cannot be trusted. */
+  readonly rebuild: (record: ShardRecord, settings: OpenTable) => void
   readonly clock: Clock
   readonly log: Log
 }
@@ -218,18 +220,29 @@ export class ClusterTables {
 
   async #placeNow(id: ShardId): Promise<void> {
     if (this.#closing.signal.aborted) return
-    const { host, map, self, registry, onNotOpened } = this.#with
+    const { host, map, self, registry } = this.#with
     const seen = this.#shards.get(id)
     const table = seen && registry.openTable(seen.tableId)
     const path = map.pathOf(id)
     const configuration = path === undefined ? undefined : map.configurationOf(path)
-    const isNamed = configuration?.replicas.includes(self)
+    const isNamed = configuration?.replicas.includes(self.node)
     if (seen !== undefined && table !== undefined && isNamed === true) {
-      if (host.damaged.has(id)) return
-      await host.start(seen.record, table).catch((error: unknown) => onNotOpened(id, error))
+      await this.#startHere(seen.record, table, configuration)
     } else if (seen === undefined || isNamed === false) {
       if (host.find(id) !== undefined) await host.remove(id)
     }
+  }
+
+  async #startHere(
+    record: ShardRecord,
+    table: OpenTable,
+    configuration: ShardConfiguration | undefined,
+  ): Promise<void> {
+    const { host, self, rebuild, onNotOpened } = this.#with
+    const { id } = record
+    if (host.damaged.has(id)) return rebuild(record, table)
+    if (!host.has(id) && isMissed(configuration, self)) onNotOpened(id, lostStore(id))
+    await host.start(record, table).catch((error: unknown) => onNotOpened(id, error))
   }
 
   /** The leaders of a dropped table's shards end their transactions, and say so. */
@@ -263,6 +276,18 @@ export class ClusterTables {
     if (this.#closing.signal.aborted) return
     this.#with.log.warn(what, { error: messageOf(error) })
   }
+}
+
+/** Whether an earlier life of this node may have acknowledged something of the shard. */
+function isMissed(configuration: ShardConfiguration | undefined, self: ReplicaId): boolean {
+  const { inSync = [], eligible = [] } = configuration ?? {}
+  return [...inSync, ...eligible].some(
+    ({ node, incarnation }) => node === self.node && incarnation < self.incarnation,
+  )
+}
+
+function lostStore(id: ShardId): ServiceError {
+  return new ServiceError('CORRUPTION', `the store of shard ${id} is missing on disk`)
 }
 
 /** Whether the shards cover every key: entries of one commit come by several watches. */

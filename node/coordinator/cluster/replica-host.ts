@@ -11,7 +11,7 @@ import type { Log } from '../../../lib/log.ts'
 import type { HybridClock } from '../../clock/hybrid-clock.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { NodeId, ReplicaId, ShardConfiguration } from '../../replication/core/configuration.ts'
-import { LogIndex } from '../../replication/core/log-index.ts'
+import { LogIndex, type LogPosition } from '../../replication/core/log-index.ts'
 import type { ReplicationTiming } from '../../replication/core/timing.ts'
 import { openReplicaLogs, type ReplicaLog } from '../../replication/log/replica-log.ts'
 import { shardOfMessage } from '../../replication/shell/message-codec.ts'
@@ -71,6 +71,7 @@ export interface ReplicaHostOptions {
 
 interface Hosted {
   readonly shard: LocalShard
+  readonly settings: TableSettings
   readonly stopListening: () => void
 }
 
@@ -86,6 +87,7 @@ export class ReplicaHost {
   readonly #hosted = new Map<ShardId, Hosted>()
   /** What the disk had at the start and nobody has opened yet. */
   readonly #found: Map<ShardId, Found>
+  readonly #replacing = new Set<ShardId>()
   readonly #stopTicks: () => Promise<void>
 
   private constructor(options: ReplicaHostOptions, found: Map<ShardId, Found>) {
@@ -101,6 +103,7 @@ export class ReplicaHost {
     for (const name of await stores.list()) opened.set(parseShardId(name), await stores.open(name))
     const positions = new Map([...opened].map(([id, store]) => [id, storedPosition(store)]))
     const logs = await openReplicaLogs(journal, positions)
+    journal.retainOnly(new Set(opened.keys()))
     const found = new Map<ShardId, Found>()
     for (const [id, store] of opened) found.set(id, { store, log: logs.get(id) ?? newLog() })
     return new ReplicaHost(options, found)
@@ -118,18 +121,49 @@ export class ReplicaHost {
     return [...this.#found.keys()]
   }
 
+  /** Whether the disk has the replica, opened or not. */
+  has(id: ShardId): boolean {
+    return this.#hosted.has(id) || this.#found.has(id)
+  }
+
   find(id: ShardId): LocalShard | undefined {
     return this.#hosted.get(id)?.shard
   }
 
   /** Throws CORRUPTION if the replica that the disk has cannot be trusted (RH2). */
-  async start({ id, range }: ShardRecord, settings: TableSettings): Promise<LocalShard> {
+  async start(record: ShardRecord, settings: TableSettings): Promise<LocalShard> {
+    const { id } = record
     const known = this.find(id)
     if (known !== undefined) return known
-    const { store, log } = this.#found.get(id) ?? (await this.#newReplica(id))
+    const found = this.#found.get(id)
+    if (found === undefined) return this.#startNew(record, settings)
+    const { store, log } = found
     if (log instanceof ServiceError) throw log
     this.#found.delete(id)
-    const { led, configurations, offerSnapshot } = this.#with
+    return this.#admit(record, settings, await this.#open(record, settings, { store, log }))
+  }
+
+  /** Removes what the disk has of the replica, which cannot be trusted, and begins with an empty one. */
+  async startAnew(record: ShardRecord, settings: TableSettings): Promise<void> {
+    await this.remove(record.id)
+    await this.#startNew(record, settings)
+  }
+
+  async #startNew(record: ShardRecord, settings: TableSettings): Promise<LocalShard> {
+    const store = await this.#with.stores.open(record.id)
+    const shard = await this.#open(record, settings, { store, log: newLog() })
+    // The journal may have rows of a replica that was here before. They count no more, and no message comes
+    // before the mark that says so.
+    await shard.replicated?.log.restart(LOG_START)
+    return this.#admit(record, settings, shard)
+  }
+
+  async #open(
+    { id, range }: ShardRecord,
+    settings: TableSettings,
+    { store, log }: { readonly store: KvStore; readonly log: ReplicaLog },
+  ): Promise<LocalShard> {
+    const { led, offerSnapshot } = this.#with
     const name = { tableId: settings.tableId, id }
     const shard: LocalShard = await LocalShard.open({
       id,
@@ -143,19 +177,50 @@ export class ReplicaHost {
         ...(offerSnapshot && { offerSnapshot: (to: NodeId) => offerSnapshot(name, to) }),
       },
     })
+    return shard
+  }
+
+  /** From now on messages and configurations reach the replica. */
+  #admit({ id }: ShardRecord, settings: TableSettings, shard: LocalShard): LocalShard {
+    const { configurations } = this.#with
+    const name = { tableId: settings.tableId, id }
     const configure = (configuration: ShardConfiguration): void =>
       shard.replicated?.log.configure(configuration)
     const stopListening = configurations.onConfiguration(name, configure)
-    this.#hosted.set(id, { shard, stopListening })
+    this.#hosted.set(id, { shard, settings, stopListening })
     const configuration = configurations.configurationOf(name)
     if (configuration !== undefined) configure(configuration)
     return shard
   }
 
+  /**
+   * Puts a snapshot up to `position` in the place of a replica that follows. `swap` is called when the log on
+   * disk begins after the snapshot, and store and indexes are closed.
+   */
+  async replace(id: ShardId, position: LogPosition, swap: () => Promise<void>): Promise<void> {
+    const hosted = this.#hosted.get(id)
+    const log = hosted?.shard.replicated?.log
+    if (hosted === undefined || log === undefined) return
+    const { shard, settings } = hosted
+    this.#replacing.add(id)
+    try {
+      await log.restart(position)
+      await this.#close(id, 'keep')
+      await swap()
+      const { promised } = this.#with.journal.stateOf(id)
+      const begin = { log: new LogIndex(position), promised, committed: position.sequence }
+      this.#found.set(id, { store: await this.#with.stores.open(id), log: begin })
+      await this.start({ id, range: shard.range }, settings)
+    } finally {
+      this.#replacing.delete(id)
+    }
+  }
+
   /** A message of another node. Resolves when that node may send more; unknown shards are ignored. */
   async receive(from: NodeId, message: Buffer): Promise<void> {
-    const id = shardOfMessage(message)
-    await this.#hosted.get(parseShardId(id))?.shard.replicated?.log.receive(from, message)
+    const id = parseShardId(shardOfMessage(message))
+    if (this.#replacing.has(id)) return // no row may follow the mark of the snapshot
+    await this.#hosted.get(id)?.shard.replicated?.log.receive(from, message)
   }
 
   /** Every replica learns that time has passed. The host calls it itself. */
@@ -201,10 +266,6 @@ export class ReplicaHost {
     hosted.stopListening()
     await hosted.shard.close(entries)
     return true
-  }
-
-  async #newReplica(id: ShardId): Promise<Found> {
-    return { store: await this.#with.stores.open(id), log: newLog() }
   }
 
   #sharedParts() {

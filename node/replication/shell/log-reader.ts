@@ -19,6 +19,7 @@ export class LogReader {
   #page: readonly JournalEntry[] = []
   #at = 0
   #above = 0
+  #goneThrough: number | undefined
 
   constructor(journal: Pick<Journal, 'entries'>, logId: LogId) {
     this.#journal = journal
@@ -40,6 +41,11 @@ export class LogReader {
     return this.#read(above, through)
   }
 
+  /** Entries up to here were missing at the last call, because the journal has let them go. */
+  get goneThrough(): number | undefined {
+    return this.#goneThrough
+  }
+
   /** Releases the segments of the journal. */
   async rest(): Promise<void> {
     const pages = this.#pages
@@ -51,10 +57,12 @@ export class LogReader {
 
   async #read(above: number, through: number): Promise<readonly SentEntry[] | undefined> {
     const entries: SentEntry[] = []
+    this.#goneThrough = undefined
     this.#pages ??= this.#journal.entries(this.#logId, above)
     for (let sequence = above + 1; sequence <= through; sequence++) {
       const entry = await this.#next(this.#pages)
       if (entry?.sequence !== sequence) {
+        if (entry !== undefined && entry.sequence > sequence) this.#goneThrough = entry.sequence - 1
         await this.rest()
         return undefined
       }

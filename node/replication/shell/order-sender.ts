@@ -12,6 +12,8 @@ export interface OrderSenderOptions {
   readonly newReader: () => LogReader
   readonly envelope: () => Envelope
   readonly send: (to: NodeId, message: Buffer) => void
+  /** Entries up to here are neither in memory nor in the journal any more. */
+  readonly onGone: (through: number) => void
   /** Called when the journal cannot be read. */
   readonly onFailure: (error: unknown) => void
 }
@@ -73,7 +75,9 @@ export class OrderSender {
     const entries = kept ?? (await lane.reader.between(previous.sequence, through))
     // A reader that is not needed now must not keep segments of the journal.
     if (kept !== undefined || lane.waiting === 1) await lane.reader.rest()
-    if (entries !== undefined) this.#send(order, entries)
+    if (entries !== undefined) return this.#send(order, entries)
+    const { goneThrough } = lane.reader
+    if (goneThrough !== undefined) this.#with.onGone(goneThrough)
   }
 
   #send(order: AppendOrder, entries: readonly SentEntry[]): void {

@@ -150,6 +150,7 @@ export class ReplicatedLog {
       newReader: () => new LogReader(journal, logId),
       envelope: () => this.#envelope(),
       send: (to, message) => this.#with.network.send(to, message),
+      onGone: (through) => this.#dropThrough(through),
       onFailure: (error) => this.#readFailed(error),
     })
   }
@@ -238,7 +239,12 @@ export class ReplicatedLog {
 
   /** Entries up to here are in a durable store, so the journal may lose them. */
   flushed(sequence: number): void {
-    this.#core.dropLogThrough(Math.min(sequence, this.#core.committed) - INDEXED_ENTRIES)
+    this.#dropThrough(sequence - INDEXED_ENTRIES)
+  }
+
+  /** A follower that needs one of these entries is offered a snapshot from now on. */
+  #dropThrough(sequence: number): void {
+    this.#core.dropLogThrough(Math.min(sequence, this.#core.committed))
   }
 
   /** No input has an effect any more. */
