@@ -169,8 +169,13 @@ describe('a cluster of real nodes', function () {
     await using cluster = await NodeProcesses.start()
     const [first, second, third] = cluster.nodes
     await createTable(must(first, 'a node'), 2)
+    // Other nodes learn of a table a moment later.
+    for (const node of cluster.nodes) {
+      await until(async () => (await ask(node, '/tables/books')).status === 200)
+    }
     const inserts = { 'a/1': { title: 'old' } }
-    await ask(must(second, 'a node'), '/tables/books/batch', { inserts })
+    const written = await ask(must(second, 'a node'), '/tables/books/batch', { inserts })
+    expect(written.status, await written.text()).to.equal(201)
 
     const dropped = await fetch(`${must(third, 'a node').api}/api/v1/tables/books`, {
       method: 'DELETE',

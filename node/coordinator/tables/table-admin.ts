@@ -219,7 +219,10 @@ export class TableAdmin {
     try {
       const failure = opened.find((one) => one.status === 'rejected')
       if (failure !== undefined) throw failure.reason
-      const ready = await catalog.update(record, (current) => ({ ...current, state: 'ready' }))
+      // Another node may have completed the table, and a third one begun to drop it.
+      const ready = await catalog.update(record, (current) =>
+        current.state === 'creating' ? { ...current, state: 'ready' } : current,
+      )
       const table = new OpenTable(ready, shards)
       registry.set(table)
       return table
