@@ -17,6 +17,7 @@ import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
 import type { ReplicationTiming } from '../replication/core/timing.ts'
 import type { ReplicaLog } from '../replication/log/replica-log.ts'
 import {
+  notLeader,
   ReplicatedLog,
   type ReplicaControl,
   type ReplicaMachine,
@@ -63,6 +64,8 @@ export class ReplicatedReplica implements ReplicaMachine {
   /** The epoch in which this replica serves. */
   #served: number | undefined
   #isRetired = false
+  /** From the end of a leadership until the log of proposals writes the store no more. */
+  #isStopping = false
   /** Ends when the log of proposals writes the store no more. */
   #stopping: Promise<void> = Promise.resolve()
 
@@ -99,7 +102,8 @@ export class ReplicatedReplica implements ReplicaMachine {
   }
 
   committed(through: number): void {
-    if (this.#served === undefined) this.#applier.follow(through)
+    // While the feed still writes the store, the end of that follows what is committed by then (RP1).
+    if (this.#served === undefined && !this.#isStopping) this.#applier.follow(through)
   }
 
   startEntry(epoch: number, previous: LogPosition): AppendedEntry {
@@ -118,9 +122,13 @@ export class ReplicatedReplica implements ReplicaMachine {
       'UNAVAILABLE',
       'the leadership of the shard ended before the write was confirmed; its outcome is unknown',
     )
+    this.#isStopping = true
     this.#stopping = this.#with.proposals().suspend(notLeader(), unknown)
     void this.#stopping.then(
-      () => this.#applier.follow(this.log.committed),
+      () => {
+        this.#isStopping = false
+        this.#applier.follow(this.log.committed)
+      },
       (error: unknown) => this.#failed(error),
     )
   }
@@ -164,11 +172,6 @@ export class ReplicatedReplica implements ReplicaMachine {
     const fields = { shard: this.#with.id, error: messageOf(error) }
     this.#with.log.error('replica cannot lead', fields)
   }
-}
-
-/** The refusal of every call to a replica that does not lead. */
-export function notLeader(): ServiceError {
-  return new ServiceError('NOT_LEADER', 'another replica leads the shard; ask it')
 }
 
 function tooFewInSync(): ServiceError {

@@ -70,6 +70,8 @@ export class ClusterTables {
   readonly #closing = new AbortController()
   readonly #listed = Promise.withResolvers<void>()
   readonly #tables = new Map<string, SeenTable>()
+  /** The revision of each open table's record, by the table's id: comparing records costs their length. */
+  readonly #openedAt = new Map<string, number>()
   readonly #shards = new Map<ShardId, SeenShard>()
   /** The last work on each shard. */
   readonly #working = new Map<ShardId, Promise<void>>()
@@ -175,21 +177,23 @@ export class ClusterTables {
     this.#isDirty = false
     const byTable = Map.groupBy(this.#shards.values(), ({ tableId }) => tableId)
     const seen = new Set<string>()
-    for (const { record } of this.#tables.values()) {
+    for (const table of this.#tables.values()) {
+      const { record } = table
       const shards = (byTable.get(record.tableId) ?? [])
         .map((shard) => shard.record)
         .toSorted((a, b) => a.range.start.compare(b.range.start))
       if (!isWhole(shards)) continue // the rest of the commit is still to come
       seen.add(record.tableId)
-      this.#open(record, shards)
+      this.#open(table, shards)
     }
     for (const table of this.#with.registry.all()) if (!seen.has(table.tableId)) this.#close(table)
   }
 
-  #open(record: TableRecord, shards: readonly ShardRecord[]): void {
+  #open({ record, modRevision }: SeenTable, shards: readonly ShardRecord[]): void {
     const { registry, shardOf } = this.#with
     const known = registry.openTable(record.tableId)
-    if (known !== undefined && isSame(known.record, record)) return
+    if (known !== undefined && this.#openedAt.get(record.tableId) === modRevision) return
+    this.#openedAt.set(record.tableId, modRevision)
     const table = new OpenTable(record, known?.shards ?? shards.map(shardOf))
     registry.set(table)
     void this.apply(table).catch((error: unknown) => this.#complain('settings not applied', error))
@@ -198,6 +202,7 @@ export class ClusterTables {
 
   #close(table: OpenTable): void {
     this.#with.registry.remove(table.record)
+    this.#openedAt.delete(table.tableId)
     for (const { id } of table.shards) {
       this.#ended.delete(id)
       this.#place(id)
@@ -302,9 +307,4 @@ function isWhole(shards: readonly ShardRecord[]): boolean {
 
 function shardIdOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
-}
-
-/** Both come from the same bytes, or from other ones. */
-function isSame(a: TableRecord, b: TableRecord): boolean {
-  return JSON.stringify(a) === JSON.stringify(b)
 }

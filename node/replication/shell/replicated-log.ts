@@ -461,6 +461,7 @@ function infoOf({ position, bytes }: ReceivedEntry): EntryInfo {
   return { ...position, bytes }
 }
 
-function notLeader(): ServiceError {
+/** The refusal of every call to a replica that does not lead. */
+export function notLeader(): ServiceError {
   return new ServiceError('NOT_LEADER', 'another replica leads the shard; ask it')
 }
