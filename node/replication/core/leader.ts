@@ -22,6 +22,12 @@ import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendedMessage, MismatchMessage, PongMessage } from './messages.ts'
 import type { ReplicaContext } from './replica-context.ts'
 
+/** How many replicas are in sync, and how many must be for a commit. */
+export interface InSyncCount {
+  readonly count: number
+  readonly needed: number
+}
+
 /** Leads one epoch, from the promise of it until somebody else is named. The invariants are above. */
 export class Leader {
   readonly epoch: number
@@ -52,6 +58,12 @@ export class Leader {
 
   get isBelowMinimum(): boolean {
     return isBelowMinimum(this.#configuration)
+  }
+
+  /** The members of the in-sync set, and how many a commit needs. */
+  get inSync(): InSyncCount {
+    const { inSync, minInSync } = this.#configuration
+    return { count: inSync.length, needed: minInSync }
   }
 
   /** How far each follower is, for the status. */

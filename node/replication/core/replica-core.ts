@@ -15,7 +15,7 @@ import { assert, unreachable } from '../../../lib/assert.ts'
 import type { ReplicaId, ShardConfiguration } from './configuration.ts'
 import type { Effect } from './effects.ts'
 import { Follower } from './follower.ts'
-import { Leader } from './leader.ts'
+import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendMessage, PingMessage, ReplicationMessage } from './messages.ts'
 import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
@@ -84,6 +84,11 @@ export class ReplicaCore {
   /** The epoch that this replica leads or follows. */
   get epoch(): number {
     return this.#promised
+  }
+
+  /** Undefined unless this replica leads. */
+  get inSync(): InSyncCount | undefined {
+    return this.#leader?.inSync
   }
 
   get isLeading(): boolean {

@@ -22,6 +22,7 @@ import { appendedMark } from '../../journal/log-mark.ts'
 import { checkReceivedEntries, type ReceivedEntry } from '../../journal/received-entries.ts'
 import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../core/configuration.ts'
 import type { Effect } from '../core/effects.ts'
+import type { InSyncCount } from '../core/leader.ts'
 import type { EntryInfo, LogPosition } from '../core/log-index.ts'
 import type { ReplicationMessage } from '../core/messages.ts'
 import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
@@ -157,6 +158,11 @@ export class ReplicatedLog {
 
   get admission(): Admission {
     return this.#core.admission
+  }
+
+  /** Undefined unless this replica leads. */
+  get inSync(): InSyncCount | undefined {
+    return this.#core.inSync
   }
 
   get isLeading(): boolean {

@@ -617,7 +617,7 @@ export interface components {
          * @description For programs. New codes may be added.
          * @enum {string}
          */
-        readonly ErrorCode: "INVALID_ARGUMENT" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "CONFLICT" | "IDEMPOTENCY_MISMATCH" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "OVERLOADED" | "CANCELLED" | "CORRUPTION" | "INFERENCE_FAILED" | "INTERNAL" | "UNAVAILABLE" | "NOT_LEADER" | "RANGE_MOVED" | "HISTORY_GONE" | "DEADLINE_EXCEEDED" | "DISK_FULL";
+        readonly ErrorCode: "INVALID_ARGUMENT" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "CONFLICT" | "IDEMPOTENCY_MISMATCH" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "OVERLOADED" | "CANCELLED" | "CORRUPTION" | "INFERENCE_FAILED" | "INTERNAL" | "UNAVAILABLE" | "NOT_LEADER" | "TOO_FEW_IN_SYNC" | "RANGE_MOVED" | "HISTORY_GONE" | "DEADLINE_EXCEEDED" | "DISK_FULL";
         readonly TableName: string;
         readonly IndexName: string;
         /** @description Any JSON object. */
@@ -2118,8 +2118,8 @@ export interface components {
             };
         };
         /**
-         * @description The store cannot do this now (`UNAVAILABLE`), or has no room in memory for the request
-         *     (`OVERLOADED`). Retry with back-off. A query is refused so while its index is being built.
+         * @description The store cannot do this now (`UNAVAILABLE`), has no room in memory for the request
+         *     (`OVERLOADED`), or a write would be on too few replicas (`TOO_FEW_IN_SYNC`). Retry with back-off. A query is refused so while its index is being built.
          */
         readonly Unavailable: {
             headers: {
