@@ -32,6 +32,7 @@ import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
 import { ReplicaCopies } from './cluster/replica-copies.ts'
 import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
+import { ReplicaLags } from './cluster/replica-lags.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
 
 /** What a node of a cluster has beside the parts of every store. */
@@ -105,13 +106,18 @@ async function clusterPlace(
   })
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
+  const linkTo = (node: NodeId) => places.linkTo(node)
+  const leaders = () => leadersOf(map)
+  const leading = () => host.leading()
+  const lags = new ReplicaLags({ self: self.node, leading, leaders, linkTo, clock })
+  const cluster = new ControlledCluster({ control, registry, lags })
   const handlers = [serving, replicaHandlers(receive, log), snapshotHandlers(source)]
-  const all = [...handlers, copies.handlers()].flatMap((some) => [...some])
+  const all = [...handlers, copies.handlers(), lags.handlers()].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,
-    cluster: new ControlledCluster({ control, registry, lagOf: () => undefined }),
+    cluster,
     mayRepair: () => map.controller() === self.node,
     openTables: async () => {
       const tables = await ClusterTables.open(
@@ -123,6 +129,11 @@ async function clusterPlace(
     },
     metrics: [],
   }
+}
+
+function leadersOf(map: ClusterMap): ReadonlySet<NodeId> {
+  const leaders = [...map.shards().values()].flatMap(({ leader }) => leader?.node ?? [])
+  return new Set(leaders)
 }
 
 /** Swaps that a crash interrupted are completed before any store is opened. */

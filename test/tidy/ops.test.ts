@@ -169,8 +169,6 @@ async function scrapeStore(dataDir: string): Promise<Families> {
   return await scrape(node.healthUrl) // before it closes
 }
 
-function noLag(): undefined {}
-
 /** No server has these metrics yet, so they come from their source. */
 async function readCluster(): Promise<Families> {
   const counts = {
@@ -180,7 +178,7 @@ async function readCluster(): Promise<Families> {
     lagMax: 0,
   }
   const control = new SteeredCluster(['n1', 'n2', 'n3'])
-  const seen = new ControlledCluster({ control, registry: new TableRegistry(), lagOf: noLag })
+  const seen = new ControlledCluster({ control, registry: new TableRegistry(), lags: control.lags })
   const read = clusterMetrics({ cluster: seen, nodeId: 'n1', counts: () => counts })
   return parseScrape((await read()).join('\n'))
 }

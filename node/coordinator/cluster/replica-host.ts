@@ -130,6 +130,13 @@ export class ReplicaHost {
     return this.#hosted.get(id)?.shard
   }
 
+  /** The open replicas that serve their shards as leaders. */
+  *leading(): IterableIterator<LocalShard> {
+    for (const { shard } of this.#hosted.values()) {
+      if (shard.replicated?.isServing === true) yield shard
+    }
+  }
+
   /** Throws CORRUPTION if the replica that the disk has cannot be trusted (RH2). */
   async start(record: ShardRecord, settings: TableSettings): Promise<LocalShard> {
     const { id } = record

@@ -16,7 +16,7 @@ import {
   type ReplicaId,
   type ShardConfiguration,
 } from './configuration.ts'
-import { FollowerProgress } from './follower-progress.ts'
+import { FollowerProgress, type ReplicaLag } from './follower-progress.ts'
 import { LeaderReads } from './leader-reads.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendedMessage, MismatchMessage, PongMessage } from './messages.ts'
@@ -66,9 +66,15 @@ export class Leader {
     return { count: inSync.length, needed: minInSync }
   }
 
-  /** How far each follower is, for the status. */
-  get progress(): ReadonlyMap<NodeId, FollowerProgress> {
-    return this.#progress
+  /** How far each follower that has answered is behind. */
+  lags(nowMs: number): ReadonlyMap<NodeId, ReplicaLag> {
+    const { last } = this.#with.log
+    const lags = new Map<NodeId, ReplicaLag>()
+    for (const [node, progress] of this.#progress) {
+      const lag = progress.lag(last.sequence, nowMs)
+      if (lag !== undefined) lags.set(node, lag)
+    }
+    return lags
   }
 
   /** A newer revision of the same leadership. */

@@ -12,9 +12,10 @@
 //   RR4  A replica that has heard of a newer epoch neither leads nor follows an older one.
 
 import { assert, unreachable } from '../../../lib/assert.ts'
-import type { ReplicaId, ShardConfiguration } from './configuration.ts'
+import type { NodeId, ReplicaId, ShardConfiguration } from './configuration.ts'
 import type { Effect } from './effects.ts'
 import { Follower } from './follower.ts'
+import type { ReplicaLag } from './follower-progress.ts'
 import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendMessage, PingMessage, ReplicationMessage } from './messages.ts'
@@ -89,6 +90,11 @@ export class ReplicaCore {
   /** Undefined unless this replica leads. */
   get inSync(): InSyncCount | undefined {
     return this.#leader?.inSync
+  }
+
+  /** How far each follower is behind; empty unless this replica leads. */
+  lags(nowMs: number): ReadonlyMap<NodeId, ReplicaLag> {
+    return this.#leader?.lags(nowMs) ?? new Map()
   }
 
   get isLeading(): boolean {

@@ -1718,6 +1718,13 @@ export interface components {
             readonly message: string;
             /** @description Keys held by transactions that are not resolved yet. */
             readonly pending_intents: number;
+            /**
+             * @description Entries of the leader's log that the slowest replica has not on disk yet. Absent in swarm mode and
+             *     where the leader has not said.
+             */
+            readonly lag?: number;
+            /** @description How long ago that replica had all entries, in milliseconds; 0 while it has. */
+            readonly lag_ms?: number;
         };
         readonly NodeId: string;
         readonly ShardId: string;
@@ -1844,8 +1851,13 @@ export interface components {
                 readonly role: "leader" | "follower" | "learner";
                 /** @description It has every acknowledged write on disk, and may lead. */
                 readonly in_sync: boolean;
-                /** @description Entries of the leader's log that it has not on disk yet. Absent where the leader has not said. */
+                /**
+                 * @description Entries of the leader's log that it has not on disk yet. Absent of the leader, and where the leader
+                 *     has not said.
+                 */
                 readonly lag?: number;
+                /** @description How long ago it had all entries, in milliseconds; 0 while it has. Absent with `lag`. */
+                readonly lag_ms?: number;
             }[];
             readonly replication_factor: components["schemas"]["ReplicationFactor"];
             readonly min_in_sync: components["schemas"]["MinInSync"];
@@ -3897,7 +3909,8 @@ export interface operations {
                      *           "node": "51c9d7f8-6a0d-4a3b-b6a5-3f3cbb7f2a90",
                      *           "role": "learner",
                      *           "in_sync": false,
-                     *           "lag": 1200
+                     *           "lag": 1200,
+                     *           "lag_ms": 4100
                      *         }
                      *       ],
                      *       "replication_factor": 3,

@@ -12,10 +12,12 @@ const COUNTS = {
   lagMax: 17,
 }
 
-function noLag(): undefined {}
-
 function metricsOf(control: SteeredCluster, nodeId: string) {
-  const cluster = new ControlledCluster({ control, registry: new TableRegistry(), lagOf: noLag })
+  const cluster = new ControlledCluster({
+    control,
+    registry: new TableRegistry(),
+    lags: control.lags,
+  })
   return clusterMetrics({ cluster, nodeId, counts: () => COUNTS })
 }
 
