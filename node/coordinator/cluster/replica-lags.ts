@@ -57,7 +57,7 @@ export class ReplicaLags {
     return new Map(answers.flatMap((answer) => [...answer]))
   }
 
-  /** Of all shards. */
+  /** The same for every shard that has a leader. */
   askAll(): Promise<ReadonlyMap<string, ShardLags>> {
     return this.ask(new Map([...this.#with.leaders()].map((node) => [node, undefined])))
   }
