@@ -14,6 +14,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { LogPosition } from '../journal/log-position.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
+import type { InSyncCount } from '../replication/core/leader.ts'
 import type { ReplicationTiming } from '../replication/core/timing.ts'
 import type { ReplicaLog } from '../replication/log/replica-log.ts'
 import {
@@ -98,7 +99,7 @@ export class ReplicatedReplica implements ReplicaMachine {
     this.assertServing()
     const { trouble } = this.log
     if (trouble !== undefined) throw trouble
-    if (this.log.admission === 'under_replicated') throw tooFewInSync()
+    if (this.log.admission === 'under_replicated') throw tooFewInSync(this.log.inSync)
   }
 
   committed(through: number): void {
@@ -174,9 +175,10 @@ export class ReplicatedReplica implements ReplicaMachine {
   }
 }
 
-function tooFewInSync(): ServiceError {
+function tooFewInSync({ count, needed }: InSyncCount = { count: 0, needed: 1 }): ServiceError {
+  const are = count === 1 ? '1 replica of the shard is' : `${count} replicas of the shard are`
   return new ServiceError(
-    'OVERLOADED',
-    'too few replicas of the shard are in sync, so nothing can be written safely; try again later',
+    'TOO_FEW_IN_SYNC',
+    `${are} in sync, and ${needed} are needed to write safely; try again later`,
   )
 }

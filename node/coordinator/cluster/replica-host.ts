@@ -26,6 +26,7 @@ import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { KvStore, KvStoreFactory } from '../../storage/kv-store.ts'
 import type { LedShards } from '../shards/led-shards.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
+import { ReplicaCounts } from './replica-counts.ts'
 
 /** How often each replica is told that time passes. Heartbeats are due every 250 ms. */
 const TICK_MS = 50
@@ -64,6 +65,7 @@ export interface ReplicaHostOptions {
   readonly indexes: IndexParts | undefined
   /** Has the shards that this node leads, at each moment. */
   readonly led: LedShards
+  readonly counts?: ReplicaCounts
   readonly timing?: ReplicationTiming
   /** A follower of a shard that this node leads lacks entries that the journal has no longer. */
   readonly offerSnapshot?: (shard: ShardName, to: NodeId) => void
@@ -84,6 +86,7 @@ interface Found {
 /** Opens, closes and removes the replicas of this node. */
 export class ReplicaHost {
   readonly #with: ReplicaHostOptions
+  readonly #counts: ReplicaCounts
   readonly #hosted = new Map<ShardId, Hosted>()
   /** What the disk had at the start and nobody has opened yet. */
   readonly #found: Map<ShardId, Found>
@@ -92,6 +95,7 @@ export class ReplicaHost {
 
   private constructor(options: ReplicaHostOptions, found: Map<ShardId, Found>) {
     this.#with = options
+    this.#counts = options.counts ?? new ReplicaCounts()
     this.#found = found
     this.#stopTicks = options.clock.every(TICK_MS, async () => this.tick())
   }
@@ -128,6 +132,13 @@ export class ReplicaHost {
 
   find(id: ShardId): LocalShard | undefined {
     return this.#hosted.get(id)?.shard
+  }
+
+  /** The open replicas that serve their shards as leaders. */
+  *leading(): IterableIterator<LocalShard> {
+    for (const { shard } of this.#hosted.values()) {
+      if (shard.replicated?.isServing === true) yield shard
+    }
   }
 
   /** Throws CORRUPTION if the replica that the disk has cannot be trusted (RH2). */
@@ -173,7 +184,11 @@ export class ReplicaHost {
       ...this.#sharedParts(),
       replication: {
         ...this.#replicationParts(name, log),
-        onLeadership: (isLeading) => (isLeading ? led.add(shard.led) : led.remove(id)),
+        onLeadership: (isLeading) => {
+          if (!isLeading) return led.remove(id)
+          this.#counts.elections += 1
+          led.add(shard.led)
+        },
         ...(offerSnapshot && { offerSnapshot: (to: NodeId) => offerSnapshot(name, to) }),
       },
     })
@@ -275,7 +290,7 @@ export class ReplicaHost {
 
   #replicationParts(name: ShardName, start: ReplicaLog) {
     const { self, network, configurations, log, timing } = this.#with
-    const control = configurations.controlOf(name)
+    const control = this.#counts.counting(configurations.controlOf(name))
     return { self, start, network, control, log, ...(timing && { timing }) }
   }
 }

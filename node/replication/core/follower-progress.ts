@@ -8,6 +8,14 @@ export interface Sender {
   readonly timing: ReplicationTiming
 }
 
+/** What a follower lacks of its leader's log. */
+export interface ReplicaLag {
+  /** Entries that are not on its disk. */
+  readonly entries: number
+  /** How long ago it had everything; 0 while it has. */
+  readonly ms: number
+}
+
 /** How far one follower is, as its leader knows it. */
 export class FollowerProgress {
   /** The follower's life that answered last. Answers of an earlier life are ignored. */
@@ -67,6 +75,14 @@ export class FollowerProgress {
   #bytesReached(durable: number, log: LogIndex): number {
     const above = Math.max(this.matched, this.#streamedFrom - 1)
     return bytesBetween(log, above, Math.min(durable, this.next - 1))
+  }
+
+  /** Undefined while this life of the follower has not answered. */
+  lag(logEnd: number, nowMs: number): ReplicaLag | undefined {
+    if (this.incarnation === undefined) return undefined
+    const entries = Math.max(0, logEnd - this.matched)
+    const ms = entries === 0 ? 0 : Math.max(0, Math.round(nowMs - this.caughtUpMs))
+    return { entries, ms }
   }
 
   /** Both may have the entry: look there next. */

@@ -16,11 +16,17 @@ import {
   type ReplicaId,
   type ShardConfiguration,
 } from './configuration.ts'
-import { FollowerProgress } from './follower-progress.ts'
+import { FollowerProgress, type ReplicaLag } from './follower-progress.ts'
 import { LeaderReads } from './leader-reads.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendedMessage, MismatchMessage, PongMessage } from './messages.ts'
 import type { ReplicaContext } from './replica-context.ts'
+
+/** How many replicas are in sync, and how many must be for a commit. */
+export interface InSyncCount {
+  readonly count: number
+  readonly needed: number
+}
 
 /** Leads one epoch, from the promise of it until somebody else is named. The invariants are above. */
 export class Leader {
@@ -54,9 +60,21 @@ export class Leader {
     return isBelowMinimum(this.#configuration)
   }
 
-  /** How far each follower is, for the status. */
-  get progress(): ReadonlyMap<NodeId, FollowerProgress> {
-    return this.#progress
+  /** The members of the in-sync set, and how many a commit needs. */
+  get inSync(): InSyncCount {
+    const { inSync, minInSync } = this.#configuration
+    return { count: inSync.length, needed: minInSync }
+  }
+
+  /** How far each follower that has answered is behind. */
+  lags(nowMs: number): ReadonlyMap<NodeId, ReplicaLag> {
+    const { last } = this.#with.log
+    const lags = new Map<NodeId, ReplicaLag>()
+    for (const [node, progress] of this.#progress) {
+      const lag = progress.lag(last.sequence, nowMs)
+      if (lag !== undefined) lags.set(node, lag)
+    }
+    return lags
   }
 
   /** A newer revision of the same leadership. */

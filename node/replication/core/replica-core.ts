@@ -13,10 +13,16 @@
 //   RR4  A replica that has heard of a newer epoch neither leads nor follows an older one.
 
 import { assert, unreachable } from '../../../lib/assert.ts'
-import { FIRST_EPOCH, type ReplicaId, type ShardConfiguration } from './configuration.ts'
+import {
+  FIRST_EPOCH,
+  type NodeId,
+  type ReplicaId,
+  type ShardConfiguration,
+} from './configuration.ts'
 import type { Effect } from './effects.ts'
 import { Follower } from './follower.ts'
-import { Leader } from './leader.ts'
+import type { ReplicaLag } from './follower-progress.ts'
+import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendMessage, PingMessage, ReplicationMessage } from './messages.ts'
 import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
@@ -85,6 +91,16 @@ export class ReplicaCore {
   /** The epoch that this replica leads or follows. */
   get epoch(): number {
     return this.#promised
+  }
+
+  /** Undefined unless this replica leads. */
+  get inSync(): InSyncCount | undefined {
+    return this.#leader?.inSync
+  }
+
+  /** How far each follower is behind; empty unless this replica leads. */
+  lags(nowMs: number): ReadonlyMap<NodeId, ReplicaLag> {
+    return this.#leader?.lags(nowMs) ?? new Map()
   }
 
   get isLeading(): boolean {

@@ -22,6 +22,8 @@ import { appendedMark } from '../../journal/log-mark.ts'
 import { checkReceivedEntries, type ReceivedEntry } from '../../journal/received-entries.ts'
 import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../core/configuration.ts'
 import type { Effect } from '../core/effects.ts'
+import type { ReplicaLag } from '../core/follower-progress.ts'
+import type { InSyncCount } from '../core/leader.ts'
 import type { EntryInfo, LogPosition } from '../core/log-index.ts'
 import type { ReplicationMessage } from '../core/messages.ts'
 import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
@@ -157,6 +159,16 @@ export class ReplicatedLog {
 
   get admission(): Admission {
     return this.#core.admission
+  }
+
+  /** Undefined unless this replica leads. */
+  get inSync(): InSyncCount | undefined {
+    return this.#core.inSync
+  }
+
+  /** How far each follower is behind; empty unless this replica leads. */
+  get lags(): ReadonlyMap<NodeId, ReplicaLag> {
+    return this.#core.lags(this.#with.clock.monotonicMs())
   }
 
   get isLeading(): boolean {
