@@ -105,7 +105,9 @@ async function clusterPlace(
   })
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
-  const handlers = [serving, replicaHandlers(receive, log), snapshotHandlers(source)]
+  const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
+  const replicas = replicaHandlers({ receive, receiveBeat }, log)
+  const handlers = [serving, replicas, snapshotHandlers(source)]
   const all = [...handlers, copies.handlers()].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
