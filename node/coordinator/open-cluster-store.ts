@@ -111,8 +111,10 @@ async function clusterPlace(
   })
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
+  const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
   const seen = buildSeen(parts, core, { host, source, counts })
-  const handlers = [serving, replicaHandlers(receive, log), snapshotHandlers(source)]
+  const replicas = replicaHandlers({ receive, receiveBeat }, log)
+  const handlers = [serving, replicas, snapshotHandlers(source)]
   const all = [...handlers, copies.handlers(), seen.handlers].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {

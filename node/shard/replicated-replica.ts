@@ -9,6 +9,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
+import type { SleepWatch } from '../../lib/sleep-watch.ts'
 import type { AppendedEntry } from '../journal/batch-writer.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LogPosition } from '../journal/log-position.ts'
@@ -24,6 +25,7 @@ import {
   type ReplicaMachine,
   type ReplicaNetwork,
 } from '../replication/shell/replicated-log.ts'
+import type { RestOffers } from '../replication/shell/resting-log.ts'
 import { CommittedApplier } from './committed-applier.ts'
 import type { ShardId } from './shard-id.ts'
 import type { ShardLog } from './shard-log.ts'
@@ -37,6 +39,9 @@ export interface ReplicationParts {
   readonly network: ReplicaNetwork
   readonly control: ReplicaControl
   readonly timing?: ReplicationTiming
+  /** See ReplicatedLogOptions. */
+  readonly beats?: RestOffers | undefined
+  readonly sleeps?: SleepWatch | undefined
   readonly log: Log
   /** This replica serves, or serves no more. */
   readonly onLeadership?: (isLeading: boolean) => void
@@ -74,7 +79,9 @@ export class ReplicatedReplica implements ReplicaMachine {
     this.#with = options
     const { id: logId, self, start, journal, clock, hybridClock, log, network, control } = options
     const timing = options.timing === undefined ? {} : { timing: options.timing }
-    const parts = { self, logId, start, journal, clock, hybridClock, log, network, control }
+    const { beats, sleeps } = options
+    const shared = { journal, clock, hybridClock, log, network, control, beats, sleeps }
+    const parts = { self, logId, start, ...shared }
     this.log = new ReplicatedLog({ ...parts, ...timing, machine: this })
     this.#applier = new CommittedApplier({ state: options.state, log: this.log, clock })
   }

@@ -6,6 +6,7 @@
 //   L2  Nothing is committed while the confirmed set is below its minimum (W1, W4).
 //   L3  At most one change of the set is under way; until its outcome is known, both outcomes count.
 //   L4  A replica is added when it has everything committed and the first entry of the epoch (I2).
+//   L5  Grants that were asked for before the machine slept count no more (C1).
 
 import { must, unreachable } from '../../../lib/assert.ts'
 import {
@@ -75,6 +76,37 @@ export class Leader {
       if (lag !== undefined) lags.set(node, lag)
     }
     return lags
+  }
+
+  get followerCount(): number {
+    return this.#progress.size
+  }
+
+  /** Whether time alone changes nothing but heartbeats. */
+  get isIdle(): boolean {
+    return this.#isServing && this.#pending === undefined && !this.#reads.isWaiting
+  }
+
+  /** Whether the follower is in sync and knows the whole log, of which all is committed. */
+  isAtRest(node: NodeId): boolean {
+    const { log, committed } = this.#with
+    const progress = this.#progress.get(node)
+    const member = inSyncMember(this.#configuration, node)
+    if (!this.isIdle || progress === undefined || member === undefined) return false
+    return (
+      member.incarnation === progress.incarnation &&
+      committed === log.last.sequence &&
+      progress.hasAll(log)
+    )
+  }
+
+  beatAnswered(node: NodeId, sentMs: number): void {
+    this.#progress.get(node)?.answerBeat(sentMs, this.#with.timing)
+  }
+
+  /** C1. */
+  voidGrants(): void {
+    for (const progress of this.#progress.values()) progress.voidGrants(this.#with.nowMs)
   }
 
   /** A newer revision of the same leadership. */
