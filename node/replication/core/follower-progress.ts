@@ -21,6 +21,8 @@ export class FollowerProgress {
   lastSentMs = -Infinity
   /** On the leader's clock, with the difference of clock rates taken off. */
   grantedUntilMs = -Infinity
+  /** It has answered a message that the leader sent at this time, and so has heard the leader's hybrid time. */
+  heardMs = -Infinity
   /** When it last had everything that the leader had. */
   caughtUpMs: number
   #unacknowledgedBytes = 0
@@ -47,6 +49,7 @@ export class FollowerProgress {
     this.incarnation = incarnation
     this.matched = 0
     this.grantedUntilMs = -Infinity
+    this.heardMs = -Infinity
     this.#confirmedRound = 0
     this.probeAfter(logEnd)
   }
@@ -54,6 +57,7 @@ export class FollowerProgress {
   acknowledge({ durable, sentMs, logEnd }: AppendedMessage, { log, timing }: Sender): void {
     const grantMs = timing.grantMs * (1 - 2 * timing.rateErrorRatio)
     this.grantedUntilMs = Math.max(this.grantedUntilMs, sentMs + grantMs)
+    this.heardMs = Math.max(this.heardMs, sentMs)
     if (this.isStreaming) this.#unacknowledgedBytes -= this.#bytesReached(durable, log)
     this.matched = Math.max(this.matched, durable)
     if (durable >= logEnd) this.caughtUpMs = Math.max(this.caughtUpMs, sentMs)
