@@ -30,6 +30,7 @@ import type { KeyRange } from './command/key-range.ts'
 import { LedShard } from './led-shard.ts'
 import type { ProposalFate } from './proposal.ts'
 import { PushResponder } from './push-responder.ts'
+import { notLeader } from '../replication/shell/replicated-log.ts'
 import type { ReplicatedReplica } from './replicated-replica.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
 import { snapshotReplicaOf } from './replica-snapshot.ts'
@@ -154,7 +155,20 @@ export class LocalShard implements Shard, AsyncDisposable {
   ): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
     const right = this.replicated?.mayRead() ?? true
     const found = right === true ? this.#reads.read(key) : this.#readAfter(right, key)
-    return found instanceof Promise ? patiently(found, options) : found
+    return found instanceof Promise ? patiently(this.#inOneLeadership(found), options) : found
+  }
+
+  /**
+   * What was waited for counts if this replica led all the time. The end of a leadership drops resolutions that
+   * were shown and not committed, so a reader would see less than readers before it.
+   */
+  async #inOneLeadership<Answer>(waited: Promise<Answer>): Promise<Answer> {
+    const { replicated } = this
+    if (replicated === undefined) return waited
+    const epoch = replicated.servedEpoch
+    const answer = await waited
+    if (replicated.servedEpoch !== epoch) throw notLeader()
+    return answer
   }
 
   async #readAfter(right: Promise<void>, key: Buffer): Promise<DocumentRecord | undefined> {
@@ -164,7 +178,7 @@ export class LocalShard implements Shard, AsyncDisposable {
 
   async scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
     await this.replicated?.mayRead()
-    return this.#reads.scan(options)
+    return this.#inOneLeadership(this.#reads.scan(options))
   }
 
   write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome> {
@@ -250,7 +264,14 @@ export class LocalShard implements Shard, AsyncDisposable {
   async push(push: Push, options?: CallOptions): Promise<TransactionStatus> {
     options?.signal?.throwIfAborted()
     this.replicated?.assertServing()
-    return patiently(this.#responder.answer(push), options)
+    return patiently(this.#answerPush(push), options)
+  }
+
+  /** A decision is final. That there is none yet must be true of the shard, whoever leads it by now. */
+  async #answerPush(push: Push): Promise<TransactionStatus> {
+    const status = await this.#inOneLeadership(this.#responder.answer(push))
+    if (status.state === 'pending') await this.replicated?.mayRead()
+    return status
   }
 
   hurry(): void {

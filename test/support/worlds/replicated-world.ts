@@ -134,6 +134,8 @@ export class ReplicatedWorld implements AsyncDisposable {
   readonly control: TestControlPlane
   /** Whether a message from one node to another is lost. */
   isLost: (from: NodeId, to: NodeId) => boolean = () => false
+  /** Whether a node does not hear of changes of the configuration. */
+  isDeaf: (node: NodeId) => boolean = () => false
 
   readonly #options: ReplicatedWorldOptions
 
@@ -193,7 +195,10 @@ export class ReplicatedWorld implements AsyncDisposable {
       router: this.#options.router ?? routesTo(() => known.shard),
       configurations: {
         configurationOf: () => this.control.configuration,
-        onConfiguration: (_shard, listener) => this.control.onChange(listener),
+        onConfiguration: (_shard, listener) =>
+          this.control.onChange((changed) => {
+            if (!this.isDeaf(node.id)) listener(changed)
+          }),
         controlOf: () => this.control.controlOf(),
       },
       network,
