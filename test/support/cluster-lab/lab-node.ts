@@ -40,6 +40,8 @@ export class LabNode {
   readonly #options: LabNodeOptions
   #machine: Machine
   #process: StoreProcess | undefined
+  /** Where clients reach it instead, while that is set. */
+  door: string | undefined
   /** What it wrote before it ended last. */
   lastLog = ''
   kills = 0
@@ -68,7 +70,7 @@ export class LabNode {
 
   /** The URL of the API while it runs. */
   get api(): string | undefined {
-    return this.#process?.api
+    return this.door ?? this.#process?.api
   }
 
   get log(): string {
