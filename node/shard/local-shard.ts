@@ -267,7 +267,7 @@ export class LocalShard implements Shard, AsyncDisposable {
     return patiently(this.#answerPush(push), options)
   }
 
-  /** A decision is final. That there is none yet must be true of the shard, whoever leads it by now. */
+  /** A decision is final. The answer that there is none needs the right to read: another replica may lead by now. */
   async #answerPush(push: Push): Promise<TransactionStatus> {
     const status = await this.#inOneLeadership(this.#responder.answer(push))
     if (status.state === 'pending') await this.replicated?.mayRead()
