@@ -13,19 +13,21 @@ const FAULTS_MS = 4000
 /** What a round of these must at least acknowledge to show anything. */
 const ACKNOWLEDGED_MIN = 20
 
+const notes: object[] = []
+
+function noteOf(event: object): void {
+  if ('event' in event && event.event === 'note') notes.push(event)
+}
+
 describe('three nodes in network namespaces', function () {
   this.timeout(400_000)
-  const notes: object[] = []
   let lab: ClusterLab | undefined
   let run: LabRun
 
   before(async () => {
     lab = await ClusterLab.open({ etcds: 3, nodes: 3, seed })
     const workloads = ['registers', 'set', 'bank']
-    const record = (event: object): void => {
-      if ('event' in event && event.event === 'note') notes.push(event)
-    }
-    run = new LabRun({ lab, lastsMs: FAULTS_MS, workloads, record })
+    run = new LabRun({ lab, lastsMs: FAULTS_MS, workloads, record: noteOf })
   })
 
   after(() => lab?.[Symbol.asyncDispose]())
