@@ -186,7 +186,7 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
 
   async scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
     await this.replicated?.mayRead()
-    return this.#inOneLeadership(this.#reads.scan(options))
+    return this.#reads.scan(options)
   }
 
   async closedTime(options?: CallOptions): Promise<Timestamp> {
