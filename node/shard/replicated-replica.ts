@@ -91,6 +91,11 @@ export class ReplicatedReplica implements ReplicaMachine {
     return this.#served !== undefined && this.#served === this.log.epoch && this.log.isLeading
   }
 
+  /** The epoch in which this replica serves now; undefined if it does not. */
+  get servedEpoch(): number | undefined {
+    return this.isServing ? this.#served : undefined
+  }
+
   /** True if a read sees every acknowledged write now. Otherwise it resolves when one does. */
   mayRead(): true | Promise<void> {
     return this.isServing ? this.log.read() : Promise.reject(notLeader())
