@@ -188,7 +188,10 @@ class ClusterSimulation {
       plane: this.#plane,
       nodes: this.#nodes,
       node,
-      startLater: (one, afterMs) => time.after(afterMs, () => one.start()),
+      startLater: (one, afterMs) =>
+        time.after(afterMs, () => {
+          if (this.#nodes.includes(one)) one.start()
+        }),
       replace: (lost) => this.#replace(lost),
       mayLose: () => this.#losses++ === 0,
     })
