@@ -17,6 +17,7 @@ import {
   ReplicaPeers,
   replicaHandlers,
 } from '../../../../node/coordinator/cluster/replica-peers.ts'
+import { ReplicaLags } from '../../../../node/coordinator/cluster/replica-lags.ts'
 import type { StoreCore, StoreParts, StorePlace } from '../../../../node/coordinator/open-store.ts'
 import type { ShardRecord } from '../../../../node/coordinator/shards/shard-record.ts'
 import { CLUSTER_REPLICATION } from '../../../../node/coordinator/tables/table-replication.ts'
@@ -65,13 +66,22 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
   })
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer): Promise<void> => host.receive(from, message)
-  for (const [operation, handler] of [...serving, ...replicaHandlers(receive, log)]) {
+  const receiveBeat = (from: string, beat: Buffer): void => host.receiveBeat(from, beat)
+  const lags = new ReplicaLags({
+    self: self.node,
+    leading: () => host.leading(),
+    leaders: () => new Set([...map.shards().values()].flatMap(({ leader }) => leader?.node ?? [])),
+    linkTo: (node) => places.linkTo(node),
+    clock,
+  })
+  const replicas = replicaHandlers({ receive, receiveBeat }, log)
+  for (const [operation, handler] of [...serving, ...replicas, ...lags.handlers()]) {
     handlers.set(operation, handler)
   }
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,
-    cluster: new ControlledCluster({ control, registry, lagOf: () => undefined }),
+    cluster: new ControlledCluster({ control, registry, lags }),
     mayRepair: () => map.controller() === self.node,
     openTables: async () => {
       const known = { self, coordination, map, host, registry, led, shardOf, drain, clock, log }
