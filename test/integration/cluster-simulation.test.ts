@@ -5,9 +5,7 @@ import { withoutRealTime } from '../support/simulation/banned-time.ts'
 import { simulateCluster } from '../support/simulation/cluster/cluster-simulation.ts'
 
 /** `QUARRY_SIMULATION_SEEDS=100000` for a long run. */
-const SEEDS = Number(
-  process.env['QUARRY_CLUSTER_SEEDS'] ?? process.env['QUARRY_SIMULATION_SEEDS'] ?? 40,
-)
+const SEEDS = Number(process.env['QUARRY_SIMULATION_SEEDS'] ?? 70)
 const FIRST_SEED = Number(process.env['QUARRY_SIMULATION_FIRST'] ?? 1)
 
 async function simulate(seed: number): Promise<number> {
@@ -15,7 +13,7 @@ async function simulate(seed: number): Promise<number> {
     const { acknowledged } = await simulateCluster({ seed })
     return acknowledged
   } catch (error) {
-    throw new Error(`QUARRY_SIMULATION_FIRST=${seed} QUARRY_CLUSTER_SEEDS=1 repeats it`, {
+    throw new Error(`QUARRY_SIMULATION_FIRST=${seed} QUARRY_SIMULATION_SEEDS=1 repeats it`, {
       cause: error,
     })
   }

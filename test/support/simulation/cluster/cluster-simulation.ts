@@ -46,6 +46,9 @@ export interface ClusterSimulationOptions {
   readonly faults?: readonly ClusterFault[]
   readonly troubleMs?: number
   readonly nodes?: number
+  /** Many clients that hardly pause meet each other more often. */
+  readonly clients?: number
+  readonly clientPauseMs?: number
   readonly log?: Log
 }
 
@@ -74,6 +77,8 @@ class ClusterSimulation {
   readonly #history = new ClusterHistory()
   readonly #faults: readonly ClusterFault[]
   readonly #troubleMs: number
+  readonly #clients: number
+  readonly #clientPauseMs: number
   readonly #watch = new ClusterWatch()
   #trace = 0
   #directories = 0
@@ -82,14 +87,17 @@ class ClusterSimulation {
   #areClientsBusy = true
   #busyClients = 0
 
-  constructor({ seed, faults, troubleMs = TROUBLE_MS, nodes, log }: ClusterSimulationOptions) {
+  constructor(options: ClusterSimulationOptions) {
+    const { seed, faults, nodes, log } = options
     const time = new VirtualTime(seededRandom(seed))
     this.#time = time
     this.#network = new MemoryNetwork(new NodeClock(time, {}))
     this.#plane = new SimulatedPlane(time)
     this.#surroundings = { time, network: this.#network, plane: this.#plane, log }
     this.#faults = faults ?? CLUSTER_FAULTS.filter(() => time.chance(0.25))
-    this.#troubleMs = troubleMs
+    this.#troubleMs = options.troubleMs ?? TROUBLE_MS
+    this.#clients = options.clients ?? CLIENTS
+    this.#clientPauseMs = options.clientPauseMs ?? CLIENT_PAUSE_MS
     const count = nodes ?? (time.chance(0.2) ? 4 : 3)
     for (let i = 0; i < count; i++) this.#addNode()
   }
@@ -98,7 +106,7 @@ class ClusterSimulation {
     const time = this.#time
     await this.#open()
     this.#repeat(WATCH_MS, () => this.#look())
-    for (let i = 1; i <= CLIENTS; i++) {
+    for (let i = 1; i <= this.#clients; i++) {
       void this.#useCluster(new ClusterClient(`c${i}`, this.#clientParts()))
     }
     this.#repeat(FAULT_MS, () => this.#doHarm())
@@ -157,7 +165,7 @@ class ClusterSimulation {
     this.#busyClients += 1
     while (this.#areClientsBusy) {
       await client.step()
-      const pauseMs = time.between(0, 2 * CLIENT_PAUSE_MS)
+      const pauseMs = time.between(0, 2 * this.#clientPauseMs)
       await new Promise<void>((resolve) => time.after(pauseMs, resolve))
     }
     this.#busyClients -= 1

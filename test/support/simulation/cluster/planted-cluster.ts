@@ -5,6 +5,9 @@ import type { simulateCluster } from './cluster-simulation.ts'
 
 const SIMULATION = 'test/support/simulation/cluster/cluster-simulation.ts'
 
+/** Defects show sooner among many clients. */
+const CROWDED = { clients: 8, clientPauseMs: 40, troubleMs: 5000, nodes: 3 }
+
 /** A defect in `node`, and how it shows. */
 export interface ClusterDefect extends Defect {
   /** Those that it needs to show soon. */
@@ -29,7 +32,7 @@ export async function discover(
   const simulation = await load<{ readonly simulateCluster: typeof simulateCluster }>(SIMULATION)
   for (const seed of [first, ...Array.from({ length: seedsMax }, (_, i) => i + 1)]) {
     try {
-      await simulation.simulateCluster({ seed, faults })
+      await simulation.simulateCluster({ seed, faults, ...CROWDED })
     } catch (error) {
       // The copy has a class of its own.
       if (!(error instanceof Error) || error.name !== BrokenInvariant.name) throw error
