@@ -7,12 +7,13 @@
 // Invariants:
 //   RR1  An epoch is promised on disk before anything of it is accepted or led (W2, E2).
 //   RR2  No newer epoch is promised while a grant to a leader runs (R1). A replica that has just started
-//        does not know what it granted, and waits as if it had granted a moment before.
+//        does not know what it granted, and waits as if it had granted a moment before. For a shard's first
+//        epoch nobody waits: there was no leader to grant anything.
 //   RR3  A replica leads only an epoch that names this life of it.
 //   RR4  A replica that has heard of a newer epoch neither leads nor follows an older one.
 
 import { assert, unreachable } from '../../../lib/assert.ts'
-import type { ReplicaId, ShardConfiguration } from './configuration.ts'
+import { FIRST_EPOCH, type ReplicaId, type ShardConfiguration } from './configuration.ts'
 import type { Effect } from './effects.ts'
 import { Follower } from './follower.ts'
 import { Leader } from './leader.ts'
@@ -189,7 +190,8 @@ export class ReplicaCore {
   /** RR1, RR2: tried again by the leader's next message, or the next tick. */
   #promise(epoch: number): void {
     const { nowMs } = this.#with
-    if ((this.#grantUntilMs ?? Infinity) > nowMs || epoch <= (this.#promising ?? 0)) return
+    const isGranted = epoch > FIRST_EPOCH && (this.#grantUntilMs ?? Infinity) > nowMs
+    if (isGranted || epoch <= (this.#promising ?? 0)) return
     this.#promising = epoch
     this.#with.emit({ kind: 'promise', epoch })
   }
