@@ -186,6 +186,7 @@ describe('ReplicaCore', () => {
       committed: 1,
       sentMs: 5,
       logEnd: 2,
+      closed: undefined,
     } as const
     core.step({ kind: 'received', from, message }, AWAKE_MS)
     core.step({ kind: 'promised', epoch: 2 }, AWAKE_MS)
@@ -203,7 +204,8 @@ describe('ReplicaCore', () => {
   it('answers a new leader as soon as its promise is on disk, without another message', () => {
     const core = newCore('b', [entry(1)])
     const from = { node: 'a', incarnation: 1 }
-    const head = { kind: 'append', epoch: 2, committed: 1, sentMs: 7, logEnd: 2 } as const
+    const said = { committed: 1, sentMs: 7, logEnd: 2, closed: undefined }
+    const head = { kind: 'append', epoch: 2, ...said } as const
     const message = { ...head, previous: entry(1), entries: [entry(2, 2)] }
 
     const early = core.step({ kind: 'received', from, message }, 10)
@@ -219,7 +221,8 @@ describe('ReplicaCore', () => {
   it('follows a new leader at once when the old one releases it', () => {
     const core = newCore('b', [entry(1)])
     const from = { node: 'a', incarnation: 1 }
-    const head = { kind: 'append', committed: 1, sentMs: 7, logEnd: 1 } as const
+    const said = { committed: 1, sentMs: 7, logEnd: 1, closed: undefined }
+    const head = { kind: 'append', ...said } as const
     const heartbeat = { ...head, previous: entry(1), entries: [] }
     core.step({ kind: 'received', from, message: { ...heartbeat, epoch: 1 } }, 10)
     core.step({ kind: 'promised', epoch: 1 }, 20)
@@ -241,7 +244,8 @@ describe('ReplicaCore', () => {
   it('halts instead of truncating a committed entry', () => {
     const core = newCore('b', [entry(1), entry(2)])
     const from = { node: 'a', incarnation: 1 }
-    const head = { kind: 'append', previous: START, sentMs: 5, logEnd: 2 } as const
+    const sent = { previous: START, sentMs: 5, logEnd: 2, closed: undefined }
+    const head = { kind: 'append', ...sent } as const
     const entries = [entry(1), entry(2)]
     const first = { ...head, epoch: 2, entries, committed: 2 } as const
     core.step({ kind: 'received', from, message: first }, AWAKE_MS)
