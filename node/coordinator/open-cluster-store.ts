@@ -33,6 +33,7 @@ import type { KnownPlaces } from './cluster/known-places.ts'
 import { ReplicaCopies } from './cluster/replica-copies.ts'
 import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
+import { TableNews } from './cluster/table-news.ts'
 
 /** What a node of a cluster has beside the parts of every store. */
 export interface ClusterStoreParts extends StoreParts {
@@ -85,19 +86,20 @@ async function clusterPlace(
   const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
   const { registry, led, drain } = core
   const known = { self, coordination, map, host, registry, led, shardOf, drain }
-  const onNotOpened = (id: string, error: unknown): void => {
-    if (!isServiceError(error) || error.code !== 'CORRUPTION') {
-      return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
-    }
-    log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
-    parts.onDamaged()
-  }
+  const onNotOpened = (id: string, error: unknown): void => reportNotOpened(parts, id, error)
   const rebuild = copies.rebuild.bind(copies)
   // The cluster must not count on what this disk has lost.
   for (const [id, error] of host.damaged) onNotOpened(id, error)
   const opening: { tables?: ClusterTables } = {}
+  const news = new TableNews({
+    nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
+    linkTo: (node) => places.linkTo(node),
+    reach: async (name, stop) => opening.tables?.reach(name, stop),
+    log,
+  })
   const shards = new ClusterShards({
     coordination,
+    news,
     clock,
     host,
     shardOf,
@@ -106,7 +108,7 @@ async function clusterPlace(
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
   const handlers = [serving, replicaHandlers(receive, log), snapshotHandlers(source)]
-  const all = [...handlers, copies.handlers()].flatMap((some) => [...some])
+  const all = [...handlers, copies.handlers(), news.handlers()].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
     host: shards,
@@ -123,6 +125,14 @@ async function clusterPlace(
     },
     metrics: [],
   }
+}
+
+function reportNotOpened({ log, onDamaged }: ClusterStoreParts, id: string, error: unknown): void {
+  if (!isServiceError(error) || error.code !== 'CORRUPTION') {
+    return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
+  }
+  log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
+  onDamaged()
 }
 
 /** Swaps that a crash interrupted are completed before any store is opened. */
