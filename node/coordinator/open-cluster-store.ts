@@ -25,13 +25,16 @@ import { openStore, type OpenedStore, type StoreParts, type StorePlace } from '.
 import type { StoreCore } from './open-store.ts'
 import { CLUSTER_REPLICATION } from './tables/table-replication.ts'
 import type { ClusterControl } from './cluster/cluster-control.ts'
+import { clusterMetrics, type PeerState } from './cluster/cluster-metrics.ts'
 import { ClusterShard } from './cluster/cluster-shard.ts'
 import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
 import { ReplicaCopies } from './cluster/replica-copies.ts'
+import { ReplicaCounts } from './cluster/replica-counts.ts'
 import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
+import { ReplicaLags } from './cluster/replica-lags.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
 import { TableNews } from './cluster/table-news.ts'
 
@@ -64,10 +67,12 @@ async function clusterPlace(
   core: StoreCore,
   { life, signal }: { readonly life: Lifecycle; readonly signal: AbortSignal },
 ): Promise<StorePlace> {
-  const { coordination, map, control, places, self, clock, log } = parts
+  const { coordination, map, places, self, clock, log } = parts
   const arrivals = await openArrivals(parts, core)
   const copying: { copies?: ReplicaCopies } = {}
-  const host = await openHost(parts, core, (id, to) => copying.copies?.offer(id, to))
+  const counts = new ReplicaCounts()
+  const offer = (id: ShardId, to: NodeId): void => copying.copies?.offer(id, to)
+  const host = await openHost(parts, core, { offer, counts })
   const source = await openSource(parts, host)
   life.onClose(() => source.closeAll())
   const copies = new ReplicaCopies({
@@ -80,6 +85,7 @@ async function clusterPlace(
     clock,
     random: parts.random,
     log,
+    counts,
   })
   copying.copies = copies
   life.onClose(() => copies.close())
@@ -91,12 +97,7 @@ async function clusterPlace(
   // The cluster must not count on what this disk has lost.
   for (const [id, error] of host.damaged) onNotOpened(id, error)
   const opening: { tables?: ClusterTables } = {}
-  const news = new TableNews({
-    nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
-    linkTo: (node) => places.linkTo(node),
-    reach: async (name, stop) => opening.tables?.reach(name, stop),
-    log,
-  })
+  const news = buildNews(parts, () => opening.tables)
   const shards = new ClusterShards({
     coordination,
     news,
@@ -107,13 +108,16 @@ async function clusterPlace(
   })
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
-  const handlers = [serving, replicaHandlers(receive, log), snapshotHandlers(source)]
-  const all = [...handlers, copies.handlers(), news.handlers()].flatMap((some) => [...some])
+  const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
+  const seen = buildSeen(parts, core, { host, source, counts })
+  const replicas = replicaHandlers({ receive, receiveBeat }, log)
+  const handlers = [serving, replicas, snapshotHandlers(source), copies.handlers()]
+  const all = [...handlers, seen.handlers, news.handlers()].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,
-    cluster: new ControlledCluster({ control, registry, lagOf: () => undefined }),
+    cluster: seen.cluster,
     mayRepair: () => map.controller() === self.node,
     openTables: async () => {
       const tables = await ClusterTables.open(
@@ -123,8 +127,20 @@ async function clusterPlace(
       opening.tables = tables
       life.onClose(() => tables.close())
     },
-    metrics: [],
+    metrics: seen.metrics,
   }
+}
+
+function buildNews(
+  { map, places, log }: ClusterStoreParts,
+  tables: () => ClusterTables | undefined,
+): TableNews {
+  return new TableNews({
+    nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
+    linkTo: (node) => places.linkTo(node),
+    reach: async (name, stop) => tables()?.reach(name, stop),
+    log,
+  })
 }
 
 function reportNotOpened({ log, onDamaged }: ClusterStoreParts, id: string, error: unknown): void {
@@ -133,6 +149,55 @@ function reportNotOpened({ log, onDamaged }: ClusterStoreParts, id: string, erro
   }
   log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
   onDamaged()
+}
+
+/** What shows the cluster: to clients, to other nodes, and to Prometheus. */
+function buildSeen(
+  parts: ClusterStoreParts,
+  { registry }: StoreCore,
+  own: {
+    readonly host: ReplicaHost
+    readonly source: SnapshotSource
+    readonly counts: ReplicaCounts
+  },
+) {
+  const { control, map, places, clock } = parts
+  const { node: self } = parts.self
+  const { host, source, counts } = own
+  const lags = new ReplicaLags({
+    self,
+    leading: () => host.leading(),
+    leaders: () => leadersOf(map),
+    linkTo: (node) => places.linkTo(node),
+    clock,
+  })
+  const cluster = new ControlledCluster({ control, registry, lags })
+  const counted = () => ({
+    elections: counts.elections,
+    inSyncChanges: counts.inSyncChanges,
+    snapshotBytes: { sent: source.sentBytes, received: counts.receivedBytes },
+    lagMax: lags.entriesMax,
+    comparisons: counts.comparisons,
+    damaged: counts.damaged,
+    peers: peerStates(parts),
+  })
+  const metrics = [clusterMetrics({ cluster, nodeId: self, clock, counts: counted })]
+  return { cluster, handlers: lags.handlers(), metrics }
+}
+
+function peerStates({ map, places, self }: ClusterStoreParts): Readonly<Record<PeerState, number>> {
+  const states = { idle: 0, connecting: 0, connected: 0, waiting: 0 }
+  for (const { id, registration } of map.nodes()) {
+    if (id === self.node || registration === undefined) continue
+    const kind = places.linkTo(id)?.state('prompt').kind ?? 'idle'
+    if (kind !== 'closed') states[kind] += 1
+  }
+  return states
+}
+
+function leadersOf(map: ClusterMap): ReadonlySet<NodeId> {
+  const leaders = [...map.shards().values()].flatMap(({ leader }) => leader?.node ?? [])
+  return new Set(leaders)
 }
 
 /** Swaps that a crash interrupted are completed before any store is opened. */
@@ -167,7 +232,7 @@ function openSource({ dataDir, clock, log }: ClusterStoreParts, host: ReplicaHos
 function openHost(
   parts: ClusterStoreParts,
   core: StoreCore,
-  offer: (id: ShardId, to: NodeId) => void,
+  { offer, counts }: { offer: (id: ShardId, to: NodeId) => void; counts: ReplicaCounts },
 ): Promise<ReplicaHost> {
   const { self, stores, journal, admit, hybridClock, clock, log, places } = parts
   const { router, indexes, led } = core
@@ -175,7 +240,7 @@ function openHost(
   const configurations = shardConfigurations(parts.map)
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
   const offerSnapshot = ({ id }: ShardName, to: NodeId): void => offer(id, to)
-  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot })
+  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot, counts })
 }
 
 function clusterShard(

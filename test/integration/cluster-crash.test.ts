@@ -1,4 +1,4 @@
-// The crash suite against three real nodes: one of them is killed while clients go on, or all at once.
+// The crash suite against three real nodes: one of them is killed while clients continue to write, or all at once.
 
 import { ThreeNodes } from '../support/places/three-nodes.ts'
 import { parseTestSettings } from '../support/worlds/test-settings.ts'

@@ -56,7 +56,7 @@ export function describeTextIndex(place: StorePlace): void {
       return (await indexDirectoriesOf(store)).map((directory) => path.basename(directory))
     }
 
-    /** Of so many on each of the two shards, wherever they have a replica. */
+    /** Waits until each replica of the two shards has these directories of indexes, and no others. */
     async function haveDirectories(...names: readonly string[]): Promise<void> {
       const wanted = store.dataDirs.flatMap(() => [...names, ...names]).toSorted()
       const asText = wanted.join(' ')

@@ -12,6 +12,7 @@ import { must, unreachable } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
+import type { SleepWatch } from '../../../lib/sleep-watch.ts'
 import { runSliced } from '../../../lib/sliced.ts'
 import type { HybridClock } from '../../clock/hybrid-clock.ts'
 import type { AppendedEntry } from '../../journal/batch-writer.ts'
@@ -22,15 +23,19 @@ import { appendedMark } from '../../journal/log-mark.ts'
 import { checkReceivedEntries, type ReceivedEntry } from '../../journal/received-entries.ts'
 import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../core/configuration.ts'
 import type { Effect } from '../core/effects.ts'
+import type { ReplicaLag } from '../core/follower-progress.ts'
+import type { InSyncCount } from '../core/leader.ts'
 import type { EntryInfo, LogPosition } from '../core/log-index.ts'
-import type { ReplicationMessage } from '../core/messages.ts'
+import type { AppendOrder, ReplicationMessage } from '../core/messages.ts'
 import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
 import { REPLICATION_TIMING, type ReplicationTiming } from '../core/timing.ts'
 import type { ReplicaLog } from '../log/replica-log.ts'
 import { CommittedEntries } from './committed-entries.ts'
 import { JournalRows } from './journal-rows.ts'
+import { isFrequent, type FrequentEffect } from './frequent-effect.ts'
 import { KeptEntries } from './kept-entries.ts'
 import { LogReader } from './log-reader.ts'
+import { LogRests } from './log-rests.ts'
 import {
   decodeMessage,
   encodeMessage,
@@ -40,6 +45,7 @@ import {
 } from './message-codec.ts'
 import { OrderSender } from './order-sender.ts'
 import { PendingReads } from './pending-reads.ts'
+import type { RestOffers } from './resting-log.ts'
 
 /** Carries messages to the replicas of one shard. Messages may be lost, and come in order. */
 export interface ReplicaNetwork {
@@ -84,21 +90,10 @@ export interface ReplicatedLogOptions {
   readonly control: ReplicaControl
   readonly machine: ReplicaMachine
   readonly timing?: ReplicationTiming
-}
-
-const FREQUENT = [
-  'append',
-  'send',
-  'replicate',
-  'commit',
-  'read',
-  'refuse_read',
-  'confirm',
-] as const
-type FrequentEffect = Extract<Effect, { kind: (typeof FREQUENT)[number] }>
-
-function isFrequent(effect: Effect): effect is FrequentEffect {
-  return FREQUENT.some((kind) => kind === effect.kind)
+  /** Undefined: this log shares no heartbeats with others of its node. */
+  readonly beats?: RestOffers | undefined
+  /** Undefined: nobody notices that the machine has slept. */
+  readonly sleeps?: SleepWatch | undefined
 }
 
 /** A group of this leadership that is not committed. */
@@ -119,6 +114,8 @@ interface Group {
  */
 export class ReplicatedLog {
   readonly logId: LogId
+  /** How this log shares heartbeats with others. */
+  readonly rests: LogRests
   readonly #with: ReplicatedLogOptions
   readonly #core: ReplicaCore
   readonly #rows: JournalRows
@@ -134,6 +131,8 @@ export class ReplicatedLog {
   #received = new Map<number, ReceivedEntry>()
   #inbox: Promise<void> = Promise.resolve()
   #refusedMs = -Infinity
+  /** The sleeps of the machine that the core knows. */
+  #sleeps = 0
   #isClosed = false
 
   constructor(options: ReplicatedLogOptions) {
@@ -141,6 +140,12 @@ export class ReplicatedLog {
     this.logId = logId
     this.#with = options
     this.#core = new ReplicaCore({ self, timing, ...start })
+    this.rests = new LogRests({
+      logId,
+      core: this.#core,
+      offers: options.beats,
+      tell: (input) => void this.#core.step(input, clock.monotonicMs()),
+    })
     const onTaken = (entries: readonly AppendedEntry[]) => this.#groupTaken(entries)
     this.#rows = new JournalRows({ logId, journal, clock, onTaken })
     const reader = new LogReader(journal, logId)
@@ -157,6 +162,16 @@ export class ReplicatedLog {
 
   get admission(): Admission {
     return this.#core.admission
+  }
+
+  /** Undefined unless this replica leads. */
+  get inSync(): InSyncCount | undefined {
+    return this.#core.inSync
+  }
+
+  /** How far each follower is behind; empty unless this replica leads. */
+  get lags(): ReadonlyMap<NodeId, ReplicaLag> {
+    return this.#core.lags(this.#with.clock.monotonicMs())
   }
 
   get isLeading(): boolean {
@@ -193,7 +208,7 @@ export class ReplicatedLog {
   }
 
   tick(): void {
-    this.#step({ kind: 'ticked' })
+    if (!this.rests.isResting) this.#step({ kind: 'ticked' })
   }
 
   /** See `Journal.ready`: the source's group is replicated, and committed when all in sync have it. */
@@ -208,9 +223,18 @@ export class ReplicatedLog {
   }
 
   read(): true | Promise<void> {
+    this.#noticeSleep()
     const read = this.#reads.begin()
     this.#step({ kind: 'read_asked', token: read.token })
     return read.isGranted || read.promise
+  }
+
+  /** Before each read that relies on grants (C1). */
+  #noticeSleep(): void {
+    const sleeps = this.#with.sleeps?.count() ?? 0
+    if (sleeps === this.#sleeps) return
+    this.#sleeps = sleeps
+    this.#step({ kind: 'slept' })
   }
 
   /** Works on a message of another node's replica. Resolves when the next one may come. */
@@ -249,6 +273,7 @@ export class ReplicatedLog {
 
   /** No input has an effect any more. */
   async close(): Promise<void> {
+    this.rests.close()
     this.#isClosed = true
     await this.#inbox
     await this.#entries.close()
@@ -301,12 +326,14 @@ export class ReplicatedLog {
   }
 
   #stepOnce(input: Input): void {
+    this.rests.before(input)
     const effects = this.#core.step(input, this.#with.clock.monotonicMs())
     for (const effect of effects) {
       // A group is in the journal's hands already when the core hears of it.
       const isInJournal = input.kind === 'proposed' && effect.kind === 'append'
       if (!isInJournal) this.#perform(effect)
     }
+    this.rests.after()
   }
 
   #perform(effect: Effect): void {
@@ -315,9 +342,9 @@ export class ReplicatedLog {
       case 'append':
         return this.#append(effect)
       case 'send':
-        return this.#with.network.send(effect.to, encodeMessage(this.#envelope(), effect.message))
+        return this.#send(effect.to, effect.message)
       case 'replicate':
-        return this.#sender.send(effect.order)
+        return this.#replicate(effect.order)
       case 'commit':
         return this.#commit(effect.through)
       case 'read':
@@ -329,6 +356,18 @@ export class ReplicatedLog {
       default:
         return unreachable(effect)
     }
+  }
+
+  #send(to: NodeId, message: ReplicationMessage): void {
+    this.rests.sends(to)
+    this.#with.network.send(to, encodeMessage(this.#envelope(), message))
+  }
+
+  #replicate(order: AppendOrder): void {
+    const isHeartbeat = order.through === order.previous.sequence
+    if (isHeartbeat && this.rests.offersRest(order.to)) return
+    this.rests.sends(order.to)
+    this.#sender.send(order)
   }
 
   /** What belongs to changes of the leadership or of the in-sync set. */

@@ -22,7 +22,7 @@ const KILLED_START_MAX_MS = 500
 /** How often the kill comes in the middle of an orderly end, when indexes are written to disk. */
 const KILLED_STOP_RATIO = 0.25
 const KILLED_STOP_MAX_MS = 300
-/** How often a store that survives the loss of a node loses one, while clients go on. */
+/** How often a store that survives the loss of a node loses one while clients continue to write. */
 const SURVIVED_RATIO = 0.5
 /** Acknowledged writes after such a loss. */
 const WRITES_AFTER_LOSS = 100

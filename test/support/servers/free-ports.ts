@@ -25,6 +25,18 @@ export async function freePorts(count: number): Promise<readonly number[]> {
   }
 }
 
+/** As `freePorts`, one after the other. */
+export async function freePortsInARow(count: number): Promise<readonly number[]> {
+  for (;;) {
+    const [first = 0] = await freePorts(1)
+    const row = Array.from({ length: count }, (_, at) => first + at)
+    const servers = await Promise.all(row.map(listenAt))
+    const held = servers.filter((server) => server !== undefined)
+    await Promise.all(held.map(closed))
+    if (held.length === count) return row
+  }
+}
+
 /** Undefined if somebody else has the port. */
 export async function listenAt(port: number): Promise<net.Server | undefined> {
   const server = net.createServer()

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { silentLog } from '../../../../../lib/log.ts'
@@ -42,8 +43,7 @@ function openNode(coordination: EmbeddedCoordination) {
   /** Lets shards that are being created serve, and those that come meanwhile. */
   const serve = async (work: Promise<unknown>): Promise<void> => {
     const over = work.then(() => true)
-    const turn = () => new Promise<false>((resolve) => setImmediate(() => resolve(false)))
-    while (!(await Promise.race([over, turn()]))) {
+    while (!(await Promise.race([over, nextTurn(false)]))) {
       for (const resolve of calls.creates.splice(0)) resolve()
     }
   }
@@ -51,7 +51,7 @@ function openNode(coordination: EmbeddedCoordination) {
 }
 
 async function whenCreating(calls: { readonly creates: readonly unknown[] }): Promise<void> {
-  while (calls.creates.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (calls.creates.length === 0) await nextTurn()
 }
 
 describe('TableAdmin of a node', () => {
