@@ -3,6 +3,7 @@
 import { must } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { unlessAborted } from '../../lib/unless-aborted.ts'
+import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { SearchLimits } from '../index/host/index-client.ts'
 import type {
   IndexAnswer,
@@ -33,7 +34,9 @@ import { PushResponder } from './push-responder.ts'
 import type { ReplicatedReplica } from './replicated-replica.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
 import { snapshotReplicaOf } from './replica-snapshot.ts'
+import { ClosedReads } from './closed-reads.ts'
 import { ShardReads } from './shard-reads.ts'
+import type { DatedRecord, ReadAtOptions, ShardReplica } from './shard-replica.ts'
 import type { IndexStatus } from './following/index-health.ts'
 import type {
   CallOptions,
@@ -50,14 +53,18 @@ import type {
 import type { ShardId } from './shard-id.ts'
 import type { TransactionId } from './command/transaction-id.ts'
 
-/** Answers from the replica in this process, which leads the shard. */
-export class LocalShard implements Shard, AsyncDisposable {
+/**
+ * Answers from the replica in this process: as the shard while the replica leads, as one of its replicas at
+ * any time.
+ */
+export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
   readonly id: ShardId
   readonly range: KeyRange
   /** The same shard with the operations of its leader. */
   readonly led: LedShard
   readonly #replica: Replica
   readonly #reads: ShardReads
+  readonly #closedReads: ClosedReads
   readonly #responder: PushResponder
   readonly #indexes: ShardIndexes | undefined
 
@@ -68,6 +75,7 @@ export class LocalShard implements Shard, AsyncDisposable {
     this.led = new LedShard(this, replica)
     this.#replica = replica
     this.#reads = new ShardReads(replica)
+    this.#closedReads = new ClosedReads(replica)
     this.#responder = new PushResponder({
       state: replica.state,
       clock,
@@ -165,6 +173,20 @@ export class LocalShard implements Shard, AsyncDisposable {
   async scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
     await this.replicated?.mayRead()
     return this.#reads.scan(options)
+  }
+
+  async closedTime(options?: CallOptions): Promise<Timestamp> {
+    options?.signal?.throwIfAborted()
+    return this.#closedReads.closedTime()
+  }
+
+  async readAt(key: Buffer, options: ReadAtOptions = {}): Promise<DatedRecord> {
+    options.signal?.throwIfAborted()
+    return patiently(this.#closedReads.readAt(key, options), options)
+  }
+
+  scanAt(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+    return this.#closedReads.scanAt(options)
   }
 
   write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome> {

@@ -14,6 +14,7 @@ import type { AppendedEntry } from '../journal/batch-writer.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LogPosition } from '../journal/log-position.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { ClosedPoint } from '../replication/core/closed-times.ts'
 import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
 import type { InSyncCount } from '../replication/core/leader.ts'
 import type { ReplicationTiming } from '../replication/core/timing.ts'
@@ -112,6 +113,10 @@ export class ReplicatedReplica implements ReplicaMachine {
   committed(through: number): void {
     // While the feed still writes the store, the end of that follows what is committed by then (RP1).
     if (this.#served === undefined && !this.#isStopping) this.#applier.follow(through)
+  }
+
+  closedPoint(): ClosedPoint | undefined {
+    return this.isServing ? this.#with.state.closedPoint() : undefined
   }
 
   startEntry(epoch: number, previous: LogPosition): AppendedEntry {

@@ -29,6 +29,8 @@ export class FollowerProgress {
   lastSentMs = -Infinity
   /** On the leader's clock, with the difference of clock rates taken off. */
   grantedUntilMs = -Infinity
+  /** It has answered a message that the leader sent at this time, and so has heard the leader's hybrid time. */
+  heardMs = -Infinity
   /** When it last had everything that the leader had. */
   caughtUpMs: number
   /** Grants of messages that were sent before this do not count: the machine slept since. */
@@ -57,12 +59,14 @@ export class FollowerProgress {
     this.incarnation = incarnation
     this.matched = 0
     this.grantedUntilMs = -Infinity
+    this.heardMs = -Infinity
     this.#confirmedRound = 0
     this.probeAfter(logEnd)
   }
 
   acknowledge({ durable, sentMs, logEnd }: AppendedMessage, { log, timing }: Sender): void {
     this.#grant(sentMs, timing)
+    this.heardMs = Math.max(this.heardMs, sentMs)
     if (this.isStreaming) this.#unacknowledgedBytes -= this.#bytesReached(durable, log)
     this.matched = Math.max(this.matched, durable)
     if (durable >= logEnd) this.caughtUpMs = Math.max(this.caughtUpMs, sentMs)

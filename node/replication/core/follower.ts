@@ -44,6 +44,7 @@ export class Follower {
     const through = message.entries.at(-1)?.sequence ?? previous.sequence
     this.#matched = Math.max(this.#matched, through)
     this.#committed = Math.max(this.#committed, message.committed)
+    if (message.closed !== undefined) this.#with.closed.note(message.closed)
     this.#commit()
     this.#acknowledge({ through, sentMs: message.sentMs, logEnd: message.logEnd })
   }

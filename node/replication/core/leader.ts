@@ -9,6 +9,7 @@
 //   L5  Grants that were asked for before the machine slept count no more (C1).
 
 import { must, unreachable } from '../../../lib/assert.ts'
+import { ClosingTimes, type ClosedPoint } from './closed-times.ts'
 import {
   inSyncMember,
   isBelowMinimum,
@@ -35,6 +36,7 @@ export class Leader {
   readonly #with: ReplicaContext
   readonly #progress = new Map<NodeId, FollowerProgress>()
   readonly #reads: LeaderReads
+  readonly #closing = new ClosingTimes()
   #configuration: ShardConfiguration
   #pending: InSyncChange | undefined
   #askedMs = 0
@@ -107,6 +109,18 @@ export class Leader {
   /** C1. */
   voidGrants(): void {
     for (const progress of this.#progress.values()) progress.voidGrants(this.#with.nowMs)
+  }
+
+  /** Whether the machine is asked for the next closed point. */
+  get wantsClosed(): boolean {
+    return this.#isServing && this.#closing.isWanting
+  }
+
+  /** A point of the machine's, which holds from now on for what this leader appends. */
+  close(point: ClosedPoint): void {
+    if (!this.wantsClosed) return
+    this.#closing.take(point, this.#with.nowMs)
+    this.#settleClosed() // with no follower nobody has to hear of it
   }
 
   /** A newer revision of the same leadership. */
@@ -192,9 +206,17 @@ export class Leader {
     let reached = this.#with.durable
     for (const { matched } of this.#others().values()) reached = Math.min(reached, matched)
     this.#with.commit(reached)
+    this.#settleClosed()
     if (this.#isServing || this.#first === undefined || this.#with.committed < this.#first) return
     this.#isServing = true
     this.#with.emit({ kind: 'serve', epoch: this.epoch })
+  }
+
+  /** CT2. Below its minimum the set may get a leader that is not among its members, so nothing is closed. */
+  #settleClosed(): void {
+    if (this.isBelowMinimum) return
+    const point = this.#closing.settle(this.#with.committed, this.#others())
+    if (point !== undefined) this.#with.closed.note(point)
   }
 
   /** The members of the maximal in-sync set without the leader itself. */
@@ -258,6 +280,7 @@ export class Leader {
       committed,
       sentMs: nowMs,
       logEnd: log.last.sequence,
+      closed: this.#with.closed.newest,
     }
     this.#with.emit({ kind: 'replicate', order })
   }

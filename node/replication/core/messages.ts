@@ -1,3 +1,4 @@
+import type { ClosedPoint } from './closed-times.ts'
 import type { NodeId } from './configuration.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 
@@ -13,6 +14,8 @@ export interface AppendMessage {
   readonly sentMs: number
   /** The leader's last entry when it sent this; comes back with the answer. */
   readonly logEnd: number
+  /** The newest closed point that the leader may tell; undefined: none. */
+  readonly closed: ClosedPoint | undefined
 }
 
 /**

@@ -13,6 +13,7 @@
 //   RR4  A replica that has heard of a newer epoch neither leads nor follows an older one.
 
 import { assert, unreachable } from '../../../lib/assert.ts'
+import type { ClosedPoint } from './closed-times.ts'
 import {
   FIRST_EPOCH,
   type NodeId,
@@ -44,6 +45,8 @@ export type Input =
       readonly token: number
       readonly configuration: ShardConfiguration
     }
+  /** An answer to `wantsClosed`: no entry that follows commits anything at or below the point's time. */
+  | { readonly kind: 'closed'; readonly point: ClosedPoint }
   /** A snapshot replaced the log. */
   | { readonly kind: 'installed'; readonly base: LogPosition }
   | TimeInput
@@ -140,6 +143,16 @@ export class ReplicaCore {
     return this.#with.committed
   }
 
+  /** The newest time of which a store shows everything that has the entries up to `applied`. */
+  closedAt(applied: number): bigint | undefined {
+    return this.#with.closed.timeAt(applied)
+  }
+
+  /** Whether the shell may answer the machine's closed point now. */
+  get wantsClosed(): boolean {
+    return this.#leader?.wantsClosed ?? false
+  }
+
   get durable(): number {
     return this.#with.durable
   }
@@ -222,6 +235,8 @@ export class ReplicaCore {
         return this.#readAsked(input.token)
       case 'confirmed':
         return this.#confirmed(input)
+      case 'closed':
+        return this.#leader?.close(input.point)
       case 'installed':
         return this.#with.restart(input.base)
       default:

@@ -5,13 +5,15 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 import { decodeRow, encodeLogId, ROW_BYTES, type LogId } from '../../journal/journal-format.ts'
 import type { EncodedEntry } from '../../journal/received-entries.ts'
+import type { ClosedPoint } from '../core/closed-times.ts'
 import type { EntryInfo, LogPosition } from '../core/log-index.ts'
 import type { AppendMessage, ReplicationMessage } from '../core/messages.ts'
 
 const FORMAT = 1
 const HEAD_BYTES = 26
 const POSITION_BYTES = 14
-const APPEND_BYTES = POSITION_BYTES + 24
+const CLOSED_BYTES = 14
+const APPEND_BYTES = POSITION_BYTES + 24 + CLOSED_BYTES
 const APPENDED_BYTES = 20
 const ROUND_BYTES = 4
 
@@ -115,6 +117,8 @@ function writeFields(
       head.writeDoubleBE(message.sentMs, at + 6)
       head.writeUIntBE(message.logEnd, at + 14, 6)
       head.writeUInt32BE(count, at + 20)
+      head.writeBigUInt64BE(message.closed?.time ?? 0n, at + 24)
+      head.writeUIntBE(message.closed?.sequence ?? 0, at + 32, 6)
       return
     }
     case 'appended':
@@ -227,7 +231,13 @@ function readAppend(bytes: Buffer, epoch: number): ReceivedAppend {
     committed: bytes.readUIntBE(at, 6),
     sentMs: bytes.readDoubleBE(at + 6),
     logEnd: bytes.readUIntBE(at + 14, 6),
+    closed: readClosed(bytes, at + 24),
   })
+}
+
+function readClosed(bytes: Buffer, at: number): ClosedPoint | undefined {
+  const time = bytes.readBigUInt64BE(at)
+  return time === 0n ? undefined : { time, sequence: bytes.readUIntBE(at + 8, 6) }
 }
 
 function readPosition(bytes: Buffer): LogPosition {

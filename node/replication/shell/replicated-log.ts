@@ -14,13 +14,14 @@ import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { SleepWatch } from '../../../lib/sleep-watch.ts'
 import { runSliced } from '../../../lib/sliced.ts'
-import type { HybridClock } from '../../clock/hybrid-clock.ts'
+import { timestampOf, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { AppendedEntry } from '../../journal/batch-writer.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { LogId } from '../../journal/journal-format.ts'
 import type { JournalSource } from '../../journal/journal-source.ts'
 import { appendedMark } from '../../journal/log-mark.ts'
 import { checkReceivedEntries, type ReceivedEntry } from '../../journal/received-entries.ts'
+import type { ClosedPoint } from '../core/closed-times.ts'
 import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../core/configuration.ts'
 import type { Effect } from '../core/effects.ts'
 import type { ReplicaLag } from '../core/follower-progress.ts'
@@ -64,6 +65,8 @@ export interface ReplicaControl {
 export interface ReplicaMachine {
   /** Entries up to here are committed. They can be read by `ReplicatedLog.committedEntries`. */
   committed(through: number): void
+  /** No later entry commits anything at or below the point's time. Undefined while it does not serve. */
+  closedPoint(): ClosedPoint | undefined
   /** The first entry of a leadership, chained to `previous`. */
   startEntry(epoch: number, previous: LogPosition): AppendedEntry
   /** The first entry of the epoch is committed: this replica leads. */
@@ -207,8 +210,17 @@ export class ReplicatedLog {
     this.#step({ kind: 'configured', configuration })
   }
 
+  /** The newest time of which a store with the entries up to `applied` shows everything. */
+  closedAt(applied: number): Timestamp | undefined {
+    const time = this.#core.closedAt(applied)
+    return time === undefined ? undefined : timestampOf(time)
+  }
+
   tick(): void {
-    if (!this.rests.isResting) this.#step({ kind: 'ticked' })
+    if (this.rests.isResting) return
+    const point = this.#core.wantsClosed ? this.#with.machine.closedPoint() : undefined
+    if (point !== undefined) this.#step({ kind: 'closed', point })
+    this.#step({ kind: 'ticked' })
   }
 
   /** See `Journal.ready`: the source's group is replicated, and committed when all in sync have it. */

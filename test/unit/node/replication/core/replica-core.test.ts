@@ -186,6 +186,7 @@ describe('ReplicaCore', () => {
       committed: 1,
       sentMs: 5,
       logEnd: 2,
+      closed: undefined,
     } as const
     core.step({ kind: 'received', from, message }, AWAKE_MS)
     core.step({ kind: 'promised', epoch: 2 }, AWAKE_MS)
@@ -203,7 +204,8 @@ describe('ReplicaCore', () => {
   it('halts instead of truncating a committed entry', () => {
     const core = newCore('b', [entry(1), entry(2)])
     const from = { node: 'a', incarnation: 1 }
-    const head = { kind: 'append', previous: START, sentMs: 5, logEnd: 2 } as const
+    const sent = { previous: START, sentMs: 5, logEnd: 2, closed: undefined }
+    const head = { kind: 'append', ...sent } as const
     const entries = [entry(1), entry(2)]
     const first = { ...head, epoch: 2, entries, committed: 2 } as const
     core.step({ kind: 'received', from, message: first }, AWAKE_MS)

@@ -21,6 +21,7 @@ const APPEND = {
   committed: 4,
   sentMs: 1234.5,
   logEnd: 6,
+  closed: { time: 0x1122_3344_0000_0001n, sequence: 4 },
 }
 const MESSAGES = {
   appended: { kind: 'appended', epoch: 3, durable: 6, sentMs: 1234.5, logEnd: 6 },
