@@ -7,7 +7,7 @@ export interface ReplicaId {
   readonly incarnation: number
 }
 
-/** Of a new shard. No leadership comes before it, so nobody can hold a grant of an earlier one. */
+/** The epoch of a new shard. No leadership comes before it, so nobody can hold a grant of an earlier one. */
 export const FIRST_EPOCH = 1
 
 /**
