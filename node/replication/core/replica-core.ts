@@ -43,6 +43,8 @@ export type Input =
       readonly token: number
       readonly configuration: ShardConfiguration
     }
+  /** The state machine cannot serve as leader of the epoch. */
+  | { readonly kind: 'unfit'; readonly epoch: number }
   /** A snapshot replaced the log. */
   | { readonly kind: 'installed'; readonly base: LogPosition }
   | TimeInput
@@ -211,6 +213,8 @@ export class ReplicaCore {
         return this.#readAsked(input.token)
       case 'confirmed':
         return this.#confirmed(input)
+      case 'unfit':
+        return this.#leaderOf(input.epoch)?.resign()
       case 'installed':
         return this.#with.restart(input.base)
       default:
@@ -236,6 +240,10 @@ export class ReplicaCore {
 
   get #leader(): Leader | undefined {
     return this.#role.kind === 'leading' ? this.#role.leader : undefined
+  }
+
+  #leaderOf(epoch: number): Leader | undefined {
+    return this.#leader?.epoch === epoch ? this.#leader : undefined
   }
 
   #configured(configuration: ShardConfiguration): void {
