@@ -9,6 +9,7 @@ import { shardConfigurations } from '../../../../node/cluster/shard-configuratio
 import type { ClusterControl } from '../../../../node/coordinator/cluster/cluster-control.ts'
 import { ClusterShard } from '../../../../node/coordinator/cluster/cluster-shard.ts'
 import { ClusterShards } from '../../../../node/coordinator/cluster/cluster-shards.ts'
+import { TableNews } from '../../../../node/coordinator/cluster/table-news.ts'
 import { ClusterTables } from '../../../../node/coordinator/cluster/cluster-tables.ts'
 import { ControlledCluster } from '../../../../node/coordinator/cluster/controlled-cluster.ts'
 import type { KnownPlaces } from '../../../../node/coordinator/cluster/known-places.ts'
@@ -57,11 +58,18 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
   }
   for (const [id, error] of host.damaged) onNotOpened(id, error)
   const opening: { tables?: ClusterTables } = {}
+  const news = new TableNews({
+    nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
+    linkTo: (node) => places.linkTo(node),
+    reach: async (name, signal) => opening.tables?.reach(name, signal),
+    log,
+  })
   const shards = new ClusterShards({
     coordination,
     clock,
     host,
     shardOf,
+    news,
     applyHere: async (table) => opening.tables?.apply(table),
   })
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
@@ -75,7 +83,8 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     clock,
   })
   const replicas = replicaHandlers({ receive, receiveBeat }, log)
-  for (const [operation, handler] of [...serving, ...replicas, ...lags.handlers()]) {
+  const all = [...serving, ...replicas, ...lags.handlers(), ...news.handlers()]
+  for (const [operation, handler] of all) {
     handlers.set(operation, handler)
   }
   return {
