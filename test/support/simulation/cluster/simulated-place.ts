@@ -9,7 +9,6 @@ import { shardConfigurations } from '../../../../node/cluster/shard-configuratio
 import type { ClusterControl } from '../../../../node/coordinator/cluster/cluster-control.ts'
 import { ClusterShard } from '../../../../node/coordinator/cluster/cluster-shard.ts'
 import { ClusterShards } from '../../../../node/coordinator/cluster/cluster-shards.ts'
-import { TableNews } from '../../../../node/coordinator/cluster/table-news.ts'
 import { ClusterTables } from '../../../../node/coordinator/cluster/cluster-tables.ts'
 import { ControlledCluster } from '../../../../node/coordinator/cluster/controlled-cluster.ts'
 import type { KnownPlaces } from '../../../../node/coordinator/cluster/known-places.ts'
@@ -19,6 +18,7 @@ import {
   replicaHandlers,
 } from '../../../../node/coordinator/cluster/replica-peers.ts'
 import { ReplicaLags } from '../../../../node/coordinator/cluster/replica-lags.ts'
+import { TableNews } from '../../../../node/coordinator/cluster/table-news.ts'
 import type { StoreCore, StoreParts, StorePlace } from '../../../../node/coordinator/open-store.ts'
 import type { ShardRecord } from '../../../../node/coordinator/shards/shard-record.ts'
 import { CLUSTER_REPLICATION } from '../../../../node/coordinator/tables/table-replication.ts'
@@ -65,11 +65,11 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     log,
   })
   const shards = new ClusterShards({
+    news,
     coordination,
     clock,
     host,
     shardOf,
-    news,
     applyHere: async (table) => opening.tables?.apply(table),
   })
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
@@ -83,8 +83,12 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     clock,
   })
   const replicas = replicaHandlers({ receive, receiveBeat }, log)
-  const all = [...serving, ...replicas, ...lags.handlers(), ...news.handlers()]
-  for (const [operation, handler] of all) {
+  for (const [operation, handler] of [
+    ...serving,
+    ...replicas,
+    ...lags.handlers(),
+    ...news.handlers(),
+  ]) {
     handlers.set(operation, handler)
   }
   return {
