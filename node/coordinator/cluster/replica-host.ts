@@ -172,7 +172,13 @@ export class ReplicaHost {
     const { store, log } = found
     if (log instanceof ServiceError) throw log
     this.#found.delete(id)
-    return this.#admit(record, settings, await this.#open(record, settings, { store, log }))
+    try {
+      return this.#admit(record, settings, await this.#open(record, settings, { store, log }))
+    } catch (error) {
+      // Such as a full disk: what the disk has is as good as before, and must not count as missing.
+      if (!this.#hosted.has(id)) this.#found.set(id, found)
+      throw error
+    }
   }
 
   /** Removes what the disk has of the replica, which cannot be trusted, and begins with an empty one. */
