@@ -99,6 +99,8 @@ export interface StorePlace {
   readonly mayRepair: () => boolean
   /** Opens the tables of the catalog. */
   openTables(admin: TableAdmin): Promise<void>
+  /** Called when the node counts as one of the cluster. */
+  readonly onJoined?: () => Promise<void>
   readonly metrics: readonly MetricSource[]
 }
 
@@ -153,6 +155,7 @@ export async function openStore(
 
   const finishStart = async (): Promise<void> => {
     await recovery.runAtStart()
+    await place.onJoined?.()
     if (mayRepair()) await admin.repair()
     housekeeper.start()
     life.onClose(() => housekeeper.stop())
