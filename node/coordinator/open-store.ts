@@ -101,6 +101,8 @@ export interface StorePlace {
   readonly learnTable?: (name: string) => Promise<void>
   /** Opens the tables of the catalog. */
   openTables(admin: TableAdmin): Promise<void>
+  /** Called when the node counts as one of the cluster. */
+  readonly onJoined?: () => Promise<void>
   readonly metrics: readonly MetricSource[]
 }
 
@@ -156,6 +158,7 @@ export async function openStore(
 
   const finishStart = async (): Promise<void> => {
     await recovery.runAtStart()
+    await place.onJoined?.()
     if (mayRepair()) await admin.repair()
     housekeeper.start()
     life.onClose(() => housekeeper.stop())
