@@ -19,7 +19,8 @@ import { parseShardId, type ShardId } from '../shard/shard-id.ts'
 import { LevelKvStore } from '../storage/level-kv-store.ts'
 import type { LevelStoreFactory } from '../storage/level-store-factory.ts'
 import { RemoteShard } from '../shard/remote/remote-shard.ts'
-import { serveShards } from '../shard/remote/serve-shards.ts'
+import { serveReplicas, serveShards } from '../shard/remote/serve-shards.ts'
+import type { FindReplicas } from './shards/replica-choice.ts'
 import type { ShardRecord } from './shards/shard-record.ts'
 import { openStore, type OpenedStore, type StoreParts, type StorePlace } from './open-store.ts'
 import type { StoreCore } from './open-store.ts'
@@ -30,6 +31,7 @@ import { ClusterShard } from './cluster/cluster-shard.ts'
 import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
+import { NearReplicas } from './cluster/near-replicas.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
 import { ReplicaAudit } from './cluster/replica-audit.ts'
 import { ReplicaCopies } from './cluster/replica-copies.ts'
@@ -91,18 +93,18 @@ async function clusterPlace(
     shardOf,
     applyHere: async (table) => opening.tables?.apply(table),
   })
-  const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
   const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
   const seen = buildSeen(parts, core, replicas)
   const heard = replicaHandlers({ receive, receiveBeat }, log)
   const { audit } = replicas
-  const handlers = [serving, heard, snapshotHandlers(source), copies.handlers()]
+  const handlers = [callHandlers(parts), heard, snapshotHandlers(source), copies.handlers()]
   const own = [audit.handlers(), seen.handlers, news.handlers()]
   const all = [...handlers, ...own].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
     host: shards,
+    replicasOf: nearReplicas(parts, host),
     replication: CLUSTER_REPLICATION,
     cluster: seen.cluster,
     mayRepair: () => map.controller() === self.node,
@@ -285,6 +287,29 @@ function openHost(
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
   const offerSnapshot = ({ id }: ShardName, to: NodeId): void => offer(id, to)
   return ReplicaHost.open({ ...own, network, configurations, offerSnapshot, onDamaged, counts })
+}
+
+/** What other nodes ask the shards that this node leads, and its replicas. */
+function callHandlers({ places, hybridClock, clock }: ClusterStoreParts): PeerHandlers {
+  const shards = serveShards({ find: places.find, hybridClock, clock })
+  const replicas = serveReplicas({ find: places.findReplica, hybridClock, clock })
+  return new Map([...shards, ...replicas])
+}
+
+function nearReplicas(
+  { self, map, places, clock, hybridClock, random }: ClusterStoreParts,
+  host: ReplicaHost,
+): FindReplicas {
+  const near = new NearReplicas({
+    self: self.node,
+    map,
+    local: (id) => host.find(id),
+    linkTo: (node) => places.linkTo(node),
+    clock,
+    hybridClock,
+    random,
+  })
+  return (id) => near.of(id)
 }
 
 function clusterShard(

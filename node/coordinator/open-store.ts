@@ -22,6 +22,8 @@ import { NodeHousekeeper } from './node-housekeeper.ts'
 import { LedShards } from './shards/led-shards.ts'
 import { ReadPins } from './read-pins.ts'
 import { storeMetrics } from './store-metrics.ts'
+import type { FindReplicas } from './shards/replica-choice.ts'
+import { StaleReads } from './shards/stale-reads.ts'
 import { SwarmStore } from './swarm-store.ts'
 import { TableAdmin } from './tables/table-admin.ts'
 import { TableMetrics } from './tables/table-metrics.ts'
@@ -95,6 +97,8 @@ export interface StorePlace {
   readonly host: TableShards
   readonly replication: ReplicationRules
   readonly cluster: ClusterService
+  /** Absent: each shard has one replica, and stale reads are those of the shard. */
+  readonly replicasOf?: FindReplicas
   /** Whether this node takes up what others left half done. */
   readonly mayRepair: () => boolean
   /** See SwarmStoreOptions. */
@@ -128,7 +132,7 @@ export async function openStore(
   const indexes = opened?.parts
   const drain = (shard: LedShard) => recovery.drain(shard)
   const place = await buildPlace({ registry, catalog, router, led, indexes, drain })
-  const { host, replication, cluster, mayRepair } = place
+  const { host, replication, cluster, mayRepair, replicasOf } = place
   const known = { catalog, registry, host, replication }
   const admin = new TableAdmin({ ...known, clock, log, randomBits })
   const pins = new ReadPins(clock)
@@ -145,6 +149,7 @@ export async function openStore(
     led,
     housekeeper,
     scan: { hybridClock, pins },
+    stale: replicasOf && new StaleReads({ replicasOf, hybridClock, clock }),
     merge: { clock, runner },
     replication,
     cluster,
