@@ -72,7 +72,7 @@ async function clusterPlace(
   core: StoreCore,
   { life, signal }: { readonly life: Lifecycle; readonly signal: AbortSignal },
 ): Promise<StorePlace> {
-  const { coordination, map, places, self, clock, log } = parts
+  const { coordination, map, self, clock, log } = parts
   const replicas = await openReplicas(parts, core, life)
   const { host, copies, source } = replicas
   const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
