@@ -153,7 +153,8 @@ async function openDisk({ config, life, clock, log }: Base) {
   const guard = new DiskGuard({ directory: path, reserveBytes, clock })
   // The clock's bound lies here, so that stamps are given while etcd is away.
   const local = await openLocalCoordination(config, path, { clock, life })
-  const hybridClock = await openHybridClock(local, { clock, log, life, nodeId })
+  const told = { clock, log, life, nodeId, isAmongOthers: true }
+  const hybridClock = await openHybridClock(local, told)
   const stores = await openStores(directory, clock)
   await directory.allowMarks()
   if (!guard.hasRoomFor(0)) {
@@ -163,7 +164,7 @@ async function openDisk({ config, life, clock, log }: Base) {
   const opening = { clock, log, guard, mayMark: true }
   const journal = await openJournal(directory, opening).catch(async (error: unknown) => {
     if (!isServiceError(error) || error.code !== 'CORRUPTION') throw error
-    // Other nodes have what it had, so it is looked at later, and this node goes on.
+    // Other nodes have what it had, so somebody may look at it later, and this node starts.
     const kept = await setAsideJournal(directory.path)
     log.error('the journal is damaged, and was set aside', { error: error.message, kept })
     return openJournal(directory, opening)

@@ -37,6 +37,7 @@ import { ReplicaCounts } from './cluster/replica-counts.ts'
 import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
 import { ReplicaLags } from './cluster/replica-lags.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
+import { TableNews } from './cluster/table-news.ts'
 
 /** What a node of a cluster has beside the parts of every store. */
 export interface ClusterStoreParts extends StoreParts {
@@ -75,20 +76,16 @@ async function clusterPlace(
   const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
   const { registry, led, drain } = core
   const known = { self, coordination, map, host, registry, led, shardOf, drain }
-  const onNotOpened = (id: string, error: unknown): void => {
-    if (!isServiceError(error) || error.code !== 'CORRUPTION') {
-      return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
-    }
-    log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
-    replicas.counts.damaged += 1
-    parts.onDamaged()
-  }
+  const onNotOpened = (id: string, error: unknown): void =>
+    reportNotOpened(parts, { id, error, counts: replicas.counts })
   const rebuild = copies.rebuild.bind(copies)
   // The cluster must not count on what this disk has lost.
   for (const [id, error] of host.damaged) onNotOpened(id, error)
   const opening: { tables?: ClusterTables } = {}
+  const news = buildNews(parts, () => opening.tables)
   const shards = new ClusterShards({
     coordination,
+    news,
     clock,
     host,
     shardOf,
@@ -96,10 +93,11 @@ async function clusterPlace(
   })
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
+  const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
   const seen = buildSeen(parts, core, replicas)
-  const handlers = [serving, replicaHandlers(receive, log), snapshotHandlers(source)]
-  const { audit } = replicas
-  const own = [copies.handlers(), audit.handlers(), seen.handlers]
+  const answering = replicaHandlers({ receive, receiveBeat }, log)
+  const handlers = [serving, answering, snapshotHandlers(source), copies.handlers()]
+  const own = [replicas.audit.handlers(), seen.handlers, news.handlers()]
   const all = [...handlers, ...own].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
@@ -168,6 +166,34 @@ async function openReplicas(
   })
   life.onClose(() => audit.close())
   return { host, source, copies, audit, counts }
+}
+
+function buildNews(
+  { map, places, log }: ClusterStoreParts,
+  tables: () => ClusterTables | undefined,
+): TableNews {
+  return new TableNews({
+    nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
+    linkTo: (node) => places.linkTo(node),
+    reach: async (name, stop) => tables()?.reach(name, stop),
+    log,
+  })
+}
+
+function reportNotOpened(
+  { log, onDamaged }: ClusterStoreParts,
+  {
+    id,
+    error,
+    counts,
+  }: { readonly id: string; readonly error: unknown; readonly counts: ReplicaCounts },
+): void {
+  if (!isServiceError(error) || error.code !== 'CORRUPTION') {
+    return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
+  }
+  log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
+  counts.damaged += 1
+  onDamaged()
 }
 
 /** What shows the cluster: to clients, to other nodes, and to Prometheus. */

@@ -9,21 +9,23 @@
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
+import type { SleepWatch } from '../../lib/sleep-watch.ts'
 import type { AppendedEntry } from '../journal/batch-writer.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LogPosition } from '../journal/log-position.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { ClosedPoint } from '../replication/core/closed-times.ts'
 import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
 import type { InSyncCount } from '../replication/core/leader.ts'
 import type { ReplicationTiming } from '../replication/core/timing.ts'
 import type { ReplicaLog } from '../replication/log/replica-log.ts'
-import {
-  notLeader,
-  ReplicatedLog,
-  type ReplicaControl,
-  type ReplicaMachine,
-  type ReplicaNetwork,
-} from '../replication/shell/replicated-log.ts'
+import { notLeader, ReplicatedLog } from '../replication/shell/replicated-log.ts'
+import type {
+  ReplicaControl,
+  ReplicaMachine,
+  ReplicaNetwork,
+} from '../replication/shell/replica-surroundings.ts'
+import type { RestOffers } from '../replication/shell/resting-log.ts'
 import { CommittedApplier } from './committed-applier.ts'
 import type { ShardId } from './shard-id.ts'
 import type { ShardLog } from './shard-log.ts'
@@ -37,6 +39,9 @@ export interface ReplicationParts {
   readonly network: ReplicaNetwork
   readonly control: ReplicaControl
   readonly timing?: ReplicationTiming
+  /** See ReplicatedLogOptions. */
+  readonly beats?: RestOffers | undefined
+  readonly sleeps?: SleepWatch | undefined
   readonly log: Log
   /** This replica serves, or serves no more. */
   readonly onLeadership?: (isLeading: boolean) => void
@@ -74,7 +79,9 @@ export class ReplicatedReplica implements ReplicaMachine {
     this.#with = options
     const { id: logId, self, start, journal, clock, hybridClock, log, network, control } = options
     const timing = options.timing === undefined ? {} : { timing: options.timing }
-    const parts = { self, logId, start, journal, clock, hybridClock, log, network, control }
+    const { beats, sleeps } = options
+    const shared = { journal, clock, hybridClock, log, network, control, beats, sleeps }
+    const parts = { self, logId, start, ...shared }
     this.log = new ReplicatedLog({ ...parts, ...timing, machine: this })
     this.#applier = new CommittedApplier({ state: options.state, log: this.log, clock })
   }
@@ -82,6 +89,11 @@ export class ReplicatedReplica implements ReplicaMachine {
   /** Whether reads and writes are served here. */
   get isServing(): boolean {
     return this.#served !== undefined && this.#served === this.log.epoch && this.log.isLeading
+  }
+
+  /** The epoch in which this replica serves now; undefined if it does not. */
+  get servedEpoch(): number | undefined {
+    return this.isServing ? this.#served : undefined
   }
 
   /** True if a read sees every acknowledged write now. Otherwise it resolves when one does. */
@@ -105,6 +117,10 @@ export class ReplicatedReplica implements ReplicaMachine {
   committed(through: number): void {
     // While the feed still writes the store, the end of that follows what is committed by then (RP1).
     if (this.#served === undefined && !this.#isStopping) this.#applier.follow(through)
+  }
+
+  closedPoint(): ClosedPoint | undefined {
+    return this.isServing ? this.#with.state.closedPoint() : undefined
   }
 
   startEntry(epoch: number, previous: LogPosition): AppendedEntry {

@@ -29,8 +29,12 @@ export class FollowerProgress {
   lastSentMs = -Infinity
   /** On the leader's clock, with the difference of clock rates taken off. */
   grantedUntilMs = -Infinity
+  /** It has answered a message that the leader sent at this time, and so has heard the leader's hybrid time. */
+  heardMs = -Infinity
   /** When it last had everything that the leader had. */
   caughtUpMs: number
+  /** Grants of messages that were sent before this do not count: the machine slept since. */
+  #grantsFromMs = -Infinity
   #unacknowledgedBytes = 0
   /** The first entry that was sent since it streams: those before it are not among the bytes. */
   #streamedFrom = 0
@@ -55,13 +59,14 @@ export class FollowerProgress {
     this.incarnation = incarnation
     this.matched = 0
     this.grantedUntilMs = -Infinity
+    this.heardMs = -Infinity
     this.#confirmedRound = 0
     this.probeAfter(logEnd)
   }
 
   acknowledge({ durable, sentMs, logEnd }: AppendedMessage, { log, timing }: Sender): void {
-    const grantMs = timing.grantMs * (1 - 2 * timing.rateErrorRatio)
-    this.grantedUntilMs = Math.max(this.grantedUntilMs, sentMs + grantMs)
+    this.#grant(sentMs, timing)
+    this.heardMs = Math.max(this.heardMs, sentMs)
     if (this.isStreaming) this.#unacknowledgedBytes -= this.#bytesReached(durable, log)
     this.matched = Math.max(this.matched, durable)
     if (durable >= logEnd) this.caughtUpMs = Math.max(this.caughtUpMs, sentMs)
@@ -69,6 +74,30 @@ export class FollowerProgress {
     this.isStreaming = true
     this.next = Math.max(this.next, durable + 1)
     this.#streamedFrom = this.next
+  }
+
+  /** Whether the follower has the whole log, and nothing is on its way to it. */
+  hasAll({ last }: LogIndex): boolean {
+    return this.isStreaming && this.matched === last.sequence && this.next === last.sequence + 1
+  }
+
+  /** It answered a beat of the leader's node, which stood for a heartbeat of this log. */
+  answerBeat(sentMs: number, timing: ReplicationTiming): void {
+    this.#grant(sentMs, timing)
+    this.heardMs = Math.max(this.heardMs, sentMs)
+    this.caughtUpMs = Math.max(this.caughtUpMs, sentMs)
+    this.lastSentMs = Math.max(this.lastSentMs, sentMs)
+  }
+
+  /** The leader's clock may have stood still, so that its grants ended without its notice. */
+  voidGrants(nowMs: number): void {
+    this.grantedUntilMs = -Infinity
+    this.#grantsFromMs = nowMs
+  }
+
+  #grant(sentMs: number, { grantMs, rateErrorRatio }: ReplicationTiming): void {
+    if (sentMs < this.#grantsFromMs) return
+    this.grantedUntilMs = Math.max(this.grantedUntilMs, sentMs + grantMs * (1 - 2 * rateErrorRatio))
   }
 
   /** The bytes of the streamed entries that this acknowledges. */

@@ -6,8 +6,10 @@
 //   L2  Nothing is committed while the confirmed set is below its minimum (W1, W4).
 //   L3  At most one change of the set is under way; until its outcome is known, both outcomes count.
 //   L4  A replica is added when it has everything committed and the first entry of the epoch (I2).
+//   L5  Grants that were asked for before the machine slept count no more (C1).
 
 import { must, unreachable } from '../../../lib/assert.ts'
+import { ClosingTimes, type ClosedPoint } from './closed-times.ts'
 import {
   inSyncMember,
   isBelowMinimum,
@@ -34,6 +36,8 @@ export class Leader {
   readonly #with: ReplicaContext
   readonly #progress = new Map<NodeId, FollowerProgress>()
   readonly #reads: LeaderReads
+  readonly #closing = new ClosingTimes()
+  #isClosedTold = false
   #configuration: ShardConfiguration
   #pending: InSyncChange | undefined
   #askedMs = 0
@@ -75,6 +79,54 @@ export class Leader {
       if (lag !== undefined) lags.set(node, lag)
     }
     return lags
+  }
+
+  get followerCount(): number {
+    return this.#progress.size
+  }
+
+  /** Whether time alone changes nothing but heartbeats. */
+  get isIdle(): boolean {
+    return this.#isServing && this.#pending === undefined && !this.#reads.isWaiting
+  }
+
+  /** Whether the follower is in sync and knows the whole log, of which all is committed. */
+  isAtRest(node: NodeId): boolean {
+    const { log, committed } = this.#with
+    const progress = this.#progress.get(node)
+    const member = inSyncMember(this.#configuration, node)
+    if (!this.isIdle || progress === undefined || member === undefined) return false
+    return (
+      member.incarnation === progress.incarnation &&
+      committed === log.last.sequence &&
+      progress.hasAll(log)
+    )
+  }
+
+  beatAnswered(node: NodeId, sentMs: number): void {
+    this.#progress.get(node)?.answerBeat(sentMs, this.#with.timing)
+  }
+
+  /** C1. */
+  voidGrants(): void {
+    for (const progress of this.#progress.values()) progress.voidGrants(this.#with.nowMs)
+  }
+
+  /** Whether the machine is asked for the next closed point. */
+  get wantsClosed(): boolean {
+    return this.#isServing && this.#closing.isWanting
+  }
+
+  /**
+   * A point of the machine's, which holds from now on for what this leader appends. With `isTold` the followers
+   * hear of it by a message of its own, because they rest and get no heartbeats.
+   */
+  close(point: ClosedPoint, isTold: boolean): void {
+    if (!this.#isServing) return
+    this.#settleClosed() // beats may have been answered since the last point was taken
+    this.#isClosedTold = isTold
+    this.#closing.take(point, this.#with.nowMs)
+    this.#settleClosed() // with no follower nobody has to hear of it
   }
 
   /** A newer revision of the same leadership. */
@@ -160,9 +212,21 @@ export class Leader {
     let reached = this.#with.durable
     for (const { matched } of this.#others().values()) reached = Math.min(reached, matched)
     this.#with.commit(reached)
+    this.#settleClosed()
     if (this.#isServing || this.#first === undefined || this.#with.committed < this.#first) return
     this.#isServing = true
     this.#with.emit({ kind: 'serve', epoch: this.epoch })
+  }
+
+  /** CT2. Below its minimum the set may get a leader that is not among its members, so nothing is closed. */
+  #settleClosed(): void {
+    if (this.isBelowMinimum) return
+    const point = this.#closing.settle(this.#with.committed, this.#others())
+    if (point === undefined) return
+    this.#with.closed.note(point)
+    if (!this.#isClosedTold) return // the next append or heartbeat has it
+    const message = { kind: 'closed', epoch: this.epoch, point } as const
+    for (const node of this.#progress.keys()) this.#with.send(node, message)
   }
 
   /** The members of the maximal in-sync set without the leader itself. */
@@ -226,6 +290,7 @@ export class Leader {
       committed,
       sentMs: nowMs,
       logEnd: log.last.sequence,
+      closed: this.#with.closed.newest,
     }
     this.#with.emit({ kind: 'replicate', order })
   }

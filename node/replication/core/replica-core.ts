@@ -7,18 +7,25 @@
 // Invariants:
 //   RR1  An epoch is promised on disk before anything of it is accepted or led (W2, E2).
 //   RR2  No newer epoch is promised while a grant to a leader runs (R1). A replica that has just started
-//        does not know what it granted, and waits as if it had granted a moment before.
+//        does not know what it granted, and waits as if it had granted a moment before. For a shard's first
+//        epoch nobody waits: there was no leader to grant anything.
 //   RR3  A replica leads only an epoch that names this life of it.
 //   RR4  A replica that has heard of a newer epoch neither leads nor follows an older one.
 
 import { assert, unreachable } from '../../../lib/assert.ts'
-import type { NodeId, ReplicaId, ShardConfiguration } from './configuration.ts'
+import type { ClosedPoint } from './closed-times.ts'
+import {
+  FIRST_EPOCH,
+  type NodeId,
+  type ReplicaId,
+  type ShardConfiguration,
+} from './configuration.ts'
 import type { Effect } from './effects.ts'
 import { Follower } from './follower.ts'
 import type { ReplicaLag } from './follower-progress.ts'
 import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
-import type { AppendMessage, PingMessage, ReplicationMessage } from './messages.ts'
+import type { AppendMessage, ClosedMessage, PingMessage, ReplicationMessage } from './messages.ts'
 import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
 
 /** What has happened. */
@@ -38,17 +45,49 @@ export type Input =
       readonly token: number
       readonly configuration: ShardConfiguration
     }
+  /** An answer to `wantsClosed`: no entry that follows commits anything at or below the point's time. */
+  | { readonly kind: 'closed'; readonly point: ClosedPoint; readonly isTold: boolean }
   /** A snapshot replaced the log. */
   | { readonly kind: 'installed'; readonly base: LogPosition }
+  | TimeInput
+
+type TimeInput =
+  /** The node of the leader under which this replica rests said at `atMs` that it is there. */
+  | { readonly kind: 'beat_heard'; readonly atMs: number }
+  /** The node of a follower that rests has answered a beat that was sent at `sentMs`. */
+  | { readonly kind: 'beat_answered'; readonly node: NodeId; readonly sentMs: number }
+  /** The machine may have slept, while the monotonic clock stood still. */
+  | { readonly kind: 'slept' }
   | { readonly kind: 'ticked' }
+
+const TIME_INPUTS: readonly Input['kind'][] = ['ticked', 'beat_heard', 'beat_answered', 'slept']
+
+function isTimeInput(input: Input): input is TimeInput {
+  return TIME_INPUTS.includes(input.kind)
+}
 
 /** Whether writes are taken now; if not, nothing has happened to one that is refused. */
 export type Admission = 'open' | 'not_leader' | 'starting' | 'under_replicated'
+
+/**
+ * Leader and follower have the same log up to `last`, all of it committed and on both disks. While nothing
+ * happens, a beat of the leader's node stands for its heartbeat.
+ */
+export interface Rest {
+  readonly epoch: number
+  readonly last: LogPosition
+}
 
 type Role =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'following'; readonly follower: Follower }
   | { readonly kind: 'leading'; readonly leader: Leader }
+
+/** What a leader has sent, without entries: those come again when it hears where this replica is. */
+interface Unanswered {
+  readonly from: ReplicaId
+  readonly message: AppendMessage | PingMessage
+}
 
 /**
  * One replica of a shard, as follower or leader.
@@ -68,6 +107,8 @@ export class ReplicaCore {
   #grantUntilMs: number | undefined
   #configuration: ShardConfiguration | undefined
   #role: Role = { kind: 'waiting' }
+  /** The last message of a leader whose epoch is not promised yet. It is answered when that is done. */
+  #unanswered: Unanswered | undefined
 
   constructor(start: ReplicaStart) {
     this.#with = new ReplicaContext(start)
@@ -110,6 +151,16 @@ export class ReplicaCore {
     return this.#with.committed
   }
 
+  /** The newest time of which a store shows everything that has the entries up to `applied`. */
+  closedAt(applied: number): bigint | undefined {
+    return this.#with.closed.timeAt(applied)
+  }
+
+  /** Whether the shell may answer the machine's closed point now. */
+  get wantsClosed(): boolean {
+    return this.#leader?.wantsClosed ?? false
+  }
+
   get durable(): number {
     return this.#with.durable
   }
@@ -117,6 +168,43 @@ export class ReplicaCore {
   /** Why this replica does nothing any more. */
   get haltReason(): string | undefined {
     return this.#with.haltReason
+  }
+
+  /** False while time alone can change nothing, if each follower, or this one, rests. */
+  get needsTicks(): boolean {
+    const { kind } = this.#role
+    if (this.#role.kind === 'leading') return !this.#role.leader.isIdle
+    return kind !== 'following' || this.#heard !== this.#promised
+  }
+
+  /** How many replicas this leader sends heartbeats to. */
+  get followerCount(): number {
+    return this.#leader?.followerCount ?? 0
+  }
+
+  /** In what the follower on `node` may rest; undefined while something is to be done. */
+  restOf(node: NodeId): Rest | undefined {
+    const leader = this.#leader
+    if (leader?.isAtRest(node) !== true) return undefined
+    return { epoch: leader.epoch, last: this.#with.log.last }
+  }
+
+  /** Whether this replica follows that leader and has, on its disk and committed, all that it has. */
+  mayRestUnder(leader: NodeId, { epoch, last }: Rest): boolean {
+    if (this.#role.kind !== 'following' || this.needsTicks || this.haltReason !== undefined) {
+      return false
+    }
+    const { log, durable, committed } = this.#with
+    const { follower } = this.#role
+    const isFollowed = follower.leader === leader && follower.epoch === epoch
+    const isWhole = log.last.sequence === last.sequence && log.has(last)
+    return (
+      isFollowed &&
+      epoch === this.#promised &&
+      isWhole &&
+      durable === last.sequence &&
+      committed === last.sequence
+    )
   }
 
   /** Committed entries up to here left the log on disk. */
@@ -131,14 +219,15 @@ export class ReplicaCore {
     if (context.haltReason !== undefined) return []
     context.nowMs = nowMs
     this.#grantUntilMs ??= nowMs + context.timing.grantMs // RR2
-    this.#take(input)
+    if (isTimeInput(input)) this.#takeTime(input)
+    else this.#take(input)
     const effects = context.takeEffects()
     // What was decided together with the discovery that nothing may be trusted must not happen.
     if (context.haltReason === undefined) return effects
     return effects.filter(({ kind }) => kind === 'halt')
   }
 
-  #take(input: Input): void {
+  #take(input: Exclude<Input, TimeInput>): void {
     switch (input.kind) {
       case 'configured':
         return this.#configured(input.configuration)
@@ -154,8 +243,24 @@ export class ReplicaCore {
         return this.#readAsked(input.token)
       case 'confirmed':
         return this.#confirmed(input)
+      case 'closed':
+        return this.#leader?.close(input.point, input.isTold)
       case 'installed':
         return this.#with.restart(input.base)
+      default:
+        return unreachable(input)
+    }
+  }
+
+  /** What comes from clocks, of this node and of others. */
+  #takeTime(input: TimeInput): void {
+    switch (input.kind) {
+      case 'beat_heard':
+        return this.#granted(input.atMs)
+      case 'beat_answered':
+        return this.#leader?.beatAnswered(input.node, input.sentMs)
+      case 'slept':
+        return this.#leader?.voidGrants()
       case 'ticked':
         return this.#ticked()
       default:
@@ -197,10 +302,11 @@ export class ReplicaCore {
     this.#promise(configuration.epoch)
   }
 
-  /** RR1, RR2: tried again by the leader's next message, or the next tick. */
+  /** RR1, RR2: tried again with the next message of the leader, and with the next tick. */
   #promise(epoch: number): void {
     const { nowMs } = this.#with
-    if ((this.#grantUntilMs ?? Infinity) > nowMs || epoch <= (this.#promising ?? 0)) return
+    const isGranted = epoch > FIRST_EPOCH && (this.#grantUntilMs ?? Infinity) > nowMs
+    if (isGranted || epoch <= (this.#promising ?? 0)) return
     this.#promising = epoch
     this.#with.emit({ kind: 'promise', epoch })
   }
@@ -211,9 +317,18 @@ export class ReplicaCore {
     this.#stepDown()
     this.#promised = epoch
     const configuration = this.#configuration
-    if (configuration?.epoch !== epoch || epoch < this.#heard) return
-    if (!this.#isNamed(configuration)) return
-    this.#role = { kind: 'leading', leader: new Leader(this.#with, configuration) }
+    if (configuration?.epoch === epoch && epoch >= this.#heard && this.#isNamed(configuration)) {
+      this.#role = { kind: 'leading', leader: new Leader(this.#with, configuration) }
+    }
+    this.#answerLate()
+  }
+
+  /** Otherwise the leader of the promised epoch would learn where this replica is by its next heartbeat. */
+  #answerLate(): void {
+    const unanswered = this.#unanswered
+    if (unanswered?.message.epoch !== this.#promised) return
+    this.#unanswered = undefined
+    this.#hear(unanswered.from, unanswered.message)
   }
 
   #stepDown(): void {
@@ -228,6 +343,8 @@ export class ReplicaCore {
         return this.#hear(from, message)
       case 'release':
         return this.#released(message.epoch)
+      case 'closed':
+        return this.#closed(message)
       case 'stale':
         return this.#hearOf(message.epoch)
       case 'appended':
@@ -240,6 +357,12 @@ export class ReplicaCore {
     }
   }
 
+  /** CT1 holds for good, but entries of an older epoch may not be those that this replica has. */
+  #closed({ epoch, point }: ClosedMessage): void {
+    const role = this.#role
+    if (role.kind === 'following' && role.follower.epoch === epoch) role.follower.noteClosed(point)
+  }
+
   /** The sender leads `message.epoch`. */
   #hear(from: ReplicaId, message: AppendMessage | PingMessage): void {
     const { epoch } = message
@@ -247,14 +370,22 @@ export class ReplicaCore {
     if (epoch < this.#heard) {
       return this.#with.send(from.node, { kind: 'stale', epoch: this.#heard })
     }
-    if (epoch > this.#promised) return this.#promise(epoch)
+    if (epoch > this.#promised) {
+      this.#unanswered = { from, message: withoutEntries(message) }
+      return this.#promise(epoch)
+    }
     if (this.#role.kind === 'leading') return // sent by an earlier life, which had the same epoch
-    const { nowMs, timing } = this.#with
-    this.#grantUntilMs = nowMs + timing.grantMs
+    this.#granted(this.#with.nowMs)
     if (message.kind === 'ping') {
       return this.#with.send(from.node, { kind: 'pong', epoch, round: message.round })
     }
     this.#followerOf(epoch, from).append(message)
+  }
+
+  /** A leader has heard, or will hear, that this replica follows nobody newer for a while. */
+  #granted(atMs: number): void {
+    const { grantMs } = this.#with.timing
+    this.#grantUntilMs = Math.max(this.#grantUntilMs ?? -Infinity, atMs + grantMs)
   }
 
   /** The leader of the epoch serves no more reads, so that nobody relies on the grant. */
@@ -262,6 +393,13 @@ export class ReplicaCore {
     if (epoch !== this.#promised) return
     this.#grantUntilMs = this.#with.nowMs
     this.#takeOverIfNamed()
+    this.#followIfAsked()
+  }
+
+  /** RR2: the leader that asked waits for the end of the grant. */
+  #followIfAsked(): void {
+    const epoch = this.#unanswered?.message.epoch ?? 0
+    if (epoch > this.#promised && epoch >= this.#heard) this.#promise(epoch)
   }
 
   #followerOf(epoch: number, { node: leader }: ReplicaId): Follower {
@@ -292,6 +430,11 @@ export class ReplicaCore {
 
   #ticked(): void {
     this.#takeOverIfNamed()
+    this.#followIfAsked()
     this.#leader?.tick()
   }
+}
+
+function withoutEntries(message: AppendMessage | PingMessage): AppendMessage | PingMessage {
+  return message.kind === 'append' ? { ...message, entries: [] } : message
 }

@@ -12,8 +12,9 @@ import { must, unreachable } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
+import type { SleepWatch } from '../../../lib/sleep-watch.ts'
 import { runSliced } from '../../../lib/sliced.ts'
-import type { HybridClock } from '../../clock/hybrid-clock.ts'
+import { timestampOf, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { AppendedEntry } from '../../journal/batch-writer.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { LogId } from '../../journal/journal-format.ts'
@@ -25,14 +26,16 @@ import type { Effect } from '../core/effects.ts'
 import type { ReplicaLag } from '../core/follower-progress.ts'
 import type { InSyncCount } from '../core/leader.ts'
 import type { EntryInfo, LogPosition } from '../core/log-index.ts'
-import type { ReplicationMessage } from '../core/messages.ts'
+import type { AppendOrder, ReplicationMessage } from '../core/messages.ts'
 import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
 import { REPLICATION_TIMING, type ReplicationTiming } from '../core/timing.ts'
 import type { ReplicaLog } from '../log/replica-log.ts'
 import { CommittedEntries } from './committed-entries.ts'
 import { JournalRows } from './journal-rows.ts'
+import { isFrequent, type FrequentEffect } from './frequent-effect.ts'
 import { KeptEntries } from './kept-entries.ts'
 import { LogReader } from './log-reader.ts'
+import { LogRests } from './log-rests.ts'
 import {
   decodeMessage,
   encodeMessage,
@@ -42,35 +45,8 @@ import {
 } from './message-codec.ts'
 import { OrderSender } from './order-sender.ts'
 import { PendingReads } from './pending-reads.ts'
-
-/** Carries messages to the replicas of one shard. Messages may be lost, and come in order. */
-export interface ReplicaNetwork {
-  send(to: NodeId, message: Buffer): void
-}
-
-/** The shard's entry in the control plane. Both calls reject while it cannot be asked. */
-export interface ReplicaControl {
-  /** Makes the change if it still holds; resolves with the configuration that is there afterwards. */
-  change(change: InSyncChange): Promise<ShardConfiguration>
-  /** A linearizable read. */
-  confirm(): Promise<ShardConfiguration>
-}
-
-/** The state machine that the log drives. No method may throw. */
-export interface ReplicaMachine {
-  /** Entries up to here are committed. They can be read by `ReplicatedLog.committedEntries`. */
-  committed(through: number): void
-  /** The first entry of a leadership, chained to `previous`. */
-  startEntry(epoch: number, previous: LogPosition): AppendedEntry
-  /** The first entry of the epoch is committed: this replica leads. */
-  serve(epoch: number): void
-  /** The leadership is over. What was proposed and is not committed has an unknown outcome. */
-  stopLeading(): void
-  /** The follower lacks entries that the journal has no longer. */
-  offerSnapshot(to: NodeId): void
-  /** The replica does nothing any more; it has to be built anew from another one. */
-  halted(reason: string): void
-}
+import type { ReplicaControl, ReplicaMachine, ReplicaNetwork } from './replica-surroundings.ts'
+import type { RestOffers } from './resting-log.ts'
 
 /** What a replicated log works with. */
 export interface ReplicatedLogOptions {
@@ -86,21 +62,10 @@ export interface ReplicatedLogOptions {
   readonly control: ReplicaControl
   readonly machine: ReplicaMachine
   readonly timing?: ReplicationTiming
-}
-
-const FREQUENT = [
-  'append',
-  'send',
-  'replicate',
-  'commit',
-  'read',
-  'refuse_read',
-  'confirm',
-] as const
-type FrequentEffect = Extract<Effect, { kind: (typeof FREQUENT)[number] }>
-
-function isFrequent(effect: Effect): effect is FrequentEffect {
-  return FREQUENT.some((kind) => kind === effect.kind)
+  /** Undefined: this log shares no heartbeats with others of its node. */
+  readonly beats?: RestOffers | undefined
+  /** Undefined: nobody notices that the machine has slept. */
+  readonly sleeps?: SleepWatch | undefined
 }
 
 /** A group of this leadership that is not committed. */
@@ -121,6 +86,8 @@ interface Group {
  */
 export class ReplicatedLog {
   readonly logId: LogId
+  /** How this log shares heartbeats with others. */
+  readonly rests: LogRests
   readonly #with: ReplicatedLogOptions
   readonly #core: ReplicaCore
   readonly #rows: JournalRows
@@ -136,6 +103,8 @@ export class ReplicatedLog {
   #received = new Map<number, ReceivedEntry>()
   #inbox: Promise<void> = Promise.resolve()
   #refusedMs = -Infinity
+  /** The sleeps of the machine that the core knows. */
+  #sleeps = 0
   #isClosed = false
 
   constructor(options: ReplicatedLogOptions) {
@@ -143,6 +112,12 @@ export class ReplicatedLog {
     this.logId = logId
     this.#with = options
     this.#core = new ReplicaCore({ self, timing, ...start })
+    this.rests = new LogRests({
+      logId,
+      core: this.#core,
+      offers: options.beats,
+      tell: (input) => void this.#core.step(input, clock.monotonicMs()),
+    })
     const onTaken = (entries: readonly AppendedEntry[]) => this.#groupTaken(entries)
     this.#rows = new JournalRows({ logId, journal, clock, onTaken })
     const reader = new LogReader(journal, logId)
@@ -204,8 +179,26 @@ export class ReplicatedLog {
     this.#step({ kind: 'configured', configuration })
   }
 
+  /** The newest time of which a store with the entries up to `applied` shows everything. */
+  closedAt(applied: number): Timestamp | undefined {
+    const time = this.#core.closedAt(applied)
+    return time === undefined ? undefined : timestampOf(time)
+  }
+
   tick(): void {
+    if (this.rests.isResting) return
+    if (this.#core.wantsClosed) this.#close(false)
     this.#step({ kind: 'ticked' })
+  }
+
+  /** While the log rests: settles the closed point that was taken last, tells the followers, and takes another. */
+  closeTime(): void {
+    if (this.#core.isLeading && this.rests.isResting) this.#close(true)
+  }
+
+  #close(isTold: boolean): void {
+    const point = this.#with.machine.closedPoint()
+    if (point !== undefined) this.#step({ kind: 'closed', point, isTold })
   }
 
   /** See `Journal.ready`: the source's group is replicated, and committed when all in sync have it. */
@@ -220,9 +213,18 @@ export class ReplicatedLog {
   }
 
   read(): true | Promise<void> {
+    this.#noticeSleep()
     const read = this.#reads.begin()
     this.#step({ kind: 'read_asked', token: read.token })
     return read.isGranted || read.promise
+  }
+
+  /** Before each read that relies on grants (C1). */
+  #noticeSleep(): void {
+    const sleeps = this.#with.sleeps?.count() ?? 0
+    if (sleeps === this.#sleeps) return
+    this.#sleeps = sleeps
+    this.#step({ kind: 'slept' })
   }
 
   /** Works on a message of another node's replica. Resolves when the next one may come. */
@@ -261,6 +263,7 @@ export class ReplicatedLog {
 
   /** No input has an effect any more. */
   async close(): Promise<void> {
+    this.rests.close()
     this.#isClosed = true
     await this.#inbox
     await this.#entries.close()
@@ -313,12 +316,14 @@ export class ReplicatedLog {
   }
 
   #stepOnce(input: Input): void {
+    this.rests.before(input)
     const effects = this.#core.step(input, this.#with.clock.monotonicMs())
     for (const effect of effects) {
       // A group is in the journal's hands already when the core hears of it.
       const isInJournal = input.kind === 'proposed' && effect.kind === 'append'
       if (!isInJournal) this.#perform(effect)
     }
+    this.rests.after()
   }
 
   #perform(effect: Effect): void {
@@ -327,9 +332,9 @@ export class ReplicatedLog {
       case 'append':
         return this.#append(effect)
       case 'send':
-        return this.#with.network.send(effect.to, encodeMessage(this.#envelope(), effect.message))
+        return this.#send(effect.to, effect.message)
       case 'replicate':
-        return this.#sender.send(effect.order)
+        return this.#replicate(effect.order)
       case 'commit':
         return this.#commit(effect.through)
       case 'read':
@@ -341,6 +346,18 @@ export class ReplicatedLog {
       default:
         return unreachable(effect)
     }
+  }
+
+  #send(to: NodeId, message: ReplicationMessage): void {
+    if (message.kind !== 'closed') this.rests.sends(to)
+    this.#with.network.send(to, encodeMessage(this.#envelope(), message))
+  }
+
+  #replicate(order: AppendOrder): void {
+    const isHeartbeat = order.through === order.previous.sequence
+    if (isHeartbeat && this.rests.offersRest(order.to)) return
+    this.rests.sends(order.to)
+    this.#sender.send(order)
   }
 
   /** What belongs to changes of the leadership or of the in-sync set. */

@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { must } from '../../../lib/assert.ts'
-import { ManualClock } from '../../../lib/clock.ts'
+import { ManualClock, type Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { silentLog } from '../../../lib/log.ts'
 import { HybridClock } from '../../../node/clock/hybrid-clock.ts'
@@ -18,7 +18,7 @@ import {
   type ReplicaId,
   type ShardConfiguration,
 } from '../../../node/replication/core/configuration.ts'
-import type { ReplicaControl } from '../../../node/replication/shell/replicated-log.ts'
+import type { ReplicaControl } from '../../../node/replication/shell/replica-surroundings.ts'
 import type { LocalShard } from '../../../node/shard/local-shard.ts'
 import { NO_SETTINGS } from '../../../node/shard/command/table-settings.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
@@ -126,6 +126,8 @@ export interface ReplicatedWorldOptions {
   readonly router?: ShardRouter
   /** The hybrid clock of the first node. */
   readonly hybridClock?: HybridClock
+  /** How far the wall clock of each node is ahead, in milliseconds. Default: not at all. */
+  readonly aheadMs?: readonly number[]
 }
 
 export class ReplicatedWorld implements AsyncDisposable {
@@ -134,6 +136,10 @@ export class ReplicatedWorld implements AsyncDisposable {
   readonly control: TestControlPlane
   /** Whether a message from one node to another is lost. */
   isLost: (from: NodeId, to: NodeId) => boolean = () => false
+  /** Whether a node hears nothing of changes in the control plane. */
+  isDeaf: (node: NodeId) => boolean = () => false
+  /** Messages of replicas, and beats of nodes, that were sent. */
+  readonly sent = { messages: 0, beats: 0, bytes: 0 }
 
   readonly #options: ReplicatedWorldOptions
 
@@ -181,7 +187,16 @@ export class ReplicatedWorld implements AsyncDisposable {
     const journal = await openTestJournal({ disk: node.disk, clock, mayMark: true })
     const known: { shard?: LocalShard } = {}
     const network = {
-      send: (to: NodeId, message: Buffer) => this.#deliver(node, to, Buffer.from(message)),
+      send: (to: NodeId, message: Buffer) => {
+        this.sent.messages += 1
+        this.sent.bytes += message.length
+        this.#deliver(node, to, (host) => host.receive(node.id, Buffer.from(message)))
+      },
+      sendBeat: (to: NodeId, beat: Buffer) => {
+        this.sent.beats += 1
+        this.sent.bytes += beat.length
+        this.#deliver(node, to, async (host) => host.receiveBeat(node.id, Buffer.from(beat)))
+      },
     }
     const host = await ReplicaHost.open({
       self: node.replica,
@@ -193,7 +208,10 @@ export class ReplicatedWorld implements AsyncDisposable {
       router: this.#options.router ?? routesTo(() => known.shard),
       configurations: {
         configurationOf: () => this.control.configuration,
-        onConfiguration: (_shard, listener) => this.control.onChange(listener),
+        onConfiguration: (_shard, listener) =>
+          this.control.onChange((configuration) => {
+            if (!this.isDeaf(node.id)) listener(configuration)
+          }),
         controlOf: () => this.control.controlOf(),
       },
       network,
@@ -208,7 +226,9 @@ export class ReplicatedWorld implements AsyncDisposable {
 
   async #hybridClockOf(node: TestNode): Promise<HybridClock> {
     const own = node === this.nodes[0] ? this.#options.hybridClock : undefined
-    return own ?? HybridClock.open(this.clock, memoryBound)
+    if (own !== undefined) return own
+    const aheadMs = this.#options.aheadMs?.[this.nodes.indexOf(node)] ?? 0
+    return HybridClock.open(aheadBy(this.clock, aheadMs), memoryBound)
   }
 
   /** The process and its machine lose power. */
@@ -225,12 +245,13 @@ export class ReplicatedWorld implements AsyncDisposable {
     await this.start(node)
   }
 
-  #deliver(from: TestNode, to: NodeId, message: Buffer): void {
+  #deliver(from: TestNode, to: NodeId, receive: (host: ReplicaHost) => Promise<void>): void {
     const sender = from.running
     setImmediate(() => {
       // What a process has sent may arrive after its end, but not from one that is gone and came again.
       if (this.isLost(from.id, to) || (sender !== undefined && from.running !== sender)) return
-      void this.node(to).running?.host.receive(from.id, message)
+      const host = this.node(to).running?.host
+      if (host !== undefined) void receive(host)
     })
   }
 
@@ -266,5 +287,16 @@ export class ReplicatedWorld implements AsyncDisposable {
       await running?.host.close()
       await running?.journal.close().catch(() => undefined)
     }
+  }
+}
+
+/** The same clock with another wall time. */
+function aheadBy(clock: ManualClock, aheadMs: number): Clock {
+  return {
+    nowMs: () => clock.nowMs() + aheadMs,
+    monotonicMs: () => clock.monotonicMs(),
+    uptimeMs: () => clock.uptimeMs(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    every: (periodMs, task) => clock.every(periodMs, task),
   }
 }
