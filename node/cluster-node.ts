@@ -164,7 +164,7 @@ async function openDisk({ config, life, clock, log }: Base) {
   const opening = { clock, log, guard, mayMark: true }
   const journal = await openJournal(directory, opening).catch(async (error: unknown) => {
     if (!isServiceError(error) || error.code !== 'CORRUPTION') throw error
-    // Other nodes have what it had, so it is looked at later, and this node goes on.
+    // Other nodes have what it had, so somebody may look at it later, and this node starts.
     const kept = await setAsideJournal(directory.path)
     log.error('the journal is damaged, and was set aside', { error: error.message, kept })
     return openJournal(directory, opening)

@@ -177,7 +177,7 @@ async function readAt(handle: FileHandle, { offset, bytes }: BlockHandle): Promi
   return buffer.subarray(0, bytesRead)
 }
 
-/** LevelDB masks checksums, so that those of stored checksums are no special case. */
+/** LevelDB masks checksums, because a CRC of bytes that hold their CRC says little. */
 function unmasked(masked: number): number {
   const rotated = (masked - MASK_DELTA) >>> 0
   return ((rotated >>> 17) | (rotated << 15)) >>> 0

@@ -5,7 +5,7 @@ const UNPACKED_BYTES_MAX = 256 * 1024 * 1024
 
 /**
  * Unpacks a block of Snappy's raw format (google/snappy, format_description.txt). Throws CORRUPTION for
- * bytes that are no such block.
+ * other bytes.
  */
 export function unpackSnappy(packed: Buffer): Buffer {
   const { value: length, next } = readVarint(packed, 0)

@@ -352,18 +352,19 @@ async function expectRebuilt(world: DiskWorld, name: string, before?: LocalShard
   await world.expectEqual()
 }
 
+/** All replicas have the same, in table files. */
+async function openFull(): Promise<DiskWorld> {
+  const world = await DiskWorld.open()
+  await world.node('n3').start()
+  await world.fill(0, 120)
+  await until(async () => world.isInSync('n3'))
+  // Into table files.
+  for (const { shard } of world.nodes.values()) await shard.store.flush()
+  return world
+}
+
 describe('a bit that flips on the disk of a replica', function () {
   this.timeout(200_000)
-
-  async function openFull(): Promise<DiskWorld> {
-    const world = await DiskWorld.open()
-    await world.node('n3').start()
-    await world.fill(0, 120)
-    await until(async () => world.isInSync('n3'))
-    // Into table files.
-    for (const { shard } of world.nodes.values()) await shard.store.flush()
-    return world
-  }
 
   it('is found in a table of a follower by the checksums, while it runs', async () => {
     await using world = await openFull()
