@@ -25,14 +25,18 @@ import { openStore, type OpenedStore, type StoreParts, type StorePlace } from '.
 import type { StoreCore } from './open-store.ts'
 import { CLUSTER_REPLICATION } from './tables/table-replication.ts'
 import type { ClusterControl } from './cluster/cluster-control.ts'
+import { clusterMetrics, type PeerState } from './cluster/cluster-metrics.ts'
 import { ClusterShard } from './cluster/cluster-shard.ts'
 import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
-import { ReplicaCopies } from './cluster/replica-copies.ts'
+import { ReplicaCopies, type ReplicaCopiesOptions } from './cluster/replica-copies.ts'
+import { ReplicaCounts } from './cluster/replica-counts.ts'
 import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
+import { ReplicaLags } from './cluster/replica-lags.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
+import { TableNews } from './cluster/table-news.ts'
 
 /** What a node of a cluster has beside the parts of every store. */
 export interface ClusterStoreParts extends StoreParts {
@@ -63,41 +67,29 @@ async function clusterPlace(
   core: StoreCore,
   { life, signal }: { readonly life: Lifecycle; readonly signal: AbortSignal },
 ): Promise<StorePlace> {
-  const { coordination, map, control, places, self, clock, log } = parts
+  const { coordination, map, places, self, clock, log } = parts
   const arrivals = await openArrivals(parts, core)
   const copying: { copies?: ReplicaCopies } = {}
-  const host = await openHost(parts, core, (id, to) => copying.copies?.offer(id, to))
+  const counts = new ReplicaCounts()
+  const offer = (id: ShardId, to: NodeId): void => copying.copies?.offer(id, to)
+  const host = await openHost(parts, core, { offer, counts })
   const source = await openSource(parts, host)
   life.onClose(() => source.closeAll())
-  const copies = new ReplicaCopies({
-    self: self.node,
-    host,
-    configurations: shardConfigurations(map),
-    arrivals,
-    source,
-    linkTo: (node) => places.linkTo(node),
-    clock,
-    random: parts.random,
-    log,
-  })
+  const copies = openCopies(parts, { host, arrivals, source, counts })
   copying.copies = copies
   life.onClose(() => copies.close())
   const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
   const { registry, led, drain } = core
   const known = { self, coordination, map, host, registry, led, shardOf, drain }
-  const onNotOpened = (id: string, error: unknown): void => {
-    if (!isServiceError(error) || error.code !== 'CORRUPTION') {
-      return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
-    }
-    log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
-    parts.onDamaged()
-  }
+  const onNotOpened = (id: string, error: unknown): void => reportNotOpened(parts, id, error)
   const rebuild = copies.rebuild.bind(copies)
   // The cluster must not count on what this disk has lost.
   for (const [id, error] of host.damaged) onNotOpened(id, error)
   const opening: { tables?: ClusterTables } = {}
+  const news = buildNews(parts, () => opening.tables)
   const shards = new ClusterShards({
     coordination,
+    news,
     clock,
     host,
     shardOf,
@@ -106,14 +98,15 @@ async function clusterPlace(
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
   const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
+  const seen = buildSeen(parts, core, { host, source, counts })
   const replicas = replicaHandlers({ receive, receiveBeat }, log)
-  const handlers = [serving, replicas, snapshotHandlers(source)]
-  const all = [...handlers, copies.handlers()].flatMap((some) => [...some])
+  const handlers = [serving, replicas, snapshotHandlers(source), copies.handlers()]
+  const all = [...handlers, seen.handlers, news.handlers()].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,
-    cluster: new ControlledCluster({ control, registry, lagOf: () => undefined }),
+    cluster: seen.cluster,
     mayRepair: () => map.controller() === self.node,
     learnTable: async (name) => opening.tables?.learn(name),
     openTables: async () => {
@@ -124,8 +117,92 @@ async function clusterPlace(
       opening.tables = tables
       life.onClose(() => tables.close())
     },
-    metrics: [],
+    metrics: seen.metrics,
   }
+}
+
+function openCopies(
+  { self, map, places, clock, random, log }: ClusterStoreParts,
+  own: Pick<ReplicaCopiesOptions, 'host' | 'arrivals' | 'source' | 'counts'>,
+): ReplicaCopies {
+  return new ReplicaCopies({
+    self: self.node,
+    configurations: shardConfigurations(map),
+    linkTo: (node) => places.linkTo(node),
+    clock,
+    random,
+    log,
+    ...own,
+  })
+}
+
+function buildNews(
+  { map, places, log }: ClusterStoreParts,
+  tables: () => ClusterTables | undefined,
+): TableNews {
+  return new TableNews({
+    nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
+    linkTo: (node) => places.linkTo(node),
+    reach: async (name, stop) => tables()?.reach(name, stop),
+    log,
+  })
+}
+
+function reportNotOpened({ log, onDamaged }: ClusterStoreParts, id: string, error: unknown): void {
+  if (!isServiceError(error) || error.code !== 'CORRUPTION') {
+    return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
+  }
+  log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
+  onDamaged()
+}
+
+/** What shows the cluster: to clients, to other nodes, and to Prometheus. */
+function buildSeen(
+  parts: ClusterStoreParts,
+  { registry }: StoreCore,
+  own: {
+    readonly host: ReplicaHost
+    readonly source: SnapshotSource
+    readonly counts: ReplicaCounts
+  },
+) {
+  const { control, map, places, clock } = parts
+  const { node: self } = parts.self
+  const { host, source, counts } = own
+  const lags = new ReplicaLags({
+    self,
+    leading: () => host.leading(),
+    leaders: () => leadersOf(map),
+    linkTo: (node) => places.linkTo(node),
+    clock,
+  })
+  const cluster = new ControlledCluster({ control, registry, lags })
+  const counted = () => ({
+    elections: counts.elections,
+    inSyncChanges: counts.inSyncChanges,
+    snapshotBytes: { sent: source.sentBytes, received: counts.receivedBytes },
+    lagMax: lags.entriesMax,
+    comparisons: counts.comparisons,
+    damaged: counts.damaged,
+    peers: peerStates(parts),
+  })
+  const metrics = [clusterMetrics({ cluster, nodeId: self, clock, counts: counted })]
+  return { cluster, handlers: lags.handlers(), metrics }
+}
+
+function peerStates({ map, places, self }: ClusterStoreParts): Readonly<Record<PeerState, number>> {
+  const states = { idle: 0, connecting: 0, connected: 0, waiting: 0 }
+  for (const { id, registration } of map.nodes()) {
+    if (id === self.node || registration === undefined) continue
+    const kind = places.linkTo(id)?.state('prompt').kind ?? 'idle'
+    if (kind !== 'closed') states[kind] += 1
+  }
+  return states
+}
+
+function leadersOf(map: ClusterMap): ReadonlySet<NodeId> {
+  const leaders = [...map.shards().values()].flatMap(({ leader }) => leader?.node ?? [])
+  return new Set(leaders)
 }
 
 /** Swaps that a crash interrupted are completed before any store is opened. */
@@ -160,7 +237,7 @@ function openSource({ dataDir, clock, log }: ClusterStoreParts, host: ReplicaHos
 function openHost(
   parts: ClusterStoreParts,
   core: StoreCore,
-  offer: (id: ShardId, to: NodeId) => void,
+  { offer, counts }: { offer: (id: ShardId, to: NodeId) => void; counts: ReplicaCounts },
 ): Promise<ReplicaHost> {
   const { self, stores, journal, admit, hybridClock, clock, log, places } = parts
   const { router, indexes, led } = core
@@ -168,7 +245,7 @@ function openHost(
   const configurations = shardConfigurations(parts.map)
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
   const offerSnapshot = ({ id }: ShardName, to: NodeId): void => offer(id, to)
-  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot })
+  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot, counts })
 }
 
 function clusterShard(

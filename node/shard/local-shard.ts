@@ -3,6 +3,7 @@
 import { must } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { unlessAborted } from '../../lib/unless-aborted.ts'
+import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { SearchLimits } from '../index/host/index-client.ts'
 import type {
   IndexAnswer,
@@ -30,10 +31,13 @@ import type { KeyRange } from './command/key-range.ts'
 import { LedShard } from './led-shard.ts'
 import type { ProposalFate } from './proposal.ts'
 import { PushResponder } from './push-responder.ts'
+import { notLeader } from '../replication/shell/replicated-log.ts'
 import type { ReplicatedReplica } from './replicated-replica.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
 import { snapshotReplicaOf } from './replica-snapshot.ts'
+import { ClosedReads } from './closed-reads.ts'
 import { ShardReads } from './shard-reads.ts'
+import type { DatedRecord, ReadAtOptions, ShardReplica } from './shard-replica.ts'
 import type { IndexStatus } from './following/index-health.ts'
 import type {
   CallOptions,
@@ -50,14 +54,18 @@ import type {
 import type { ShardId } from './shard-id.ts'
 import type { TransactionId } from './command/transaction-id.ts'
 
-/** Answers from the replica in this process, which leads the shard. */
-export class LocalShard implements Shard, AsyncDisposable {
+/**
+ * Answers from the replica in this process: as the shard while the replica leads, as one of its replicas at
+ * any time.
+ */
+export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
   readonly id: ShardId
   readonly range: KeyRange
   /** The same shard with the operations of its leader. */
   readonly led: LedShard
   readonly #replica: Replica
   readonly #reads: ShardReads
+  readonly #closedReads: ClosedReads
   readonly #responder: PushResponder
   readonly #indexes: ShardIndexes | undefined
 
@@ -68,6 +76,7 @@ export class LocalShard implements Shard, AsyncDisposable {
     this.led = new LedShard(this, replica)
     this.#replica = replica
     this.#reads = new ShardReads(replica)
+    this.#closedReads = new ClosedReads(replica)
     this.#responder = new PushResponder({
       state: replica.state,
       clock,
@@ -154,7 +163,20 @@ export class LocalShard implements Shard, AsyncDisposable {
   ): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
     const right = this.replicated?.mayRead() ?? true
     const found = right === true ? this.#reads.read(key) : this.#readAfter(right, key)
-    return found instanceof Promise ? patiently(found, options) : found
+    return found instanceof Promise ? patiently(this.#inOneLeadership(found), options) : found
+  }
+
+  /**
+   * What was waited for counts if this replica led all the time. The end of a leadership drops resolutions that
+   * were shown and not committed, so a reader would see less than readers before it.
+   */
+  async #inOneLeadership<Answer>(waited: Promise<Answer>): Promise<Answer> {
+    const { replicated } = this
+    if (replicated === undefined) return waited
+    const epoch = replicated.servedEpoch
+    const answer = await waited
+    if (replicated.servedEpoch !== epoch) throw notLeader()
+    return answer
   }
 
   async #readAfter(right: Promise<void>, key: Buffer): Promise<DocumentRecord | undefined> {
@@ -165,6 +187,20 @@ export class LocalShard implements Shard, AsyncDisposable {
   async scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
     await this.replicated?.mayRead()
     return this.#reads.scan(options)
+  }
+
+  async closedTime(options?: CallOptions): Promise<Timestamp> {
+    options?.signal?.throwIfAborted()
+    return this.#closedReads.closedTime()
+  }
+
+  async readAt(key: Buffer, options: ReadAtOptions = {}): Promise<DatedRecord> {
+    options.signal?.throwIfAborted()
+    return patiently(this.#closedReads.readAt(key, options), options)
+  }
+
+  scanAt(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+    return this.#closedReads.scanAt(options)
   }
 
   write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome> {
@@ -250,7 +286,14 @@ export class LocalShard implements Shard, AsyncDisposable {
   async push(push: Push, options?: CallOptions): Promise<TransactionStatus> {
     options?.signal?.throwIfAborted()
     this.replicated?.assertServing()
-    return patiently(this.#responder.answer(push), options)
+    return patiently(this.#answerPush(push), options)
+  }
+
+  /** A decision is final. The answer that there is none needs the right to read: another replica may lead by now. */
+  async #answerPush(push: Push): Promise<TransactionStatus> {
+    const status = await this.#inOneLeadership(this.#responder.answer(push))
+    if (status.state === 'pending') await this.replicated?.mayRead()
+    return status
   }
 
   hurry(): void {

@@ -14,16 +14,17 @@ import type { AppendedEntry } from '../journal/batch-writer.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LogPosition } from '../journal/log-position.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { ClosedPoint } from '../replication/core/closed-times.ts'
 import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
+import type { InSyncCount } from '../replication/core/leader.ts'
 import type { ReplicationTiming } from '../replication/core/timing.ts'
 import type { ReplicaLog } from '../replication/log/replica-log.ts'
-import {
-  notLeader,
-  ReplicatedLog,
-  type ReplicaControl,
-  type ReplicaMachine,
-  type ReplicaNetwork,
-} from '../replication/shell/replicated-log.ts'
+import { notLeader, ReplicatedLog } from '../replication/shell/replicated-log.ts'
+import type {
+  ReplicaControl,
+  ReplicaMachine,
+  ReplicaNetwork,
+} from '../replication/shell/replica-surroundings.ts'
 import type { RestOffers } from '../replication/shell/resting-log.ts'
 import { CommittedApplier } from './committed-applier.ts'
 import type { ShardId } from './shard-id.ts'
@@ -90,6 +91,11 @@ export class ReplicatedReplica implements ReplicaMachine {
     return this.#served !== undefined && this.#served === this.log.epoch && this.log.isLeading
   }
 
+  /** The epoch in which this replica serves now; undefined if it does not. */
+  get servedEpoch(): number | undefined {
+    return this.isServing ? this.#served : undefined
+  }
+
   /** True if a read sees every acknowledged write now. Otherwise it resolves when one does. */
   mayRead(): true | Promise<void> {
     return this.isServing ? this.log.read() : Promise.reject(notLeader())
@@ -105,12 +111,16 @@ export class ReplicatedReplica implements ReplicaMachine {
     this.assertServing()
     const { trouble } = this.log
     if (trouble !== undefined) throw trouble
-    if (this.log.admission === 'under_replicated') throw tooFewInSync()
+    if (this.log.admission === 'under_replicated') throw tooFewInSync(this.log.inSync)
   }
 
   committed(through: number): void {
     // While the feed still writes the store, the end of that follows what is committed by then (RP1).
     if (this.#served === undefined && !this.#isStopping) this.#applier.follow(through)
+  }
+
+  closedPoint(): ClosedPoint | undefined {
+    return this.isServing ? this.#with.state.closedPoint() : undefined
   }
 
   startEntry(epoch: number, previous: LogPosition): AppendedEntry {
@@ -186,9 +196,10 @@ export class ReplicatedReplica implements ReplicaMachine {
   }
 }
 
-function tooFewInSync(): ServiceError {
+function tooFewInSync({ count, needed }: InSyncCount = { count: 0, needed: 1 }): ServiceError {
+  const are = count === 1 ? '1 replica of the shard is' : `${count} replicas of the shard are`
   return new ServiceError(
-    'OVERLOADED',
-    'too few replicas of the shard are in sync, so nothing can be written safely; try again later',
+    'TOO_FEW_IN_SYNC',
+    `${are} in sync, and ${needed} are needed to write safely; try again later`,
   )
 }

@@ -49,7 +49,7 @@ export class ShardReads {
     const snapshot = store.snapshot()
     try {
       const overlay = mergeRows(unapplied, await this.#holders.overlay(holds, at))
-      return scanSnapshot({ snapshot, range, at, signal, overlay, ttl })
+      return scanSnapshot({ snapshot, range, at, signal, overlay, ttl, nowMs: millisOf(at) })
     } catch (error) {
       await snapshot[Symbol.asyncDispose]()
       throw error

@@ -6,7 +6,7 @@
 //   SC1     A scan below the collected history is refused, because it would miss rows.
 
 import { ServiceError } from '../../lib/errors.ts'
-import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
+import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvSnapshot, KvStore } from '../storage/kv-store.ts'
 import { decodeCollected } from './format/collected-mark.ts'
@@ -23,6 +23,8 @@ export interface SnapshotScan {
   readonly range: KeyRange
   readonly at: Timestamp
   readonly ttl: TtlPolicy | undefined
+  /** The time at which expiry is judged. */
+  readonly nowMs: number
   /** In key order. */
   readonly overlay: readonly OverlayRow[]
   readonly signal: AbortSignal
@@ -60,8 +62,7 @@ export function historyGone(): ServiceError {
 
 async function* walk(scan: SnapshotScan): AsyncGenerator<readonly ScanRow[]> {
   await using snapshot = scan.snapshot
-  const nowMs = millisOf(scan.at)
-  const isSeen = (record: DocumentRecord) => isVisible(record, scan.ttl, nowMs)
+  const isSeen = (record: DocumentRecord) => isVisible(record, scan.ttl, scan.nowMs)
   const overlay = new OverlayMerger(scan.overlay)
   for await (const page of snapshot.pages(documentRange(scan.range))) {
     if (scan.signal.aborted) throw new ServiceError('CANCELLED', 'the scan was cancelled')
@@ -82,8 +83,8 @@ async function* walk(scan: SnapshotScan): AsyncGenerator<readonly ScanRow[]> {
 }
 
 /** The version of an overwritten document that readers at `at` see. */
-async function versionAt(
-  snapshot: KvSnapshot,
+export async function versionAt(
+  snapshot: Pick<KvSnapshot, 'pages'>,
   key: Buffer,
   at: Timestamp,
 ): Promise<DocumentRecord | undefined> {

@@ -8,7 +8,12 @@
 import { assert } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isSliced, runSliced, type Sliced } from '../../lib/sliced.ts'
-import { millisOf, TIMESTAMP_ZERO, type HybridClock } from '../clock/hybrid-clock.ts'
+import {
+  millisOf,
+  TIMESTAMP_ZERO,
+  type HybridClock,
+  type Timestamp,
+} from '../clock/hybrid-clock.ts'
 import type { AppendedEntry } from '../journal/batch-writer.ts'
 import type { LogPosition } from '../journal/log-position.ts'
 import {
@@ -19,6 +24,7 @@ import {
   encodeUncheckedRow,
   setRowCrc,
 } from '../journal/journal-format.ts'
+import type { ClosedPoint } from '../replication/core/closed-times.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import type { ApplyContext, LiveTransaction, ShardMemory } from './apply/apply-context.ts'
 import type { Command, Decision } from './command/command.ts'
@@ -99,6 +105,8 @@ export class ShardState {
   #position: LogPosition = LOG_START
   /** The epoch of the entries that are made here. */
   #epoch = 0
+  /** The stamp of the command that was begun last, until its entry is made. */
+  #entering: Timestamp | undefined
   #nextOrdinal = 0
   #committedSequence = 0
   #appliedSequence = 0
@@ -155,6 +163,7 @@ export class ShardState {
   #context({ rules, ttl }: CommandSettings): ApplyContext {
     const { hybridClock, clock } = this.#options
     const stamp = hybridClock.now()
+    this.#entering = stamp
     return {
       view: new CommandView(this.overlay, this.#nextOrdinal),
       rules,
@@ -176,7 +185,10 @@ export class ShardState {
   /** Makes the command's entry, and shows its effects to the commands that follow. */
   #enter(command: Command, { view, stamp }: ApplyContext): Applied | Sliced<Applied> {
     const { effects } = view
-    if (effects.length === 0) return undefined
+    if (effects.length === 0) {
+      this.#entering = undefined
+      return undefined
+    }
     const head = { kind: command.kind, stamp, version: versionOfEntry(command, stamp) }
     const isShort = effects.length <= SHORT_EFFECTS_MAX && view.bytes <= CRC_BYTES_PER_STEP
     if (!isShort) return this.#enterLong(command, head, view)
@@ -206,6 +218,7 @@ export class ShardState {
     const sequence = this.#position.sequence + 1
     const position = { sequence, epoch: this.#epoch, crc }
     this.#position = position
+    this.#entering = undefined
     this.#nextOrdinal = view.nextOrdinal
     this.overlay.add(view.layer)
     if (command.kind === 'resolve') this.#release(command.transactionId)
@@ -223,6 +236,16 @@ export class ShardState {
     locks.release(transactionId)
     if (!locks.isSwept) void runSliced(locks.sweep(), { clock: this.#options.clock })
     this.#options.onReleased([transactionId])
+  }
+
+  /** No later entry commits anything at or below this time: CT1 for what is applied here. */
+  closedPoint(): ClosedPoint {
+    let time: bigint = this.#options.hybridClock.readPoint() // every later stamp is above it
+    if (this.#entering !== undefined && this.#entering <= time) time = this.#entering - 1n
+    for (const { intent } of this.memory.locks.writers()) {
+      if (intent.commitAtLeast <= time) time = intent.commitAtLeast - 1n
+    }
+    return { time, sequence: this.#position.sequence }
   }
 
   /** The first entry of a leadership, chained to `previous`. It changes nothing here. */
@@ -278,6 +301,7 @@ export class ShardState {
     // From here on without a wait: a reader in between would miss holds (L3) and decisions.
     const { locks, live } = this.memory
     this.#position = position
+    this.#entering = undefined
     this.#epoch = Math.max(this.#epoch, position.epoch)
     this.#nextOrdinal = nextOrdinal
     this.#committedSequence = position.sequence

@@ -17,7 +17,11 @@ import { REPLICATION_TIMING, type ReplicationTiming } from '../../replication/co
 import { openReplicaLogs, type ReplicaLog } from '../../replication/log/replica-log.ts'
 import { shardOfMessage } from '../../replication/shell/message-codec.ts'
 import { NodeBeats, type BeatNetwork } from '../../replication/shell/node-beats.ts'
-import type { ReplicaControl, ReplicaNetwork } from '../../replication/shell/replicated-log.ts'
+import type { ReplicatedLog } from '../../replication/shell/replicated-log.ts'
+import type {
+  ReplicaControl,
+  ReplicaNetwork,
+} from '../../replication/shell/replica-surroundings.ts'
 import type { RestingLog } from '../../replication/shell/resting-log.ts'
 import type { TableSettings } from '../../shard/command/table-settings.ts'
 import type { IndexParts } from '../../shard/following/shard-indexes.ts'
@@ -29,6 +33,8 @@ import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { KvStore, KvStoreFactory } from '../../storage/kv-store.ts'
 import type { LedShards } from '../shards/led-shards.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
+import { ReplicaCounts } from './replica-counts.ts'
+import { ClosingRound } from './closing-round.ts'
 
 /** How often each replica is told that time passes. Heartbeats are due every 250 ms. */
 const TICK_MS = 50
@@ -67,6 +73,7 @@ export interface ReplicaHostOptions {
   readonly indexes: IndexParts | undefined
   /** Has the shards that this node leads, at each moment. */
   readonly led: LedShards
+  readonly counts?: ReplicaCounts
   readonly timing?: ReplicationTiming
   /** A follower of a shard that this node leads lacks entries that the journal has no longer. */
   readonly offerSnapshot?: (shard: ShardName, to: NodeId) => void
@@ -87,6 +94,7 @@ interface Found {
 /** Opens, closes and removes the replicas of this node. */
 export class ReplicaHost {
   readonly #with: ReplicaHostOptions
+  readonly #counts: ReplicaCounts
   readonly #hosted = new Map<ShardId, Hosted>()
   /** What the disk had at the start and nobody has opened yet. */
   readonly #found: Map<ShardId, Found>
@@ -98,13 +106,19 @@ export class ReplicaHost {
 
   private constructor(options: ReplicaHostOptions, found: Map<ShardId, Found>) {
     this.#with = options
+    this.#counts = options.counts ?? new ReplicaCounts()
     this.#found = found
     const { self, network, hybridClock, clock, timing = REPLICATION_TIMING } = options
     const find = (id: string): RestingLog | undefined => this.#restingLog(id)
     this.#beats = new NodeBeats({ self, network, hybridClock, clock, find })
     this.#sleeps = new SleepWatch(clock)
     this.#stopTicks = clock.every(TICK_MS, async () => this.tick())
-    this.#stopBeats = clock.every(timing.heartbeatMs, async () => this.#beats.beat())
+    const { heartbeatMs } = timing
+    const closing = new ClosingRound(() => this.#logs())
+    this.#stopBeats = clock.every(heartbeatMs, async () => {
+      this.#beats.beat()
+      closing.pass(heartbeatMs)
+    })
   }
 
   /** RH1. Reads the logs of all stores that the disk has, in one pass over the journal. */
@@ -139,6 +153,13 @@ export class ReplicaHost {
 
   find(id: ShardId): LocalShard | undefined {
     return this.#hosted.get(id)?.shard
+  }
+
+  /** The open replicas that serve their shards as leaders. */
+  *leading(): IterableIterator<LocalShard> {
+    for (const { shard } of this.#hosted.values()) {
+      if (shard.replicated?.isServing === true) yield shard
+    }
   }
 
   /** Throws CORRUPTION if the replica that the disk has cannot be trusted (RH2). */
@@ -184,7 +205,11 @@ export class ReplicaHost {
       ...this.#sharedParts(),
       replication: {
         ...this.#replicationParts(name, log),
-        onLeadership: (isLeading) => (isLeading ? led.add(shard.led) : led.remove(id)),
+        onLeadership: (isLeading) => {
+          if (!isLeading) return led.remove(id)
+          this.#counts.elections += 1
+          led.add(shard.led)
+        },
         ...(offerSnapshot && { offerSnapshot: (to: NodeId) => offerSnapshot(name, to) }),
       },
     })
@@ -256,6 +281,12 @@ export class ReplicaHost {
     for (const { shard } of this.#hosted.values()) shard.replicated?.log.tick()
   }
 
+  *#logs(): Generator<ReplicatedLog> {
+    for (const { shard } of this.#hosted.values()) {
+      if (shard.replicated !== undefined) yield shard.replicated.log
+    }
+  }
+
   /** Closes the replica and keeps it on disk. */
   async stop(id: ShardId): Promise<void> {
     await this.#close(id, 'keep')
@@ -303,7 +334,7 @@ export class ReplicaHost {
 
   #replicationParts(name: ShardName, start: ReplicaLog) {
     const { self, network, configurations, log, timing } = this.#with
-    const control = configurations.controlOf(name)
+    const control = this.#counts.counting(configurations.controlOf(name))
     const shared = { beats: this.#beats, sleeps: this.#sleeps }
     return { self, start, network, control, log, ...shared, ...(timing && { timing }) }
   }

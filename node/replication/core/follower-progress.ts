@@ -8,6 +8,14 @@ export interface Sender {
   readonly timing: ReplicationTiming
 }
 
+/** What a follower lacks of its leader's log. */
+export interface ReplicaLag {
+  /** Entries that are not on its disk. */
+  readonly entries: number
+  /** How long ago it had everything; 0 while it has. */
+  readonly ms: number
+}
+
 /** How far one follower is, as its leader knows it. */
 export class FollowerProgress {
   /** The follower's life that answered last. Answers of an earlier life are ignored. */
@@ -21,6 +29,8 @@ export class FollowerProgress {
   lastSentMs = -Infinity
   /** On the leader's clock, with the difference of clock rates taken off. */
   grantedUntilMs = -Infinity
+  /** It has answered a message that the leader sent at this time, and so has heard the leader's hybrid time. */
+  heardMs = -Infinity
   /** When it last had everything that the leader had. */
   caughtUpMs: number
   /** Grants of messages that were sent before this do not count: the machine slept since. */
@@ -49,12 +59,14 @@ export class FollowerProgress {
     this.incarnation = incarnation
     this.matched = 0
     this.grantedUntilMs = -Infinity
+    this.heardMs = -Infinity
     this.#confirmedRound = 0
     this.probeAfter(logEnd)
   }
 
   acknowledge({ durable, sentMs, logEnd }: AppendedMessage, { log, timing }: Sender): void {
     this.#grant(sentMs, timing)
+    this.heardMs = Math.max(this.heardMs, sentMs)
     if (this.isStreaming) this.#unacknowledgedBytes -= this.#bytesReached(durable, log)
     this.matched = Math.max(this.matched, durable)
     if (durable >= logEnd) this.caughtUpMs = Math.max(this.caughtUpMs, sentMs)
@@ -72,6 +84,7 @@ export class FollowerProgress {
   /** It answered a beat of the leader's node, which stood for a heartbeat of this log. */
   answerBeat(sentMs: number, timing: ReplicationTiming): void {
     this.#grant(sentMs, timing)
+    this.heardMs = Math.max(this.heardMs, sentMs)
     this.caughtUpMs = Math.max(this.caughtUpMs, sentMs)
     this.lastSentMs = Math.max(this.lastSentMs, sentMs)
   }
@@ -91,6 +104,14 @@ export class FollowerProgress {
   #bytesReached(durable: number, log: LogIndex): number {
     const above = Math.max(this.matched, this.#streamedFrom - 1)
     return bytesBetween(log, above, Math.min(durable, this.next - 1))
+  }
+
+  /** Undefined while this life of the follower has not answered. */
+  lag(logEnd: number, nowMs: number): ReplicaLag | undefined {
+    if (this.incarnation === undefined) return undefined
+    const entries = Math.max(0, logEnd - this.matched)
+    const ms = entries === 0 ? 0 : Math.max(0, Math.round(nowMs - this.caughtUpMs))
+    return { entries, ms }
   }
 
   /** Both may have the entry: look there next. */

@@ -9,6 +9,7 @@
 //   L5  Grants that were asked for before the machine slept count no more (C1).
 
 import { must, unreachable } from '../../../lib/assert.ts'
+import { ClosingTimes, type ClosedPoint } from './closed-times.ts'
 import {
   inSyncMember,
   isBelowMinimum,
@@ -17,11 +18,17 @@ import {
   type ReplicaId,
   type ShardConfiguration,
 } from './configuration.ts'
-import { FollowerProgress } from './follower-progress.ts'
+import { FollowerProgress, type ReplicaLag } from './follower-progress.ts'
 import { LeaderReads } from './leader-reads.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendedMessage, MismatchMessage, PongMessage } from './messages.ts'
 import type { ReplicaContext } from './replica-context.ts'
+
+/** How many replicas are in sync, and how many must be for a commit. */
+export interface InSyncCount {
+  readonly count: number
+  readonly needed: number
+}
 
 /** Leads one epoch, from the promise of it until somebody else is named. The invariants are above. */
 export class Leader {
@@ -29,6 +36,8 @@ export class Leader {
   readonly #with: ReplicaContext
   readonly #progress = new Map<NodeId, FollowerProgress>()
   readonly #reads: LeaderReads
+  readonly #closing = new ClosingTimes()
+  #isClosedTold = false
   #configuration: ShardConfiguration
   #pending: InSyncChange | undefined
   #askedMs = 0
@@ -56,9 +65,25 @@ export class Leader {
     return isBelowMinimum(this.#configuration)
   }
 
-  /** How far each follower is, for the status. */
-  get progress(): ReadonlyMap<NodeId, FollowerProgress> {
-    return this.#progress
+  /** The members of the in-sync set, and how many a commit needs. */
+  get inSync(): InSyncCount {
+    const { inSync, minInSync } = this.#configuration
+    return { count: inSync.length, needed: minInSync }
+  }
+
+  /** How far each follower that has answered is behind. */
+  lags(nowMs: number): ReadonlyMap<NodeId, ReplicaLag> {
+    const { last } = this.#with.log
+    const lags = new Map<NodeId, ReplicaLag>()
+    for (const [node, progress] of this.#progress) {
+      const lag = progress.lag(last.sequence, nowMs)
+      if (lag !== undefined) lags.set(node, lag)
+    }
+    return lags
+  }
+
+  get followerCount(): number {
+    return this.#progress.size
   }
 
   /** Whether time alone changes nothing but heartbeats. */
@@ -87,6 +112,23 @@ export class Leader {
   /** C1. */
   voidGrants(): void {
     for (const progress of this.#progress.values()) progress.voidGrants(this.#with.nowMs)
+  }
+
+  /** Whether the machine is asked for the next closed point. */
+  get wantsClosed(): boolean {
+    return this.#isServing && this.#closing.isWanting
+  }
+
+  /**
+   * A point of the machine's, which holds from now on for what this leader appends. With `isTold` the followers
+   * hear of it by a message of its own, because they rest and get no heartbeats.
+   */
+  close(point: ClosedPoint, isTold: boolean): void {
+    if (!this.#isServing) return
+    this.#settleClosed() // beats may have been answered since the last point was taken
+    this.#isClosedTold = isTold
+    this.#closing.take(point, this.#with.nowMs)
+    this.#settleClosed() // with no follower nobody has to hear of it
   }
 
   /** A newer revision of the same leadership. */
@@ -184,9 +226,21 @@ export class Leader {
     let reached = this.#with.durable
     for (const { matched } of this.#others().values()) reached = Math.min(reached, matched)
     this.#with.commit(reached)
+    this.#settleClosed()
     if (this.#isServing || this.#first === undefined || this.#with.committed < this.#first) return
     this.#isServing = true
     this.#with.emit({ kind: 'serve', epoch: this.epoch })
+  }
+
+  /** CT2. Below its minimum the set may get a leader that is not among its members, so nothing is closed. */
+  #settleClosed(): void {
+    if (this.isBelowMinimum) return
+    const point = this.#closing.settle(this.#with.committed, this.#others())
+    if (point === undefined) return
+    this.#with.closed.note(point)
+    if (!this.#isClosedTold) return // the next append or heartbeat has it
+    const message = { kind: 'closed', epoch: this.epoch, point } as const
+    for (const node of this.#progress.keys()) this.#with.send(node, message)
   }
 
   /** The members of the maximal in-sync set without the leader itself. */
@@ -250,6 +304,7 @@ export class Leader {
       committed,
       sentMs: nowMs,
       logEnd: log.last.sequence,
+      closed: this.#with.closed.newest,
     }
     this.#with.emit({ kind: 'replicate', order })
   }

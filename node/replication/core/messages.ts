@@ -1,3 +1,4 @@
+import type { ClosedPoint } from './closed-times.ts'
 import type { NodeId } from './configuration.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 
@@ -13,6 +14,8 @@ export interface AppendMessage {
   readonly sentMs: number
   /** The leader's last entry when it sent this; comes back with the answer. */
   readonly logEnd: number
+  /** The newest closed point that the leader may tell; undefined: none. */
+  readonly closed: ClosedPoint | undefined
 }
 
 /**
@@ -60,6 +63,16 @@ export interface PongMessage {
   readonly round: number
 }
 
+/**
+ * A closed point, outside of the appends. A follower that rests hears it and rests on: what the log has, and what
+ * the leader's node knows of the follower, stay as they are.
+ */
+export interface ClosedMessage {
+  readonly kind: 'closed'
+  readonly epoch: number
+  readonly point: ClosedPoint
+}
+
 export type ReplicationMessage =
   | AppendMessage
   | AppendedMessage
@@ -68,6 +81,7 @@ export type ReplicationMessage =
   | ReleaseMessage
   | PingMessage
   | PongMessage
+  | ClosedMessage
 
 /**
  * An `append` whose entries the shell adds from the log: those after `previous`, through `through`.

@@ -1,3 +1,4 @@
+import { ClosedTimes } from './closed-times.ts'
 import type { NodeId, ReplicaId } from './configuration.ts'
 import type { Effect } from './effects.ts'
 import type { LogIndex, LogPosition } from './log-index.ts'
@@ -27,6 +28,7 @@ export class ReplicaContext {
   readonly self: ReplicaId
   readonly timing: ReplicationTiming
   readonly log: LogIndex
+  readonly closed = new ClosedTimes()
   nowMs = 0
   #durable: number
   #committed: number

@@ -13,6 +13,7 @@
 //   RR4  A replica that has heard of a newer epoch neither leads nor follows an older one.
 
 import { assert, unreachable } from '../../../lib/assert.ts'
+import type { ClosedPoint } from './closed-times.ts'
 import {
   FIRST_EPOCH,
   type NodeId,
@@ -21,9 +22,10 @@ import {
 } from './configuration.ts'
 import type { Effect } from './effects.ts'
 import { Follower } from './follower.ts'
-import { Leader } from './leader.ts'
+import type { ReplicaLag } from './follower-progress.ts'
+import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
-import type { AppendMessage, PingMessage, ReplicationMessage } from './messages.ts'
+import type { AppendMessage, ClosedMessage, PingMessage, ReplicationMessage } from './messages.ts'
 import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
 
 /** What has happened. */
@@ -43,6 +45,8 @@ export type Input =
       readonly token: number
       readonly configuration: ShardConfiguration
     }
+  /** An answer to `wantsClosed`: no entry that follows commits anything at or below the point's time. */
+  | { readonly kind: 'closed'; readonly point: ClosedPoint; readonly isTold: boolean }
   /** The state machine cannot serve as leader of the epoch. */
   | { readonly kind: 'unfit'; readonly epoch: number }
   /** A snapshot replaced the log. */
@@ -81,6 +85,12 @@ type Role =
   | { readonly kind: 'following'; readonly follower: Follower }
   | { readonly kind: 'leading'; readonly leader: Leader }
 
+/** What a leader has sent, without entries: those come again when it hears where this replica is. */
+interface Unanswered {
+  readonly from: ReplicaId
+  readonly message: AppendMessage | PingMessage
+}
+
 /**
  * One replica of a shard, as follower or leader.
  *
@@ -99,6 +109,8 @@ export class ReplicaCore {
   #grantUntilMs: number | undefined
   #configuration: ShardConfiguration | undefined
   #role: Role = { kind: 'waiting' }
+  /** The last message of a leader whose epoch is not promised yet. It is answered when that is done. */
+  #unanswered: Unanswered | undefined
 
   constructor(start: ReplicaStart) {
     this.#with = new ReplicaContext(start)
@@ -118,6 +130,16 @@ export class ReplicaCore {
     return this.#promised
   }
 
+  /** Undefined unless this replica leads. */
+  get inSync(): InSyncCount | undefined {
+    return this.#leader?.inSync
+  }
+
+  /** How far each follower is behind; empty unless this replica leads. */
+  lags(nowMs: number): ReadonlyMap<NodeId, ReplicaLag> {
+    return this.#leader?.lags(nowMs) ?? new Map()
+  }
+
   get isLeading(): boolean {
     return this.#role.kind === 'leading'
   }
@@ -129,6 +151,16 @@ export class ReplicaCore {
 
   get committed(): number {
     return this.#with.committed
+  }
+
+  /** The newest time of which a store shows everything that has the entries up to `applied`. */
+  closedAt(applied: number): bigint | undefined {
+    return this.#with.closed.timeAt(applied)
+  }
+
+  /** Whether the shell may answer the machine's closed point now. */
+  get wantsClosed(): boolean {
+    return this.#leader?.wantsClosed ?? false
   }
 
   get durable(): number {
@@ -149,7 +181,7 @@ export class ReplicaCore {
 
   /** How many replicas this leader sends heartbeats to. */
   get followerCount(): number {
-    return this.#leader?.progress.size ?? 0
+    return this.#leader?.followerCount ?? 0
   }
 
   /** In what the follower on `node` may rest; undefined while something is to be done. */
@@ -213,6 +245,8 @@ export class ReplicaCore {
         return this.#readAsked(input.token)
       case 'confirmed':
         return this.#confirmed(input)
+      case 'closed':
+        return this.#leader?.close(input.point, input.isTold)
       case 'unfit':
         return this.#leaderOf(input.epoch)?.resign()
       case 'installed':
@@ -276,7 +310,7 @@ export class ReplicaCore {
     this.#promise(configuration.epoch)
   }
 
-  /** RR1, RR2: tried again by the leader's next message, or the next tick. */
+  /** RR1, RR2: tried again with the next message of the leader, and with the next tick. */
   #promise(epoch: number): void {
     const { nowMs } = this.#with
     const isGranted = epoch > FIRST_EPOCH && (this.#grantUntilMs ?? Infinity) > nowMs
@@ -291,9 +325,18 @@ export class ReplicaCore {
     this.#stepDown()
     this.#promised = epoch
     const configuration = this.#configuration
-    if (configuration?.epoch !== epoch || epoch < this.#heard) return
-    if (!this.#isNamed(configuration)) return
-    this.#role = { kind: 'leading', leader: new Leader(this.#with, configuration) }
+    if (configuration?.epoch === epoch && epoch >= this.#heard && this.#isNamed(configuration)) {
+      this.#role = { kind: 'leading', leader: new Leader(this.#with, configuration) }
+    }
+    this.#answerLate()
+  }
+
+  /** Otherwise the leader of the promised epoch would learn where this replica is by its next heartbeat. */
+  #answerLate(): void {
+    const unanswered = this.#unanswered
+    if (unanswered?.message.epoch !== this.#promised) return
+    this.#unanswered = undefined
+    this.#hear(unanswered.from, unanswered.message)
   }
 
   #stepDown(): void {
@@ -308,6 +351,8 @@ export class ReplicaCore {
         return this.#hear(from, message)
       case 'release':
         return this.#released(message.epoch)
+      case 'closed':
+        return this.#closed(message)
       case 'stale':
         return this.#hearOf(message.epoch)
       case 'appended':
@@ -320,6 +365,12 @@ export class ReplicaCore {
     }
   }
 
+  /** CT1 holds for good, but entries of an older epoch may not be those that this replica has. */
+  #closed({ epoch, point }: ClosedMessage): void {
+    const role = this.#role
+    if (role.kind === 'following' && role.follower.epoch === epoch) role.follower.noteClosed(point)
+  }
+
   /** The sender leads `message.epoch`. */
   #hear(from: ReplicaId, message: AppendMessage | PingMessage): void {
     const { epoch } = message
@@ -327,7 +378,10 @@ export class ReplicaCore {
     if (epoch < this.#heard) {
       return this.#with.send(from.node, { kind: 'stale', epoch: this.#heard })
     }
-    if (epoch > this.#promised) return this.#promise(epoch)
+    if (epoch > this.#promised) {
+      this.#unanswered = { from, message: withoutEntries(message) }
+      return this.#promise(epoch)
+    }
     if (this.#role.kind === 'leading') return // sent by an earlier life, which had the same epoch
     this.#granted(this.#with.nowMs)
     if (message.kind === 'ping') {
@@ -347,6 +401,13 @@ export class ReplicaCore {
     if (epoch !== this.#promised) return
     this.#grantUntilMs = this.#with.nowMs
     this.#takeOverIfNamed()
+    this.#followIfAsked()
+  }
+
+  /** RR2: the leader that asked waits for the end of the grant. */
+  #followIfAsked(): void {
+    const epoch = this.#unanswered?.message.epoch ?? 0
+    if (epoch > this.#promised && epoch >= this.#heard) this.#promise(epoch)
   }
 
   #followerOf(epoch: number, { node: leader }: ReplicaId): Follower {
@@ -377,6 +438,11 @@ export class ReplicaCore {
 
   #ticked(): void {
     this.#takeOverIfNamed()
+    this.#followIfAsked()
     this.#leader?.tick()
   }
+}
+
+function withoutEntries(message: AppendMessage | PingMessage): AppendMessage | PingMessage {
+  return message.kind === 'append' ? { ...message, entries: [] } : message
 }

@@ -5,14 +5,17 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 import { decodeRow, encodeLogId, ROW_BYTES, type LogId } from '../../journal/journal-format.ts'
 import type { EncodedEntry } from '../../journal/received-entries.ts'
+import type { ClosedPoint } from '../core/closed-times.ts'
 import type { EntryInfo, LogPosition } from '../core/log-index.ts'
 import type { AppendMessage, ReplicationMessage } from '../core/messages.ts'
 
 const FORMAT = 1
 const HEAD_BYTES = 26
 const POSITION_BYTES = 14
-const APPEND_BYTES = POSITION_BYTES + 24
+const CLOSED_BYTES = 14
+const APPEND_BYTES = POSITION_BYTES + 24 + CLOSED_BYTES
 const APPENDED_BYTES = 20
+const NOTHING_CLOSED: ClosedPoint = { time: 0n, sequence: 0 }
 const ROUND_BYTES = 4
 
 // The numbers are part of the protocol: add, never change.
@@ -24,6 +27,7 @@ const CODE_BY_KIND: Record<ReplicationMessage['kind'], number> = {
   release: 5,
   ping: 6,
   pong: 7,
+  closed: 8,
 }
 
 const KIND_BY_CODE: ReadonlyMap<number, ReplicationMessage['kind']> = new Map([
@@ -34,6 +38,7 @@ const KIND_BY_CODE: ReadonlyMap<number, ReplicationMessage['kind']> = new Map([
   [CODE_BY_KIND.release, 'release'],
   [CODE_BY_KIND.ping, 'ping'],
   [CODE_BY_KIND.pong, 'pong'],
+  [CODE_BY_KIND.closed, 'closed'],
 ])
 
 /** Who sends a message, and when. */
@@ -95,6 +100,8 @@ function bytesOf(message: Parameters<typeof encodeMessage>[1]): number {
     case 'ping':
     case 'pong':
       return ROUND_BYTES
+    case 'closed':
+      return CLOSED_BYTES
     case 'stale':
     case 'release':
       return 0
@@ -115,6 +122,7 @@ function writeFields(
       head.writeDoubleBE(message.sentMs, at + 6)
       head.writeUIntBE(message.logEnd, at + 14, 6)
       head.writeUInt32BE(count, at + 20)
+      writeClosed(head, message.closed ?? NOTHING_CLOSED, at + 24)
       return
     }
     case 'appended':
@@ -129,6 +137,9 @@ function writeFields(
     case 'pong':
       head.writeUInt32BE(message.round, HEAD_BYTES)
       return
+    case 'closed':
+      writeClosed(head, message.point, HEAD_BYTES)
+      return
     case 'stale':
     case 'release':
       return
@@ -141,6 +152,11 @@ function writePosition(head: Buffer, { sequence, epoch, crc }: LogPosition): num
   head.writeUIntBE(sequence, HEAD_BYTES, 6)
   head.writeUInt32BE(epoch, HEAD_BYTES + 6)
   return head.writeUInt32BE(crc, HEAD_BYTES + 10)
+}
+
+function writeClosed(head: Buffer, { time, sequence }: ClosedPoint, at: number): void {
+  head.writeBigUInt64BE(time, at)
+  head.writeUIntBE(sequence, at + 8, 6)
 }
 
 /** The shard whose replicas a message is for. Throws INVALID_ARGUMENT for damaged bytes. */
@@ -189,6 +205,11 @@ function readMessage(
       const message = { kind, epoch, round: bytes.readUInt32BE(HEAD_BYTES) } as const
       return ended(bytes, HEAD_BYTES + ROUND_BYTES, message)
     }
+    case 'closed': {
+      const point = readClosed(bytes, HEAD_BYTES)
+      if (point === undefined) throw damaged('it closes no time')
+      return ended(bytes, HEAD_BYTES + CLOSED_BYTES, { kind, epoch, point } as const)
+    }
     case 'stale':
     case 'release':
       return ended(bytes, HEAD_BYTES, { kind, epoch } as const)
@@ -227,7 +248,13 @@ function readAppend(bytes: Buffer, epoch: number): ReceivedAppend {
     committed: bytes.readUIntBE(at, 6),
     sentMs: bytes.readDoubleBE(at + 6),
     logEnd: bytes.readUIntBE(at + 14, 6),
+    closed: readClosed(bytes, at + 24),
   })
+}
+
+function readClosed(bytes: Buffer, at: number): ClosedPoint | undefined {
+  const time = bytes.readBigUInt64BE(at)
+  return time === 0n ? undefined : { time, sequence: bytes.readUIntBE(at + 8, 6) }
 }
 
 function readPosition(bytes: Buffer): LogPosition {

@@ -14,7 +14,7 @@ import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { SleepWatch } from '../../../lib/sleep-watch.ts'
 import { runSliced } from '../../../lib/sliced.ts'
-import type { HybridClock } from '../../clock/hybrid-clock.ts'
+import { timestampOf, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { AppendedEntry } from '../../journal/batch-writer.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { LogId } from '../../journal/journal-format.ts'
@@ -23,6 +23,8 @@ import { appendedMark } from '../../journal/log-mark.ts'
 import { checkReceivedEntries, type ReceivedEntry } from '../../journal/received-entries.ts'
 import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../core/configuration.ts'
 import type { Effect } from '../core/effects.ts'
+import type { ReplicaLag } from '../core/follower-progress.ts'
+import type { InSyncCount } from '../core/leader.ts'
 import type { EntryInfo, LogPosition } from '../core/log-index.ts'
 import type { AppendOrder, ReplicationMessage } from '../core/messages.ts'
 import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
@@ -43,36 +45,8 @@ import {
 } from './message-codec.ts'
 import { OrderSender } from './order-sender.ts'
 import { PendingReads } from './pending-reads.ts'
+import type { ReplicaControl, ReplicaMachine, ReplicaNetwork } from './replica-surroundings.ts'
 import type { RestOffers } from './resting-log.ts'
-
-/** Carries messages to the replicas of one shard. Messages may be lost, and come in order. */
-export interface ReplicaNetwork {
-  send(to: NodeId, message: Buffer): void
-}
-
-/** The shard's entry in the control plane. Both calls reject while it cannot be asked. */
-export interface ReplicaControl {
-  /** Makes the change if it still holds; resolves with the configuration that is there afterwards. */
-  change(change: InSyncChange): Promise<ShardConfiguration>
-  /** A linearizable read. */
-  confirm(): Promise<ShardConfiguration>
-}
-
-/** The state machine that the log drives. No method may throw. */
-export interface ReplicaMachine {
-  /** Entries up to here are committed. They can be read by `ReplicatedLog.committedEntries`. */
-  committed(through: number): void
-  /** The first entry of a leadership, chained to `previous`. */
-  startEntry(epoch: number, previous: LogPosition): AppendedEntry
-  /** The first entry of the epoch is committed: this replica leads. */
-  serve(epoch: number): void
-  /** The leadership is over. What was proposed and is not committed has an unknown outcome. */
-  stopLeading(): void
-  /** The follower lacks entries that the journal has no longer. */
-  offerSnapshot(to: NodeId): void
-  /** The replica does nothing any more; it has to be built anew from another one. */
-  halted(reason: string): void
-}
 
 /** What a replicated log works with. */
 export interface ReplicatedLogOptions {
@@ -162,6 +136,16 @@ export class ReplicatedLog {
     return this.#core.admission
   }
 
+  /** Undefined unless this replica leads. */
+  get inSync(): InSyncCount | undefined {
+    return this.#core.inSync
+  }
+
+  /** How far each follower is behind; empty unless this replica leads. */
+  get lags(): ReadonlyMap<NodeId, ReplicaLag> {
+    return this.#core.lags(this.#with.clock.monotonicMs())
+  }
+
   get isLeading(): boolean {
     return this.#core.isLeading
   }
@@ -195,8 +179,26 @@ export class ReplicatedLog {
     this.#step({ kind: 'configured', configuration })
   }
 
+  /** The newest time of which a store with the entries up to `applied` shows everything. */
+  closedAt(applied: number): Timestamp | undefined {
+    const time = this.#core.closedAt(applied)
+    return time === undefined ? undefined : timestampOf(time)
+  }
+
   tick(): void {
-    if (!this.rests.isResting) this.#step({ kind: 'ticked' })
+    if (this.rests.isResting) return
+    if (this.#core.wantsClosed) this.#close(false)
+    this.#step({ kind: 'ticked' })
+  }
+
+  /** While the log rests: settles the closed point that was taken last, tells the followers, and takes another. */
+  closeTime(): void {
+    if (this.#core.isLeading && this.rests.isResting) this.#close(true)
+  }
+
+  #close(isTold: boolean): void {
+    const point = this.#with.machine.closedPoint()
+    if (point !== undefined) this.#step({ kind: 'closed', point, isTold })
   }
 
   /** See `Journal.ready`: the source's group is replicated, and committed when all in sync have it. */
@@ -352,7 +354,7 @@ export class ReplicatedLog {
   }
 
   #send(to: NodeId, message: ReplicationMessage): void {
-    this.rests.sends(to)
+    if (message.kind !== 'closed') this.rests.sends(to)
     this.#with.network.send(to, encodeMessage(this.#envelope(), message))
   }
 

@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { must } from '../../../lib/assert.ts'
-import { ManualClock } from '../../../lib/clock.ts'
+import { ManualClock, type Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { silentLog } from '../../../lib/log.ts'
 import { HybridClock } from '../../../node/clock/hybrid-clock.ts'
@@ -18,7 +18,7 @@ import {
   type ReplicaId,
   type ShardConfiguration,
 } from '../../../node/replication/core/configuration.ts'
-import type { ReplicaControl } from '../../../node/replication/shell/replicated-log.ts'
+import type { ReplicaControl } from '../../../node/replication/shell/replica-surroundings.ts'
 import type { LocalShard } from '../../../node/shard/local-shard.ts'
 import { NO_SETTINGS } from '../../../node/shard/command/table-settings.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
@@ -126,6 +126,8 @@ export interface ReplicatedWorldOptions {
   readonly router?: ShardRouter
   /** The hybrid clock of the first node. */
   readonly hybridClock?: HybridClock
+  /** How far the wall clock of each node is ahead, in milliseconds. Default: not at all. */
+  readonly aheadMs?: readonly number[]
 }
 
 export class ReplicatedWorld implements AsyncDisposable {
@@ -224,7 +226,9 @@ export class ReplicatedWorld implements AsyncDisposable {
 
   async #hybridClockOf(node: TestNode): Promise<HybridClock> {
     const own = node === this.nodes[0] ? this.#options.hybridClock : undefined
-    return own ?? HybridClock.open(this.clock, memoryBound)
+    if (own !== undefined) return own
+    const aheadMs = this.#options.aheadMs?.[this.nodes.indexOf(node)] ?? 0
+    return HybridClock.open(aheadBy(this.clock, aheadMs), memoryBound)
   }
 
   /** The process and its machine lose power. */
@@ -283,5 +287,16 @@ export class ReplicatedWorld implements AsyncDisposable {
       await running?.host.close()
       await running?.journal.close().catch(() => undefined)
     }
+  }
+}
+
+/** The same clock with another wall time. */
+function aheadBy(clock: ManualClock, aheadMs: number): Clock {
+  return {
+    nowMs: () => clock.nowMs() + aheadMs,
+    monotonicMs: () => clock.monotonicMs(),
+    uptimeMs: () => clock.uptimeMs(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    every: (periodMs, task) => clock.every(periodMs, task),
   }
 }

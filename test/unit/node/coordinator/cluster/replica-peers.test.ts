@@ -22,7 +22,8 @@ function append(epoch: number, bytes: number, logId = LOG): Buffer {
   const row = encodeRow({ logId, sequence: 1, epoch, length: bytes, previousCrc: 0, crc: 0 })
   const previous = { sequence: 0, epoch: 0, crc: 0 }
   const envelope = { logId, incarnation: 1, hybridTime: timestampOf(1n) }
-  const message = { kind: 'append' as const, epoch, previous, committed: 0, sentMs: 0, logEnd: 1 }
+  const head = { kind: 'append' as const, epoch, previous, committed: 0, sentMs: 0, logEnd: 1 }
+  const message = { ...head, closed: undefined }
   return encodeMessage(envelope, message, [{ row, body: [body] }])
 }
 

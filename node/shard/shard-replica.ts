@@ -1,0 +1,32 @@
+import type { Timestamp } from '../clock/hybrid-clock.ts'
+import type { DocumentRecord } from './format/document-record.ts'
+import type { CallOptions, ScanOptions, ScanRow } from './shard.ts'
+
+/** A document as it was at a time; undefined if it was absent then, or has expired since. */
+export interface DatedRecord {
+  readonly at: Timestamp
+  readonly record: DocumentRecord | undefined
+}
+
+/** When a document is read: undefined at the newest time that the replica can show. */
+export interface ReadAtOptions extends CallOptions {
+  readonly at?: Timestamp | undefined
+}
+
+/**
+ * One replica of a shard, whether it leads or follows. It answers from what it has and asks nobody, so it
+ * answers while its leader is dead and the control plane away.
+ *
+ * Contract:
+ * - `closedTime` is the newest time of which this replica shows everything. It never goes back while the
+ *   replica runs. It is refused with UNAVAILABLE while the replica knows no such time, as after its start.
+ * - `readAt` and `scanAt` show the documents as they were at that time, every transaction whole or not at all:
+ *   what the leader would have shown, and the same at every replica. A time above the closed one is refused
+ *   with UNAVAILABLE, one below the collected history with HISTORY_GONE.
+ * - Documents that have expired by now are left out.
+ */
+export interface ShardReplica {
+  closedTime(options?: CallOptions): Promise<Timestamp>
+  readAt(key: Buffer, options?: ReadAtOptions): Promise<DatedRecord>
+  scanAt(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
+}
