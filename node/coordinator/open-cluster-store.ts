@@ -31,11 +31,12 @@ import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
-import { ReplicaCopies } from './cluster/replica-copies.ts'
+import { ReplicaCopies, type ReplicaCopiesOptions } from './cluster/replica-copies.ts'
 import { ReplicaCounts } from './cluster/replica-counts.ts'
 import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
 import { ReplicaLags } from './cluster/replica-lags.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
+import { TableNews } from './cluster/table-news.ts'
 
 /** What a node of a cluster has beside the parts of every store. */
 export interface ClusterStoreParts extends StoreParts {
@@ -74,36 +75,21 @@ async function clusterPlace(
   const host = await openHost(parts, core, { offer, counts })
   const source = await openSource(parts, host)
   life.onClose(() => source.closeAll())
-  const copies = new ReplicaCopies({
-    self: self.node,
-    host,
-    configurations: shardConfigurations(map),
-    arrivals,
-    source,
-    linkTo: (node) => places.linkTo(node),
-    clock,
-    random: parts.random,
-    log,
-    counts,
-  })
+  const copies = openCopies(parts, { host, arrivals, source, counts })
   copying.copies = copies
   life.onClose(() => copies.close())
   const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
   const { registry, led, drain } = core
   const known = { self, coordination, map, host, registry, led, shardOf, drain }
-  const onNotOpened = (id: string, error: unknown): void => {
-    if (!isServiceError(error) || error.code !== 'CORRUPTION') {
-      return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
-    }
-    log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
-    parts.onDamaged()
-  }
+  const onNotOpened = (id: string, error: unknown): void => reportNotOpened(parts, id, error)
   const rebuild = copies.rebuild.bind(copies)
   // The cluster must not count on what this disk has lost.
   for (const [id, error] of host.damaged) onNotOpened(id, error)
   const opening: { tables?: ClusterTables } = {}
+  const news = buildNews(parts, () => opening.tables)
   const shards = new ClusterShards({
     coordination,
+    news,
     clock,
     host,
     shardOf,
@@ -114,8 +100,8 @@ async function clusterPlace(
   const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
   const seen = buildSeen(parts, core, { host, source, counts })
   const replicas = replicaHandlers({ receive, receiveBeat }, log)
-  const handlers = [serving, replicas, snapshotHandlers(source)]
-  const all = [...handlers, copies.handlers(), seen.handlers].flatMap((some) => [...some])
+  const handlers = [serving, replicas, snapshotHandlers(source), copies.handlers()]
+  const all = [...handlers, seen.handlers, news.handlers()].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
     host: shards,
@@ -132,6 +118,41 @@ async function clusterPlace(
     },
     metrics: seen.metrics,
   }
+}
+
+function openCopies(
+  { self, map, places, clock, random, log }: ClusterStoreParts,
+  own: Pick<ReplicaCopiesOptions, 'host' | 'arrivals' | 'source' | 'counts'>,
+): ReplicaCopies {
+  return new ReplicaCopies({
+    self: self.node,
+    configurations: shardConfigurations(map),
+    linkTo: (node) => places.linkTo(node),
+    clock,
+    random,
+    log,
+    ...own,
+  })
+}
+
+function buildNews(
+  { map, places, log }: ClusterStoreParts,
+  tables: () => ClusterTables | undefined,
+): TableNews {
+  return new TableNews({
+    nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
+    linkTo: (node) => places.linkTo(node),
+    reach: async (name, stop) => tables()?.reach(name, stop),
+    log,
+  })
+}
+
+function reportNotOpened({ log, onDamaged }: ClusterStoreParts, id: string, error: unknown): void {
+  if (!isServiceError(error) || error.code !== 'CORRUPTION') {
+    return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
+  }
+  log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
+  onDamaged()
 }
 
 /** What shows the cluster: to clients, to other nodes, and to Prometheus. */

@@ -25,6 +25,7 @@ import {
   SHARD_PREFIX,
   TABLE_PREFIX,
   tableIdOfShardKey,
+  tableKey,
   type TableRecord,
 } from '../tables/table-record.ts'
 import type { TableRegistry } from '../tables/table-registry.ts'
@@ -78,6 +79,8 @@ export class ClusterTables {
   readonly #stops: (() => void | Promise<void>)[] = []
   #following: Promise<void> = Promise.resolve()
   #isDirty = false
+  /** Called when what was taken from the catalog is opened. */
+  readonly #waiting = new Set<() => void>()
   /** Shards that this node has ended and said so. */
   readonly #ended = new Set<ShardId>()
 
@@ -107,6 +110,43 @@ export class ClusterTables {
     const { host } = this.#with
     const local = table.shards.flatMap(({ id }) => host.find(id) ?? [])
     await Promise.all(local.map((shard) => shard.led.setSettings(table)))
+  }
+
+  /**
+   * Resolves when this node serves the table of this name as the catalog has it at the call, replicas here included,
+   * or knows that the catalog has none. Rejects with the reason of `signal`.
+   */
+  async reach(name: string, signal: AbortSignal): Promise<void> {
+    const key = tableKey(name)
+    const wanted = await this.#with.coordination.get(key)
+    const either = AbortSignal.any([signal, this.#closing.signal])
+    while (this.#isDirty || !this.#hasReached(key, wanted)) {
+      either.throwIfAborted()
+      await this.#settled(either)
+    }
+    const table = this.#with.registry.find(name)
+    if (table !== undefined) await this.apply(table)
+  }
+
+  #hasReached(key: string, wanted: CoordinationEntry | undefined): boolean {
+    const seen = this.#tables.get(key)
+    if (wanted === undefined) return seen === undefined
+    if (seen === undefined || seen.modRevision < wanted.modRevision) return false
+    return this.#openedAt.get(seen.record.tableId) === seen.modRevision
+  }
+
+  /** The end of the next look at the catalog. */
+  async #settled(signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    this.#waiting.add(resolve)
+    try {
+      await promise
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      this.#waiting.delete(resolve)
+    }
   }
 
   async close(): Promise<void> {
@@ -187,6 +227,7 @@ export class ClusterTables {
       this.#open(table, shards)
     }
     for (const table of this.#with.registry.all()) if (!seen.has(table.tableId)) this.#close(table)
+    for (const resolve of this.#waiting) resolve()
   }
 
   #open({ record, modRevision }: SeenTable, shards: readonly ShardRecord[]): void {
