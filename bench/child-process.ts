@@ -47,6 +47,13 @@ export class ReadyProcess implements AsyncDisposable {
     await this.finished()
   }
 
+  /** SIGKILL. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.#closed
+    process.off('exit', this.#killAtExit)
+  }
+
   /** Waits until the process ends by itself. */
   async finished(): Promise<void> {
     await this.#closed

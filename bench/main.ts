@@ -8,6 +8,7 @@ import { inspect } from 'node:util'
 import { must } from '../lib/assert.ts'
 import { systemClock } from '../lib/clock.ts'
 import { messageOf } from '../lib/errors.ts'
+import { clusterSuite } from './cluster/suite.ts'
 import { documentsSuite } from './documents/suite.ts'
 import { replaceFigures } from './report/figures-file.ts'
 import { judge } from './report/finding.ts'
@@ -26,12 +27,17 @@ import { textSuite } from './text/suite.ts'
 
 const DEADLINE_MS = 30 * 60_000
 const PROFILE_ENTRIES_MAX = 40
+const CHILDREN_MAX = 30
 const SUITES: Readonly<Record<string, SuiteEntry>> = {
+  cluster: clusterSuite,
   documents: documentsSuite,
   inference: inferenceSuite,
   peer: peerSuite,
   text: textSuite,
 }
+
+// Each child is killed with this process, by a listener of its own.
+process.setMaxListeners(CHILDREN_MAX)
 
 // By `exit`, because after a failure a server may still run, which that ends: see below.
 process.exit(await main(process.argv.slice(2)))

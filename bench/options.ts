@@ -27,7 +27,7 @@ export const CLIENTS_DEFAULT: readonly number[] = [1, 16, 64, 128]
 
 export const USAGE = `usage: npm run bench -- <suite> [options]
 
-suites: documents, text, inference, peer
+suites: documents, text, inference, peer, cluster
 
   --rows a,b         only these rows
   --quick            a tenth of the data, shorter runs

@@ -72,6 +72,16 @@ export async function readCpuSeconds(pid: number): Promise<number> {
 
 /** User and system time of all threads. The name in parentheses may itself hold spaces. */
 export function parseCpuSeconds(stat: string): number {
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const fields = fieldsOf(stat)
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+/** The same of children that have ended. */
+export function parseEndedCpuSeconds(stat: string): number {
+  const fields = fieldsOf(stat)
+  return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND
+}
+
+function fieldsOf(stat: string): readonly string[] {
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }

@@ -152,7 +152,8 @@ async function openDisk({ config, life, clock, log }: Base) {
   const guard = new DiskGuard({ directory: path, reserveBytes, clock })
   // The clock's bound lies here, so that stamps are given while etcd is away.
   const local = await openLocalCoordination(config, path, { clock, life })
-  const hybridClock = await openHybridClock(local, { clock, log, life, nodeId })
+  const told = { clock, log, life, nodeId, isAmongOthers: true }
+  const hybridClock = await openHybridClock(local, told)
   const stores = await openStores(directory, clock)
   await directory.allowMarks()
   const journal = await openJournal(directory, { clock, log, guard, mayMark: true })

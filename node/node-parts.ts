@@ -58,14 +58,16 @@ interface ClockParts {
   readonly clock: Clock
   readonly log: Log
   readonly life: Lifecycle
+  /** Whether other nodes compare their clocks with this one. Default false. */
+  readonly isAmongOthers?: boolean
 }
 
 export async function openHybridClock(
   coordination: Coordination,
-  { clock, log, life, nodeId }: ClockParts,
+  { clock, log, life, nodeId, isAmongOthers = false }: ClockParts,
 ): Promise<HybridClock> {
   const bound = new StoredTimestampBound(coordination, nodeId)
-  const hybridClock = await HybridClock.open(clock, bound, { log })
+  const hybridClock = await HybridClock.open(clock, bound, { log, waitsForBound: isAmongOthers })
   life.onClose(() => hybridClock.close())
   life.onClose(clock.every(BOUND_AHEAD_MS / 3, () => hybridClock.keepAhead()))
   return hybridClock

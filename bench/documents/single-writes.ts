@@ -1,5 +1,5 @@
 import type { RowResult } from '../report/finding.ts'
-import type { RequestPlan } from '../load/load-job.ts'
+import type { InsertTarget, RequestPlan } from '../load/load-job.ts'
 import type { Bench } from '../suite.ts'
 import { compare } from './comparison.ts'
 import { startPeer } from './peer.ts'
@@ -34,8 +34,6 @@ export async function singleWrites(bench: Bench): Promise<RowResult> {
     },
   })
 }
-
-type InsertTarget = Extract<RequestPlan, { readonly kind: 'insert-each' }>['target']
 
 /** Each plan writes keys that no plan before it wrote. */
 export function insertPlans(

@@ -7,7 +7,7 @@ import type { Bench } from '../suite.ts'
 import { EmbedClient, embedBody } from './embed-client.ts'
 import { BENCH_MODELS, textOf } from './embedding-models.ts'
 import type { InferenceServer, InferenceWorld } from './inference-server.ts'
-import { readTreeMemory, treeOf } from './process-tree.ts'
+import { readTreeMemory, treeOf } from '../process-tree.ts'
 
 const CYCLES = 12
 /** The first cycles fill allocators and compile code. Growth is counted after them. */

@@ -2,10 +2,13 @@
 
 import type { DocumentShape } from '../data/document-source.ts'
 
-/** A load of several clients on one server. */
+/** A load of several clients on one server, or on several. */
 export interface LoadJob {
   readonly kind: 'load'
+  /** Its scheme names the protocol: http, postgres or etcd. */
   readonly origin: string
+  /** Further servers: the clients are spread over all. */
+  readonly otherOrigins?: readonly string[]
   /** Each client has one connection and sends its next request after the answer to the last one. */
   readonly clients: number
   readonly plan: RequestPlan
@@ -39,11 +42,18 @@ export type KeyOrder = 'ascending' | 'scattered' | 'by-shard'
 /** One document for each request, each with its own key. */
 export interface InsertEach {
   readonly kind: 'insert-each'
-  /** The batch of a table, or the bare server: the same body, with the key also in the path. */
-  readonly target: { readonly kind: 'batch'; readonly path: string } | { readonly kind: 'bare' }
+  readonly target: InsertTarget
   readonly seed: number
   readonly firstDocument: number
 }
+
+/**
+ * Who stores the documents: the batch of a table; the bare server, which gets the same body and the key also
+ * in the path; the table of PostgreSQL, by an upsert; etcd, by a put.
+ */
+export type InsertTarget =
+  | { readonly kind: 'batch'; readonly path: string }
+  | { readonly kind: 'bare' | 'postgres' | 'etcd' }
 
 /** Documents [0, documents), at random. */
 export interface Lookups {
@@ -68,7 +78,10 @@ export interface Searches {
 
 /** The result of a load: counts, and percentiles of latencies. */
 export interface LoadResult {
+  /** Those that count. */
   readonly requests: number
+  /** All that were answered, those of the warm-up too. */
+  readonly answered: number
   readonly elapsedMs: number
   readonly p50Ms: number
   readonly p95Ms: number

@@ -6,9 +6,12 @@ import { buildDocumentSource, documentKey, scatter } from '../data/document-sour
 import { buildArticleSource } from '../data/article-source.ts'
 import { buildRequestBody } from '../data/request-body.ts'
 import { drawQueries, TOP_HITS_CLASSES } from '../data/query-classes.ts'
+import { putRequest } from './etcd-requests.ts'
+import { upsertRequest } from './postgres-requests.ts'
 import type {
   InsertBatches,
   InsertEach,
+  InsertTarget,
   KeyOrder,
   Lookups,
   RequestPlan,
@@ -90,10 +93,24 @@ function insertEach({ target, seed, firstDocument }: InsertEach): NextRequest {
   const source = buildDocumentSource('kilobyte', seed)
   let index = firstDocument
   return () => {
-    const key = documentKey(index)
-    const body = `{"inserts":{"${key}":${source.documentAt(index)}}}`
+    const request = insertOf(target, documentKey(index), source.documentAt(index))
     index += 1
-    return postRequest(target.kind === 'batch' ? target.path : `/${key}`, body)
+    return request
+  }
+}
+
+function insertOf(target: InsertTarget, key: string, document: string): Buffer {
+  switch (target.kind) {
+    case 'batch':
+      return postRequest(target.path, `{"inserts":{"${key}":${document}}}`)
+    case 'bare':
+      return postRequest(`/${key}`, `{"inserts":{"${key}":${document}}}`)
+    case 'postgres':
+      return upsertRequest(key, document)
+    case 'etcd':
+      return putRequest(key, document)
+    default:
+      return unreachable(target)
   }
 }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as httpRequest } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
 import { Samples, percentile } from '../report/statistics.ts'
-import { HttpConnection } from './http-connection.ts'
+import { Connection } from './connection.ts'
 import type {
   Job,
   JobAnswer,
@@ -23,14 +23,15 @@ export async function runJob(job: Job, clock: Clock): Promise<JobAnswer> {
 async function runLoad(job: LoadJob, clock: Clock): Promise<LoadResult> {
   const next = buildRequests(job.plan)
   const connections = await Promise.all(
-    Array.from({ length: job.clients }, () => HttpConnection.open(job.origin)),
+    Array.from({ length: job.clients }, (_, client) => Connection.open(originOf(job, client))),
   )
   const latencies = new Samples()
+  let answered = 0
   const cpuBefore = process.cpuUsage()
   const startMs = clock.monotonicMs()
   const window = measuredWindow(job.until, startMs)
 
-  const runClient = async (connection: HttpConnection): Promise<void> => {
+  const runClient = async (connection: Connection): Promise<void> => {
     for (;;) {
       const sentMs = clock.monotonicMs()
       const request = sentMs < window.toMs ? next() : undefined
@@ -38,6 +39,7 @@ async function runLoad(job: LoadJob, clock: Clock): Promise<LoadResult> {
       const { status, body } = await connection.exchange(request)
       if (status > 299) throw new Error(`status ${status}: ${body.toString('utf8')}`)
       const answeredMs = clock.monotonicMs()
+      answered += 1
       if (sentMs >= window.fromMs && answeredMs <= window.toMs) latencies.add(answeredMs - sentMs)
     }
   }
@@ -51,12 +53,17 @@ async function runLoad(job: LoadJob, clock: Clock): Promise<LoadResult> {
   const sorted = latencies.sorted()
   return {
     requests: sorted.length,
+    answered,
     elapsedMs: Math.min(wallMs, window.toMs - window.fromMs),
     p50Ms: percentile(sorted, 0.5),
     p95Ms: percentile(sorted, 0.95),
     p99Ms: percentile(sorted, 0.99),
     generatorCpu: (cpu.user + cpu.system) / 1000 / wallMs,
   }
+}
+
+function originOf({ origin, otherOrigins = [] }: LoadJob, client: number): string {
+  return [origin, ...otherOrigins][client % (otherOrigins.length + 1)] ?? origin
 }
 
 interface Window {

@@ -31,7 +31,7 @@ import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
-import { ReplicaCopies } from './cluster/replica-copies.ts'
+import { ReplicaCopies, type ReplicaCopiesOptions } from './cluster/replica-copies.ts'
 import { ReplicaCounts } from './cluster/replica-counts.ts'
 import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
 import { ReplicaLags } from './cluster/replica-lags.ts'
@@ -75,18 +75,7 @@ async function clusterPlace(
   const host = await openHost(parts, core, { offer, counts })
   const source = await openSource(parts, host)
   life.onClose(() => source.closeAll())
-  const copies = new ReplicaCopies({
-    self: self.node,
-    host,
-    configurations: shardConfigurations(map),
-    arrivals,
-    source,
-    linkTo: (node) => places.linkTo(node),
-    clock,
-    random: parts.random,
-    log,
-    counts,
-  })
+  const copies = openCopies(parts, { host, arrivals, source, counts })
   copying.copies = copies
   life.onClose(() => copies.close())
   const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
@@ -129,6 +118,21 @@ async function clusterPlace(
     },
     metrics: seen.metrics,
   }
+}
+
+function openCopies(
+  { self, map, places, clock, random, log }: ClusterStoreParts,
+  own: Pick<ReplicaCopiesOptions, 'host' | 'arrivals' | 'source' | 'counts'>,
+): ReplicaCopies {
+  return new ReplicaCopies({
+    self: self.node,
+    configurations: shardConfigurations(map),
+    linkTo: (node) => places.linkTo(node),
+    clock,
+    random,
+    log,
+    ...own,
+  })
 }
 
 function buildNews(

@@ -61,7 +61,7 @@ export class CommittedApplier {
     await Promise.resolve()
     while (state.appliedSequence < this.#target && !this.#closing.signal.aborted) {
       try {
-        await this.#apply(state.storedPosition().sequence)
+        await this.#apply()
         this.#trouble = undefined
       } catch (error) {
         this.#trouble = troubleOf(error)
@@ -73,13 +73,14 @@ export class CommittedApplier {
   }
 
   /** A write that failed may be in the store all the same, so each try begins where the store is. */
-  async #apply(above: number): Promise<void> {
+  async #apply(): Promise<void> {
     const { state, log } = this.#with
-    if (above < this.#target) {
-      const entries = await log.committedEntries(above, this.#target)
-      await replayLog(state.store, state.storedPosition(), onePage(entries.map(journalEntryOf)))
-    }
-    state.publishFollowed(state.storedPosition().sequence)
+    const from = state.storedPosition()
+    if (from.sequence >= this.#target) return state.publishFollowed(from.sequence)
+    const entries = await log.committedEntries(from.sequence, this.#target)
+    const page = onePage(entries.map(journalEntryOf))
+    const { position } = await replayLog(state.store, from, page)
+    state.publishFollowed(position.sequence)
   }
 }
 

@@ -19,13 +19,12 @@ import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
 import type { InSyncCount } from '../replication/core/leader.ts'
 import type { ReplicationTiming } from '../replication/core/timing.ts'
 import type { ReplicaLog } from '../replication/log/replica-log.ts'
-import {
-  notLeader,
-  ReplicatedLog,
-  type ReplicaControl,
-  type ReplicaMachine,
-  type ReplicaNetwork,
-} from '../replication/shell/replicated-log.ts'
+import { notLeader, ReplicatedLog } from '../replication/shell/replicated-log.ts'
+import type {
+  ReplicaControl,
+  ReplicaMachine,
+  ReplicaNetwork,
+} from '../replication/shell/replica-surroundings.ts'
 import type { RestOffers } from '../replication/shell/resting-log.ts'
 import { CommittedApplier } from './committed-applier.ts'
 import type { ShardId } from './shard-id.ts'
@@ -90,6 +89,11 @@ export class ReplicatedReplica implements ReplicaMachine {
   /** Whether reads and writes are served here. */
   get isServing(): boolean {
     return this.#served !== undefined && this.#served === this.log.epoch && this.log.isLeading
+  }
+
+  /** The epoch in which this replica serves now; undefined if it does not. */
+  get servedEpoch(): number | undefined {
+    return this.isServing ? this.#served : undefined
   }
 
   /** True if a read sees every acknowledged write now. Otherwise it resolves when one does. */

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import { treeOf } from '../../bench/inference/process-tree.ts'
+import { treeOf } from '../../bench/process-tree.ts'
 import { crashingGraph, hungryGraph } from '../support/inference/hostile-graphs.ts'
 import { InferenceServer } from '../support/servers/inference-server.ts'
 import type { InferenceAnswer } from '../support/servers/inference-server.ts'

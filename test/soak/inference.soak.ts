@@ -13,7 +13,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { readTreeMemory, treeOf } from '../../bench/inference/process-tree.ts'
+import { readTreeMemory, treeOf } from '../../bench/process-tree.ts'
 import { seededRandom } from '../../lib/random.ts'
 import type { Random } from '../../lib/random.ts'
 import {

@@ -2,15 +2,24 @@
 
 import { eventsOf, linesOf } from './answer-lines.ts'
 import type { AnswerStream } from './answer-lines.ts'
-import { buildServiceError, ConnectionError, errorBodyOf, QuarryError } from './errors.ts'
+import {
+  buildServiceError,
+  ConnectionError,
+  errorBodyOf,
+  QuarryError,
+  UnavailableError,
+} from './errors.ts'
 import type { ServiceError } from './errors.ts'
 import { parseRetryAfterMs, RETRY_DEFAULTS, retryDelayMs } from './retry-policy.ts'
 import type { Repeatable, RetryOptions } from './retry-policy.ts'
 
 /** The options of a client. They hold for all its calls. */
 export interface ClientOptions {
-  /** The address of the server, such as `http://127.0.0.1:8080`. */
-  readonly baseUrl: string
+  /**
+   * The address of the server, such as `http://127.0.0.1:8080`, or those of several nodes of a cluster. Calls go
+   * to one of them. When it does not answer, or says UNAVAILABLE, the next attempt goes to the next one.
+   */
+  readonly baseUrl: string | readonly string[]
   /** Headers for every request. */
   readonly headers?: Readonly<Record<string, string>>
   /** Absent options take the defaults of RETRY_DEFAULTS. */
@@ -77,13 +86,17 @@ type Read<Result> = (response: Response) => Promise<Result>
 export class HttpTransport {
   readonly codec: JsonCodec
   readonly #options: ClientOptions
-  readonly #base: string
+  readonly #bases: readonly string[]
+  /** The server of the next attempt. */
+  #chosen = 0
   readonly #retries: RetryOptions
 
   constructor(options: ClientOptions) {
     this.codec = options.json ?? JSON
     this.#options = options
-    this.#base = new URL(options.baseUrl).href.replace(/\/+$/, '')
+    const urls = typeof options.baseUrl === 'string' ? [options.baseUrl] : options.baseUrl
+    if (urls.length === 0) throw new TypeError('baseUrl: name one server at least')
+    this.#bases = urls.map((url) => new URL(url).href.replace(/\/+$/, ''))
     this.#retries = { ...RETRY_DEFAULTS, ...options.retries }
   }
 
@@ -141,9 +154,11 @@ export class HttpTransport {
 
   async #perform<Result>(call: Call, read: Read<Result>): Promise<Result> {
     for (let attempts = 1; ; attempts++) {
+      const chosen = this.#chosen
       try {
         return await this.#attempt(call, read)
       } catch (error) {
+        if (isAway(error)) this.#leave(chosen)
         const { repeatable = call.method === 'GET' ? 'always' : 'if_refused' } = call
         const chance = Math.random()
         const delayMs = retryDelayMs({ error, repeatable, attempts }, this.#retries, chance)
@@ -151,6 +166,11 @@ export class HttpTransport {
         await sleep(delayMs, call.options?.signal)
       }
     }
+  }
+
+  /** Calls that ran side by side and failed together move on once. */
+  #leave(chosen: number): void {
+    if (this.#chosen === chosen) this.#chosen = (chosen + 1) % this.#bases.length
   }
 
   async #attempt<Result>(call: Call, read: Read<Result>): Promise<Result> {
@@ -180,7 +200,7 @@ export class HttpTransport {
     const { method, path, accept = 'application/json', headers = {} } = call
     const body = call.json === undefined ? call.body : this.codec.stringify(call.json)
     const send = this.#options.fetch ?? fetch
-    return send(this.#base + path, {
+    return send(`${this.#bases[this.#chosen] ?? ''}${path}`, {
       method,
       headers: {
         ...this.#options.headers,
@@ -217,6 +237,11 @@ export class HttpTransport {
       return text
     }
   }
+}
+
+/** Another server may answer what this one could not. */
+function isAway(error: unknown): boolean {
+  return error instanceof ConnectionError || error instanceof UnavailableError
 }
 
 async function textOf(response: Response): Promise<Answer> {

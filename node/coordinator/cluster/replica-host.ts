@@ -17,7 +17,11 @@ import { REPLICATION_TIMING, type ReplicationTiming } from '../../replication/co
 import { openReplicaLogs, type ReplicaLog } from '../../replication/log/replica-log.ts'
 import { shardOfMessage } from '../../replication/shell/message-codec.ts'
 import { NodeBeats, type BeatNetwork } from '../../replication/shell/node-beats.ts'
-import type { ReplicaControl, ReplicaNetwork } from '../../replication/shell/replicated-log.ts'
+import type { ReplicatedLog } from '../../replication/shell/replicated-log.ts'
+import type {
+  ReplicaControl,
+  ReplicaNetwork,
+} from '../../replication/shell/replica-surroundings.ts'
 import type { RestingLog } from '../../replication/shell/resting-log.ts'
 import type { TableSettings } from '../../shard/command/table-settings.ts'
 import type { IndexParts } from '../../shard/following/shard-indexes.ts'
@@ -30,6 +34,7 @@ import type { KvStore, KvStoreFactory } from '../../storage/kv-store.ts'
 import type { LedShards } from '../shards/led-shards.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
 import { ReplicaCounts } from './replica-counts.ts'
+import { ClosingRound } from './closing-round.ts'
 
 /** How often each replica is told that time passes. Heartbeats are due every 250 ms. */
 const TICK_MS = 50
@@ -108,7 +113,12 @@ export class ReplicaHost {
     this.#beats = new NodeBeats({ self, network, hybridClock, clock, find })
     this.#sleeps = new SleepWatch(clock)
     this.#stopTicks = clock.every(TICK_MS, async () => this.tick())
-    this.#stopBeats = clock.every(timing.heartbeatMs, async () => this.#beats.beat())
+    const { heartbeatMs } = timing
+    const closing = new ClosingRound(() => this.#logs())
+    this.#stopBeats = clock.every(heartbeatMs, async () => {
+      this.#beats.beat()
+      closing.pass(heartbeatMs)
+    })
   }
 
   /** RH1. Reads the logs of all stores that the disk has, in one pass over the journal. */
@@ -269,6 +279,12 @@ export class ReplicaHost {
   tick(): void {
     this.#sleeps.look()
     for (const { shard } of this.#hosted.values()) shard.replicated?.log.tick()
+  }
+
+  *#logs(): Generator<ReplicatedLog> {
+    for (const { shard } of this.#hosted.values()) {
+      if (shard.replicated !== undefined) yield shard.replicated.log
+    }
   }
 
   /** Closes the replica and keeps it on disk. */

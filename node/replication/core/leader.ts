@@ -37,6 +37,7 @@ export class Leader {
   readonly #progress = new Map<NodeId, FollowerProgress>()
   readonly #reads: LeaderReads
   readonly #closing = new ClosingTimes()
+  #isClosedTold = false
   #configuration: ShardConfiguration
   #pending: InSyncChange | undefined
   #askedMs = 0
@@ -116,9 +117,14 @@ export class Leader {
     return this.#isServing && this.#closing.isWanting
   }
 
-  /** A point of the machine's, which holds from now on for what this leader appends. */
-  close(point: ClosedPoint): void {
-    if (!this.wantsClosed) return
+  /**
+   * A point of the machine's, which holds from now on for what this leader appends. With `isTold` the followers
+   * hear of it by a message of its own, because they rest and get no heartbeats.
+   */
+  close(point: ClosedPoint, isTold: boolean): void {
+    if (!this.#isServing) return
+    this.#settleClosed() // beats may have been answered since the last point was taken
+    this.#isClosedTold = isTold
     this.#closing.take(point, this.#with.nowMs)
     this.#settleClosed() // with no follower nobody has to hear of it
   }
@@ -216,7 +222,11 @@ export class Leader {
   #settleClosed(): void {
     if (this.isBelowMinimum) return
     const point = this.#closing.settle(this.#with.committed, this.#others())
-    if (point !== undefined) this.#with.closed.note(point)
+    if (point === undefined) return
+    this.#with.closed.note(point)
+    if (!this.#isClosedTold) return // the next append or heartbeat has it
+    const message = { kind: 'closed', epoch: this.epoch, point } as const
+    for (const node of this.#progress.keys()) this.#with.send(node, message)
   }
 
   /** The members of the maximal in-sync set without the leader itself. */

@@ -25,7 +25,7 @@ import { Follower } from './follower.ts'
 import type { ReplicaLag } from './follower-progress.ts'
 import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
-import type { AppendMessage, PingMessage, ReplicationMessage } from './messages.ts'
+import type { AppendMessage, ClosedMessage, PingMessage, ReplicationMessage } from './messages.ts'
 import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
 
 /** What has happened. */
@@ -46,7 +46,7 @@ export type Input =
       readonly configuration: ShardConfiguration
     }
   /** An answer to `wantsClosed`: no entry that follows commits anything at or below the point's time. */
-  | { readonly kind: 'closed'; readonly point: ClosedPoint }
+  | { readonly kind: 'closed'; readonly point: ClosedPoint; readonly isTold: boolean }
   /** A snapshot replaced the log. */
   | { readonly kind: 'installed'; readonly base: LogPosition }
   | TimeInput
@@ -83,6 +83,12 @@ type Role =
   | { readonly kind: 'following'; readonly follower: Follower }
   | { readonly kind: 'leading'; readonly leader: Leader }
 
+/** What a leader has sent, without entries: those come again when it hears where this replica is. */
+interface Unanswered {
+  readonly from: ReplicaId
+  readonly message: AppendMessage | PingMessage
+}
+
 /**
  * One replica of a shard, as follower or leader.
  *
@@ -101,6 +107,8 @@ export class ReplicaCore {
   #grantUntilMs: number | undefined
   #configuration: ShardConfiguration | undefined
   #role: Role = { kind: 'waiting' }
+  /** The last message of a leader whose epoch is not promised yet. It is answered when that is done. */
+  #unanswered: Unanswered | undefined
 
   constructor(start: ReplicaStart) {
     this.#with = new ReplicaContext(start)
@@ -236,7 +244,7 @@ export class ReplicaCore {
       case 'confirmed':
         return this.#confirmed(input)
       case 'closed':
-        return this.#leader?.close(input.point)
+        return this.#leader?.close(input.point, input.isTold)
       case 'installed':
         return this.#with.restart(input.base)
       default:
@@ -294,7 +302,7 @@ export class ReplicaCore {
     this.#promise(configuration.epoch)
   }
 
-  /** RR1, RR2: tried again by the leader's next message, or the next tick. */
+  /** RR1, RR2: tried again with the next message of the leader, and with the next tick. */
   #promise(epoch: number): void {
     const { nowMs } = this.#with
     const isGranted = epoch > FIRST_EPOCH && (this.#grantUntilMs ?? Infinity) > nowMs
@@ -309,9 +317,18 @@ export class ReplicaCore {
     this.#stepDown()
     this.#promised = epoch
     const configuration = this.#configuration
-    if (configuration?.epoch !== epoch || epoch < this.#heard) return
-    if (!this.#isNamed(configuration)) return
-    this.#role = { kind: 'leading', leader: new Leader(this.#with, configuration) }
+    if (configuration?.epoch === epoch && epoch >= this.#heard && this.#isNamed(configuration)) {
+      this.#role = { kind: 'leading', leader: new Leader(this.#with, configuration) }
+    }
+    this.#answerLate()
+  }
+
+  /** Otherwise the leader of the promised epoch would learn where this replica is by its next heartbeat. */
+  #answerLate(): void {
+    const unanswered = this.#unanswered
+    if (unanswered?.message.epoch !== this.#promised) return
+    this.#unanswered = undefined
+    this.#hear(unanswered.from, unanswered.message)
   }
 
   #stepDown(): void {
@@ -326,6 +343,8 @@ export class ReplicaCore {
         return this.#hear(from, message)
       case 'release':
         return this.#released(message.epoch)
+      case 'closed':
+        return this.#closed(message)
       case 'stale':
         return this.#hearOf(message.epoch)
       case 'appended':
@@ -338,6 +357,12 @@ export class ReplicaCore {
     }
   }
 
+  /** CT1 holds for good, but entries of an older epoch may not be those that this replica has. */
+  #closed({ epoch, point }: ClosedMessage): void {
+    const role = this.#role
+    if (role.kind === 'following' && role.follower.epoch === epoch) role.follower.noteClosed(point)
+  }
+
   /** The sender leads `message.epoch`. */
   #hear(from: ReplicaId, message: AppendMessage | PingMessage): void {
     const { epoch } = message
@@ -345,7 +370,10 @@ export class ReplicaCore {
     if (epoch < this.#heard) {
       return this.#with.send(from.node, { kind: 'stale', epoch: this.#heard })
     }
-    if (epoch > this.#promised) return this.#promise(epoch)
+    if (epoch > this.#promised) {
+      this.#unanswered = { from, message: withoutEntries(message) }
+      return this.#promise(epoch)
+    }
     if (this.#role.kind === 'leading') return // sent by an earlier life, which had the same epoch
     this.#granted(this.#with.nowMs)
     if (message.kind === 'ping') {
@@ -365,6 +393,13 @@ export class ReplicaCore {
     if (epoch !== this.#promised) return
     this.#grantUntilMs = this.#with.nowMs
     this.#takeOverIfNamed()
+    this.#followIfAsked()
+  }
+
+  /** RR2: the leader that asked waits for the end of the grant. */
+  #followIfAsked(): void {
+    const epoch = this.#unanswered?.message.epoch ?? 0
+    if (epoch > this.#promised && epoch >= this.#heard) this.#promise(epoch)
   }
 
   #followerOf(epoch: number, { node: leader }: ReplicaId): Follower {
@@ -395,6 +430,11 @@ export class ReplicaCore {
 
   #ticked(): void {
     this.#takeOverIfNamed()
+    this.#followIfAsked()
     this.#leader?.tick()
   }
+}
+
+function withoutEntries(message: AppendMessage | PingMessage): AppendMessage | PingMessage {
+  return message.kind === 'append' ? { ...message, entries: [] } : message
 }

@@ -10,14 +10,17 @@ const KEPT_BYTES_MAX = 4 * 1024 * 1024
 export class KeptEntries {
   readonly #entries = new Map<number, { readonly entry: AppendedEntry; readonly bytes: number }>()
   #bytes = 0
+  /** No entry before it is here. A search for the oldest one in the map would pass over removed ones. */
+  #oldest = 0
 
   add(entry: AppendedEntry): void {
     const bytes = entry.body.reduce((sum, part) => sum + part.length, entry.row.length)
+    if (this.#entries.size === 0) this.#oldest = entry.sequence
     this.#entries.set(entry.sequence, { entry, bytes })
     this.#bytes += bytes
-    for (const sequence of this.#entries.keys()) {
-      if (this.#bytes <= KEPT_BYTES_MAX || this.#entries.size === 1) break
-      this.#remove(sequence)
+    while (this.#bytes > KEPT_BYTES_MAX && this.#entries.size > 1) {
+      this.#remove(this.#oldest)
+      this.#oldest += 1
     }
   }
 

@@ -19,7 +19,8 @@ import type { ShardId } from '../shard-id.ts'
 import type { ShardPlace, ShardPlaces } from './shard-places.ts'
 import { ShardRefusal } from './wire/call-head.ts'
 
-const BACKOFF = { baseMs: 10, capMs: 500, retriesMax: Infinity } as const
+/** A leader hands over within tens of milliseconds: a longer pause would be most of what a client waits. */
+const BACKOFF = { baseMs: 10, capMs: 100, retriesMax: Infinity } as const
 /** Leaders that are asked one after the other without a pause: two nodes may name each other. */
 const QUICK_MAX = 2
 

@@ -51,6 +51,7 @@ export class SimulatedReplica {
   #tokens = 0
   #payloads = 0
   #pausedUntilMs = 0
+  #isInstalling = false
   readonly #inbox: (() => void)[] = []
   clock = { offsetMs: 0, rate: 1 }
 
@@ -106,6 +107,7 @@ export class SimulatedReplica {
     this.#reads.clear()
     this.#inbox.length = 0
     this.#pausedUntilMs = 0
+    this.#isInstalling = false
     this.disk.crash()
     this.#in.checker.note(`crash ${this.node}`)
   }
@@ -148,6 +150,7 @@ export class SimulatedReplica {
   }
 
   receive(from: ReplicaId, message: ReplicationMessage): void {
+    if (this.#isInstalling) return // as in a node: no row may follow the mark of the snapshot
     this.#whenAwake(() => this.#step({ kind: 'received', from, message }))
   }
 
@@ -156,8 +159,11 @@ export class SimulatedReplica {
     const core = this.#core
     if (core === undefined || base.sequence <= core.committed) return
     const life = this.#life
+    this.#isInstalling = true
     this.disk.install(base, () => {
-      if (life !== this.#life || base.sequence <= core.committed) return
+      if (life !== this.#life) return
+      this.#isInstalling = false
+      if (base.sequence <= core.committed) return
       this.#log = []
       this.#base = base.sequence
       this.#applied = base.sequence

@@ -11,7 +11,7 @@ import {
   TOKENIZER_CONFIG,
   wordTokenizer,
 } from '../../../../bench/inference/embedding-models.ts'
-import { readTreeMemory, treeOf } from '../../../../bench/inference/process-tree.ts'
+import { readTreeMemory, treeOf } from '../../../../bench/process-tree.ts'
 import { RawPeer } from '../../../../bench/inference/raw-peer.ts'
 import { cut } from '../../../../bench/inference/throughput.ts'
 import { openTokenizer } from '../../../../inference/text/tokenizer-handle.ts'

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import type { InsertBatches } from '../../../../bench/load/load-job.ts'
 import { buildRequests } from '../../../../bench/load/requests.ts'
-import { ResponseReader } from '../../../../bench/load/response-reader.ts'
+import { HttpAnswerReader } from '../../../../bench/load/http-answer-reader.ts'
 
-describe('ResponseReader', () => {
+describe('HttpAnswerReader', () => {
   const text = 'HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello'
 
   it('reads an answer that comes in one piece', () => {
-    const answer = new ResponseReader().push(Buffer.from(text))
+    const answer = new HttpAnswerReader().push(Buffer.from(text))
 
     expect(answer?.status).to.equal(201)
     expect(answer?.body.toString()).to.equal('hello')
@@ -15,7 +15,7 @@ describe('ResponseReader', () => {
 
   it('reads an answer cut anywhere in two', () => {
     for (let cut = 1; cut < text.length; cut += 1) {
-      const reader = new ResponseReader()
+      const reader = new HttpAnswerReader()
 
       const early = reader.push(Buffer.from(text.slice(0, cut)))
       const answer = reader.push(Buffer.from(text.slice(cut)))
@@ -26,7 +26,7 @@ describe('ResponseReader', () => {
   })
 
   it('starts afresh after each answer', () => {
-    const reader = new ResponseReader()
+    const reader = new HttpAnswerReader()
     reader.push(Buffer.from(text))
 
     const second = reader.push(Buffer.from('HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n'))
@@ -37,11 +37,11 @@ describe('ResponseReader', () => {
   it('refuses an answer without a length', () => {
     const chunked = Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
 
-    expect(() => new ResponseReader().push(chunked)).to.throw('without a length')
+    expect(() => new HttpAnswerReader().push(chunked)).to.throw('without a length')
   })
 
   it('refuses bytes beyond the answer', () => {
-    expect(() => new ResponseReader().push(Buffer.from(`${text}!`))).to.throw('more bytes')
+    expect(() => new HttpAnswerReader().push(Buffer.from(`${text}!`))).to.throw('more bytes')
   })
 })
 

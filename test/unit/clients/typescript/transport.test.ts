@@ -171,6 +171,40 @@ describe('the client', () => {
     expect(await errorOf(() => client.getStatus({ signal: controller.signal }))).to.equal(reason)
   })
 
+  it('asks another node when the one that it asked is gone, and stays there', async () => {
+    await using gone = await ScriptedServer.start([breakingOff()])
+    await using other = await ScriptedServer.start([answering(201, COUNTS)])
+    const client = new StoreClient({ baseUrl: [gone.url, other.url], retries: RETRIES })
+
+    await client.batchWrite('books', WRITE)
+    await client.batchWrite('books', WRITE)
+
+    expect(gone.received).to.have.length(1)
+    const [first, ...others] = other.received
+    expect(others).to.have.length(1)
+    expect(first?.headers['idempotency-key']).to.equal(gone.received[0]?.headers['idempotency-key'])
+  })
+
+  it('comes back to the first node after the last one', async () => {
+    const unavailable = answering(
+      503,
+      { error: 'ends', code: 'UNAVAILABLE' },
+      { 'retry-after': '0' },
+    )
+    await using first = await ScriptedServer.start([unavailable, answering(201, COUNTS)])
+    await using second = await ScriptedServer.start([unavailable])
+    const client = new StoreClient({ baseUrl: [first.url, second.url], retries: RETRIES })
+
+    const counts = await client.batchWrite('books', WRITE)
+
+    expect(counts).to.deep.equal(COUNTS)
+    expect([first.received.length, second.received.length]).to.deep.equal([2, 1])
+  })
+
+  it('refuses a list of no servers', () => {
+    expect(() => new StoreClient({ baseUrl: [] })).to.throw(TypeError, 'name one server')
+  })
+
   it("parses JSON with the caller's codec", async () => {
     await using server = await ScriptedServer.start([
       answering(200, '{"n":9007199254740993}', { 'x-service-version': '7' }),

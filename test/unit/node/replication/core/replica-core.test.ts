@@ -201,6 +201,46 @@ describe('ReplicaCore', () => {
     expect(core.committed).to.equal(1)
   })
 
+  it('answers a new leader as soon as its promise is on disk, without another message', () => {
+    const core = newCore('b', [entry(1)])
+    const from = { node: 'a', incarnation: 1 }
+    const said = { committed: 1, sentMs: 7, logEnd: 2, closed: undefined }
+    const head = { kind: 'append', epoch: 2, ...said } as const
+    const message = { ...head, previous: entry(1), entries: [entry(2, 2)] }
+
+    const early = core.step({ kind: 'received', from, message }, 10)
+    const released = core.step({ kind: 'ticked' }, AWAKE_MS)
+    const answered = core.step({ kind: 'promised', epoch: 2 }, AWAKE_MS)
+
+    expect(early).to.deep.equal([]) // an earlier grant may run
+    expect(released).to.deep.equal([{ kind: 'promise', epoch: 2 }])
+    const answer = { kind: 'appended', epoch: 2, durable: 1, sentMs: 7, logEnd: 2 }
+    expect(answered).to.deep.include({ kind: 'send', to: 'a', message: answer })
+  })
+
+  it('follows a new leader at once when the old one releases it', () => {
+    const core = newCore('b', [entry(1)])
+    const from = { node: 'a', incarnation: 1 }
+    const said = { committed: 1, sentMs: 7, logEnd: 1, closed: undefined }
+    const head = { kind: 'append', ...said } as const
+    const heartbeat = { ...head, previous: entry(1), entries: [] }
+    core.step({ kind: 'received', from, message: { ...heartbeat, epoch: 1 } }, 10)
+    core.step({ kind: 'promised', epoch: 1 }, 20)
+    const newer = { ...heartbeat, epoch: 2 }
+    const waiting = core.step(
+      { kind: 'received', from: { node: 'c', incarnation: 1 }, message: newer },
+      30,
+    )
+
+    const released = core.step(
+      { kind: 'received', from, message: { kind: 'release', epoch: 1 } },
+      40,
+    )
+
+    expect(waiting).to.deep.equal([])
+    expect(released).to.deep.equal([{ kind: 'promise', epoch: 2 }])
+  })
+
   it('halts instead of truncating a committed entry', () => {
     const core = newCore('b', [entry(1), entry(2)])
     const from = { node: 'a', incarnation: 1 }

@@ -10,11 +10,15 @@ export interface Answer {
   readonly body: Buffer
 }
 
+/** Takes the bytes of a connection, and returns an answer when it is complete. */
+export interface AnswerReader {
+  push(chunk: Buffer): Answer | undefined
+}
+
 /** Collects the bytes of one answer at a time. */
-export class ResponseReader {
+export class HttpAnswerReader implements AnswerReader {
   #pending: Buffer | undefined
 
-  /** Takes bytes, and returns the answer when it is complete. */
   push(chunk: Buffer): Answer | undefined {
     const bytes = this.#pending === undefined ? chunk : Buffer.concat([this.#pending, chunk])
     const answer = parseAnswer(bytes)
