@@ -298,6 +298,7 @@ function openEtcd(
   const who = { endpoints, cluster, owner: nodeId, clock, random: Math.random }
   return openEtcdCoordination({
     ...who,
+    leaseThread: true,
     ...(etcdTls && { tls: etcdTls }),
     ...(etcdUser && { user: etcdUser }),
   })

@@ -108,6 +108,7 @@ async function clusterPlace(
     replication: CLUSTER_REPLICATION,
     cluster: seen.cluster,
     mayRepair: () => map.controller() === self.node,
+    learnTable: async (name) => opening.tables?.learn(name),
     openTables: async () => {
       const tables = await ClusterTables.open(
         { ...known, onNotOpened, rebuild, clock, log },

@@ -97,6 +97,8 @@ export interface StorePlace {
   readonly cluster: ClusterService
   /** Whether this node takes up what others left half done. */
   readonly mayRepair: () => boolean
+  /** See SwarmStoreOptions. */
+  readonly learnTable?: (name: string) => Promise<void>
   /** Opens the tables of the catalog. */
   openTables(admin: TableAdmin): Promise<void>
   readonly metrics: readonly MetricSource[]
@@ -144,6 +146,7 @@ export async function openStore(
     merge: { clock, runner },
     replication,
     cluster,
+    learnTable: place.learnTable,
     version: parts.version,
   })
 

@@ -128,7 +128,12 @@ export class ReplicatedReplica implements ReplicaMachine {
   }
 
   serve(epoch: number): void {
-    void this.#serve(epoch).catch((error: unknown) => this.#failed(error))
+    void this.#serve(epoch).catch((error: unknown) => {
+      this.#failed(error)
+      // A leader that serves nobody would keep the others from leading.
+      this.stopLeading()
+      this.log.resign(epoch)
+    })
   }
 
   stopLeading(): void {

@@ -45,6 +45,7 @@ export class Leader {
   #first: number | undefined
   #isServing = false
   #changes = 0
+  #isResigning = false
 
   constructor(context: ReplicaContext, configuration: ShardConfiguration) {
     this.#with = context
@@ -87,7 +88,8 @@ export class Leader {
 
   /** Whether time alone changes nothing but heartbeats. */
   get isIdle(): boolean {
-    return this.#isServing && this.#pending === undefined && !this.#reads.isWaiting
+    const isQuiet = this.#pending === undefined && !this.#reads.isWaiting
+    return this.#isServing && isQuiet && !this.#isResigning
   }
 
   /** Whether the follower is in sync and knows the whole log, of which all is committed. */
@@ -178,8 +180,20 @@ export class Leader {
       if (nowMs - progress.lastSentMs >= timing.heartbeatMs) this.#heartbeat(node, progress)
     }
     this.#removeLaggard()
+    this.#resignIfPossible()
     this.#askAgain()
     this.#reads.expire()
+  }
+
+  /** This replica cannot serve: another member of the set shall lead, as soon as there is one. */
+  resign(): void {
+    this.#isResigning = true
+    this.#resignIfPossible()
+  }
+
+  #resignIfPossible(): void {
+    if (!this.#isResigning || this.#pending !== undefined) return
+    if (this.#others().size > 0) this.#change('resign', this.#with.self)
   }
 
   /** The leadership is over: nobody gets a read from it any more, so its grants bind nobody. */

@@ -47,6 +47,8 @@ export type Input =
     }
   /** An answer to `wantsClosed`: no entry that follows commits anything at or below the point's time. */
   | { readonly kind: 'closed'; readonly point: ClosedPoint; readonly isTold: boolean }
+  /** The state machine cannot serve as leader of the epoch. */
+  | { readonly kind: 'unfit'; readonly epoch: number }
   /** A snapshot replaced the log. */
   | { readonly kind: 'installed'; readonly base: LogPosition }
   | TimeInput
@@ -245,6 +247,8 @@ export class ReplicaCore {
         return this.#confirmed(input)
       case 'closed':
         return this.#leader?.close(input.point, input.isTold)
+      case 'unfit':
+        return this.#leaderOf(input.epoch)?.resign()
       case 'installed':
         return this.#with.restart(input.base)
       default:
@@ -270,6 +274,10 @@ export class ReplicaCore {
 
   get #leader(): Leader | undefined {
     return this.#role.kind === 'leading' ? this.#role.leader : undefined
+  }
+
+  #leaderOf(epoch: number): Leader | undefined {
+    return this.#leader?.epoch === epoch ? this.#leader : undefined
   }
 
   #configured(configuration: ShardConfiguration): void {

@@ -227,6 +227,11 @@ export class ReplicatedLog {
     this.#step({ kind: 'slept' })
   }
 
+  /** The machine cannot serve in the epoch: another replica in sync shall lead, if there is one. */
+  resign(epoch: number): void {
+    this.#step({ kind: 'unfit', epoch })
+  }
+
   /** Works on a message of another node's replica. Resolves when the next one may come. */
   receive(from: NodeId, bytes: Buffer): Promise<void> {
     const done = this.#inbox.then(() => this.#work(from, bytes))

@@ -18,6 +18,7 @@ import {
   replicaHandlers,
 } from '../../../../node/coordinator/cluster/replica-peers.ts'
 import { ReplicaLags } from '../../../../node/coordinator/cluster/replica-lags.ts'
+import { TableNews } from '../../../../node/coordinator/cluster/table-news.ts'
 import type { StoreCore, StoreParts, StorePlace } from '../../../../node/coordinator/open-store.ts'
 import type { ShardRecord } from '../../../../node/coordinator/shards/shard-record.ts'
 import { CLUSTER_REPLICATION } from '../../../../node/coordinator/tables/table-replication.ts'
@@ -57,7 +58,14 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
   }
   for (const [id, error] of host.damaged) onNotOpened(id, error)
   const opening: { tables?: ClusterTables } = {}
+  const news = new TableNews({
+    nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
+    linkTo: (node) => places.linkTo(node),
+    reach: async (name, signal) => opening.tables?.reach(name, signal),
+    log,
+  })
   const shards = new ClusterShards({
+    news,
     coordination,
     clock,
     host,
@@ -75,7 +83,12 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     clock,
   })
   const replicas = replicaHandlers({ receive, receiveBeat }, log)
-  for (const [operation, handler] of [...serving, ...replicas, ...lags.handlers()]) {
+  for (const [operation, handler] of [
+    ...serving,
+    ...replicas,
+    ...lags.handlers(),
+    ...news.handlers(),
+  ]) {
     handlers.set(operation, handler)
   }
   return {
