@@ -27,6 +27,14 @@ export const systemClock: Clock = {
   every: (periodMs, task) => everyReal(periodMs, task),
 }
 
+/**
+ * What to add to `systemClock.monotonicMs()` of this thread to get a time that all threads of the process
+ * share: each thread's clock begins with the thread.
+ */
+export function threadOffsetMs(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000 - performance.now()
+}
+
 function sleepReal(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason)

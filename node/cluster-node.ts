@@ -6,7 +6,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { must } from '../lib/assert.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
-import { messageOf } from '../lib/errors.ts'
+import { isServiceError, messageOf } from '../lib/errors.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
@@ -45,6 +45,7 @@ import {
   openJournal,
   openLocalCoordination,
   openStores,
+  setAsideJournal,
   watchLoop,
   type RunningNode,
 } from './node-parts.ts'
@@ -152,10 +153,22 @@ async function openDisk({ config, life, clock, log }: Base) {
   const guard = new DiskGuard({ directory: path, reserveBytes, clock })
   // The clock's bound lies here, so that stamps are given while etcd is away.
   const local = await openLocalCoordination(config, path, { clock, life })
-  const hybridClock = await openHybridClock(local, { clock, log, life, nodeId })
+  const told = { clock, log, life, nodeId, isAmongOthers: true }
+  const hybridClock = await openHybridClock(local, told)
   const stores = await openStores(directory, clock)
   await directory.allowMarks()
-  const journal = await openJournal(directory, { clock, log, guard, mayMark: true })
+  if (!guard.hasRoomFor(0)) {
+    const fields = { freeBytes: guard.freeBytes(), reserveBytes }
+    log.warn('the disk is full: this start waits for room where it has to write', fields)
+  }
+  const opening = { clock, log, guard, mayMark: true }
+  const journal = await openJournal(directory, opening).catch(async (error: unknown) => {
+    if (!isServiceError(error) || error.code !== 'CORRUPTION') throw error
+    // Other nodes have what it had, so it is looked at later, and this node goes on.
+    const kept = await setAsideJournal(directory.path)
+    log.error('the journal is damaged, and was set aside', { error: error.message, kept })
+    return openJournal(directory, opening)
+  })
   life.onClose(() => journal.close())
   if (journal.isNew && identity.incarnation > 1) {
     // What this node acknowledged in earlier lives was in a journal that is gone.
@@ -227,6 +240,7 @@ function openStoreOf(
     places,
     onHandlers,
     onDamaged,
+    checkIntervalMs: config.checkIntervalMs,
   }
   const admit = (bytes: number): void => guard.assertRoomFor(bytes)
   const indexes = indexesOf(config, path)
@@ -297,6 +311,7 @@ function openEtcd(
   const who = { endpoints, cluster, owner: nodeId, clock, random: Math.random }
   return openEtcdCoordination({
     ...who,
+    leaseThread: true,
     ...(etcdTls && { tls: etcdTls }),
     ...(etcdUser && { user: etcdUser }),
   })

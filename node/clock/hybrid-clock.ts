@@ -72,6 +72,13 @@ export interface HybridClockOptions {
   readonly log?: Log
   /** Default LEAP_MIN_MS. */
   readonly leapMinMs?: number
+  /**
+   * For a node among others, which refuse stamps from the future (H3): after a crash the start waits until the
+   * wall clock has come to the bound. Otherwise the others would refuse everything of this node for as long as
+   * its time takes to slew back, which is up to a minute. It waits for BOUND_AHEAD_MS at most: a wall clock that
+   * is farther behind has leapt.
+   */
+  readonly waitsForBound?: boolean
 }
 
 /**
@@ -109,6 +116,10 @@ export class HybridClock {
     options: HybridClockOptions = {},
   ): Promise<HybridClock> {
     const start = await bound.load()
+    const aheadMs = millisOf(start) - clock.nowMs()
+    if (options.waitsForBound === true && aheadMs > 0) {
+      await clock.sleep(Math.min(aheadMs, BOUND_AHEAD_MS))
+    }
     const time = new PacedTime(clock, millisOf(start))
     const opened = new HybridClock(time, bound, start, options)
     await opened.#extend()

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { crc32 } from 'node:zlib'
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord, isText, isWhole, type JsonRecord } from '../../lib/json-record.ts'
 import type { ClusterIdentity } from '../controller/core/records/cluster-codec.ts'
@@ -28,6 +29,16 @@ const NEW: Remembered = {
   cluster: undefined,
 }
 
+/** Where an identity is kept: one small file, which is replaced as a whole. */
+export interface IdentityFile {
+  /** For messages. */
+  readonly name: string
+  /** Undefined if there is no file yet. */
+  read(): Promise<string | undefined>
+  /** Resolves when the text is on disk. A crash leaves the text before or this one. */
+  replace(text: string): Promise<void>
+}
+
 /**
  * A node's identity: the id of its data directory, and which of its lives this is.
  *
@@ -44,11 +55,11 @@ export class NodeIdentity {
   readonly wasClean: boolean
   /** Whether this life has been told to the cluster, by an answered commit or by one of unknown outcome. */
   mayBeSeen = false
-  readonly #file: string
+  readonly #file: IdentityFile
   #remembered: Remembered
   #tail: Promise<unknown> = Promise.resolve()
 
-  private constructor(nodeId: NodeId, file: string, before: Remembered) {
+  private constructor(nodeId: NodeId, file: IdentityFile, before: Remembered) {
     this.nodeId = nodeId
     this.#file = file
     this.wasClean = before.cleanShutdown
@@ -60,9 +71,14 @@ export class NodeIdentity {
     readonly path: string
     readonly id: NodeId
   }): Promise<NodeIdentity> {
-    const file = path.join(directory.path, FILE)
-    const before = await readRemembered(file)
-    const identity = new NodeIdentity(directory.id, file, before)
+    return NodeIdentity.openIn(directory.id, fileAt(path.join(directory.path, FILE)))
+  }
+
+  /** As `open`, for an identity that is kept in `file`. */
+  static async openIn(nodeId: NodeId, file: IdentityFile): Promise<NodeIdentity> {
+    const text = await file.read()
+    const before = text === undefined ? NEW : parseRemembered(text, file.name)
+    const identity = new NodeIdentity(nodeId, file, before)
     await identity.#change(({ incarnation }) => ({
       incarnation: incarnation + 1,
       cleanShutdown: false,
@@ -117,7 +133,7 @@ export class NodeIdentity {
   }
 }
 
-async function writeRemembered(file: string, remembered: Remembered): Promise<void> {
+async function writeRemembered(file: IdentityFile, remembered: Remembered): Promise<void> {
   const { incarnation, wholeSince, cleanShutdown, cluster } = remembered
   const stored = {
     format: FORMAT,
@@ -127,22 +143,28 @@ async function writeRemembered(file: string, remembered: Remembered): Promise<vo
     cleanShutdown,
     ...(cluster === undefined ? {} : { cluster: { name: cluster.name, id: cluster.id } }),
   }
-  try {
-    await replaceFile(file, `${JSON.stringify(stored)}\n`)
-  } catch (error) {
-    throw levelError(error, path.dirname(file))
-  }
+  await file.replace(`${JSON.stringify({ ...stored, crc: crcOf(stored) })}\n`)
 }
 
-async function readRemembered(file: string): Promise<Remembered> {
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return NEW
-    throw levelError(error, path.dirname(file))
+function fileAt(name: string): IdentityFile {
+  return {
+    name,
+    read: async () => {
+      try {
+        return await readFile(name, 'utf8')
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+        throw levelError(error, path.dirname(name))
+      }
+    },
+    replace: async (text) => {
+      try {
+        await replaceFile(name, text)
+      } catch (error) {
+        throw levelError(error, path.dirname(name))
+      }
+    },
   }
-  return parseRemembered(text, file)
 }
 
 function parseRemembered(text: string, file: string): Remembered {
@@ -155,11 +177,22 @@ function parseRemembered(text: string, file: string): Remembered {
         `${FORMAT_VERSION}; start a newer version of the program`,
     )
   }
+  assertWhole(found, file)
   const { incarnation, wholeSince, cleanShutdown, cluster } = found
   if (!isWhole(incarnation) || !isWhole(wholeSince) || typeof cleanShutdown !== 'boolean') {
     throw damaged(file)
   }
   return { incarnation, wholeSince, cleanShutdown, cluster: parseCluster(cluster, file) }
+}
+
+/** A number with another digit would still be a number. Files of earlier programs have no checksum. */
+function assertWhole({ crc, ...stored }: JsonRecord, file: string): void {
+  if (crc !== undefined && crc !== crcOf(stored)) throw damaged(file)
+}
+
+/** The members keep their order in a file, so their text is the same again. */
+function crcOf(stored: JsonRecord): string {
+  return crc32(JSON.stringify(stored)).toString(16).padStart(8, '0')
 }
 
 function parseCluster(stored: unknown, file: string): ClusterIdentity | undefined {

@@ -9,6 +9,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError, messageOf } from '../../lib/errors.ts'
 import type { Lease, LeaseId } from './lease.ts'
+import { recordOf, type Renewal, type RenewalRecord } from './renewal-record.ts'
 
 /** The rest of the TTL covers clock rates that differ, and the time until the owner has stopped. */
 const HELD_SHARE = 0.8
@@ -35,10 +36,7 @@ export interface RenewalWait {
 }
 
 /** When a renewal was sent. */
-interface Moment {
-  readonly monotonicMs: number
-  readonly uptimeMs: number
-}
+export type Moment = Omit<Renewal, 'ttlSeconds'>
 
 /** When the caller sent the request that granted the lease. Read it before the request. */
 export function momentOf(clock: Clock): Moment {
@@ -52,36 +50,42 @@ export interface KeptLeaseOptions {
   readonly grantedAt: Moment
   readonly clock: Clock
   readonly home: LeaseHome
+  /** Shared with another thread, which renews the lease. Undefined: the lease renews itself here. */
+  readonly renewedElsewhere?: RenewalRecord
+  /** Shared with another thread, which counts on the renewals here. */
+  readonly record?: RenewalRecord
 }
 
-/** The implementation of Lease over any store. It renews itself from its construction on. */
+/** The implementation of Lease over any store. It is renewed from its construction on. */
 export class KeptLease implements Lease {
   readonly id: LeaseId
   readonly #clock: Clock
   readonly #home: LeaseHome
   readonly #lost = new AbortController()
-  #ttlSeconds: number
-  #renewedAt: Moment
+  readonly #record: RenewalRecord
   #revoking: Promise<void> | undefined
   /** Why the last renewal failed. */
   #failure = 'no renewal was sent'
 
-  constructor({ id, ttlSeconds, grantedAt, clock, home }: KeptLeaseOptions) {
+  constructor(options: KeptLeaseOptions) {
+    const { id, ttlSeconds, grantedAt, clock, home, renewedElsewhere, record } = options
+    const granted = { ...grantedAt, ttlSeconds }
     this.id = id
-    this.#ttlSeconds = ttlSeconds
-    this.#renewedAt = grantedAt
+    this.#record = renewedElsewhere ?? record ?? recordOf(granted)
+    this.#record.write(granted)
     this.#clock = clock
     this.#home = home
-    void this.#keep()
+    if (renewedElsewhere === undefined) void this.#keep()
     void this.#awaitLoss()
   }
 
   get ttlSeconds(): number {
-    return this.#ttlSeconds
+    return this.#record.read().ttlSeconds
   }
 
   get heldUntilMs(): number {
-    return this.#renewedAt.monotonicMs + this.#heldMs()
+    const renewal = this.#record.read()
+    return renewal.monotonicMs + heldMs(renewal)
   }
 
   get lost(): AbortSignal {
@@ -91,8 +95,9 @@ export class KeptLease implements Lease {
   isHeld(): boolean {
     if (this.#lost.signal.aborted) return false
     const { monotonicMs, uptimeMs } = momentOf(this.#clock)
-    const sleptAndRunMs = uptimeMs - this.#renewedAt.uptimeMs - UPTIME_STEP_MS
-    return monotonicMs < this.heldUntilMs && sleptAndRunMs < this.#heldMs()
+    const renewal = this.#record.read()
+    const sleptAndRunMs = uptimeMs - renewal.uptimeMs - UPTIME_STEP_MS
+    return monotonicMs - renewal.monotonicMs < heldMs(renewal) && sleptAndRunMs < heldMs(renewal)
   }
 
   async revoke(): Promise<void> {
@@ -142,8 +147,7 @@ export class KeptLease implements Lease {
   }
 
   #extend(sentAt: Moment, ttlSeconds: number): void {
-    this.#renewedAt = sentAt
-    this.#ttlSeconds = ttlSeconds
+    this.#record.write({ ...sentAt, ttlSeconds })
     this.#failure = 'a renewal is not answered'
   }
 
@@ -164,10 +168,10 @@ export class KeptLease implements Lease {
   }
 
   #ttlMs(): number {
-    return this.#ttlSeconds * 1000
+    return this.ttlSeconds * 1000
   }
+}
 
-  #heldMs(): number {
-    return this.#ttlMs() * HELD_SHARE
-  }
+function heldMs({ ttlSeconds }: Renewal): number {
+  return ttlSeconds * 1000 * HELD_SHARE
 }

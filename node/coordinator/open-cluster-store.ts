@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
-import { isServiceError, messageOf } from '../../lib/errors.ts'
+import { isServiceError, messageOf, type ServiceError } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { ClusterMap } from '../cluster/cluster-map.ts'
 import { shardConfigurations } from '../cluster/shard-configurations.ts'
@@ -31,11 +31,13 @@ import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
+import { ReplicaAudit } from './cluster/replica-audit.ts'
 import { ReplicaCopies } from './cluster/replica-copies.ts'
 import { ReplicaCounts } from './cluster/replica-counts.ts'
 import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
 import { ReplicaLags } from './cluster/replica-lags.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
+import { TableNews } from './cluster/table-news.ts'
 
 /** What a node of a cluster has beside the parts of every store. */
 export interface ClusterStoreParts extends StoreParts {
@@ -48,6 +50,8 @@ export interface ClusterStoreParts extends StoreParts {
   readonly random: Random
   /** Called once, before anything is sent: other nodes' calls go to these handlers. */
   readonly onHandlers: (handlers: PeerHandlers, host: ReplicaHost) => void
+  /** How often replicas are checked for damage; 0: never. */
+  readonly checkIntervalMs: number
   /** A replica of the disk cannot be trusted. */
   readonly onDamaged: () => void
 }
@@ -67,43 +71,21 @@ async function clusterPlace(
   { life, signal }: { readonly life: Lifecycle; readonly signal: AbortSignal },
 ): Promise<StorePlace> {
   const { coordination, map, places, self, clock, log } = parts
-  const arrivals = await openArrivals(parts, core)
-  const copying: { copies?: ReplicaCopies } = {}
-  const counts = new ReplicaCounts()
-  const offer = (id: ShardId, to: NodeId): void => copying.copies?.offer(id, to)
-  const host = await openHost(parts, core, { offer, counts })
-  const source = await openSource(parts, host)
-  life.onClose(() => source.closeAll())
-  const copies = new ReplicaCopies({
-    self: self.node,
-    host,
-    configurations: shardConfigurations(map),
-    arrivals,
-    source,
-    linkTo: (node) => places.linkTo(node),
-    clock,
-    random: parts.random,
-    log,
-    counts,
-  })
-  copying.copies = copies
-  life.onClose(() => copies.close())
+  const replicas = await openReplicas(parts, core, life)
+  const { host, copies, source } = replicas
   const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
   const { registry, led, drain } = core
   const known = { self, coordination, map, host, registry, led, shardOf, drain }
-  const onNotOpened = (id: string, error: unknown): void => {
-    if (!isServiceError(error) || error.code !== 'CORRUPTION') {
-      return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
-    }
-    log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
-    parts.onDamaged()
-  }
+  const onNotOpened = (id: string, error: unknown): void =>
+    reportNotOpened(parts, replicas.counts, { id, error })
   const rebuild = copies.rebuild.bind(copies)
   // The cluster must not count on what this disk has lost.
   for (const [id, error] of host.damaged) onNotOpened(id, error)
   const opening: { tables?: ClusterTables } = {}
+  const news = buildNews(parts, () => opening.tables)
   const shards = new ClusterShards({
     coordination,
+    news,
     clock,
     host,
     shardOf,
@@ -112,16 +94,19 @@ async function clusterPlace(
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
   const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
-  const seen = buildSeen(parts, core, { host, source, counts })
-  const replicas = replicaHandlers({ receive, receiveBeat }, log)
-  const handlers = [serving, replicas, snapshotHandlers(source)]
-  const all = [...handlers, copies.handlers(), seen.handlers].flatMap((some) => [...some])
+  const seen = buildSeen(parts, core, replicas)
+  const heard = replicaHandlers({ receive, receiveBeat }, log)
+  const { audit } = replicas
+  const handlers = [serving, heard, snapshotHandlers(source), copies.handlers()]
+  const own = [audit.handlers(), seen.handlers, news.handlers()]
+  const all = [...handlers, ...own].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,
     cluster: seen.cluster,
     mayRepair: () => map.controller() === self.node,
+    learnTable: async (name) => opening.tables?.learn(name),
     openTables: async () => {
       const tables = await ClusterTables.open(
         { ...known, onNotOpened, rebuild, clock, log },
@@ -130,19 +115,91 @@ async function clusterPlace(
       opening.tables = tables
       life.onClose(() => tables.close())
     },
+    onJoined: async () => opening.tables?.removeForgotten(),
     metrics: seen.metrics,
   }
+}
+
+interface Replicas {
+  readonly host: ReplicaHost
+  readonly source: SnapshotSource
+  readonly copies: ReplicaCopies
+  readonly audit: ReplicaAudit
+  readonly counts: ReplicaCounts
+}
+
+/** The replicas of this node, what copies them, and what looks for damage in them. */
+async function openReplicas(
+  parts: ClusterStoreParts,
+  core: StoreCore,
+  life: Lifecycle,
+): Promise<Replicas> {
+  const { map, places, self, clock, log, stores, control } = parts
+  const arrivals = await openArrivals(parts, core)
+  const late: { copies?: ReplicaCopies } = {}
+  const counts = new ReplicaCounts()
+  const onDamaged = (id: ShardId, reason: ServiceError): void =>
+    late.copies?.replaceDamaged(id, reason)
+  const offer = (id: ShardId, to: NodeId): void => late.copies?.offer(id, to)
+  const host = await openHost(parts, core, { offer, onDamaged, counts })
+  stores.onDamage((name, error) => onDamaged(parseShardId(name), error))
+  const source = await openSource(parts, host)
+  life.onClose(() => source.closeAll())
+  const configurations = shardConfigurations(map)
+  const linkTo = (node: NodeId) => places.linkTo(node)
+  const known = { self: self.node, host, configurations, linkTo, clock, log, counts }
+  const copies = new ReplicaCopies({
+    ...known,
+    arrivals,
+    source,
+    random: parts.random,
+    handOver: async ({ tableId, id }, to) => {
+      await control.requestTransfer({ path: `${tableId}/${id}`, to })
+    },
+  })
+  late.copies = copies
+  life.onClose(() => copies.close())
+  const audit = new ReplicaAudit({
+    ...known,
+    hashes: source.hashes,
+    directoryOf: (id) => stores.directoryOf(id),
+    onDamaged,
+    intervalMs: parts.checkIntervalMs,
+  })
+  life.onClose(() => audit.close())
+  return { host, source, copies, audit, counts }
+}
+
+function buildNews(
+  { map, places, log }: ClusterStoreParts,
+  tables: () => ClusterTables | undefined,
+): TableNews {
+  return new TableNews({
+    nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
+    linkTo: (node) => places.linkTo(node),
+    reach: async (name, stop) => tables()?.reach(name, stop),
+    log,
+  })
+}
+
+function reportNotOpened(
+  { log, onDamaged }: ClusterStoreParts,
+  counts: ReplicaCounts,
+  { id, error }: { readonly id: string; readonly error: unknown },
+): void {
+  if (!isServiceError(error) || error.code !== 'CORRUPTION') {
+    return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
+  }
+  log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
+  counts.damaged += 1
+  onDamaged()
 }
 
 /** What shows the cluster: to clients, to other nodes, and to Prometheus. */
 function buildSeen(
   parts: ClusterStoreParts,
   { registry }: StoreCore,
-  own: {
-    readonly host: ReplicaHost
-    readonly source: SnapshotSource
-    readonly counts: ReplicaCounts
-  },
+  own: Pick<Replicas, 'host' | 'source' | 'counts'>,
 ) {
   const { control, map, places, clock } = parts
   const { node: self } = parts.self
@@ -215,15 +272,19 @@ function openSource({ dataDir, clock, log }: ClusterStoreParts, host: ReplicaHos
 function openHost(
   parts: ClusterStoreParts,
   core: StoreCore,
-  { offer, counts }: { offer: (id: ShardId, to: NodeId) => void; counts: ReplicaCounts },
+  hears: Pick<Replicas, 'counts'> & {
+    readonly offer: (id: ShardId, to: NodeId) => void
+    readonly onDamaged: (id: ShardId, reason: ServiceError) => void
+  },
 ): Promise<ReplicaHost> {
+  const { offer, onDamaged, counts } = hears
   const { self, stores, journal, admit, hybridClock, clock, log, places } = parts
   const { router, indexes, led } = core
   const network = new ReplicaPeers({ linkTo: (node) => places.linkTo(node), log })
   const configurations = shardConfigurations(parts.map)
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
   const offerSnapshot = ({ id }: ShardName, to: NodeId): void => offer(id, to)
-  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot, counts })
+  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot, onDamaged, counts })
 }
 
 function clusterShard(

@@ -97,8 +97,12 @@ export interface StorePlace {
   readonly cluster: ClusterService
   /** Whether this node takes up what others left half done. */
   readonly mayRepair: () => boolean
+  /** See SwarmStoreOptions. */
+  readonly learnTable?: (name: string) => Promise<void>
   /** Opens the tables of the catalog. */
   openTables(admin: TableAdmin): Promise<void>
+  /** Called when the node counts as one of the cluster. */
+  readonly onJoined?: () => Promise<void>
   readonly metrics: readonly MetricSource[]
 }
 
@@ -144,6 +148,7 @@ export async function openStore(
     merge: { clock, runner },
     replication,
     cluster,
+    learnTable: place.learnTable,
     version: parts.version,
   })
 
@@ -153,6 +158,7 @@ export async function openStore(
 
   const finishStart = async (): Promise<void> => {
     await recovery.runAtStart()
+    await place.onJoined?.()
     if (mayRepair()) await admin.repair()
     housekeeper.start()
     life.onClose(() => housekeeper.stop())

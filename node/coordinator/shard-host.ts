@@ -81,6 +81,9 @@ export class ShardHost implements TableShards {
     }
   }
 
+  /** This process is the only node. */
+  async announce(): Promise<void> {}
+
   async apply(table: OpenTable): Promise<void> {
     const led = this.#with.led.among(table.shards)
     await Promise.all(led.map((shard) => shard.setSettings(table)))

@@ -61,12 +61,18 @@ export interface SwarmStoreOptions {
   readonly version: string
   readonly replication: ReplicationRules
   readonly cluster: ClusterService
+  /**
+   * Opens a table of that name if there is one that this node has not heard of. Undefined: this node knows
+   * every table.
+   */
+  readonly learnTable?: ((name: string) => Promise<void>) | undefined
 }
 
 /** A request that writes. `answer` is the answer of a commit, `answerOf` makes that of a conflict. */
 interface Transacted<Answer> {
   readonly collect: () => Sliced<PartCollector>
   readonly writes: readonly TableWrites[]
+  readonly readSet: readonly ReadClaim[]
   readonly onContention: RunOptions['onContention']
   readonly answer: Answer
   readonly answerOf: (conflict: TransactionConflict) => Answer
@@ -110,7 +116,7 @@ export class SwarmStore implements StoreService {
   }
 
   async getTable(name: string): Promise<TableStatus> {
-    return this.#statusOf(this.#table(name))
+    return this.#statusOf(await this.#known(name))
   }
 
   async #statusOf(table: OpenTable): Promise<TableStatus> {
@@ -132,11 +138,12 @@ export class SwarmStore implements StoreService {
 
   async dropTable(name: string): Promise<void> {
     if (name.startsWith(INTERNAL_PREFIX)) throw nothingToDrop(`table "${name}"`)
+    await this.#learn([name])
     await this.#with.admin.drop(name)
   }
 
   async updateSchema(name: string, schema: unknown): Promise<TableInfo> {
-    const before = this.#table(name)
+    const before = await this.#known(name)
     const after = await this.#with.admin.updateSchema(name, schema)
     if (before.record.ttlGeneration !== after.record.ttlGeneration) {
       this.#with.housekeeper.retime(this.#with.led.among(after.shards))
@@ -144,24 +151,24 @@ export class SwarmStore implements StoreService {
     return this.#infoOf(after)
   }
 
-  listIndexes(name: string): Promise<readonly IndexInfo[]> {
-    const table = this.#table(name)
+  async listIndexes(name: string): Promise<readonly IndexInfo[]> {
+    const table = await this.#known(name)
     return Promise.all(indexesOf(table.record).map((index) => indexInfoOf(table, index)))
   }
 
   async getIndex(name: string, indexName: string): Promise<IndexInfo> {
-    const table = this.#table(name)
+    const table = await this.#known(name)
     const index = indexesOf(table.record).find((known) => known.name === indexName)
     if (index === undefined) throw unknownIndex(name, indexName)
     return indexInfoOf(table, index)
   }
 
   async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
-    await this.#with.admin.createIndex(this.#table(name).record.name, indexName, config)
+    await this.#with.admin.createIndex((await this.#known(name)).record.name, indexName, config)
   }
 
   async dropIndex(name: string, indexName: string): Promise<void> {
-    await this.#with.admin.dropIndex(this.#table(name).record.name, indexName)
+    await this.#with.admin.dropIndex((await this.#known(name)).record.name, indexName)
   }
 
   batch(writes: TableWrites, options: WriteOptions): Promise<WriteCounts> {
@@ -183,6 +190,7 @@ export class SwarmStore implements StoreService {
     return this.#transact<CommitResult>(options, {
       collect: () => this.#collect(readSet, writes),
       writes,
+      readSet,
       onContention: 'refuse',
       answer: { status: 'committed', tables: countsByTable(writes) },
       answerOf: abortedBy,
@@ -194,7 +202,7 @@ export class SwarmStore implements StoreService {
     const { signal = new AbortController().signal } = request.options
     const scan: LinearMergeOptions['scan'] = (one, range) =>
       scanTable(scanOptions, { table: one, range, signal })
-    const table = this.#table(name)
+    const table = this.#find(name) ?? (await this.#known(name))
     const result = await mergePage({ ...merge, scan }, table, request)
     if (!request.dryRun) await waitForIndexes(clock, table.shards, request.options)
     return result
@@ -204,8 +212,9 @@ export class SwarmStore implements StoreService {
     name: string,
     key: Buffer,
   ): StoredDocument | undefined | Promise<StoredDocument | undefined> {
-    const found = this.#table(name).shardOf(key).read(key)
-    return found instanceof Promise ? found.then(storedOf) : storedOf(found)
+    const table = this.#find(name)
+    if (table === undefined) return this.#known(name).then((known) => lookUp(known, key))
+    return lookUp(table, key)
   }
 
   async scan(
@@ -213,7 +222,7 @@ export class SwarmStore implements StoreService {
     request: ScanRequest,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Buffer>> {
-    const table = this.#table(name)
+    const table = this.#find(name) ?? (await this.#known(name))
     const range = keyRangeOf(request)
     return scanLines(
       scanTable(this.#with.scan, { table, range, signal }),
@@ -223,7 +232,7 @@ export class SwarmStore implements StoreService {
   }
 
   async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {
-    const table = this.#table(name)
+    const table = this.#find(name) ?? (await this.#known(name))
     const { shards, schema } = table
     const shardOf = (key: Buffer): Shard => table.shardOf(key)
     const textIndex = chooseTextIndex(name, indexesOf(table.record), request.textIndex)
@@ -259,6 +268,7 @@ export class SwarmStore implements StoreService {
     return this.#transact(options, {
       collect: () => this.#collect([], writes),
       writes,
+      readSet: [],
       onContention: 'wait',
       answer,
       answerOf: neverInConflict, // without a read set there is nothing that could conflict
@@ -268,7 +278,9 @@ export class SwarmStore implements StoreService {
   async #transact<Answer>(options: WriteOptions, request: Transacted<Answer>): Promise<Answer> {
     const { clock, runner, idempotency } = this.#with
     const { signal } = options
-    const { writes, answer, answerOf } = request
+    const { writes, readSet, answer, answerOf } = request
+    const learning = this.#learn([...writes, ...readSet].map(({ table }) => table))
+    if (learning !== undefined) await learning
     const runOptions = runOptionsOf(options, request.onContention)
     let collector: PartCollector | undefined
     const collect = (): PartCollector | Promise<PartCollector> =>
@@ -317,6 +329,24 @@ export class SwarmStore implements StoreService {
     return collector
   }
 
+  /** The tables among these of which this node has not heard, if the catalog has them. */
+  #learn(names: readonly string[]): Promise<unknown> | undefined {
+    const { registry, learnTable } = this.#with
+    if (learnTable === undefined) return undefined
+    const unknown = new Set(names.filter((name) => registry.find(name) === undefined))
+    return unknown.size === 0 ? undefined : Promise.all([...unknown].map(learnTable))
+  }
+
+  #find(name: string): OpenTable | undefined {
+    return name.startsWith(INTERNAL_PREFIX) ? undefined : this.#with.registry.find(name)
+  }
+
+  /** Rejects with NOT_FOUND when no node has created the table. */
+  async #known(name: string): Promise<OpenTable> {
+    if (this.#find(name) === undefined) await this.#learn([name])
+    return this.#table(name)
+  }
+
   #table(name: string): OpenTable {
     if (name.startsWith(INTERNAL_PREFIX)) throw unknownTable(name)
     return this.#with.registry.get(name)
@@ -327,6 +357,14 @@ export class SwarmStore implements StoreService {
       .tables()
       .filter(({ record }) => !record.name.startsWith(INTERNAL_PREFIX))
   }
+}
+
+function lookUp(
+  table: OpenTable,
+  key: Buffer,
+): StoredDocument | undefined | Promise<StoredDocument | undefined> {
+  const found = table.shardOf(key).read(key)
+  return found instanceof Promise ? found.then(storedOf) : storedOf(found)
 }
 
 function abortedBy({ table, key, message }: TransactionConflict): CommitResult {

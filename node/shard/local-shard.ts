@@ -31,6 +31,7 @@ import type { KeyRange } from './command/key-range.ts'
 import { LedShard } from './led-shard.ts'
 import type { ProposalFate } from './proposal.ts'
 import { PushResponder } from './push-responder.ts'
+import { notLeader } from '../replication/shell/replicated-log.ts'
 import type { ReplicatedReplica } from './replicated-replica.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
 import { snapshotReplicaOf } from './replica-snapshot.ts'
@@ -162,7 +163,20 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
   ): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
     const right = this.replicated?.mayRead() ?? true
     const found = right === true ? this.#reads.read(key) : this.#readAfter(right, key)
-    return found instanceof Promise ? patiently(found, options) : found
+    return found instanceof Promise ? patiently(this.#inOneLeadership(found), options) : found
+  }
+
+  /**
+   * What was waited for counts if this replica led all the time. The end of a leadership drops resolutions that
+   * were shown and not committed, so a reader would see less than readers before it.
+   */
+  async #inOneLeadership<Answer>(waited: Promise<Answer>): Promise<Answer> {
+    const { replicated } = this
+    if (replicated === undefined) return waited
+    const epoch = replicated.servedEpoch
+    const answer = await waited
+    if (replicated.servedEpoch !== epoch) throw notLeader()
+    return answer
   }
 
   async #readAfter(right: Promise<void>, key: Buffer): Promise<DocumentRecord | undefined> {
@@ -272,7 +286,14 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
   async push(push: Push, options?: CallOptions): Promise<TransactionStatus> {
     options?.signal?.throwIfAborted()
     this.replicated?.assertServing()
-    return patiently(this.#responder.answer(push), options)
+    return patiently(this.#answerPush(push), options)
+  }
+
+  /** A decision is final. The answer that there is none needs the right to read: another replica may lead by now. */
+  async #answerPush(push: Push): Promise<TransactionStatus> {
+    const status = await this.#inOneLeadership(this.#responder.answer(push))
+    if (status.state === 'pending') await this.replicated?.mayRead()
+    return status
   }
 
   hurry(): void {

@@ -19,13 +19,12 @@ import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
 import type { InSyncCount } from '../replication/core/leader.ts'
 import type { ReplicationTiming } from '../replication/core/timing.ts'
 import type { ReplicaLog } from '../replication/log/replica-log.ts'
-import {
-  notLeader,
-  ReplicatedLog,
-  type ReplicaControl,
-  type ReplicaMachine,
-  type ReplicaNetwork,
-} from '../replication/shell/replicated-log.ts'
+import { notLeader, ReplicatedLog } from '../replication/shell/replicated-log.ts'
+import type {
+  ReplicaControl,
+  ReplicaMachine,
+  ReplicaNetwork,
+} from '../replication/shell/replica-surroundings.ts'
 import type { RestOffers } from '../replication/shell/resting-log.ts'
 import { CommittedApplier } from './committed-applier.ts'
 import type { ShardId } from './shard-id.ts'
@@ -92,6 +91,11 @@ export class ReplicatedReplica implements ReplicaMachine {
     return this.#served !== undefined && this.#served === this.log.epoch && this.log.isLeading
   }
 
+  /** The epoch in which this replica serves now; undefined if it does not. */
+  get servedEpoch(): number | undefined {
+    return this.isServing ? this.#served : undefined
+  }
+
   /** True if a read sees every acknowledged write now. Otherwise it resolves when one does. */
   mayRead(): true | Promise<void> {
     return this.isServing ? this.log.read() : Promise.reject(notLeader())
@@ -124,7 +128,12 @@ export class ReplicatedReplica implements ReplicaMachine {
   }
 
   serve(epoch: number): void {
-    void this.#serve(epoch).catch((error: unknown) => this.#failed(error))
+    void this.#serve(epoch).catch((error: unknown) => {
+      this.#failed(error)
+      // A leader that serves nobody would keep the others from leading.
+      this.stopLeading()
+      this.log.resign(epoch)
+    })
   }
 
   stopLeading(): void {

@@ -18,7 +18,7 @@ export interface Division {
 /** A shorter share evens out what was estimated wrongly; each one costs the start of a process and its modules. */
 const SHARE_SECONDS = 60
 
-/** Of files that are not in the table below. */
+/** What a file takes that is not in the table below. */
 const USUAL_SECONDS = 2
 
 /**

@@ -165,14 +165,31 @@ describe('a cluster of real nodes', function () {
     await until(async () => (await ask(node, '/tables/other', {})).status !== 503)
   })
 
+  it('serves a table that one node has created at once on all others', async () => {
+    await using cluster = await NodeProcesses.start()
+    const [first, second, third] = cluster.nodes.map((node) => must(node, 'a node'))
+    for (let at = 0; at < 5; at++) {
+      const name = `t${at}`
+      const created = await ask(must(first, 'a node'), `/tables/${name}`, { num_shards: 2 })
+      expect(created.status, await created.text()).to.equal(200)
+
+      const inserts = { 'a/1': { title: 'sea' } }
+      const [written, found] = await Promise.all([
+        ask(must(second, 'a node'), `/tables/${name}/batch`, { inserts }),
+        ask(must(third, 'a node'), `/tables/${name}`),
+      ])
+
+      expect(written.status, await written.text()).to.equal(201)
+      expect(found.status, await found.text()).to.equal(200)
+    }
+    const unknown = await ask(must(second, 'a node'), '/tables/unknown')
+    expect(unknown.status, await unknown.text()).to.equal(404)
+  })
+
   it('drops a table on all nodes, and creates it again under its name', async () => {
     await using cluster = await NodeProcesses.start()
     const [first, second, third] = cluster.nodes
     await createTable(must(first, 'a node'), 2)
-    // Other nodes learn of a table a moment later.
-    for (const node of cluster.nodes) {
-      await until(async () => (await ask(node, '/tables/books')).status === 200)
-    }
     const inserts = { 'a/1': { title: 'old' } }
     const written = await ask(must(second, 'a node'), '/tables/books/batch', { inserts })
     expect(written.status, await written.text()).to.equal(201)

@@ -31,9 +31,9 @@ describe('EtcdCoordination', () => {
       ...options,
     })
 
-  async function openWorld(): Promise<LeaseWorld> {
+  async function openWorld(options: Partial<EtcdOptions> = {}): Promise<LeaseWorld> {
     const cluster = nextCluster()
-    const owner = await open({ cluster, endpoints: etcd.endpoints })
+    const owner = await open({ cluster, endpoints: etcd.endpoints, ...options })
     const other = await open({ cluster, owner: 'node-2' })
     return {
       owner,
@@ -48,8 +48,9 @@ describe('EtcdCoordination', () => {
   }
 
   describeCoordination('etcd', open)
-  describeLeases('etcd', openWorld)
-  describeElections('etcd', openWorld)
+  describeLeases('etcd', () => openWorld())
+  describeLeases('etcd, renewed by a thread', () => openWorld({ leaseThread: true }))
+  describeElections('etcd', () => openWorld())
 
   it('keeps two clusters apart in one etcd', async () => {
     await using one = await open({ cluster: 'one' })

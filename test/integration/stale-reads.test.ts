@@ -28,6 +28,8 @@ const HISTORIES = Number(process.env['QUARRY_TEST_HISTORIES'] ?? 6)
 const ROUNDS = 120
 const KEYS = 4
 const RETRY_MS = 200
+/** Followers that rest hear once a second of a time that was closed a second ago. */
+const FRESH_MS = 3000
 /** Near the greatest difference of clocks that nodes accept. */
 const AHEAD_MS = [400, 0, 200]
 const EVERYTHING = { start: Buffer.alloc(0), end: undefined }
@@ -262,7 +264,7 @@ class StaleHistory {
     await this.worlds.a.until(async () => {
       const ages = nodes.map(async ({ shard }) => {
         const time = await shard.closedTime().catch(() => undefined)
-        return time !== undefined && this.clock.nowMs() - millisOf(time) < 1000
+        return time !== undefined && this.clock.nowMs() - millisOf(time) < FRESH_MS
       })
       return (await Promise.all(ages)).every((isFresh) => isFresh)
     })

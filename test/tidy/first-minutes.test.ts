@@ -5,7 +5,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-const CITED = /`(?<file>test\/[\w/.-]+\.test\.ts)`: (?<title>[^|\n]*?) *\|/g
+const CITED = /`(?<file>test\/[\w/.-]+\.ts)`: (?<title>[^|\n]*?) *\|/g
 
 function textOf(file: string): string {
   return readFileSync(path.join(ROOT, file), 'utf8')

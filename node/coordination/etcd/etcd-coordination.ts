@@ -134,6 +134,7 @@ export class EtcdCoordination implements Coordination {
     const { closing } = this.#parts
     if (!closing.signal.aborted) closing.abort(closedError())
     await this.#tail
+    await this.#parts.leases.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

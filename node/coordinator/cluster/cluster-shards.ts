@@ -8,6 +8,7 @@ import type { TableShards } from '../tables/table-shards.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
 import { endedKey, endedPrefix } from './ended-shards.ts'
 import type { ReplicaHost } from './replica-host.ts'
+import type { TableNews } from './table-news.ts'
 
 /** From the creation of a table to leaders of all its shards. */
 const SERVE_MS = 30_000
@@ -24,6 +25,7 @@ export interface ClusterShardsOptions {
   readonly shardOf: (record: ShardRecord) => Shard
   /** Gives the replicas on this node the settings of a changed table. */
   readonly applyHere: (table: OpenTable) => Promise<void>
+  readonly news: TableNews
 }
 
 /**
@@ -58,6 +60,10 @@ export class ClusterShards implements TableShards {
 
   apply(table: OpenTable): Promise<void> {
     return this.#with.applyHere(table)
+  }
+
+  announce(name: string): Promise<void> {
+    return this.#with.news.tell(name)
   }
 
   /** A shard without a leader keeps `end` waiting, so nothing is lost by a drop. */

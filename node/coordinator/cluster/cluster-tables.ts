@@ -5,12 +5,15 @@
 //   CTA1  A table of the registry is the newest that was seen, with all of its shards; one that the catalog has
 //         lost goes.
 //   CTA2  A replica is started only for a shard of the catalog whose configuration names this node, and removed
-//         when the configuration names it no more, or the table is gone.
+//         when the configuration names it no more, or the table is gone. What the disk has of unknown shards goes
+//         when the node has joined.
 //   CTA3  Work on one shard follows earlier work on it.
 
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
+import { SharedAsks } from '../../../lib/shared-asks.ts'
+import { runInTurn, StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import { followEntries, type EntryChange } from '../../cluster/follow-entries.ts'
 import type { Coordination, CoordinationEntry } from '../../coordination/coordination.ts'
@@ -23,8 +26,10 @@ import {
   decodeShard,
   decodeTable,
   SHARD_PREFIX,
+  shardPrefix,
   TABLE_PREFIX,
   tableIdOfShardKey,
+  tableKey,
   type TableRecord,
 } from '../tables/table-record.ts'
 import type { TableRegistry } from '../tables/table-registry.ts'
@@ -35,6 +40,8 @@ import type { ReplicaHost } from './replica-host.ts'
 
 /** How often shards of dropped tables are asked whether they have ended. */
 const ENDS_MS = 250
+/** To open a table costs some 2 us for each of its shards. */
+const SHARDS_PER_STEP = 512
 
 /** What the tables of a node are made of. */
 export interface ClusterTablesOptions {
@@ -72,12 +79,21 @@ export class ClusterTables {
   readonly #tables = new Map<string, SeenTable>()
   /** The revision of each open table's record, by the table's id: comparing records costs their length. */
   readonly #openedAt = new Map<string, number>()
+  readonly #byId = new Map<string, SeenTable>()
   readonly #shards = new Map<ShardId, SeenShard>()
+  readonly #shardsOf = new Map<string, Map<ShardId, ShardRecord>>()
+  /** The ids of tables of which something has changed. */
+  readonly #dirty = new Set<string>()
+  /** What the watch of tables has brought. */
+  #tablesRevision = 0
+  readonly #asks = new SharedAsks((name) => this.#learn(name))
   /** The last work on each shard. */
   readonly #working = new Map<ShardId, Promise<void>>()
   readonly #stops: (() => void | Promise<void>)[] = []
   #following: Promise<void> = Promise.resolve()
-  #isDirty = false
+  #isSettling = false
+  /** Called when what was taken from the catalog is opened. */
+  readonly #waiting = new Set<() => void>()
   /** Shards that this node has ended and said so. */
   readonly #ended = new Set<ShardId>()
 
@@ -109,6 +125,56 @@ export class ClusterTables {
     await Promise.all(local.map((shard) => shard.led.setSettings(table)))
   }
 
+  /**
+   * Resolves when this node serves the table of this name as the catalog has it at the call, replicas here included,
+   * or knows that the catalog has none. Rejects with the reason of `signal`.
+   */
+  async reach(name: string, signal: AbortSignal): Promise<void> {
+    const key = tableKey(name)
+    const wanted = await this.#with.coordination.get(key)
+    const either = AbortSignal.any([signal, this.#closing.signal])
+    while (this.#dirty.size > 0 || !this.#hasReached(key, wanted)) {
+      either.throwIfAborted()
+      await this.#settled(either)
+    }
+    const table = this.#with.registry.find(name)
+    if (table !== undefined) await this.apply(table)
+  }
+
+  #hasReached(key: string, wanted: CoordinationEntry | undefined): boolean {
+    const seen = this.#tables.get(key)
+    if (wanted === undefined) return seen === undefined
+    if (seen === undefined || seen.modRevision < wanted.modRevision) return false
+    return this.#openedAt.get(seen.record.tableId) === seen.modRevision
+  }
+
+  /** The end of the next look at the catalog. */
+  async #settled(signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    this.#waiting.add(resolve)
+    try {
+      await promise
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      this.#waiting.delete(resolve)
+    }
+  }
+
+  /**
+   * Removes the replicas of tables that were dropped while this node was away. Only for a node that counts as one of
+   * the cluster: before that, nothing shows that this is the catalog of its tables.
+   */
+  async removeForgotten(): Promise<void> {
+    const { host, map, log } = this.#with
+    for (const id of host.unopened) {
+      if (this.#shards.has(id) || map.pathOf(id) !== undefined) continue
+      log.info('the replica of a dropped table is removed', { shard: id })
+      await host.remove(id)
+    }
+  }
+
   async close(): Promise<void> {
     this.#closing.abort()
     for (const stop of this.#stops.splice(0)) await stop()
@@ -135,64 +201,129 @@ export class ClusterTables {
     )
   }
 
-  #take({ key, entry }: EntryChange): void {
+  #take({ key, entry, revision }: EntryChange): void {
     try {
       if (key.startsWith(SHARD_PREFIX)) this.#takeShard(key, entry)
-      else this.#takeTable(key, entry)
+      else this.#takeSeenTable(key, { entry, revision })
     } catch (error) {
       this.#complain(`the entry ${key} of the catalog is damaged`, error)
     }
     this.#settleSoon()
   }
 
+  /** What is older than a table that was learned ahead of the watch says nothing. */
+  #takeSeenTable(key: string, { entry, revision }: Pick<EntryChange, 'entry' | 'revision'>): void {
+    this.#tablesRevision = Math.max(this.#tablesRevision, revision)
+    if (revision < (this.#tables.get(key)?.modRevision ?? 0)) return
+    this.#takeTable(key, entry)
+  }
+
   #takeTable(key: string, entry: CoordinationEntry | undefined): void {
-    if (entry === undefined) this.#tables.delete(key)
-    else {
-      const { value, modRevision } = entry
-      this.#tables.set(key, { record: decodeTable(value), modRevision })
-    }
+    const before = this.#tables.get(key)
+    if (before !== undefined) this.#forget(key, before)
+    if (entry === undefined) return
+    const { value, modRevision } = entry
+    const table = { record: decodeTable(value), modRevision }
+    this.#tables.set(key, table)
+    this.#byId.set(table.record.tableId, table)
+    this.#dirty.add(table.record.tableId)
+  }
+
+  #forget(key: string, { record }: SeenTable): void {
+    this.#tables.delete(key)
+    this.#byId.delete(record.tableId)
+    this.#dirty.add(record.tableId)
   }
 
   #takeShard(key: string, entry: CoordinationEntry | undefined): void {
     const id = parseShardId(shardIdOf(key))
-    if (entry === undefined) this.#shards.delete(id)
-    else this.#shards.set(id, { tableId: tableIdOfShardKey(key), record: decodeShard(entry.value) })
+    const tableId = tableIdOfShardKey(key)
+    const ofTable = this.#shardsOf.get(tableId) ?? new Map<ShardId, ShardRecord>()
+    if (entry === undefined) {
+      this.#shards.delete(id)
+      ofTable.delete(id)
+    } else {
+      const record = decodeShard(entry.value)
+      this.#shards.set(id, { tableId, record })
+      ofTable.set(id, record)
+    }
+    if (ofTable.size === 0) this.#shardsOf.delete(tableId)
+    else this.#shardsOf.set(tableId, ofTable)
+    this.#dirty.add(tableId)
+  }
+
+  /**
+   * Opens the table of that name if the catalog has it, although the watch may not have brought it. Rejects
+   * with UNAVAILABLE if the catalog does not answer.
+   */
+  learn(name: string): Promise<void> {
+    return this.#asks.ask(name)
+  }
+
+  async #learn(name: string): Promise<void> {
+    const { coordination } = this.#with
+    const key = tableKey(name)
+    const tables = await coordination.list(key)
+    const entry = tables.entries.find((one) => one.key === key)
+    // A watch that is beyond the listing has brought all that is in it, and maybe the end of the table.
+    if (entry === undefined || this.#tablesRevision > tables.revision) return
+    const { tableId } = decodeTable(entry.value)
+    const shards = await coordination.list(shardPrefix(tableId))
+    if (this.#closing.signal.aborted || this.#tablesRevision > tables.revision) return
+    for (const shard of shards.entries) this.#takeShard(shard.key, shard)
+    this.#takeTable(key, entry)
+    this.#settleOne(tableId)
   }
 
   #onListed(): void {
-    this.#settle()
-    this.#listed.resolve()
+    void this.#settle().then(() => this.#listed.resolve())
   }
 
   /** Entries of one commit come one after the other. */
   #settleSoon(): void {
-    if (this.#isDirty) return
-    this.#isDirty = true
+    if (this.#isSettling) return
+    this.#isSettling = true
     queueMicrotask(() => {
-      if (this.#isDirty) this.#settle()
+      this.#isSettling = false
+      void this.#settle()
     })
   }
 
-  #settle(): void {
-    this.#isDirty = false
-    const byTable = Map.groupBy(this.#shards.values(), ({ tableId }) => tableId)
-    const seen = new Set<string>()
-    for (const table of this.#tables.values()) {
-      const { record } = table
-      const shards = (byTable.get(record.tableId) ?? [])
-        .map((shard) => shard.record)
-        .toSorted((a, b) => a.range.start.compare(b.range.start))
-      if (!isWhole(shards)) continue // the rest of the commit is still to come
-      seen.add(record.tableId)
-      this.#open(table, shards)
+  /** In steps, because a listing has thousands of tables and shards. */
+  async #settle(): Promise<void> {
+    const { clock } = this.#with
+    const { signal } = this.#closing
+    await runInTurn(this.#settleAll(), { clock, signal })?.catch(() => undefined) // closed
+  }
+
+  *#settleAll(): Sliced<void> {
+    const meter = new StepMeter(SHARDS_PER_STEP)
+    for (const tableId of this.#dirty) {
+      this.#settleOne(tableId)
+      if (meter.spend(1 + (this.#shardsOf.get(tableId)?.size ?? 0))) yield
     }
-    for (const table of this.#with.registry.all()) if (!seen.has(table.tableId)) this.#close(table)
+    for (const resolve of this.#waiting) resolve()
+  }
+
+  /** CTA1. */
+  #settleOne(tableId: string): void {
+    this.#dirty.delete(tableId)
+    const table = this.#byId.get(tableId)
+    const found = this.#shardsOf.get(tableId)
+    const known = this.#with.registry.openTable(tableId)
+    const isSame = known?.shards.length === found?.size
+    if (isSame && table?.modRevision === this.#openedAt.get(tableId)) return
+    const shards = [...(found?.values() ?? [])].toSorted((a, b) =>
+      a.range.start.compare(b.range.start),
+    )
+    // The rest of the commit that creates a table may be still to come.
+    if (table !== undefined && isWhole(shards)) this.#open(table, shards)
+    else if (known !== undefined) this.#close(known)
   }
 
   #open({ record, modRevision }: SeenTable, shards: readonly ShardRecord[]): void {
     const { registry, shardOf } = this.#with
     const known = registry.openTable(record.tableId)
-    if (known !== undefined && this.#openedAt.get(record.tableId) === modRevision) return
     this.#openedAt.set(record.tableId, modRevision)
     const table = new OpenTable(record, known?.shards ?? shards.map(shardOf))
     registry.set(table)
@@ -233,7 +364,9 @@ export class ClusterTables {
     const isNamed = configuration?.replicas.includes(self.node)
     if (seen !== undefined && table !== undefined && isNamed === true) {
       await this.#startHere(seen.record, table, configuration)
-    } else if (seen === undefined || isNamed === false) {
+    } else if (isNamed === false) {
+      if (host.has(id)) await host.remove(id) // other nodes hold the shard
+    } else if (seen === undefined) {
       if (host.find(id) !== undefined) await host.remove(id)
     }
   }
@@ -247,7 +380,12 @@ export class ClusterTables {
     const { id } = record
     if (host.damaged.has(id)) return rebuild(record, table)
     if (!host.has(id) && isMissed(configuration, self)) onNotOpened(id, lostStore(id))
-    await host.start(record, table).catch((error: unknown) => onNotOpened(id, error))
+    try {
+      await host.start(record, table)
+    } catch (error) {
+      onNotOpened(id, error)
+      if (host.damaged.has(id)) rebuild(record, table)
+    }
   }
 
   /** The leaders of a dropped table's shards end their transactions, and say so. */

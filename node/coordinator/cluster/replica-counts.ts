@@ -1,6 +1,6 @@
 // What a node counts of its replicas since its start, for the metrics.
 
-import type { ReplicaControl } from '../../replication/shell/replicated-log.ts'
+import type { ReplicaControl } from '../../replication/shell/replica-surroundings.ts'
 
 /** How a comparison of two replicas has ended. */
 export type ComparisonOutcome = 'equal' | 'different' | 'unknown'

@@ -15,7 +15,7 @@ import type {
 } from '../../peer/peer.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { BeatNetwork } from '../../replication/shell/node-beats.ts'
-import type { ReplicaNetwork } from '../../replication/shell/replicated-log.ts'
+import type { ReplicaNetwork } from '../../replication/shell/replica-surroundings.ts'
 import { shardOfMessage } from '../../replication/shell/message-codec.ts'
 
 /** The numbers are part of the peer protocol. */

@@ -8,8 +8,8 @@
 //   A3  Whatever a crash or a failure leaves half done is finished by `openAll` and `repair`: a table
 //       that is `creating` is completed, one that is `dropping` is dropped.
 //   A4  At most one piece of work changes a table's state at a time (`#working`), and changes of its
-//       schema and indexes follow each other (`#changing`). A second drop of the table is refused with
-//       NOT_FOUND.
+//       schema and indexes follow each other (`#changing`). A drop waits for other work on its table; a
+//       second drop is refused with NOT_FOUND.
 //   A5  A table is not dropped while another one waits for the outcome of a transaction whose record
 //       lies in a shard of it that failed: no node could learn that outcome then.
 
@@ -65,8 +65,10 @@ export interface TableAdminOptions {
  */
 export class TableAdmin {
   readonly #with: TableAdminOptions
-  /** Ids of the tables that are being created or dropped right now. */
-  readonly #working = new Set<string>()
+  /** The work on tables that are being created or dropped right now, by their ids. */
+  readonly #working = new Map<string, Promise<unknown>>()
+  /** Ids of the tables of which a drop was asked for and has not ended. */
+  readonly #dropping = new Set<string>()
   #changing: Promise<unknown> = Promise.resolve()
 
   constructor(options: TableAdminOptions) {
@@ -89,7 +91,7 @@ export class TableAdmin {
    */
   async repair(): Promise<void> {
     for (const { record } of await this.#with.catalog.list()) {
-      if (record.state === 'ready' || this.#working.has(record.tableId)) continue
+      if (record.state === 'ready' || this.#isBusy(record)) continue
       try {
         await this.#alone(record, () => this.#repairOne(record))
       } catch (error) {
@@ -128,7 +130,9 @@ export class TableAdmin {
     const table = await this.#buildTable(name, request)
     return this.#alone(table.record, async () => {
       await catalog.create(table)
-      return this.#complete(table)
+      const created = await this.#complete(table)
+      await this.#with.host.announce(name)
+      return created
     })
   }
 
@@ -165,7 +169,10 @@ export class TableAdmin {
   #change(name: string, change: (record: TableRecord) => TableRecord): Promise<OpenTable> {
     const changed = this.#changing.then(() => this.#changeNow(name, change))
     this.#changing = changed.catch(() => undefined) // the caller hears of it
-    return changed
+    return changed.then(async (table) => {
+      await this.#with.host.announce(name)
+      return table
+    })
   }
 
   async #changeNow(name: string, change: (record: TableRecord) => TableRecord): Promise<OpenTable> {
@@ -181,11 +188,22 @@ export class TableAdmin {
   }
 
   async drop(name: string): Promise<void> {
-    const { catalog, registry, host } = this.#with
-    const table = registry.find(name)
-    if (table === undefined || this.#working.has(table.record.tableId)) {
+    const table = this.#with.registry.find(name)
+    if (table === undefined || this.#dropping.has(table.tableId)) {
       throw nothingToDrop(`table "${name}"`)
     }
+    this.#dropping.add(table.tableId)
+    try {
+      // In a cluster this node may complete a table that another one has created meanwhile.
+      await this.#working.get(table.tableId)?.catch(() => undefined)
+      await this.#dropNow(table)
+    } finally {
+      this.#dropping.delete(table.tableId)
+    }
+  }
+
+  async #dropNow(table: OpenTable): Promise<void> {
+    const { catalog, registry, host } = this.#with
     host.assertDroppable(table)
     await this.#alone(table.record, async () => {
       const record = await catalog.update(table.record, (current) => ({
@@ -195,13 +213,19 @@ export class TableAdmin {
       const dropping = new OpenTable(record, table.shards)
       registry.set(dropping)
       await this.#finishDrop(dropping)
+      await host.announce(table.record.name)
     })
   }
 
+  #isBusy({ tableId }: TableRecord): boolean {
+    return this.#working.has(tableId) || this.#dropping.has(tableId)
+  }
+
   async #alone<Result>({ tableId }: TableRecord, work: () => Promise<Result>): Promise<Result> {
-    this.#working.add(tableId)
+    const running = work()
+    this.#working.set(tableId, running)
     try {
-      return await work()
+      return await running
     } finally {
       this.#working.delete(tableId)
     }

@@ -16,11 +16,14 @@ import type { OpenTable } from './open-table.ts'
  *   told its outcome. It rejects with UNAVAILABLE if a shard does not answer, and may be repeated.
  * - `destroy` removes everything that belongs to a shard. `close` keeps it.
  * - `apply` gives the shards the settings of a changed table.
+ * - `announce` resolves when all nodes serve the table of this name as the catalog has it, or know that it is
+ *   gone. It does not wait long for a node that does not answer, and never rejects.
  */
 export interface TableShards {
   create(record: ShardRecord, settings: TableSettings): Promise<Shard>
   open(record: ShardRecord, settings: TableSettings): Promise<Shard>
   apply(table: OpenTable): Promise<void>
+  announce(name: string): Promise<void>
   assertDroppable(table: OpenTable): void
   end(table: OpenTable): Promise<void>
   destroy(shard: Shard): Promise<void>

@@ -7,7 +7,7 @@ export interface ReplicaId {
   readonly incarnation: number
 }
 
-/** Of a new shard. No leadership comes before it, so nobody can hold a grant of an earlier one. */
+/** The epoch of a new shard. No leadership comes before it, so nobody can hold a grant of an earlier one. */
 export const FIRST_EPOCH = 1
 
 /**
@@ -40,7 +40,8 @@ export interface InSyncChange {
   readonly epoch: number
   /** The revision that it replaces. */
   readonly revision: number
-  readonly kind: 'add' | 'remove'
+  /** `resign`: the leader, `replica` itself, cannot serve and leaves the set, so that another one leads. */
+  readonly kind: 'add' | 'remove' | 'resign'
   readonly replica: ReplicaId
 }
 
@@ -57,6 +58,7 @@ export function inSyncMember({ inSync }: ShardConfiguration, node: NodeId): Repl
  * when the change must not happen.
  *
  * - A removal that takes the set below its minimum makes the replica eligible.
+ * - A resignation takes the leader out of the set. It needs another member, who can lead then.
  * - An addition that brings the set to its minimum empties the eligible: from now on entries are
  *   committed that they lack.
  */
@@ -74,9 +76,15 @@ export function changedConfiguration(
     return { ...before, inSync, eligible, operation }
   }
   if (others.length === 0) return undefined
+  if (change.kind === 'resign' && !isLedBy(before, replica)) return undefined
+  const leader = change.kind === 'resign' ? undefined : before.leader
   const isTooSmall = others.length < before.minInSync
   const eligible = isTooSmall ? [...withoutNode(before, replica.node), replica] : before.eligible
-  return { ...before, inSync: others, eligible, operation }
+  return { ...before, leader, inSync: others, eligible, operation }
+}
+
+function isLedBy({ leader }: ShardConfiguration, { node, incarnation }: ReplicaId): boolean {
+  return leader?.node === node && leader.incarnation === incarnation
 }
 
 function withoutNode({ eligible }: ShardConfiguration, node: NodeId): readonly ReplicaId[] {

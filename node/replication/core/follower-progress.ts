@@ -84,6 +84,7 @@ export class FollowerProgress {
   /** It answered a beat of the leader's node, which stood for a heartbeat of this log. */
   answerBeat(sentMs: number, timing: ReplicationTiming): void {
     this.#grant(sentMs, timing)
+    this.heardMs = Math.max(this.heardMs, sentMs)
     this.caughtUpMs = Math.max(this.caughtUpMs, sentMs)
     this.lastSentMs = Math.max(this.lastSentMs, sentMs)
   }

@@ -1,3 +1,4 @@
+import type { ClosedPoint } from './closed-times.ts'
 import type { NodeId } from './configuration.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendMessage } from './messages.ts'
@@ -47,6 +48,11 @@ export class Follower {
     if (message.closed !== undefined) this.#with.closed.note(message.closed)
     this.#commit()
     this.#acknowledge({ through, sentMs: message.sentMs, logEnd: message.logEnd })
+  }
+
+  /** CT1: it holds whatever this replica has of the log. */
+  noteClosed(point: ClosedPoint): void {
+    this.#with.closed.note(point)
   }
 
   /** More of the log is on disk. */

@@ -37,6 +37,7 @@ export class Leader {
   readonly #progress = new Map<NodeId, FollowerProgress>()
   readonly #reads: LeaderReads
   readonly #closing = new ClosingTimes()
+  #isClosedTold = false
   #configuration: ShardConfiguration
   #pending: InSyncChange | undefined
   #askedMs = 0
@@ -44,6 +45,7 @@ export class Leader {
   #first: number | undefined
   #isServing = false
   #changes = 0
+  #isResigning = false
 
   constructor(context: ReplicaContext, configuration: ShardConfiguration) {
     this.#with = context
@@ -86,7 +88,8 @@ export class Leader {
 
   /** Whether time alone changes nothing but heartbeats. */
   get isIdle(): boolean {
-    return this.#isServing && this.#pending === undefined && !this.#reads.isWaiting
+    const isQuiet = this.#pending === undefined && !this.#reads.isWaiting
+    return this.#isServing && isQuiet && !this.#isResigning
   }
 
   /** Whether the follower is in sync and knows the whole log, of which all is committed. */
@@ -116,9 +119,14 @@ export class Leader {
     return this.#isServing && this.#closing.isWanting
   }
 
-  /** A point of the machine's, which holds from now on for what this leader appends. */
-  close(point: ClosedPoint): void {
-    if (!this.wantsClosed) return
+  /**
+   * A point of the machine's, which holds from now on for what this leader appends. With `isTold` the followers
+   * hear of it by a message of its own, because they rest and get no heartbeats.
+   */
+  close(point: ClosedPoint, isTold: boolean): void {
+    if (!this.#isServing) return
+    this.#settleClosed() // beats may have been answered since the last point was taken
+    this.#isClosedTold = isTold
     this.#closing.take(point, this.#with.nowMs)
     this.#settleClosed() // with no follower nobody has to hear of it
   }
@@ -172,8 +180,20 @@ export class Leader {
       if (nowMs - progress.lastSentMs >= timing.heartbeatMs) this.#heartbeat(node, progress)
     }
     this.#removeLaggard()
+    this.#resignIfPossible()
     this.#askAgain()
     this.#reads.expire()
+  }
+
+  /** This replica cannot serve: another member of the set shall lead, as soon as there is one. */
+  resign(): void {
+    this.#isResigning = true
+    this.#resignIfPossible()
+  }
+
+  #resignIfPossible(): void {
+    if (!this.#isResigning || this.#pending !== undefined) return
+    if (this.#others().size > 0) this.#change('resign', this.#with.self)
   }
 
   /** The leadership is over: nobody gets a read from it any more, so its grants bind nobody. */
@@ -216,7 +236,11 @@ export class Leader {
   #settleClosed(): void {
     if (this.isBelowMinimum) return
     const point = this.#closing.settle(this.#with.committed, this.#others())
-    if (point !== undefined) this.#with.closed.note(point)
+    if (point === undefined) return
+    this.#with.closed.note(point)
+    if (!this.#isClosedTold) return // the next append or heartbeat has it
+    const message = { kind: 'closed', epoch: this.epoch, point } as const
+    for (const node of this.#progress.keys()) this.#with.send(node, message)
   }
 
   /** The members of the maximal in-sync set without the leader itself. */

@@ -63,6 +63,16 @@ export interface PongMessage {
   readonly round: number
 }
 
+/**
+ * A closed point, outside of the appends. A follower that rests hears it and rests on: what the log has, and what
+ * the leader's node knows of the follower, stay as they are.
+ */
+export interface ClosedMessage {
+  readonly kind: 'closed'
+  readonly epoch: number
+  readonly point: ClosedPoint
+}
+
 export type ReplicationMessage =
   | AppendMessage
   | AppendedMessage
@@ -71,6 +81,7 @@ export type ReplicationMessage =
   | ReleaseMessage
   | PingMessage
   | PongMessage
+  | ClosedMessage
 
 /**
  * An `append` whose entries the shell adds from the log: those after `previous`, through `through`.

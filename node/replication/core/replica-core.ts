@@ -25,7 +25,7 @@ import { Follower } from './follower.ts'
 import type { ReplicaLag } from './follower-progress.ts'
 import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
-import type { AppendMessage, PingMessage, ReplicationMessage } from './messages.ts'
+import type { AppendMessage, ClosedMessage, PingMessage, ReplicationMessage } from './messages.ts'
 import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
 
 /** What has happened. */
@@ -46,7 +46,9 @@ export type Input =
       readonly configuration: ShardConfiguration
     }
   /** An answer to `wantsClosed`: no entry that follows commits anything at or below the point's time. */
-  | { readonly kind: 'closed'; readonly point: ClosedPoint }
+  | { readonly kind: 'closed'; readonly point: ClosedPoint; readonly isTold: boolean }
+  /** The state machine cannot serve as leader of the epoch. */
+  | { readonly kind: 'unfit'; readonly epoch: number }
   /** A snapshot replaced the log. */
   | { readonly kind: 'installed'; readonly base: LogPosition }
   | TimeInput
@@ -244,7 +246,9 @@ export class ReplicaCore {
       case 'confirmed':
         return this.#confirmed(input)
       case 'closed':
-        return this.#leader?.close(input.point)
+        return this.#leader?.close(input.point, input.isTold)
+      case 'unfit':
+        return this.#leaderOf(input.epoch)?.resign()
       case 'installed':
         return this.#with.restart(input.base)
       default:
@@ -270,6 +274,10 @@ export class ReplicaCore {
 
   get #leader(): Leader | undefined {
     return this.#role.kind === 'leading' ? this.#role.leader : undefined
+  }
+
+  #leaderOf(epoch: number): Leader | undefined {
+    return this.#leader?.epoch === epoch ? this.#leader : undefined
   }
 
   #configured(configuration: ShardConfiguration): void {
@@ -343,6 +351,8 @@ export class ReplicaCore {
         return this.#hear(from, message)
       case 'release':
         return this.#released(message.epoch)
+      case 'closed':
+        return this.#closed(message)
       case 'stale':
         return this.#hearOf(message.epoch)
       case 'appended':
@@ -353,6 +363,12 @@ export class ReplicaCore {
       default:
         return unreachable(message)
     }
+  }
+
+  /** CT1 holds for good, but entries of an older epoch may not be those that this replica has. */
+  #closed({ epoch, point }: ClosedMessage): void {
+    const role = this.#role
+    if (role.kind === 'following' && role.follower.epoch === epoch) role.follower.noteClosed(point)
   }
 
   /** The sender leads `message.epoch`. */

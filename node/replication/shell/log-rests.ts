@@ -31,6 +31,7 @@ const OFFERS_PER_HEARTBEAT = 2
 /** Inputs that change nothing in a log that rests. */
 const QUIET: ReadonlySet<Input['kind']> = new Set([
   'read_asked',
+  'closed',
   'ticked',
   'slept',
   'beat_heard',
@@ -60,10 +61,11 @@ export class LogRests implements RestingLog {
   }
 
   /** RS1. Called before each input of the log. */
-  before({ kind }: Input): void {
+  before(input: Input): void {
+    const { kind } = input
     const { core } = this.#with
     if (!core.isLeading) {
-      if (!QUIET.has(kind)) this.#wakeFromLeader()
+      if (!QUIET.has(kind) && !tellsClosed(input)) this.#wakeFromLeader()
       return
     }
     if (this.#followers.size === 0) return
@@ -154,6 +156,10 @@ export class LogRests implements RestingLog {
     rest.toldMs = atMs
     this.#with.tell({ kind: 'beat_answered', node, sentMs: atMs })
   }
+}
+
+function tellsClosed(input: Input): boolean {
+  return input.kind === 'received' && input.message.kind === 'closed'
 }
 
 function isSameRest(a: Rest, b: Rest): boolean {

@@ -15,6 +15,7 @@ const POSITION_BYTES = 14
 const CLOSED_BYTES = 14
 const APPEND_BYTES = POSITION_BYTES + 24 + CLOSED_BYTES
 const APPENDED_BYTES = 20
+const NOTHING_CLOSED: ClosedPoint = { time: 0n, sequence: 0 }
 const ROUND_BYTES = 4
 
 // The numbers are part of the protocol: add, never change.
@@ -26,6 +27,7 @@ const CODE_BY_KIND: Record<ReplicationMessage['kind'], number> = {
   release: 5,
   ping: 6,
   pong: 7,
+  closed: 8,
 }
 
 const KIND_BY_CODE: ReadonlyMap<number, ReplicationMessage['kind']> = new Map([
@@ -36,6 +38,7 @@ const KIND_BY_CODE: ReadonlyMap<number, ReplicationMessage['kind']> = new Map([
   [CODE_BY_KIND.release, 'release'],
   [CODE_BY_KIND.ping, 'ping'],
   [CODE_BY_KIND.pong, 'pong'],
+  [CODE_BY_KIND.closed, 'closed'],
 ])
 
 /** Who sends a message, and when. */
@@ -97,6 +100,8 @@ function bytesOf(message: Parameters<typeof encodeMessage>[1]): number {
     case 'ping':
     case 'pong':
       return ROUND_BYTES
+    case 'closed':
+      return CLOSED_BYTES
     case 'stale':
     case 'release':
       return 0
@@ -117,8 +122,7 @@ function writeFields(
       head.writeDoubleBE(message.sentMs, at + 6)
       head.writeUIntBE(message.logEnd, at + 14, 6)
       head.writeUInt32BE(count, at + 20)
-      head.writeBigUInt64BE(message.closed?.time ?? 0n, at + 24)
-      head.writeUIntBE(message.closed?.sequence ?? 0, at + 32, 6)
+      writeClosed(head, message.closed ?? NOTHING_CLOSED, at + 24)
       return
     }
     case 'appended':
@@ -133,6 +137,9 @@ function writeFields(
     case 'pong':
       head.writeUInt32BE(message.round, HEAD_BYTES)
       return
+    case 'closed':
+      writeClosed(head, message.point, HEAD_BYTES)
+      return
     case 'stale':
     case 'release':
       return
@@ -145,6 +152,11 @@ function writePosition(head: Buffer, { sequence, epoch, crc }: LogPosition): num
   head.writeUIntBE(sequence, HEAD_BYTES, 6)
   head.writeUInt32BE(epoch, HEAD_BYTES + 6)
   return head.writeUInt32BE(crc, HEAD_BYTES + 10)
+}
+
+function writeClosed(head: Buffer, { time, sequence }: ClosedPoint, at: number): void {
+  head.writeBigUInt64BE(time, at)
+  head.writeUIntBE(sequence, at + 8, 6)
 }
 
 /** The shard whose replicas a message is for. Throws INVALID_ARGUMENT for damaged bytes. */
@@ -192,6 +204,11 @@ function readMessage(
     case 'pong': {
       const message = { kind, epoch, round: bytes.readUInt32BE(HEAD_BYTES) } as const
       return ended(bytes, HEAD_BYTES + ROUND_BYTES, message)
+    }
+    case 'closed': {
+      const point = readClosed(bytes, HEAD_BYTES)
+      if (point === undefined) throw damaged('it closes no time')
+      return ended(bytes, HEAD_BYTES + CLOSED_BYTES, { kind, epoch, point } as const)
     }
     case 'stale':
     case 'release':

@@ -21,7 +21,6 @@ import type { LogId } from '../../journal/journal-format.ts'
 import type { JournalSource } from '../../journal/journal-source.ts'
 import { appendedMark } from '../../journal/log-mark.ts'
 import { checkReceivedEntries, type ReceivedEntry } from '../../journal/received-entries.ts'
-import type { ClosedPoint } from '../core/closed-times.ts'
 import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../core/configuration.ts'
 import type { Effect } from '../core/effects.ts'
 import type { ReplicaLag } from '../core/follower-progress.ts'
@@ -46,38 +45,8 @@ import {
 } from './message-codec.ts'
 import { OrderSender } from './order-sender.ts'
 import { PendingReads } from './pending-reads.ts'
+import type { ReplicaControl, ReplicaMachine, ReplicaNetwork } from './replica-surroundings.ts'
 import type { RestOffers } from './resting-log.ts'
-
-/** Carries messages to the replicas of one shard. Messages may be lost, and come in order. */
-export interface ReplicaNetwork {
-  send(to: NodeId, message: Buffer): void
-}
-
-/** The shard's entry in the control plane. Both calls reject while it cannot be asked. */
-export interface ReplicaControl {
-  /** Makes the change if it still holds; resolves with the configuration that is there afterwards. */
-  change(change: InSyncChange): Promise<ShardConfiguration>
-  /** A linearizable read. */
-  confirm(): Promise<ShardConfiguration>
-}
-
-/** The state machine that the log drives. No method may throw. */
-export interface ReplicaMachine {
-  /** Entries up to here are committed. They can be read by `ReplicatedLog.committedEntries`. */
-  committed(through: number): void
-  /** No later entry commits anything at or below the point's time. Undefined while it does not serve. */
-  closedPoint(): ClosedPoint | undefined
-  /** The first entry of a leadership, chained to `previous`. */
-  startEntry(epoch: number, previous: LogPosition): AppendedEntry
-  /** The first entry of the epoch is committed: this replica leads. */
-  serve(epoch: number): void
-  /** The leadership is over. What was proposed and is not committed has an unknown outcome. */
-  stopLeading(): void
-  /** The follower lacks entries that the journal has no longer. */
-  offerSnapshot(to: NodeId): void
-  /** The replica does nothing any more; it has to be built anew from another one. */
-  halted(reason: string): void
-}
 
 /** What a replicated log works with. */
 export interface ReplicatedLogOptions {
@@ -218,9 +187,18 @@ export class ReplicatedLog {
 
   tick(): void {
     if (this.rests.isResting) return
-    const point = this.#core.wantsClosed ? this.#with.machine.closedPoint() : undefined
-    if (point !== undefined) this.#step({ kind: 'closed', point })
+    if (this.#core.wantsClosed) this.#close(false)
     this.#step({ kind: 'ticked' })
+  }
+
+  /** While the log rests: settles the closed point that was taken last, tells the followers, and takes another. */
+  closeTime(): void {
+    if (this.#core.isLeading && this.rests.isResting) this.#close(true)
+  }
+
+  #close(isTold: boolean): void {
+    const point = this.#with.machine.closedPoint()
+    if (point !== undefined) this.#step({ kind: 'closed', point, isTold })
   }
 
   /** See `Journal.ready`: the source's group is replicated, and committed when all in sync have it. */
@@ -247,6 +225,11 @@ export class ReplicatedLog {
     if (sleeps === this.#sleeps) return
     this.#sleeps = sleeps
     this.#step({ kind: 'slept' })
+  }
+
+  /** The machine cannot serve in the epoch: another replica in sync shall lead, if there is one. */
+  resign(epoch: number): void {
+    this.#step({ kind: 'unfit', epoch })
   }
 
   /** Works on a message of another node's replica. Resolves when the next one may come. */
@@ -371,7 +354,7 @@ export class ReplicatedLog {
   }
 
   #send(to: NodeId, message: ReplicationMessage): void {
-    this.rests.sends(to)
+    if (message.kind !== 'closed') this.rests.sends(to)
     this.#with.network.send(to, encodeMessage(this.#envelope(), message))
   }
 

@@ -4,6 +4,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { must } from '../../../lib/assert.ts'
+import { messageOf } from '../../../lib/errors.ts'
 import { failing, type SyscallFault } from '../processes/syscall-faults.ts'
 import {
   killedStart,
@@ -14,6 +15,7 @@ import {
 import type { Machine } from './lab-network.ts'
 
 const PEER_PORT = 7400
+const STARTS_MAX = 3
 /** Sources that were compiled once: a start takes half the time. Processes that end in order write it. */
 const COMPILED = { NODE_COMPILE_CACHE: path.join(tmpdir(), 'quarry-lab-compiled') }
 
@@ -40,6 +42,8 @@ export class LabNode {
   readonly #options: LabNodeOptions
   #machine: Machine
   #process: StoreProcess | undefined
+  /** Where clients reach it instead, while that is set. */
+  door: string | undefined
   /** What it wrote before it ended last. */
   lastLog = ''
   kills = 0
@@ -68,7 +72,7 @@ export class LabNode {
 
   /** The URL of the API while it runs. */
   get api(): string | undefined {
-    return this.#process?.api
+    return this.door ?? this.#process?.api
   }
 
   get log(): string {
@@ -80,7 +84,19 @@ export class LabNode {
     return JSON.parse(await readFile(path.join(this.dataDir, 'format.json'), 'utf8')).id
   }
 
+  /** A start that waited for etcd in vain is repeated, as whoever supervises processes would do. */
   async start(options: StartOptions = {}): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#startOnce(options)
+      } catch (error) {
+        const isLate = messageOf(error).includes('etcd does not answer')
+        if (attempt >= STARTS_MAX || !isLate) throw error
+      }
+    }
+  }
+
+  async #startOnce(options: StartOptions): Promise<void> {
     const started = await StoreProcess.start(this.#storeOptions(options))
     this.#process = started
     void started.ended.then((ending) => this.#ended(started, ending))

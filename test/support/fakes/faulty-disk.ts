@@ -75,9 +75,15 @@ export class FaultyDisk implements KvStoreFactory {
   readonly #random: Random
   readonly #directory: FaultyDirectory
 
-  /** `seed` decides which unsynced writes a power failure takes. */
-  constructor(seed = 1) {
+  readonly #pace: (() => Promise<void>) | undefined
+
+  /**
+   * `seed` decides which unsynced writes a power failure takes. Each write waits for `pace` first, which must
+   * always resolve.
+   */
+  constructor(seed = 1, { pace }: { readonly pace?: () => Promise<void> } = {}) {
     this.#random = seededRandom(seed)
+    this.#pace = pace
     this.#directory = this.#newDirectory()
   }
 
@@ -242,6 +248,7 @@ export class FaultyDisk implements KvStoreFactory {
 
   async #perform({ apply, needsRoom, tear, power }: PendingWrite): Promise<void> {
     await this.#gate('before')
+    await this.#pace?.()
     this.#assertPower(power)
     const failure = this.#failure
     if (failure !== undefined && (needsRoom || failure !== 'DISK_FULL')) {

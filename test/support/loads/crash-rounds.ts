@@ -11,8 +11,8 @@ import { expectIndexAgrees } from '../models/index-agreement.ts'
 import { MergeLoad } from './merge-load.ts'
 import { ProseLoad } from './prose-load.ts'
 import { RegisterLoad } from './register-load.ts'
-import { ConnectionLost, StoreClient } from '../servers/store-client.ts'
-import { StoreProcess, killedStart } from '../processes/store-process.ts'
+import type { KillableStore } from '../places/store-under-test.ts'
+import { ConnectionLost, type StoreClient } from '../servers/store-client.ts'
 
 /** Acknowledged writes of a round before the kill: from none to about a second's worth. */
 const WRITES_PER_ROUND_MAX = 700
@@ -22,23 +22,28 @@ const KILLED_START_MAX_MS = 500
 /** How often the kill comes in the middle of an orderly end, when indexes are written to disk. */
 const KILLED_STOP_RATIO = 0.25
 const KILLED_STOP_MAX_MS = 300
+/** How often a store that survives the loss of a node loses one while clients continue to write. */
+const SURVIVED_RATIO = 0.5
+/** Acknowledged writes after such a loss. */
+const WRITES_AFTER_LOSS = 100
 const INTENTS_DEADLINE_MS = 60_000
 const STATUS_PERIOD_MS = 20
 
+const NEVER = new AbortController().signal
+
 export interface CrashRoundsOptions {
-  readonly dataDir: string
+  readonly store: KillableStore
   readonly context: LoadContext
 }
 
-export class CrashRounds implements AsyncDisposable {
-  readonly #dataDir: string
+/** The caller disposes the store. */
+export class CrashRounds {
   readonly #context: LoadContext
   readonly #loads: readonly Load[]
-  #store: StoreProcess
+  readonly #store: KillableStore
   #kills = 0
 
-  private constructor({ dataDir, context }: CrashRoundsOptions, store: StoreProcess) {
-    this.#dataDir = dataDir
+  private constructor({ store, context }: CrashRoundsOptions) {
     this.#context = context
     this.#store = store
     this.#loads = [
@@ -53,9 +58,8 @@ export class CrashRounds implements AsyncDisposable {
   }
 
   static async open(options: CrashRoundsOptions): Promise<CrashRounds> {
-    const store = await StoreProcess.start({ dataDir: options.dataDir })
-    const rounds = new CrashRounds(options, store)
-    using client = new StoreClient(store.api)
+    const rounds = new CrashRounds(options)
+    using client = options.store.connect(NEVER)
     for (const load of rounds.#loads) await load.prepare(client)
     return rounds
   }
@@ -67,9 +71,12 @@ export class CrashRounds implements AsyncDisposable {
   /** One kill under load, perhaps one during the restart, and the check. */
   async runOne(): Promise<void> {
     const { random } = this.#context
-    await this.#loadUntilKilled(Math.floor(random() * WRITES_PER_ROUND_MAX))
+    const writes = Math.floor(random() * WRITES_PER_ROUND_MAX)
+    const survives = this.#store.survives && random() < SURVIVED_RATIO
+    if (survives) await this.#loadOverLoss(writes)
+    else await this.#loadUntilKilled(writes)
     if (random() < KILLED_START_RATIO) {
-      await killedStart({ dataDir: this.#dataDir }, random() * KILLED_START_MAX_MS)
+      await this.#store.startAndKill(random() * KILLED_START_MAX_MS)
       this.#kills += 1
     }
     await this.#restart()
@@ -77,19 +84,15 @@ export class CrashRounds implements AsyncDisposable {
 
   /** SIGTERM, an orderly end, and the same check. */
   async stopAndRestart(): Promise<void> {
-    const { exitCode, log } = await this.#store.stop()
-    expect(exitCode, log).to.equal(0)
+    const { exitCodes, log } = await this.#store.stop()
+    expect(new Set(exitCodes), log).to.deep.equal(new Set([0]))
     await this.#restart()
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#store.kill()
-  }
-
   async #restart(): Promise<void> {
-    this.#store = await StoreProcess.start({ dataDir: this.#dataDir })
-    using client = new StoreClient(this.#store.api)
-    await this.#expectHealthy(client)
+    await this.#store.start()
+    await this.#expectHealthy()
+    using client = this.#store.connect(NEVER)
     for (const load of this.#loads) await load.check(client)
     for (const { tables } of this.#loads) {
       for (const table of tables) await expectIndexAgrees(client, table)
@@ -99,16 +102,8 @@ export class CrashRounds implements AsyncDisposable {
   async #loadUntilKilled(writes: number): Promise<void> {
     const { tally } = this.#context
     const over = new AbortController()
-    using client = new StoreClient(this.#store.api)
-    const clients = this.#loads
-      .flatMap((load) => load.clients)
-      .map(async (step) => {
-        try {
-          while (!over.signal.aborted) await step(client)
-        } catch (error) {
-          if (!over.signal.aborted || !(error instanceof ConnectionLost)) throw error
-        }
-      })
+    using client = this.#store.connect(over.signal)
+    const clients = this.#begin(client, over.signal)
     try {
       await Promise.race([tally.reached(tally.count + writes), Promise.all(clients)])
     } finally {
@@ -117,6 +112,37 @@ export class CrashRounds implements AsyncDisposable {
       this.#kills += 1
     }
     await Promise.all(clients)
+  }
+
+  /** A node is lost, and clients that retry notice no more than a delay. */
+  async #loadOverLoss(writes: number): Promise<void> {
+    const { tally } = this.#context
+    const over = new AbortController()
+    using client = this.#store.connect(NEVER)
+    const clients = this.#begin(client, over.signal)
+    const failed = Promise.all(clients)
+    try {
+      await Promise.race([tally.reached(tally.count + writes), failed])
+      await this.#store.killSome()
+      this.#kills += 1
+      await Promise.race([tally.reached(tally.count + WRITES_AFTER_LOSS), failed])
+    } finally {
+      over.abort()
+      await Promise.allSettled(clients)
+    }
+    await failed
+  }
+
+  /** All clients of all loads, until `over` aborts. */
+  #begin(client: StoreClient, over: AbortSignal): readonly Promise<void>[] {
+    const steps = this.#loads.flatMap((load) => load.clients)
+    return steps.map(async (step) => {
+      try {
+        while (!over.aborted) await step(client)
+      } catch (error) {
+        if (!over.aborted || !(error instanceof ConnectionLost)) throw error
+      }
+    })
   }
 
   async #end(clients: readonly Promise<void>[]): Promise<void> {
@@ -130,23 +156,30 @@ export class CrashRounds implements AsyncDisposable {
   }
 
   /** Without any help, intents of dead transactions vanish, and lost indexes are built again. */
-  async #expectHealthy(client: StoreClient): Promise<void> {
-    const ready = await fetch(`${this.#store.health}/readyz`)
-    expect(ready.status, await ready.text()).to.equal(200)
-    const deadlineMs = systemClock.monotonicMs() + INTENTS_DEADLINE_MS
-    for (;;) {
-      const { text } = await client.succeed('GET', '/api/v1/status')
-      const status: Status = JSON.parse(text)
-      const states = Object.values(status.shards)
-      expect(
-        states.every(({ state }) => state === 'serving'),
-        text,
-      ).to.equal(true)
-      const isResolved = states.every(({ pending_intents: count }) => count === 0)
-      if (isResolved && status.health === 'healthy') return
-      expect(systemClock.monotonicMs(), `not healthy yet: ${text}`).to.be.below(deadlineMs)
-      await systemClock.sleep(STATUS_PERIOD_MS)
+  async #expectHealthy(): Promise<void> {
+    for (const health of this.#store.health) {
+      const ready = await fetch(`${health}/readyz`)
+      expect(ready.status, await ready.text()).to.equal(200)
     }
+    for (const api of this.#store.apis) await expectHealthyNode(api)
+  }
+}
+
+/** Only the node that leads a shard knows its intents. */
+async function expectHealthyNode(api: string): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + INTENTS_DEADLINE_MS
+  for (;;) {
+    const text = await (await fetch(`${api}/api/v1/status`)).text()
+    const status: Status = JSON.parse(text)
+    const states = Object.values(status.shards)
+    expect(
+      states.every(({ state }) => state === 'serving'),
+      text,
+    ).to.equal(true)
+    const isResolved = states.every(({ pending_intents: count }) => count === 0)
+    if (isResolved && status.health === 'healthy') return
+    expect(systemClock.monotonicMs(), `not healthy yet: ${text}`).to.be.below(deadlineMs)
+    await systemClock.sleep(STATUS_PERIOD_MS)
   }
 }
 

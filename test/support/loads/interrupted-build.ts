@@ -3,8 +3,8 @@
 
 import { expectIndexAgrees } from '../models/index-agreement.ts'
 import { countTo, FOUR_SHARDS, SHARD_PREFIXES } from './load.ts'
+import type { KillableStore } from '../places/store-under-test.ts'
 import { StoreClient } from '../servers/store-client.ts'
-import { StoreProcess } from '../processes/store-process.ts'
 
 const TABLE = 'archive'
 const DOCUMENTS = 8000
@@ -17,22 +17,21 @@ const TEXT = 'Every ship that came in was written down, with her master, her fre
 /** SIGKILL or SIGTERM. */
 export type End = 'kill' | 'stop'
 
-export class InterruptedBuild implements AsyncDisposable {
+/** The caller disposes the store. */
+export class InterruptedBuild implements Disposable {
   /** Builds that were seen to be under way right before the end. */
   cutShort = 0
-  readonly #dataDir: string
-  #store: StoreProcess
-  #client: StoreClient
+  readonly #store: KillableStore
+  readonly #client: StoreClient
   #changes = 0
 
-  private constructor(dataDir: string, store: StoreProcess) {
-    this.#dataDir = dataDir
+  private constructor(store: KillableStore) {
     this.#store = store
-    this.#client = new StoreClient(store.api)
+    this.#client = new StoreClient(() => store.api)
   }
 
-  static async open(dataDir: string): Promise<InterruptedBuild> {
-    const build = new InterruptedBuild(dataDir, await StoreProcess.start({ dataDir }))
+  static async open(store: KillableStore): Promise<InterruptedBuild> {
+    const build = new InterruptedBuild(store)
     await build.#client.createTable(TABLE, FOUR_SHARDS)
     for (let from = 0; from < DOCUMENTS; from += DOCUMENTS_PER_BATCH) {
       const numbers = countTo(DOCUMENTS_PER_BATCH).map((index) => from + index)
@@ -61,9 +60,8 @@ export class InterruptedBuild implements AsyncDisposable {
     await this.#agrees()
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.dispose](): void {
     this.#client[Symbol.dispose]()
-    await this.#store.kill()
   }
 
   /** Somewhere between the first and the last document. */
@@ -76,10 +74,8 @@ export class InterruptedBuild implements AsyncDisposable {
       if (!isDone) this.cutShort += 1
       break
     }
-    this.#client[Symbol.dispose]()
     await this.#store[end]()
-    this.#store = await StoreProcess.start({ dataDir: this.#dataDir })
-    this.#client = new StoreClient(this.#store.api)
+    await this.#store.start()
   }
 
   async #agrees(): Promise<void> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { must } from '../../../lib/assert.ts'
 import { EtcdCluster } from './etcd-cluster.ts'
-import { StoreProcess, type Ending } from './store-process.ts'
+import { killedStart, StoreProcess, type Ending } from './store-process.ts'
 
 const SECRET = 'a secret of this test alone'
 
@@ -37,6 +37,18 @@ export class TestNode {
     const { process } = this
     this.process = undefined
     await process?.kill()
+  }
+
+  /** Starts it over its directory, and kills it most likely in the middle of its start. */
+  async startAndKill(afterMs: number): Promise<void> {
+    await killedStart({ dataDir: this.dataDir, command: this.#command }, afterMs)
+  }
+
+  /** SIGTERM, and SIGKILL in the middle of the orderly end. */
+  async stopAndKill(afterMs: number): Promise<void> {
+    const { process } = this
+    this.process = undefined
+    await process?.stopAndKill(afterMs)
   }
 
   /** SIGTERM: it hands its leaderships over first. */

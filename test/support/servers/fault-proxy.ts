@@ -103,7 +103,7 @@ class Link {
     // The end of one side does not pass either while its bytes do not.
     client.on('close', () => this.#passages().toServer === 'pass' && this.#server.end())
     this.#server.on('close', () => this.#passages().toClient === 'pass' && client.destroy())
-    this.closed = Promise.all([client, this.#server].map((socket) => once(socket, 'close')))
+    this.closed = Promise.all([client, this.#server].map(whenClosed))
   }
 
   get heldToServer(): number {
@@ -136,4 +136,9 @@ class Link {
     this.#hasLost = true
     this.droppedToClient += chunk.length
   }
+}
+
+/** An error, with which `once` of node:events would reject, is an end too. */
+function whenClosed(socket: net.Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()))
 }

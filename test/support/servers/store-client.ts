@@ -19,17 +19,18 @@ export interface Looked {
 
 type Line = Readonly<Record<string, unknown>> & { readonly key: string }
 
-/** Speaks to one running store. Connections are kept and shared by all who send at once. */
+/** Speaks to a running store. Connections are kept and shared by all who send at once. */
 export class StoreClient implements Disposable {
-  readonly #url: URL
+  readonly #api: () => string
   readonly #agent = new Agent({ keepAlive: true })
 
-  constructor(url: string) {
-    this.#url = new URL(url)
+  /** A function is asked for the URL of each request. */
+  constructor(api: string | (() => string)) {
+    this.#api = typeof api === 'string' ? () => api : api
   }
 
   get url(): string {
-    return this.#url.origin
+    return new URL(this.#api()).origin
   }
 
   /** Rejects with ConnectionLost unless the answer arrived whole. `path` is encoded already. */
@@ -44,7 +45,7 @@ export class StoreClient implements Disposable {
       sent === undefined
         ? {}
         : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) }
-    const { hostname, port } = this.#url
+    const { hostname, port } = new URL(this.#api())
     return new Promise((resolve, reject) => {
       const lost = (cause: Error): void => {
         reject(new ConnectionLost(`${method} ${path}: ${cause.message}`, { cause }))

@@ -22,6 +22,11 @@ export class VirtualTime {
     return this.#nowMs
   }
 
+  /** When the next event happens; undefined if none does. */
+  get nextMs(): number | undefined {
+    return this.#heap[0]?.atMs
+  }
+
   after(delayMs: number, run: () => void): void {
     this.#order += 1
     this.#push({ atMs: this.#nowMs + delayMs, order: this.#order, run })

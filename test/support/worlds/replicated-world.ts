@@ -18,7 +18,7 @@ import {
   type ReplicaId,
   type ShardConfiguration,
 } from '../../../node/replication/core/configuration.ts'
-import type { ReplicaControl } from '../../../node/replication/shell/replicated-log.ts'
+import type { ReplicaControl } from '../../../node/replication/shell/replica-surroundings.ts'
 import type { LocalShard } from '../../../node/shard/local-shard.ts'
 import { NO_SETTINGS } from '../../../node/shard/command/table-settings.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'

@@ -10,6 +10,8 @@ export interface TestSettings {
   readonly seed: number
   /** SIGKILLs of the crash test. */
   readonly crashRounds: number
+  /** The same against three nodes. */
+  readonly clusterCrashRounds: number
   /** Command sequences of the model-based test. */
   readonly modelRuns: number
   /** Small corpora of the differential test of the text index; its other tests go by it. */
@@ -29,6 +31,10 @@ export function parseTestSettings(env: Env): TestSettings {
   const table = {
     seed: option('QUARRY_TEST_SEED', integer({ default: randomInt(max), min: 0, max })),
     crashRounds: option('QUARRY_CRASH_ROUNDS', integer({ default: 20, min: 1, max: 1_000_000 })),
+    clusterCrashRounds: option(
+      'QUARRY_CLUSTER_CRASH_ROUNDS',
+      integer({ default: 3, min: 1, max: 1_000_000 }),
+    ),
     modelRuns: option('QUARRY_MODEL_RUNS', integer({ default: 50, min: 1, max: 1_000_000 })),
     textCorpora: option(
       'QUARRY_TEXT_CORPORA',

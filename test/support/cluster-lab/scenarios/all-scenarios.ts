@@ -1,5 +1,8 @@
+import { CLOCKS } from './clocks.ts'
+import { DISKS } from './disks.ts'
 import { ETCD_FAULTS } from './etcd-faults.ts'
 import { KILLS } from './kills.ts'
+import { LINKS } from './links.ts'
 import { PARTITIONS } from './partitions.ts'
 import { PAUSES } from './pauses.ts'
 import { RESTARTS } from './restarts.ts'
@@ -11,5 +14,8 @@ export const SCENARIOS: readonly Scenario[] = [
   ...PAUSES,
   ...PARTITIONS,
   ...ETCD_FAULTS,
+  ...LINKS,
+  ...CLOCKS,
+  ...DISKS,
   ...RESTARTS,
 ]

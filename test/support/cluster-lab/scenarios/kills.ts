@@ -4,6 +4,7 @@ import {
   FAILOVER_LIMIT_MS,
   killAndStart,
   pauseFor,
+  startAfterKills,
   untilOver,
   type Scenario,
   type Stage,
@@ -84,8 +85,5 @@ async function killMany(stage: Stage, count: number): Promise<void> {
   const nodes = lab.some(lab.running, count)
   stage.note(`kills ${nodes.map(({ name }) => name).join(', ')}`)
   await Promise.all(nodes.map((node) => node.kill()))
-  if (lab.random() < 0.25) {
-    await Promise.all(nodes.map((node) => node.startAndKill(lab.between(300, 5000))))
-  }
-  await Promise.all(nodes.map((node) => node.start()))
+  await Promise.all(nodes.map((node) => startAfterKills(node, lab)))
 }

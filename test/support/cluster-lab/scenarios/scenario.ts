@@ -31,6 +31,10 @@ export interface Scenario {
   undo?(stage: Stage): Promise<void>
 }
 
+/** How many starts are killed before the one that is not. */
+const KILLED_STARTS = [0, 1, 2, 3, 4]
+const KILLED_START_MS = [200, 6000] as const
+
 /** How long writes may pause after a fault: the lease of 10 s and 2 s more, with room for a busy machine. */
 export const FAILOVER_LIMIT_MS = 40_000
 
@@ -47,6 +51,12 @@ export async function pauseFor(ms: number): Promise<void> {
 export async function killAndStart(node: LabNode, { lab }: Stage, downMs: number): Promise<void> {
   await node.kill()
   await systemClock.sleep(downMs)
-  if (lab.random() < 0.25) await node.startAndKill(lab.between(300, 4000))
+  await startAfterKills(node, lab)
+}
+
+/** Some starts are killed as well, wherever they are then, up to the moment at which the node serves. */
+export async function startAfterKills(node: LabNode, lab: ClusterLab): Promise<void> {
+  const kills = lab.pick(KILLED_STARTS)
+  for (let i = 0; i < kills; i++) await node.startAndKill(lab.between(...KILLED_START_MS))
   await node.start()
 }

@@ -99,7 +99,7 @@ export class SetWorkload implements Workload {
     return first
   }
 
-  /** Hits may be missing while faults go on, and those that are there have the word. */
+  /** While there are faults hits may be missing. Those that are found must have the word. */
   async #search(client: string): Promise<void> {
     const { lab } = this.#world
     const element = `e${1 + Math.floor(lab.random() * this.#elements)}`

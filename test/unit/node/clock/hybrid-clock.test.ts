@@ -175,6 +175,32 @@ describe('HybridClock', () => {
     expect(hybrid.now()).to.equal(timestampAtMs(START_MS + BOUND_AHEAD_MS) + 1n)
   })
 
+  it('among others: begins at the present after a crash, when the wall clock has come to the bound', async () => {
+    const clock = new ManualClock(START_MS)
+    const bound = new MemoryBound()
+    const crashed = await HybridClock.open(clock, bound)
+    crashed.now()
+    const opening = HybridClock.open(clock, bound, { waitsForBound: true })
+    await settle()
+    clock.advance(BOUND_AHEAD_MS)
+
+    const reopened = await opening
+    const other = await HybridClock.open(clock, new MemoryBound())
+    other.observe(reopened.now())
+    expect(reopened.wallOffsetMs()).to.equal(0)
+  })
+
+  it('among others: waits no longer for a wall clock that was set back', async () => {
+    const clock = new ManualClock(START_MS)
+    const bound = new MemoryBound()
+    bound.value = timestampAtMs(START_MS + 3_600_000)
+    const opening = HybridClock.open(clock, bound, { waitsForBound: true })
+    await settle()
+    clock.advance(BOUND_AHEAD_MS)
+
+    expect(millisOf((await opening).now())).to.be.at.least(START_MS + 3_600_000)
+  })
+
   it('does not lag behind the wall clock while its bound is kept ahead without stamps', async () => {
     const clock = new ManualClock(START_MS)
     const hybrid = await HybridClock.open(clock, new MemoryBound())

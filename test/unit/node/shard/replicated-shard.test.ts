@@ -45,6 +45,24 @@ describe('a replicated shard', () => {
     expect(await world.when(read(world.leader, 'a'))).to.equal(1)
   })
 
+  it('gives its leadership up when it cannot take over, so that another replica leads', async () => {
+    await using world = await ReplicatedWorld.open()
+    const [n1, n2] = [world.node('n1'), world.node('n2')]
+    n1.led.add = () => {
+      throw new Error('the store is out of order')
+    }
+
+    await world.until(() => world.control.configuration.leader === undefined)
+
+    const members = world.control.configuration.inSync.map(({ node }) => node)
+    expect(members).to.deep.equal(['n2', 'n3'])
+    expect(n1.isServing).to.equal(false)
+    world.control.elect(n2.replica)
+    await world.until(() => n2.isServing)
+    await world.when(write(n2, 'a', 1))
+    await world.until(() => world.control.configuration.inSync.length === 3)
+  })
+
   it('refuses reads and writes at followers, and nothing happens', async () => {
     await using world = await ReplicatedWorld.open()
     await world.until(() => world.node('n1').isServing)

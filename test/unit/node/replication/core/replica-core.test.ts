@@ -1,5 +1,8 @@
 import { expect } from 'chai'
-import type { ShardConfiguration } from '../../../../../node/replication/core/configuration.ts'
+import {
+  changedConfiguration,
+  type ShardConfiguration,
+} from '../../../../../node/replication/core/configuration.ts'
 import type { Effect } from '../../../../../node/replication/core/effects.ts'
 import { LogIndex, type EntryInfo } from '../../../../../node/replication/core/log-index.ts'
 import { ReplicaCore } from '../../../../../node/replication/core/replica-core.ts'
@@ -271,5 +274,53 @@ describe('ReplicaCore', () => {
       { kind: 'stop_leading', epoch: 1 },
     ])
     expect(core.admission).to.equal('not_leader')
+  })
+
+  it('gives its leadership up when its machine cannot serve, as soon as another may lead', () => {
+    const core = newLeader()
+    const effects = core.step({ kind: 'unfit', epoch: 1 }, AWAKE_MS)
+
+    const change = effects.find((effect) => effect.kind === 'change')?.change
+    const self = { node: 'a', incarnation: 1 }
+    expect(change).to.include({ kind: 'resign', revision: 1 }).and.deep.include({ replica: self })
+    const resigned = change && changedConfiguration(TWO, change)
+    expect(resigned).to.deep.include({
+      leader: undefined,
+      inSync: [TWO.inSync[1]],
+      eligible: [self],
+    })
+    if (resigned === undefined) return
+    const configuration = { ...resigned, revision: 2 }
+    expect(kindsOf(core.step({ kind: 'configured', configuration }, AWAKE_MS))).to.include(
+      'stop_leading',
+    )
+  })
+
+  it('does not resign while nobody else is in sync, nor for an earlier epoch', () => {
+    const core = newLeader()
+    expect(core.step({ kind: 'unfit', epoch: 0 }, AWAKE_MS)).to.deep.equal([])
+    const alone = { ...TWO, revision: 2, inSync: TWO.inSync.slice(0, 1) }
+    core.step({ kind: 'configured', configuration: alone }, AWAKE_MS)
+
+    expect(kindsOf(core.step({ kind: 'unfit', epoch: 1 }, AWAKE_MS))).not.to.include('change')
+
+    const again = { ...TWO, revision: 3 }
+    core.step({ kind: 'configured', configuration: again }, AWAKE_MS)
+    expect(kindsOf(core.step({ kind: 'ticked' }, AWAKE_MS))).to.include('change')
+  })
+
+  it('counts no grant that was asked for before its machine slept', () => {
+    const core = newLeader()
+    acknowledge(core, 1)
+    const read = { kind: 'read_asked', token: 1 } as const
+    expect(kindsOf(core.step(read, AWAKE_MS + 10))).to.deep.equal(['read'])
+
+    core.step({ kind: 'slept' }, AWAKE_MS + 10)
+    acknowledge(core, 1, AWAKE_MS + 11) // sent before
+    core.step({ kind: 'beat_answered', node: 'b', sentMs: AWAKE_MS + 5 }, AWAKE_MS + 11)
+
+    expect(kindsOf(core.step(read, AWAKE_MS + 12))).to.deep.equal(['send'])
+    core.step({ kind: 'beat_answered', node: 'b', sentMs: AWAKE_MS + 13 }, AWAKE_MS + 14)
+    expect(kindsOf(core.step(read, AWAKE_MS + 15))).to.deep.equal(['read'])
   })
 })

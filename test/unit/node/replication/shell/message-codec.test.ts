@@ -30,6 +30,7 @@ const MESSAGES = {
   release: { kind: 'release', epoch: 3 },
   ping: { kind: 'ping', epoch: 3, round: 9 },
   pong: { kind: 'pong', epoch: 3, round: 9 },
+  closed: { kind: 'closed', epoch: 3, point: { time: 0x1122_3344_0000_0001n, sequence: 4 } },
 } as const
 
 function entry(sequence: number, text: string): SentEntry {

@@ -1,0 +1,45 @@
+// A small cluster from real code in virtual time, with faults: see docs/simulation.md.
+
+import { expect } from 'chai'
+import { withoutRealTime } from '../support/simulation/banned-time.ts'
+import { simulateCluster } from '../support/simulation/cluster/cluster-simulation.ts'
+
+/** `QUARRY_SIMULATION_SEEDS=100000` for a long run. */
+const SEEDS = Number(process.env['QUARRY_SIMULATION_SEEDS'] ?? 70)
+const FIRST_SEED = Number(process.env['QUARRY_SIMULATION_FIRST'] ?? 1)
+
+async function simulate(seed: number): Promise<number> {
+  try {
+    const { acknowledged } = await simulateCluster({ seed })
+    return acknowledged
+  } catch (error) {
+    throw new Error(`QUARRY_SIMULATION_FIRST=${seed} QUARRY_SIMULATION_SEEDS=1 repeats it`, {
+      cause: error,
+    })
+  }
+}
+
+describe('a simulated cluster', () => {
+  it('D0: does the same for the same seed, and touches no real clock or timer', async function () {
+    this.timeout(120_000)
+    const options = { seed: FIRST_SEED, troubleMs: 3000 }
+    const first = await simulateCluster(options)
+
+    const touched = await withoutRealTime(async () => {
+      expect(await simulateCluster(options)).to.deep.equal(first)
+    })
+
+    expect(touched).to.deep.equal([])
+    const other = await simulateCluster({ ...options, seed: FIRST_SEED + 1 })
+    expect(other.trace).to.not.equal(first.trace)
+  })
+
+  it(`keeps every promise in ${SEEDS} histories with faults`, async function () {
+    this.timeout(0)
+    let acknowledged = 0
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+      acknowledged += await simulate(seed)
+    }
+    expect(acknowledged / SEEDS, 'the histories have to be of use').to.be.above(20)
+  })
+})

@@ -1,0 +1,205 @@
+import type { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
+import type { ClusterAdmin } from '../../../../node/controller/shell/cluster-admin.ts'
+import type { VirtualTime } from '../virtual-time.ts'
+import type { SimulatedNode } from './simulated-node.ts'
+import type { SimulatedPlane } from './simulated-plane.ts'
+
+export const CLUSTER_FAULTS = [
+  /** A process ends, with what its disk had not synced, and comes back. */
+  'crash',
+  /** All processes end at once. */
+  'crash_all',
+  /** A process stands still. */
+  'freeze',
+  /** A process ends in order and comes back. */
+  'leave',
+  /** Some nodes do not reach others, in one direction or both. */
+  'partition',
+  /** Connections end. */
+  'cut',
+  /** Messages are slow, each way in its own time. */
+  'slow_network',
+  /** Nobody reaches the control plane. */
+  'plane_away',
+  /** One node does not reach the control plane. */
+  'plane_cut',
+  /** Commits of the control plane lose their answers, and some take effect late. */
+  'lost_answers',
+  /** Leases end early or late. */
+  'lease_errors',
+  /** Events of the control plane come late, and watches end as compacted. */
+  'late_events',
+  /** Wall clocks leap by up to an hour, and run at different rates. */
+  'clocks',
+  /** Disks are slow. */
+  'slow_disk',
+  /** A disk is full. */
+  'full_disk',
+  /** A write of a disk fails: the process ends. */
+  'failed_write',
+  /** A bit of a journal flips while the process is away. */
+  'flipped_bit',
+  /** A data directory is lost; a new node comes in its place. */
+  'lost_directory',
+  /** An operator has a leadership moved, or a node emptied and used again. */
+  'operator',
+] as const
+
+export type ClusterFault = (typeof CLUSTER_FAULTS)[number]
+
+/** What a fault works on. */
+export interface Harm {
+  readonly time: VirtualTime
+  readonly network: MemoryNetwork
+  readonly plane: SimulatedPlane
+  readonly nodes: readonly SimulatedNode[]
+  readonly node: SimulatedNode
+  /** Starts the node again unless the cluster is being healed. */
+  readonly startLater: (node: SimulatedNode, afterMs: number) => void
+  readonly replace: (node: SimulatedNode) => void
+  /** False when another disk has lost what it acknowledged: two would be too many. */
+  readonly mayLose: () => boolean
+}
+
+export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
+  crash: ({ time, node, startLater }) => {
+    node.kill()
+    startLater(node, time.between(50, 6000))
+  },
+  crash_all: ({ time, nodes, startLater }) => {
+    for (const one of nodes) one.kill()
+    for (const one of nodes) startLater(one, time.between(50, 2000))
+  },
+  freeze: ({ time, node }) => node.life?.clock.freeze(time.between(50, 8000)),
+  leave: ({ time, node, startLater }) => {
+    void node.leave().catch(() => undefined)
+    startLater(node, time.between(5000, 7000))
+  },
+  partition: ({ time, network, nodes }) => {
+    const apart = new Set(nodes.filter(() => time.chance(0.4)).map(({ id }) => id))
+    const isOneWay = time.chance(0.4)
+    const ways = waysBetween(nodes).filter(([from, to]) => {
+      if (apart.has(from) === apart.has(to)) return false
+      return !isOneWay || apart.has(from)
+    })
+    for (const [from, to] of ways) network.weather(from, to, { isBlackHole: true })
+    time.after(time.between(200, 8000), () => {
+      // In an order of its own.
+      for (const [from, to] of ways) {
+        time.after(time.between(0, 1000), () => network.weather(from, to, { isBlackHole: false }))
+      }
+    })
+  },
+  cut: ({ time, network, nodes, node }) => {
+    const other = time.pick(nodes)
+    if (other === undefined) return
+    if (time.chance(0.5)) network.cut(node.id, other.id)
+    else network.cutOneEnd(node.id, other.id)
+  },
+  slow_network: ({ time, network, nodes }) => {
+    for (const [from, to] of waysBetween(nodes)) {
+      const delayMs = time.chance(0.3) ? time.between(50, 900) : time.between(0.1, 5)
+      network.weather(from, to, { delayMs })
+    }
+    time.after(time.between(500, 4000), () => calmNetwork(network, nodes))
+  },
+  plane_away: ({ time, plane }) => {
+    plane.isAway = true
+    time.after(time.between(200, 8000), () => {
+      plane.isAway = false
+    })
+  },
+  plane_cut: ({ time, plane, node }) => {
+    plane.cut(node.id)
+    time.after(time.between(200, 8000), () => plane.join(node.id))
+  },
+  lost_answers: ({ time, plane }) => {
+    plane.lostAnswerRatio = 0.4
+    time.after(time.between(500, 5000), () => {
+      plane.lostAnswerRatio = 0
+    })
+  },
+  lease_errors: ({ time, plane }) => {
+    plane.leaseErrorMs = 2500
+    time.after(time.between(2000, 6000), () => {
+      plane.leaseErrorMs = 0
+    })
+  },
+  late_events: ({ time, plane }) => {
+    plane.eventDelayMs = [1, 2000]
+    plane.compactedRatio = 0.1
+    time.after(time.between(500, 5000), () => {
+      plane.eventDelayMs = [0.2, 5]
+      plane.compactedRatio = 0
+    })
+  },
+  clocks: ({ time, node }) => {
+    node.clockRate = time.between(0.996, 1.004)
+    node.clockOffsetMs = time.between(-200, 200)
+    if (time.chance(0.3)) node.life?.clock.setOffset(time.between(-3_600_000, 3_600_000))
+  },
+  slow_disk: ({ time, node }) => {
+    node.diskMs = [5, 400]
+    time.after(time.between(500, 5000), () => {
+      node.diskMs = [0.1, 1]
+    })
+  },
+  full_disk: ({ time, node }) => {
+    node.disk.failWrites('DISK_FULL')
+    time.after(time.between(200, 5000), () => node.disk.failWrites(undefined))
+  },
+  failed_write: ({ time, node, startLater }) => {
+    if (!node.isUp) return
+    node.disk.directory.failNextWrite()
+    startLater(node, time.between(500, 4000))
+  },
+  flipped_bit: ({ time, node, startLater, mayLose }) => {
+    if (!mayLose()) return
+    node.kill()
+    const { directory } = node.disk
+    const name = time.pick(directory.names)
+    if (name !== undefined) {
+      const length = directory.contentOf(name).length
+      directory.flipBit(name, Math.floor(time.random() * length))
+    }
+    startLater(node, time.between(500, 2000))
+  },
+  lost_directory: ({ node, replace, mayLose }) => {
+    if (mayLose()) replace(node)
+  },
+  operator: ({ time, node, nodes }) => {
+    const control = time.pick(nodes)?.life?.control
+    if (control === undefined) return
+    if (time.chance(0.7)) return transfer(node, control)
+    void control.requestOfNode({ node: node.id, kind: 'drain' }).catch(ignore)
+    time.after(time.between(500, 4000), () => {
+      void control.requestOfNode({ node: node.id, kind: 'undrain' }).catch(ignore)
+    })
+  },
+}
+
+function transfer(node: SimulatedNode, control: ClusterAdmin): void {
+  const [table] = node.life?.opened?.registry.tables() ?? []
+  for (const { id } of table?.shards ?? []) {
+    const path = node.life?.map?.pathOf(id)
+    if (path !== undefined) void control.requestTransfer({ path, to: node.id }).catch(ignore)
+  }
+}
+
+/** Operators' requests may be refused. */
+function ignore(): void {}
+
+export function calmNetwork(network: MemoryNetwork, nodes: readonly SimulatedNode[]): void {
+  for (const [from, to] of waysBetween(nodes)) network.weather(from, to, { delayMs: 0.2 })
+}
+
+export function healNetwork(network: MemoryNetwork, nodes: readonly SimulatedNode[]): void {
+  for (const [from, to] of waysBetween(nodes)) {
+    network.weather(from, to, { delayMs: 0.2, isBlackHole: false })
+  }
+}
+
+function waysBetween(nodes: readonly SimulatedNode[]): readonly (readonly [string, string])[] {
+  const names = nodes.map(({ id }) => id)
+  return names.flatMap((from) => names.filter((to) => to !== from).map((to) => [from, to] as const))
+}

@@ -1,0 +1,300 @@
+// A small cluster in one process, from the code that runs in production: journals, replicated shards,
+// calls between nodes, transactions, controller and membership. Modelled are the disks, the network below the
+// peer protocol, the control plane's store and the clocks. All of it happens in virtual time.
+
+import { crc32 } from 'node:zlib'
+import type { Log } from '../../../../lib/log.ts'
+import { seededRandom } from '../../../../lib/random.ts'
+import { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
+import { insert, WRITE, writesOf } from '../../servers/swarm-harness.ts'
+import { BrokenInvariant } from '../replication-checker.ts'
+import { VirtualTime } from '../virtual-time.ts'
+import { askNode, ClusterClient, TABLE, type ClientSurroundings } from './cluster-clients.ts'
+import {
+  calmNetwork,
+  CLUSTER_FAULTS,
+  HARM,
+  healNetwork,
+  type ClusterFault,
+} from './cluster-faults.ts'
+import {
+  ACCOUNTS,
+  ClusterHistory,
+  FIRST_BALANCE,
+  REGISTERS,
+  SPLIT_KEYS,
+} from './cluster-history.ts'
+import { checkReplicasEqual, installedCells, unrestOf } from './cluster-rest.ts'
+import { ClusterWatch } from './cluster-watch.ts'
+import { NodeClock } from './node-clock.ts'
+import { SimulatedNode, type NodeSurroundings } from './simulated-node.ts'
+import { SimulatedPlane } from './simulated-plane.ts'
+import { passUntil } from './world-time.ts'
+
+const START_MS = 60_000
+const CLIENTS = 3
+const CLIENT_PAUSE_MS = 120
+const FAULT_MS = 1200
+const TROUBLE_MS = 12_000
+/** From the healing to rest: a lease, an election, a lag limit, and twice the silence of a transaction. */
+const REST_MAX_MS = 60_000
+const WATCH_MS = 50
+
+export interface ClusterSimulationOptions {
+  readonly seed: number
+  /** Those that may happen; default: a choice by the seed. */
+  readonly faults?: readonly ClusterFault[]
+  readonly troubleMs?: number
+  readonly nodes?: number
+  /** Many clients that hardly pause meet each other more often. */
+  readonly clients?: number
+  readonly clientPauseMs?: number
+  readonly log?: Log
+}
+
+export interface ClusterSimulationResult {
+  /** A digest of all events. Equal seeds have equal traces. */
+  readonly trace: number
+  readonly acknowledged: number
+  readonly faults: readonly ClusterFault[]
+  readonly virtualMs: number
+}
+
+/** Throws BrokenInvariant for a broken promise, and when the cluster does not recover. */
+export async function simulateCluster(
+  options: ClusterSimulationOptions,
+): Promise<ClusterSimulationResult> {
+  const simulation = new ClusterSimulation(options)
+  return simulation.run()
+}
+
+class ClusterSimulation {
+  readonly #time: VirtualTime
+  readonly #network: MemoryNetwork
+  readonly #plane: SimulatedPlane
+  readonly #surroundings: NodeSurroundings
+  readonly #nodes: SimulatedNode[] = []
+  readonly #history = new ClusterHistory()
+  readonly #faults: readonly ClusterFault[]
+  readonly #troubleMs: number
+  readonly #clients: number
+  readonly #clientPauseMs: number
+  readonly #watch = new ClusterWatch()
+  #trace = 0
+  #directories = 0
+  #losses = 0
+  #isTroubled = true
+  #areClientsBusy = true
+  #busyClients = 0
+
+  constructor(options: ClusterSimulationOptions) {
+    const { seed, faults, nodes, log } = options
+    const time = new VirtualTime(seededRandom(seed))
+    this.#time = time
+    this.#network = new MemoryNetwork(new NodeClock(time, {}))
+    this.#plane = new SimulatedPlane(time)
+    this.#surroundings = { time, network: this.#network, plane: this.#plane, log }
+    this.#faults = faults ?? CLUSTER_FAULTS.filter(() => time.chance(0.25))
+    this.#troubleMs = options.troubleMs ?? TROUBLE_MS
+    this.#clients = options.clients ?? CLIENTS
+    this.#clientPauseMs = options.clientPauseMs ?? CLIENT_PAUSE_MS
+    const count = nodes ?? (time.chance(0.2) ? 4 : 3)
+    for (let i = 0; i < count; i++) this.#addNode()
+  }
+
+  async run(): Promise<ClusterSimulationResult> {
+    const time = this.#time
+    await this.#open()
+    this.#repeat(WATCH_MS, () => this.#look())
+    for (let i = 1; i <= this.#clients; i++) {
+      void this.#useCluster(new ClusterClient(`c${i}`, this.#clientParts()))
+    }
+    this.#repeat(FAULT_MS, () => this.#doHarm())
+    await this.#pass(this.#troubleMs)
+    this.#heal()
+    await this.#rest()
+    await this.#checkEnd()
+    const { acknowledged } = this.#history
+    return { trace: this.#trace, acknowledged, faults: this.#faults, virtualMs: time.nowMs }
+  }
+
+  async #open(): Promise<void> {
+    calmNetwork(this.#network, this.#nodes)
+    for (const node of this.#nodes) node.start()
+    const time = this.#time
+    await this.#until(
+      () => this.#nodes.every(({ store }) => store?.ready() === true),
+      START_MS,
+      'start',
+    )
+    const [node] = this.#nodes
+    if (node === undefined) return
+    const inserts = ACCOUNTS.map((key) => insert(key, { balance: FIRST_BALANCE }))
+    const opening = askNode(time, node, async (store) => {
+      await store.createTable(TABLE, { split_keys: SPLIT_KEYS })
+      await store.batch(writesOf(TABLE, { inserts }), WRITE)
+    })
+    const told = await this.#when(opening)
+    if (told.kind === 'ok') return
+    throw new BrokenInvariant(`the table does not open: ${JSON.stringify(told)}`)
+  }
+
+  #addNode(): SimulatedNode {
+    this.#directories += 1
+    const seed = Math.floor(this.#time.random() * 1e9)
+    const node = new SimulatedNode(`n${this.#directories}`, seed, this.#surroundings)
+    if (this.#faults.includes('clocks')) {
+      node.clockRate = this.#time.between(0.996, 1.004)
+      node.clockOffsetMs = this.#time.between(-200, 200)
+    }
+    this.#nodes.push(node)
+    return node
+  }
+
+  #clientParts(): ClientSurroundings {
+    return {
+      time: this.#time,
+      history: this.#history,
+      nodes: () => this.#nodes.filter(({ store }) => store !== undefined),
+      note: (event) => this.#note(event),
+    }
+  }
+
+  async #useCluster(client: ClusterClient): Promise<void> {
+    const time = this.#time
+    this.#busyClients += 1
+    while (this.#areClientsBusy) {
+      await client.step()
+      const pauseMs = time.between(0, 2 * this.#clientPauseMs)
+      await new Promise<void>((resolve) => time.after(pauseMs, resolve))
+    }
+    this.#busyClients -= 1
+  }
+
+  #note(event: string): void {
+    this.#trace = crc32(event, this.#trace)
+    this.#surroundings.log?.debug(event)
+  }
+
+  #repeat(periodMs: number, run: () => void): void {
+    const again = (): void => {
+      run()
+      this.#time.after(this.#time.between(0.5, 2 * periodMs), again)
+    }
+    again()
+  }
+
+  #doHarm(): void {
+    const time = this.#time
+    const fault = this.#isTroubled ? time.pick(this.#faults) : undefined
+    const node = time.pick(this.#nodes)
+    if (fault === undefined || node === undefined) return
+    this.#note(`${fault} ${node.id} ${time.nowMs}`)
+    HARM[fault]({
+      time,
+      network: this.#network,
+      plane: this.#plane,
+      nodes: this.#nodes,
+      node,
+      startLater: (one, afterMs) =>
+        time.after(afterMs, () => {
+          if (this.#nodes.includes(one)) one.start()
+        }),
+      replace: (lost) => this.#replace(lost),
+      mayLose: () => this.#losses++ === 0,
+    })
+  }
+
+  #replace(lost: SimulatedNode): void {
+    lost.kill()
+    this.#nodes.splice(this.#nodes.indexOf(lost), 1)
+    const fresh = this.#addNode()
+    this.#time.after(this.#time.between(50, 3000), () => fresh.start())
+  }
+
+  #look(): void {
+    for (const node of this.#nodes.filter(({ isDamaged }) => isDamaged)) this.#replace(node)
+    this.#watch.look(this.#nodes)
+  }
+
+  #heal(): void {
+    this.#isTroubled = false
+    this.#note(`heal ${this.#time.nowMs}`)
+    healNetwork(this.#network, this.#nodes)
+    this.#plane.heal()
+    for (const node of this.#nodes) {
+      node.diskMs = [0.1, 1]
+      node.disk.failWrites(undefined)
+      node.life?.clock.setOffset(0)
+      node.start()
+    }
+  }
+
+  /** D23. Faults that were under way heal by themselves, at the latest some seconds later. */
+  async #rest(): Promise<void> {
+    await this.#pass(3000)
+    for (const node of this.#nodes) {
+      const undrain = { node: node.id, kind: 'undrain' as const }
+      void node.life?.control?.requestOfNode(undrain).catch(() => undefined)
+    }
+    this.#areClientsBusy = false
+    await this.#until(() => this.#busyClients === 0, REST_MAX_MS, 'the clients to end')
+    await this.#comeToRest()
+    await this.#useAgain()
+    await this.#comeToRest()
+  }
+
+  async #comeToRest(): Promise<void> {
+    const untilMs = this.#time.nowMs + REST_MAX_MS
+    while (unrestOf(this.#nodes) !== undefined && this.#time.nowMs < untilMs) {
+      for (const node of this.#nodes) node.start()
+      await this.#pass(250)
+    }
+    const unrest = unrestOf(this.#nodes)
+    if (unrest !== undefined) throw new BrokenInvariant(`liveness: ${unrest}`)
+  }
+
+  /** Every node reads everything, and every shard takes a write. */
+  async #useAgain(): Promise<void> {
+    const time = this.#time
+    for (const [at, node] of this.#nodes.entries()) {
+      const client = new ClusterClient(`end-${node.id}`, this.#clientParts())
+      const isRead = await this.#when(client.readAll(node))
+      if (!isRead) throw new BrokenInvariant(`liveness: ${node.id} cannot read`)
+      const key = REGISTERS[at % REGISTERS.length] ?? ''
+      const writes = writesOf(TABLE, { inserts: [insert(`${key}-end`, {})] })
+      const told = await this.#when(askNode(time, node, (store) => store.batch(writes, WRITE)))
+      if (told.kind !== 'ok') throw new BrokenInvariant(`liveness: ${key} cannot be written`)
+    }
+  }
+
+  async #checkEnd(): Promise<void> {
+    await checkReplicasEqual(this.#nodes)
+    const installed = await installedCells(this.#nodes)
+    const [violation] = this.#history.violations(installed)
+    if (violation !== undefined) {
+      throw new BrokenInvariant(`${violation.rule}: ${violation.description}`)
+    }
+  }
+
+  async #pass(ms: number): Promise<void> {
+    const isBroken = (): boolean => this.#watch.broken.length > 0
+    const broke = await passUntil(this.#time, this.#time.nowMs + ms, isBroken)
+    if (broke) throw new BrokenInvariant(this.#watch.broken.join('; '))
+  }
+
+  async #until(isEnough: () => boolean, limitMs: number, what: string): Promise<void> {
+    const isOver = (): boolean => isEnough() || this.#watch.broken.length > 0
+    await passUntil(this.#time, this.#time.nowMs + limitMs, isOver)
+    if (this.#watch.broken.length > 0) throw new BrokenInvariant(this.#watch.broken.join('; '))
+    if (!isEnough()) throw new BrokenInvariant(`liveness: waited for ${what}`)
+  }
+
+  async #when<Answer>(promise: Promise<Answer>): Promise<Answer> {
+    let isSettled = false
+    const settled = (): void => void (isSettled = true)
+    promise.then(settled, settled)
+    await this.#until(() => isSettled, START_MS, 'an answer')
+    return promise
+  }
+}

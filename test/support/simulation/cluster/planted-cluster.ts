@@ -1,0 +1,43 @@
+import { plantCopy, type Defect } from '../planted-copy.ts'
+import { BrokenInvariant } from '../replication-checker.ts'
+import type { ClusterFault } from './cluster-faults.ts'
+import type { simulateCluster } from './cluster-simulation.ts'
+
+const SIMULATION = 'test/support/simulation/cluster/cluster-simulation.ts'
+
+/** Defects show sooner among many clients. */
+const CROWDED = { clients: 8, clientPauseMs: 40, troubleMs: 3000, nodes: 3 }
+
+/** A defect in `node`, and how it shows. */
+export interface ClusterDefect extends Defect {
+  /** Those that it needs to show soon. */
+  readonly faults: readonly ClusterFault[]
+  /** Tried first, because it showed the defect once. */
+  readonly seed: number
+}
+
+/** What showed the defect. */
+export interface Discovery {
+  readonly seed: number
+  readonly message: string
+}
+
+/** Runs histories of a cluster with the defect until one breaks a promise; undefined if none does. */
+export async function discover(
+  { faults, seed: first, ...defect }: ClusterDefect,
+  seedsMax: number,
+): Promise<Discovery | undefined> {
+  const copied = ['node', 'test/support']
+  const load = plantCopy({ copied, linked: ['lib', 'door', 'openapi', 'node_modules'] }, defect)
+  const simulation = await load<{ readonly simulateCluster: typeof simulateCluster }>(SIMULATION)
+  for (const seed of [first, ...Array.from({ length: seedsMax }, (_, i) => i + 1)]) {
+    try {
+      await simulation.simulateCluster({ seed, faults, ...CROWDED })
+    } catch (error) {
+      // The copy has a class of its own.
+      if (!(error instanceof Error) || error.name !== BrokenInvariant.name) throw error
+      return { seed, message: error.message }
+    }
+  }
+  return undefined
+}

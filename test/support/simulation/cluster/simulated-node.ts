@@ -1,0 +1,322 @@
+// One node of a simulated cluster: what survives its process, and its process while it runs. The
+// process is what node/cluster-node.ts builds, without HTTP, files and snapshots.
+
+import { Lifecycle } from '../../../../lib/lifecycle.ts'
+import { silentLog, type Log } from '../../../../lib/log.ts'
+import { must } from '../../../../lib/assert.ts'
+import { isServiceError, messageOf } from '../../../../lib/errors.ts'
+import type { Random } from '../../../../lib/random.ts'
+import {
+  BOUND_AHEAD_MS,
+  HybridClock,
+  TIMESTAMP_ZERO,
+  type Timestamp,
+} from '../../../../node/clock/hybrid-clock.ts'
+import { ClusterMap } from '../../../../node/cluster/cluster-map.ts'
+import { joinCluster, type Membership } from '../../../../node/cluster/membership.ts'
+import { NodeIdentity } from '../../../../node/cluster/node-identity.ts'
+import { ClusterAdmin } from '../../../../node/controller/shell/cluster-admin.ts'
+import { Controller } from '../../../../node/controller/shell/controller.ts'
+import {
+  controllerHandlers,
+  controllerPeers,
+} from '../../../../node/controller/shell/controller-calls.ts'
+import { CONTROLLER_CATALOG } from '../../../../node/coordinator/cluster/controller-catalog.ts'
+import { KnownPlaces } from '../../../../node/coordinator/cluster/known-places.ts'
+import { LoopbackLink } from '../../../../node/coordinator/cluster/loopback-link.ts'
+import type { ReplicaHost } from '../../../../node/coordinator/cluster/replica-host.ts'
+import { openStore, type OpenedStore } from '../../../../node/coordinator/open-store.ts'
+import type { SwarmStore } from '../../../../node/coordinator/swarm-store.ts'
+import { openPeerNode, PEER_VERSIONS } from '../../../../node/peer/connections/open-peer-node.ts'
+import { PEER_LIMITS } from '../../../../node/peer/peer-limits.ts'
+import type { PeerHandler } from '../../../../node/peer/peer.ts'
+import type { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
+import { FaultyDisk } from '../../fakes/faulty-disk.ts'
+import { openTestJournal } from '../../worlds/test-journal.ts'
+import { SIMULATION_SETTINGS } from '../controller/controller-simulation.ts'
+import type { VirtualTime } from '../virtual-time.ts'
+import { NodeClock } from './node-clock.ts'
+import { NodeTransport } from './node-transport.ts'
+import { PlaneWay, type SimulatedPlane } from './simulated-plane.ts'
+import { simulatedPlace } from './simulated-place.ts'
+
+const CLUSTER = 'library'
+const SECRET = Buffer.alloc(32, 7)
+const PEER_PORT = 7400
+const SEGMENT_BYTES = 64 * 1024
+/** Short, so that failovers are. */
+const TTL_SECONDS = 3
+/** So much that every replica can be brought up from the log: there are no snapshots here. */
+const KEPT_BYTES = 64 * 1024 * 1024
+
+/** What all nodes of a simulation share. */
+export interface NodeSurroundings {
+  readonly time: VirtualTime
+  readonly network: MemoryNetwork
+  readonly plane: SimulatedPlane
+  readonly log?: Log | undefined
+}
+
+/** A process of a node. */
+export interface NodeLife {
+  readonly clock: NodeClock
+  readonly transport: NodeTransport
+  readonly lifecycle: Lifecycle
+  readonly identity: NodeIdentity
+  /** Each of these is there as soon as the start has come so far. */
+  host: ReplicaHost | undefined
+  opened: OpenedStore | undefined
+  membership: Membership | undefined
+  map: ClusterMap | undefined
+  control: ClusterAdmin | undefined
+  /** What must never be seen. */
+  readonly failures: string[]
+  /** Resolves at the end of the process. */
+  readonly over: PromiseWithResolvers<void>
+}
+
+export class SimulatedNode {
+  readonly id: string
+  readonly disk: FaultyDisk
+  readonly #in: NodeSurroundings
+  #identity: string | undefined
+  #bound: Timestamp = TIMESTAMP_ZERO
+  life: NodeLife | undefined
+  /** How wrong the clock of each life is at its start. */
+  clockRate = 1
+  clockOffsetMs = 0
+  /** How long a write to the disk takes. */
+  diskMs: readonly [number, number] = [0.1, 1]
+  /** Programming errors: none may be seen. */
+  readonly failures: string[] = []
+  /** It refuses to start over a damaged disk. An operator has to replace it. */
+  isDamaged = false
+
+  constructor(id: string, seed: number, surroundings: NodeSurroundings) {
+    this.id = id
+    this.#in = surroundings
+    this.disk = new FaultyDisk(seed, { pace: () => this.#pace() })
+  }
+
+  get isUp(): boolean {
+    return this.life !== undefined
+  }
+
+  /** The store, as soon as it serves. */
+  get store(): SwarmStore | undefined {
+    const { opened, membership } = this.life ?? {}
+    return membership === undefined ? undefined : opened?.store
+  }
+
+  /** Begins a life. It ends by itself if it cannot start. */
+  start(): void {
+    if (this.life !== undefined) return
+    void this.#start().catch((error: unknown) => {
+      if (!isServiceError(error)) this.failures.push(`start: ${stackOf(error)}`)
+      else if (error.code === 'CORRUPTION') this.isDamaged = true
+      this.#in.log?.warn('start failed', { node: this.id, error: messageOf(error) })
+      this.kill()
+    })
+  }
+
+  /** The process ends where it stands, and what was not synced is lost. */
+  kill(): void {
+    const { life } = this
+    if (life === undefined) return
+    this.life = undefined
+    life.clock.end()
+    life.transport.end()
+    life.over.resolve()
+    this.disk.restart()
+  }
+
+  /** Ends in order: leaderships are given away first. */
+  async leave(): Promise<void> {
+    const { life } = this
+    const { membership, opened } = life ?? {}
+    if (life === undefined || membership === undefined || opened === undefined) return
+    const { clock } = life
+    await membership.leave().catch(() => undefined)
+    const untilMs = clock.monotonicMs() + 5000
+    while (opened.shards().length > 0 && clock.monotonicMs() < untilMs) await clock.sleep(50)
+    if (this.life !== life) return
+    await life.lifecycle.close()
+    await life.identity.markClean()
+    if (this.life === life) this.kill()
+  }
+
+  async #start(): Promise<void> {
+    const { time, network } = this.#in
+    const clock = new NodeClock(time, { rate: this.clockRate, offsetMs: this.clockOffsetMs })
+    const transport = new NodeTransport(network.host(this.id), clock)
+    const identity = await NodeIdentity.openIn(this.id, {
+      name: 'node.json',
+      read: async () => this.#identity,
+      replace: async (text) => void (this.#identity = text),
+    })
+    const lifecycle = new Lifecycle()
+    const life: NodeLife = {
+      clock,
+      transport,
+      lifecycle,
+      identity,
+      host: undefined,
+      opened: undefined,
+      membership: undefined,
+      map: undefined,
+      control: undefined,
+      failures: this.failures,
+      over: Promise.withResolvers(),
+    }
+    this.life = life
+    await this.#build(life)
+  }
+
+  #openClock(clock: NodeClock): Promise<HybridClock> {
+    const bound = {
+      load: async () => this.#bound,
+      save: async (saved: Timestamp) => {
+        await clock.sleep(1)
+        this.#bound = saved
+      },
+    }
+    return HybridClock.open(clock, bound, { waitsForBound: true })
+  }
+
+  async #build(life: NodeLife): Promise<void> {
+    const { plane, log = silentLog, time } = this.#in
+    const { clock, lifecycle, identity } = life
+    const hybridClock = await this.#openClock(clock)
+    const { random } = time
+    lifecycle.onClose(clock.every(BOUND_AHEAD_MS / 3, () => hybridClock.keepAhead()))
+    const journal = await openTestJournal({
+      disk: this.disk,
+      clock,
+      mayMark: true,
+      segmentBytes: SEGMENT_BYTES,
+      keptBytes: KEPT_BYTES,
+      onFailure: () => this.kill(),
+    })
+    lifecycle.onClose(() => journal.close())
+    if (journal.isNew && identity.incarnation > 1) await identity.markDamaged(identity.incarnation)
+    const coordination = new PlaneWay(plane, this.id, clock)
+    const { signal } = new AbortController()
+    const map = await ClusterMap.open({ coordination, clock, log }, signal)
+    life.map = map
+    lifecycle.onClose(() => map.close())
+    const handlers = new Map<number, PeerHandler>()
+    const peers = await openPeerNode({
+      transport: life.transport,
+      cluster: CLUSTER,
+      nodeId: this.id,
+      secret: SECRET,
+      handlers,
+      limits: PEER_LIMITS,
+      versions: PEER_VERSIONS,
+      port: PEER_PORT,
+      clock,
+      random,
+      randomBytes: (length) => seededBytes(length, random),
+      log,
+      onFault: (error) => this.failures.push(stackOf(error)),
+    })
+    lifecycle.onClose(() => peers.close())
+    const controller = new Controller({
+      coordination,
+      catalog: CONTROLLER_CATALOG,
+      node: this.id,
+      clock,
+      log,
+      settings: SIMULATION_SETTINGS,
+      ttlSeconds: TTL_SECONDS,
+    })
+    lifecycle.onClose(() => controller.close())
+    for (const [operation, handler] of controllerHandlers(controller)) {
+      handlers.set(operation, handler)
+    }
+    const control = new ClusterAdmin({
+      name: CLUSTER,
+      node: this.id,
+      coordination,
+      map,
+      controller,
+      peers: controllerPeers(peers, (id) => map.addressOf(id)),
+      clock,
+      newOperation: () => bitsOf(random),
+    })
+    life.control = control
+    const places = new KnownPlaces({
+      self: this.id,
+      map,
+      host: () => must(life.host, 'the host of replicas'),
+      peers,
+      loopback: new LoopbackLink(this.id, () => handlers, clock),
+    })
+    const self = { node: this.id, incarnation: identity.incarnation }
+    const parts = { journal, hybridClock, clock, log, coordination, stores: this.disk }
+    const made = { ...parts, version: '0', nodeId: this.id, randomBits: () => bitsOf(random) }
+    const opened = await openStore(made, lifecycle, (core) =>
+      simulatedPlace(
+        {
+          ...made,
+          self,
+          map,
+          control,
+          places,
+          random,
+          life,
+          handlers,
+          identity,
+          admit: () => this.disk.admit(),
+        },
+        core,
+      ),
+    )
+    life.opened = opened
+    const description = {
+      zone: '',
+      addresses: { api: `http://${this.id}:8080`, peer: `${this.id}:${peers.port}` },
+      version: '0',
+    }
+    const membership = await joinCluster(
+      {
+        coordination,
+        identity,
+        cluster: CLUSTER,
+        description,
+        clock,
+        log,
+        ttlSeconds: TTL_SECONDS,
+        newClusterId: () => 'cluster',
+      },
+      signal,
+    )
+    life.membership = membership
+    lifecycle.onClose(() => membership.close())
+    membership.ended.addEventListener('abort', () => this.kill())
+    await opened.finishStart()
+  }
+
+  /** The disk is slow, and a frozen process hears of it later. */
+  async #pace(): Promise<void> {
+    const { time } = this.#in
+    const { life } = this
+    const [least, most] = this.diskMs
+    await new Promise<void>((resolve) => time.after(time.between(least, most), resolve))
+    const isFrozen = (): boolean => life === this.life && life?.clock.isFrozen === true
+    while (isFrozen()) await new Promise<void>((resolve) => time.after(20, resolve))
+  }
+}
+
+/** An id of 64 random bits. */
+function bitsOf(random: Random): string {
+  return seededBytes(8, random).toString('hex')
+}
+
+function seededBytes(length: number, random: Random): Buffer {
+  return Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)))
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

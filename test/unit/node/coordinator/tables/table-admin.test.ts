@@ -1,0 +1,89 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect } from 'chai'
+import { ManualClock } from '../../../../../lib/clock.ts'
+import { silentLog } from '../../../../../lib/log.ts'
+import { EmbeddedCoordination } from '../../../../../node/coordination/embedded-coordination.ts'
+import { FailedShard } from '../../../../../node/coordinator/shards/failed-shard.ts'
+import { Catalog } from '../../../../../node/coordinator/tables/catalog.ts'
+import { FieldCatalog } from '../../../../../node/coordinator/tables/field-catalog.ts'
+import { TableAdmin } from '../../../../../node/coordinator/tables/table-admin.ts'
+import { TableRegistry } from '../../../../../node/coordinator/tables/table-registry.ts'
+import { CLUSTER_REPLICATION } from '../../../../../node/coordinator/tables/table-replication.ts'
+import type { TableShards } from '../../../../../node/coordinator/tables/table-shards.ts'
+import { MemoryKvStore } from '../../../../../node/storage/memory-kv-store.ts'
+
+/** One node's administration of tables, over a catalog that it shares with others. */
+function openNode(coordination: EmbeddedCoordination) {
+  const registry = new TableRegistry()
+  const calls = { announced: [] as string[], creates: [] as (() => void)[] }
+  const host: TableShards = {
+    create: async ({ id, range }) => {
+      await new Promise<void>((resolve) => calls.creates.push(resolve))
+      return new FailedShard(id, range, 'it has no store in this test')
+    },
+    open: async ({ id, range }) => new FailedShard(id, range, 'it has no store in this test'),
+    apply: async () => undefined,
+    announce: async (name) => void calls.announced.push(name),
+    assertDroppable: () => undefined,
+    end: async () => undefined,
+    destroy: async () => undefined,
+    close: async () => undefined,
+    closeAll: async () => undefined,
+  }
+  let ids = 0
+  const admin = new TableAdmin({
+    clock: new ManualClock(),
+    catalog: new Catalog(coordination, new FieldCatalog(coordination)),
+    registry,
+    host,
+    log: silentLog,
+    randomBits: () => String(++ids).padStart(16, '0'),
+    replication: CLUSTER_REPLICATION,
+  })
+  /** Lets shards that are being created serve, and those that come meanwhile. */
+  const serve = async (work: Promise<unknown>): Promise<void> => {
+    const over = work.then(() => true)
+    while (!(await Promise.race([over, nextTurn(false)]))) {
+      for (const resolve of calls.creates.splice(0)) resolve()
+    }
+  }
+  return { admin, registry, calls, serve }
+}
+
+async function whenCreating(calls: { readonly creates: readonly unknown[] }): Promise<void> {
+  while (calls.creates.length === 0) await nextTurn()
+}
+
+describe('TableAdmin of a node', () => {
+  it('drops a table that this node completes for another one, after it is complete', async () => {
+    await using coordination = new EmbeddedCoordination(new MemoryKvStore(), new ManualClock())
+    const creator = openNode(coordination)
+    const repairer = openNode(coordination)
+    const creation = creator.admin.create('books', {})
+    await whenCreating(creator.calls)
+    const repair = repairer.admin.repair()
+    await whenCreating(repairer.calls)
+    await creator.serve(creation)
+    repairer.registry.set(await creation)
+
+    const drop = repairer.admin.drop('books')
+    await repairer.serve(repair)
+    await drop
+
+    expect(repairer.registry.find('books')).to.equal(undefined)
+    expect((await coordination.list('/tables/')).entries).to.deep.equal([])
+  })
+
+  it('announces a change when the catalog has it', async () => {
+    await using coordination = new EmbeddedCoordination(new MemoryKvStore(), new ManualClock())
+    const { admin, calls, serve } = openNode(coordination)
+
+    await serve(admin.create('books', {}))
+    await admin.createIndex('books', 'notes', { type: 'full_text' })
+    await admin.dropIndex('books', 'notes')
+    await admin.updateSchema('books', {})
+    await admin.drop('books')
+
+    expect(calls.announced).to.deep.equal(Array.from({ length: 5 }, () => 'books'))
+  })
+})

@@ -1,0 +1,99 @@
+// What a leader may still say when another one leads, or when its own leadership ends in the middle of an answer.
+
+import { expect } from 'chai'
+import { TIMESTAMP_ZERO, timestampAtMs, timestampOf } from '../../../../node/clock/hybrid-clock.ts'
+import type { Decision, TransactionStatus } from '../../../../node/shard/command/command.ts'
+import {
+  buildTransactionId,
+  type TransactionId,
+} from '../../../../node/shard/command/transaction-id.ts'
+import { jsonOf } from '../../../../node/shard/format/document-record.ts'
+import type { Shard } from '../../../../node/shard/shard.ts'
+import { errorOf } from '../../../support/error-of.ts'
+import { ReplicatedWorld, type TestNode } from '../../../support/worlds/replicated-world.ts'
+import { intervalOfKey, routesTo } from '../../../support/worlds/routes.ts'
+import { putOp, withMethods } from '../../../support/worlds/shard-world.ts'
+
+const KEY = Buffer.from('k')
+const ANCHOR = { tableId: 't', key: KEY }
+const NO_COMMIT_BELOW = { commitAtLeast: TIMESTAMP_ZERO }
+
+function newId(world: ReplicatedWorld): TransactionId {
+  return buildTransactionId(timestampAtMs(world.clock.nowMs()), '0123456789abcdef')
+}
+
+async function valueAt(node: TestNode): Promise<unknown> {
+  const record = await node.shard.read(KEY)
+  return record === undefined ? undefined : JSON.parse(jsonOf(record).toString()).value
+}
+
+function prepareAt({ shard }: TestNode, transactionId: TransactionId) {
+  const begin = { participants: [intervalOfKey(ANCHOR)] }
+  const ops = [putOp('k', 'new')]
+  return shard.prepare({ transactionId, anchor: ANCHOR, begin, checks: [], ops, ttl: undefined })
+}
+
+async function openAtFirst(world: ReplicatedWorld): Promise<TestNode> {
+  const leader = world.node('n1')
+  await world.until(() => leader.isServing)
+  const ops = [putOp('k', 'old')]
+  await world.when(leader.shard.write({ checks: [], ops, ttl: undefined }))
+  return leader
+}
+
+describe('a leader that was deposed', () => {
+  it('does not say that a transaction is pending which its successor has committed', async () => {
+    await using world = await ReplicatedWorld.open()
+    const [old, next] = [await openAtFirst(world), world.node('n2')]
+    const transactionId = newId(world)
+    await world.when(prepareAt(old, transactionId))
+    world.isLost = (from, to) => from === 'n1' || to === 'n1'
+    world.isDeaf = (node) => node === 'n1'
+    // As a controller elects when a leader is away: without it, and it cannot ask.
+    world.control.isAway = true
+    const { configuration } = world.control
+    const inSync = configuration.inSync.filter(({ node }) => node !== 'n1')
+    world.control.write({ ...configuration, epoch: 2, leader: next.replica, inSync })
+    await world.until(() => next.isServing)
+    const command = { transactionId, anchor: KEY, decision: 'commit', ...NO_COMMIT_BELOW } as const
+    const decided = await world.when(next.shard.decide(command))
+    expect(decided.state).to.equal('committed')
+    expect(old.isServing).to.equal(true)
+
+    const push = { transactionId, anchor: KEY, above: timestampOf(1n), expired: false }
+    const answer = errorOf(() => old.shard.push(push))
+
+    expect(await world.when(answer)).to.include({ code: 'NOT_LEADER' })
+  })
+
+  it('does not read past a resolution that the end of its leadership took back', async () => {
+    const asked = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<TransactionStatus>()
+    const late: { anchor?: Shard } = {}
+    const router = routesTo(() => late.anchor)
+    await using world = await ReplicatedWorld.open({ router })
+    const [old, next] = [await openAtFirst(world), world.node('n2')]
+    late.anchor = withMethods(old.shard, {
+      push: () => {
+        asked.resolve()
+        return answered.promise
+      },
+    })
+    const transactionId = newId(world)
+    await world.when(prepareAt(old, transactionId))
+    const command = { transactionId, anchor: KEY, decision: 'commit', ...NO_COMMIT_BELOW } as const
+    const decision: Decision = await world.when(old.shard.decide(command))
+    const reading = errorOf(() => valueAt(old))
+    await asked.promise
+    world.isLost = (from, to) => from === 'n1' || to === 'n1'
+    const resolved = errorOf(() => old.shard.resolve({ transactionId, decision }))
+    await world.step()
+
+    world.control.elect(next.replica)
+    await world.until(() => !old.isServing)
+    answered.resolve(decision)
+
+    expect(await world.when(reading)).to.include({ code: 'NOT_LEADER' })
+    expect(await world.when(resolved)).to.include({ code: 'UNAVAILABLE' })
+  })
+})
