@@ -70,8 +70,6 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     clock,
     host,
     shardOf,
-    // Nodes of the simulation learn of tables by the catalog alone.
-    news: { tell: async () => undefined },
     applyHere: async (table) => opening.tables?.apply(table),
   })
   const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
