@@ -136,7 +136,6 @@ export class ReplicatedLog {
     return this.#core.admission
   }
 
-  /** Undefined unless this replica leads. */
   get inSync(): InSyncCount | undefined {
     return this.#core.inSync
   }
