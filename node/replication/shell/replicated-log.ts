@@ -103,7 +103,6 @@ export class ReplicatedLog {
   #received = new Map<number, ReceivedEntry>()
   #inbox: Promise<void> = Promise.resolve()
   #refusedMs = -Infinity
-  /** The sleeps of the machine that the core knows. */
   #sleeps = 0
   #isClosed = false
 
