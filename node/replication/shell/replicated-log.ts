@@ -218,7 +218,6 @@ export class ReplicatedLog {
     return read.isGranted || read.promise
   }
 
-  /** Before each read that relies on grants (C1). */
   #noticeSleep(): void {
     const sleeps = this.#with.sleeps?.count() ?? 0
     if (sleeps === this.#sleeps) return
