@@ -10,8 +10,8 @@
 //        record is there: shards without a table are nobody's.
 //   CD2  Each part, and the record, is written on the condition that the draft is as its creator wrote it. So
 //        nothing is added to a draft that was discarded.
-//   CD3  A draft goes after all of its shards. Whoever finds a discarded one, or one that is not published in
-//        time, removes it.
+//   CD3  A draft goes after all of its shards. The node that repairs tables removes a discarded one,
+//        and one that is not published in time.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import {

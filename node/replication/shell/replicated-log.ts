@@ -103,7 +103,6 @@ export class ReplicatedLog {
   #received = new Map<number, ReceivedEntry>()
   #inbox: Promise<void> = Promise.resolve()
   #refusedMs = -Infinity
-  /** The sleeps of the machine that the core knows. */
   #sleeps = 0
   #isClosed = false
 
@@ -218,7 +217,6 @@ export class ReplicatedLog {
     return read.isGranted || read.promise
   }
 
-  /** Before each read that relies on grants (C1). */
   #noticeSleep(): void {
     const sleeps = this.#with.sleeps?.count() ?? 0
     if (sleeps === this.#sleeps) return
