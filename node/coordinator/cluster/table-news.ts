@@ -15,6 +15,7 @@ const TABLE_CHANGED = 112
  */
 const TELL_MS = 2000
 
+/** What the news of tables are made of. */
 export interface TableNewsOptions {
   /** The nodes that are there, this one among them. */
   readonly nodes: () => readonly NodeId[]

@@ -236,7 +236,7 @@ export class ReplicaCore {
       case 'received':
         return this.#received(input.from, input.message)
       case 'proposed':
-        return this.#leader?.propose(input.entries)
+        return this.#proposed(input.entries)
       case 'durable':
         return this.#durable(input.position)
       case 'promised':
@@ -248,7 +248,7 @@ export class ReplicaCore {
       case 'closed':
         return this.#leader?.close(input.point, input.isTold)
       case 'unfit':
-        return this.#leaderOf(input.epoch)?.resign()
+        return this.#unfit(input.epoch)
       case 'installed':
         return this.#with.restart(input.base)
       default:
@@ -276,8 +276,12 @@ export class ReplicaCore {
     return this.#role.kind === 'leading' ? this.#role.leader : undefined
   }
 
-  #leaderOf(epoch: number): Leader | undefined {
-    return this.#leader?.epoch === epoch ? this.#leader : undefined
+  #proposed(entries: readonly EntryInfo[]): void {
+    this.#leader?.propose(entries)
+  }
+
+  #unfit(epoch: number): void {
+    if (this.#leader?.epoch === epoch) this.#leader.resign()
   }
 
   #configured(configuration: ShardConfiguration): void {

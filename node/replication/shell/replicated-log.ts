@@ -103,7 +103,6 @@ export class ReplicatedLog {
   #received = new Map<number, ReceivedEntry>()
   #inbox: Promise<void> = Promise.resolve()
   #refusedMs = -Infinity
-  /** The sleeps of the machine that the core knows. */
   #sleeps = 0
   #isClosed = false
 
@@ -136,7 +135,6 @@ export class ReplicatedLog {
     return this.#core.admission
   }
 
-  /** Undefined unless this replica leads. */
   get inSync(): InSyncCount | undefined {
     return this.#core.inSync
   }
@@ -219,7 +217,6 @@ export class ReplicatedLog {
     return read.isGranted || read.promise
   }
 
-  /** Before each read that relies on grants (C1). */
   #noticeSleep(): void {
     const sleeps = this.#with.sleeps?.count() ?? 0
     if (sleeps === this.#sleeps) return

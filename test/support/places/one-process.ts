@@ -53,7 +53,7 @@ class OneProcess implements KillableStore {
   }
 
   async start(): Promise<void> {
-    this.#process = await StoreProcess.start({ dataDir: this.#dataDir })
+    this.#process = await StoreProcess.start({ dataDir: this.#dataDir, leapingClock: true })
   }
 
   async stop(): Promise<PlaceEnding> {
@@ -67,6 +67,10 @@ class OneProcess implements KillableStore {
 
   killSome(): Promise<void> {
     return this.kill()
+  }
+
+  leap(): void {
+    this.#running.leap()
   }
 
   async stopAndKill(afterMs: number): Promise<void> {

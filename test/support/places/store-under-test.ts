@@ -44,6 +44,8 @@ export interface KillableStore extends StoreUnderTest {
   readonly log: string
   /** Whether there is a store after `killSome`. */
   readonly survives: boolean
+  /** The wall clock leaps, hours ahead or back. Absent where clocks of several machines must agree. */
+  leap?(): void
   connect(gone: AbortSignal): StoreClient
   kill(): Promise<void>
   killSome(): Promise<void>

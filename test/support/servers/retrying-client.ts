@@ -38,7 +38,7 @@ export class RetryingClient extends StoreClient {
     const untilMs = performance.now() + RETRIES_MS_MAX
     for (;;) {
       const answer = await this.#attempt(method, path, body, { ...named, ...headers })
-      if (!(answer instanceof ConnectionLost) && !RETRIED.includes(answer.status)) return answer
+      if (!(answer instanceof ConnectionLost) && !isRetried(path, answer)) return answer
       if (this.#gone.aborted || performance.now() > untilMs) {
         if (answer instanceof ConnectionLost) throw answer
         throw new ConnectionLost(`${method} ${path}: ${answer.status} ${answer.text}`)
@@ -57,4 +57,10 @@ export class RetryingClient extends StoreClient {
       throw error
     }
   }
+}
+
+/** A batch claims nothing about what it read, so a conflict is that its keys were held for too long: nothing changed. */
+function isRetried(path: string, { status, text }: Answer): boolean {
+  const isHeld = status === 409 && path.endsWith('/batch') && text.includes('"CONFLICT"')
+  return isHeld || RETRIED.includes(status)
 }

@@ -12,6 +12,8 @@ export interface TestSettings {
   readonly crashRounds: number
   /** The same against three nodes. */
   readonly clusterCrashRounds: number
+  /** Command sequences of the model-based test against three nodes. */
+  readonly clusterModelRuns: number
   /** Command sequences of the model-based test. */
   readonly modelRuns: number
   /** Small corpora of the differential test of the text index; its other tests go by it. */
@@ -34,6 +36,10 @@ export function parseTestSettings(env: Env): TestSettings {
     clusterCrashRounds: option(
       'QUARRY_CLUSTER_CRASH_ROUNDS',
       integer({ default: 3, min: 1, max: 1_000_000 }),
+    ),
+    clusterModelRuns: option(
+      'QUARRY_CLUSTER_MODEL_RUNS',
+      integer({ default: 4, min: 1, max: 1_000_000 }),
     ),
     modelRuns: option('QUARRY_MODEL_RUNS', integer({ default: 50, min: 1, max: 1_000_000 })),
     textCorpora: option(
