@@ -2,7 +2,8 @@
 // the state, and rebuilds it.
 //
 // Invariants:
-//   S1  Sequence numbers are dense over committed entries, and stamps increase with them.
+//   S1  Sequence numbers are dense over committed entries, and stamps increase with them. Only the first entry of
+//       a leadership may have the stamp of the one before it.
 //   S2  Memory equals what a rebuild from the store would give, once everything applied is in the store.
 
 import { assert } from '../../lib/assert.ts'
@@ -248,9 +249,12 @@ export class ShardState {
     return { time, sequence: this.#position.sequence }
   }
 
-  /** The first entry of a leadership, chained to `previous`. It changes nothing here. */
+  /**
+   * The first entry of a leadership, chained to `previous`. It changes nothing here, so its stamp needs not be one
+   * that nobody else has: `now` fails while the clock's bound cannot be saved, and a leadership must begin then too.
+   */
   startEntry(epoch: number, previous: LogPosition): AppendedEntry {
-    const stamp = this.#options.hybridClock.now()
+    const stamp = this.#options.hybridClock.readPoint()
     const body = encodeShortBody({ kind: 'lead', stamp, version: stamp }, [])
     const row = this.#rowAfter(previous, epoch, body.length)
     setRowCrc(row, crcOfEntry(row, body.parts))

@@ -1,8 +1,11 @@
 import { expect } from 'chai'
+import { ManualClock } from '../../../../lib/clock.ts'
+import { ServiceError } from '../../../../lib/errors.ts'
+import { BOUND_AHEAD_MS, HybridClock, timestampAtMs } from '../../../../node/clock/hybrid-clock.ts'
 import { jsonOf } from '../../../../node/shard/format/document-record.ts'
 import { describeShard } from '../../../conformance/shard.ts'
 import { errorOf } from '../../../support/error-of.ts'
-import { deleteOp, putOp } from '../../../support/worlds/shard-world.ts'
+import { deleteOp, memoryBound, putOp } from '../../../support/worlds/shard-world.ts'
 import { ReplicatedWorld, type TestNode } from '../../../support/worlds/replicated-world.ts'
 
 const key = (text: string): Buffer => Buffer.from(text)
@@ -61,6 +64,27 @@ describe('a replicated shard', () => {
     await world.until(() => n2.isServing)
     await world.when(write(n2, 'a', 1))
     await world.until(() => world.control.configuration.inSync.length === 3)
+  })
+
+  it('begins a leadership also while the bound of its clock cannot be saved', async () => {
+    const clock = new ManualClock()
+    let isFull = false
+    const save = async (): Promise<void> => {
+      if (isFull) throw new ServiceError('DISK_FULL', 'the disk is full')
+    }
+    const hybridClock = await HybridClock.open(clock, { ...memoryBound, save })
+    isFull = true
+    clock.advance(BOUND_AHEAD_MS)
+    hybridClock.observe(timestampAtMs(clock.nowMs() + 100)) // of another node
+    expect(() => hybridClock.now()).to.throw(ServiceError)
+
+    await using world = await ReplicatedWorld.open({ clock, hybridClock })
+
+    await world.until(() => world.node('n1').isServing)
+    isFull = false
+    await hybridClock.keepAhead()
+    const outcome = await world.when(write(world.leader, 'a', 1))
+    expect(outcome.kind).to.equal('written')
   })
 
   it('refuses reads and writes at followers, and nothing happens', async () => {
