@@ -65,6 +65,8 @@ export interface ClusterMapOptions {
  * - `confirm` answers the configuration that the store has now, linearizably, or undefined if it has none.
  * - `changeInSync` asks for a leader's change and answers the configuration that the store has after that.
  *   The caller finds the change in it or not. The same change may be asked for again: it happens once.
+ *   An answer with the revision that the change replaces refuses it for good, if no other call for it is under
+ *   way: calls before it had the registration of the added node as a condition, which has changed since.
  *   UNAVAILABLE means that the outcome is unknown, or that the map is frozen.
  */
 export class ClusterMap implements AsyncDisposable {

@@ -16,7 +16,11 @@ interface ShardName {
  * cannot be asked, and with NOT_FOUND when the shard was deleted.
  */
 export interface ShardControl {
-  /** Makes the change if it still holds; resolves with the configuration that is there afterwards. */
+  /**
+   * Makes the change if it still holds; resolves with the configuration that is there afterwards. If that is still
+   * the one which the change replaces, the change is refused: it never happens unless it is asked for again, or
+   * another call for it is under way.
+   */
   change(change: InSyncChange): Promise<ShardConfiguration>
   /** A linearizable read. */
   confirm(): Promise<ShardConfiguration>

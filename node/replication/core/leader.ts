@@ -4,7 +4,8 @@
 //   L1  An entry is committed when it is on disk on every member of the maximal in-sync set: the
 //       confirmed one, and the replica that is being added to it (W4).
 //   L2  Nothing is committed while the confirmed set is below its minimum (W1, W4).
-//   L3  At most one change of the set is under way; until its outcome is known, both outcomes count.
+//   L3  At most one change of the set is under way; until its outcome is known, both outcomes count. A change that
+//       is refused is over, so that a replica that went away meanwhile keeps nobody waiting.
 //   L4  A replica is added when it has everything committed and the first entry of the epoch (I2).
 //   L5  Grants that were asked for before the machine slept count no more (C1).
 
@@ -41,6 +42,7 @@ export class Leader {
   #configuration: ShardConfiguration
   #pending: InSyncChange | undefined
   #askedMs = 0
+  #refusedMs = -Infinity
   /** The first entry of this epoch; undefined until it is proposed. */
   #first: number | undefined
   #isServing = false
@@ -136,6 +138,15 @@ export class Leader {
     this.#configuration = configuration
     this.#pending = undefined
     this.#meetReplicas()
+    this.#advance()
+  }
+
+  /** L3. An answer with the revision that the change replaces is a refusal. */
+  changeAnswered(operation: string, revision: number): void {
+    const pending = this.#pending
+    if (pending?.operation !== operation || pending.revision !== revision) return
+    this.#pending = undefined
+    this.#refusedMs = this.#with.nowMs
     this.#advance()
   }
 
@@ -328,6 +339,7 @@ export class Leader {
     const member = inSyncMember(this.#configuration, replica.node)
     if (member?.incarnation === replica.incarnation || !replicas.includes(replica.node)) return
     const { nowMs, timing, committed } = this.#with
+    if (nowMs - this.#refusedMs < timing.changeRetryMs) return
     if (nowMs - progress.caughtUpMs > timing.lagMaxMs / 2) return
     if (progress.matched < Math.max(committed, this.#first)) return
     this.#change('add', replica)

@@ -45,6 +45,12 @@ export type Input =
       readonly token: number
       readonly configuration: ShardConfiguration
     }
+  /** The control plane has made or refused the change, and this is there now. */
+  | {
+      readonly kind: 'change_answered'
+      readonly operation: string
+      readonly configuration: ShardConfiguration
+    }
   /** An answer to `wantsClosed`: no entry that follows commits anything at or below the point's time. */
   | { readonly kind: 'closed'; readonly point: ClosedPoint; readonly isTold: boolean }
   /** The state machine cannot serve as leader of the epoch. */
@@ -52,6 +58,8 @@ export type Input =
   /** A snapshot replaced the log. */
   | { readonly kind: 'installed'; readonly base: LogPosition }
   | TimeInput
+
+type PlaneInput = Extract<Input, { readonly configuration: ShardConfiguration }>
 
 type TimeInput =
   /** The node of the leader under which this replica rests said at `atMs` that it is there. */
@@ -232,7 +240,9 @@ export class ReplicaCore {
   #take(input: Exclude<Input, TimeInput>): void {
     switch (input.kind) {
       case 'configured':
-        return this.#configured(input.configuration)
+      case 'confirmed':
+      case 'change_answered':
+        return this.#told(input)
       case 'received':
         return this.#received(input.from, input.message)
       case 'proposed':
@@ -243,10 +253,8 @@ export class ReplicaCore {
         return this.#promisedTo(input.epoch)
       case 'read_asked':
         return this.#readAsked(input.token)
-      case 'confirmed':
-        return this.#confirmed(input)
       case 'closed':
-        return this.#leader?.close(input.point, input.isTold)
+        return this.#close(input)
       case 'unfit':
         return this.#unfit(input.epoch)
       case 'installed':
@@ -280,8 +288,21 @@ export class ReplicaCore {
     this.#leader?.propose(entries)
   }
 
+  #close({ point, isTold }: Extract<Input, { kind: 'closed' }>): void {
+    this.#leader?.close(point, isTold)
+  }
+
   #unfit(epoch: number): void {
     if (this.#leader?.epoch === epoch) this.#leader.resign()
+  }
+
+  /** What the control plane says. */
+  #told(input: PlaneInput): void {
+    const { configuration } = input
+    this.#configured(configuration)
+    if (input.kind === 'confirmed') this.#confirmed(input)
+    if (input.kind !== 'change_answered') return
+    this.#leader?.changeAnswered(input.operation, configuration.revision)
   }
 
   #configured(configuration: ShardConfiguration): void {
@@ -435,7 +456,6 @@ export class ReplicaCore {
   }
 
   #confirmed({ token, configuration }: Extract<Input, { kind: 'confirmed' }>): void {
-    this.#configured(configuration)
     const isLeader = this.#leader?.isServing === true && this.#leader.epoch === configuration.epoch
     this.#with.emit({ kind: isLeader ? 'read' : 'refuse_read', token })
   }

@@ -12,7 +12,11 @@ export interface ReplicaNetwork {
 
 /** The shard's entry in the control plane. Both calls reject while it cannot be asked. */
 export interface ReplicaControl {
-  /** Makes the change if it still holds; resolves with the configuration that is there afterwards. */
+  /**
+   * Makes the change if it still holds; resolves with the configuration that is there afterwards. If that is still
+   * the one which the change replaces, the change is refused: it never happens unless it is asked for again, or
+   * another call for it is under way.
+   */
   change(change: InSyncChange): Promise<ShardConfiguration>
   /** A linearizable read. */
   confirm(): Promise<ShardConfiguration>

@@ -31,6 +31,7 @@ import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts
 import { REPLICATION_TIMING, type ReplicationTiming } from '../core/timing.ts'
 import type { ReplicaLog } from '../log/replica-log.ts'
 import { CommittedEntries } from './committed-entries.ts'
+import { ControlCalls } from './control-calls.ts'
 import { JournalRows } from './journal-rows.ts'
 import { isFrequent, type FrequentEffect } from './frequent-effect.ts'
 import { KeptEntries } from './kept-entries.ts'
@@ -95,6 +96,7 @@ export class ReplicatedLog {
   readonly #sender: OrderSender
   readonly #reads = new PendingReads()
   readonly #entries: CommittedEntries
+  readonly #calls: ControlCalls
   #groups: Group[] = []
   #source: JournalSource | undefined
   #inputs: Input[] = []
@@ -121,6 +123,7 @@ export class ReplicatedLog {
     this.#rows = new JournalRows({ logId, journal, clock, onTaken })
     const reader = new LogReader(journal, logId)
     this.#entries = new CommittedEntries({ logId, index: start.log, kept: this.#kept, reader })
+    this.#calls = new ControlCalls({ logId, control: options.control, log: options.log })
     this.#sender = new OrderSender({
       kept: this.#kept,
       newReader: () => new LogReader(journal, logId),
@@ -344,7 +347,7 @@ export class ReplicatedLog {
       case 'refuse_read':
         return this.#reads.refuse(effect.token, notLeader())
       case 'confirm':
-        return this.#confirm(effect.token)
+        return void this.#confirm(effect.token)
       default:
         return unreachable(effect)
     }
@@ -375,7 +378,7 @@ export class ReplicatedLog {
       case 'stop_leading':
         return this.#stopLeading()
       case 'change':
-        return this.#change(effect.change)
+        return void this.#change(effect.change)
       case 'snapshot':
         return machine.offerSnapshot(effect.to)
       case 'halt':
@@ -448,27 +451,18 @@ export class ReplicatedLog {
     this.#with.machine.stopLeading()
   }
 
-  /** A request that fails is repeated by the core. */
-  #change(change: InSyncChange): void {
-    void this.#with.control.change(change).then(
-      (configuration) => this.configure(configuration),
-      (error: unknown) => this.#controlFailed(error),
-    )
+  /** A request without an answer is repeated by the core. */
+  async #change(change: InSyncChange): Promise<void> {
+    const { operation } = change
+    const configuration = await this.#calls.change(change)
+    if (configuration === undefined) return
+    this.#step({ kind: 'change_answered', operation, configuration })
   }
 
-  #confirm(token: number): void {
-    void this.#with.control.confirm().then(
-      (configuration) => this.#step({ kind: 'confirmed', token, configuration }),
-      (error: unknown) => {
-        this.#controlFailed(error)
-        this.#reads.refuse(token, notLeader())
-      },
-    )
-  }
-
-  #controlFailed(error: unknown): void {
-    const fields = { shard: this.logId, error: messageOf(error) }
-    this.#with.log.warn('control plane does not answer', fields)
+  async #confirm(token: number): Promise<void> {
+    const configuration = await this.#calls.confirm()
+    if (configuration === undefined) return this.#reads.refuse(token, notLeader())
+    this.#step({ kind: 'confirmed', token, configuration })
   }
 
   #readFailed(error: unknown): void {

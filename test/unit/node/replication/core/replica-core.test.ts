@@ -54,9 +54,13 @@ function newLeader(): ReplicaCore {
 
 const kindsOf = (effects: readonly Effect[]) => effects.map(({ kind }) => kind)
 
-function acknowledge(core: ReplicaCore, durable: number, nowMs = AWAKE_MS): readonly Effect[] {
+function acknowledge(
+  core: ReplicaCore,
+  durable: number,
+  nowMs = AWAKE_MS,
+  from = { node: 'b', incarnation: 1 },
+): readonly Effect[] {
   const head = { kind: 'appended', epoch: 1, sentMs: AWAKE_MS, logEnd: durable } as const
-  const from = { node: 'b', incarnation: 1 }
   return core.step({ kind: 'received', from, message: { ...head, durable } }, nowMs)
 }
 
@@ -176,6 +180,41 @@ describe('ReplicaCore', () => {
 
     expect(asked).to.have.nested.property('[0].change.kind', 'remove')
     expect(again).to.deep.equal(asked)
+  })
+
+  it('waits no more for a replica whose addition is refused, and asks for it again later', () => {
+    const core = newLeader()
+    acknowledge(core, 1)
+    const configuration = { ...TWO, revision: 2, replicas: ['a', 'b', 'c'] }
+    core.step({ kind: 'configured', configuration }, AWAKE_MS)
+    const c = { node: 'c', incarnation: 1 }
+    const asked = acknowledge(core, 1, AWAKE_MS, c).find((effect) => effect.kind === 'change')
+    core.step({ kind: 'proposed', entries: [entry(2)] }, AWAKE_MS)
+    core.step({ kind: 'durable', position: entry(2) }, AWAKE_MS)
+    expect(kindsOf(acknowledge(core, 2))).not.to.include('commit') // c may be in the set
+    const operation = asked?.change.operation ?? ''
+
+    const answer = { kind: 'change_answered', operation, configuration } as const
+    expect(kindsOf(core.step(answer, AWAKE_MS))).to.include('commit')
+
+    const { changeRetryMs } = REPLICATION_TIMING
+    const soon = AWAKE_MS + changeRetryMs - 1
+    expect(kindsOf(acknowledge(core, 2, soon, c))).not.to.include('change')
+    const reborn = { node: 'c', incarnation: 2 }
+    const again = acknowledge(core, 2, AWAKE_MS + changeRetryMs, reborn)
+    expect(again.find((effect) => effect.kind === 'change')?.change)
+      .to.include({ kind: 'add', revision: 2 })
+      .and.deep.include({ replica: reborn })
+  })
+
+  it('keeps a change that another answer does not refuse', () => {
+    const core = newLeader()
+    const lateMs = AWAKE_MS + REPLICATION_TIMING.lagMaxMs + 1
+    core.step({ kind: 'ticked' }, lateMs)
+
+    core.step({ kind: 'change_answered', operation: 'another', configuration: TWO }, lateMs)
+
+    expect(kindsOf(core.step({ kind: 'ticked' }, lateMs))).not.to.include('change')
   })
 
   it('truncates entries that a newer leader does not have', () => {
