@@ -193,8 +193,13 @@ export class ReplicaHost {
     try {
       return this.#admit(record, settings, await this.#open(record, settings, { store, log }))
     } catch (error) {
-      await store.close()
-      if (isCorruption(error)) this.#found.set(id, { store: undefined, log: error })
+      if (isCorruption(error)) {
+        await store.close()
+        this.#found.set(id, { store: undefined, log: error })
+      } else if (!this.#hosted.has(id)) {
+        // Such as a full disk: what the disk has is as good as before, and must not count as missing.
+        this.#found.set(id, found)
+      }
       throw error
     }
   }

@@ -136,6 +136,8 @@ export class ReplicatedWorld implements AsyncDisposable {
   readonly control: TestControlPlane
   /** Whether a message from one node to another is lost. */
   isLost: (from: NodeId, to: NodeId) => boolean = () => false
+  /** Called at a start of a node, before its replica is opened. */
+  onHost: (host: ReplicaHost) => Promise<void> = async () => undefined
   /** Whether a node hears nothing of changes in the control plane. */
   isDeaf: (node: NodeId) => boolean = () => false
   /** Messages of replicas, and beats of nodes, that were sent. */
@@ -218,6 +220,7 @@ export class ReplicatedWorld implements AsyncDisposable {
       indexes: undefined,
       led: node.led,
     })
+    await this.onHost(host)
     const range = { start: Buffer.alloc(0), end: undefined }
     const shard = await host.start({ id: SHARD, range }, { ...NO_SETTINGS, tableId: 't' })
     known.shard = shard

@@ -1,7 +1,7 @@
 // The shards of a simulated node, as node/coordinator/open-cluster-store.ts builds them, without
 // snapshots: every replica can be brought up from the log.
 
-import { isServiceError } from '../../../../lib/errors.ts'
+import { isServiceError, messageOf } from '../../../../lib/errors.ts'
 import type { Random } from '../../../../lib/random.ts'
 import type { ClusterMap } from '../../../../node/cluster/cluster-map.ts'
 import type { NodeIdentity } from '../../../../node/cluster/node-identity.ts'
@@ -53,7 +53,8 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     const remote = new RemoteShard({ id, range, places, clock, hybridClock, random })
     return new ClusterShard({ local: () => host.find(id), remote })
   }
-  const onNotOpened = (_id: string, error: unknown): void => {
+  const onNotOpened = (id: string, error: unknown): void => {
+    log.warn('a replica cannot be opened', { node: self.node, shard: id, error: messageOf(error) })
     if (isServiceError(error) && error.code === 'CORRUPTION') void markDamaged(parts)
   }
   for (const [id, error] of host.damaged) onNotOpened(id, error)

@@ -46,6 +46,26 @@ describe('the host of replicas', () => {
     expect(n3.shard.replicated?.log.last.sequence).to.be.at.least(applied)
   })
 
+  it('keeps a replica that a full disk does not let open, and opens it later', async () => {
+    await using world = await ReplicatedWorld.open()
+    await world.until(() => world.node('n1').isServing)
+    for (const name of ['a', 'b', 'c']) await world.when(write(world.leader, name))
+    const n3 = world.node('n3')
+    await world.kill(n3)
+    n3.disk.failWrites('DISK_FULL')
+    const record = { id: SHARD, range: { start: Buffer.alloc(0), end: undefined } }
+    world.onHost = async (host) => {
+      const refused = await errorOf(() => host.start(record, { ...NO_SETTINGS, tableId: 't' }))
+      expect(refused).to.include({ code: 'DISK_FULL' })
+      expect(host.has(SHARD)).to.equal(true)
+      n3.disk.failWrites(undefined)
+    }
+
+    await world.restart(n3)
+
+    expect(n3.shard.replicated?.log.last.sequence).to.be.at.least(3)
+  })
+
   it('removes a replica with its store and its log', async () => {
     await using world = await ReplicatedWorld.open()
     await world.until(() => world.node('n1').isServing)
