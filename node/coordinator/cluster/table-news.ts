@@ -15,6 +15,7 @@ const TABLE_CHANGED = 112
  */
 const TELL_MS = 2000
 
+/** How a node reaches the others, and what it does when it is told. */
 export interface TableNewsOptions {
   /** The nodes that are there, this one among them. */
   readonly nodes: () => readonly NodeId[]
