@@ -21,18 +21,21 @@ export interface Pages {
   /** Pages of NDJSON hold whole lines, so that an error can be one more of them. */
   readonly contentType: 'application/x-ndjson' | 'application/json'
   readonly pages: AsyncIterable<Buffer>
+  /** Names and values by turns, beside the content type. */
+  readonly headers?: readonly string[]
 }
 
 /** An answer in pages that are asked for as the client reads them. */
-export function pagesReply({ status = 200, contentType, pages }: Pages): StreamedReply {
+export function pagesReply(reply: Pages): StreamedReply {
+  const { status = 200, contentType, pages, headers = [] } = reply
   const send = (sending: Sending): Promise<void> =>
-    sendPages({ status, contentType, pages }, sending)
+    sendPages({ status, contentType, pages, headers }, sending)
   return { kind: 'streamed', status, send }
 }
 
 /** Rejects if the first page fails: then nothing was sent, and a normal error reply is possible. */
 async function sendPages(
-  { pages, status, contentType }: Required<Pages>,
+  { pages, status, contentType, headers }: Required<Pages>,
   sending: Sending,
 ): Promise<void> {
   const { response, writeTimeoutMs, signal, errorBodyOf } = sending
@@ -40,7 +43,8 @@ async function sendPages(
   let next = await iterator.next()
   watchReader(response, writeTimeoutMs)
   try {
-    response.writeHead(status, ['Content-Type', contentType, ...headersOfAll(response)])
+    const own = ['Content-Type', contentType, ...headers]
+    response.writeHead(status, [...own, ...headersOfAll(response)])
     while (next.done !== true) {
       await sendPage(next.value, sending)
       next = await iterator.next()

@@ -5,7 +5,15 @@ import { readFile } from 'node:fs/promises'
 import type { Env } from '../lib/env.ts'
 import { messageOf } from '../lib/errors.ts'
 import { serverUrls } from '../lib/http/origin-options.ts'
-import { ConfigurationError, flagName, port, readOptions, required, text } from '../lib/options.ts'
+import {
+  ConfigurationError,
+  flagName,
+  integer,
+  port,
+  readOptions,
+  required,
+  text,
+} from '../lib/options.ts'
 import type { ConfigOf, Flags, OptionTable, OptionType } from '../lib/options.ts'
 import { parseConfigFile } from '../lib/process/config-file.ts'
 import type { ConfigFile } from '../lib/process/config-file.ts'
@@ -14,6 +22,7 @@ import { isClusterName } from './coordination/etcd/cluster-keys.ts'
 
 /** As node/peer asks for. */
 const SECRET_BYTES_MIN = 16
+const DAY_MS = 86_400_000
 const ZONE = /^[\w.-]{1,63}$/
 
 export const NODE_OPTIONS = {
@@ -48,6 +57,11 @@ export const NODE_OPTIONS = {
     flag: '<port>',
     value: port(7400),
     help: 'port for other nodes; 0 takes a free one',
+  },
+  checkIntervalMs: {
+    variable: 'QUARRY_CHECK_INTERVAL_MS',
+    value: integer({ default: DAY_MS, min: 0, max: 30 * DAY_MS }),
+    help: 'each replica is checked for damage, and compared with its leader, so often; 0: never',
   },
   zone: {
     variable: 'QUARRY_ZONE',

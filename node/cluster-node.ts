@@ -6,7 +6,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { must } from '../lib/assert.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
-import { messageOf } from '../lib/errors.ts'
+import { isServiceError, messageOf } from '../lib/errors.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
@@ -45,6 +45,7 @@ import {
   openJournal,
   openLocalCoordination,
   openStores,
+  setAsideJournal,
   watchLoop,
   type RunningNode,
 } from './node-parts.ts'
@@ -156,7 +157,18 @@ async function openDisk({ config, life, clock, log }: Base) {
   const hybridClock = await openHybridClock(local, told)
   const stores = await openStores(directory, clock)
   await directory.allowMarks()
-  const journal = await openJournal(directory, { clock, log, guard, mayMark: true })
+  if (!guard.hasRoomFor(0)) {
+    const fields = { freeBytes: guard.freeBytes(), reserveBytes }
+    log.warn('the disk is full: this start waits for room where it has to write', fields)
+  }
+  const opening = { clock, log, guard, mayMark: true }
+  const journal = await openJournal(directory, opening).catch(async (error: unknown) => {
+    if (!isServiceError(error) || error.code !== 'CORRUPTION') throw error
+    // Other nodes have what it had, so somebody may look at it later, and this node starts.
+    const kept = await setAsideJournal(directory.path)
+    log.error('the journal is damaged, and was set aside', { error: error.message, kept })
+    return openJournal(directory, opening)
+  })
   life.onClose(() => journal.close())
   if (journal.isNew && identity.incarnation > 1) {
     // What this node acknowledged in earlier lives was in a journal that is gone.
@@ -228,6 +240,7 @@ function openStoreOf(
     places,
     onHandlers,
     onDamaged,
+    checkIntervalMs: config.checkIntervalMs,
   }
   const admit = (bytes: number): void => guard.assertRoomFor(bytes)
   const indexes = indexesOf(config, path)

@@ -1,6 +1,7 @@
 // The parts that a node in swarm mode and a node of a cluster are both built from.
 
 import { randomBytes } from 'node:crypto'
+import { rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { InvariantError } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -22,6 +23,7 @@ import { Journal } from './journal/journal.ts'
 import { convertStores, markUnnumbered } from './shard/convert-store.ts'
 import type { DataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
+import { syncDirectory } from './storage/durable-file.ts'
 import { LevelKvStore } from './storage/level-kv-store.ts'
 import { LevelStoreFactory } from './storage/level-store-factory.ts'
 
@@ -119,6 +121,18 @@ export async function openJournal(
     onFailure: (error) => endProcess(log, error),
     mayMark,
   })
+}
+
+/**
+ * Takes a damaged journal out of the way, under a name that answers. One that was set aside earlier goes: it is for
+ * somebody who wants to know what happened, and takes as much room as the new one.
+ */
+export async function setAsideJournal(dataDirectory: string): Promise<string> {
+  const kept = path.join(dataDirectory, 'journal.damaged')
+  await rm(kept, { recursive: true, force: true })
+  await rename(path.join(dataDirectory, 'journal'), kept)
+  await syncDirectory(dataDirectory)
+  return kept
 }
 
 /** Metrics are served from the start, because recovery may be long. */

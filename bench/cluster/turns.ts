@@ -49,7 +49,8 @@ export async function warmUp(bench: Bench, sides: readonly TurnSide[]): Promise<
   for (const side of sides) {
     bench.progress(`${side.name}: warm-up`)
     for (let round = 0; round < 2; round += 1) {
-      await runOnce(bench, side, { clients: CLIENTS_TO_WARM_UP, run: 0 })
+      // A quick run is too short for it: the first lookup through another node connects to the leader.
+      await runOnce({ ...bench, quick: false }, side, { clients: CLIENTS_TO_WARM_UP, run: 0 })
     }
   }
 }

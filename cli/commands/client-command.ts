@@ -41,3 +41,14 @@ export function collectOption(text: string, before: readonly string[] = []): str
 export function examples(...lines: readonly (readonly [what: string, command: string])[]): string {
   return `\nExamples:\n${lines.map(([what, command]) => `  # ${what}\n  ${command}`).join('\n\n')}\n`
 }
+
+/** The option of reads that any replica may answer. */
+export const STALE_OPTION = [
+  '--stale',
+  'let any replica answer: as it was a moment ago, also while leaders are away',
+] as const
+
+/** The path of a read with that option. */
+export function withConsistency(path: string, { stale }: { readonly stale?: boolean }): string {
+  return stale === true ? `${path}?consistency=stale` : path
+}

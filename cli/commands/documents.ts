@@ -1,13 +1,13 @@
 // The commands `lookup` and `delete`, for documents by key.
 
 import type { Command } from 'commander'
-import { lookupPath, tablePath } from '../service/api-client.ts'
+import { lookupPath, tablePath, type LookupParameters } from '../service/api-client.ts'
 import { newIdempotencyKey } from '../service/idempotency-key.ts'
 import type { CliContext } from '../process/context.ts'
 import { prettyJson } from '../render/json-text.ts'
 import { plural } from '../render/quantity.ts'
 import { paint, writeLine } from '../process/terminal.ts'
-import { clientCommand, examples, openClient } from './client-command.ts'
+import { clientCommand, examples, openClient, STALE_OPTION } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 
 export function addLookupCommand(program: Command, context: CliContext): void {
@@ -15,6 +15,7 @@ export function addLookupCommand(program: Command, context: CliContext): void {
     .summary('print one document')
     .description('Print one document. Its version goes to standard error.')
     .option('--fields <list>', 'only these fields, comma separated: title,author.name,-body')
+    .option(...STALE_OPTION)
     .addHelpText(
       'after',
       examples(
@@ -23,19 +24,17 @@ export function addLookupCommand(program: Command, context: CliContext): void {
         ['with its version, for a program', 'quarry lookup books book/1 --json'],
       ),
     )
-    .action(
-      async (table: string, key: string, options: ClientOptions & { readonly fields?: string }) => {
-        const { out, err } = context.terminal
-        const path = lookupPath(table, key, options.fields)
-        const { text, version } = await openClient(options).request({ method: 'GET', path })
-        if (options.json === true) {
-          const head = JSON.stringify({ key, version: version ?? null }).slice(0, -1)
-          return writeLine(out, `${head},"document":${text.trim()}}`)
-        }
-        await writeLine(out, out.isTty ? prettyJson(text, out) : text.trim())
-        return writeLine(err, paint(err, 'dim', `version ${version ?? 'unknown'}`))
-      },
-    )
+    .action(async (table: string, key: string, options: ClientOptions & LookupParameters) => {
+      const { out, err } = context.terminal
+      const path = lookupPath(table, key, options)
+      const { text, version } = await openClient(options).request({ method: 'GET', path })
+      if (options.json === true) {
+        const head = JSON.stringify({ key, version: version ?? null }).slice(0, -1)
+        return writeLine(out, `${head},"document":${text.trim()}}`)
+      }
+      await writeLine(out, out.isTty ? prettyJson(text, out) : text.trim())
+      return writeLine(err, paint(err, 'dim', `version ${version ?? 'unknown'}`))
+    })
 }
 
 export function addDeleteCommand(program: Command, context: CliContext): void {

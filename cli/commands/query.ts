@@ -11,6 +11,8 @@ import {
   examples,
   integerOption,
   openClient,
+  STALE_OPTION,
+  withConsistency,
 } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 import { parseFilter, parseJsonOption, splitList } from './option-values.ts'
@@ -32,6 +34,7 @@ interface QueryOptions extends ClientOptions {
   readonly index?: string
   readonly profile?: boolean
   readonly simple?: boolean
+  readonly stale?: boolean
 }
 
 export function addQueryCommand(program: Command, context: CliContext): void {
@@ -53,6 +56,7 @@ export function addQueryCommand(program: Command, context: CliContext): void {
     .option('--index <name>', 'search this full_text index instead of the built-in one')
     .option('--simple', 'QUERY is what a person types: typos, URLs, a word that is only begun')
     .option('--profile', 'show how long each phase took')
+    .option(...STALE_OPTION)
     .addHelpText(
       'after',
       `
@@ -82,7 +86,7 @@ ${examples(
  * has still answered the query.
  */
 async function askQuery(table: string, query: string | undefined, options: QueryOptions) {
-  const path = `${tablePath(table)}/query`
+  const path = withConsistency(`${tablePath(table)}/query`, options)
   const client = openClient(options)
   const ask = (request: object) =>
     client.request({ method: 'POST', path, body: JSON.stringify(request) })

@@ -6,7 +6,14 @@ import { ScanView } from '../render/scan-view.ts'
 import { memberOf, parseAnswer } from '../service/service-answers.ts'
 import { write, writeLine } from '../process/terminal.ts'
 import type { Output } from '../process/terminal.ts'
-import { clientCommand, examples, integerOption, openClient } from './client-command.ts'
+import {
+  clientCommand,
+  examples,
+  integerOption,
+  openClient,
+  STALE_OPTION,
+  withConsistency,
+} from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 import { parseFilter, splitList } from './option-values.ts'
 
@@ -21,6 +28,7 @@ interface ScanOptions extends ClientOptions {
   readonly fields?: string
   readonly limit?: number
   readonly filter?: string
+  readonly stale?: boolean
 }
 
 export function addScanCommand(program: Command, context: CliContext): void {
@@ -33,6 +41,7 @@ export function addScanCommand(program: Command, context: CliContext): void {
     .option('--fields <list>', 'fields beside the key, comma separated: title,author.name')
     .option('--limit <n>', 'at most this many', integerOption(1, Number.MAX_SAFE_INTEGER))
     .option('--filter <json>', `only documents that match, like '{"term":"MIT","field":"license"}'`)
+    .option(...STALE_OPTION)
     .addHelpText(
       'after',
       `
@@ -46,7 +55,7 @@ ${examples(
     )
     .action(async (table: string, options: ScanOptions) => {
       const body = JSON.stringify(buildScanRequest(options))
-      const path = `${tablePath(table)}/lookup`
+      const path = withConsistency(`${tablePath(table)}/lookup`, options)
       const pages = wholeLines(openClient(options).stream({ method: 'POST', path, body }))
       const { out } = context.terminal
       if (options.json === true || !out.isTty) return copyPages(pages, out)

@@ -32,7 +32,7 @@ async function showReads(stage: DemoStage, sample: string): Promise<void> {
       title: 'Look up three fields of one document',
       text: 'The header X-Service-Version names the version you read; a later step commits with it.',
       method: 'GET',
-      path: lookupPath(DEMO_TABLE, sample, 'name,license,dependencies'),
+      path: lookupPath(DEMO_TABLE, sample, { fields: 'name,license,dependencies' }),
       expectedStatus: 200,
     },
     stage,

@@ -197,8 +197,20 @@ export function tablePath(table: string): string {
 }
 
 /** The path of a document below /api/v1; `fields` is a list separated by commas. */
-export function lookupPath(table: string, key: string, fields?: string): string {
-  const query = fields === undefined ? '' : `?fields=${encodePart(fields)}`
+/** What a lookup asks for. */
+export interface LookupParameters {
+  readonly fields?: string
+  /** Whether any replica may answer. */
+  readonly stale?: boolean
+}
+
+export function lookupPath(table: string, key: string, parameters: LookupParameters = {}): string {
+  const { fields, stale } = parameters
+  const given = [
+    ...(fields === undefined ? [] : [`fields=${encodePart(fields)}`]),
+    ...(stale === true ? ['consistency=stale'] : []),
+  ]
+  const query = given.length === 0 ? '' : `?${given.join('&')}`
   return `${tablePath(table)}/lookup/${encodePart(key)}${query}`
 }
 

@@ -10,9 +10,9 @@ const HIT_COST_BYTES = 512
 
 /** Member by member as the contract has it. */
 export function* writeQueryResult(result: QueryResult, pieces: JsonPieces): Sliced<void> {
-  const { status, took, table, hits: found, ...others } = result
+  const { status, took, staleness, table, hits: found, ...others } = result
   const { hits, ...counts } = found
-  const head = JSON.stringify({ status, took, table }).slice(0, -1)
+  const head = JSON.stringify({ status, took, staleness, table }).slice(0, -1)
   pieces.text(`${head},"hits":${JSON.stringify(counts).slice(0, -1)},"hits":[`)
   yield* writeHits(hits, pieces)
   pieces.text(']}')

@@ -15,6 +15,7 @@ import type { QueryResult } from '../coordinator/query/query-result.ts'
 import { parseExact } from '../document/exact-json.ts'
 import { parseQueryRequest, type QueryRequest } from '../query/request/query-request.ts'
 import { JsonPieces, writeJson } from './json-pieces.ts'
+import { isStale } from './consistency.ts'
 import type { OperationRequest } from '../../door/operation.ts'
 import type { ApiContext } from './operation.ts'
 import { splitQueries } from './query-lines.ts'
@@ -30,7 +31,7 @@ const CLOSING = ']}'
 
 /** `path` is the table in the path; undefined if the queries name their tables. */
 export async function answerQueries(
-  { body, signal, memory }: Pick<OperationRequest, 'body' | 'signal' | 'memory'>,
+  { body, query, signal, memory }: Pick<OperationRequest, 'body' | 'query' | 'signal' | 'memory'>,
   { service, clock }: Pick<ApiContext, 'service' | 'clock'>,
   path: string | undefined,
 ): Promise<Reply> {
@@ -39,7 +40,8 @@ export async function answerQueries(
     body.length <= AT_ONCE_BYTES_MAX ? runAtOnce(split) : await runSliced(split, { clock, signal })
   const ask: Ask = async (text) => {
     const request = parseQueryRequest(parseExact(text))
-    return service.query(chooseTable(request, path), request, { signal, memory })
+    const options = { signal, memory, isStale: isStale({ query }) }
+    return service.query(chooseTable(request, path), request, options)
   }
   const [single] = texts
   const pieces = new JsonPieces()

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { crc32 } from 'node:zlib'
 import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord, isText, isWhole, type JsonRecord } from '../../lib/json-record.ts'
 import type { ClusterIdentity } from '../controller/core/records/cluster-codec.ts'
@@ -142,7 +143,7 @@ async function writeRemembered(file: IdentityFile, remembered: Remembered): Prom
     cleanShutdown,
     ...(cluster === undefined ? {} : { cluster: { name: cluster.name, id: cluster.id } }),
   }
-  await file.replace(`${JSON.stringify(stored)}\n`)
+  await file.replace(`${JSON.stringify({ ...stored, crc: crcOf(stored) })}\n`)
 }
 
 function fileAt(name: string): IdentityFile {
@@ -176,11 +177,22 @@ function parseRemembered(text: string, file: string): Remembered {
         `${FORMAT_VERSION}; start a newer version of the program`,
     )
   }
+  assertWhole(found, file)
   const { incarnation, wholeSince, cleanShutdown, cluster } = found
   if (!isWhole(incarnation) || !isWhole(wholeSince) || typeof cleanShutdown !== 'boolean') {
     throw damaged(file)
   }
   return { incarnation, wholeSince, cleanShutdown, cluster: parseCluster(cluster, file) }
+}
+
+/** A number with another digit would still be a number. Files of earlier programs have no checksum. */
+function assertWhole({ crc, ...stored }: JsonRecord, file: string): void {
+  if (crc !== undefined && crc !== crcOf(stored)) throw damaged(file)
+}
+
+/** The members keep their order in a file, so their text is the same again. */
+function crcOf(stored: JsonRecord): string {
+  return crc32(JSON.stringify(stored)).toString(16).padStart(8, '0')
 }
 
 function parseCluster(stored: unknown, file: string): ClusterIdentity | undefined {

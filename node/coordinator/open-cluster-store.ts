@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
-import { isServiceError, messageOf } from '../../lib/errors.ts'
+import { isServiceError, messageOf, type ServiceError } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { ClusterMap } from '../cluster/cluster-map.ts'
 import { shardConfigurations } from '../cluster/shard-configurations.ts'
@@ -19,7 +19,8 @@ import { parseShardId, type ShardId } from '../shard/shard-id.ts'
 import { LevelKvStore } from '../storage/level-kv-store.ts'
 import type { LevelStoreFactory } from '../storage/level-store-factory.ts'
 import { RemoteShard } from '../shard/remote/remote-shard.ts'
-import { serveShards } from '../shard/remote/serve-shards.ts'
+import { serveReplicas, serveShards } from '../shard/remote/serve-shards.ts'
+import type { FindReplicas } from './shards/replica-choice.ts'
 import type { ShardRecord } from './shards/shard-record.ts'
 import { openStore, type OpenedStore, type StoreParts, type StorePlace } from './open-store.ts'
 import type { StoreCore } from './open-store.ts'
@@ -30,8 +31,10 @@ import { ClusterShard } from './cluster/cluster-shard.ts'
 import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
+import { NearReplicas } from './cluster/near-replicas.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
-import { ReplicaCopies, type ReplicaCopiesOptions } from './cluster/replica-copies.ts'
+import { ReplicaAudit } from './cluster/replica-audit.ts'
+import { ReplicaCopies } from './cluster/replica-copies.ts'
 import { ReplicaCounts } from './cluster/replica-counts.ts'
 import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
 import { ReplicaLags } from './cluster/replica-lags.ts'
@@ -49,6 +52,8 @@ export interface ClusterStoreParts extends StoreParts {
   readonly random: Random
   /** Called once, before anything is sent: other nodes' calls go to these handlers. */
   readonly onHandlers: (handlers: PeerHandlers, host: ReplicaHost) => void
+  /** How often replicas are checked for damage; 0: never. */
+  readonly checkIntervalMs: number
   /** A replica of the disk cannot be trusted. */
   readonly onDamaged: () => void
 }
@@ -67,21 +72,14 @@ async function clusterPlace(
   core: StoreCore,
   { life, signal }: { readonly life: Lifecycle; readonly signal: AbortSignal },
 ): Promise<StorePlace> {
-  const { coordination, map, places, self, clock, log } = parts
-  const arrivals = await openArrivals(parts, core)
-  const copying: { copies?: ReplicaCopies } = {}
-  const counts = new ReplicaCounts()
-  const offer = (id: ShardId, to: NodeId): void => copying.copies?.offer(id, to)
-  const host = await openHost(parts, core, { offer, counts })
-  const source = await openSource(parts, host)
-  life.onClose(() => source.closeAll())
-  const copies = openCopies(parts, { host, arrivals, source, counts })
-  copying.copies = copies
-  life.onClose(() => copies.close())
+  const { coordination, map, self, clock, log } = parts
+  const replicas = await openReplicas(parts, core, life)
+  const { host, copies, source } = replicas
   const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
   const { registry, led, drain } = core
   const known = { self, coordination, map, host, registry, led, shardOf, drain }
-  const onNotOpened = (id: string, error: unknown): void => reportNotOpened(parts, id, error)
+  const onNotOpened = (id: string, error: unknown): void =>
+    reportNotOpened(parts, replicas.counts, { id, error })
   const rebuild = copies.rebuild.bind(copies)
   // The cluster must not count on what this disk has lost.
   for (const [id, error] of host.damaged) onNotOpened(id, error)
@@ -95,16 +93,18 @@ async function clusterPlace(
     shardOf,
     applyHere: async (table) => opening.tables?.apply(table),
   })
-  const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
   const receive = (from: string, message: Buffer) => host.receive(from, message)
   const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
-  const seen = buildSeen(parts, core, { host, source, counts })
-  const replicas = replicaHandlers({ receive, receiveBeat }, log)
-  const handlers = [serving, replicas, snapshotHandlers(source), copies.handlers()]
-  const all = [...handlers, seen.handlers, news.handlers()].flatMap((some) => [...some])
+  const seen = buildSeen(parts, core, replicas)
+  const heard = replicaHandlers({ receive, receiveBeat }, log)
+  const { audit } = replicas
+  const handlers = [callHandlers(parts), heard, snapshotHandlers(source), copies.handlers()]
+  const own = [audit.handlers(), seen.handlers, news.handlers()]
+  const all = [...handlers, ...own].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
     host: shards,
+    replicasOf: nearReplicas(parts, host),
     replication: CLUSTER_REPLICATION,
     cluster: seen.cluster,
     mayRepair: () => map.controller() === self.node,
@@ -117,23 +117,59 @@ async function clusterPlace(
       opening.tables = tables
       life.onClose(() => tables.close())
     },
+    onJoined: async () => opening.tables?.removeForgotten(),
     metrics: seen.metrics,
   }
 }
 
-function openCopies(
-  { self, map, places, clock, random, log }: ClusterStoreParts,
-  own: Pick<ReplicaCopiesOptions, 'host' | 'arrivals' | 'source' | 'counts'>,
-): ReplicaCopies {
-  return new ReplicaCopies({
-    self: self.node,
-    configurations: shardConfigurations(map),
-    linkTo: (node) => places.linkTo(node),
-    clock,
-    random,
-    log,
-    ...own,
+interface Replicas {
+  readonly host: ReplicaHost
+  readonly source: SnapshotSource
+  readonly copies: ReplicaCopies
+  readonly audit: ReplicaAudit
+  readonly counts: ReplicaCounts
+}
+
+/** The replicas of this node, what copies them, and what looks for damage in them. */
+async function openReplicas(
+  parts: ClusterStoreParts,
+  core: StoreCore,
+  life: Lifecycle,
+): Promise<Replicas> {
+  const { map, places, self, clock, log, stores, control } = parts
+  const arrivals = await openArrivals(parts, core)
+  const late: { copies?: ReplicaCopies } = {}
+  const counts = new ReplicaCounts()
+  const onDamaged = (id: ShardId, reason: ServiceError): void =>
+    late.copies?.replaceDamaged(id, reason)
+  const offer = (id: ShardId, to: NodeId): void => late.copies?.offer(id, to)
+  const host = await openHost(parts, core, { offer, onDamaged, counts })
+  stores.onDamage((name, error) => onDamaged(parseShardId(name), error))
+  const source = await openSource(parts, host)
+  life.onClose(() => source.closeAll())
+  const configurations = shardConfigurations(map)
+  const linkTo = (node: NodeId) => places.linkTo(node)
+  const known = { self: self.node, host, configurations, linkTo, clock, log, counts }
+  const copies = new ReplicaCopies({
+    ...known,
+    arrivals,
+    source,
+    random: parts.random,
+    handOver: async ({ tableId, id }, to) => {
+      await control.requestTransfer({ path: `${tableId}/${id}`, to })
+    },
   })
+  late.copies = copies
+  life.onClose(() => copies.close())
+  const audit = new ReplicaAudit({
+    ...known,
+    hashes: source.hashes,
+    directoryOf: (id) => stores.directoryOf(id),
+    onDamaged,
+    intervalMs: parts.checkIntervalMs,
+  })
+  life.onClose(() => audit.close())
+  return { host, source, copies, audit, counts }
 }
 
 function buildNews(
@@ -148,11 +184,16 @@ function buildNews(
   })
 }
 
-function reportNotOpened({ log, onDamaged }: ClusterStoreParts, id: string, error: unknown): void {
+function reportNotOpened(
+  { log, onDamaged }: ClusterStoreParts,
+  counts: ReplicaCounts,
+  { id, error }: { readonly id: string; readonly error: unknown },
+): void {
   if (!isServiceError(error) || error.code !== 'CORRUPTION') {
     return log.error('a replica cannot be opened', { shard: id, error: messageOf(error) })
   }
   log.error('the replica on this disk is damaged', { shard: id, error: messageOf(error) })
+  counts.damaged += 1
   onDamaged()
 }
 
@@ -160,11 +201,7 @@ function reportNotOpened({ log, onDamaged }: ClusterStoreParts, id: string, erro
 function buildSeen(
   parts: ClusterStoreParts,
   { registry }: StoreCore,
-  own: {
-    readonly host: ReplicaHost
-    readonly source: SnapshotSource
-    readonly counts: ReplicaCounts
-  },
+  own: Pick<Replicas, 'host' | 'source' | 'counts'>,
 ) {
   const { control, map, places, clock } = parts
   const { node: self } = parts.self
@@ -237,15 +274,42 @@ function openSource({ dataDir, clock, log }: ClusterStoreParts, host: ReplicaHos
 function openHost(
   parts: ClusterStoreParts,
   core: StoreCore,
-  { offer, counts }: { offer: (id: ShardId, to: NodeId) => void; counts: ReplicaCounts },
+  hears: Pick<Replicas, 'counts'> & {
+    readonly offer: (id: ShardId, to: NodeId) => void
+    readonly onDamaged: (id: ShardId, reason: ServiceError) => void
+  },
 ): Promise<ReplicaHost> {
+  const { offer, onDamaged, counts } = hears
   const { self, stores, journal, admit, hybridClock, clock, log, places } = parts
   const { router, indexes, led } = core
   const network = new ReplicaPeers({ linkTo: (node) => places.linkTo(node), log })
   const configurations = shardConfigurations(parts.map)
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
   const offerSnapshot = ({ id }: ShardName, to: NodeId): void => offer(id, to)
-  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot, counts })
+  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot, onDamaged, counts })
+}
+
+/** What other nodes ask the shards that this node leads, and its replicas. */
+function callHandlers({ places, hybridClock, clock }: ClusterStoreParts): PeerHandlers {
+  const shards = serveShards({ find: places.find, hybridClock, clock })
+  const replicas = serveReplicas({ find: places.findReplica, hybridClock, clock })
+  return new Map([...shards, ...replicas])
+}
+
+function nearReplicas(
+  { self, map, places, clock, hybridClock, random }: ClusterStoreParts,
+  host: ReplicaHost,
+): FindReplicas {
+  const near = new NearReplicas({
+    self: self.node,
+    map,
+    local: (id) => host.find(id),
+    linkTo: (node) => places.linkTo(node),
+    clock,
+    hybridClock,
+    random,
+  })
+  return (id) => near.of(id)
 }
 
 function clusterShard(

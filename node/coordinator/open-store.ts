@@ -22,6 +22,8 @@ import { NodeHousekeeper } from './node-housekeeper.ts'
 import { LedShards } from './shards/led-shards.ts'
 import { ReadPins } from './read-pins.ts'
 import { storeMetrics } from './store-metrics.ts'
+import type { FindReplicas } from './shards/replica-choice.ts'
+import { StaleReads } from './shards/stale-reads.ts'
 import { SwarmStore } from './swarm-store.ts'
 import { TableAdmin } from './tables/table-admin.ts'
 import { TableMetrics } from './tables/table-metrics.ts'
@@ -95,12 +97,16 @@ export interface StorePlace {
   readonly host: TableShards
   readonly replication: ReplicationRules
   readonly cluster: ClusterService
+  /** Absent: each shard has one replica, and stale reads are those of the shard. */
+  readonly replicasOf?: FindReplicas
   /** Whether this node takes up what others left half done. */
   readonly mayRepair: () => boolean
   /** See SwarmStoreOptions. */
   readonly learnTable?: (name: string) => Promise<void>
   /** Opens the tables of the catalog. */
   openTables(admin: TableAdmin): Promise<void>
+  /** Called when the node counts as one of the cluster. */
+  readonly onJoined?: () => Promise<void>
   readonly metrics: readonly MetricSource[]
 }
 
@@ -126,7 +132,7 @@ export async function openStore(
   const indexes = opened?.parts
   const drain = (shard: LedShard) => recovery.drain(shard)
   const place = await buildPlace({ registry, catalog, router, led, indexes, drain })
-  const { host, replication, cluster, mayRepair } = place
+  const { host, replication, cluster, mayRepair, replicasOf } = place
   const known = { catalog, registry, host, replication }
   const admin = new TableAdmin({ ...known, clock, log, randomBits })
   const pins = new ReadPins(clock)
@@ -143,6 +149,7 @@ export async function openStore(
     led,
     housekeeper,
     scan: { hybridClock, pins },
+    stale: replicasOf && new StaleReads({ replicasOf, hybridClock, clock }),
     merge: { clock, runner },
     replication,
     cluster,
@@ -156,6 +163,7 @@ export async function openStore(
 
   const finishStart = async (): Promise<void> => {
     await recovery.runAtStart()
+    await place.onJoined?.()
     if (mayRepair()) await admin.repair()
     housekeeper.start()
     life.onClose(() => housekeeper.stop())

@@ -8,6 +8,7 @@ import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writ
 import type { QueryRequest } from '../query/request/query-request.ts'
 import type { DocumentFilter } from '../query/filter/document-filter.ts'
 import type { QueryResult } from './query/query-result.ts'
+import type { Aged } from './shards/stale-reads.ts'
 import type { ClusterSummary } from './cluster/cluster-answers.ts'
 import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import type { CreateTableRequest } from './tables/create-table-request.ts'
@@ -101,6 +102,8 @@ export interface QueryOptions {
   readonly signal: AbortSignal
   /** Charged with the documents of the answer. */
   readonly memory?: HeldMemory
+  /** Whether any replica may answer. Default: only what is as new as `query` promises. */
+  readonly isStale?: boolean
 }
 
 /** A document as a lookup answers it. */
@@ -187,6 +190,13 @@ export interface StoreService {
     key: Buffer,
   ): StoredDocument | undefined | Promise<StoredDocument | undefined>
   scan(table: string, request: ScanRequest, signal: AbortSignal): Promise<AsyncIterable<Buffer>>
+  /** As `lookup` and `scan`, by any replica: at one time of the past for all shards, also without leaders. */
+  lookupStale(table: string, key: Buffer): Promise<Aged<StoredDocument | undefined>>
+  scanStale(
+    table: string,
+    request: ScanRequest,
+    signal: AbortSignal,
+  ): Promise<Aged<AsyncIterable<Buffer>>>
   /** Searches `table` and ignores `request.table`: the caller has chosen the table before. */
   query(table: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult>
 

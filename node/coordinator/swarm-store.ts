@@ -22,6 +22,8 @@ import { EventLoopTurns } from './query/event-loop-turns.ts'
 import { queryTable } from './query/query-table.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { scanLines } from './scan-lines.ts'
+import { staleTable } from './query/stale-table.ts'
+import type { Aged, StaleReads } from './shards/stale-reads.ts'
 import type {
   ClusterStatus,
   CommitResult,
@@ -42,6 +44,7 @@ import { tableInfoOf } from './tables/table-info.ts'
 import type { ReplicationRules } from './tables/table-replication.ts'
 import { migrationOf } from './tables/table-migration.ts'
 import { unknownTable, type TableRegistry } from './tables/table-registry.ts'
+import { intersectRanges } from '../shard/command/key-range.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
 import { PartCollector } from './transactions/transaction-part.ts'
 import type { RunOutcome, TransactionConflict } from './transactions/run-outcome.ts'
@@ -57,6 +60,8 @@ export interface SwarmStoreOptions {
   readonly led: LedShards
   readonly housekeeper: NodeHousekeeper
   readonly scan: TableScanOptions
+  /** Undefined: each shard has one replica, whose newest state is the answer to stale reads. */
+  readonly stale: StaleReads | undefined
   readonly merge: Omit<LinearMergeOptions, 'scan'>
   readonly version: string
   readonly replication: ReplicationRules
@@ -217,6 +222,28 @@ export class SwarmStore implements StoreService {
     return lookUp(table, key)
   }
 
+  async lookupStale(name: string, key: Buffer): Promise<Aged<StoredDocument | undefined>> {
+    const { stale } = this.#with
+    if (stale === undefined) return { value: await this.lookup(name, key), stalenessMs: 0 }
+    const found = await stale.lookup(this.#table(name).shardOf(key), key)
+    return { ...found, value: storedOf(found.value) }
+  }
+
+  async scanStale(
+    name: string,
+    request: ScanRequest,
+    signal: AbortSignal,
+  ): Promise<Aged<AsyncIterable<Buffer>>> {
+    const { stale, clock } = this.#with
+    const range = keyRangeOf(request)
+    const met = this.#table(name).shards.filter((one) => intersectRanges(range, one.range))
+    if (stale === undefined || met.length === 0) {
+      return { value: await this.scan(name, request, signal), stalenessMs: 0 }
+    }
+    const view = await stale.open(met, signal)
+    return { ...view, value: scanLines(view.value.scan(range, signal), request, clock) }
+  }
+
   async scan(
     name: string,
     request: ScanRequest,
@@ -237,10 +264,15 @@ export class SwarmStore implements StoreService {
     const shardOf = (key: Buffer): Shard => table.shardOf(key)
     const textIndex = chooseTextIndex(name, indexesOf(table.record), request.textIndex)
     const queried = { name, schema, textIndex, shards, shardOf }
-    return queryTable({ clock: this.#with.clock, turns: this.#turns }, queried, {
-      request,
-      ...options,
-    })
+    const parts = { clock: this.#with.clock, turns: this.#turns }
+    const asked = { request, ...options }
+    const { isStale = false, signal } = options
+    if (!isStale) return queryTable(parts, queried, asked)
+    const { stale } = this.#with
+    if (stale === undefined) return { ...(await queryTable(parts, queried, asked)), staleness: 0 }
+    const { value: view, stalenessMs } = await stale.open(shards, signal)
+    const result = await queryTable(parts, staleTable(queried, view, signal), asked)
+    return { ...result, staleness: stalenessMs }
   }
 
   async status(): Promise<ClusterStatus> {

@@ -2,7 +2,8 @@
 //
 // Invariants:
 //   M1  A log is never truncated below its committed sequence: committed entries would be lost.
-//   M2  The largest promise and the largest committed sequence of a log count, wherever they are.
+//   M2  The largest promise of a log counts, wherever it is, and so does the largest committed sequence. A
+//       restart below that is of a replica that was built anew: what its forerunner had committed is forgotten.
 //   M3  A cut is forgotten only with its segment. The entries that it removes go before that.
 
 import { assert } from '../../lib/assert.ts'
@@ -109,6 +110,7 @@ export class LogMarks {
         return
       case 'restart':
         known.cuts.push({ ...place, after: NOTHING })
+        known.committed.value = Math.min(known.committed.value, mark.last.sequence)
         return
       case 'promise':
         return raise(known.promised, mark.epoch, place.segment)

@@ -37,7 +37,12 @@ import { Replica, type ReplicaOptions } from './replica.ts'
 import { snapshotReplicaOf } from './replica-snapshot.ts'
 import { ClosedReads } from './closed-reads.ts'
 import { ShardReads } from './shard-reads.ts'
-import type { DatedRecord, ReadAtOptions, ShardReplica } from './shard-replica.ts'
+import type {
+  DatedRecord,
+  ReadAtOptions,
+  ReplicaSearchLimits,
+  ShardReplica,
+} from './shard-replica.ts'
 import type { IndexStatus } from './following/index-health.ts'
 import type {
   CallOptions,
@@ -139,6 +144,16 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     limits: SearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     return (await this.#keptIndexes().get(index)).search(request, limits)
+  }
+
+  async searchHere<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+    index: string,
+    request: IndexRequest<Kind, Name>,
+    { atLeast, ...limits }: ReplicaSearchLimits,
+  ): Promise<IndexAnswer<Kind, Name>> {
+    const kept = await this.#keptIndexes().get(index)
+    if (kept.hasReached(atLeast)) return kept.search(request, limits)
+    throw new ServiceError('UNAVAILABLE', `the index "${index}" of this replica is behind`)
   }
 
   async indexStatus(index: string): Promise<IndexStatus> {

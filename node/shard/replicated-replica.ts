@@ -67,8 +67,10 @@ export class ReplicatedReplica implements ReplicaMachine {
   readonly log: ReplicatedLog
   readonly #with: ReplicatedReplicaOptions
   readonly #applier: CommittedApplier
-  /** The epoch in which this replica serves. */
+  /** The epoch in which the log of proposals writes the store here. */
   #served: number | undefined
+  /** The same epoch, once the memory was built for it (RP2): an earlier leadership's holds name old values. */
+  #ready: number | undefined
   #isRetired = false
   /** From the end of a leadership until the log of proposals writes the store no more. */
   #isStopping = false
@@ -88,12 +90,12 @@ export class ReplicatedReplica implements ReplicaMachine {
 
   /** Whether reads and writes are served here. */
   get isServing(): boolean {
-    return this.#served !== undefined && this.#served === this.log.epoch && this.log.isLeading
+    return this.#ready !== undefined && this.#ready === this.log.epoch && this.log.isLeading
   }
 
   /** The epoch in which this replica serves now; undefined if it does not. */
   get servedEpoch(): number | undefined {
-    return this.isServing ? this.#served : undefined
+    return this.isServing ? this.#ready : undefined
   }
 
   /** True if a read sees every acknowledged write now. Otherwise it resolves when one does. */
@@ -139,6 +141,7 @@ export class ReplicatedReplica implements ReplicaMachine {
   stopLeading(): void {
     if (this.#served === undefined) return
     this.#served = undefined
+    this.#ready = undefined
     this.#with.onLeadership?.(false)
     const unknown = new ServiceError(
       'UNAVAILABLE',
@@ -186,7 +189,9 @@ export class ReplicatedReplica implements ReplicaMachine {
     // From here on the feed of the log of proposals writes the store (RP1).
     this.#served = epoch
     await proposals().resume()
-    if (isStillLeading() && this.#served === epoch) onLeadership?.(true)
+    if (!isStillLeading() || this.#served !== epoch) return
+    this.#ready = epoch
+    onLeadership?.(true)
   }
 
   #failed(error: unknown): void {

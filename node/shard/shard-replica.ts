@@ -1,4 +1,11 @@
 import type { Timestamp } from '../clock/hybrid-clock.ts'
+import type { SearchLimits } from '../index/host/index-client.ts'
+import type {
+  IndexAnswer,
+  IndexRequest,
+  QueryableKind,
+  QuestionOf,
+} from '../index/kinds/index-questions.ts'
 import type { DocumentRecord } from './format/document-record.ts'
 import type { CallOptions, ScanOptions, ScanRow } from './shard.ts'
 
@@ -13,6 +20,11 @@ export interface ReadAtOptions extends CallOptions {
   readonly at?: Timestamp | undefined
 }
 
+/** The limits of a search, and the log entry that the index must have read; 0: any index that serves. */
+export interface ReplicaSearchLimits extends SearchLimits {
+  readonly atLeast: number
+}
+
 /**
  * One replica of a shard, whether it leads or follows. It answers from what it has and asks nobody, so it
  * answers while its leader is dead and the control plane away.
@@ -24,9 +36,16 @@ export interface ReadAtOptions extends CallOptions {
  *   what the leader would have shown, and the same at every replica. A time above the closed one is refused
  *   with UNAVAILABLE, one below the collected history with HISTORY_GONE.
  * - Documents that have expired by now are left out.
+ * - `searchHere` is `Shard.search` of this replica's index. It is refused with UNAVAILABLE while that is being
+ *   built, or has not read the entry `atLeast`.
  */
 export interface ShardReplica {
   closedTime(options?: CallOptions): Promise<Timestamp>
   readAt(key: Buffer, options?: ReadAtOptions): Promise<DatedRecord>
   scanAt(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
+  searchHere<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+    index: string,
+    request: IndexRequest<Kind, Name>,
+    limits: ReplicaSearchLimits,
+  ): Promise<IndexAnswer<Kind, Name>>
 }

@@ -50,6 +50,8 @@ export interface LevelOptions {
   readonly maxOpenFiles?: number
   /** Called before each write, and before reopening after a full disk. */
   readonly guard?: DiskGuard
+  /** Hears of each read or write that met damage. It must not throw. */
+  readonly onDamage?: (error: ServiceError) => void
 }
 
 type Database = ClassicLevel<Uint8Array, Uint8Array>
@@ -61,6 +63,7 @@ export class LevelKvStore implements KvStore {
   readonly #directory: string
   readonly #clock: Clock
   readonly #guard: DiskGuard | undefined
+  readonly #onDamage: ((error: ServiceError) => void) | undefined
   /** The last write. Batches run on a thread pool, where two may overtake each other. */
   #tail: Promise<void> = Promise.resolve()
   readonly #closing = new AbortController()
@@ -76,6 +79,7 @@ export class LevelKvStore implements KvStore {
     this.#directory = db.location
     this.#clock = options.clock
     this.#guard = options.guard
+    this.#onDamage = options.onDamage
   }
 
   static async open(directory: string, options: LevelOptions): Promise<LevelKvStore> {
@@ -209,7 +213,12 @@ export class LevelKvStore implements KvStore {
         { cause: error },
       )
     }
-    return levelError(error, this.#directory)
+    return this.#told(levelError(error, this.#directory))
+  }
+
+  #told(error: ServiceError): ServiceError {
+    if (error.code === 'CORRUPTION') this.#onDamage?.(error)
+    return error
   }
 
   #assertNotClosed(): void {
@@ -233,7 +242,7 @@ export class LevelKvStore implements KvStore {
       }
       await batch.write({ sync })
     } catch (error) {
-      const failure = levelError(error, this.#directory)
+      const failure = this.#told(levelError(error, this.#directory))
       this.#refuse(failure)
       throw failure
     }

@@ -50,6 +50,7 @@ export class LevelStoreFactory implements KvStoreFactory {
   readonly #root: string
   readonly #options: LevelStoreOptions
   readonly #open = new Set<string>()
+  #onDamage: (name: string, error: ServiceError) => void = () => undefined
 
   private constructor(root: string, options: LevelStoreOptions) {
     this.#root = root
@@ -65,6 +66,16 @@ export class LevelStoreFactory implements KvStoreFactory {
     return factory
   }
 
+  /** From now on `listener` hears of each read or write of a store that met damage. It must not throw. */
+  onDamage(listener: (name: string, error: ServiceError) => void): void {
+    this.#onDamage = listener
+  }
+
+  /** The files of a store, for those who check them. */
+  directoryOf(name: string): string {
+    return this.#directoryOf(name)
+  }
+
   async open(name: string): Promise<LevelKvStore> {
     const directory = this.#directoryOf(name)
     if (this.#open.has(name)) throw heldError(directory)
@@ -75,6 +86,7 @@ export class LevelStoreFactory implements KvStoreFactory {
       writeBufferBytes: shareOf(WRITE_BUFFERS, storeCount),
       cacheBytes: shareOf(BLOCK_CACHES, storeCount),
       ...this.#options,
+      onDamage: (error) => this.#onDamage(name, error),
     })
     if (isNew) await syncDirectory(this.#root)
     this.#open.add(name)

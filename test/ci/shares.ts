@@ -28,6 +28,7 @@ const USUAL_SECONDS = 2
 const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/cli-swarm.test.ts': 74,
   'test/integration/cluster-control.test.ts': 41,
+  'test/integration/cluster-faults.test.ts': 75,
   'test/integration/cluster-nodes.test.ts': 140,
   'test/integration/crash.test.ts': 211,
   'test/integration/disk-full-api.test.ts': 21,

@@ -8,6 +8,7 @@ import { describeElections } from '../conformance/coordination-elections.ts'
 import { describeLeases } from '../conformance/coordination-leases.ts'
 import type { LeaseWorld } from '../conformance/coordination-leases.ts'
 import { always, describeCoordination, putting } from '../conformance/coordination.ts'
+import { describeLargeTables } from '../conformance/large-tables.ts'
 import { errorOf } from '../support/error-of.ts'
 import { EtcdCluster } from '../support/processes/etcd-cluster.ts'
 
@@ -50,6 +51,7 @@ describe('EtcdCoordination', () => {
   describeCoordination('etcd', open)
   describeLeases('etcd', () => openWorld())
   describeLeases('etcd, renewed by a thread', () => openWorld({ leaseThread: true }))
+  describeLargeTables('etcd', open)
   describeElections('etcd', () => openWorld())
 
   it('keeps two clusters apart in one etcd', async () => {

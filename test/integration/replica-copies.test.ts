@@ -2,17 +2,20 @@
 // is damaged, is copied from another node's.
 
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, open, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { must } from '../../lib/assert.ts'
 import { systemClock } from '../../lib/clock.ts'
+import type { ServiceError } from '../../lib/errors.ts'
 import { silentLog } from '../../lib/log.ts'
 import { seededRandom } from '../../lib/random.ts'
 import { HybridClock } from '../../node/clock/hybrid-clock.ts'
 import { LoopbackLink } from '../../node/coordinator/cluster/loopback-link.ts'
+import { ReplicaAudit } from '../../node/coordinator/cluster/replica-audit.ts'
 import { ReplicaCopies } from '../../node/coordinator/cluster/replica-copies.ts'
+import { ReplicaCounts } from '../../node/coordinator/cluster/replica-counts.ts'
 import { ReplicaHost } from '../../node/coordinator/cluster/replica-host.ts'
 import { LedShards } from '../../node/coordinator/shards/led-shards.ts'
 import { DiskJournalDirectory } from '../../node/journal/disk-journal-directory.ts'
@@ -26,6 +29,7 @@ import { SNAPSHOT_LIMITS } from '../../node/replication/snapshot/snapshot-limits
 import { SnapshotSource } from '../../node/replication/snapshot/snapshot-source.ts'
 import { NO_SETTINGS } from '../../node/shard/command/table-settings.ts'
 import type { LocalShard } from '../../node/shard/local-shard.ts'
+import { parseShardId, type ShardId } from '../../node/shard/shard-id.ts'
 import { readAppliedPosition } from '../../node/shard/replica-snapshot.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
 import { LevelStoreFactory } from '../../node/storage/level-store-factory.ts'
@@ -46,6 +50,11 @@ class DiskNode {
   readonly #nodes: Map<string, DiskNode>
   readonly #control: TestControlPlane
   incarnation = 0
+  readonly counts = new ReplicaCounts()
+  /** Otherwise only comparisons find damage. */
+  checksTables = true
+  /** Otherwise nobody looks for damage here. */
+  isLooking = true
   host: ReplicaHost | undefined
   handlers: PeerHandlers = new Map()
   source: SnapshotSource | undefined
@@ -56,6 +65,14 @@ class DiskNode {
     this.directory = path.join(root, id)
     this.#nodes = others.nodes
     this.#control = others.control
+  }
+
+  get replica() {
+    return { node: this.id, incarnation: this.incarnation }
+  }
+
+  get storeDirectory(): string {
+    return path.join(this.directory, 'shards', SHARD)
   }
 
   get shard(): LocalShard {
@@ -98,6 +115,9 @@ class DiskNode {
       controlOf: () => this.#control.controlOf(),
     }
     const late: { copies?: ReplicaCopies } = {}
+    const onDamaged = (id: ShardId, reason: ServiceError): void =>
+      late.copies?.replaceDamaged(id, reason)
+    stores.onDamage((name, error) => onDamaged(parseShardId(name), error))
     const host = await ReplicaHost.open({
       self: { node: this.id, incarnation: this.incarnation },
       stores,
@@ -113,6 +133,7 @@ class DiskNode {
       },
       indexes: undefined,
       led: new LedShards(),
+      onDamaged,
       offerSnapshot: ({ id }, to) => late.copies?.offer(id, to),
     })
     const source = await SnapshotSource.open({
@@ -123,25 +144,53 @@ class DiskNode {
       randomBytes,
       limits: SNAPSHOT_LIMITS,
     })
+    const linksFrom = (to: string): LoopbackLink =>
+      new LoopbackLink(this.id, () => must(this.#nodes.get(to), to).handlers, clock)
     const copies = new ReplicaCopies({
       self: this.id,
       host,
       configurations,
       arrivals,
       source,
-      linkTo: (to) =>
-        new LoopbackLink(this.id, () => must(this.#nodes.get(to), to).handlers, clock),
+      linkTo: linksFrom,
       clock,
       random: seededRandom(1),
       log,
+      counts: this.counts,
+      handOver: async (_shard, to) => this.#control.elect(must(this.#nodes.get(to), to).replica),
     })
     late.copies = copies
+    const audit = new ReplicaAudit({
+      self: this.id,
+      host: {
+        hosted: () => (this.isLooking ? host.hosted() : []),
+        hostedOf: (id) => host.hostedOf(id),
+        find: (id) => host.find(id),
+      },
+      configurations,
+      hashes: source.hashes,
+      linkTo: linksFrom,
+      directoryOf: (id) => stores.directoryOf(id),
+      onDamaged,
+      counts: this.counts,
+      intervalMs: 100,
+      clock,
+      log,
+      // A test may damage a table that was just written.
+      settledMs: this.checksTables ? 500 : Infinity,
+    })
     this.source = source
-    this.handlers = new Map([...snapshotHandlers(source), ...copies.handlers()])
+    this.handlers = new Map([
+      ...snapshotHandlers(source),
+      ...copies.handlers(),
+      ...audit.handlers(),
+    ])
     this.host = host
+    this.counts.damaged += host.damaged.size
     if (host.damaged.has(SHARD)) copies.rebuild(RECORD, SETTINGS)
     else await host.start(RECORD, SETTINGS)
     this.#close = async () => {
+      await audit.close()
       await copies.close()
       await source.closeAll()
       await host.close()
@@ -208,15 +257,19 @@ class DiskWorld implements AsyncDisposable {
   async fill(from: number, to: number): Promise<void> {
     const { shard } = this.node('n1')
     for (let at = from; at < to; at++) {
-      const ops = [putOp(`k${at}`, 'x'.repeat(8000)), putOp('same', at)]
+      // Text that cannot be packed: a bit of it that flips is another text.
+      const text = randomBytes(6000).toString('base64')
+      const ops = [putOp(`k${at}`, text), putOp('same', at)]
       await shard.write({ checks: [], ops, ttl: undefined })
     }
   }
 
   async expectEqual(): Promise<void> {
-    const { committedSequence } = this.node('n1').shard
     const nodes = [...this.nodes.values()]
-    await until(async () => nodes.every(({ shard }) => shard.appliedSequence >= committedSequence))
+    const committed = Math.max(...nodes.map(({ shard }) => shard.committedSequence))
+    await until(async () =>
+      nodes.every(({ host }) => (host?.find(SHARD)?.appliedSequence ?? 0) >= committed),
+    )
     const hashes = await Promise.all(
       nodes.map(async ({ shard }) => (await contentHashOf(shard.store)).hash.toString('hex')),
     )
@@ -262,5 +315,119 @@ describe('a replica that its leader cannot bring up to date by its log', functio
     await world.node('n3').start()
     await until(async () => world.isInSync('n3'))
     await world.expectEqual()
+  })
+})
+
+/** The files of a store whose names match, the largest first. */
+async function filesOf(directory: string, pattern: RegExp): Promise<readonly string[]> {
+  const names = (await readdir(directory)).filter((name) => pattern.test(name))
+  const files = names.map((name) => path.join(directory, name))
+  const sizes = new Map(
+    await Promise.all(files.map(async (file) => [file, (await stat(file)).size] as const)),
+  )
+  return files.toSorted((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0))
+}
+
+/** Flips a bit as a disk does that forgets: the file keeps its time. */
+async function flip(file: string, ratio: number): Promise<void> {
+  const { size, atime, mtime } = await stat(file)
+  const offset = Math.floor(size * ratio)
+  const handle = await open(file, 'r+')
+  const byte = Buffer.alloc(1)
+  await handle.read(byte, 0, 1, offset)
+  await handle.write(Buffer.of((byte[0] ?? 0) ^ 1), 0, 1, offset)
+  await handle.utimes(atime, mtime)
+  await handle.close()
+}
+
+/** The damage is found, and in the end another replica than `before` has what the leader has. */
+async function expectRebuilt(world: DiskWorld, name: string, before?: LocalShard): Promise<void> {
+  const node = world.node(name)
+  await until(async () => node.counts.damaged > 0)
+  await until(async () => {
+    const shard = node.host?.find(SHARD)
+    const isNew = shard !== undefined && shard !== before && shard.appliedSequence > 0
+    return isNew && world.isInSync(name)
+  })
+  await world.expectEqual()
+}
+
+/** All replicas have the same, in table files. */
+async function openFull(): Promise<DiskWorld> {
+  const world = await DiskWorld.open()
+  await world.node('n3').start()
+  await world.fill(0, 120)
+  await until(async () => world.isInSync('n3'))
+  // Into table files.
+  for (const { shard } of world.nodes.values()) await shard.store.flush()
+  return world
+}
+
+describe('a bit that flips on the disk of a replica', function () {
+  this.timeout(200_000)
+
+  it('is found in a table of a follower by the checksums, while it runs', async () => {
+    await using world = await openFull()
+    const node = world.node('n3')
+    const before = node.shard
+
+    let polls = 0
+    await until(async () => {
+      // Once in two seconds: a merge of tables may have taken the block from memory, where it is whole.
+      if (polls % 200 === 0) {
+        const [table] = await filesOf(node.storeDirectory, /\.ldb$/)
+        if (table !== undefined) await flip(table, 0.1 + (polls / 200) * 0.05)
+      }
+      polls += 1
+      return node.counts.damaged > 0
+    })
+
+    await expectRebuilt(world, 'n3', before)
+  })
+
+  it('is found in a table of a follower by the comparison with its leader', async () => {
+    await using world = await openFull()
+    const node = world.node('n3')
+    await node.stop()
+    const [table] = await filesOf(node.storeDirectory, /\.ldb$/)
+    await flip(must(table, 'a table'), 0.4)
+    node.checksTables = false
+
+    await node.start()
+
+    await expectRebuilt(world, 'n3')
+    expect(world.node('n1').counts.comparisons.different).to.be.greaterThan(0)
+  })
+
+  it('is found in a table of the leader, which another replica then replaces', async () => {
+    await using world = await openFull()
+    const node = world.node('n3')
+    await node.stop()
+    const [table] = await filesOf(node.storeDirectory, /\.ldb$/)
+    await flip(must(table, 'a table'), 0.4)
+    for (const { id } of world.nodes.values()) world.node(id).isLooking = false
+    await node.start()
+    await until(async () => world.isInSync('n3'))
+    const before = node.shard
+    world.control.elect(node.replica)
+    await until(async () => before.replicated?.isServing === true)
+
+    node.isLooking = true
+
+    await until(async () => world.control.configuration.leader?.node !== 'n3')
+    await expectRebuilt(world, 'n3', before)
+  })
+
+  it('is found in the manifest of a store at the next start', async () => {
+    await using world = await openFull()
+    const node = world.node('n3')
+    await node.stop()
+    const [manifest] = await filesOf(node.storeDirectory, /^MANIFEST/)
+    await flip(must(manifest, 'a manifest'), 0.5)
+    await until(async () => !world.control.configuration.inSync.some(({ node: id }) => id === 'n3'))
+
+    await node.start()
+
+    await expectRebuilt(world, 'n3')
   })
 })

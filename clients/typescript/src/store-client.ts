@@ -67,8 +67,17 @@ export interface ListShardsOptions extends CallOptions {
   readonly cursor?: string
 }
 
+/** The options of reads. */
+export interface ReadOptions extends CallOptions {
+  /**
+   * With `stale` any replica answers, without asking a leader: all as it was at one moment, a second ago or less
+   * while the cluster is well. Absent: the read sees every write that was acknowledged before.
+   */
+  readonly consistency?: 'linearizable' | 'stale'
+}
+
 /** The options of `searchTable`. Absent options take the server's defaults. */
-export interface SearchOptions extends CallOptions {
+export interface SearchOptions extends ReadOptions {
   /** The text of a search box. Any text is a valid query. */
   readonly q?: string
   readonly limit?: number
@@ -84,7 +93,7 @@ export interface SearchOptions extends CallOptions {
 }
 
 /** The options of `lookupDocument`. */
-export interface LookupOptions extends CallOptions {
+export interface LookupOptions extends ReadOptions {
   /** Parts to return: `author.name`, `chapters.*`; `-body` leaves one out. */
   readonly fields?: readonly string[]
 }
@@ -95,6 +104,8 @@ export interface LookedUp {
   readonly document: Document | undefined
   /** The version for the `read_set` of a commit; `0` if the document does not exist. */
   readonly version: string
+  /** For stale lookups: by how many milliseconds the document is old. */
+  readonly staleness?: number
 }
 
 /** The options of `createIndex`. */
@@ -104,6 +115,7 @@ export interface CreateIndexOptions extends CallOptions {
 
 const API = '/api/v1'
 const VERSION = 'x-service-version'
+const STALENESS = 'x-service-staleness'
 
 /** A client of one store. It holds no connection open that must be closed. */
 export class StoreClient {
@@ -221,12 +233,12 @@ export class StoreClient {
   }
 
   /** Searches as a search box does. Without `q`, every document is a hit. */
-  async searchTable(
-    table: string,
-    { q, limit, offset, searchFields, fields, suggest, timeout, ...options }: SearchOptions = {},
-  ): Promise<QueryResult> {
+  async searchTable(table: string, search: SearchOptions = {}): Promise<QueryResult> {
+    const { q, limit, offset, searchFields, fields, suggest, timeout, ...others } = search
+    const { consistency, ...options } = others
     const asked = queryString({
       q,
+      consistency,
       limit: limit?.toString(),
       offset: offset?.toString(),
       search_fields: searchFields?.join(','),
@@ -243,7 +255,7 @@ export class StoreClient {
   async queryTable(
     table: string,
     query: QueryRequest,
-    options?: CallOptions,
+    options?: ReadOptions,
   ): Promise<QueryResult> {
     const body = this.#transport.codec.stringify(query)
     return resultOf(await this.#query(`${tablePath(table)}/query`, body, options))
@@ -255,7 +267,7 @@ export class StoreClient {
    */
   queryGlobal(
     queries: readonly QueryRequest[],
-    options?: CallOptions,
+    options?: ReadOptions,
   ): Promise<readonly (QueryResult | FailedQuery)[]> {
     const lines = queries.map((query) => this.#transport.codec.stringify(query))
     return this.#query(`${API}/query`, lines.join('\n'), options)
@@ -268,11 +280,11 @@ export class StoreClient {
   async *scanTable(
     table: string,
     request: ScanRequest = {},
-    options?: CallOptions,
+    { consistency, ...options }: ReadOptions = {},
   ): AsyncGenerator<ScanLine> {
     const call: Call = {
       method: 'POST',
-      path: `${tablePath(table)}/lookup`,
+      path: `${tablePath(table)}/lookup${queryString({ consistency })}`,
       accept: 'application/x-ndjson',
       json: request,
       repeatable: 'always',
@@ -285,17 +297,19 @@ export class StoreClient {
   async lookupDocument(
     table: string,
     key: string,
-    { fields, ...options }: LookupOptions = {},
+    { fields, consistency, ...options }: LookupOptions = {},
   ): Promise<LookedUp> {
-    const query = queryString({ fields: fields?.join(',') })
+    const query = queryString({ fields: fields?.join(','), consistency })
     const path = `${tablePath(table)}/lookup/${encodeURIComponent(key)}${query}`
     try {
       const { headers, text } = await this.#transport.exchange({ method: 'GET', path, options })
-      return { document: this.#transport.codec.parse(text), version: headers.get(VERSION) ?? '' }
+      const document: Document = this.#transport.codec.parse(text)
+      return { document, version: headers.get(VERSION) ?? '', ...stalenessIn(headers) }
     } catch (error) {
-      const version = error instanceof NotFoundError ? error.headers.get(VERSION) : null
-      if (version === null) throw error
-      return { document: undefined, version }
+      const headers = error instanceof NotFoundError ? error.headers : undefined
+      const version = headers?.get(VERSION) ?? undefined
+      if (version === undefined || headers === undefined) throw error
+      return { document: undefined, version, ...stalenessIn(headers) }
     }
   }
 
@@ -360,9 +374,10 @@ export class StoreClient {
   async #query(
     path: string,
     body: string,
-    options: CallOptions | undefined,
+    { consistency, ...options }: ReadOptions = {},
   ): Promise<QueryAnswer['responses']> {
-    const call: Call = { method: 'POST', path, body, repeatable: 'always', options }
+    const asked = `${path}${queryString({ consistency })}`
+    const call: Call = { method: 'POST', path: asked, body, repeatable: 'always', options }
     const { responses }: QueryAnswer = await this.#transport.json(call)
     return responses
   }
@@ -387,6 +402,12 @@ export class StoreClient {
 function resultOf([result]: QueryAnswer['responses']): QueryResult {
   if (result !== undefined && 'hits' in result) return result
   throw new QuarryError('the server answered without the result of the query')
+}
+
+/** Absent unless the read was stale. */
+function stalenessIn(headers: { get(name: string): string | null }): Pick<LookedUp, 'staleness'> {
+  const text = headers.get(STALENESS)
+  return text === null ? {} : { staleness: Number(text) }
 }
 
 function tablePath(table: string): string {

@@ -3,6 +3,7 @@ import { parseProjection, type Projection } from '../../document/projection.ts'
 import { projectStored } from '../../coordinator/query/stored-projection.ts'
 import type { StoredDocument } from '../../coordinator/store-service.ts'
 import { textParameter, type OperationRequest } from '../../../door/operation.ts'
+import { isStale, stalenessHeader } from '../consistency.ts'
 import { parsed, tableOf } from '../operation.ts'
 import type { ApiContext, Handler } from '../operation.ts'
 import { jsonBytesReply, jsonReply } from '../../../lib/http/reply.ts'
@@ -15,6 +16,7 @@ export const lookupDocument: Handler = (request, context) => {
   const fields = textParameter(request.query, 'fields')
   const projection = fields === undefined ? undefined : parseProjection(fields)
   const key = parseDocumentKey(request.params['key'] ?? '')
+  if (isStale(request)) return lookupStale(request, context, { key, projection })
   const found = context.service.lookup(tableOf(request), key)
   const answer = (stored: StoredDocument | undefined): BytesReply | Promise<BytesReply> => {
     if (stored === undefined) return documentMissing(request)
@@ -22,6 +24,26 @@ export const lookupDocument: Handler = (request, context) => {
     return projected(stored, projection, { request, context })
   }
   return found instanceof Promise ? found.then(answer) : answer(found)
+}
+
+interface Looked {
+  readonly key: Buffer
+  readonly projection: Projection | undefined
+}
+
+async function lookupStale(
+  request: OperationRequest,
+  context: ApiContext,
+  { key, projection }: Looked,
+): Promise<BytesReply> {
+  const found = await context.service.lookupStale(tableOf(request), key)
+  const { value: stored, stalenessMs } = found
+  const headers = stalenessHeader(stalenessMs)
+  if (stored === undefined) return documentMissing(request, headers)
+  const { json, version } = stored
+  if (projection === undefined) return documentFound(stored, headers)
+  const part = await parsed(request, context, projectStored(json, projection, version))
+  return documentFound({ json: part, version }, headers)
 }
 
 async function projected(
@@ -33,12 +55,15 @@ async function projected(
   return documentFound({ json: part, version })
 }
 
-function documentFound({ json, version }: StoredDocument): BytesReply {
-  return jsonBytesReply(200, json, ['X-Service-Version', String(version)])
+function documentFound(
+  { json, version }: StoredDocument,
+  headers: readonly string[] = [],
+): BytesReply {
+  return jsonBytesReply(200, json, ['X-Service-Version', String(version), ...headers])
 }
 
 /** Not an error thrown: version 0 is what a commit needs to assert that the document is absent. */
-function documentMissing(request: OperationRequest): BytesReply {
+function documentMissing(request: OperationRequest, headers: readonly string[] = []): BytesReply {
   const error = `no document ${shownKey(request.params['key'] ?? '')} in table ${tableOf(request)}`
-  return jsonReply(404, { error, code: 'NOT_FOUND' }, ['X-Service-Version', ABSENT])
+  return jsonReply(404, { error, code: 'NOT_FOUND' }, ['X-Service-Version', ABSENT, ...headers])
 }

@@ -7,9 +7,12 @@ import { parseDocumentFilter } from '../../query/filter/filter-of-query.ts'
 import type { ScanRequest } from '../../coordinator/store-service.ts'
 import { pagesReply } from '../../../door/page-stream.ts'
 import { validatedBody } from '../../../door/operation.ts'
+import { isStale, stalenessHeader } from '../consistency.ts'
 import { tableOf } from '../operation.ts'
 import type { OperationRequest } from '../../../door/operation.ts'
 import type { Handler } from '../operation.ts'
+
+const NDJSON = 'application/x-ndjson'
 
 interface ScanBody {
   readonly from: string
@@ -21,8 +24,15 @@ interface ScanBody {
 }
 
 export const scanTable: Handler = async (request, { service }) => {
-  const pages = await service.scan(tableOf(request), parseScan(request), request.signal)
-  return pagesReply({ contentType: 'application/x-ndjson', pages })
+  const { signal } = request
+  const asked = [tableOf(request), parseScan(request), signal] as const
+  if (isStale(request)) {
+    const { value, stalenessMs } = await service.scanStale(...asked)
+    const headers = stalenessHeader(stalenessMs)
+    return pagesReply({ contentType: NDJSON, pages: value, headers })
+  }
+  const pages = await service.scan(...asked)
+  return pagesReply({ contentType: NDJSON, pages })
 }
 
 function parseScan(request: OperationRequest): ScanRequest {

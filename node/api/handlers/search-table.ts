@@ -16,7 +16,7 @@ export const searchTable: Handler = (request, context) => {
     timeout: textParameter(query, 'timeout'),
   }
   const body = Buffer.from(JSON.stringify(asked))
-  return answerQueries({ body, signal, memory }, context, tableOf(request))
+  return answerQueries({ body, query, signal, memory }, context, tableOf(request))
 }
 
 function listOf(text: string | undefined): readonly string[] | undefined {

@@ -27,6 +27,12 @@ export class ClusterFeed {
   readonly #catalog: CatalogKeys
   /** The ids of tables by their keys: a deleted record does not say its id. */
   readonly #tables = new Map<string, string>()
+  readonly #tableIds = new Set<string>()
+  /**
+   * Shards whose table is not there yet, by its id: those of a large table come before its record, and nothing
+   * may be placed that nobody may see.
+   */
+  readonly #heldBack = new Map<string, Map<string, Observation>>()
 
   constructor(catalog: CatalogKeys) {
     this.#catalog = catalog
@@ -48,11 +54,23 @@ export class ClusterFeed {
     if (key.startsWith(shardPrefix)) {
       const modRevision = entry?.modRevision ?? 0
       const path = key.slice(shardPrefix.length)
-      return [{ kind: 'catalog', path, entry: { key, modRevision } }]
+      return this.#readShard({ kind: 'catalog', path, entry: { key, modRevision } }, path)
     }
     if (key.startsWith(tablePrefix)) return this.#readTable(key, entry)
     const observed = observationOf(change)
     return observed === undefined ? [] : [observed]
+  }
+
+  #readShard(observed: Observation, path: string): readonly Observation[] {
+    const tableId = path.slice(0, path.indexOf('/'))
+    if (this.#tableIds.has(tableId)) return [observed]
+    const heldBack = this.#heldBack.get(tableId) ?? new Map<string, Observation>()
+    const isGone = observed.kind === 'catalog' && observed.entry.modRevision === 0
+    if (isGone) heldBack.delete(path)
+    else heldBack.set(path, observed)
+    if (heldBack.size === 0) this.#heldBack.delete(tableId)
+    else this.#heldBack.set(tableId, heldBack)
+    return isGone ? [observed] : []
   }
 
   /** A table of the same name may be another one than before. */
@@ -63,11 +81,15 @@ export class ClusterFeed {
     if (before !== undefined && before !== table?.tableId) {
       observed.push({ kind: 'table', tableId: before, replication: undefined })
     }
-    if (table === undefined) this.#tables.delete(key)
-    else {
-      this.#tables.set(key, table.tableId)
-      observed.push({ kind: 'table', ...table })
+    if (before !== undefined) this.#tableIds.delete(before)
+    if (table === undefined) {
+      this.#tables.delete(key)
+      return observed
     }
-    return observed
+    this.#tables.set(key, table.tableId)
+    this.#tableIds.add(table.tableId)
+    const shards = this.#heldBack.get(table.tableId)?.values() ?? []
+    this.#heldBack.delete(table.tableId)
+    return [...observed, { kind: 'table', ...table }, ...shards]
   }
 }

@@ -25,7 +25,7 @@ export interface ClusterShardsOptions {
   readonly shardOf: (record: ShardRecord) => Shard
   /** Gives the replicas on this node the settings of a changed table. */
   readonly applyHere: (table: OpenTable) => Promise<void>
-  readonly news: TableNews
+  readonly news: Pick<TableNews, 'tell'>
 }
 
 /**

@@ -5,7 +5,8 @@
 //   CTA1  A table of the registry is the newest that was seen, with all of its shards; one that the catalog has
 //         lost goes.
 //   CTA2  A replica is started only for a shard of the catalog whose configuration names this node, and removed
-//         when the configuration names it no more, or the table is gone.
+//         when the configuration names it no more, or the table is gone. What the disk has of unknown shards goes
+//         when the node has joined.
 //   CTA3  Work on one shard follows earlier work on it.
 
 import type { Clock } from '../../../lib/clock.ts'
@@ -158,6 +159,19 @@ export class ClusterTables {
     } finally {
       signal.removeEventListener('abort', onAbort)
       this.#waiting.delete(resolve)
+    }
+  }
+
+  /**
+   * Removes the replicas of tables that were dropped while this node was away. Only for a node that counts as one of
+   * the cluster: before that, nothing shows that this is the catalog of its tables.
+   */
+  async removeForgotten(): Promise<void> {
+    const { host, map, log } = this.#with
+    for (const id of host.unopened) {
+      if (this.#shards.has(id) || map.pathOf(id) !== undefined) continue
+      log.info('the replica of a dropped table is removed', { shard: id })
+      await host.remove(id)
     }
   }
 
@@ -350,7 +364,9 @@ export class ClusterTables {
     const isNamed = configuration?.replicas.includes(self.node)
     if (seen !== undefined && table !== undefined && isNamed === true) {
       await this.#startHere(seen.record, table, configuration)
-    } else if (seen === undefined || isNamed === false) {
+    } else if (isNamed === false) {
+      if (host.has(id)) await host.remove(id) // other nodes hold the shard
+    } else if (seen === undefined) {
       if (host.find(id) !== undefined) await host.remove(id)
     }
   }
@@ -364,7 +380,12 @@ export class ClusterTables {
     const { id } = record
     if (host.damaged.has(id)) return rebuild(record, table)
     if (!host.has(id) && isMissed(configuration, self)) onNotOpened(id, lostStore(id))
-    await host.start(record, table).catch((error: unknown) => onNotOpened(id, error))
+    try {
+      await host.start(record, table)
+    } catch (error) {
+      onNotOpened(id, error)
+      if (host.damaged.has(id)) rebuild(record, table)
+    }
   }
 
   /** The leaders of a dropped table's shards end their transactions, and say so. */

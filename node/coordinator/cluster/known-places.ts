@@ -4,6 +4,7 @@ import type { PeerLink, PeerNode } from '../../peer/peer.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { FindShard } from '../../shard/remote/served-shards.ts'
 import type { ShardPlace, ShardPlaces } from '../../shard/remote/shard-places.ts'
+import type { ShardReplica } from '../../shard/shard-replica.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
 import type { ReplicaHost } from './replica-host.ts'
 
@@ -57,6 +58,14 @@ export class KnownPlaces implements ShardPlaces {
     const leader = path === undefined ? undefined : map.leaderOf(path)
     const node = leader?.replica.node === self ? undefined : leader?.replica.node
     return { kind: 'not-here', leader: node, epoch: leader?.epoch ?? 0 }
+  }
+
+  /** What this node answers others that ask for its replica, whether it leads or not. */
+  readonly findReplica: FindShard<ShardReplica> = (id) => {
+    const local = this.#with.host().find(id)
+    const epoch = local?.replicated?.log.epoch ?? 0
+    if (local === undefined) return { kind: 'not-here', leader: undefined, epoch }
+    return { kind: 'here', shard: local, epoch }
   }
 
   #isServing(id: ShardId): boolean {

@@ -2,15 +2,17 @@
 // whose own disk cannot be trusted.
 //
 //   behind:  leader ──offer──► follower ─► receive ─► `restart` mark ─► close ─► swap ─► open
-//   damaged: not in sync any more ─► removed ─► opened empty ─► behind
+//   damaged: closed ─► led elsewhere, not in sync any more ─► removed ─► opened empty ─► behind
 //
 // Invariants:
 //   RCO1  A damaged replica is removed only when another node leads, and the cluster does not count it as in
 //         sync: until then it may be the last copy.
 //   RCO2  A shard has at most one copy under way.
+//   RCO3  An open replica that is damaged is closed only when another one is in sync: what it still has may be
+//         all that there is.
 
 import type { Clock } from '../../../lib/clock.ts'
-import { messageOf } from '../../../lib/errors.ts'
+import { messageOf, type ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { PeerHandler, PeerHandlers, PeerLink } from '../../peer/peer.ts'
@@ -43,6 +45,13 @@ export interface ReplicaCopiesOptions {
   readonly random: Random
   readonly log: Log
   readonly counts?: ReplicaCounts
+  /** Asks the controller to let another replica lead. */
+  readonly handOver?: (shard: ShardName, to: NodeId) => Promise<void>
+}
+
+interface DamagedReplica {
+  readonly record: ShardRecord
+  readonly settings: TableSettings
 }
 
 /** Builds replicas from those of other nodes, from its construction to `close`. */
@@ -74,6 +83,17 @@ export class ReplicaCopies {
   /** The replica on this disk cannot be trusted: it is built anew as soon as that is safe (RCO1). */
   rebuild(record: ShardRecord, settings: TableSettings): void {
     this.#once(record.id, () => this.#rebuild(record, settings))
+  }
+
+  /** An open replica cannot be trusted any more. It is closed and built anew as soon as that is safe (RCO1, RCO3). */
+  replaceDamaged(id: ShardId, reason: ServiceError): void {
+    const { host, log, counts } = this.#with
+    const hosted = host.hostedOf(id)
+    if (hosted === undefined || this.#copying.has(id)) return
+    log.error('the replica on this disk is damaged', { shard: id, error: reason.message })
+    if (counts !== undefined) counts.damaged += 1
+    const record = { id, range: hosted.shard.range }
+    this.#once(id, () => this.#replaceDamaged({ record, settings: hosted.settings }, reason))
   }
 
   async close(): Promise<void> {
@@ -120,13 +140,44 @@ export class ReplicaCopies {
     })
   }
 
+  async #replaceDamaged(replica: DamagedReplica, reason: ServiceError): Promise<void> {
+    const { record, settings } = replica
+    const { host, source, clock } = this.#with
+    const name = { tableId: settings.tableId, id: record.id }
+    while (this.#otherInSync(name) === undefined) await clock.sleep(PAUSE_MS, this.#closing.signal)
+    await source.closeAllOf(record.id)
+    await host.setAside(record.id, reason)
+    await this.#rebuild(record, settings)
+  }
+
   async #rebuild(record: ShardRecord, settings: TableSettings): Promise<void> {
     const { id } = record
     const { host, clock, log } = this.#with
     const name = { tableId: settings.tableId, id }
-    while (!this.#isSafeToRemove(name)) await clock.sleep(PAUSE_MS, this.#closing.signal)
+    while (!this.#isSafeToRemove(name)) {
+      await this.#handOver(name)
+      await clock.sleep(PAUSE_MS, this.#closing.signal)
+    }
     log.warn('a damaged replica is removed and built anew', { shard: id })
     await host.startAnew(record, settings)
+  }
+
+  /** A replica that is closed cannot lead, and the controller only sees that its node is there. */
+  async #handOver(name: ShardName): Promise<void> {
+    const { self, configurations, handOver, log } = this.#with
+    const other = this.#otherInSync(name)
+    if (configurations.configurationOf(name)?.leader?.node !== self || other === undefined) return
+    try {
+      await handOver?.(name, other)
+    } catch (error) {
+      log.warn('a damaged replica still leads', { shard: name.id, error: messageOf(error) })
+    }
+  }
+
+  #otherInSync(name: ShardName): NodeId | undefined {
+    const { self, configurations } = this.#with
+    const { inSync = [] } = configurations.configurationOf(name) ?? {}
+    return inSync.find(({ node }) => node !== self)?.node
   }
 
   #isSafeToRemove(name: ShardName): boolean {

@@ -3,10 +3,12 @@
 //
 // Invariants:
 //   RH1  All logs of the data directory are read before the first replica appends anything.
-//   RH2  A store without a log that fits is never served. It stays on disk until somebody removes it.
+//   RH2  A store without a log that fits, or that is damaged, is never served. It stays on disk until somebody
+//        removes it.
 
+import { must } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { messageOf, ServiceError } from '../../../lib/errors.ts'
+import { isServiceError, messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { SleepWatch } from '../../../lib/sleep-watch.ts'
 import type { HybridClock } from '../../clock/hybrid-clock.ts'
@@ -75,21 +77,27 @@ export interface ReplicaHostOptions {
   readonly led: LedShards
   readonly counts?: ReplicaCounts
   readonly timing?: ReplicationTiming
+  /** An open replica here does nothing any more; it has to be built anew. */
+  readonly onDamaged?: (id: ShardId, reason: ServiceError) => void
   /** A follower of a shard that this node leads lacks entries that the journal has no longer. */
   readonly offerSnapshot?: (shard: ShardName, to: NodeId) => void
 }
 
-interface Hosted {
+/** An open replica and its table. */
+export interface HostedReplica {
   readonly shard: LocalShard
   readonly settings: TableSettings
+}
+
+interface Hosted extends HostedReplica {
   readonly stopListening: () => void
 }
 
 /** A store from an earlier life of the node, with its log or what is wrong with it. */
-interface Found {
-  readonly store: KvStore
-  readonly log: ReplicaLog | ServiceError
-}
+type Found =
+  | { readonly store: KvStore; readonly log: ReplicaLog | ServiceError }
+  /** The store does not open. */
+  | { readonly store: undefined; readonly log: ServiceError }
 
 /** Opens, closes and removes the replicas of this node. */
 export class ReplicaHost {
@@ -125,11 +133,20 @@ export class ReplicaHost {
   static async open(options: ReplicaHostOptions): Promise<ReplicaHost> {
     const { stores, journal } = options
     const opened = new Map<ShardId, KvStore>()
-    for (const name of await stores.list()) opened.set(parseShardId(name), await stores.open(name))
-    const positions = new Map([...opened].map(([id, store]) => [id, storedPosition(store)]))
+    const positions = new Map<ShardId, LogPosition>()
+    const found = new Map<ShardId, Found>()
+    for (const name of await stores.list()) {
+      const id = parseShardId(name)
+      const store = await openWhole(stores, id)
+      if (store instanceof ServiceError) {
+        found.set(id, { store: undefined, log: store })
+        continue
+      }
+      opened.set(id, store.store)
+      positions.set(id, store.position)
+    }
     const logs = await openReplicaLogs(journal, positions)
     journal.retainOnly(new Set(opened.keys()))
-    const found = new Map<ShardId, Found>()
     for (const [id, store] of opened) found.set(id, { store, log: logs.get(id) ?? newLog() })
     return new ReplicaHost(options, found)
   }
@@ -169,10 +186,35 @@ export class ReplicaHost {
     if (known !== undefined) return known
     const found = this.#found.get(id)
     if (found === undefined) return this.#startNew(record, settings)
-    const { store, log } = found
-    if (log instanceof ServiceError) throw log
+    if (found.log instanceof ServiceError) throw found.log
+    const { log } = found
+    const store = must(found.store, 'the store of a log')
     this.#found.delete(id)
-    return this.#admit(record, settings, await this.#open(record, settings, { store, log }))
+    try {
+      return this.#admit(record, settings, await this.#open(record, settings, { store, log }))
+    } catch (error) {
+      await store.close()
+      if (isCorruption(error)) this.#found.set(id, { store: undefined, log: error })
+      throw error
+    }
+  }
+
+  /**
+   * Closes a replica that cannot be trusted, so that it serves nothing and acknowledges nothing any more. What the
+   * disk has stays until `startAnew`.
+   */
+  async setAside(id: ShardId, reason: ServiceError): Promise<void> {
+    if (await this.#close(id, 'keep')) this.#found.set(id, { store: undefined, log: reason })
+  }
+
+  /** The open replicas of this node, with the tables that they belong to. */
+  hosted(): readonly HostedReplica[] {
+    return [...this.#hosted.values()].map(({ shard, settings }) => ({ shard, settings }))
+  }
+
+  /** The open replica of a shard, with its table. */
+  hostedOf(id: ShardId): HostedReplica | undefined {
+    return this.#hosted.get(id)
   }
 
   /** Removes what the disk has of the replica, which cannot be trusted, and begins with an empty one. */
@@ -195,7 +237,7 @@ export class ReplicaHost {
     settings: TableSettings,
     { store, log }: { readonly store: KvStore; readonly log: ReplicaLog },
   ): Promise<LocalShard> {
-    const { led, offerSnapshot } = this.#with
+    const { led, offerSnapshot, onDamaged } = this.#with
     const name = { tableId: settings.tableId, id }
     const shard: LocalShard = await LocalShard.open({
       id,
@@ -210,6 +252,7 @@ export class ReplicaHost {
           this.#counts.elections += 1
           led.add(shard.led)
         },
+        onHalted: (reason) => onDamaged?.(id, new ServiceError('CORRUPTION', reason)),
         ...(offerSnapshot && { offerSnapshot: (to: NodeId) => offerSnapshot(name, to) }),
       },
     })
@@ -296,7 +339,7 @@ export class ReplicaHost {
   async remove(id: ShardId): Promise<void> {
     const found = this.#found.get(id)
     this.#found.delete(id)
-    await found?.store.close()
+    await found?.store?.close()
     if (!(await this.#close(id, 'drop'))) this.#with.journal.unregister(id, 'drop')
     const { indexes, stores } = this.#with
     if (indexes !== undefined) await ShardIndexes.remove(indexes, id)
@@ -312,7 +355,7 @@ export class ReplicaHost {
         this.#with.log.error('replica failed to close', fields)
       })
     }
-    for (const { store } of this.#found.values()) await store.close()
+    for (const { store } of this.#found.values()) await store?.close()
     this.#found.clear()
   }
 
@@ -343,4 +386,24 @@ export class ReplicaHost {
 /** The log of a replica that has nothing yet. */
 function newLog(): ReplicaLog {
   return { log: new LogIndex(LOG_START), promised: 0, committed: 0 }
+}
+
+/** A store and how far it was written, or the damage that keeps it from being opened or read. */
+async function openWhole(
+  stores: KvStoreFactory,
+  name: ShardId,
+): Promise<{ readonly store: KvStore; readonly position: LogPosition } | ServiceError> {
+  let store: KvStore | undefined
+  try {
+    store = await stores.open(name)
+    return { store, position: storedPosition(store) }
+  } catch (error) {
+    await store?.close()
+    if (isCorruption(error)) return error
+    throw error
+  }
+}
+
+function isCorruption(error: unknown): error is ServiceError {
+  return isServiceError(error) && error.code === 'CORRUPTION'
 }

@@ -5,6 +5,8 @@ export interface QueryResult {
   readonly status: number
   /** Milliseconds. */
   readonly took: number
+  /** Milliseconds by which the documents are old; present if any replica was allowed to answer. */
+  readonly staleness?: number
   readonly table: string
   readonly hits: QueryHits
   readonly aggregations?: AggregationResults

@@ -57,6 +57,11 @@ export interface QueriedTable {
   readonly textIndex: string
   readonly shards: readonly QueriedShard[]
   shardOf(key: Buffer): QueriedShard
+  /**
+   * How often a shard's questions have gone to another replica than the ones before. Absent: each shard answers
+   * from one index.
+   */
+  readonly moves?: () => number
 }
 
 /** The parts that all queries of a node share. */
@@ -127,9 +132,7 @@ class TableQuery {
 
   async run(): Promise<QueryResult> {
     const startMs = this.#clock.monotonicMs()
-    const conditions = this.#conditions()
-    const statistics = await this.#timed('statistics', () => this.#statistics(conditions))
-    const answers = await this.#timed('search', () => this.#search(conditions, statistics))
+    const answers = await this.#searched(this.#conditions())
     await this.#turns.take()
     const { page, rest } = await this.#timed('merge', () => this.#merge(answers))
     const hits = await this.#timed('fetch', () => this.#fetch(page))
@@ -147,6 +150,20 @@ class TableQuery {
       ...(suggestions === undefined ? {} : { suggestions }),
       ...(rest.warnings.length === 0 ? {} : { warnings: rest.warnings }),
       ...(failures.length === 0 ? {} : { error: this.#failureText() }),
+    }
+  }
+
+  /**
+   * Statistics and hits of a shard come from one replica. If a replica goes away between them, both are asked
+   * again, once.
+   */
+  async #searched(conditions: TextConditions): Promise<readonly TextSearchAnswer[]> {
+    const moves = (): number => this.#table.moves?.() ?? 0
+    for (let isLast = false; ; isLast = true) {
+      const statistics = await this.#timed('statistics', () => this.#statistics(conditions))
+      const before = moves()
+      const answers = await this.#timed('search', () => this.#search(conditions, statistics))
+      if (isLast || statistics === undefined || moves() === before) return answers
     }
   }
 

@@ -1,12 +1,14 @@
 // The table records and shard maps in the coordination store. Described in docs/formats/catalog.md.
 //
 // Invariants:
-//   CT1  A table's record and the keys of its shards come with one commit and go with one commit.
+//   CT1  A table's record and the keys of its shards come with one commit and go with one commit. Where they do
+//        not fit into one, the record is the last to come and the first to go (catalog-drafts.ts).
 //   CT2  The shards that are listed together cover every key of their table once.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Change, Coordination, CoordinationEntry } from '../../coordination/coordination.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
+import { CatalogDrafts, fitTogether } from './catalog-drafts.ts'
 import type { FieldCatalog } from './field-catalog.ts'
 import {
   decodeShard,
@@ -32,9 +34,11 @@ export class Catalog {
   readonly #coordination: Coordination
   /** The fields that documents brought to the tables. A table takes its list with it. */
   readonly #fields: FieldCatalog
+  readonly #drafts: CatalogDrafts
 
   constructor(coordination: Coordination, fields: FieldCatalog) {
     this.#coordination = coordination
+    this.#drafts = new CatalogDrafts(coordination)
     this.#fields = fields
   }
 
@@ -58,7 +62,7 @@ export class Catalog {
     return entries.flatMap(({ value }) => {
       const record = decodeTable(value)
       const found = byTable.get(record.tableId)
-      // It was dropped between the two listings (CT1).
+      // It was dropped between the two listings (CT1). Shards without a table are not looked at.
       return found === undefined ? [] : [{ record, shards: shardsOf(found) }]
     })
   }
@@ -66,12 +70,18 @@ export class Catalog {
   /** Throws ALREADY_EXISTS, also for a table that is still being dropped. */
   async create({ record, shards }: CatalogTable): Promise<void> {
     const key = tableKey(record.name)
-    const outcome = await this.#coordination.commit({
-      when: [{ key, modRevision: 0 }],
-      changes: [putTable(record), ...shards.map((shard) => putShard(record, shard))],
-    })
-    if (outcome.kind === 'committed') return
-    const found = outcome.entries[0]
+    const isFree = { key, modRevision: 0 }
+    const table = putTable(record)
+    const puts = shards.map((shard) => putShard(record, shard))
+    if (fitTogether([table, ...puts])) {
+      const changes = [table, ...puts]
+      const outcome = await this.#coordination.commit({ when: [isFree], changes })
+      if (outcome.kind === 'committed') return
+    } else {
+      const { tableId } = record
+      if (await this.#drafts.publish({ tableId, isFree, table, shards: puts })) return
+    }
+    const found = await this.#coordination.get(key)
     const isDropping = found !== undefined && decodeTable(found.value).state === 'dropping'
     const why = isDropping ? 'is still being dropped; try again' : TABLE_EXISTS
     throw new ServiceError('ALREADY_EXISTS', `table "${record.name}" ${why}`)
@@ -122,12 +132,33 @@ export class Catalog {
       const entry = await this.#coordination.get(key)
       if (entry === undefined || decodeTable(entry.value).tableId !== tableId) return
       const going = [entry, ...(await this.#shardEntries(tableId))]
+      const deletions = going.map((each): Change => ({ type: 'delete', key: each.key }))
+      if (!fitTogether(deletions)) {
+        if (await this.#removeInParts(entry, tableId)) return
+        continue
+      }
       const outcome = await this.#coordination.commit({
         when: going.map(({ key: each, modRevision }) => ({ key: each, modRevision })),
-        changes: going.map(({ key: each }) => ({ type: 'delete', key: each })),
+        changes: deletions,
       })
       if (outcome.kind === 'committed') return
     }
+  }
+
+  /** Removes what a crash left of tables that were created or removed in parts. See `CatalogDrafts.clean`. */
+  async clean(nowMs: number): Promise<void> {
+    await this.#drafts.clean(nowMs)
+  }
+
+  /** The table is gone when its record is. Answers false if the record has changed. */
+  async #removeInParts({ key, modRevision }: CoordinationEntry, tableId: string): Promise<boolean> {
+    const outcome = await this.#coordination.commit({
+      when: [{ key, modRevision }],
+      changes: [{ type: 'delete', key }, this.#drafts.ending(tableId)],
+    })
+    if (outcome.kind === 'conflict') return false
+    await this.#drafts.clear(tableId)
+    return true
   }
 
   async #shardEntries(tableId: string): Promise<readonly CoordinationEntry[]> {

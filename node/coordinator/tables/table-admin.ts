@@ -79,6 +79,7 @@ export class TableAdmin {
   async openAll(): Promise<void> {
     const { catalog, registry } = this.#with
     await catalog.convert()
+    await catalog.clean(Infinity) // this process is the only one
     for (const table of await catalog.list()) {
       if (table.record.state === 'creating') await this.#complete(table)
       else registry.set(await this.#open(table))
@@ -90,6 +91,7 @@ export class TableAdmin {
    * leaves to the next round what still cannot be done.
    */
   async repair(): Promise<void> {
+    await this.#with.catalog.clean(this.#with.clock.monotonicMs())
     for (const { record } of await this.#with.catalog.list()) {
       if (record.state === 'ready' || this.#isBusy(record)) continue
       try {

@@ -179,7 +179,9 @@ export class CallingSide implements ConnectionSide {
   #wake(call: OutgoingCall): void {
     if (!this.#placed.has(call)) return
     this.connection.queue.wake(call.outbound)
-    this.connection.schedule()
+    // A call alone goes at once: it has nobody to share a record with.
+    if (this.#placed.size > 1) this.connection.gather()
+    else this.connection.schedule()
   }
 
   /** The caller left. A call that was not sent is forgotten; the other side hears of one that was. */

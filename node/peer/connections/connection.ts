@@ -46,6 +46,7 @@ export class PeerConnection implements ChannelEvents {
   readonly #stopWatch: () => Promise<void>
   #isWritable = true
   #isScheduled = false
+  #isGathering = false
   #isLost = false
   #isEnding = false
   #quietPeriods = 0
@@ -66,12 +67,25 @@ export class PeerConnection implements ChannelEvents {
     return this.#isLost
   }
 
-  /** Writes what the queue holds, after all that is done in this turn of the event loop. */
+  /** Writes what the queue holds, after what the present callback of the event loop does. */
   schedule(): void {
     if (this.#isScheduled || this.#isLost) return
     this.#isScheduled = true
     process.nextTick(() => {
       this.#isScheduled = false
+      this.#flush()
+    })
+  }
+
+  /**
+   * Writes what the queue holds, after what all callbacks of this turn of the event loop do: each request of a
+   * client is a callback of its own, and a record with several calls costs little more than one with a call.
+   */
+  gather(): void {
+    if (this.#isGathering || this.#isLost) return
+    this.#isGathering = true
+    setImmediate(() => {
+      this.#isGathering = false
       this.#flush()
     })
   }

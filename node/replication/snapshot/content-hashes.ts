@@ -11,10 +11,21 @@ import { viewStore, viewStoreAt, type SnapshotReplica, type StoreView } from './
 /** Hashes that run or wait. Each keeps a view of a store. */
 const HASHES_MAX = 4
 
-/** What two replicas have at one position. `different` means that one of them is damaged. */
+/** What another replica has at the position. `different` means that one of the two is damaged. */
 export type Comparison =
-  | { readonly kind: 'equal' | 'different'; readonly position: LogPosition }
+  | { readonly kind: 'equal' }
+  | { readonly kind: 'different'; readonly hash: Buffer }
   | { readonly kind: 'unknown'; readonly reason: string }
+
+/** Asks another node for the content hash of its replica. */
+export type AskHash = (asked: HashRequest) => Promise<HashedContent>
+
+/** The own replica, and what the others showed, in the order in which they were given. */
+export interface ComparedReplicas {
+  readonly position: LogPosition
+  readonly hash: Buffer
+  readonly others: readonly Comparison[]
+}
 
 /** What the hashes are made with. */
 export interface ContentHashesOptions {
@@ -47,25 +58,24 @@ export class ContentHashes {
   }
 
   /**
-   * Compares a replica of this process with one of another node, which `ask` asks. While a shard is written,
-   * the other one may be beyond the position: then nothing is known, and the caller tries again later.
+   * Compares a replica of this process with those of other nodes, which `ask` asks, at one position. While a
+   * shard is written, another one may be beyond it: then nothing is known of that one, and the caller tries
+   * again later.
    */
   async compare(
     logId: string,
-    ask: (asked: HashRequest) => Promise<HashedContent>,
+    asked: readonly AskHash[],
     signal: AbortSignal,
-  ): Promise<Comparison> {
+  ): Promise<ComparedReplicas> {
     const { clock, replicaOf } = this.#with
     return this.#counted(async () => {
       const view = await viewStore(replicaOf(logId), clock, signal)
       const { position } = view
-      const asking = ask({ logId, sequence: position.sequence })
-      const [own, other] = await Promise.allSettled([this.#hash(view, signal), asking])
-      if (own.status === 'rejected') throw own.reason
-      if (other.status === 'rejected') return unknownFor(other.reason)
-      const isSame = isSamePosition(position, other.value.position)
-      const isEqual = isSame && own.value.hash.equals(other.value.hash)
-      return { kind: isEqual ? 'equal' : 'different', position }
+      const asking = asked.map((ask) => ask({ logId, sequence: position.sequence }))
+      const answers = Promise.allSettled(asking)
+      const own = await this.#hash(view, signal)
+      const others = (await answers).map((other) => comparisonOf(own, other))
+      return { position, hash: own.hash, others }
     })
   }
 
@@ -94,6 +104,13 @@ export class ContentHashes {
     this.#last = hashed.catch(() => undefined)
     return hashed
   }
+}
+
+function comparisonOf(own: HashedContent, other: PromiseSettledResult<HashedContent>): Comparison {
+  if (other.status === 'rejected') return unknownFor(other.reason)
+  const { position, hash } = other.value
+  const isEqual = isSamePosition(own.position, position) && own.hash.equals(hash)
+  return isEqual ? { kind: 'equal' } : { kind: 'different', hash }
 }
 
 function unknownFor(error: unknown): Comparison {

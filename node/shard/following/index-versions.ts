@@ -127,6 +127,12 @@ export class IndexVersions {
     return follower.state.kind === 'serving' ? follower.applied : Infinity
   }
 
+  /** Whether the index answers, and shows everything up to this log entry. */
+  hasReached(sequence: number): boolean {
+    const { follower } = this.#current
+    return follower.state.kind === 'serving' && follower.applied >= sequence
+  }
+
   async setSchema(schema: TableSchema | undefined): Promise<void> {
     const version = indexVersionOf(schema)
     const newest = this.#next ?? this.#current

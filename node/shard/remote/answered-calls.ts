@@ -16,8 +16,8 @@ import type { WireWriter } from './wire/wire-writer.ts'
 const AHEAD_MS_MAX = 3_600_000
 
 /** A call that came to a shard of this node. */
-export interface CameCall {
-  readonly shard: Shard
+export interface CameCall<Target = Shard> {
+  readonly shard: Target
   /** The argument is next in it. */
   readonly from: WireReader
   readonly request: Pick<PeerRequest, 'signal'>
@@ -30,16 +30,16 @@ export interface CameCall {
 export type WriteAnswer = (out: WireWriter) => void
 
 /** Reads the argument, asks the shard, and resolves when it has answered. */
-export interface AnsweredCall {
+export interface AnsweredCall<Target = Shard> {
   readonly operation: number
   readonly isTimed: boolean
-  answer(call: CameCall): Promise<WriteAnswer>
+  answer(call: CameCall<Target>): Promise<WriteAnswer>
 }
 
-type Ask<Argument, Answer> = (
-  shard: Shard,
+type Ask<Target, Argument, Answer> = (
+  shard: Target,
   argument: Argument,
-  call: CameCall,
+  call: CameCall<Target>,
 ) => Answer | Promise<Answer>
 
 /** A row for each call: a new one does not compile until it has its row. */
@@ -85,10 +85,11 @@ export const ANSWERED_CALLS: Readonly<Record<keyof ShardCalls, AnsweredCall>> = 
   ),
 }
 
-function answered<Argument, Answer>(
+/** The row of a call with one argument and one answer. */
+export function answered<Argument, Answer, Target = Shard>(
   codec: CallCodec<Argument, Answer>,
-  ask: Ask<Argument, Answer>,
-): AnsweredCall {
+  ask: Ask<Target, Argument, Answer>,
+): AnsweredCall<Target> {
   return {
     operation: codec.operation,
     isTimed: codec.isTimed,

@@ -1,12 +1,9 @@
-import { DOCUMENT_BYTES_MAX } from '../../document/document-limits.ts'
 import type { DocumentRecord } from '../format/document-record.ts'
 import type { CallOptions } from '../shard.ts'
+import { RECORD_BYTES_MAX } from './replica-calls.ts'
 import { OPERATIONS } from './shard-calls.ts'
 import type { ShardAsker } from './shard-asker.ts'
 import { WireWriter } from './wire/wire-writer.ts'
-
-/** A record has a header of some bytes beside its document. */
-const RECORD_BYTES_MAX = DOCUMENT_BYTES_MAX + 1024
 
 /** Reads a record in parts: one that an answer to `read` was too short for. */
 export function readLong(

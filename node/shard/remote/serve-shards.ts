@@ -8,9 +8,12 @@ import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError } from '../../../lib/errors.ts'
 import type { HybridClock } from '../../clock/hybrid-clock.ts'
 import type { PeerHandler, PeerHandlers, PeerRequest, UploadRequest } from '../../peer/peer.ts'
+import type { ShardReplica } from '../shard-replica.ts'
+import type { Shard } from '../shard.ts'
 import { ANSWERED_CALLS, readAtOnce, type AnsweredCall, type CameCall } from './answered-calls.ts'
 import { LongArguments } from './long-messages.ts'
 import { ServedShards, type FindShard, type ShardHere } from './served-shards.ts'
+import { ANSWERED_REPLICA_CALLS, STREAMED_REPLICA_CALLS } from './replica-calls.ts'
 import { OPERATIONS } from './shard-calls.ts'
 import { STREAMED_CALLS, type StreamedCall } from './streamed-calls.ts'
 import { beginAnswer, encodeRefusal, readCallHead, type CallHead } from './wire/call-head.ts'
@@ -18,8 +21,8 @@ import { WireReader } from './wire/wire-reader.ts'
 import { WireWriter } from './wire/wire-writer.ts'
 
 /** What the answering side needs of its node. */
-export interface ServeShardsOptions {
-  readonly find: FindShard
+export interface ServeShardsOptions<Target = Shard> {
+  readonly find: FindShard<Target>
   readonly hybridClock: HybridClock
   readonly clock: Clock
 }
@@ -31,7 +34,7 @@ export function serveShards(options: ServeShardsOptions): PeerHandlers {
   const handlers = new Map<number, PeerHandler>([
     [OPERATIONS.writeLong, service.upload(write)],
     [OPERATIONS.prepareLong, service.upload(prepare)],
-    [OPERATIONS.hurry, service.hurry()],
+    [OPERATIONS.hurry, service.message((shard) => shard.hurry())],
   ])
   for (const call of Object.values(ANSWERED_CALLS)) {
     handlers.set(call.operation, service.call(call))
@@ -40,40 +43,49 @@ export function serveShards(options: ServeShardsOptions): PeerHandlers {
   return handlers
 }
 
-class ShardService {
-  readonly #shards: ServedShards
+/** The handlers of the calls that any replica answers, whether it leads or not. */
+export function serveReplicas(options: ServeShardsOptions<ShardReplica>): PeerHandlers {
+  const service = new ShardService(options)
+  const handlers = new Map<number, PeerHandler>()
+  for (const call of ANSWERED_REPLICA_CALLS) handlers.set(call.operation, service.call(call))
+  for (const call of STREAMED_REPLICA_CALLS) handlers.set(call.operation, service.stream(call))
+  return handlers
+}
+
+class ShardService<Target> {
+  readonly #shards: ServedShards<Target>
   readonly #clock: Clock
   readonly #arguments = new LongArguments()
 
-  constructor({ find, hybridClock, clock }: ServeShardsOptions) {
+  constructor({ find, hybridClock, clock }: ServeShardsOptions<Target>) {
     this.#shards = new ServedShards(find, hybridClock)
     this.#clock = clock
   }
 
-  call(call: AnsweredCall): PeerHandler {
+  call(call: AnsweredCall<Target>): PeerHandler {
     const handle = (request: PeerRequest): Promise<Buffer> =>
       this.#answering(request, ({ head, from }) => this.#answer(call, head, { from, request }))
     return { kind: 'call', handle }
   }
 
   /** The first message has the head and the length of the argument; the parts are the argument. */
-  upload(call: AnsweredCall): PeerHandler {
+  upload(call: AnsweredCall<Target>): PeerHandler {
     const handle = (request: UploadRequest): Promise<Buffer> =>
       this.#answering(request, ({ head, from }) => this.#answerLong(call, head, { from, request }))
     return { kind: 'upload', handle }
   }
 
-  stream(call: StreamedCall): PeerHandler {
+  stream(call: StreamedCall<Target>): PeerHandler {
     return { kind: 'stream', handle: (request) => this.#stream(call, request) }
   }
 
-  hurry(): PeerHandler {
+  message(act: (shard: Target) => void): PeerHandler {
     const handle = ({ body }: { readonly body: Buffer }): undefined => {
       try {
         const from = new WireReader(body)
         const head = readHead(from)
         readAtOnce(() => from.end())
-        this.#shards.admit(head, false).shard.hurry()
+        act(this.#shards.admit(head, false).shard)
       } catch (error) {
         if (!isServiceError(error)) throw error // nobody waits to hear of a refusal
       }
@@ -97,7 +109,7 @@ class ShardService {
   }
 
   async #answer(
-    call: AnsweredCall,
+    call: AnsweredCall<Target>,
     head: CallHead,
     { from, request }: { readonly from: WireReader; readonly request: PeerRequest },
   ): Promise<Buffer> {
@@ -109,7 +121,7 @@ class ShardService {
   }
 
   async #answerLong(
-    call: AnsweredCall,
+    call: AnsweredCall<Target>,
     head: CallHead,
     { from, request }: { readonly from: WireReader; readonly request: UploadRequest },
   ): Promise<Buffer> {
@@ -123,7 +135,10 @@ class ShardService {
     }
   }
 
-  async *#stream(call: StreamedCall, request: PeerRequest): AsyncGenerator<Uint8Array, void> {
+  async *#stream(
+    call: StreamedCall<Target>,
+    request: PeerRequest,
+  ): AsyncGenerator<Uint8Array, void> {
     const from = new WireReader(request.body)
     let head: CallHead | undefined
     try {
@@ -136,7 +151,7 @@ class ShardService {
     }
   }
 
-  #came({ shard }: ShardHere): Pick<CameCall, 'shard' | 'clock' | 'now'> {
+  #came({ shard }: ShardHere<Target>): Pick<CameCall<Target>, 'shard' | 'clock' | 'now'> {
     return { shard, clock: this.#clock, now: () => this.#shards.time }
   }
 

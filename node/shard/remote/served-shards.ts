@@ -5,10 +5,10 @@ import type { Shard } from '../shard.ts'
 import type { ShardId } from '../shard-id.ts'
 import { ShardRefusal, type AnswerHead, type CallHead } from './wire/call-head.ts'
 
-/** A shard that this node leads. */
-export interface ShardHere {
+/** What this node has of a shard: by default the shard, which it leads. */
+export interface ShardHere<Target = Shard> {
   readonly kind: 'here'
-  readonly shard: Shard
+  readonly shard: Target
   readonly epoch: number
 }
 
@@ -21,7 +21,7 @@ export interface NotHere {
 }
 
 /** Finds what this node has of a shard at the moment. */
-export type FindShard = (this: void, id: ShardId) => ShardHere | NotHere
+export type FindShard<Target = Shard> = (this: void, id: ShardId) => ShardHere<Target> | NotHere
 
 /** What a shard's refusals with these codes promise, by the contract of Shard. */
 const NOTHING_HAPPENED: ReadonlySet<ServiceError['code']> = new Set([
@@ -34,11 +34,11 @@ const NOTHING_HAPPENED: ReadonlySet<ServiceError['code']> = new Set([
 ])
 
 /** The shards of a node, as other nodes' calls find them. */
-export class ServedShards {
-  readonly #find: FindShard
+export class ServedShards<Target = Shard> {
+  readonly #find: FindShard<Target>
   readonly #hybridClock: HybridClock
 
-  constructor(find: FindShard, hybridClock: HybridClock) {
+  constructor(find: FindShard<Target>, hybridClock: HybridClock) {
     this.#find = find
     this.#hybridClock = hybridClock
   }
@@ -47,7 +47,7 @@ export class ServedShards {
    * The shard that a call is for. Throws NOT_LEADER if this node does not lead it, or the caller knows of a
    * newer leadership, and INVALID_ARGUMENT if the caller's clock is too far ahead.
    */
-  admit({ shard: id, epoch, time }: CallHead, isTimed: boolean): ShardHere {
+  admit({ shard: id, epoch, time }: CallHead, isTimed: boolean): ShardHere<Target> {
     const found = this.#find(id)
     if (found.kind === 'not-here') throw this.refusalOf(notHere(id), id)
     if (epoch > found.epoch) {
@@ -60,7 +60,7 @@ export class ServedShards {
   }
 
   /** What every answer begins with. */
-  headOf({ epoch }: ShardHere): AnswerHead {
+  headOf({ epoch }: Pick<ShardHere, 'epoch'>): AnswerHead {
     return { time: this.#hybridClock.readPoint(), epoch }
   }
 

@@ -40,6 +40,8 @@ export interface ShardCallerOptions {
   readonly places: ShardPlaces
   readonly clock: Clock
   readonly random: Random
+  /** Whether a call is made once, and its caller looks for another way. Default: it is made again. */
+  readonly isMadeOnce?: boolean
 }
 
 /** The calls of one shard. */
@@ -61,6 +63,7 @@ export class ShardCaller {
     for (let quick = 0; ;) {
       limits.signal?.throwIfAborted()
       const place = await this.#find(trying, limits)
+      if (this.#options.isMadeOnce === true) return this.#once(place, attempt, limits)
       if (place === undefined || trying.hasFailedAt(place) || quick === QUICK_MAX) {
         await this.#pause(trying, limits)
         quick = 0
@@ -74,6 +77,15 @@ export class ShardCaller {
         trying.fail(place, error, limits)
       }
     }
+  }
+
+  async #once<Answer>(
+    place: ShardPlace | undefined,
+    attempt: Attempt<Answer>,
+    limits: CallLimits,
+  ): Promise<Answer> {
+    if (place !== undefined) return attempt(place, this.#leftMs(new Trying(this.#id), limits))
+    throw new ServiceError('UNAVAILABLE', 'the address of the node is not known')
   }
 
   async #find(trying: Trying, { signal }: CallLimits): Promise<ShardPlace | undefined> {

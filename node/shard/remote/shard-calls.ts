@@ -64,6 +64,10 @@ export const OPERATIONS = {
   waitForIndexes: 48,
   stats: 49,
   state: 50,
+  closedTime: 51,
+  readAt: 52,
+  scanAt: 53,
+  searchHere: 54,
 } as const
 
 /** How one call goes over the wire. `read` checks an argument like a client's request. */

@@ -1,9 +1,10 @@
 // How a shard is asked for each call with a streamed answer.
 
-import { runSliced } from '../../../lib/sliced.ts'
+import { runSliced, type SliceOptions } from '../../../lib/sliced.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { portableAnswer } from '../../index/kinds/portable-answer.ts'
 import type { PeerRequest } from '../../peer/peer.ts'
+import type { Shard } from '../shard.ts'
 import { assertPlausible, readArgument, type CameCall } from './answered-calls.ts'
 import { messagesOf } from './long-messages.ts'
 import { SEARCH_ANSWER_BYTES_MAX } from './wire/call-limits.ts'
@@ -16,16 +17,16 @@ import { writeValue } from './wire/value-codec.ts'
 import { WireWriter } from './wire/wire-writer.ts'
 
 /** A call that came to a shard of this node, and is answered by a stream. */
-export interface CameStream extends CameCall {
+export interface CameStream<Target = Shard> extends CameCall<Target> {
   readonly request: PeerRequest
   /** The head of the answer, for what comes with it. */
   begin(this: void): WireWriter
 }
 
 /** A call whose answer is a stream: first its head, then parts. */
-export interface StreamedCall {
+export interface StreamedCall<Target = Shard> {
   readonly operation: number
-  answer(call: CameStream): AsyncGenerator<Uint8Array, void>
+  answer(call: CameStream<Target>): AsyncGenerator<Uint8Array, void>
 }
 
 export const STREAMED_CALLS: readonly StreamedCall[] = [
@@ -79,6 +80,14 @@ async function* search({
   const deadlineMs = clock.monotonicMs() + (request.remainingMs() ?? Infinity)
   const answer = await shard.search(index, asked, { signal, deadlineMs })
   yield begin().joined()
+  yield* indexAnswerMessages(answer, { clock, signal })
+}
+
+/** The answer of an index in messages, made in slices. */
+export async function* indexAnswerMessages(
+  answer: unknown,
+  { clock, signal }: SliceOptions,
+): AsyncGenerator<Uint8Array, void> {
   const portable = await runSliced(portableAnswer(answer), { clock, signal })
   const written = new WireWriter()
   await runSliced(writeValue(written, portable), { clock, signal })
@@ -101,7 +110,8 @@ async function* readLong({
   if (record !== undefined) yield* partMessagesOf([record])
 }
 
-function* partMessagesOf(parts: readonly Uint8Array[]): Generator<Uint8Array> {
+/** The bytes in messages of bounded length. */
+export function* partMessagesOf(parts: readonly Uint8Array[]): Generator<Uint8Array> {
   for (const message of messagesOf(parts)) {
     yield beginPart(new WireWriter(message.length + 1))
       .raw(message)

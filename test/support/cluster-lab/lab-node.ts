@@ -84,7 +84,7 @@ export class LabNode {
     return JSON.parse(await readFile(path.join(this.dataDir, 'format.json'), 'utf8')).id
   }
 
-  /** A start that waited for etcd in vain is repeated, as whoever supervises processes would do. */
+  /** A start that waited for etcd in vain is repeated, as a supervisor of processes does. */
   async start(options: StartOptions = {}): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {

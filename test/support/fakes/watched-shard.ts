@@ -1,4 +1,6 @@
 import type { LocalShard } from '../../../node/shard/local-shard.ts'
+import { timestampOf } from '../../../node/clock/hybrid-clock.ts'
+import type { ShardReplica } from '../../../node/shard/shard-replica.ts'
 import type { Shard } from '../../../node/shard/shard.ts'
 
 export type ShardMethod = Exclude<keyof Shard, 'id' | 'range' | 'durableOrder'>
@@ -20,20 +22,29 @@ export const STATISTICS = {
   expansions: new Map(),
 }
 
+/** The closed time of every watched shard. */
+export const CLOSED_AT = timestampOf(7n)
+
+async function* emptyPages(): AsyncGenerator<never> {}
+
 /** A local shard with an index of fixed answers, whose calls a test sees, holds back and refuses. */
 export class WatchedShard {
   readonly calls: string[] = []
   /** Comes before each call. What it throws is the shard's answer. */
   before: (signal: AbortSignal | undefined) => Promise<void> = async () => undefined
-  readonly shard: Shard
+  readonly shard: Shard & ShardReplica
 
   constructor(local: LocalShard) {
     const replaced: Partial<Record<string, unknown>> = {
       search: async () => STATISTICS,
       indexStatus: async () => INDEX_STATUS,
       waitForIndexes: async () => undefined,
+      closedTime: async () => CLOSED_AT,
+      readAt: async () => ({ at: CLOSED_AT, record: undefined }),
+      scanAt: async () => emptyPages(),
+      searchHere: async () => STATISTICS,
     }
-    this.shard = new Proxy<Shard>(local, {
+    this.shard = new Proxy<Shard & ShardReplica>(local, {
       get: (target, name) => {
         const member: unknown = replaced[String(name)] ?? Reflect.get(target, name)
         if (typeof member !== 'function') return member

@@ -3,6 +3,9 @@ import { HybridClock } from '../../../node/clock/hybrid-clock.ts'
 import { LocalShard } from '../../../node/shard/local-shard.ts'
 import { NO_SETTINGS } from '../../../node/shard/command/table-settings.ts'
 import type { NotHere, ShardHere } from '../../../node/shard/remote/served-shards.ts'
+import { serveReplicas, serveShards } from '../../../node/shard/remote/serve-shards.ts'
+import type { ShardReplica } from '../../../node/shard/shard-replica.ts'
+import type { Shard } from '../../../node/shard/shard.ts'
 import type { RemoteShard } from '../../../node/shard/remote/remote-shard.ts'
 import { MemoryKvStore } from '../../../node/storage/memory-kv-store.ts'
 import { WatchedShard } from '../fakes/watched-shard.ts'
@@ -30,7 +33,7 @@ export class RemoteBench implements AsyncDisposable {
   readonly hybridClock: HybridClock
   readonly local: LocalShard
   /** What each node says of the shard. */
-  readonly found: Record<'a' | 'b', ShardHere | NotHere>
+  readonly found: Record<'a' | 'b', ShardHere<Shard & ShardReplica> | NotHere>
 
   private constructor({ clock, hybridClock, local, world }: Parts) {
     this.world = world
@@ -58,8 +61,11 @@ export class RemoteBench implements AsyncDisposable {
     })
     const world = await RemoteWorld.open({ clock, hybridClock })
     const bench = new RemoteBench({ clock, hybridClock, local, world })
-    await world.addNode('a', () => bench.found.a, hybridClock)
-    await world.addNode('b', () => bench.found.b, hybridClock)
+    for (const node of ['a', 'b'] as const) {
+      const serving = { find: () => bench.found[node], hybridClock, clock }
+      const handlers = [...serveShards(serving), ...serveReplicas(serving)]
+      await world.addHandlers(node, new Map(handlers))
+    }
     return bench
   }
 

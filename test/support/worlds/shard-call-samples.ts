@@ -20,6 +20,11 @@ import {
   writeCallHead,
 } from '../../../node/shard/remote/wire/call-head.ts'
 import { writeAsked } from '../../../node/shard/remote/wire/index-codec.ts'
+import {
+  CLOSED_TIME,
+  writeReadAt,
+  writeSearchHere,
+} from '../../../node/shard/remote/replica-calls.ts'
 import { encodeRows } from '../../../node/shard/remote/wire/rows-codec.ts'
 import { WireWriter } from '../../../node/shard/remote/wire/wire-writer.ts'
 import { INDEX_STATUS } from '../fakes/watched-shard.ts'
@@ -111,6 +116,13 @@ const ARGUMENTS: Readonly<Record<OpeningName, (out: WireWriter) => void>> = {
   waitForIndexes: argumentOf(SHARD_CALLS.waitForIndexes, undefined),
   stats: argumentOf(SHARD_CALLS.stats, undefined),
   state: argumentOf(SHARD_CALLS.state, undefined),
+  closedTime: () => undefined,
+  readAt: (out) => writeReadAt(out, { key, at: time }),
+  scanAt: (out) => writeScan(out, { at: time, range: { start: key, end: undefined } }),
+  searchHere: (out) => {
+    const asked = { kind: 'text', question: 'statistics', request: REQUEST }
+    runAtOnce(writeSearchHere(out, { index: 'text', asked, atLeast: 9 }))
+  },
 }
 
 function argumentOf<Argument>(
@@ -166,6 +178,7 @@ export function answerMessages(): Record<string, Buffer> {
     stats: answerOf(SHARD_CALLS.stats, { diskBytes: 2 ** 40, empty: false }),
     serving: answerOf(SHARD_CALLS.state, { kind: 'serving' }),
     'read only': answerOf(SHARD_CALLS.state, { kind: 'read_only', reason: 'disk full' }),
+    'a closed time': answerOf(CLOSED_TIME, time),
     'rows of a scan': part,
     'a refusal that names the leader': encodeRefusal(time, notLeader),
     'a refusal with an unknown outcome': encodeRefusal(time, unknown),

@@ -12,6 +12,7 @@ import { TransactionRecovery } from '../../../node/coordinator/transactions/tran
 import { TransactionRunner } from '../../../node/coordinator/transactions/transaction-runner.ts'
 import type { WriteOp } from '../../../node/shard/command/command.ts'
 import { LocalShard } from '../../../node/shard/local-shard.ts'
+import type { ShardReplica } from '../../../node/shard/shard-replica.ts'
 import type { Shard } from '../../../node/shard/shard.ts'
 import type { ShardRouter } from '../../../node/shard/shard-router.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
@@ -191,7 +192,7 @@ function journalOn(stores: KvStoreFactory, clock: Clock): Promise<Journal> {
 }
 
 /** The shard, with some of its methods replaced. */
-export function withMethods(shard: LocalShard, methods: Partial<Shard>): Shard {
+export function withMethods(shard: LocalShard, methods: Partial<Shard>): Shard & ShardReplica {
   return new Proxy(shard, {
     get(target, name) {
       const replaced: unknown = Reflect.get(methods, name)

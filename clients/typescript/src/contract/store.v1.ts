@@ -423,7 +423,8 @@ export interface paths {
          *     (`{"error": "...", "code": "..."}`, without `key`) and the connection breaks off without its
          *     proper end, so a cut stream cannot be mistaken for a complete one. A client that stops reading
          *     for a minute is disconnected. Versions that are overwritten or deleted
-         *     meanwhile are kept for up to an hour; after that the walk ends with `HISTORY_GONE`.
+         *     meanwhile are kept for up to an hour; after that the walk ends with `HISTORY_GONE`. With
+         *     `consistency=stale` they are kept for ten minutes.
          */
         readonly post: operations["scanTable"];
         readonly delete?: never;
@@ -1376,6 +1377,11 @@ export interface components {
             readonly status: 200;
             /** @description Milliseconds. */
             readonly took: number;
+            /**
+             * @description For queries with `consistency=stale`: by how many milliseconds the documents of the hits are old. What the
+             *     query finds depends on how far the index of the replica has come.
+             */
+            readonly staleness?: number;
             readonly table: string;
             readonly hits: {
                 /** @description How many documents were found, exactly. */
@@ -2210,6 +2216,14 @@ export interface components {
          */
         readonly ShardId: components["schemas"]["ShardId"];
         /**
+         * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
+         *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
+         *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+         *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
+         *     out. In swarm mode there is one replica, and nothing is old.
+         */
+        readonly Consistency: "linearizable" | "stale";
+        /**
          * @description Makes a retry safe. Choose a fresh random value per request (a UUID will do) and send it again
          *     with every retry of the same request: it is applied once, and retries get the first answer. The
          *     same value with a different request is refused with 422. 1 to 255 visible ASCII characters.
@@ -2218,6 +2232,11 @@ export interface components {
     };
     requestBodies: never;
     headers: {
+        /**
+         * @description For reads with `consistency=stale`: by how many milliseconds what was read is old.
+         * @example 480
+         */
+        readonly "X-Service-Staleness": string;
         /**
          * @description The version of the document: an unsigned 64-bit number in decimal. Treat it as text; it does
          *     not fit the numbers of many languages. It increases with every write to the key.
@@ -2359,7 +2378,9 @@ export type ParameterOwnIndexName = components['parameters']['OwnIndexName'];
 export type ParameterKey = components['parameters']['Key'];
 export type ParameterNodeId = components['parameters']['NodeId'];
 export type ParameterShardId = components['parameters']['ShardId'];
+export type ParameterConsistency = components['parameters']['Consistency'];
 export type ParameterIdempotencyKey = components['parameters']['IdempotencyKey'];
+export type HeaderXServiceStaleness = components['headers']['X-Service-Staleness'];
 export type HeaderXServiceVersion = components['headers']['X-Service-Version'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -3342,6 +3363,14 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /**
+                 * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
+                 *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
+                 *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+                 *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
+                 *     out. In swarm mode there is one replica, and nothing is old.
+                 */
+                readonly consistency?: components["parameters"]["Consistency"];
+                /**
                  * @description The text as it was typed. Most of its words have to be there, the last one perhaps only
                  *     begun, each with a typo or two; words in quotation marks stand in a row, and a word behind a
                  *     minus is left out. None of that can be a syntax error.
@@ -3391,7 +3420,16 @@ export interface operations {
     };
     readonly queryTable: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /**
+                 * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
+                 *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
+                 *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+                 *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
+                 *     out. In swarm mode there is one replica, and nothing is old.
+                 */
+                readonly consistency?: components["parameters"]["Consistency"];
+            };
             readonly header?: never;
             readonly path: {
                 /**
@@ -3430,7 +3468,16 @@ export interface operations {
     };
     readonly queryGlobal: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /**
+                 * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
+                 *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
+                 *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+                 *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
+                 *     out. In swarm mode there is one replica, and nothing is old.
+                 */
+                readonly consistency?: components["parameters"]["Consistency"];
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -3462,7 +3509,16 @@ export interface operations {
     };
     readonly scanTable: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /**
+                 * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
+                 *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
+                 *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+                 *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
+                 *     out. In swarm mode there is one replica, and nothing is old.
+                 */
+                readonly consistency?: components["parameters"]["Consistency"];
+            };
             readonly header?: never;
             readonly path: {
                 /**
@@ -3483,6 +3539,7 @@ export interface operations {
             /** @description One line per document. */
             readonly 200: {
                 headers: {
+                    readonly "X-Service-Staleness": components["headers"]["X-Service-Staleness"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3505,6 +3562,14 @@ export interface operations {
     readonly lookupDocument: {
         readonly parameters: {
             readonly query?: {
+                /**
+                 * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
+                 *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
+                 *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+                 *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
+                 *     out. In swarm mode there is one replica, and nothing is old.
+                 */
+                readonly consistency?: components["parameters"]["Consistency"];
                 /**
                  * @description Fields to return, separated by commas: `title`, nested `author.name`, with `*` for any one
                  *     step as in `chapters.*`. A leading `-` leaves a field out: `-body` alone returns everything
@@ -3536,6 +3601,7 @@ export interface operations {
             readonly 200: {
                 headers: {
                     readonly "X-Service-Version": components["headers"]["X-Service-Version"];
+                    readonly "X-Service-Staleness": components["headers"]["X-Service-Staleness"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3554,6 +3620,7 @@ export interface operations {
             readonly 404: {
                 headers: {
                     readonly "X-Service-Version": components["headers"]["X-Service-Version"];
+                    readonly "X-Service-Staleness": components["headers"]["X-Service-Staleness"];
                     readonly [name: string]: unknown;
                 };
                 content: {

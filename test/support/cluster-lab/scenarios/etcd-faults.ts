@@ -8,19 +8,19 @@ export const ETCD_FAULTS: readonly Scenario[] = [
   {
     id: 'F6',
     title: 'all members of etcd are killed, and stay away',
-    holds: 'reads and writes go on without one failure; a new table is refused with 503',
+    holds: 'reads and writes continue without one failure; a new table is refused with 503',
     run: outage,
   },
   {
     id: 'F6b',
     title: 'etcd loses its majority',
-    holds: 'reads and writes go on',
+    holds: 'reads and writes continue',
     run: quorumLoss,
   },
   {
     id: 'F6c',
     title: 'the leader of etcd is killed again and again',
-    holds: 'writes go on; at worst there are elections',
+    holds: 'writes continue; at worst there are elections',
     run: leaderStorm,
   },
   {

@@ -19,13 +19,13 @@ export const PARTITIONS: readonly Scenario[] = [
   {
     id: 'F4c',
     title: 'a leader is cut off from etcd and not from the other nodes',
-    holds: 'writes go on',
+    holds: 'writes continue',
     run: leaderWithoutEtcd,
   },
   {
     id: 'F4d',
     title: 'packets pass one way: a node hears the others, and nobody hears it',
-    holds: 'the shards go on without it',
+    holds: 'the shards continue without it',
     run: oneWay,
   },
   {

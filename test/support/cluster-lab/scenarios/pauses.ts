@@ -5,8 +5,8 @@ import { FAILOVER_LIMIT_MS, pauseFor, untilOver, type Scenario, type Stage } fro
 export const PAUSES: readonly Scenario[] = [
   {
     id: 'F3',
-    title: 'a leader is stopped by SIGSTOP for up to three leases, and continues',
-    holds: 'writes go on meanwhile; what it says afterwards is neither stale nor a second truth',
+    title: 'a leader is stopped by SIGSTOP for up to three leases, and wakes',
+    holds: 'writes continue meanwhile; what it says afterwards is neither stale nor a second truth',
     run: pauseLeaders,
   },
   {
@@ -18,7 +18,7 @@ export const PAUSES: readonly Scenario[] = [
   {
     id: 'F3c',
     title: 'the leader of etcd stands still',
-    holds: 'writes go on',
+    holds: 'writes continue',
     run: pauseEtcdLeader,
   },
 ]

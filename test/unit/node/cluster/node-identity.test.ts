@@ -101,6 +101,28 @@ describe('NodeIdentity', () => {
     }
   })
 
+  it('finds every flipped bit, of numbers as well', async () => {
+    const identity = await open()
+    await identity.joined({ name: 'library', id: 'c1' })
+    await identity.markDamaged(5)
+    const whole = await readFile(file())
+    const taken: string[] = []
+    for (let bit = 0; bit < (whole.length - 1) * 8; bit++) {
+      const flipped = Buffer.from(whole)
+      flipped[bit >> 3]! ^= 1 << (bit & 7)
+      await writeFile(file(), flipped)
+      const isTaken = await open().then(
+        () => true,
+        () => false,
+      )
+      if (isTaken) taken.push(flipped.toString())
+    }
+
+    // Without the name of the checksum, the rest is as it was.
+    expect(taken.every((text) => text.includes('"wholeSince":5'))).to.equal(true)
+    expect(taken.length).to.be.at.most('"crc"'.length * 8)
+  })
+
   it('refuses a file of a later program', async () => {
     await writeFile(file(), (GOLDEN['joined'] ?? '').replace('"version":1', '"version":2'))
 

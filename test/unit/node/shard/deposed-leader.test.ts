@@ -96,4 +96,35 @@ describe('a leader that was deposed', () => {
     expect(await world.when(reading)).to.include({ code: 'NOT_LEADER' })
     expect(await world.when(resolved)).to.include({ code: 'UNAVAILABLE' })
   })
+
+  it('shows nothing when it leads again before it knows the holds of today', async () => {
+    await using world = await ReplicatedWorld.open()
+    const [again, other] = [await openAtFirst(world), world.node('n2')]
+    const transactionId = newId(world)
+    await world.when(prepareAt(again, transactionId))
+    const command = { transactionId, anchor: KEY, decision: 'commit', ...NO_COMMIT_BELOW } as const
+    const decision = await world.when(again.shard.decide(command))
+    world.control.elect(other.replica)
+    await world.until(() => other.isServing)
+    await world.when(other.shard.resolve({ transactionId, decision }))
+    const ops = [putOp('k', 'newest')]
+    await world.when(other.shard.write({ checks: [], ops, ttl: undefined }))
+    const seen: Promise<unknown>[] = []
+    const { store } = again.shard
+    const pages = store.pages.bind(store)
+    // The memory is built again from these pages.
+    store.pages = (range) => {
+      seen.push(valueAt(again).catch(() => 'refused'))
+      return pages(range)
+    }
+
+    world.control.elect(again.replica)
+    await world.until(() => again.isServing)
+
+    seen.push(valueAt(again))
+    const values = await world.when(Promise.all(seen))
+    expect(values.length).to.be.greaterThan(1)
+    expect(values.at(-1)).to.equal('newest')
+    expect(values).to.not.include('new')
+  })
 })

@@ -52,4 +52,25 @@ describe('the catalog for the controller', () => {
       { kind: 'table', tableId: '2', replication: undefined },
     ])
   })
+
+  it('holds shards back until their table is there', () => {
+    const feed = new ClusterFeed(CONTROLLER_CATALOG)
+    const [one, two] = ['00000000000000aa', '00000000000000bb'].map((id) =>
+      shardKey(TABLE.tableId, parseShardId(id)),
+    )
+
+    const before = [
+      ...feed.read(change(one ?? '', Buffer.from('{}'), 2)),
+      ...feed.read(change(two ?? '', Buffer.from('{}'), 3)),
+      ...feed.read(change(two ?? '', undefined, 4)),
+    ]
+    const then = feed.read(change(tableKey('books'), encodeTable(TABLE), 5))
+
+    expect(before.map(({ kind }) => kind)).to.deep.equal(['catalog'])
+    const path = `${TABLE.tableId}/00000000000000aa`
+    expect(then).to.deep.equal([
+      { kind: 'table', tableId: TABLE.tableId, replication: TABLE.replication },
+      { kind: 'catalog', path, entry: { key: one, modRevision: 2 } },
+    ])
+  })
 })

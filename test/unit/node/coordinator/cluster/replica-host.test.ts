@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { must } from '../../../../../lib/assert.ts'
+import { NO_SETTINGS } from '../../../../../node/shard/command/table-settings.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 import {
   ReplicatedWorld,
@@ -82,5 +84,26 @@ describe('the host of replicas', () => {
     for (const name of await n3.disk.directory.list()) await n3.disk.directory.remove(name)
 
     expect(await errorOf(() => world.restart(n3))).to.include({ code: 'CORRUPTION' })
+  })
+
+  it('trusts a replica that was built anew, although its journal remembers the one before', async () => {
+    await using world = await ReplicatedWorld.open()
+    await world.until(() => world.node('n1').isServing)
+    for (const name of ['a', 'b', 'c']) await world.when(write(world.leader, name))
+    const n3 = world.node('n3')
+    await world.until(() => n3.shard.appliedSequence === world.leader.shard.committedSequence)
+    await world.step()
+    world.isLost = (_from, to) => to === 'n3' // it does not catch up before it restarts
+    const host = must(n3.running, 'n3').host
+    const range = { start: Buffer.alloc(0), end: undefined }
+    const settings = { ...NO_SETTINGS, tableId: 't' }
+    await world.when(host.startAnew({ id: SHARD, range }, settings))
+    await world.kill(n3)
+
+    await world.restart(n3)
+
+    expect([...must(n3.running, 'n3').host.damaged.keys()]).to.deep.equal([])
+    world.isLost = () => false
+    await world.until(() => n3.shard.appliedSequence === world.leader.shard.committedSequence)
   })
 })

@@ -6,6 +6,7 @@ import { FieldCatalog } from '../../../../../node/coordinator/tables/field-catal
 import type { CatalogTable } from '../../../../../node/coordinator/tables/table-record.ts'
 import { parseShardId } from '../../../../../node/shard/shard-id.ts'
 import { MemoryKvStore } from '../../../../../node/storage/memory-kv-store.ts'
+import { describeLargeTables } from '../../../../conformance/large-tables.ts'
 
 function tableOf(name: string, tableId: string): CatalogTable {
   const record = {
@@ -35,6 +36,8 @@ function openCatalog() {
   const coordination = new EmbeddedCoordination(new MemoryKvStore(), systemClock)
   return { coordination, catalog: new Catalog(coordination, new FieldCatalog(coordination)) }
 }
+
+describeLargeTables('EmbeddedCoordination', async () => openCatalog().coordination)
 
 describe('the catalog', () => {
   it('lists tables with their shards in key order', async () => {

@@ -46,35 +46,45 @@ describe('the comparison of replicas', () => {
   async function compared(ops: readonly KvOp[]) {
     const [one, other] = [await node(OPS), await node(ops)]
     const ask = (asked: HashRequest) => other.hashes.hashAt(asked, never)
-    return one.hashes.compare(LOG, ask, never)
+    return one.hashes.compare(LOG, [ask], never)
   }
 
   it('finds them equal', async () => {
-    expect(await compared(OPS)).to.deep.equal({ kind: 'equal', position: POSITION })
+    const { position, others } = await compared(OPS)
+
+    expect(position).to.deep.equal(POSITION)
+    expect(others).to.deep.equal([{ kind: 'equal' }])
   })
 
   it('finds a flipped bit', async () => {
-    expect(await compared(damaged(OPS))).to.deep.equal({ kind: 'different', position: POSITION })
+    const { hash, others } = await compared(damaged(OPS))
+
+    expect(others[0]).to.include({ kind: 'different' })
+    expect(others[0]).to.have.property('hash').which.does.not.deep.equal(hash)
   })
 
   it('finds another entry of the same number', async () => {
     const position = { ...POSITION, crc: 5 }
 
-    expect(await compared(storeOps(100, 100, position))).to.include({ kind: 'different' })
+    const { others } = await compared(storeOps(100, 100, position))
+
+    expect(others[0]).to.include({ kind: 'different' })
   })
 
   it('knows nothing when the other one is beyond', async () => {
     const position = { ...POSITION, sequence: POSITION.sequence + 1 }
 
-    expect(await compared(storeOps(100, 100, position))).to.include({ kind: 'unknown' })
+    const { others } = await compared(storeOps(100, 100, position))
+
+    expect(others[0]).to.include({ kind: 'unknown' })
   })
 
   it('knows nothing when the other node is away, and fails for other reasons', async () => {
     const one = await node(OPS)
-    const away = await one.hashes.compare(LOG, failing('UNAVAILABLE'), never)
-    const error = await errorOf(() => one.hashes.compare(LOG, failing('NOT_FOUND'), never))
+    const away = await one.hashes.compare(LOG, [failing('UNAVAILABLE')], never)
+    const error = await errorOf(() => one.hashes.compare(LOG, [failing('NOT_FOUND')], never))
 
-    expect(away).to.deep.equal({ kind: 'unknown', reason: 'no answer' })
+    expect(away.others).to.deep.equal([{ kind: 'unknown', reason: 'no answer' }])
     expect(error).to.include({ code: 'NOT_FOUND' })
   })
 

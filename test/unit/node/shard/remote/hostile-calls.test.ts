@@ -18,7 +18,7 @@ import { SHARD_ID } from '../../../../support/worlds/remote-world.ts'
 import { openingMessages, type UploadName } from '../../../../support/worlds/shard-call-samples.ts'
 
 const HEAD_BYTES = 22
-const STREAMS = new Set(['readLong', 'scan', 'resolve', 'search'])
+const STREAMS = new Set(['readLong', 'scan', 'resolve', 'search', 'readAt', 'scanAt', 'searchHere'])
 const UPLOADS: Readonly<Record<UploadName, 'write' | 'prepare'>> = {
   writeLong: 'write',
   prepareLong: 'prepare',
