@@ -22,6 +22,8 @@ export type ErrorCode =
   | 'DISK_FULL'
   /** Another replica leads the shard. Nothing happened, and the caller may ask the leader. */
   | 'NOT_LEADER'
+  /** Too few replicas of a shard are in sync to write safely. Nothing happened, and reads are served. */
+  | 'TOO_FEW_IN_SYNC'
   /** Another shard owns the keys. Nothing happened, and the caller may ask that shard. */
   | 'RANGE_MOVED'
   /** What a reader asks for is older than the history that is kept. */

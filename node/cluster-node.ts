@@ -33,6 +33,7 @@ import { openEtcdCoordination } from './coordination/etcd/open-etcd-coordination
 import { KnownPlaces } from './coordinator/cluster/known-places.ts'
 import { LoopbackLink } from './coordinator/cluster/loopback-link.ts'
 import { CONTROLLER_CATALOG } from './coordinator/cluster/controller-catalog.ts'
+import { sizesOf } from './coordinator/cluster/shard-sizes.ts'
 import { openClusterStore } from './coordinator/open-cluster-store.ts'
 import type { OpenedStore } from './coordinator/open-store.ts'
 import type { ReplicaHost } from './coordinator/cluster/replica-host.ts'
@@ -108,6 +109,7 @@ async function buildClusterNode(config: ClusterNodeConfig, life: Lifecycle): Pro
   const membership = await join(base, { coordination, identity }, { api, peers: plane.peers })
   damage.membership = membership
   await opened.finishStart()
+  life.onClose(plane.control.keepTellingSizes(() => sizesOf(opened.shards())))
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // These come first: load balancers and the controller look elsewhere while open requests finish.
   life.onClose(() => handOver(membership, { led: opened.shards, map }, { clock, log }))

@@ -3,6 +3,7 @@
 // which tells what hung when the run is ended from outside. CommonJS, because mocha loads reporters by require.
 
 const { writeFileSync } = require('node:fs')
+const path = require('node:path')
 const { reporters, Runner } = require('mocha')
 
 const SLOW_TEST_MS = 2000
@@ -32,10 +33,12 @@ class CountingReporter extends reporters.Base {
     runner.on(EVENT_SUITE_END, (suite) => {
       const ms = performance.now() - beganMs.get(suite)
       beganMs.delete(suite)
-      if (suite.parent?.root && ms > SLOW_SUITE_MS) print(`     ${suite.title}: ${seconds(ms)}`)
+      if (suite.parent?.root && ms > SLOW_SUITE_MS) {
+        print(`     ${suite.title}: ${seconds(ms)} (${path.relative('.', suite.file)})`)
+      }
     })
     runner.on(EVENT_RUN_END, () => {
-      this.epilogue()
+      if (this.stats.failures > 0) this.epilogue()
       writeFileSync(output, JSON.stringify({ stats: this.stats }))
       failIfLeftRunning()
     })

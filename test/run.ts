@@ -1,26 +1,23 @@
 // `npm test`: everything that must hold, in one command, with one line at the end that counts it.
 //
-// The steps run one after the other, because several of them measure or time-bound what they do.
+// The checks run one after the other. The tests run in two processes side by side, each of which takes the next
+// share of the files when it has done one; those that measure run at last and alone. With arguments, which go to
+// mocha, one process runs what they say.
 
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { rmSync, readFileSync, mkdtempSync } from 'node:fs'
-import os from 'node:os'
+import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { runMocha, runProgram, type Counts } from './ci/mocha-process.ts'
+import { divideTests, type Share } from './ci/shares.ts'
 
 interface Step {
   readonly name: string
   readonly command: readonly [string, ...string[]]
 }
 
-interface MochaReport {
-  readonly stats: { readonly passes: number; readonly failures: number; readonly tests: number }
-}
-
 const ROOT = path.resolve(import.meta.dirname, '..')
-const BIN = path.join(ROOT, 'node_modules/.bin')
 const MINUTE_MS = 60_000
-/** Twice what the tests take on a busy machine of two cores. */
+const CHECK_LIMIT_MS = 10 * MINUTE_MS
+/** Twice what all tests take in one process on a busy machine of two cores. */
 const TESTS_LIMIT_MS = 70 * MINUTE_MS
 
 const CHECKS: readonly Step[] = [
@@ -29,52 +26,57 @@ const CHECKS: readonly Step[] = [
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'] },
 ]
 
-/** Ended when `limitMs` are over, without asking: it may be in an endless loop. */
-async function run(
-  [program, ...args]: readonly [string, ...string[]],
-  limitMs = 10 * MINUTE_MS,
-): Promise<'passed' | 'failed' | 'ended'> {
-  const child = spawn(path.join(BIN, program), args, { cwd: ROOT, stdio: 'inherit' })
-  const limit = setTimeout(() => child.kill('SIGKILL'), limitMs)
-  const [code, signal] = await once(child, 'exit')
-  clearTimeout(limit)
-  if (signal === 'SIGKILL') return 'ended'
-  return code === 0 ? 'passed' : 'failed'
+const ALL_PORTS = '18000-31999'
+/** Each process has ports of its own: the other one may take a port between its check and its use. */
+const PORTS_OF_PROCESS = ['18000-24999', '25000-31999']
+
+const total = { passed: 0, failed: 0 }
+
+function count({ passed, failed }: Counts): void {
+  total.passed += passed
+  total.failed += failed
 }
 
-/** Counts by mocha's own report; a run that left no report counts as one failure. */
-async function runMocha(): Promise<{ passed: number; failed: number }> {
-  const scratch = mkdtempSync(path.join(os.tmpdir(), 'quarry-test-'))
-  const report = path.join(scratch, 'report.json')
-  const reporter = path.join(import.meta.dirname, 'reporter.cjs')
-  const running = path.join(scratch, 'running')
-  const outputs = `output=${report},running=${running}`
-  const options = ['--reporter', reporter, '--reporter-option', outputs]
-  const end = await run(['mocha', ...options, ...process.argv.slice(2)], TESTS_LIMIT_MS)
-  try {
-    if (end === 'ended') {
-      process.stdout.write(`FAIL the tests were ended in "${readFileSync(running, 'utf8')}"\n`)
-    }
-    const { stats }: MochaReport = JSON.parse(readFileSync(report, 'utf8'))
-    const silent = end !== 'passed' && stats.failures === 0 ? 1 : 0
-    return { passed: stats.passes, failed: stats.failures + silent }
-  } catch {
-    return { passed: 0, failed: 1 }
-  } finally {
-    rmSync(scratch, { recursive: true, force: true })
-  }
-}
-
-let passed = 0
-let failed = 0
-for (const { name, command } of CHECKS) {
-  const ok = (await run(command)) === 'passed'
+async function runCheck({ name, command }: Step): Promise<void> {
+  const ok = (await runProgram(command, { limitMs: CHECK_LIMIT_MS })) === 'passed'
   process.stdout.write(`${ok ? 'ok  ' : 'FAIL'} ${name}\n`)
-  if (ok) passed++
-  else failed++
+  count(ok ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 })
 }
-const tests = await runMocha()
-passed += tests.passed
-failed += tests.failed
-process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
-process.exitCode = failed === 0 ? 0 : 1
+
+async function runShare(share: Share, ports: string): Promise<void> {
+  const beganMs = performance.now()
+  const env = { QUARRY_TEST_PORTS: ports }
+  const counts = await runMocha({ files: share.files, env, limitMs: TESTS_LIMIT_MS })
+  count(counts)
+  const seconds = ((performance.now() - beganMs) / 1000).toFixed(0)
+  const [first = ''] = share.files
+  const others = share.files.length === 1 ? '' : ` and ${share.files.length - 1} more`
+  process.stdout.write(
+    `${counts.failed === 0 ? 'ok  ' : 'FAIL'} ${first}${others}: ` +
+      `${counts.passed} passed, ${counts.failed} failed, ${seconds} s\n`,
+  )
+}
+
+async function runAllTests(): Promise<void> {
+  const { spec }: { readonly spec: string[] } = JSON.parse(
+    readFileSync(path.join(ROOT, '.mocharc.json'), 'utf8'),
+  )
+  const files = globSync(spec, { cwd: ROOT })
+  const textOf = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
+  const { sideBySide, alone } = divideTests(files, textOf)
+  const waiting = [...sideBySide]
+  const lanes = PORTS_OF_PROCESS.map(async (ports) => {
+    for (let share = waiting.shift(); share !== undefined; share = waiting.shift()) {
+      await runShare(share, ports)
+    }
+  })
+  await Promise.all(lanes)
+  if (alone.files.length > 0) await runShare(alone, ALL_PORTS)
+}
+
+for (const check of CHECKS) await runCheck(check)
+const args = process.argv.slice(2)
+if (args.length === 0) await runAllTests()
+else count(await runMocha({ args, limitMs: TESTS_LIMIT_MS }))
+process.stdout.write(`\n${total.passed} passed, ${total.failed} failed\n`)
+process.exitCode = total.failed === 0 ? 0 : 1

@@ -1,6 +1,6 @@
 // Shows a cluster, its nodes and its shards to a person.
 
-import { formatBytes, formatCount, plural } from '../render/quantity.ts'
+import { formatBytes, formatCount, formatDuration, plural } from '../render/quantity.ts'
 import { formatTable } from '../render/text-table.ts'
 import { printable } from '../render/text-width.ts'
 import { paint } from '../process/terminal.ts'
@@ -9,6 +9,7 @@ import type {
   ClusterShardAnswer,
   MoveAnswer,
   NodeAnswer,
+  ReplicaAnswer,
   SummaryAnswer,
   WaitingAnswer,
 } from '../service/cluster-answers.ts'
@@ -149,14 +150,20 @@ export function describeShards(shards: readonly ClusterShardAnswer[], screen: Ou
   return formatTable(columns, rows, screen)
 }
 
-/** `+` is in sync; a learner has its lag behind it, where the leader has said. */
+/** `+` is in sync; a replica that lacks entries has its lag behind it, where the leader has said. */
 function othersOf({ leader, replicas }: ClusterShardAnswer, short: ShortNames): string {
   const others = replicas.filter(({ node }) => node !== leader)
-  const named = others.map(({ node, isInSync, lag }) => {
-    const behind = lag === undefined || lag === 0 ? '' : ` (${formatCount(lag)} behind)`
-    return `${isInSync ? '+' : '…'}${short(node)}${behind}`
+  const named = others.map((replica) => {
+    const behind = behindOf(replica)
+    return `${replica.isInSync ? '+' : '…'}${short(replica.node)}${behind}`
   })
   return named.join(' ') || '-'
+}
+
+function behindOf({ lag = 0, lagMs = 0 }: ReplicaAnswer): string {
+  if (lag === 0) return ''
+  const since = lagMs < 1000 ? '' : ` for ${formatDuration(lagMs)}`
+  return ` (${formatCount(lag)} behind${since})`
 }
 
 function nowOf({ move, waits }: ClusterShardAnswer, short: ShortNames): string {

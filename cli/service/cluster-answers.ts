@@ -50,11 +50,12 @@ export interface ClusterShardAnswer {
   readonly move: MoveAnswer | undefined
 }
 
-/** A replica; `lag` undefined: nobody has said. */
+/** A replica; `lag` and `lagMs` undefined: nobody has said. */
 export interface ReplicaAnswer {
   readonly node: string
   readonly isInSync: boolean
   readonly lag: number | undefined
+  readonly lagMs: number | undefined
 }
 
 /** A move; `from` empty: the shard gets one replica more. */
@@ -173,12 +174,17 @@ function readShard(value: unknown): ClusterShardAnswer {
 }
 
 function readReplica(value: unknown): ReplicaAnswer {
-  const lag = memberOf(value, 'lag')
   return {
     node: textOf(value, 'node'),
     isInSync: memberOf(value, 'in_sync') === true,
-    lag: typeof lag === 'number' ? lag : undefined,
+    lag: optionalNumber(value, 'lag'),
+    lagMs: optionalNumber(value, 'lag_ms'),
   }
+}
+
+function optionalNumber(value: unknown, name: string): number | undefined {
+  const member = memberOf(value, name)
+  return typeof member === 'number' ? member : undefined
 }
 
 function readMove(value: unknown): MoveAnswer {

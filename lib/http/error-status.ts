@@ -18,6 +18,7 @@ export const statusByErrorCode: Record<ErrorCode, number> = {
   INTERNAL: 500,
   OVERLOADED: 503,
   NOT_LEADER: 503,
+  TOO_FEW_IN_SYNC: 503,
   RANGE_MOVED: 503,
   UNAVAILABLE: 503,
   DEADLINE_EXCEEDED: 504,

@@ -1,6 +1,7 @@
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import { must } from '../../lib/assert.ts'
 import type { Sliced } from '../../lib/sliced.ts'
+import type { ReplicaLag } from '../replication/core/follower-progress.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { ShardId } from '../shard/shard-id.ts'
 import type { ShardCondition } from '../shard/shard.ts'
@@ -24,6 +25,8 @@ export function* clusterStatusOf(state: {
   readonly led: LedShards
   /** One entry for each shard of the tables. */
   readonly conditions: ShardConditions
+  /** How far the slowest replica of a shard is behind, where that is known. */
+  readonly lags: ReadonlyMap<string, ReplicaLag>
   readonly version: string
   readonly ready: boolean
   readonly hybridClock: HybridClock
@@ -39,6 +42,7 @@ export function* clusterStatusOf(state: {
       const health = healthOf(record.name, {
         condition: must(state.conditions.get(shard.id), 'the condition of every shard'),
         led: state.led.find(shard),
+        lag: state.lags.get(shard.id),
       })
       shards.set(shard.id, health)
       counts[health.state]++
@@ -98,13 +102,15 @@ interface SeenShard {
   readonly condition: ShardCondition
   /** Undefined where another node leads it. */
   readonly led: LedShard | undefined
+  readonly lag: ReplicaLag | undefined
 }
 
-function healthOf(table: string, { condition, led }: SeenShard): ShardHealth {
+function healthOf(table: string, { condition, led, lag }: SeenShard): ShardHealth {
   return {
     table,
     state: condition.kind,
     message: condition.kind === 'serving' ? '' : condition.reason,
     pending_intents: led?.heldKeys ?? 0,
+    ...(lag === undefined ? {} : { lag: lag.entries, lag_ms: lag.ms }),
   }
 }

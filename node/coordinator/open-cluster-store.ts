@@ -26,6 +26,7 @@ import { openStore, type OpenedStore, type StoreParts, type StorePlace } from '.
 import type { StoreCore } from './open-store.ts'
 import { CLUSTER_REPLICATION } from './tables/table-replication.ts'
 import type { ClusterControl } from './cluster/cluster-control.ts'
+import { clusterMetrics, type PeerState } from './cluster/cluster-metrics.ts'
 import { ClusterShard } from './cluster/cluster-shard.ts'
 import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
@@ -33,7 +34,9 @@ import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import { NearReplicas } from './cluster/near-replicas.ts'
 import type { KnownPlaces } from './cluster/known-places.ts'
 import { ReplicaCopies } from './cluster/replica-copies.ts'
+import { ReplicaCounts } from './cluster/replica-counts.ts'
 import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
+import { ReplicaLags } from './cluster/replica-lags.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
 
 /** What a node of a cluster has beside the parts of every store. */
@@ -65,10 +68,12 @@ async function clusterPlace(
   core: StoreCore,
   { life, signal }: { readonly life: Lifecycle; readonly signal: AbortSignal },
 ): Promise<StorePlace> {
-  const { coordination, map, control, places, self, clock, log } = parts
+  const { coordination, map, places, self, clock, log } = parts
   const arrivals = await openArrivals(parts, core)
   const copying: { copies?: ReplicaCopies } = {}
-  const host = await openHost(parts, core, (id, to) => copying.copies?.offer(id, to))
+  const counts = new ReplicaCounts()
+  const offer = (id: ShardId, to: NodeId): void => copying.copies?.offer(id, to)
+  const host = await openHost(parts, core, { offer, counts })
   const source = await openSource(parts, host)
   life.onClose(() => source.closeAll())
   const copies = new ReplicaCopies({
@@ -81,6 +86,7 @@ async function clusterPlace(
     clock,
     random: parts.random,
     log,
+    counts,
   })
   copying.copies = copies
   life.onClose(() => copies.close())
@@ -105,15 +111,15 @@ async function clusterPlace(
     shardOf,
     applyHere: async (table) => opening.tables?.apply(table),
   })
-  const receive = (from: string, message: Buffer) => host.receive(from, message)
-  const handlers = [callHandlers(parts), replicaHandlers(receive, log), snapshotHandlers(source)]
-  const all = [...handlers, copies.handlers()].flatMap((some) => [...some])
+  const seen = buildSeen(parts, core, { host, source, counts })
+  const handlers = [callHandlers(parts, host), snapshotHandlers(source)]
+  const all = [...handlers, copies.handlers(), seen.handlers].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
     host: shards,
     replicasOf: nearReplicas(parts, host),
     replication: CLUSTER_REPLICATION,
-    cluster: new ControlledCluster({ control, registry, lagOf: () => undefined }),
+    cluster: seen.cluster,
     mayRepair: () => map.controller() === self.node,
     openTables: async () => {
       const tables = await ClusterTables.open(
@@ -123,8 +129,57 @@ async function clusterPlace(
       opening.tables = tables
       life.onClose(() => tables.close())
     },
-    metrics: [],
+    metrics: seen.metrics,
   }
+}
+
+/** What shows the cluster: to clients, to other nodes, and to Prometheus. */
+function buildSeen(
+  parts: ClusterStoreParts,
+  { registry }: StoreCore,
+  own: {
+    readonly host: ReplicaHost
+    readonly source: SnapshotSource
+    readonly counts: ReplicaCounts
+  },
+) {
+  const { control, map, places, clock } = parts
+  const { node: self } = parts.self
+  const { host, source, counts } = own
+  const lags = new ReplicaLags({
+    self,
+    leading: () => host.leading(),
+    leaders: () => leadersOf(map),
+    linkTo: (node) => places.linkTo(node),
+    clock,
+  })
+  const cluster = new ControlledCluster({ control, registry, lags })
+  const counted = () => ({
+    elections: counts.elections,
+    inSyncChanges: counts.inSyncChanges,
+    snapshotBytes: { sent: source.sentBytes, received: counts.receivedBytes },
+    lagMax: lags.entriesMax,
+    comparisons: counts.comparisons,
+    damaged: counts.damaged,
+    peers: peerStates(parts),
+  })
+  const metrics = [clusterMetrics({ cluster, nodeId: self, clock, counts: counted })]
+  return { cluster, handlers: lags.handlers(), metrics }
+}
+
+function peerStates({ map, places, self }: ClusterStoreParts): Readonly<Record<PeerState, number>> {
+  const states = { idle: 0, connecting: 0, connected: 0, waiting: 0 }
+  for (const { id, registration } of map.nodes()) {
+    if (id === self.node || registration === undefined) continue
+    const kind = places.linkTo(id)?.state('prompt').kind ?? 'idle'
+    if (kind !== 'closed') states[kind] += 1
+  }
+  return states
+}
+
+function leadersOf(map: ClusterMap): ReadonlySet<NodeId> {
+  const leaders = [...map.shards().values()].flatMap(({ leader }) => leader?.node ?? [])
+  return new Set(leaders)
 }
 
 /** Swaps that a crash interrupted are completed before any store is opened. */
@@ -159,7 +214,7 @@ function openSource({ dataDir, clock, log }: ClusterStoreParts, host: ReplicaHos
 function openHost(
   parts: ClusterStoreParts,
   core: StoreCore,
-  offer: (id: ShardId, to: NodeId) => void,
+  { offer, counts }: { offer: (id: ShardId, to: NodeId) => void; counts: ReplicaCounts },
 ): Promise<ReplicaHost> {
   const { self, stores, journal, admit, hybridClock, clock, log, places } = parts
   const { router, indexes, led } = core
@@ -167,14 +222,19 @@ function openHost(
   const configurations = shardConfigurations(parts.map)
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
   const offerSnapshot = ({ id }: ShardName, to: NodeId): void => offer(id, to)
-  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot })
+  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot, counts })
 }
 
-/** What other nodes ask the shards that this node leads, and its replicas. */
-function callHandlers({ places, hybridClock, clock }: ClusterStoreParts): PeerHandlers {
+/** What other nodes ask the shards that this node leads, and send to its replicas. */
+function callHandlers(
+  { places, hybridClock, clock, log }: ClusterStoreParts,
+  host: ReplicaHost,
+): PeerHandlers {
   const shards = serveShards({ find: places.find, hybridClock, clock })
-  const replicas = serveReplicas({ find: places.findReplica, hybridClock, clock })
-  return new Map([...shards, ...replicas])
+  const reads = serveReplicas({ find: places.findReplica, hybridClock, clock })
+  const receive = (from: string, message: Buffer) => host.receive(from, message)
+  const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
+  return new Map([...shards, ...reads, ...replicaHandlers({ receive, receiveBeat }, log)])
 }
 
 function nearReplicas(

@@ -129,13 +129,15 @@ export interface ClusterStatus {
 
 /**
  * The condition of one shard. `message` is empty while it serves. `pending_intents` counts held
- * keys.
+ * keys. `lag` and `lag_ms` are those of its slowest replica, as far as its leader has said.
  */
 export interface ShardHealth {
   readonly table: string
   readonly state: 'serving' | 'read_only' | 'failed'
   readonly message: string
   readonly pending_intents: number
+  readonly lag?: number
+  readonly lag_ms?: number
 }
 
 /**

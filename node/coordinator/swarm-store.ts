@@ -271,9 +271,11 @@ export class SwarmStore implements StoreService {
     const { hybridClock } = this.#with.scan
     const tables = registry.tables()
     // Side by side: either may wait for a shard or a node that does not answer.
-    const asked = [conditionsOf(tables, clock), this.#with.cluster.summary()] as const
-    const [conditions, cluster] = await Promise.all(asked)
-    const state = { tables, led, conditions, version, ready: this.#ready, hybridClock, cluster }
+    const asking = this.#with.cluster
+    const asked = [conditionsOf(tables, clock), asking.summary(), asking.slowest()] as const
+    const [conditions, cluster, lags] = await Promise.all(asked)
+    const seen = { tables, led, conditions, lags, hybridClock, cluster }
+    const state = { ...seen, version, ready: this.#ready }
     return runInTurn(clusterStatusOf(state), { clock })
   }
 

@@ -9,21 +9,24 @@
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
+import type { SleepWatch } from '../../lib/sleep-watch.ts'
 import type { AppendedEntry } from '../journal/batch-writer.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LogPosition } from '../journal/log-position.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { ClosedPoint } from '../replication/core/closed-times.ts'
 import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
+import type { InSyncCount } from '../replication/core/leader.ts'
 import type { ReplicationTiming } from '../replication/core/timing.ts'
 import type { ReplicaLog } from '../replication/log/replica-log.ts'
 import {
   notLeader,
   ReplicatedLog,
   type ReplicaControl,
-  type ReplicaMachine,
   type ReplicaNetwork,
 } from '../replication/shell/replicated-log.ts'
+import type { RestOffers } from '../replication/shell/resting-log.ts'
+import type { ReplicaMachine } from '../replication/shell/replica-machine.ts'
 import { CommittedApplier } from './committed-applier.ts'
 import type { ShardId } from './shard-id.ts'
 import type { ShardLog } from './shard-log.ts'
@@ -37,6 +40,9 @@ export interface ReplicationParts {
   readonly network: ReplicaNetwork
   readonly control: ReplicaControl
   readonly timing?: ReplicationTiming
+  /** See ReplicatedLogOptions. */
+  readonly beats?: RestOffers | undefined
+  readonly sleeps?: SleepWatch | undefined
   readonly log: Log
   /** This replica serves, or serves no more. */
   readonly onLeadership?: (isLeading: boolean) => void
@@ -74,7 +80,9 @@ export class ReplicatedReplica implements ReplicaMachine {
     this.#with = options
     const { id: logId, self, start, journal, clock, hybridClock, log, network, control } = options
     const timing = options.timing === undefined ? {} : { timing: options.timing }
-    const parts = { self, logId, start, journal, clock, hybridClock, log, network, control }
+    const { beats, sleeps } = options
+    const shared = { journal, clock, hybridClock, log, network, control, beats, sleeps }
+    const parts = { self, logId, start, ...shared }
     this.log = new ReplicatedLog({ ...parts, ...timing, machine: this })
     this.#applier = new CommittedApplier({ state: options.state, log: this.log, clock })
   }
@@ -99,7 +107,7 @@ export class ReplicatedReplica implements ReplicaMachine {
     this.assertServing()
     const { trouble } = this.log
     if (trouble !== undefined) throw trouble
-    if (this.log.admission === 'under_replicated') throw tooFewInSync()
+    if (this.log.admission === 'under_replicated') throw tooFewInSync(this.log.inSync)
   }
 
   committed(through: number): void {
@@ -179,9 +187,10 @@ export class ReplicatedReplica implements ReplicaMachine {
   }
 }
 
-function tooFewInSync(): ServiceError {
+function tooFewInSync({ count, needed }: InSyncCount = { count: 0, needed: 1 }): ServiceError {
+  const are = count === 1 ? '1 replica of the shard is' : `${count} replicas of the shard are`
   return new ServiceError(
-    'OVERLOADED',
-    'too few replicas of the shard are in sync, so nothing can be written safely; try again later',
+    'TOO_FEW_IN_SYNC',
+    `${are} in sync, and ${needed} are needed to write safely; try again later`,
   )
 }

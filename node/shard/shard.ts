@@ -90,8 +90,8 @@ export interface Push {
  *
  * Contract:
  * - A method answers after its effects are durable. If a write rejects, its outcome is unknown, unless
- *   the code is INVALID_ARGUMENT, DISK_FULL, OVERLOADED, NOT_LEADER or RANGE_MOVED: then nothing
- *   happened. NOT_LEADER means that another replica leads, RANGE_MOVED that another shard owns a key of
+ *   the code is INVALID_ARGUMENT, DISK_FULL, OVERLOADED, TOO_FEW_IN_SYNC, NOT_LEADER or RANGE_MOVED: then
+ *   nothing happened. NOT_LEADER means that another replica leads, RANGE_MOVED that another shard owns a key of
  *   the call; a retry there is safe. The shard refuses the whole call for one such key.
  * - A method with a signal rejects with its reason as soon as the signal aborts. If it had aborted
  *   before the call, the method proposes nothing. A proposal made before the abort may still take

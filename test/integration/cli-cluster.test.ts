@@ -30,8 +30,6 @@ class WorkingClock extends ManualClock {
   }
 }
 
-function noLag(): undefined {}
-
 describe('quarry cluster', () => {
   let control: SteeredCluster
   let harness: SwarmHarness
@@ -43,7 +41,7 @@ describe('quarry cluster', () => {
     api = await startApi({
       clusterOf: (opened) => {
         harness = opened
-        return new ControlledCluster({ control, registry: opened.registry, lagOf: noLag })
+        return new ControlledCluster({ control, registry: opened.registry, lags: control.lags })
       },
     })
     await api.send({ method: 'POST', path: '/api/v1/tables/books', body: '{"num_shards":4}' })

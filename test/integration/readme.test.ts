@@ -9,7 +9,7 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { commandsIn } from '../support/readme-commands.ts'
-import { freePorts } from '../support/servers/free-ports.ts'
+import { freePorts, freePortsInARow } from '../support/servers/free-ports.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const COMMANDS = commandsIn(readFileSync(path.join(ROOT, 'README.md'), 'utf8'))
@@ -21,7 +21,7 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
 /** Several times what a busy machine takes. A command that hangs is named by what was printed until then. */
 const SECONDS_MAX = 400
 /** Servers run on beside the commands that follow them. */
-const SERVERS = /quarry (?:swarm|inference|demo)\b|npm run demo|npm start/
+const SERVERS = /quarry (?:swarm|inference|demo|cluster start)\b|npm run demo|npm start/
 
 const PORTS = [
   'QUARRY_API_PORT',
@@ -29,6 +29,10 @@ const PORTS = [
   'QUARRY_INFERENCE_PORT',
   'QUARRY_INFERENCE_HEALTH_PORT',
 ] as const
+
+const NODES = 3
+/** The first node of a cluster has the store's port, and the next nodes have the next ones. */
+const FREE_PORTS = '--health-port 0 --peer-port 0 --etcd-port 0'
 
 /** A server that is not ready yet answers 503, which clients repeat. */
 const SHELL = String.raw`
@@ -63,7 +67,11 @@ function script(ports: Readonly<Record<string, string>>): string {
   const steps = COMMANDS.map((command, at) => {
     if (whyNotRun(command) !== undefined) return ''
     const local = command
-      .replaceAll('127.0.0.1:8080', `127.0.0.1:${api}`)
+      .replace('cluster start', `cluster start --api-port ${api} ${FREE_PORTS}`)
+      .replaceAll(
+        /127\.0\.0\.1:808([012])/g,
+        (_, node) => `127.0.0.1:${Number(api) + Number(node)}`,
+      )
       .replaceAll('127.0.0.1:11433', `127.0.0.1:${inference}`)
     const mode = /inference/.test(command) ? 'beside' : 'alone'
     const step = SERVERS.test(command) ? `serve ${mode} server-${at} ${quoted(local)}` : local
@@ -109,9 +117,10 @@ describe('the README, followed from top to bottom', () => {
   before(async function () {
     this.timeout((SECONDS_MAX + 60) * 1000)
     copy = copyCheckout()
-    const free = await freePorts(PORTS.length)
+    const [api = 0] = await freePortsInARow(NODES)
+    const free = [api, ...(await freePorts(PORTS.length - 1))]
     const ports = Object.fromEntries(PORTS.map((name, at) => [name, String(free[at])]))
-    const env = { ...process.env, ...ports }
+    const env = { ...process.env, ...ports, QUARRY_URL: `http://127.0.0.1:${api}` }
     const options = { cwd: copy, env, stdio: ['ignore', 'pipe', 'pipe'] as const }
     const shell = spawn('timeout', [`${SECONDS_MAX}`, 'bash', '-c', script(ports)], {
       ...options,

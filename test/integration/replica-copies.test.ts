@@ -107,7 +107,10 @@ class DiskNode {
       log,
       router: routesTo(() => host.find(SHARD)),
       configurations,
-      network: { send: (to, message) => void this.#nodes.get(to)?.receive(this.id, message) },
+      network: {
+        send: (to, message) => void this.#nodes.get(to)?.receive(this.id, message),
+        sendBeat: () => undefined, // as if all were lost
+      },
       indexes: undefined,
       led: new LedShards(),
       offerSnapshot: ({ id }, to) => late.copies?.offer(id, to),

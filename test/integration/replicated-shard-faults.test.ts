@@ -140,7 +140,7 @@ class History {
 
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof Error && 'code' in error)) return false
-  return ['NOT_LEADER', 'OVERLOADED', 'DISK_FULL'].includes(String(error.code))
+  return ['NOT_LEADER', 'OVERLOADED', 'TOO_FEW_IN_SYNC', 'DISK_FULL'].includes(String(error.code))
 }
 
 async function contentOf(node: TestNode): Promise<readonly string[]> {

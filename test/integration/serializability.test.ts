@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
 import { seededRandom } from '../../lib/random.ts'
 import { LevelStoreFactory } from '../../node/storage/level-store-factory.ts'
-import { findAnomalies } from '../support/loads/adya.ts'
+import { findAnomalies } from '../support/checkers/serializability.ts'
 import {
   createWorkloadTables,
   runWorkload,

@@ -8,13 +8,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { parseAllDocuments } from 'yaml'
+import { must } from '../../lib/assert.ts'
 import { parseNodeConfig } from '../../node/config.ts'
 import { startNode } from '../../node/main.ts'
-import { clusterMetrics } from '../../node/coordinator/cluster/cluster-metrics.ts'
-import { ControlledCluster } from '../../node/coordinator/cluster/controlled-cluster.ts'
-import { TableRegistry } from '../../node/coordinator/tables/table-registry.ts'
-import { SteeredCluster } from '../support/fakes/steered-cluster.ts'
 import { writeTinyEmbedder } from '../support/inference/model-directories.ts'
+import { NodeProcesses } from '../support/processes/node-processes.ts'
 import { InferenceServer } from '../support/servers/inference-server.ts'
 import { parseScrape, seriesNames, type ScrapedFamily } from '../support/servers/scraped-metrics.ts'
 import { StoreClient } from '../support/servers/store-client.ts'
@@ -25,6 +23,8 @@ const OURS_OR_STANDARD = /\b(?:quarry|process|nodejs)_[a-z]\w*\b/g
 /** Those that prom-client makes, which are documented there. */
 const STANDARD = /^(?:process|nodejs)_/
 
+const CLUSTER = /^quarry_cluster_/
+
 type Families = ReadonlyMap<string, ScrapedFamily>
 
 interface DocumentedMetric {
@@ -34,17 +34,23 @@ interface DocumentedMetric {
   readonly help: string
 }
 
-describe('the documentation of metrics', () => {
+describe('the documentation of metrics', function () {
+  this.timeout(200_000)
+
   let directory = ''
   let store: Families
   let inference: Families
   let cluster: Families
+  /** What a node of a cluster tells beside its cluster. */
+  let others: readonly string[]
 
   before(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'quarry-ops-'))
     store = await scrapeStore(directory)
     inference = await scrapeInference()
-    cluster = await readCluster()
+    const node = await scrapeClusterNode()
+    others = [...node.keys()].filter((name) => !CLUSTER.test(name))
+    cluster = new Map([...node].filter(([name]) => CLUSTER.test(name)))
   })
 
   after(() => rm(directory, { recursive: true }))
@@ -62,6 +68,10 @@ describe('the documentation of metrics', () => {
 
   it('names every metric of a cluster, with type, labels and meaning', () => {
     expectDocumented(cluster, 'The cluster')
+  })
+
+  it('finds everything that a store in swarm mode tells at a node of a cluster too', () => {
+    expect(others).to.have.members([...store.keys()])
   })
 
   it('uses standard names for what every process has', () => {
@@ -169,20 +179,17 @@ async function scrapeStore(dataDir: string): Promise<Families> {
   return await scrape(node.healthUrl) // before it closes
 }
 
-function noLag(): undefined {}
-
-/** No server has these metrics yet, so they come from their source. */
-async function readCluster(): Promise<Families> {
-  const counts = {
-    elections: 0,
-    inSyncChanges: { added: 0, removed: 0 },
-    snapshotBytes: { sent: 0, received: 0 },
-    lagMax: 0,
-  }
-  const control = new SteeredCluster(['n1', 'n2', 'n3'])
-  const seen = new ControlledCluster({ control, registry: new TableRegistry(), lagOf: noLag })
-  const read = clusterMetrics({ cluster: seen, nodeId: 'n1', counts: () => counts })
-  return parseScrape((await read()).join('\n'))
+/** A node of a cluster, with a real etcd below it. */
+async function scrapeClusterNode(): Promise<Families> {
+  await using nodes = await NodeProcesses.start(1)
+  const running = must(nodes.nodes[0]?.process, 'the node')
+  using client = new StoreClient(running.api)
+  await client.createTable('books', { replication_factor: 1, min_in_sync: 1 })
+  await client.batch('books', { inserts: { a: { title: 'tide' } }, sync_level: 'full_text' })
+  await client.succeed('POST', '/api/v1/tables/books/query', {
+    full_text_search: { query: 'tide' },
+  })
+  return await scrape(running.health)
 }
 
 async function scrapeInference(): Promise<Families> {

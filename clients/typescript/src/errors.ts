@@ -144,6 +144,11 @@ export class NotLeaderError extends ServiceError {
   override readonly name = 'NotLeaderError'
 }
 
+/** Nothing was changed: fewer replicas of the shard are in sync than a safe write needs. Reads are served. */
+export class TooFewInSyncError extends ServiceError {
+  override readonly name = 'TooFewInSyncError'
+}
+
 /** Nothing was changed: the shard that owns the key was not found in time. */
 export class RangeMovedError extends ServiceError {
   override readonly name = 'RangeMovedError'
@@ -188,6 +193,7 @@ const CLASS_BY_CODE: Readonly<Record<ErrorCode, ServiceErrorClass>> = {
   INFERENCE_FAILED: InferenceFailedError,
   INTERNAL: InternalError,
   NOT_LEADER: NotLeaderError,
+  TOO_FEW_IN_SYNC: TooFewInSyncError,
   RANGE_MOVED: RangeMovedError,
   HISTORY_GONE: HistoryGoneError,
   UNAVAILABLE: UnavailableError,

@@ -10,6 +10,7 @@ import {
   NotLeaderError,
   OverloadedError,
   RangeMovedError,
+  TooFewInSyncError,
   UnavailableError,
 } from './errors.ts'
 
@@ -63,9 +64,12 @@ export function retryDelayMs(
 }
 
 /** The server said so. */
-function didNothing(error: unknown): error is OverloadedError | NotLeaderError | RangeMovedError {
-  return [OverloadedError, NotLeaderError, RangeMovedError].some((Class) => error instanceof Class)
+function didNothing(error: unknown): error is DidNothing {
+  return DID_NOTHING.some((Class) => error instanceof Class)
 }
+
+const DID_NOTHING = [OverloadedError, NotLeaderError, RangeMovedError, TooFewInSyncError] as const
+type DidNothing = InstanceType<(typeof DID_NOTHING)[number]>
 
 function mayRepeat(error: unknown, repeatable: Repeatable): boolean {
   if (didNothing(error)) return true

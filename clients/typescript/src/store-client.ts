@@ -70,8 +70,8 @@ export interface ListShardsOptions extends CallOptions {
 /** The options of reads. */
 export interface ReadOptions extends CallOptions {
   /**
-   * With `stale` any replica answers, without asking a leader: all as it was at one moment, a second ago or less
-   * while the cluster is well. Absent: the read sees every write that was acknowledged before.
+   * With `stale` any replica answers, without asking a leader: all as it was at one moment, some seconds ago at
+   * most while the cluster is well. Absent: the read sees every write that was acknowledged before.
    */
   readonly consistency?: 'linearizable' | 'stale'
 }

@@ -114,8 +114,8 @@ export class ClusterAdmin {
   }
 
   /** Tells the controller the sizes of the shards that this node leads, now and then. Answers how to stop. */
-  keepTellingSizes(sizes: () => readonly ShardSize[]): () => Promise<void> {
-    return this.#with.clock.every(SIZES_MS, async () => this.#tellSizes(sizes()))
+  keepTellingSizes(sizes: () => Promise<readonly ShardSize[]>): () => Promise<void> {
+    return this.#with.clock.every(SIZES_MS, async () => this.#tellSizes(await sizes()))
   }
 
   #tellSizes(sizes: readonly ShardSize[]): void {

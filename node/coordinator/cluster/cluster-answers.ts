@@ -71,12 +71,16 @@ export interface ClusterShard {
   readonly move?: ClusterMove
 }
 
-/** One replica of a shard. `lag` counts log entries; it is absent where the leader has not said. */
+/**
+ * One replica of a shard. `lag` counts log entries that it lacks, and `lag_ms` says how long ago it lacked none.
+ * Both are absent of the leader, and where the leader has not said.
+ */
 export interface ClusterReplica {
   readonly node: string
   readonly role: 'leader' | 'follower' | 'learner'
   readonly in_sync: boolean
   readonly lag?: number
+  readonly lag_ms?: number
 }
 
 /** A replica on its way to another node. Without `from`, the shard gets one more. */

@@ -1,6 +1,7 @@
 // A cluster as Prometheus text: what the control plane says of all, which every node tells alike, and what
 // this node has done.
 
+import type { Clock } from '../../../lib/clock.ts'
 import {
   counter,
   familyLines,
@@ -9,7 +10,10 @@ import {
   type MetricFamily,
   type MetricSource,
 } from '../../../lib/metrics.ts'
+import type { LaneState } from '../../peer/peer.ts'
+import type { ClusterSummary } from './cluster-answers.ts'
 import type { ClusterService } from './cluster-service.ts'
+import type { ComparisonOutcome } from './replica-counts.ts'
 
 /** What this node counts for its own replicas, since its start. */
 export interface ClusterCounts {
@@ -20,54 +24,79 @@ export interface ClusterCounts {
   readonly snapshotBytes: { readonly sent: number; readonly received: number }
   /** The log entries that the slowest follower of a shard that it leads lacks. */
   readonly lagMax: number
+  readonly comparisons: Readonly<Record<ComparisonOutcome, number>>
+  /** Replicas here that could not be trusted any more. */
+  readonly damaged: number
+  /** Other nodes by the state of the connection to them. */
+  readonly peers: Readonly<Record<PeerState, number>>
 }
+
+export type PeerState = Exclude<LaneState['kind'], 'closed'>
+
+/** A scrape does not wait longer for what the control plane says. */
+const SUMMARY_MS = 2000
 
 /** Where the metrics come from. */
 export interface ClusterMetricsOptions {
   readonly cluster: Pick<ClusterService, 'summary'>
   readonly nodeId: string
   readonly counts: () => ClusterCounts
+  readonly clock: Clock
 }
 
 /** While the control plane does not answer, what it would say is left out, and the rest is told. */
-export function clusterMetrics({ cluster, nodeId, counts }: ClusterMetricsOptions): MetricSource {
+export function clusterMetrics(options: ClusterMetricsOptions): MetricSource {
+  const { cluster, nodeId, counts, clock } = options
   return async () => {
-    const { controller, nodes, shards, moves, waiting, problem } = await cluster.summary()
-    const { total, ...troubles } = shards
-    const ofAll: readonly MetricFamily[] = [
-      {
-        name: 'quarry_cluster_nodes',
-        type: 'gauge',
-        help: 'Nodes of the cluster by condition; the replicas of lost ones are replaced.',
-        samples: samplesBy('condition', nodes),
-      },
-      gauge('quarry_cluster_shards', 'Shards of all tables of the cluster.', total),
-      {
-        name: 'quarry_cluster_troubled_shards',
-        type: 'gauge',
-        help: 'Shards with a trouble, each by its worst one.',
-        samples: samplesBy('trouble', troubles),
-      },
-      gauge('quarry_cluster_moves', 'Replicas on their way to another node.', moves),
-      gauge(
-        'quarry_cluster_waiting_shards',
-        'Shards for which something should be done that cannot be done now; 100 at most.',
-        waiting.length,
-      ),
-    ]
-    const shown = problem === undefined ? ofAll : []
-    const own = ownFamilies(counts(), { isController: controller === nodeId, problem })
+    const summary = await inTime(cluster.summary(), clock)
+    const isController = summary?.controller === nodeId
+    const isUnchangeable = summary === undefined || summary.problem !== undefined
+    const shown = summary === undefined || isUnchangeable ? [] : familiesOfAll(summary)
+    const own = ownFamilies(counts(), { isController, isUnchangeable })
     return [...shown, ...own].flatMap(familyLines)
   }
 }
 
+async function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer | undefined> {
+  const over = new AbortController()
+  const late = clock.sleep(SUMMARY_MS, over.signal).catch(() => undefined)
+  try {
+    return await Promise.race([answer, late.then(() => undefined)])
+  } finally {
+    over.abort()
+  }
+}
+
+function familiesOfAll({ nodes, shards, moves, waiting }: ClusterSummary): readonly MetricFamily[] {
+  const { total, ...troubles } = shards
+  return [
+    {
+      name: 'quarry_cluster_nodes',
+      type: 'gauge',
+      help: 'Nodes of the cluster by condition; the replicas of lost ones are replaced.',
+      samples: samplesBy('condition', nodes),
+    },
+    gauge('quarry_cluster_shards', 'Shards of all tables of the cluster.', total),
+    {
+      name: 'quarry_cluster_troubled_shards',
+      type: 'gauge',
+      help: 'Shards with a trouble, each by its worst one.',
+      samples: samplesBy('trouble', troubles),
+    },
+    gauge('quarry_cluster_moves', 'Replicas on their way to another node.', moves),
+    gauge(
+      'quarry_cluster_waiting_shards',
+      'Shards for which something should be done that cannot be done now; 100 at most.',
+      waiting.length,
+    ),
+  ]
+}
+
 function ownFamilies(
-  { elections, inSyncChanges, snapshotBytes, lagMax }: ClusterCounts,
-  {
-    isController,
-    problem,
-  }: { readonly isController: boolean; readonly problem: string | undefined },
+  counts: ClusterCounts,
+  { isController, isUnchangeable }: Record<'isController' | 'isUnchangeable', boolean>,
 ): readonly MetricFamily[] {
+  const { elections, inSyncChanges, snapshotBytes, lagMax, comparisons, damaged, peers } = counts
   return [
     gauge(
       'quarry_cluster_controller',
@@ -77,7 +106,7 @@ function ownFamilies(
     gauge(
       'quarry_cluster_unchangeable',
       '1 while nothing in the cluster can be changed, as when etcd does not answer.',
-      problem === undefined ? 0 : 1,
+      isUnchangeable ? 1 : 0,
     ),
     gauge(
       'quarry_cluster_replica_lag_entries',
@@ -96,6 +125,23 @@ function ownFamilies(
       type: 'counter',
       help: 'Bytes of snapshots of replicas, by direction.',
       samples: samplesBy('direction', snapshotBytes),
+    },
+    {
+      name: 'quarry_cluster_comparisons_total',
+      type: 'counter',
+      help: 'Comparisons of followers with replicas led here, by what they showed.',
+      samples: samplesBy('outcome', comparisons),
+    },
+    counter(
+      'quarry_cluster_damaged_replicas_total',
+      'Replicas of this node that were found damaged; each is built anew from another one.',
+      damaged,
+    ),
+    {
+      name: 'quarry_cluster_peers',
+      type: 'gauge',
+      help: 'Other nodes by the state of the connection to them.',
+      samples: samplesBy('state', peers),
     },
   ]
 }

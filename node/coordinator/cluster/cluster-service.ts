@@ -2,6 +2,7 @@
 
 import { SHARD_TROUBLES, type ShardTrouble } from '../../controller/core/cluster-report.ts'
 import type { NodeRequest } from '../../controller/core/operator-requests.ts'
+import type { ReplicaLag } from '../../replication/core/follower-progress.ts'
 import type { ClusterNode, ClusterShard, ClusterSummary, ShardPage } from './cluster-answers.ts'
 
 /** Which shards to list. */
@@ -19,6 +20,7 @@ export interface ShardFilter {
  *
  * Contract:
  * - `summary` never rejects: what cannot be known is its `problem`.
+ * - `slowest` never rejects: it answers as far as the leaders of shards do, within a second.
  * - The other methods reject with UNAVAILABLE while the control plane does not answer; nothing has
  *   changed then, or the change can be asked for again.
  * - `shards` lists in an order that does not change, so that pages of a quiet cluster show each shard
@@ -33,6 +35,8 @@ export interface ClusterService {
   summary(): Promise<ClusterSummary>
   nodes(): Promise<readonly ClusterNode[]>
   shards(filter: ShardFilter): Promise<ShardPage>
+  /** By shard id, how far its slowest replica is behind; empty in swarm mode. */
+  slowest(): Promise<ReadonlyMap<string, ReplicaLag>>
   steerNode(node: string, wish: NodeRequest['kind']): Promise<ClusterNode>
   moveReplica(
     shard: string,

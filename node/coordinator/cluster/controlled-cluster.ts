@@ -1,5 +1,6 @@
 // A cluster of several nodes as the HTTP API sees it: reports of the control plane with the names of tables.
 
+import { must } from '../../../lib/assert.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type {
   ClusterReport,
@@ -11,6 +12,7 @@ import type { NodeRequest, Refusal } from '../../controller/core/operator-reques
 import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
 import type { NodeCondition } from '../../controller/core/view/node-view.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
+import type { ReplicaLag } from '../../replication/core/follower-progress.ts'
 import type { TableRegistry } from '../tables/table-registry.ts'
 import type {
   ClusterMove,
@@ -24,6 +26,7 @@ import type {
 } from './cluster-answers.ts'
 import type { ClusterControl } from './cluster-control.ts'
 import type { ClusterService, ShardFilter } from './cluster-service.ts'
+import { worstLag, type ReplicaLags, type ShardLags } from './replica-lags.ts'
 
 const WAITING_MAX = 100
 
@@ -32,8 +35,8 @@ export interface ControlledClusterOptions {
   readonly control: ClusterControl
   /** Has the names of tables, and which shards there are. */
   readonly registry: TableRegistry
-  /** Log entries that a replica lacks, as far as this node knows. */
-  readonly lagOf: (path: ShardPath, node: NodeId) => number | undefined
+  /** How far followers are behind, as far as their leaders answer. */
+  readonly lags: Pick<ReplicaLags, 'ask' | 'askAll'>
 }
 
 /** Shows and steers a cluster through its control plane. */
@@ -80,10 +83,20 @@ export class ControlledCluster implements ClusterService {
     const last = shown.at(-1)
     const hasMore = found.length > limit && last !== undefined
     return {
-      shards: shown.map((shard) => this.#shardOf(shard)),
+      shards: await this.#shardsOf(shown),
       // A slash would have to be encoded in a query string.
       ...(hasMore ? { next_cursor: last.path.replace('/', '.') } : {}),
     }
+  }
+
+  async slowest(): Promise<ReadonlyMap<string, ReplicaLag>> {
+    const lags = await this.#with.lags.askAll()
+    const worst = new Map<string, ReplicaLag>()
+    for (const [id, ofShard] of lags) {
+      const lag = worstLag(ofShard)
+      if (lag !== undefined) worst.set(id, lag)
+    }
+    return worst
   }
 
   async steerNode(node: string, wish: NodeRequest['kind']): Promise<ClusterNode> {
@@ -103,7 +116,7 @@ export class ControlledCluster implements ClusterService {
       await this.#node(to)
       accepted(await this.#with.control.requestMove({ path, from, to }))
     }
-    return this.#shardOf(await this.#shard(path))
+    return this.#shown(path)
   }
 
   async transferLeader(shard: string, to: string): Promise<ClusterShard> {
@@ -113,7 +126,7 @@ export class ControlledCluster implements ClusterService {
       await this.#node(to)
       accepted(await this.#with.control.requestTransfer({ path, to }))
     }
-    return this.#shardOf(await this.#shard(path))
+    return this.#shown(path)
   }
 
   async #node(id: string): Promise<NodeReport> {
@@ -128,6 +141,11 @@ export class ControlledCluster implements ClusterService {
     const [found] = await this.#with.control.listShards(query)
     if (found !== undefined) return found
     throw unknownShard(idOf(path))
+  }
+
+  async #shown(path: ShardPath): Promise<ClusterShard> {
+    const [shard] = await this.#shardsOf([await this.#shard(path)])
+    return must(shard, 'the shard that was asked for')
   }
 
   #pathOf(id: string): ShardPath {
@@ -188,14 +206,27 @@ export class ControlledCluster implements ClusterService {
     }
   }
 
-  #shardOf(shard: ShardReport): ClusterShard {
+  /** Each leader is asked once, about the shards among these that it leads. */
+  async #shardsOf(shards: readonly ShardReport[]): Promise<readonly ClusterShard[]> {
+    const question = new Map<NodeId, string[]>()
+    for (const { path, leader } of shards) {
+      if (leader === undefined) continue
+      const led = question.get(leader) ?? []
+      led.push(idOf(path))
+      question.set(leader, led)
+    }
+    const lags = await this.#with.lags.ask(question)
+    return shards.map((shard) => this.#shardOf(shard, lags.get(idOf(shard.path))))
+  }
+
+  #shardOf(shard: ShardReport, lags: ShardLags | undefined): ClusterShard {
     const { path, trouble, waits, move } = shard
     return {
       id: idOf(path),
       table: this.#tableOf(path),
       epoch: shard.epoch,
       leader: shard.leader ?? null,
-      replicas: shard.replicas.map((node) => this.#replicaOf(shard, node)),
+      replicas: shard.replicas.map((node) => replicaOf(shard, node, lags?.get(node))),
       replication_factor: shard.replicationFactor,
       min_in_sync: shard.minInSync,
       ...(trouble === undefined ? {} : { trouble }),
@@ -203,16 +234,19 @@ export class ControlledCluster implements ClusterService {
       ...(move === undefined ? {} : { move: moveOf(move) }),
     }
   }
+}
 
-  #replicaOf({ path, leader, inSync }: ShardReport, node: NodeId): ClusterReplica {
-    const isInSync = inSync.includes(node)
-    const lag = this.#with.lagOf(path, node)
-    return {
-      node,
-      role: node === leader ? 'leader' : isInSync ? 'follower' : 'learner',
-      in_sync: isInSync,
-      ...(lag === undefined ? {} : { lag }),
-    }
+function replicaOf(
+  { leader, inSync }: ShardReport,
+  node: NodeId,
+  lag: ReplicaLag | undefined,
+): ClusterReplica {
+  const isInSync = inSync.includes(node)
+  return {
+    node,
+    role: node === leader ? 'leader' : isInSync ? 'follower' : 'learner',
+    in_sync: isInSync,
+    ...(lag === undefined ? {} : { lag: lag.entries, lag_ms: lag.ms }),
   }
 }
 

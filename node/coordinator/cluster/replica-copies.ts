@@ -22,6 +22,7 @@ import type { SnapshotSource } from '../../replication/snapshot/snapshot-source.
 import type { TableSettings } from '../../shard/command/table-settings.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
+import type { ReplicaCounts } from './replica-counts.ts'
 import type { ReplicaHost, ShardConfigurations, ShardName } from './replica-host.ts'
 
 /** The number is part of the peer protocol. */
@@ -41,6 +42,7 @@ export interface ReplicaCopiesOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
+  readonly counts?: ReplicaCounts
 }
 
 /** Builds replicas from those of other nodes, from its construction to `close`. */
@@ -100,13 +102,17 @@ export class ReplicaCopies {
   }
 
   async #copy(id: ShardId, from: NodeId): Promise<void> {
-    const { host, arrivals, source, linkTo, clock, random, log } = this.#with
+    const { host, arrivals, source, linkTo, clock, random, log, counts } = this.#with
     const link = linkTo(from)
     const atLeast = host.find(id)?.replicated?.log.committed
     if (link === undefined || atLeast === undefined) return
     const wanted = { logId: id, atLeast }
     log.info('a replica is copied', { shard: id, from })
-    const options = { link, wanted, arrivals, clock, random, log, limits: RECEIVE_LIMITS }
+    const onBytes = (bytes: number): void => {
+      if (counts !== undefined) counts.receivedBytes += bytes
+    }
+    const parts = { link, wanted, arrivals, clock, random, log, onBytes }
+    const options = { ...parts, limits: RECEIVE_LIMITS }
     const { position } = await receiveSnapshot(options, this.#closing.signal)
     await host.replace(id, position, async () => {
       await source.closeAllOf(id)

@@ -8,14 +8,17 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
+import { SleepWatch } from '../../../lib/sleep-watch.ts'
 import type { HybridClock } from '../../clock/hybrid-clock.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { NodeId, ReplicaId, ShardConfiguration } from '../../replication/core/configuration.ts'
 import { LogIndex, type LogPosition } from '../../replication/core/log-index.ts'
-import type { ReplicationTiming } from '../../replication/core/timing.ts'
+import { REPLICATION_TIMING, type ReplicationTiming } from '../../replication/core/timing.ts'
 import { openReplicaLogs, type ReplicaLog } from '../../replication/log/replica-log.ts'
 import { shardOfMessage } from '../../replication/shell/message-codec.ts'
+import { NodeBeats, type BeatNetwork } from '../../replication/shell/node-beats.ts'
 import type { ReplicaControl, ReplicaNetwork } from '../../replication/shell/replicated-log.ts'
+import type { RestingLog } from '../../replication/shell/resting-log.ts'
 import type { TableSettings } from '../../shard/command/table-settings.ts'
 import type { IndexParts } from '../../shard/following/shard-indexes.ts'
 import { ShardIndexes } from '../../shard/following/shard-indexes.ts'
@@ -26,6 +29,7 @@ import type { ShardRouter } from '../../shard/shard-router.ts'
 import type { KvStore, KvStoreFactory } from '../../storage/kv-store.ts'
 import type { LedShards } from '../shards/led-shards.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
+import { ReplicaCounts } from './replica-counts.ts'
 
 /** How often each replica is told that time passes. Heartbeats are due every 250 ms. */
 const TICK_MS = 50
@@ -59,11 +63,12 @@ export interface ReplicaHostOptions {
   readonly log: Log
   readonly router: ShardRouter
   readonly configurations: ShardConfigurations
-  readonly network: ReplicaNetwork
+  readonly network: ReplicaNetwork & BeatNetwork
   /** Undefined: the shards have no indexes. */
   readonly indexes: IndexParts | undefined
   /** Has the shards that this node leads, at each moment. */
   readonly led: LedShards
+  readonly counts?: ReplicaCounts
   readonly timing?: ReplicationTiming
   /** A follower of a shard that this node leads lacks entries that the journal has no longer. */
   readonly offerSnapshot?: (shard: ShardName, to: NodeId) => void
@@ -84,16 +89,26 @@ interface Found {
 /** Opens, closes and removes the replicas of this node. */
 export class ReplicaHost {
   readonly #with: ReplicaHostOptions
+  readonly #counts: ReplicaCounts
   readonly #hosted = new Map<ShardId, Hosted>()
   /** What the disk had at the start and nobody has opened yet. */
   readonly #found: Map<ShardId, Found>
   readonly #replacing = new Set<ShardId>()
+  readonly #beats: NodeBeats
+  readonly #sleeps: SleepWatch
   readonly #stopTicks: () => Promise<void>
+  readonly #stopBeats: () => Promise<void>
 
   private constructor(options: ReplicaHostOptions, found: Map<ShardId, Found>) {
     this.#with = options
+    this.#counts = options.counts ?? new ReplicaCounts()
     this.#found = found
-    this.#stopTicks = options.clock.every(TICK_MS, async () => this.tick())
+    const { self, network, hybridClock, clock, timing = REPLICATION_TIMING } = options
+    const find = (id: string): RestingLog | undefined => this.#restingLog(id)
+    this.#beats = new NodeBeats({ self, network, hybridClock, clock, find })
+    this.#sleeps = new SleepWatch(clock)
+    this.#stopTicks = clock.every(TICK_MS, async () => this.tick())
+    this.#stopBeats = clock.every(timing.heartbeatMs, async () => this.#beats.beat())
   }
 
   /** RH1. Reads the logs of all stores that the disk has, in one pass over the journal. */
@@ -128,6 +143,13 @@ export class ReplicaHost {
 
   find(id: ShardId): LocalShard | undefined {
     return this.#hosted.get(id)?.shard
+  }
+
+  /** The open replicas that serve their shards as leaders. */
+  *leading(): IterableIterator<LocalShard> {
+    for (const { shard } of this.#hosted.values()) {
+      if (shard.replicated?.isServing === true) yield shard
+    }
   }
 
   /** Throws CORRUPTION if the replica that the disk has cannot be trusted (RH2). */
@@ -173,7 +195,11 @@ export class ReplicaHost {
       ...this.#sharedParts(),
       replication: {
         ...this.#replicationParts(name, log),
-        onLeadership: (isLeading) => (isLeading ? led.add(shard.led) : led.remove(id)),
+        onLeadership: (isLeading) => {
+          if (!isLeading) return led.remove(id)
+          this.#counts.elections += 1
+          led.add(shard.led)
+        },
         ...(offerSnapshot && { offerSnapshot: (to: NodeId) => offerSnapshot(name, to) }),
       },
     })
@@ -223,8 +249,25 @@ export class ReplicaHost {
     await this.#hosted.get(id)?.shard.replicated?.log.receive(from, message)
   }
 
-  /** Every replica learns that time has passed. The host calls it itself. */
+  /** A beat of another node, or its answer to one. Throws INVALID_ARGUMENT for damaged bytes. */
+  receiveBeat(from: NodeId, beat: Buffer): void {
+    this.#beats.receive(from, beat)
+  }
+
+  /** How many pairs of a shard led here and a follower share the heartbeats of their nodes. */
+  get restingCount(): number {
+    return this.#beats.restingCount
+  }
+
+  #restingLog(id: string): RestingLog | undefined {
+    const shardId = parseShardId(id)
+    if (this.#replacing.has(shardId)) return undefined
+    return this.#hosted.get(shardId)?.shard.replicated?.log.rests
+  }
+
+  /** Every replica that does not rest learns that time has passed. The host calls it itself. */
   tick(): void {
+    this.#sleeps.look()
     for (const { shard } of this.#hosted.values()) shard.replicated?.log.tick()
   }
 
@@ -246,7 +289,7 @@ export class ReplicaHost {
 
   /** Closes all replicas. A replica that fails to close does not keep the others open. */
   async close(): Promise<void> {
-    await this.#stopTicks()
+    await Promise.all([this.#stopTicks(), this.#stopBeats()])
     for (const id of this.#hosted.keys()) {
       await this.#close(id, 'keep').catch((error: unknown) => {
         const fields = { shard: id, error: messageOf(error) }
@@ -275,8 +318,9 @@ export class ReplicaHost {
 
   #replicationParts(name: ShardName, start: ReplicaLog) {
     const { self, network, configurations, log, timing } = this.#with
-    const control = configurations.controlOf(name)
-    return { self, start, network, control, log, ...(timing && { timing }) }
+    const control = this.#counts.counting(configurations.controlOf(name))
+    const shared = { beats: this.#beats, sleeps: this.#sleeps }
+    return { self, start, network, control, log, ...shared, ...(timing && { timing }) }
   }
 }
 

@@ -14,12 +14,14 @@ import type {
   UploadRequest,
 } from '../../peer/peer.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
+import type { BeatNetwork } from '../../replication/shell/node-beats.ts'
 import type { ReplicaNetwork } from '../../replication/shell/replicated-log.ts'
 import { shardOfMessage } from '../../replication/shell/message-codec.ts'
 
 /** The numbers are part of the peer protocol. */
 const MESSAGE = 1
 const LONG_MESSAGE = 2
+const BEAT = 3
 
 const MIB = 1024 * 1024
 /** A longer message has one entry, and would hold up the lane of all others. */
@@ -39,8 +41,17 @@ export interface ReplicaPeersOptions {
 /** Where messages of other nodes go. Resolves when the next one of the same node may come. */
 export type ReceiveMessage = (from: NodeId, message: Buffer) => Promise<void>
 
+/** Where beats of other nodes go. */
+export type ReceiveBeat = (from: NodeId, beat: Buffer) => void
+
+/** What a node does with what others send to its replicas. */
+export interface ReceivingReplicas {
+  readonly receive: ReceiveMessage
+  readonly receiveBeat: ReceiveBeat
+}
+
 /** Sends messages of replicas: short ones as they are, long ones as uploads. */
-export class ReplicaPeers implements ReplicaNetwork {
+export class ReplicaPeers implements ReplicaNetwork, BeatNetwork {
   readonly #with: ReplicaPeersOptions
   /** The messages behind a long one, by node and shard, in order. */
   readonly #waiting = new Map<string, Buffer[]>()
@@ -62,6 +73,10 @@ export class ReplicaPeers implements ReplicaNetwork {
     const queue = [message]
     this.#waiting.set(lane, queue)
     void this.#sendInOrder(to, queue).finally(() => this.#waiting.delete(lane))
+  }
+
+  sendBeat(to: NodeId, beat: Buffer): void {
+    this.#with.linkTo(to)?.send({ operation: BEAT, body: beat })
   }
 
   #send(to: NodeId, message: Buffer): void {
@@ -92,7 +107,10 @@ async function* partsOf(message: Buffer): AsyncGenerator<Uint8Array, undefined> 
 }
 
 /** The handlers of a node that has replicas. Damaged messages are refused, and change nothing. */
-export function replicaHandlers(receive: ReceiveMessage, log: Log): PeerHandlers {
+export function replicaHandlers(
+  { receive, receiveBeat }: ReceivingReplicas,
+  log: Log,
+): PeerHandlers {
   let longBytes = 0
   const collect = async ({ parts, from }: UploadRequest): Promise<Uint8Array> => {
     const collected: Buffer[] = []
@@ -111,13 +129,22 @@ export function replicaHandlers(receive: ReceiveMessage, log: Log): PeerHandlers
       longBytes -= bytes
     }
   }
+  const refused = (from: NodeId, error: unknown): void => {
+    if (!isServiceError(error)) throw error
+    log.warn('replication message refused', { from, error: error.message })
+  }
   const take = ({ from, body }: PeerMessage): Promise<void> =>
-    receive(from, body).catch((error: unknown) => {
-      if (!isServiceError(error)) throw error
-      log.warn('replication message refused', { from, error: error.message })
-    })
+    receive(from, body).catch((error: unknown) => refused(from, error))
+  const takeBeat = async ({ from, body }: PeerMessage): Promise<void> => {
+    try {
+      receiveBeat(from, body)
+    } catch (error) {
+      refused(from, error)
+    }
+  }
   return new Map<number, PeerHandler>([
     [MESSAGE, { kind: 'message', handle: take }],
+    [BEAT, { kind: 'message', handle: takeBeat }],
     [LONG_MESSAGE, { kind: 'upload', handle: collect }],
   ])
 }

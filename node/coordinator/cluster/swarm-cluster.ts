@@ -3,6 +3,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { SliceClock } from '../../../lib/sliced.ts'
+import type { ReplicaLag } from '../../replication/core/follower-progress.ts'
 import type { Shard, ShardCondition } from '../../shard/shard.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
 import type { OpenTable } from '../tables/open-table.ts'
@@ -92,6 +93,10 @@ export class SwarmCluster implements ClusterService {
       last = placed.place
     }
     return { shards: page }
+  }
+
+  async slowest(): Promise<ReadonlyMap<string, ReplicaLag>> {
+    return new Map()
   }
 
   async steerNode(): Promise<never> {

@@ -46,6 +46,8 @@ export class PeerLane {
   #connecting: PromiseWithResolvers<CallingSide> | undefined
   #waiting = 0
   #failures = 0
+  /** Why there is no connection, as the log has it; undefined while there is one. */
+  #toldReason: string | undefined
 
   constructor(
     dialling: Dialling,
@@ -161,9 +163,17 @@ export class PeerLane {
     if (side.connection.isLost) return this.#onFailed('the connection was lost at once')
     this.#failures = 0
     this.#current = side
+    this.#tellThatItIsBack()
     this.#setState({ kind: 'connected', version: side.version })
     this.#connecting?.resolve(side)
     this.#connecting = undefined
+  }
+
+  #tellThatItIsBack(): void {
+    if (this.#toldReason === undefined) return
+    this.#toldReason = undefined
+    const { nodeId } = this.#peer
+    this.#dialling.log.info('connected to the peer again', { nodeId, lane: this.#lane })
   }
 
   #onGone(side: CallingSide, reason: string): void {
@@ -185,7 +195,11 @@ export class PeerLane {
     const retryMs = backoffDelayMs(policy, this.#failures, random)
     this.#failures += 1
     const { nodeId } = this.#peer
-    log.warn('no connection to a peer', { nodeId, lane: this.#lane, reason, retryMs })
+    const fields = { nodeId, lane: this.#lane, reason, retryMs: Math.round(retryMs) }
+    // Retries come several times a second, so an outage is told once for each reason of it.
+    if (reason === this.#toldReason) log.debug('no connection to a peer', fields)
+    else log.warn('no connection to a peer', fields)
+    this.#toldReason = reason
     this.#setState({ kind: 'waiting', reason, retryMs })
     clock.sleep(retryMs, this.#closed.signal).then(
       () => this.#connect(),

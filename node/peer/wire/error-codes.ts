@@ -20,6 +20,7 @@ const KNOWN: Readonly<Record<ErrorCode, true>> = {
   DEADLINE_EXCEEDED: true,
   DISK_FULL: true,
   NOT_LEADER: true,
+  TOO_FEW_IN_SYNC: true,
   RANGE_MOVED: true,
   HISTORY_GONE: true,
 }

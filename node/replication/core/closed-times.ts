@@ -44,6 +44,9 @@ export class ClosedTimes {
   }
 }
 
+/** A log in which nothing happens wakes its followers this often, so that their closed time does not stand still. */
+const QUIET_CLOSING_MS = 5000
+
 interface Candidate {
   readonly point: ClosedPoint
   readonly takenMs: number
@@ -52,15 +55,25 @@ interface Candidate {
 /** The points of one leadership: taken one after the other, each told when CT2 holds. */
 export class ClosingTimes {
   #candidate: Candidate | undefined
+  #taken: Candidate | undefined
 
-  /** Whether the next point may be taken. */
-  get isWanting(): boolean {
-    return this.#candidate === undefined
+  /** Whether a point was taken that nobody was told yet. */
+  get isUnderWay(): boolean {
+    return this.#candidate !== undefined
+  }
+
+  /** Whether the next point is to be taken of a log that ends with `last`: seldom while nothing happens. */
+  isDue(last: number, nowMs: number): boolean {
+    if (this.isUnderWay) return false
+    const { point, takenMs = -Infinity } = this.#taken ?? {}
+    return point?.sequence !== last || nowMs - takenMs >= QUIET_CLOSING_MS
   }
 
   /** `point` holds for the entries of this leadership from now on. */
   take(point: ClosedPoint, takenMs: number): void {
-    this.#candidate ??= { point, takenMs }
+    if (this.isUnderWay) return
+    this.#taken = { point, takenMs }
+    this.#candidate = this.#taken
   }
 
   /** CT2. The point that may be told now. */

@@ -7,6 +7,9 @@ export interface ReplicaId {
   readonly incarnation: number
 }
 
+/** The first epoch of a new shard. No leadership comes before it, so nobody can hold a grant of an earlier one. */
+export const FIRST_EPOCH = 1
+
 /**
  * What the control plane says of a shard. It changes by compare-and-swap alone, so every replica that
  * knows a revision knows the same.

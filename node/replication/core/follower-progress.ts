@@ -8,6 +8,14 @@ export interface Sender {
   readonly timing: ReplicationTiming
 }
 
+/** What a follower lacks of its leader's log. */
+export interface ReplicaLag {
+  /** Entries that are not on its disk. */
+  readonly entries: number
+  /** How long ago it had everything; 0 while it has. */
+  readonly ms: number
+}
+
 /** How far one follower is, as its leader knows it. */
 export class FollowerProgress {
   /** The follower's life that answered last. Answers of an earlier life are ignored. */
@@ -23,8 +31,12 @@ export class FollowerProgress {
   grantedUntilMs = -Infinity
   /** It has answered a message that the leader sent at this time, and so has heard the leader's hybrid time. */
   heardMs = -Infinity
+  /** The closed time that it was told last. */
+  toldTime: bigint | undefined
   /** When it last had everything that the leader had. */
   caughtUpMs: number
+  /** Grants of messages that were sent before this do not count: the machine slept since. */
+  #grantsFromMs = -Infinity
   #unacknowledgedBytes = 0
   /** The first entry that was sent since it streams: those before it are not among the bytes. */
   #streamedFrom = 0
@@ -55,8 +67,7 @@ export class FollowerProgress {
   }
 
   acknowledge({ durable, sentMs, logEnd }: AppendedMessage, { log, timing }: Sender): void {
-    const grantMs = timing.grantMs * (1 - 2 * timing.rateErrorRatio)
-    this.grantedUntilMs = Math.max(this.grantedUntilMs, sentMs + grantMs)
+    this.#grant(sentMs, timing)
     this.heardMs = Math.max(this.heardMs, sentMs)
     if (this.isStreaming) this.#unacknowledgedBytes -= this.#bytesReached(durable, log)
     this.matched = Math.max(this.matched, durable)
@@ -67,10 +78,41 @@ export class FollowerProgress {
     this.#streamedFrom = this.next
   }
 
+  /** Whether the follower has the whole log, and nothing is on its way to it. */
+  hasAll({ last }: LogIndex): boolean {
+    return this.isStreaming && this.matched === last.sequence && this.next === last.sequence + 1
+  }
+
+  /** It answered a beat of the leader's node, which stood for a heartbeat of this log. */
+  answerBeat(sentMs: number, timing: ReplicationTiming): void {
+    this.#grant(sentMs, timing)
+    this.caughtUpMs = Math.max(this.caughtUpMs, sentMs)
+    this.lastSentMs = Math.max(this.lastSentMs, sentMs)
+  }
+
+  /** The leader's clock may have stood still, so that its grants ended without its notice. */
+  voidGrants(nowMs: number): void {
+    this.grantedUntilMs = -Infinity
+    this.#grantsFromMs = nowMs
+  }
+
+  #grant(sentMs: number, { grantMs, rateErrorRatio }: ReplicationTiming): void {
+    if (sentMs < this.#grantsFromMs) return
+    this.grantedUntilMs = Math.max(this.grantedUntilMs, sentMs + grantMs * (1 - 2 * rateErrorRatio))
+  }
+
   /** The bytes of the streamed entries that this acknowledges. */
   #bytesReached(durable: number, log: LogIndex): number {
     const above = Math.max(this.matched, this.#streamedFrom - 1)
     return bytesBetween(log, above, Math.min(durable, this.next - 1))
+  }
+
+  /** Undefined while this life of the follower has not answered. */
+  lag(logEnd: number, nowMs: number): ReplicaLag | undefined {
+    if (this.incarnation === undefined) return undefined
+    const entries = Math.max(0, logEnd - this.matched)
+    const ms = entries === 0 ? 0 : Math.max(0, Math.round(nowMs - this.caughtUpMs))
+    return { entries, ms }
   }
 
   /** Both may have the entry: look there next. */

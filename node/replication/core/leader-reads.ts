@@ -28,6 +28,11 @@ export class LeaderReads {
     this.#epoch = epoch
   }
 
+  /** Whether a read waits for answers. */
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0
+  }
+
   ask(token: number, others: Followers): void {
     const { nowMs } = this.#with
     const isGranted = others.values().every(({ grantedUntilMs }) => grantedUntilMs > nowMs)

@@ -6,6 +6,7 @@
 //   L2  Nothing is committed while the confirmed set is below its minimum (W1, W4).
 //   L3  At most one change of the set is under way; until its outcome is known, both outcomes count.
 //   L4  A replica is added when it has everything committed and the first entry of the epoch (I2).
+//   L5  Grants that were asked for before the machine slept count no more (C1).
 
 import { must, unreachable } from '../../../lib/assert.ts'
 import { ClosingTimes, type ClosedPoint } from './closed-times.ts'
@@ -17,11 +18,17 @@ import {
   type ReplicaId,
   type ShardConfiguration,
 } from './configuration.ts'
-import { FollowerProgress } from './follower-progress.ts'
+import { FollowerProgress, type ReplicaLag } from './follower-progress.ts'
 import { LeaderReads } from './leader-reads.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendedMessage, MismatchMessage, PongMessage } from './messages.ts'
 import type { ReplicaContext } from './replica-context.ts'
+
+/** How many replicas are in sync, and how many must be for a commit. */
+export interface InSyncCount {
+  readonly count: number
+  readonly needed: number
+}
 
 /** Leads one epoch, from the promise of it until somebody else is named. The invariants are above. */
 export class Leader {
@@ -56,19 +63,64 @@ export class Leader {
     return isBelowMinimum(this.#configuration)
   }
 
-  /** How far each follower is, for the status. */
-  get progress(): ReadonlyMap<NodeId, FollowerProgress> {
-    return this.#progress
+  /** The members of the in-sync set, and how many a commit needs. */
+  get inSync(): InSyncCount {
+    const { inSync, minInSync } = this.#configuration
+    return { count: inSync.length, needed: minInSync }
+  }
+
+  /** How far each follower that has answered is behind. */
+  lags(nowMs: number): ReadonlyMap<NodeId, ReplicaLag> {
+    const { last } = this.#with.log
+    const lags = new Map<NodeId, ReplicaLag>()
+    for (const [node, progress] of this.#progress) {
+      const lag = progress.lag(last.sequence, nowMs)
+      if (lag !== undefined) lags.set(node, lag)
+    }
+    return lags
+  }
+
+  get followerCount(): number {
+    return this.#progress.size
+  }
+
+  /** Whether time alone changes nothing but heartbeats. */
+  get isIdle(): boolean {
+    return this.#isServing && this.#pending === undefined && !this.#reads.isWaiting
+  }
+
+  /** Whether the follower is in sync and knows the whole log, of which all is committed. */
+  isAtRest(node: NodeId): boolean {
+    const { log, committed } = this.#with
+    const progress = this.#progress.get(node)
+    const member = inSyncMember(this.#configuration, node)
+    if (!this.isIdle || progress === undefined || member === undefined) return false
+    return (
+      member.incarnation === progress.incarnation &&
+      committed === log.last.sequence &&
+      progress.hasAll(log) &&
+      !this.#closing.isUnderWay &&
+      progress.toldTime === this.#with.closed.newest?.time
+    )
+  }
+
+  beatAnswered(node: NodeId, sentMs: number): void {
+    this.#progress.get(node)?.answerBeat(sentMs, this.#with.timing)
+  }
+
+  /** C1. */
+  voidGrants(): void {
+    for (const progress of this.#progress.values()) progress.voidGrants(this.#with.nowMs)
   }
 
   /** Whether the machine is asked for the next closed point. */
-  get wantsClosed(): boolean {
-    return this.#isServing && this.#closing.isWanting
+  wantsClosed(nowMs: number): boolean {
+    return this.#isServing && this.#closing.isDue(this.#with.log.last.sequence, nowMs)
   }
 
   /** A point of the machine's, which holds from now on for what this leader appends. */
   close(point: ClosedPoint): void {
-    if (!this.wantsClosed) return
+    if (!this.wantsClosed(this.#with.nowMs)) return
     this.#closing.take(point, this.#with.nowMs)
     this.#settleClosed() // with no follower nobody has to hear of it
   }
@@ -221,6 +273,7 @@ export class Leader {
     const { log, nowMs, committed } = this.#with
     const previous: LogPosition = log.positionAt(before) ?? log.base
     progress.lastSentMs = nowMs
+    progress.toldTime = this.#with.closed.newest?.time
     const order = {
       kind: 'append' as const,
       to: node,

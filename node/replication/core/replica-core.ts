@@ -7,16 +7,23 @@
 // Invariants:
 //   RR1  An epoch is promised on disk before anything of it is accepted or led (W2, E2).
 //   RR2  No newer epoch is promised while a grant to a leader runs (R1). A replica that has just started
-//        does not know what it granted, and waits as if it had granted a moment before.
+//        does not know what it granted, and waits as if it had granted a moment before. For a shard's first
+//        epoch nobody waits: there was no leader to grant anything.
 //   RR3  A replica leads only an epoch that names this life of it.
 //   RR4  A replica that has heard of a newer epoch neither leads nor follows an older one.
 
 import { assert, unreachable } from '../../../lib/assert.ts'
 import type { ClosedPoint } from './closed-times.ts'
-import type { ReplicaId, ShardConfiguration } from './configuration.ts'
+import {
+  FIRST_EPOCH,
+  type NodeId,
+  type ReplicaId,
+  type ShardConfiguration,
+} from './configuration.ts'
 import type { Effect } from './effects.ts'
 import { Follower } from './follower.ts'
-import { Leader } from './leader.ts'
+import type { ReplicaLag } from './follower-progress.ts'
+import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendMessage, PingMessage, ReplicationMessage } from './messages.ts'
 import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
@@ -42,10 +49,34 @@ export type Input =
   | { readonly kind: 'closed'; readonly point: ClosedPoint }
   /** A snapshot replaced the log. */
   | { readonly kind: 'installed'; readonly base: LogPosition }
+  | TimeInput
+
+type TimeInput =
+  /** The node of the leader under which this replica rests said at `atMs` that it is there. */
+  | { readonly kind: 'beat_heard'; readonly atMs: number }
+  /** The node of a follower that rests has answered a beat that was sent at `sentMs`. */
+  | { readonly kind: 'beat_answered'; readonly node: NodeId; readonly sentMs: number }
+  /** The machine may have slept, while the monotonic clock stood still. */
+  | { readonly kind: 'slept' }
   | { readonly kind: 'ticked' }
+
+const TIME_INPUTS: readonly Input['kind'][] = ['ticked', 'beat_heard', 'beat_answered', 'slept']
+
+function isTimeInput(input: Input): input is TimeInput {
+  return TIME_INPUTS.includes(input.kind)
+}
 
 /** Whether writes are taken now; if not, nothing has happened to one that is refused. */
 export type Admission = 'open' | 'not_leader' | 'starting' | 'under_replicated'
+
+/**
+ * Leader and follower have the same log up to `last`, all of it committed and on both disks. While nothing
+ * happens, a beat of the leader's node stands for its heartbeat.
+ */
+export interface Rest {
+  readonly epoch: number
+  readonly last: LogPosition
+}
 
 type Role =
   | { readonly kind: 'waiting' }
@@ -89,6 +120,16 @@ export class ReplicaCore {
     return this.#promised
   }
 
+  /** Undefined unless this replica leads. */
+  get inSync(): InSyncCount | undefined {
+    return this.#leader?.inSync
+  }
+
+  /** How far each follower is behind; empty unless this replica leads. */
+  lags(nowMs: number): ReadonlyMap<NodeId, ReplicaLag> {
+    return this.#leader?.lags(nowMs) ?? new Map()
+  }
+
   get isLeading(): boolean {
     return this.#role.kind === 'leading'
   }
@@ -108,8 +149,8 @@ export class ReplicaCore {
   }
 
   /** Whether the shell may answer the machine's closed point now. */
-  get wantsClosed(): boolean {
-    return this.#leader?.wantsClosed ?? false
+  wantsClosed(nowMs: number): boolean {
+    return this.#leader?.wantsClosed(nowMs) ?? false
   }
 
   get durable(): number {
@@ -119,6 +160,43 @@ export class ReplicaCore {
   /** Why this replica does nothing any more. */
   get haltReason(): string | undefined {
     return this.#with.haltReason
+  }
+
+  /** False while time alone can change nothing, if each follower, or this one, rests. */
+  get needsTicks(): boolean {
+    const { kind } = this.#role
+    if (this.#role.kind === 'leading') return !this.#role.leader.isIdle
+    return kind !== 'following' || this.#heard !== this.#promised
+  }
+
+  /** How many replicas this leader sends heartbeats to. */
+  get followerCount(): number {
+    return this.#leader?.followerCount ?? 0
+  }
+
+  /** In what the follower on `node` may rest; undefined while something is to be done. */
+  restOf(node: NodeId): Rest | undefined {
+    const leader = this.#leader
+    if (leader?.isAtRest(node) !== true) return undefined
+    return { epoch: leader.epoch, last: this.#with.log.last }
+  }
+
+  /** Whether this replica follows that leader and has, on its disk and committed, all that it has. */
+  mayRestUnder(leader: NodeId, { epoch, last }: Rest): boolean {
+    if (this.#role.kind !== 'following' || this.needsTicks || this.haltReason !== undefined) {
+      return false
+    }
+    const { log, durable, committed } = this.#with
+    const { follower } = this.#role
+    const isFollowed = follower.leader === leader && follower.epoch === epoch
+    const isWhole = log.last.sequence === last.sequence && log.has(last)
+    return (
+      isFollowed &&
+      epoch === this.#promised &&
+      isWhole &&
+      durable === last.sequence &&
+      committed === last.sequence
+    )
   }
 
   /** Committed entries up to here left the log on disk. */
@@ -133,14 +211,15 @@ export class ReplicaCore {
     if (context.haltReason !== undefined) return []
     context.nowMs = nowMs
     this.#grantUntilMs ??= nowMs + context.timing.grantMs // RR2
-    this.#take(input)
+    if (isTimeInput(input)) this.#takeTime(input)
+    else this.#take(input)
     const effects = context.takeEffects()
     // What was decided together with the discovery that nothing may be trusted must not happen.
     if (context.haltReason === undefined) return effects
     return effects.filter(({ kind }) => kind === 'halt')
   }
 
-  #take(input: Input): void {
+  #take(input: Exclude<Input, TimeInput>): void {
     switch (input.kind) {
       case 'configured':
         return this.#configured(input.configuration)
@@ -160,6 +239,20 @@ export class ReplicaCore {
         return this.#leader?.close(input.point)
       case 'installed':
         return this.#with.restart(input.base)
+      default:
+        return unreachable(input)
+    }
+  }
+
+  /** What comes from clocks, of this node and of others. */
+  #takeTime(input: TimeInput): void {
+    switch (input.kind) {
+      case 'beat_heard':
+        return this.#granted(input.atMs)
+      case 'beat_answered':
+        return this.#leader?.beatAnswered(input.node, input.sentMs)
+      case 'slept':
+        return this.#leader?.voidGrants()
       case 'ticked':
         return this.#ticked()
       default:
@@ -204,7 +297,8 @@ export class ReplicaCore {
   /** RR1, RR2: tried again by the leader's next message, or the next tick. */
   #promise(epoch: number): void {
     const { nowMs } = this.#with
-    if ((this.#grantUntilMs ?? Infinity) > nowMs || epoch <= (this.#promising ?? 0)) return
+    const isGranted = epoch > FIRST_EPOCH && (this.#grantUntilMs ?? Infinity) > nowMs
+    if (isGranted || epoch <= (this.#promising ?? 0)) return
     this.#promising = epoch
     this.#with.emit({ kind: 'promise', epoch })
   }
@@ -253,12 +347,17 @@ export class ReplicaCore {
     }
     if (epoch > this.#promised) return this.#promise(epoch)
     if (this.#role.kind === 'leading') return // sent by an earlier life, which had the same epoch
-    const { nowMs, timing } = this.#with
-    this.#grantUntilMs = nowMs + timing.grantMs
+    this.#granted(this.#with.nowMs)
     if (message.kind === 'ping') {
       return this.#with.send(from.node, { kind: 'pong', epoch, round: message.round })
     }
     this.#followerOf(epoch, from).append(message)
+  }
+
+  /** A leader has heard, or will hear, that this replica follows nobody newer for a while. */
+  #granted(atMs: number): void {
+    const { grantMs } = this.#with.timing
+    this.#grantUntilMs = Math.max(this.#grantUntilMs ?? -Infinity, atMs + grantMs)
   }
 
   /** The leader of the epoch serves no more reads, so that nobody relies on the grant. */

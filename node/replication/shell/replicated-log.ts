@@ -12,6 +12,7 @@ import { must, unreachable } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
+import type { SleepWatch } from '../../../lib/sleep-watch.ts'
 import { runSliced } from '../../../lib/sliced.ts'
 import { timestampOf, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { AppendedEntry } from '../../journal/batch-writer.ts'
@@ -20,18 +21,21 @@ import type { LogId } from '../../journal/journal-format.ts'
 import type { JournalSource } from '../../journal/journal-source.ts'
 import { appendedMark } from '../../journal/log-mark.ts'
 import { checkReceivedEntries, type ReceivedEntry } from '../../journal/received-entries.ts'
-import type { ClosedPoint } from '../core/closed-times.ts'
 import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../core/configuration.ts'
 import type { Effect } from '../core/effects.ts'
-import type { EntryInfo, LogPosition } from '../core/log-index.ts'
-import type { ReplicationMessage } from '../core/messages.ts'
+import type { ReplicaLag } from '../core/follower-progress.ts'
+import type { InSyncCount } from '../core/leader.ts'
+import type { LogPosition } from '../core/log-index.ts'
+import type { AppendOrder, ReplicationMessage } from '../core/messages.ts'
 import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
 import { REPLICATION_TIMING, type ReplicationTiming } from '../core/timing.ts'
 import type { ReplicaLog } from '../log/replica-log.ts'
 import { CommittedEntries } from './committed-entries.ts'
 import { JournalRows } from './journal-rows.ts'
+import { isFrequent, type FrequentEffect } from './frequent-effect.ts'
 import { KeptEntries } from './kept-entries.ts'
 import { LogReader } from './log-reader.ts'
+import { LogRests } from './log-rests.ts'
 import {
   decodeMessage,
   encodeMessage,
@@ -41,6 +45,8 @@ import {
 } from './message-codec.ts'
 import { OrderSender } from './order-sender.ts'
 import { PendingReads } from './pending-reads.ts'
+import type { ReplicaMachine } from './replica-machine.ts'
+import type { RestOffers } from './resting-log.ts'
 
 /** Carries messages to the replicas of one shard. Messages may be lost, and come in order. */
 export interface ReplicaNetwork {
@@ -53,24 +59,6 @@ export interface ReplicaControl {
   change(change: InSyncChange): Promise<ShardConfiguration>
   /** A linearizable read. */
   confirm(): Promise<ShardConfiguration>
-}
-
-/** The state machine that the log drives. No method may throw. */
-export interface ReplicaMachine {
-  /** Entries up to here are committed. They can be read by `ReplicatedLog.committedEntries`. */
-  committed(through: number): void
-  /** No later entry commits anything at or below the point's time. Undefined while it does not serve. */
-  closedPoint(): ClosedPoint | undefined
-  /** The first entry of a leadership, chained to `previous`. */
-  startEntry(epoch: number, previous: LogPosition): AppendedEntry
-  /** The first entry of the epoch is committed: this replica leads. */
-  serve(epoch: number): void
-  /** The leadership is over. What was proposed and is not committed has an unknown outcome. */
-  stopLeading(): void
-  /** The follower lacks entries that the journal has no longer. */
-  offerSnapshot(to: NodeId): void
-  /** The replica does nothing any more; it has to be built anew from another one. */
-  halted(reason: string): void
 }
 
 /** What a replicated log works with. */
@@ -87,28 +75,14 @@ export interface ReplicatedLogOptions {
   readonly control: ReplicaControl
   readonly machine: ReplicaMachine
   readonly timing?: ReplicationTiming
-}
-
-const FREQUENT = [
-  'append',
-  'send',
-  'replicate',
-  'commit',
-  'read',
-  'refuse_read',
-  'confirm',
-] as const
-type FrequentEffect = Extract<Effect, { kind: (typeof FREQUENT)[number] }>
-
-function isFrequent(effect: Effect): effect is FrequentEffect {
-  return FREQUENT.some((kind) => kind === effect.kind)
+  /** Undefined: this log shares no heartbeats with others of its node. */
+  readonly beats?: RestOffers | undefined
+  /** Undefined: nobody notices that the machine has slept. */
+  readonly sleeps?: SleepWatch | undefined
 }
 
 /** A group of this leadership that is not committed. */
-interface Group {
-  readonly last: number
-  readonly source: JournalSource
-}
+type Group = { readonly last: number; readonly source: JournalSource }
 
 /**
  * The log of one replica, which follows or leads.
@@ -122,6 +96,8 @@ interface Group {
  */
 export class ReplicatedLog {
   readonly logId: LogId
+  /** How this log shares heartbeats with others. */
+  readonly rests: LogRests
   readonly #with: ReplicatedLogOptions
   readonly #core: ReplicaCore
   readonly #rows: JournalRows
@@ -137,6 +113,8 @@ export class ReplicatedLog {
   #received = new Map<number, ReceivedEntry>()
   #inbox: Promise<void> = Promise.resolve()
   #refusedMs = -Infinity
+  /** The sleeps of the machine that the core knows. */
+  #sleeps = 0
   #isClosed = false
 
   constructor(options: ReplicatedLogOptions) {
@@ -144,6 +122,12 @@ export class ReplicatedLog {
     this.logId = logId
     this.#with = options
     this.#core = new ReplicaCore({ self, timing, ...start })
+    this.rests = new LogRests({
+      logId,
+      core: this.#core,
+      offers: options.beats,
+      tell: (input) => void this.#core.step(input, clock.monotonicMs()),
+    })
     const onTaken = (entries: readonly AppendedEntry[]) => this.#groupTaken(entries)
     this.#rows = new JournalRows({ logId, journal, clock, onTaken })
     const reader = new LogReader(journal, logId)
@@ -160,6 +144,16 @@ export class ReplicatedLog {
 
   get admission(): Admission {
     return this.#core.admission
+  }
+
+  /** Undefined unless this replica leads. */
+  get inSync(): InSyncCount | undefined {
+    return this.#core.inSync
+  }
+
+  /** How far each follower is behind; empty unless this replica leads. */
+  get lags(): ReadonlyMap<NodeId, ReplicaLag> {
+    return this.#core.lags(this.#with.clock.monotonicMs())
   }
 
   get isLeading(): boolean {
@@ -202,8 +196,10 @@ export class ReplicatedLog {
   }
 
   tick(): void {
-    const point = this.#core.wantsClosed ? this.#with.machine.closedPoint() : undefined
-    if (point !== undefined) this.#step({ kind: 'closed', point })
+    const isDue = this.#core.wantsClosed(this.#with.clock.monotonicMs())
+    const point = isDue && this.#with.machine.closedPoint()
+    if (point) this.#step({ kind: 'closed', point }) // ends the rests of followers
+    if (this.rests.isResting) return
     this.#step({ kind: 'ticked' })
   }
 
@@ -219,9 +215,18 @@ export class ReplicatedLog {
   }
 
   read(): true | Promise<void> {
+    this.#noticeSleep()
     const read = this.#reads.begin()
     this.#step({ kind: 'read_asked', token: read.token })
     return read.isGranted || read.promise
+  }
+
+  /** Before each read that relies on grants (C1). */
+  #noticeSleep(): void {
+    const sleeps = this.#with.sleeps?.count() ?? 0
+    if (sleeps === this.#sleeps) return
+    this.#sleeps = sleeps
+    this.#step({ kind: 'slept' })
   }
 
   /** Works on a message of another node's replica. Resolves when the next one may come. */
@@ -260,6 +265,7 @@ export class ReplicatedLog {
 
   /** No input has an effect any more. */
   async close(): Promise<void> {
+    this.rests.close()
     this.#isClosed = true
     await this.#inbox
     await this.#entries.close()
@@ -279,7 +285,10 @@ export class ReplicatedLog {
       clock: this.#with.clock,
     })
     this.#received = new Map(received.map((entry) => [entry.position.sequence, entry]))
-    this.#receive(sender, { ...message, entries: received.map(infoOf) })
+    this.#receive(sender, {
+      ...message,
+      entries: received.map((one) => ({ ...one.position, bytes: one.bytes })),
+    })
     this.#received.clear()
   }
 
@@ -312,12 +321,14 @@ export class ReplicatedLog {
   }
 
   #stepOnce(input: Input): void {
+    this.rests.before(input)
     const effects = this.#core.step(input, this.#with.clock.monotonicMs())
     for (const effect of effects) {
       // A group is in the journal's hands already when the core hears of it.
       const isInJournal = input.kind === 'proposed' && effect.kind === 'append'
       if (!isInJournal) this.#perform(effect)
     }
+    this.rests.after()
   }
 
   #perform(effect: Effect): void {
@@ -326,9 +337,9 @@ export class ReplicatedLog {
       case 'append':
         return this.#append(effect)
       case 'send':
-        return this.#with.network.send(effect.to, encodeMessage(this.#envelope(), effect.message))
+        return this.#send(effect.to, effect.message)
       case 'replicate':
-        return this.#sender.send(effect.order)
+        return this.#replicate(effect.order)
       case 'commit':
         return this.#commit(effect.through)
       case 'read':
@@ -340,6 +351,18 @@ export class ReplicatedLog {
       default:
         return unreachable(effect)
     }
+  }
+
+  #send(to: NodeId, message: ReplicationMessage): void {
+    this.rests.sends(to)
+    this.#with.network.send(to, encodeMessage(this.#envelope(), message))
+  }
+
+  #replicate(order: AppendOrder): void {
+    const isHeartbeat = order.through === order.previous.sequence
+    if (isHeartbeat && this.rests.offersRest(order.to)) return
+    this.rests.sends(order.to)
+    this.#sender.send(order)
   }
 
   /** What belongs to changes of the leadership or of the in-sync set. */
@@ -467,10 +490,6 @@ const REFUSAL_LOG_MS = 10_000
 
 /** So many committed entries stay in the index for followers that are behind: 16 bytes for each. */
 const INDEXED_ENTRIES = 100_000
-
-function infoOf({ position, bytes }: ReceivedEntry): EntryInfo {
-  return { ...position, bytes }
-}
 
 /** The refusal of every call to a replica that does not lead. */
 export function notLeader(): ServiceError {

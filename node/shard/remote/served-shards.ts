@@ -29,6 +29,7 @@ const NOTHING_HAPPENED: ReadonlySet<ServiceError['code']> = new Set([
   'DISK_FULL',
   'OVERLOADED',
   'NOT_LEADER',
+  'TOO_FEW_IN_SYNC',
   'RANGE_MOVED',
 ])
 

@@ -21,11 +21,13 @@ import {
 import type { ShardPath } from '../../../node/controller/core/records/cluster-codec.ts'
 import { decodeNode, NODE_PREFIX } from '../../../node/controller/core/records/cluster-codec.ts'
 import type { ClusterControl } from '../../../node/coordinator/cluster/cluster-control.ts'
+import type { LagQuestion, ShardLags } from '../../../node/coordinator/cluster/replica-lags.ts'
 import {
   changedConfiguration,
   type NodeId,
   type ReplicaId,
 } from '../../../node/replication/core/configuration.ts'
+import type { ReplicaLag } from '../../../node/replication/core/follower-progress.ts'
 
 const STEP_MS = 10_000
 const FENCE = { key: '/cluster/controller', modRevision: 1 }
@@ -38,6 +40,13 @@ export class SteeredCluster implements ClusterControl {
   /** Replaces every answer by this error. */
   failure: Error | undefined
   trouble: string | undefined
+  /** What every leader says of its follower on the node. */
+  readonly lagging = new Map<NodeId, ReplicaLag>()
+  readonly lags = {
+    ask: (question: LagQuestion) =>
+      this.#lagsOf([...question.values()].flatMap((ids) => ids ?? [])),
+    askAll: () => this.#lagsOf([...this.core.cluster.shards.keys()].map((path) => path.slice(-16))),
+  }
   #revision = 10
   #nowMs = 0
 
@@ -167,6 +176,10 @@ export class SteeredCluster implements ClusterControl {
   #next(): number {
     this.#revision += 1
     return this.#revision
+  }
+
+  async #lagsOf(ids: readonly string[]): Promise<ReadonlyMap<string, ShardLags>> {
+    return new Map(ids.map((id) => [id, this.lagging]))
   }
 
   #fail(): void {

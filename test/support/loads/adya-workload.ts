@@ -1,4 +1,4 @@
-// Random transactions over a few keys, recorded so that test/support/loads/adya.ts can judge them. What
+// Random transactions over a few keys, recorded so that test/support/checkers/serializability.ts can judge them. What
 // became visible is read from the disk at the end: every version of a key with the value it had.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import type { Random } from '../../../lib/random.ts'
 import type { WriteOptions } from '../../../node/coordinator/store-service.ts'
 import type { SwarmStore } from '../../../node/coordinator/swarm-store.ts'
 import { jsonOf, versionOf } from '../../../node/shard/format/document-record.ts'
-import type { Access, History, HistoryTransaction } from './adya.ts'
+import type { Access, History, HistoryTransaction } from '../checkers/serializability.ts'
 import {
   documentOf,
   fieldOf,

@@ -136,6 +136,10 @@ export class ReplicatedWorld implements AsyncDisposable {
   readonly control: TestControlPlane
   /** Whether a message from one node to another is lost. */
   isLost: (from: NodeId, to: NodeId) => boolean = () => false
+  /** Whether a node hears nothing of changes in the control plane. */
+  isDeaf: (node: NodeId) => boolean = () => false
+  /** Messages of replicas, and beats of nodes, that were sent. */
+  readonly sent = { messages: 0, beats: 0, bytes: 0 }
 
   readonly #options: ReplicatedWorldOptions
 
@@ -183,7 +187,16 @@ export class ReplicatedWorld implements AsyncDisposable {
     const journal = await openTestJournal({ disk: node.disk, clock, mayMark: true })
     const known: { shard?: LocalShard } = {}
     const network = {
-      send: (to: NodeId, message: Buffer) => this.#deliver(node, to, Buffer.from(message)),
+      send: (to: NodeId, message: Buffer) => {
+        this.sent.messages += 1
+        this.sent.bytes += message.length
+        this.#deliver(node, to, (host) => host.receive(node.id, Buffer.from(message)))
+      },
+      sendBeat: (to: NodeId, beat: Buffer) => {
+        this.sent.beats += 1
+        this.sent.bytes += beat.length
+        this.#deliver(node, to, async (host) => host.receiveBeat(node.id, Buffer.from(beat)))
+      },
     }
     const host = await ReplicaHost.open({
       self: node.replica,
@@ -195,7 +208,10 @@ export class ReplicatedWorld implements AsyncDisposable {
       router: this.#options.router ?? routesTo(() => known.shard),
       configurations: {
         configurationOf: () => this.control.configuration,
-        onConfiguration: (_shard, listener) => this.control.onChange(listener),
+        onConfiguration: (_shard, listener) =>
+          this.control.onChange((configuration) => {
+            if (!this.isDeaf(node.id)) listener(configuration)
+          }),
         controlOf: () => this.control.controlOf(),
       },
       network,
@@ -229,12 +245,13 @@ export class ReplicatedWorld implements AsyncDisposable {
     await this.start(node)
   }
 
-  #deliver(from: TestNode, to: NodeId, message: Buffer): void {
+  #deliver(from: TestNode, to: NodeId, receive: (host: ReplicaHost) => Promise<void>): void {
     const sender = from.running
     setImmediate(() => {
       // What a process has sent may arrive after its end, but not from one that is gone and came again.
       if (this.isLost(from.id, to) || (sender !== undefined && from.running !== sender)) return
-      void this.node(to).running?.host.receive(from.id, message)
+      const host = this.node(to).running?.host
+      if (host !== undefined) void receive(host)
     })
   }
 

@@ -618,7 +618,7 @@ export interface components {
          * @description For programs. New codes may be added.
          * @enum {string}
          */
-        readonly ErrorCode: "INVALID_ARGUMENT" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "CONFLICT" | "IDEMPOTENCY_MISMATCH" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "OVERLOADED" | "CANCELLED" | "CORRUPTION" | "INFERENCE_FAILED" | "INTERNAL" | "UNAVAILABLE" | "NOT_LEADER" | "RANGE_MOVED" | "HISTORY_GONE" | "DEADLINE_EXCEEDED" | "DISK_FULL";
+        readonly ErrorCode: "INVALID_ARGUMENT" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "CONFLICT" | "IDEMPOTENCY_MISMATCH" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "OVERLOADED" | "CANCELLED" | "CORRUPTION" | "INFERENCE_FAILED" | "INTERNAL" | "UNAVAILABLE" | "NOT_LEADER" | "TOO_FEW_IN_SYNC" | "RANGE_MOVED" | "HISTORY_GONE" | "DEADLINE_EXCEEDED" | "DISK_FULL";
         readonly TableName: string;
         readonly IndexName: string;
         /** @description Any JSON object. */
@@ -1724,6 +1724,13 @@ export interface components {
             readonly message: string;
             /** @description Keys held by transactions that are not resolved yet. */
             readonly pending_intents: number;
+            /**
+             * @description Entries of the leader's log that the slowest replica has not on disk yet. Absent in swarm mode and
+             *     where the leader has not said.
+             */
+            readonly lag?: number;
+            /** @description How long ago that replica had all entries, in milliseconds; 0 while it has. */
+            readonly lag_ms?: number;
         };
         readonly NodeId: string;
         readonly ShardId: string;
@@ -1850,8 +1857,13 @@ export interface components {
                 readonly role: "leader" | "follower" | "learner";
                 /** @description It has every acknowledged write on disk, and may lead. */
                 readonly in_sync: boolean;
-                /** @description Entries of the leader's log that it has not on disk yet. Absent where the leader has not said. */
+                /**
+                 * @description Entries of the leader's log that it has not on disk yet. Absent of the leader, and where the leader
+                 *     has not said.
+                 */
                 readonly lag?: number;
+                /** @description How long ago it had all entries, in milliseconds; 0 while it has. Absent with `lag`. */
+                readonly lag_ms?: number;
             }[];
             readonly replication_factor: components["schemas"]["ReplicationFactor"];
             readonly min_in_sync: components["schemas"]["MinInSync"];
@@ -2124,8 +2136,8 @@ export interface components {
             };
         };
         /**
-         * @description The store cannot do this now (`UNAVAILABLE`), or has no room in memory for the request
-         *     (`OVERLOADED`). Retry with back-off. A query is refused so while its index is being built.
+         * @description The store cannot do this now (`UNAVAILABLE`), has no room in memory for the request
+         *     (`OVERLOADED`), or a write would be on too few replicas (`TOO_FEW_IN_SYNC`). Retry with back-off. A query is refused so while its index is being built.
          */
         readonly Unavailable: {
             headers: {
@@ -2206,7 +2218,7 @@ export interface components {
         /**
          * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
          *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
-         *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+         *     they were at one moment, some seconds ago at most while the cluster is well, and longer ago if the
          *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
          *     out. In swarm mode there is one replica, and nothing is old.
          */
@@ -3353,7 +3365,7 @@ export interface operations {
                 /**
                  * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
                  *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
-                 *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+                 *     they were at one moment, some seconds ago at most while the cluster is well, and longer ago if the
                  *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
                  *     out. In swarm mode there is one replica, and nothing is old.
                  */
@@ -3412,7 +3424,7 @@ export interface operations {
                 /**
                  * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
                  *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
-                 *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+                 *     they were at one moment, some seconds ago at most while the cluster is well, and longer ago if the
                  *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
                  *     out. In swarm mode there is one replica, and nothing is old.
                  */
@@ -3460,7 +3472,7 @@ export interface operations {
                 /**
                  * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
                  *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
-                 *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+                 *     they were at one moment, some seconds ago at most while the cluster is well, and longer ago if the
                  *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
                  *     out. In swarm mode there is one replica, and nothing is old.
                  */
@@ -3501,7 +3513,7 @@ export interface operations {
                 /**
                  * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
                  *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
-                 *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+                 *     they were at one moment, some seconds ago at most while the cluster is well, and longer ago if the
                  *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
                  *     out. In swarm mode there is one replica, and nothing is old.
                  */
@@ -3553,7 +3565,7 @@ export interface operations {
                 /**
                  * @description What a read has to see. `linearizable` sees every write that was acknowledged before. `stale` lets any
                  *     replica answer, the nearest first, without asking a leader: it shows the documents of all shards as
-                 *     they were at one moment, a second ago or less while the cluster is well, and longer ago if the
+                 *     they were at one moment, some seconds ago at most while the cluster is well, and longer ago if the
                  *     leader or the replica is cut off. The answer says how long. Documents that have expired are left
                  *     out. In swarm mode there is one replica, and nothing is old.
                  */
@@ -3964,7 +3976,8 @@ export interface operations {
                      *           "node": "51c9d7f8-6a0d-4a3b-b6a5-3f3cbb7f2a90",
                      *           "role": "learner",
                      *           "in_sync": false,
-                     *           "lag": 1200
+                     *           "lag": 1200,
+                     *           "lag_ms": 4100
                      *         }
                      *       ],
                      *       "replication_factor": 3,

@@ -2,10 +2,11 @@
 // `changedConfiguration` of the replication core; both compare the revision.
 
 import { assert } from '../../../../lib/assert.ts'
-import type {
-  NodeId,
-  ReplicaId,
-  ShardConfiguration,
+import {
+  FIRST_EPOCH,
+  type NodeId,
+  type ReplicaId,
+  type ShardConfiguration,
 } from '../../../replication/core/configuration.ts'
 
 /** A configuration before it has a revision and the name of its operation. */
@@ -17,7 +18,8 @@ export function firstConfiguration(
   { leader, minInSync }: { readonly leader: ReplicaId; readonly minInSync: number },
 ): ConfigurationDraft {
   const nodes = replicas.map(({ node }) => node)
-  return { epoch: 1, leader, replicas: nodes, inSync: replicas, eligible: [], minInSync }
+  const epoch = FIRST_EPOCH
+  return { epoch, leader, replicas: nodes, inSync: replicas, eligible: [], minInSync }
 }
 
 /** A learner more: it holds nothing yet, and its leader adds it to the in-sync set later. */

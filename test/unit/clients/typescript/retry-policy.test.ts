@@ -37,6 +37,7 @@ describe('the retry policy of the client', () => {
     ['INVALID_ARGUMENT', refusal('INVALID_ARGUMENT'), false, false],
     ['IDEMPOTENCY_MISMATCH', refusal('IDEMPOTENCY_MISMATCH'), false, false],
     ['NOT_LEADER', refusal('NOT_LEADER'), true, true],
+    ['TOO_FEW_IN_SYNC', refusal('TOO_FEW_IN_SYNC'), true, true],
     ['RANGE_MOVED', refusal('RANGE_MOVED'), true, true],
     ['HISTORY_GONE', refusal('HISTORY_GONE'), false, false],
     ['DEADLINE_EXCEEDED', refusal('DEADLINE_EXCEEDED'), false, false],

@@ -124,7 +124,12 @@ describe('a replicated shard', () => {
     await world.kill(world.node('n3'))
     await world.until(() => world.control.configuration.inSync.length === 1)
 
-    expect(await errorOf(() => write(world.node('n1'), 'a', 2))).to.include({ code: 'OVERLOADED' })
+    const refused = await errorOf(() => write(world.node('n1'), 'a', 2))
+    expect(refused).to.include({
+      code: 'TOO_FEW_IN_SYNC',
+      message:
+        '1 replica of the shard is in sync, and 2 are needed to write safely; try again later',
+    })
     expect(await world.when(read(world.node('n1'), 'a'))).to.equal(1)
   })
 

@@ -217,7 +217,7 @@ describe('ClusterAdmin', () => {
   it('tells the controller how large shards are', async () => {
     const { admin } = other()
     const [at, before] = [...other().node.map.shards()][0]!
-    const stop = admin.keepTellingSizes(() => [{ path: at, bytes: 4242 }])
+    const stop = admin.keepTellingSizes(async () => [{ path: at, bytes: 4242 }])
     await passTime(clock, 61_000) // the first message connects an idle lane
     const to = members.find(({ node: { id } }) => !before.replicas.includes(id))!.node.id
     const from = before.replicas.find((id) => id !== before.leader?.node)!

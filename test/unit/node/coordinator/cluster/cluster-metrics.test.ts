@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { ManualClock, systemClock } from '../../../../../lib/clock.ts'
 import { ServiceError } from '../../../../../lib/errors.ts'
 import { clusterMetrics } from '../../../../../node/coordinator/cluster/cluster-metrics.ts'
 import { ControlledCluster } from '../../../../../node/coordinator/cluster/controlled-cluster.ts'
@@ -10,13 +11,22 @@ const COUNTS = {
   inSyncChanges: { added: 2, removed: 1 },
   snapshotBytes: { sent: 1000, received: 0 },
   lagMax: 17,
+  comparisons: { equal: 5, different: 1, unknown: 0 },
+  damaged: 1,
+  peers: { idle: 0, connecting: 0, connected: 2, waiting: 0 },
 }
 
-function noLag(): undefined {}
-
 function metricsOf(control: SteeredCluster, nodeId: string) {
-  const cluster = new ControlledCluster({ control, registry: new TableRegistry(), lagOf: noLag })
-  return clusterMetrics({ cluster, nodeId, counts: () => COUNTS })
+  const cluster = new ControlledCluster({
+    control,
+    registry: new TableRegistry(),
+    lags: control.lags,
+  })
+  return clusterMetrics({ cluster, nodeId, counts: () => COUNTS, clock: systemClock })
+}
+
+function never(): Promise<never> {
+  return Promise.withResolvers<never>().promise
 }
 
 describe('the metrics of a cluster', () => {
@@ -37,6 +47,9 @@ describe('the metrics of a cluster', () => {
       'quarry_cluster_elections_total 4',
       'quarry_cluster_in_sync_changes_total{change="removed"} 1',
       'quarry_cluster_snapshot_bytes_total{direction="sent"} 1000',
+      'quarry_cluster_comparisons_total{outcome="different"} 1',
+      'quarry_cluster_damaged_replicas_total 1',
+      'quarry_cluster_peers{state="connected"} 2',
     ])
   })
 
@@ -52,5 +65,23 @@ describe('the metrics of a cluster', () => {
       'quarry_cluster_elections_total 4',
     ])
     expect(lines.filter((line) => line.startsWith('quarry_cluster_shards'))).to.deep.equal([])
+  })
+
+  it('do not wait long for a control plane that hangs', async () => {
+    const clock = new ManualClock()
+    const read = clusterMetrics({
+      cluster: { summary: never },
+      nodeId: 'n1',
+      counts: () => COUNTS,
+      clock,
+    })
+
+    const lines = Promise.resolve(read())
+    clock.advance(2000)
+
+    expect(await lines).to.include.members([
+      'quarry_cluster_unchangeable 1',
+      'quarry_cluster_elections_total 4',
+    ])
   })
 })

@@ -9,10 +9,6 @@ import { SwarmHarness } from '../../../../support/servers/swarm-harness.ts'
 
 const ALL: ShardFilter = { table: undefined, trouble: undefined, limit: 100, cursor: undefined }
 
-function lagOf(_path: string, node: string): number | undefined {
-  return node === 'n2' ? 7 : undefined
-}
-
 describe('ControlledCluster', () => {
   let harness: SwarmHarness
   let control: SteeredCluster
@@ -29,7 +25,7 @@ describe('ControlledCluster', () => {
         control.addShard(`${table.tableId}/${id}`, ['n1', 'n2', 'n3'])
       }
     }
-    cluster = new ControlledCluster({ control, registry: harness.registry, lagOf })
+    cluster = new ControlledCluster({ control, registry: harness.registry, lags: control.lags })
   })
 
   afterEach(() => harness.close())
@@ -71,6 +67,8 @@ describe('ControlledCluster', () => {
   })
 
   it('describes shards with roles and lags', async () => {
+    control.lagging.set('n2', { entries: 7, ms: 1200 })
+
     const { shards } = await cluster.shards(ALL)
 
     expect(shards.map(({ id }) => id)).to.have.members(ids)
@@ -79,12 +77,22 @@ describe('ControlledCluster', () => {
       leader: 'n1',
       replicas: [
         { node: 'n1', role: 'leader', in_sync: true },
-        { node: 'n2', role: 'follower', in_sync: true, lag: 7 },
+        { node: 'n2', role: 'follower', in_sync: true, lag: 7, lag_ms: 1200 },
         { node: 'n3', role: 'follower', in_sync: true },
       ],
       replication_factor: 3,
       min_in_sync: 2,
     })
+  })
+
+  it('names the lag of the slowest replica of each shard', async () => {
+    control.lagging.set('n2', { entries: 7, ms: 1200 })
+    control.lagging.set('n3', { entries: 9, ms: 5 })
+
+    const slowest = await cluster.slowest()
+
+    expect([...slowest.keys()]).to.have.members(ids)
+    expect(slowest.get(first())).to.deep.equal({ entries: 9, ms: 5 })
   })
 
   it('lists shards in pages, each once', async () => {

@@ -40,7 +40,7 @@ async function openPair() {
     const { epoch } = decodeMessage(message).message
     arrived.push({ from, epoch, bytes: message.length })
   }
-  const handlers = replicaHandlers(receive, silentLog)
+  const handlers = replicaHandlers({ receive, receiveBeat: () => undefined }, silentLog)
   const limits = { ...TEST_LIMITS, silenceMs: 30_000 } // a busy machine loses nothing
   const target = await world.open({ nodeId: 'b', handlers, limits })
   const source = await world.open({ nodeId: 'a', limits })

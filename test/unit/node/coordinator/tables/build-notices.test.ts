@@ -83,6 +83,7 @@ async function statusOf(text: TextShard) {
       tables,
       led: ledOf(text),
       conditions,
+      lags: new Map(),
       version: '1',
       ready: true,
       hybridClock,

@@ -65,9 +65,11 @@ describe('a leader that closes times (CT2)', () => {
     closing.take(point(10, 5), 100)
     closing.take(point(20, 6), 110)
 
-    expect(closing.isWanting).to.equal(false)
+    expect(closing.isDue(6, 110)).to.equal(false)
     expect(closing.settle(9, heardAt())).to.deep.equal(point(10, 5))
-    expect(closing.isWanting).to.equal(true)
+    expect(closing.isDue(6, 110), 'more entries').to.equal(true)
+    expect(closing.isDue(5, 110), 'nothing happened').to.equal(false)
+    expect(closing.isDue(5, 5100), 'after a while').to.equal(true)
     expect(closing.settle(9, heardAt())).to.equal(undefined)
   })
 })

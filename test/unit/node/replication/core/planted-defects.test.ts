@@ -62,7 +62,7 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
   },
   'a promise made while a grant runs': {
     file: 'replica-core.ts',
-    text: '(this.#grantUntilMs ?? Infinity) > nowMs || ',
+    text: 'isGranted || ',
     instead: '',
     faults: ['hand_over', 'partition', 'pause'],
     timing: QUICK_REMOVAL,

@@ -60,15 +60,23 @@ function acknowledge(core: ReplicaCore, durable: number, nowMs = AWAKE_MS): read
 describe('ReplicaCore', () => {
   it('promises before it leads, and only when its grants are over', () => {
     const core = newCore('a')
+    const configuration = { ...TWO, epoch: 2 }
 
-    expect(kindsOf(core.step({ kind: 'configured', configuration: TWO }, 10))).to.deep.equal([])
-    expect(core.step({ kind: 'ticked' }, AWAKE_MS)).to.deep.equal([{ kind: 'promise', epoch: 1 }])
+    expect(kindsOf(core.step({ kind: 'configured', configuration }, 10))).to.deep.equal([])
+    expect(core.step({ kind: 'ticked' }, AWAKE_MS)).to.deep.equal([{ kind: 'promise', epoch: 2 }])
     expect(core.admission).to.equal('not_leader')
 
-    const effects = core.step({ kind: 'promised', epoch: 1 }, AWAKE_MS)
+    const effects = core.step({ kind: 'promised', epoch: 2 }, AWAKE_MS)
 
-    expect(effects).to.deep.include({ kind: 'start_epoch', epoch: 1 })
+    expect(effects).to.deep.include({ kind: 'start_epoch', epoch: 2 })
     expect(core.admission).to.equal('starting')
+  })
+
+  it('waits for no grant before the first epoch of its shard', () => {
+    const core = newCore('a')
+    const promise = [{ kind: 'promise', epoch: 1 }]
+
+    expect(core.step({ kind: 'configured', configuration: TWO }, 10)).to.deep.equal(promise)
   })
 
   it('serves when the first entry of its epoch is on every disk of the set', () => {

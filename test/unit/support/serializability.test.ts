@@ -3,7 +3,7 @@ import {
   findAnomalies,
   type AnomalyKind,
   type HistoryTransaction,
-} from '../../support/loads/adya.ts'
+} from '../../support/checkers/serializability.ts'
 
 interface Step {
   readonly r?: Readonly<Record<string, bigint>>

@@ -1,0 +1,88 @@
+// How the tests are divided between processes of mocha: which files share one, which process starts first, and
+// which files must have the machine for themselves.
+
+/** Files that one process of mocha runs. */
+export interface Share {
+  readonly files: readonly string[]
+  /** What it is expected to take. */
+  readonly seconds: number
+}
+
+export interface Division {
+  /** In the order in which they start, the longest first. They may run side by side. */
+  readonly sideBySide: readonly Share[]
+  /** What measures. It runs when nothing else does. */
+  readonly alone: Share
+}
+
+/** A shorter share evens out what was estimated wrongly; each one costs the start of a process and its modules. */
+const SHARE_SECONDS = 60
+
+/** The value for files that are not in the table below. */
+const USUAL_SECONDS = 2
+
+/**
+ * Files that take more than 20 s, on two busy cores; the reporter names them with their time. A wrong number costs
+ * nothing but balance.
+ */
+const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
+  'test/integration/cli-swarm.test.ts': 74,
+  'test/integration/cluster-control.test.ts': 41,
+  'test/integration/cluster-nodes.test.ts': 140,
+  'test/integration/crash.test.ts': 211,
+  'test/integration/disk-full-api.test.ts': 21,
+  'test/integration/docs-browser.test.ts': 85,
+  'test/integration/hostile-clients.test.ts': 45,
+  'test/integration/inference-hostile-models.test.ts': 23,
+  'test/integration/inference-server.test.ts': 34,
+  'test/integration/model.test.ts': 63,
+  'test/integration/step-crash.test.ts': 22,
+  'test/integration/text-differential.test.ts': 31,
+  'test/integration/text-index.test.ts': 42,
+}
+
+/** `quarry demo` looks for a free port, and opens it later: two at once may choose the same. */
+const DEMOS = [
+  'test/integration/cli-swarm.test.ts',
+  'test/integration/docs-browser.test.ts',
+  'test/integration/docs-examples.test.ts',
+]
+
+/**
+ * What a test says that measures time of the processor: it counts no other program, but the same work takes twice as
+ * much while another program has the other half of the core and its caches.
+ */
+const MEASURES = /\/support\/slices\/|\.(?:cpuUsage|threadCpuUsage)\(/
+
+/** `textOf` gives the source of a file. Each file is in one share; files of a folder are in few, for their modules. */
+export function divideTests(files: readonly string[], textOf: (file: string) => string): Division {
+  const alone = files.filter((file) => MEASURES.test(textOf(file)))
+  const others = files.filter((file) => !alone.includes(file))
+  const demos = others.filter((file) => DEMOS.includes(file))
+  const single = others.filter((file) => !demos.includes(file))
+  const shares = [...(demos.length === 0 ? [] : [shareOf(demos)]), ...filledShares(single)]
+  return {
+    sideBySide: shares.toSorted((a, b) => b.seconds - a.seconds),
+    alone: shareOf(alone),
+  }
+}
+
+function filledShares(files: readonly string[]): readonly Share[] {
+  const shares: Share[] = []
+  let filling: string[] = []
+  for (const file of files.toSorted()) {
+    const next = shareOf([...filling, file])
+    if (filling.length > 0 && next.seconds > SHARE_SECONDS) {
+      shares.push(shareOf(filling))
+      filling = [file]
+    } else {
+      filling = [...next.files]
+    }
+  }
+  return filling.length === 0 ? shares : [...shares, shareOf(filling)]
+}
+
+function shareOf(files: readonly string[]): Share {
+  const seconds = files.map((file) => SECONDS_BY_FILE[file] ?? USUAL_SECONDS)
+  return { files, seconds: seconds.reduce((sum, each) => sum + each, 0) }
+}
